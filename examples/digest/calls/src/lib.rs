@@ -1,0 +1,2 @@
+//! The host functions that the digest kernel calls.
+#![no_std]

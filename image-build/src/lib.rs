@@ -1,0 +1,1 @@
+//! Builds device images of kernel crates from a build script.

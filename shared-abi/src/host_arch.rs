@@ -1,0 +1,72 @@
+//! What takes the place of special registers and instructions on the `host`
+//! device, where a kernel is machine code in a shared object.
+//!
+//! A `host` kernel is a function `extern "C" fn(params: *const *const c_void)`:
+//! `params[i]` points to the value of parameter `i`, as in `cuLaunchKernel`.
+
+/// Where a device thread is, and where its stack lies.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThreadContext {
+    /// This thread's team, below `teams`.
+    pub team: u32,
+    /// Number of teams of the launch.
+    pub teams: u32,
+    /// This thread within its team, below `threads`.
+    pub thread: u32,
+    /// Number of threads of a team.
+    pub threads: u32,
+    /// Key of the launch that the thread belongs to, see
+    /// [`native::RequestHeader::launch`](crate::wire::native::RequestHeader::launch).
+    pub launch: u32,
+    /// Not used; zero.
+    pub reserved: u32,
+    /// Lowest address of the thread's stack. The stack is `.local` memory: the
+    /// host does not reach it.
+    pub stack_low: u64,
+    /// One past the highest address of the thread's stack.
+    pub stack_high: u64,
+}
+
+/// The services of the `host` device to the code of its images, reached through
+/// the symbol [`HOST_ARCH`](crate::image::HOST_ARCH).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct HostArch {
+    /// The calling thread's context, valid while the kernel runs; null when the
+    /// caller is no device thread.
+    pub context: unsafe extern "C" fn() -> *const ThreadContext,
+    /// Waits a little, longer the larger `attempt` is.
+    pub pause: unsafe extern "C" fn(attempt: u32),
+    /// Wakes the host's serving threads: see edge `N3` in
+    /// [`native`](crate::wire::native).
+    pub ring: unsafe extern "C" fn(),
+    /// Ends the launch with an error and the calling thread with it. `message`
+    /// is UTF-8 of `len` bytes, copied before the thread ends.
+    pub trap: unsafe extern "C" fn(message: *const u8, len: u64) -> !,
+}
+
+const _: () = {
+    use core::mem::offset_of;
+    assert!(size_of::<ThreadContext>() == 40 && align_of::<ThreadContext>() == 8);
+    assert!(offset_of!(ThreadContext, team) == 0);
+    assert!(offset_of!(ThreadContext, teams) == 4);
+    assert!(offset_of!(ThreadContext, thread) == 8);
+    assert!(offset_of!(ThreadContext, threads) == 12);
+    assert!(offset_of!(ThreadContext, launch) == 16);
+    assert!(offset_of!(ThreadContext, reserved) == 20);
+    assert!(offset_of!(ThreadContext, stack_low) == 24);
+    assert!(offset_of!(ThreadContext, stack_high) == 32);
+};
+
+// A table of function pointers has the pointer width of its machine; a `host`
+// image and its host are the same machine by construction.
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    use core::mem::offset_of;
+    assert!(size_of::<HostArch>() == 32 && align_of::<HostArch>() == 8);
+    assert!(offset_of!(HostArch, context) == 0);
+    assert!(offset_of!(HostArch, pause) == 8);
+    assert!(offset_of!(HostArch, ring) == 16);
+    assert!(offset_of!(HostArch, trap) == 24);
+};

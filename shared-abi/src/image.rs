@@ -1,0 +1,112 @@
+//! The symbols by which the host and a device image find each other.
+//!
+//! | symbol | type | who writes it |
+//! |---|---|---|
+//! | [`IMAGE_INFO`] | [`ImageInfo`], read-only | the image |
+//! | [`RUNTIME`] | [`Runtime`] | the host, after load |
+//! | [`HOST_ARCH`] | pointer to [`HostArch`](crate::host_arch::HostArch), `host` images only | the host, after load |
+//! | [`FUNCTION_PREFIX`]`NAME` | [`FunctionInfo`], read-only | the image: one per host function it may call |
+//! | [`KERNEL_PREFIX`]`NAME` | [`KernelInfo`], read-only | the image: one per kernel |
+//! | `__gomp_rev_offload_var`, `__gomp_additional_icvs` | see [`crate::gomp`] | the host, after load |
+//!
+//! Images that GCC built have only the last row. All of these are data symbols,
+//! so that every loader (ELF, PTX, code object) can find, read and write them.
+
+/// Symbol of the image's [`ImageInfo`].
+pub const IMAGE_INFO: &str = "__revoff_image";
+/// Symbol of the image's [`Runtime`].
+pub const RUNTIME: &str = "__revoff_runtime";
+/// Symbol of a `host` image's pointer to its [`HostArch`](crate::host_arch::HostArch).
+pub const HOST_ARCH: &str = "__revoff_host_arch";
+/// What precedes a host function's name in the symbol of its [`FunctionInfo`].
+/// The *address* of that symbol is the function word of a request.
+pub const FUNCTION_PREFIX: &str = "__revoff_fn_";
+/// What precedes a kernel's name in the symbol of its [`KernelInfo`].
+pub const KERNEL_PREFIX: &str = "__revoff_kernel_";
+
+/// First word of an [`ImageInfo`]: "revoff" and two zero bytes, little-endian.
+pub const IMAGE_MAGIC: u64 = u64::from_le_bytes(*b"revoff\0\0");
+
+/// What an image says of itself.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageInfo {
+    /// [`IMAGE_MAGIC`].
+    pub magic: u64,
+    /// The [`ABI_VERSION`](crate::ABI_VERSION) that the image was built with.
+    pub abi_version: u32,
+    /// Set of the wires that the image can speak: bit `n` stands for the
+    /// [`WireKind`](crate::wire::WireKind) of value `n`.
+    pub wires: u32,
+}
+
+/// What the host tells an image before its first kernel.
+///
+/// All addresses are device addresses. Zero-initialised in the image: no wire.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Runtime {
+    /// The wire to use, a [`WireKind`](crate::wire::WireKind); 0 for none.
+    pub wire_kind: u32,
+    /// Slots of a `native` wire, a power of two.
+    pub slots: u32,
+    /// The wire itself, in mapped memory.
+    pub wire: u64,
+    /// [`claims`](crate::wire::claims) in device memory, see there.
+    pub claims: u64,
+    /// The bounce area, in mapped memory: see [`bounce`](crate::wire::bounce).
+    pub bounce: u64,
+    /// The [`Bell`](crate::wire::Bell), in mapped memory.
+    pub bell: u64,
+    /// Blocks of the bounce area, a multiple of 32.
+    pub bounce_blocks: u32,
+    /// Not used; zero.
+    pub reserved: u32,
+}
+
+/// A host function that an image may call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionInfo {
+    /// Hash of the declared signature, compared with the host's before the
+    /// first launch; 0 where there is no declaration to compare (C callers).
+    pub signature: u64,
+}
+
+/// A kernel of an image.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelInfo {
+    /// Number of parameters.
+    pub params: u32,
+    /// Sum of the parameters' sizes, in bytes, no padding.
+    pub bytes: u32,
+    /// Hash of the parameter types.
+    pub signature: u64,
+}
+
+const _: () = {
+    use core::mem::offset_of;
+    assert!(size_of::<ImageInfo>() == 16 && align_of::<ImageInfo>() == 8);
+    assert!(offset_of!(ImageInfo, magic) == 0);
+    assert!(offset_of!(ImageInfo, abi_version) == 8);
+    assert!(offset_of!(ImageInfo, wires) == 12);
+
+    assert!(size_of::<Runtime>() == 48 && align_of::<Runtime>() == 8);
+    assert!(offset_of!(Runtime, wire_kind) == 0);
+    assert!(offset_of!(Runtime, slots) == 4);
+    assert!(offset_of!(Runtime, wire) == 8);
+    assert!(offset_of!(Runtime, claims) == 16);
+    assert!(offset_of!(Runtime, bounce) == 24);
+    assert!(offset_of!(Runtime, bell) == 32);
+    assert!(offset_of!(Runtime, bounce_blocks) == 40);
+    assert!(offset_of!(Runtime, reserved) == 44);
+
+    assert!(size_of::<FunctionInfo>() == 8 && align_of::<FunctionInfo>() == 8);
+    assert!(offset_of!(FunctionInfo, signature) == 0);
+
+    assert!(size_of::<KernelInfo>() == 16 && align_of::<KernelInfo>() == 8);
+    assert!(offset_of!(KernelInfo, params) == 0);
+    assert!(offset_of!(KernelInfo, bytes) == 4);
+    assert!(offset_of!(KernelInfo, signature) == 8);
+};

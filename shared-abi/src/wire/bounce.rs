@@ -1,0 +1,37 @@
+//! The bounce area: mapped memory through which a device thread carries what the
+//! host cannot reach (its stack, block-shared memory) and what does not fit a
+//! slot.
+//!
+//! The area is an array of blocks. A request takes one *run* of consecutive
+//! blocks whose bits lie in one word of [`claims`](super::claims), so that one
+//! atomic takes them all; it gives them back when it has read its results. The
+//! area starts at [`Runtime::bounce`](crate::image::Runtime::bounce).
+
+/// Size of a block in bytes.
+pub const BLOCK: usize = 16 * 1024;
+
+/// Blocks of the longest run: 512 KiB, which is as much local memory as a thread
+/// of any NVIDIA GPU can have.
+pub const MAX_RUN: u32 = 32;
+
+/// What a run starts with on GCC's wires, whose slots have no room for it. The
+/// request's addresses, sizes and kinds follow, then the carried bytes.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BounceHeader {
+    /// `gcc-ring`: the caller's completion word, 0 until the host writes 1.
+    pub signal: u32,
+    /// Key of the launch that asks, as in
+    /// [`RequestHeader::launch`](super::native::RequestHeader::launch).
+    pub launch: u32,
+    /// Not used.
+    pub reserved: [u32; 14],
+}
+
+const _: () = {
+    use core::mem::offset_of;
+    assert!(size_of::<BounceHeader>() == 64 && align_of::<BounceHeader>() == 64);
+    assert!(offset_of!(BounceHeader, signal) == 0);
+    assert!(offset_of!(BounceHeader, launch) == 4);
+    assert!(offset_of!(BounceHeader, reserved) == 8);
+};

@@ -1,0 +1,170 @@
+//! `native`: the wire of `device-rt`.
+//!
+//! Independent slots. A device thread *claims* a free slot with device-scope
+//! atomics in device memory ([`claims`](super::claims)), writes the request into
+//! the slot, *publishes* it by storing the slot's next turn, and waits until the
+//! reply carries that turn. The host *consumes* a request when it sees the turn
+//! after the last one it served in that slot, and *completes* it by writing the
+//! reply and then the same turn. On mapped memory there are only naturally
+//! aligned loads and stores of at most 8 bytes, each word written by one side
+//! alone.
+//!
+//! Layout, from [`Runtime::wire`](crate::image::Runtime::wire): `slots` doors
+//! (`u32` each, the whole padded to 128 bytes), then `slots` [`Slot`]s. A door
+//! repeats the turn of its slot so that the host can look at many at once; it is
+//! a hint without order, the turn in the slot is what counts.
+//!
+//! Turns are compared for equality only and wrap; a slot starts at any turn that
+//! the host writes in all four places (door, request, reply, claims).
+//!
+//! | edge | one side writes, then stores | other side loads, then reads |
+//! |---|---|---|
+//! | `N1` | device: request and payload, then [`RequestHeader::turn`] (release, system) | host: `turn` (acquire), then the request |
+//! | `N2` | host: reply and payload, then [`ReplyHeader::turn`] (release, system) | device: `turn` (acquire, system), then the reply |
+
+use super::claims;
+
+/// Bytes of payload in each direction of a slot.
+pub const PAYLOAD: usize = 480;
+
+/// Ranges that one request can carry, in the slot and in a bounce run together:
+/// bits of [`ReplyHeader::copied`].
+pub const MAX_CARRIED: u32 = 64;
+
+/// Entries of a request that fit its slot's payload; longer lists stand at the
+/// start of the request's bounce run.
+pub const ENTRIES_IN_SLOT: u32 = (PAYLOAD / size_of::<MapEntry>()) as u32;
+
+/// What the device writes first. The payload follows: [`MapEntry`]s, then bytes
+/// that the request carries.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestHeader {
+    /// This request's turn. Written last.
+    pub turn: u32,
+    /// Key of the launch that asks, given by the host; 0 where the device does
+    /// not know it.
+    pub launch: u32,
+    /// Function word.
+    pub func: u64,
+    /// Number of arguments.
+    pub mapnum: u32,
+    /// Number of the device that asks.
+    pub dev_num: i32,
+    /// First block of the request's bounce run.
+    pub bounce_first: u32,
+    /// Blocks of the run; 0 for none.
+    pub bounce_blocks: u32,
+}
+
+/// What the host writes. A payload follows: bytes for carried ranges that come
+/// back, each at the offset that its [`MapEntry`] has in the request's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplyHeader {
+    /// The turn of the request that this answers. Written last.
+    pub turn: u32,
+    /// How it ended, a [`Status`](crate::status::Status).
+    pub status: u32,
+    /// Bit `c`: the bytes of the `c`-th carried range are to be copied to its
+    /// address.
+    pub copied: u64,
+    /// Not used; zero.
+    pub reserved: [u64; 2],
+}
+
+/// One slot.
+#[repr(C, align(128))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Written by the device.
+    pub request: RequestHeader,
+    /// Written by the device.
+    pub request_payload: [u64; PAYLOAD / 8],
+    /// Written by the host.
+    pub reply: ReplyHeader,
+    /// Written by the host.
+    pub reply_payload: [u64; PAYLOAD / 8],
+}
+
+/// One argument of a request.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapEntry {
+    /// `hostaddrs[i]`: a device address, or a value for `FIRSTPRIVATE_INT`. It
+    /// identifies the range even where the bytes are carried.
+    pub addr: u64,
+    /// `sizes[i]`.
+    pub size: u64,
+    /// `kinds[i]`, a [`MapKind`](crate::map_kind::MapKind).
+    pub kind: u16,
+    /// Where the bytes are, a `PLACE_*`. An entry is *carried* if it is not
+    /// [`PLACE_DEVICE`].
+    pub place: u16,
+    /// Byte offset of the bytes in the payload or in the bounce run, a multiple
+    /// of 8.
+    pub offset: u32,
+}
+
+/// At [`MapEntry::addr`]; the host copies through a device queue.
+pub const PLACE_DEVICE: u16 = 0;
+/// In the slot's payload.
+pub const PLACE_SLOT: u16 = 1;
+/// In the request's bounce run.
+pub const PLACE_BOUNCE: u16 = 2;
+
+/// Byte offset of slot `slot`'s door.
+#[must_use]
+pub const fn door_offset(slot: u32) -> usize {
+    slot as usize * 4
+}
+
+/// Byte offset of slot `slot` of `slots`.
+#[must_use]
+pub const fn slot_offset(slots: u32, slot: u32) -> usize {
+    door_offset(slots).next_multiple_of(128) + slot as usize * size_of::<Slot>()
+}
+
+/// Size in bytes of a wire with `slots` slots.
+#[must_use]
+pub const fn size(slots: u32) -> usize {
+    slot_offset(slots, slots)
+}
+
+/// Claim group of slot `slot`, and the slot's bit in it.
+#[must_use]
+pub const fn claim_of(slot: u32) -> (u32, u32) {
+    (slot / claims::GROUP, slot % claims::GROUP)
+}
+
+const _: () = {
+    use core::mem::offset_of;
+    assert!(size_of::<RequestHeader>() == 32 && align_of::<RequestHeader>() == 8);
+    assert!(offset_of!(RequestHeader, turn) == 0);
+    assert!(offset_of!(RequestHeader, launch) == 4);
+    assert!(offset_of!(RequestHeader, func) == 8);
+    assert!(offset_of!(RequestHeader, mapnum) == 16);
+    assert!(offset_of!(RequestHeader, dev_num) == 20);
+    assert!(offset_of!(RequestHeader, bounce_first) == 24);
+    assert!(offset_of!(RequestHeader, bounce_blocks) == 28);
+
+    assert!(size_of::<ReplyHeader>() == 32 && align_of::<ReplyHeader>() == 8);
+    assert!(offset_of!(ReplyHeader, turn) == 0);
+    assert!(offset_of!(ReplyHeader, status) == 4);
+    assert!(offset_of!(ReplyHeader, copied) == 8);
+    assert!(offset_of!(ReplyHeader, reserved) == 16);
+
+    assert!(size_of::<Slot>() == 1024 && align_of::<Slot>() == 128);
+    assert!(offset_of!(Slot, request) == 0);
+    assert!(offset_of!(Slot, request_payload) == 32);
+    assert!(offset_of!(Slot, reply) == 512);
+    assert!(offset_of!(Slot, reply_payload) == 544);
+
+    assert!(size_of::<MapEntry>() == 24 && align_of::<MapEntry>() == 8);
+    assert!(offset_of!(MapEntry, addr) == 0);
+    assert!(offset_of!(MapEntry, size) == 8);
+    assert!(offset_of!(MapEntry, kind) == 16);
+    assert!(offset_of!(MapEntry, place) == 18);
+    assert!(offset_of!(MapEntry, offset) == 20);
+    assert!(ENTRIES_IN_SLOT == 20);
+};

@@ -1,0 +1,1 @@
+//! Tests of the revoff command and the examples as a user runs them.

@@ -1,0 +1,2 @@
+//! The host functions that the conformance kernels call.
+#![no_std]

@@ -1,0 +1,2 @@
+//! The kernels of the conformance suite.
+#![no_std]

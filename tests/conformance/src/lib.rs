@@ -1,0 +1,1 @@
+//! One suite for every device and wire.
