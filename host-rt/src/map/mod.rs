@@ -1,0 +1,295 @@
+//! Argument mapping: what a host function sees of a device's memory.
+//!
+//! A request names ranges of device memory, each with a
+//! [kind](shared_abi::map_kind). A [`Mapper`] gives each range an address on
+//! the host, copies what the kinds ask for with one [`Transfer::fetch`], calls
+//! the function, and copies results back with one [`Transfer::store`].
+//!
+//! | a range is | its host address | plain `TO`, `FROM`, `TOFROM` copy |
+//! |---|---|---|
+//! | in data of the [`PresentTable`] | in the original | nothing |
+//! | not, and overlaps others of the request | in memory that all of them share | what each asks for |
+//! | on its own | in memory of its own | what it asks for |
+//!
+//! This is what libgomp does for `target device(ancestor:1)`, with these
+//! differences:
+//! - Ranges that overlap share host memory as they share device memory. The order
+//!   of the arguments has no influence, and each range's own kind says what is
+//!   copied; libgomp copies nothing for a range that lies in an earlier one, and
+//!   maps ranges that overlap in part to separate memory.
+//! - The size of `POINTER`, `ALWAYS_POINTER` and `ATTACH` is, as everywhere else
+//!   in GCC, the distance from the pointer's value to the data before it. Pointers
+//!   that were attached keep their device value when their surroundings are
+//!   copied back.
+//! - A range that lies only partly in present data is refused.
+//! - What is not on the host and need not be (`DELETE`, `RELEASE`) is a null
+//!   pointer for the function, never a device address.
+//! - Memory that is not copied to the host is zero.
+//!
+//! The device is not trusted: every argument may be garbage, and costs at worst
+//! an error and the memory and copies that [`Limits`] allow.
+
+mod arena;
+mod blocks;
+mod error;
+mod kinds;
+mod plan;
+mod pointers;
+mod present;
+mod transfer;
+
+#[cfg(test)]
+mod tests;
+
+use std::{ffi::c_void, ptr, sync::Arc};
+
+use shared_abi::map_kind::MapKind;
+
+pub use error::{ArgInfo, MapError, RunError};
+pub use present::{InsertError, PresentRange, PresentTable, RemoveError};
+pub use transfer::{Piece, Transfer, TransferError};
+
+use arena::Arena;
+use blocks::{Block, Range};
+use plan::Plan;
+use pointers::{Patch, Site};
+use present::Present;
+
+// Addresses and lengths of a device are 64 bits wide and become host addresses.
+const _: () = assert!(size_of::<usize>() == 8);
+
+/// One argument as taken from a wire.
+#[derive(Clone, Copy, Debug)]
+pub struct Arg {
+    /// Device address, or the value itself for `FIRSTPRIVATE_INT`.
+    pub addr: u64,
+    /// Bytes, or what else the kind makes of it.
+    pub size: u64,
+    /// What to do with it.
+    pub kind: MapKind,
+}
+
+/// One argument as the host function gets it.
+#[derive(Clone, Copy, Debug)]
+pub struct HostArg {
+    /// Host address. The value itself for `FIRSTPRIVATE_INT`. Null for an
+    /// argument that was null on the device, and for `DELETE` and the like of
+    /// data that is not here. Aligned as the kind asks if `exclusive`, and the
+    /// device's own address was; otherwise as well as the data it lies in.
+    pub ptr: *mut u8,
+    /// Bytes that `ptr` is valid for, all initialised; for `FIRSTPRIVATE_INT`
+    /// what the device said.
+    pub size: u64,
+    /// The kind.
+    pub kind: MapKind,
+    /// Whether the bytes belong to this argument of this call alone, so that a
+    /// mutable reference to them is sound.
+    pub exclusive: bool,
+}
+
+impl HostArg {
+    fn null(kind: MapKind) -> Self {
+        HostArg {
+            ptr: ptr::null_mut(),
+            size: 0,
+            kind,
+            exclusive: true,
+        }
+    }
+}
+
+/// What one request may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Arguments.
+    pub max_args: u64,
+    /// Bytes of host memory, and bytes to copy in each direction.
+    pub max_bytes: u64,
+    /// Bytes of host memory that a mapper keeps for the next request.
+    pub keep_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            max_args: 65536,
+            max_bytes: 1 << 32,
+            keep_bytes: 16 << 20,
+        }
+    }
+}
+
+/// Maps the arguments of one request after the other; one per serving thread.
+/// Keeps its memory, so that it allocates only for a request that is larger than
+/// all before.
+pub struct Mapper {
+    limits: Limits,
+    scratch: Scratch,
+}
+
+impl Mapper {
+    /// A mapper that refuses requests beyond `limits`.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Mapper {
+            limits,
+            scratch: Scratch::new(limits.keep_bytes),
+        }
+    }
+
+    /// Maps `args`, runs `call` with the pointers that a host function of
+    /// libgomp's kind takes and with their description, and copies results back.
+    /// If `call` fails, nothing is copied back.
+    ///
+    /// During `call` each [`HostArg::ptr`] is valid for reads and writes of its
+    /// size, unless it is null or a `FIRSTPRIVATE_INT`; after it none is, except
+    /// for those into the originals of `present`.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError::Map`] if the arguments are refused or a copy fails,
+    /// [`RunError::Call`] with what `call` returned.
+    #[inline]
+    pub fn run<R, E, T: Transfer + ?Sized>(
+        &mut self,
+        args: &[Arg],
+        present: &PresentTable,
+        transfer: &mut T,
+        call: impl FnOnce(&mut [*mut c_void], &[HostArg]) -> Result<R, E>,
+    ) -> Result<R, RunError<E>> {
+        if args.is_empty() {
+            return call(&mut [], &[]).map_err(RunError::Call);
+        }
+        let request = Request(&mut self.scratch);
+        let scratch = &mut *request.0;
+        scratch.prepare(&self.limits, args, present)?;
+        if !scratch.fetches.is_empty() {
+            transfer.fetch(&scratch.fetches).map_err(MapError::Fetch)?;
+        }
+        if !scratch.sites.is_empty() {
+            scratch.attach(args, present)?;
+        }
+        let addresses = scratch.args.iter().map(|arg| arg.ptr.cast());
+        scratch.pointers.extend(addresses);
+        let result = call(&mut scratch.pointers, &scratch.args).map_err(RunError::Call)?;
+        scratch.detach();
+        if !scratch.stores.is_empty() {
+            transfer.store(&scratch.stores).map_err(MapError::Store)?;
+        }
+        Ok(result)
+    }
+}
+
+/// Working memory of a mapper; all lists are empty between requests.
+struct Scratch {
+    arena: Arena,
+    /// What the function gets, by argument.
+    args: Vec<HostArg>,
+    /// The addresses alone.
+    pointers: Vec<*mut c_void>,
+    /// Ranges that need memory of this request.
+    ranges: Vec<Range>,
+    /// That memory, by device address.
+    blocks: Vec<Block>,
+    /// Arguments that lie in memory of others, if anywhere.
+    guests: Vec<usize>,
+    /// Pointers to be set.
+    sites: Vec<Site>,
+    /// Pointers that were set.
+    patches: Vec<Patch>,
+    fetches: Vec<Piece>,
+    stores: Vec<Piece>,
+    /// Present data that the request uses.
+    held: Vec<Arc<Present>>,
+}
+
+// SAFETY: the raw pointers are in lists that hold something only while a request
+// runs, and that is a call of a method on the one thread that has the mapper.
+// The arena and the present data can be sent.
+unsafe impl Send for Scratch {}
+
+impl Scratch {
+    fn new(keep: usize) -> Self {
+        Scratch {
+            arena: Arena::new(keep),
+            args: Vec::new(),
+            pointers: Vec::new(),
+            ranges: Vec::new(),
+            blocks: Vec::new(),
+            guests: Vec::new(),
+            sites: Vec::new(),
+            patches: Vec::new(),
+            fetches: Vec::new(),
+            stores: Vec::new(),
+            held: Vec::new(),
+        }
+    }
+
+    /// Finds a host address for every argument, and what to copy.
+    fn prepare(
+        &mut self,
+        limits: &Limits,
+        args: &[Arg],
+        present: &PresentTable,
+    ) -> Result<(), MapError> {
+        if args.len() as u64 > limits.max_args {
+            return Err(MapError::TooManyArgs {
+                count: args.len(),
+                limit: limits.max_args,
+            });
+        }
+        Plan::new(self, limits, args, present).run()?;
+        self.lay_out(args)?;
+        if !self.guests.is_empty() {
+            self.place_guests(args)?;
+        }
+        Ok(())
+    }
+
+    /// Lists copies of `len` bytes at `host` for argument `entry`.
+    ///
+    /// # Safety
+    ///
+    /// `host` is valid for reads and writes of `len` bytes until the request ends.
+    unsafe fn copy(
+        &mut self,
+        entry: usize,
+        device: u64,
+        host: ptr::NonNull<u8>,
+        len: usize,
+        (to, from): (bool, bool),
+    ) {
+        if len == 0 {
+            return;
+        }
+        // SAFETY: valid as the caller says; pieces are lent before and after the
+        // function runs, never while it does.
+        let piece = || unsafe { Piece::new(entry, device, host, len) };
+        if to {
+            self.fetches.push(piece());
+        }
+        if from {
+            self.stores.push(piece());
+        }
+    }
+}
+
+/// A request in progress; ends it also if the function panics.
+struct Request<'a>(&'a mut Scratch);
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        let scratch = &mut *self.0;
+        scratch.args.clear();
+        scratch.pointers.clear();
+        scratch.ranges.clear();
+        scratch.blocks.clear();
+        scratch.guests.clear();
+        scratch.sites.clear();
+        scratch.patches.clear();
+        scratch.fetches.clear();
+        scratch.stores.clear();
+        scratch.held.clear();
+        scratch.arena.reset();
+    }
+}

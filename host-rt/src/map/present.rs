@@ -1,0 +1,242 @@
+//! Device data that has an original on the host.
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    ptr::NonNull,
+    sync::{
+        Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// Device data that has an original on the host, and where.
+///
+/// Arguments that lie in such data are not copied to temporary memory: the host
+/// function gets the original's address. Any number of threads may use a table;
+/// its lock is held for look-ups alone, never during a copy or a host function.
+/// Instead a running request keeps the data that it uses in the table, and
+/// [`remove`](Self::remove) refuses it until the request has ended.
+#[derive(Default)]
+pub struct PresentTable {
+    /// Entries in `entries`; lets a request pass an empty table without the lock.
+    count: AtomicUsize,
+    /// By device address. Ranges do not overlap.
+    entries: RwLock<BTreeMap<u64, Arc<Present>>>,
+}
+
+/// One range of a [`PresentTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PresentRange {
+    /// Device address.
+    pub device: u64,
+    /// Host address of the original.
+    pub host: usize,
+    /// Bytes.
+    pub len: usize,
+}
+
+impl fmt::Display for PresentRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.device.wrapping_add(self.len as u64);
+        write!(
+            f,
+            "[{:#x}, {end:#x}) (host address {:#x}, {} bytes)",
+            self.device, self.host, self.len
+        )
+    }
+}
+
+/// Why a range was not inserted.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InsertError {
+    /// It shares bytes with a range of the table.
+    #[error("device data {range} overlaps the present data {present}; remove that first")]
+    Overlap {
+        /// The range to be inserted.
+        range: PresentRange,
+        /// The range in the table.
+        present: PresentRange,
+    },
+    /// It is empty, at a null device address, or runs past the end of the
+    /// address space.
+    #[error("device data {0} is empty, at address 0, or runs past the end of the address space")]
+    Range(PresentRange),
+}
+
+/// Why a range was not removed.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RemoveError {
+    /// A running request uses it.
+    #[error("present data {0} is in use by a running host call; remove it after its kernel ended")]
+    InUse(PresentRange),
+    /// No range begins at the address.
+    #[error("no present data begins at device address {0:#x}")]
+    NotFound(u64),
+}
+
+impl PresentTable {
+    /// An empty table.
+    #[must_use]
+    pub const fn new() -> Self {
+        PresentTable {
+            count: AtomicUsize::new(0),
+            entries: RwLock::new(BTreeMap::new()),
+        }
+    }
+
+    /// Declares that the `len` bytes at `host` are the original of the device
+    /// data at `device`.
+    ///
+    /// # Safety
+    ///
+    /// Until the range is [removed](Self::remove), `host` is valid for reads and
+    /// writes of `len` bytes and no reference to them is used: requests of the
+    /// device read and write them at any time, several at once if the device
+    /// asks for it.
+    ///
+    /// # Errors
+    ///
+    /// If the range overlaps one of the table, or is no range.
+    pub unsafe fn insert(
+        &self,
+        host: NonNull<u8>,
+        device: u64,
+        len: usize,
+    ) -> Result<(), InsertError> {
+        let entry = Present { host, device, len };
+        let range = entry.range();
+        let end = match device.checked_add(len as u64) {
+            Some(end) if len > 0 && device != 0 => end,
+            _ => return Err(InsertError::Range(range)),
+        };
+        let mut entries = self.write();
+        if let Some((_, last)) = entries.range(..end).next_back()
+            && last.end() > device
+        {
+            let present = last.range();
+            return Err(InsertError::Overlap { range, present });
+        }
+        entries.insert(device, Arc::new(entry));
+        self.count.store(entries.len(), Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes the range that begins at device address `device` out of the table.
+    /// After that no request uses its host memory.
+    ///
+    /// # Errors
+    ///
+    /// If no range begins there, or if a running request uses it. It does not
+    /// wait for the request, which may itself be waiting for the caller.
+    pub fn remove(&self, device: u64) -> Result<PresentRange, RemoveError> {
+        let mut entries = self.write();
+        let Some(entry) = entries.get_mut(&device) else {
+            return Err(RemoveError::NotFound(device));
+        };
+        let range = entry.range();
+        // New uses begin under the lock, which is held here; `get_mut` also
+        // orders what earlier uses did before what follows.
+        if Arc::get_mut(entry).is_none() {
+            return Err(RemoveError::InUse(range));
+        }
+        entries.remove(&device);
+        self.count.store(entries.len(), Ordering::Release);
+        Ok(range)
+    }
+
+    /// Number of ranges.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Access for look-ups, which holds the lock; `None` if the table is empty.
+    #[inline]
+    pub(super) fn read(&self) -> Option<Reader<'_>> {
+        if self.is_empty() {
+            return None;
+        }
+        // Nothing panics with the lock held half-way through a change.
+        Some(Reader(
+            self.entries.read().unwrap_or_else(PoisonError::into_inner),
+        ))
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Arc<Present>>> {
+        self.entries.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for PresentTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PresentTable")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A range with its original. Whoever has an `Arc` of it keeps it in the table.
+pub(super) struct Present {
+    host: NonNull<u8>,
+    device: u64,
+    len: usize,
+}
+
+// SAFETY: `host` is dereferenced nowhere here; who does so has the contract of
+// `PresentTable::insert`, which speaks of any thread.
+unsafe impl Send for Present {}
+// SAFETY: as above; all fields are plain values that nobody changes.
+unsafe impl Sync for Present {}
+
+impl Present {
+    fn end(&self) -> u64 {
+        self.device + self.len as u64
+    }
+
+    fn range(&self) -> PresentRange {
+        PresentRange {
+            device: self.device,
+            host: self.host.as_ptr().addr(),
+            len: self.len,
+        }
+    }
+
+    /// Host address that belongs to device address `device`, which may lie
+    /// outside: then the result is only good to calculate with.
+    pub(super) fn translate(&self, device: u64) -> *mut u8 {
+        let offset = device.wrapping_sub(self.device);
+        self.host.as_ptr().wrapping_add(offset as usize)
+    }
+}
+
+/// A [`PresentTable`] locked for look-ups.
+pub(super) struct Reader<'a>(RwLockReadGuard<'a, BTreeMap<u64, Arc<Present>>>);
+
+impl Reader<'_> {
+    /// The data that `[start, end)` lies in, if any; an empty range also lies in
+    /// data that ends at it. As an error the data that it only overlaps.
+    pub(super) fn find(&self, start: u64, end: u64) -> Result<Option<&Arc<Present>>, PresentRange> {
+        // The last that begins before the end; others cannot reach it, because
+        // they end before that one begins.
+        let mut before = self.0.range(..=if start == end { start } else { end - 1 });
+        let Some((_, last)) = before.next_back() else {
+            return Ok(None);
+        };
+        if last.device <= start && end <= last.end() {
+            return Ok(Some(last));
+        }
+        if last.end() > start {
+            return Err(last.range());
+        }
+        Ok(None)
+    }
+}

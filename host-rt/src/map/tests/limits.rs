@@ -1,0 +1,258 @@
+//! Refusals, and requests that are large on purpose.
+
+use std::{
+    convert::Infallible,
+    ptr::NonNull,
+    time::{Duration, Instant},
+};
+
+use shared_abi::map_kind::MapKind;
+
+use super::sim::{BASE, Sim, arg, mapper, run, run_with};
+use crate::map::{
+    Arg, Limits, MapError, Mapper, Piece, PresentTable, RunError, Transfer, TransferError,
+};
+
+fn refused(limits: Limits, args: &[Arg]) -> MapError {
+    let result = Mapper::new(limits).run(args, &PresentTable::new(), &mut Sim::new(256), |_, _| {
+        Ok::<(), Infallible>(())
+    });
+    match result {
+        Err(RunError::Map(error)) => error,
+        _ => panic!("not refused"),
+    }
+}
+
+#[test]
+fn too_many_arguments() {
+    let limits = Limits {
+        max_args: 2,
+        ..Limits::default()
+    };
+    let error = refused(limits, &[arg(MapKind::TO, BASE, 1); 3]);
+    assert!(matches!(
+        error,
+        MapError::TooManyArgs { count: 3, limit: 2 }
+    ));
+}
+
+#[test]
+fn too_many_bytes() {
+    let limits = Limits {
+        max_bytes: 100,
+        ..Limits::default()
+    };
+    for kind in [
+        MapKind::ALLOC,
+        MapKind::FROM,
+        MapKind::FIRSTPRIVATE,
+        MapKind::TO_PSET,
+    ] {
+        let error = refused(
+            limits,
+            &[arg(MapKind::TO, BASE, 60), arg(kind, BASE + 80, 41)],
+        );
+        let MapError::TooLarge { arg, total, limit } = error else {
+            panic!("{error}");
+        };
+        assert_eq!((arg.index, total, limit), (1, 101, 100));
+    }
+    let error = refused(Limits::default(), &[arg(MapKind::ALLOC, BASE, 1 << 33)]);
+    assert!(matches!(error, MapError::TooLarge { .. }));
+    // What alignment wastes counts too.
+    let kind = MapKind::TO.with_align(4096);
+    assert!(matches!(
+        refused(limits, &[arg(kind, BASE, 1)]),
+        MapError::TooLarge { .. }
+    ));
+}
+
+#[test]
+fn present_data_is_not_limited_unless_it_is_copied() {
+    let mut original = vec![0u8; 4096];
+    let table = PresentTable::new();
+    let host = NonNull::new(original.as_mut_ptr()).unwrap();
+    // SAFETY: `original` is not used before the end of the test.
+    unsafe { table.insert(host, BASE, 4096) }.unwrap();
+    let mut mapper = Mapper::new(Limits {
+        max_bytes: 100,
+        ..Limits::default()
+    });
+    let mut sim = Sim::new(4096);
+    for (kind, fits) in [(MapKind::TOFROM, true), (MapKind::ALWAYS_TO, false)] {
+        let result = mapper.run(&[arg(kind, BASE, 4096)], &table, &mut sim, |_, _| {
+            Ok::<(), Infallible>(())
+        });
+        assert_eq!(result.is_ok(), fits);
+    }
+}
+
+#[test]
+fn too_much_alignment() {
+    for kind in [MapKind::TO, MapKind::FIRSTPRIVATE, MapKind::TO_PSET] {
+        for log in [13u16, 63, 64, 255] {
+            for size in [0, 8] {
+                let kind = MapKind(kind.0 | log << 8);
+                let error = refused(Limits::default(), &[arg(kind, BASE, size)]);
+                assert!(matches!(error, MapError::Alignment { .. }), "{error}");
+                assert!(error.to_string().contains(&format!("2^{log}")), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ranges_that_wrap() {
+    for kind in [
+        MapKind::TO,
+        MapKind::DELETE,
+        MapKind::FIRSTPRIVATE,
+        MapKind::TO_PSET,
+        MapKind::FORCE_PRESENT,
+    ] {
+        let error = refused(Limits::default(), &[arg(kind, u64::MAX - 3, 5)]);
+        assert!(matches!(error, MapError::Wraps { .. }), "{error}");
+    }
+    let args = [
+        arg(MapKind::TO, BASE, 1),
+        arg(MapKind::ATTACH, u64::MAX - 3, 0),
+    ];
+    assert!(matches!(
+        refused(Limits::default(), &args),
+        MapError::Wraps { .. }
+    ));
+}
+
+#[test]
+fn errors_name_the_argument() {
+    let args = [
+        arg(MapKind::TO, BASE, 1),
+        arg(MapKind::FORCE_PRESENT.with_align(4), 0xabc0, 24),
+    ];
+    assert_eq!(
+        refused(Limits::default(), &args).to_string(),
+        "argument 1 (FORCE_PRESENT 0x0206, device address 0xabc0, size 24): \
+         the data must be present on the host and is not"
+    );
+}
+
+#[test]
+fn failed_copies_name_the_address() {
+    let mut sim = Sim::new(64);
+    let error = run(&mut sim, &[arg(MapKind::TO, BASE + 60, 8)], |_| ()).unwrap_err();
+    let MapError::Fetch(error) = error else {
+        panic!("{error}");
+    };
+    assert_eq!((error.device, error.len), (BASE + 60, 8));
+    let error = run(&mut sim, &[arg(MapKind::FROM, BASE + 60, 8)], |_| ()).unwrap_err();
+    assert!(matches!(error, MapError::Store(_)));
+}
+
+#[test]
+fn half_present_ranges() {
+    let mut original = [0u8; 32];
+    let host = NonNull::from(&mut original).cast::<u8>();
+    let table = PresentTable::new();
+    // SAFETY: `original` is not used before the end of the test.
+    unsafe { table.insert(host, BASE + 64, 32) }.unwrap();
+    for (addr, size) in [(60, 8), (90, 8), (60, 50), (64, 33), (63, 33)] {
+        for kind in [
+            MapKind::TO,
+            MapKind::ALLOC,
+            MapKind::TO_PSET,
+            MapKind::RELEASE,
+        ] {
+            let args = [arg(kind, BASE + addr, size)];
+            let error = run_with(&mut Sim::new(256), &args, &table, |_| ()).unwrap_err();
+            let MapError::Straddles { arg, present } = error else {
+                panic!("{error}");
+            };
+            assert_eq!(
+                (arg.addr, present.device, present.len),
+                (BASE + addr, BASE + 64, 32)
+            );
+        }
+    }
+    for (addr, size) in [(56, 8), (96, 8)] {
+        run_with(
+            &mut Sim::new(256),
+            &[arg(MapKind::TO, BASE + addr, size)],
+            &table,
+            |_| (),
+        )
+        .unwrap();
+    }
+}
+
+/// Copies nothing; zero bytes are as good as others.
+struct NoCopies;
+
+impl Transfer for NoCopies {
+    fn fetch(&mut self, _: &[Piece]) -> Result<(), TransferError> {
+        Ok(())
+    }
+    fn store(&mut self, _: &[Piece]) -> Result<(), TransferError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn many_arguments_take_no_time() {
+    let n = 65536u64;
+    type Shape = Box<dyn Fn(u64) -> Arg>;
+    let shapes: [(&str, Shape); 7] = [
+        ("same", Box::new(|_| arg(MapKind::TOFROM, BASE, 64))),
+        (
+            "chain",
+            Box::new(|i| arg(MapKind::TOFROM, BASE + i * 8, 16)),
+        ),
+        (
+            "nest",
+            Box::new(move |i| arg(MapKind::TOFROM, BASE + i, 60_000 - i.min(59_999))),
+        ),
+        (
+            "apart, falling",
+            Box::new(move |i| arg(MapKind::FROM, BASE + (n - i) * 64, 8)),
+        ),
+        (
+            "in the first",
+            Box::new(|i| match i {
+                0 => arg(MapKind::ALLOC, BASE, 1 << 20),
+                _ => arg(MapKind::ALWAYS_PRESENT_TOFROM, BASE + i, 8),
+            }),
+        ),
+        (
+            "pointers",
+            Box::new(|i| match i {
+                0 => arg(MapKind::FROM, BASE, 1 << 20),
+                _ => arg(MapKind::ATTACH, BASE + i * 4, i),
+            }),
+        ),
+        (
+            "structures",
+            Box::new(move |i| match i % 2 {
+                0 => arg(MapKind::STRUCT, BASE + i * 64, 1),
+                _ => arg(MapKind::TOFROM, BASE + i * 64, 8),
+            }),
+        ),
+    ];
+    let table = PresentTable::new();
+    let mut mapper = mapper();
+    for (name, shape) in shapes {
+        let args: Vec<_> = (0..n).map(shape).collect();
+        let start = Instant::now();
+        mapper
+            .run(&args, &table, &mut NoCopies, |_, _| Ok::<_, Infallible>(()))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        // Milliseconds even unoptimised; quadratic would be minutes.
+        assert!(start.elapsed() < Duration::from_secs(5), "{name}");
+    }
+    // Headers that all claim to have everything after them as members.
+    let args: Vec<_> = (0..n)
+        .map(|i| arg(MapKind::STRUCT, BASE, n - 1 - i))
+        .collect();
+    assert!(matches!(
+        refused(Limits::default(), &args),
+        MapError::Member { .. }
+    ));
+}

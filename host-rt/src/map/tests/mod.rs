@@ -1,0 +1,10 @@
+//! Tests of the mapping against a simulated device.
+
+mod arena;
+mod kinds;
+mod limits;
+mod overlap;
+mod present;
+mod random;
+mod shapes;
+mod sim;

@@ -1,0 +1,107 @@
+//! How bytes get from a device to the host and back.
+
+use std::{error::Error, ptr::NonNull};
+
+/// Moves bytes between a request's ranges and host memory.
+///
+/// An implementor finds bytes that travelled with the request by
+/// [`Piece::entry`], and copies the others through a queue of the device. Pieces
+/// of one call may overlap, on the device and in the same way on the host.
+pub trait Transfer {
+    /// Copies all pieces from the device and returns when all have arrived:
+    /// every byte of every piece is written when this returns `Ok`.
+    ///
+    /// # Errors
+    ///
+    /// A piece that could not be copied. The host function then does not run.
+    fn fetch(&mut self, pieces: &[Piece]) -> Result<(), TransferError>;
+
+    /// Copies all pieces to the device and returns when host memory is no
+    /// longer needed and the device can see the bytes.
+    ///
+    /// # Errors
+    ///
+    /// A piece that could not be copied.
+    fn store(&mut self, pieces: &[Piece]) -> Result<(), TransferError>;
+}
+
+/// One contiguous range to copy, lent to a [`Transfer`] for one call.
+///
+/// Whoever holds a `&Piece` may read and write `len` bytes at `host` until the
+/// call that lent it returns. Neither `Clone` nor constructible in safe code, so
+/// that an implementor can rely on it.
+#[derive(Debug)]
+pub struct Piece {
+    entry: usize,
+    device: u64,
+    host: NonNull<u8>,
+    len: usize,
+}
+
+impl Piece {
+    /// A piece of `len` bytes of argument `entry`.
+    ///
+    /// # Safety
+    ///
+    /// While the piece is lent, `host` is valid for reads and writes of `len`
+    /// bytes, and nobody but who borrows pieces accesses them.
+    #[must_use]
+    pub unsafe fn new(entry: usize, device: u64, host: NonNull<u8>, len: usize) -> Self {
+        Piece {
+            entry,
+            device,
+            host,
+            len,
+        }
+    }
+
+    /// Index of the argument that the range belongs to.
+    #[must_use]
+    pub fn entry(&self) -> usize {
+        self.entry
+    }
+
+    /// Device address of the first byte; the argument's own address, except for
+    /// the pointers of `ATTACH` entries.
+    #[must_use]
+    pub fn device(&self) -> u64 {
+        self.device
+    }
+
+    /// Host address of the first byte.
+    #[must_use]
+    pub fn host(&self) -> *mut u8 {
+        self.host.as_ptr()
+    }
+
+    /// Number of bytes, never zero from a [`Mapper`](super::Mapper).
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a piece is never empty")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// A copy that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("copy of {len} bytes at device address {device:#x} failed")]
+pub struct TransferError {
+    /// Device address of the range.
+    pub device: u64,
+    /// Bytes of the range.
+    pub len: u64,
+    /// What the device said.
+    #[source]
+    pub reason: Box<dyn Error + Send + Sync>,
+}
+
+impl TransferError {
+    /// The copy of `piece` failed because of `reason`.
+    pub fn new(piece: &Piece, reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        TransferError {
+            device: piece.device,
+            len: piece.len as u64,
+            reason: reason.into(),
+        }
+    }
+}
