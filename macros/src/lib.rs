@@ -1,1 +1,62 @@
-//! Procedural macros of host-fn and device-rt.
+//! Procedural macros of `host-fn` and `device-rt`, which re-export them: use them
+//! as `host_fn::host_functions!` and `#[device_rt::kernel]`.
+
+mod declaration;
+mod fnv;
+mod form;
+mod host_functions;
+mod kernel;
+mod type_name;
+
+use proc_macro::TokenStream;
+
+/// Declares functions that run on the host and are called on a device.
+///
+/// ```ignore
+/// host_fn::host_functions! {
+///     /// Reads up to `buf.len()` bytes of `file` at `offset`; returns how many.
+///     pub fn read_chunk(file: u32, offset: u64, buf: Out<[u8]>) -> u32;
+/// }
+/// ```
+///
+/// | parameter | on the device | mapped | in the host function |
+/// |---|---|---|---|
+/// | `&T`, `&[T]` | the same | to the host | the same |
+/// | `&mut T`, `&mut [T]` | the same | both ways | the same |
+/// | `Out<T>`, `Out<[T]>` | `&mut T`, `&mut [T]` | from the host | `&mut T`, `&mut [T]` of zeroes |
+/// | `T` | the same | a copy | the same |
+///
+/// `T` and the return type are plain data, see `host_fn::Plain`.
+///
+/// For `read_chunk` this gives
+/// - a function `read_chunk` for device code, which returns
+///   `Result<u32, host_fn::CallError>`;
+/// - a type `ReadChunk` for the host, with `bind(f)` for a closure that returns
+///   `u32` and `try_bind(f)` for one that returns `Result<u32, impl Display>`;
+/// - the data symbol `__revoff_fn_read_chunk`, whose address stands for the
+///   function in requests.
+#[proc_macro]
+pub fn host_functions(input: TokenStream) -> TokenStream {
+    host_functions::expand(input.into())
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
+/// Makes a function a kernel: what a host launches on a device.
+///
+/// ```ignore
+/// #[device_rt::kernel]
+/// pub fn digest(files: u32, buffers: *mut u8, scale: f64) { /* ... */ }
+/// ```
+///
+/// Parameters are integers, floats and thin raw pointers; nothing is returned.
+/// On a GPU the function is exported under its name as an `extern "gpu-kernel"`
+/// (the crate needs `#![feature(abi_gpu_kernel)]` there); elsewhere as an
+/// `extern "C" fn(params: *const *const c_void)`, the form of the `host` device.
+/// The data symbol `__revoff_kernel_digest` describes its parameters.
+#[proc_macro_attribute]
+pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    kernel::expand(arguments.into(), item.into())
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}

@@ -1,0 +1,24 @@
+//! Which types can travel.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// Plain data: any bytes of the right size are a value, and a value is its bytes
+/// and nothing else. What travels between device and host is of such types.
+///
+/// Implemented for all that has zerocopy's [`FromBytes`], [`IntoBytes`] and
+/// [`Immutable`]: integers, floats, arrays of them, and structures that derive
+/// all three (see [`host_fn::zerocopy`](crate::zerocopy)). Neither `bool` nor
+/// `char` nor an enum, since the other side is not trusted to send one of their
+/// values; and no pointer, since it means nothing there: a device address
+/// travels as a `u64`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not plain data: it cannot travel between device and host",
+    label = "not plain data",
+    note = "a structure of your own derives `FromBytes`, `IntoBytes` and `Immutable` of `host_fn::zerocopy`",
+    note = "in place of a `bool`, a `char` or an enum pass an integer, in place of a pointer its address as a `u64`"
+)]
+pub trait Plain: FromBytes + IntoBytes + Immutable {}
+
+// So that the message above is given, and not one for each of the three.
+#[diagnostic::do_not_recommend]
+impl<T: FromBytes + IntoBytes + Immutable> Plain for T {}

@@ -1,0 +1,120 @@
+//! The hash by which both sides compare declarations.
+//!
+//! FNV-1a, 64 bits. Device code and host code compute it at compile time, each
+//! with its own compiler, and the host compares before the first launch. It
+//! covers the name, the form of each parameter, and for each type its name as
+//! written, its size and its alignment. So a parameter of another type, or a
+//! structure that was changed on one side alone, is found before it does harm;
+//! names of parameters do not matter.
+
+/// How a parameter travels, as it stands in the hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Form {
+    /// `T`
+    Value = 1,
+    /// `&T`
+    To = 2,
+    /// `&[T]`
+    ToSlice = 3,
+    /// `&mut T`
+    ToFrom = 4,
+    /// `&mut [T]`
+    ToFromSlice = 5,
+    /// `Out<T>`
+    From = 6,
+    /// `Out<[T]>`
+    FromSlice = 7,
+}
+
+/// Stands in the hash where a [`Form`] would, before the return type.
+const RETURNS: u8 = 0;
+
+/// A hash in the making.
+#[derive(Clone, Copy, Debug)]
+pub struct Signature(u64);
+
+impl Signature {
+    /// Of a function of this name.
+    #[must_use]
+    pub const fn new(name: &str) -> Self {
+        Signature(0xcbf2_9ce4_8422_2325).text(name)
+    }
+
+    /// With a parameter more.
+    ///
+    /// The length of a slice travels as its size in bytes, so its elements have one:
+    ///
+    /// ```compile_fail,E0080
+    /// host_fn::host_functions! { pub fn nothing(a: &[()]); }
+    /// # fn main() {}
+    /// ```
+    #[must_use]
+    pub const fn parameter<T>(self, form: Form, type_name: &str) -> Self {
+        if matches!(form, Form::ToSlice | Form::ToFromSlice | Form::FromSlice) {
+            assert!(
+                size_of::<T>() != 0,
+                "the elements of a slice parameter have no size"
+            );
+        }
+        self.byte(form as u8).layout::<T>(type_name)
+    }
+
+    /// With a return type. Comes last.
+    #[must_use]
+    pub const fn returns<T>(self, type_name: &str) -> Self {
+        self.byte(RETURNS).layout::<T>(type_name)
+    }
+
+    /// The hash. Never 0, which stands for "not checked".
+    #[must_use]
+    pub const fn finish(self) -> u64 {
+        if self.0 == 0 { 1 } else { self.0 }
+    }
+
+    const fn layout<T>(self, type_name: &str) -> Self {
+        self.text(type_name)
+            .number(size_of::<T>() as u64)
+            .number(align_of::<T>() as u64)
+    }
+
+    /// Text and a byte that no text contains, so that no two lists of texts are
+    /// the same bytes.
+    const fn text(self, text: &str) -> Self {
+        self.bytes(text.as_bytes()).byte(0xff)
+    }
+
+    const fn number(self, number: u64) -> Self {
+        self.bytes(&number.to_le_bytes())
+    }
+
+    const fn bytes(mut self, bytes: &[u8]) -> Self {
+        let mut at = 0;
+        while at < bytes.len() {
+            self = self.byte(bytes[at]);
+            at += 1;
+        }
+        self
+    }
+
+    const fn byte(self, byte: u8) -> Self {
+        Signature((self.0 ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3))
+    }
+}
+
+/// The hash in a kernel's
+/// [`KernelInfo`](shared_abi::image::KernelInfo): of its parameter types by name
+/// (`"u32"`, `"f64"`, ...), `"*"` for every pointer, joined by commas.
+#[must_use]
+pub const fn of_kernel(parameters: &[&str]) -> u64 {
+    let mut hash = Signature(0xcbf2_9ce4_8422_2325);
+    let mut at = 0;
+    while at < parameters.len() {
+        if at > 0 {
+            hash = hash.byte(b',');
+        }
+        hash = hash.bytes(parameters[at].as_bytes());
+        at += 1;
+    }
+    hash.finish()
+}

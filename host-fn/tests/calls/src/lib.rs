@@ -1,0 +1,51 @@
+//! Declarations for the tests of `host-fn`.
+//!
+//! A crate of their own, under this workspace's lints: what is generated here
+//! must be as clean as what is written by hand, and a program that links it and
+//! only binds must not need `GOMP_target_ext`.
+
+#![no_std]
+
+use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// Larger than what fits an address.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[zerocopy(crate = "host_fn::zerocopy")]
+#[repr(C)]
+pub struct Stats {
+    /// Calls so far.
+    pub calls: u64,
+    /// Bytes so far.
+    pub bytes: u64,
+}
+
+/// Fits an address, with an odd size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[zerocopy(crate = "host_fn::zerocopy")]
+#[repr(C)]
+pub struct Colour(
+    /// Red, green, blue.
+    pub [u8; 3],
+);
+
+host_fn::host_functions! {
+    /// Reads up to `buf.len()` bytes of `file` at `offset`; returns how many.
+    pub fn read_chunk(file: u32, offset: u64, buf: Out<[u8]>) -> u32;
+    pub fn report(file: u32, digest: &[u8; 32], stats: &mut Stats);
+    /// Nothing but a call.
+    pub fn ping();
+    /// Values on both sides of the eight bytes that an address holds, none at all
+    /// included. Parameters are named as the generated code might name its own.
+    pub fn values(
+        reply: i8, status: f64, arguments: Colour, message: Stats, function: u128, params: [u8; 0],
+    ) -> Stats;
+    /// Every form that lends memory.
+    pub fn lend(
+        to: &u32, to_slice: &[u16], tofrom: &mut u64, tofrom_slice: &mut [u32],
+        from: Out<i128>, from_slice: Out<[Stats]>,
+    ) -> u128;
+    /// More parameters than clippy likes.
+    pub fn many(a: u8, b: u8, c: u8, d: u8, e: u8, f: u8, g: u8, h: u8, i: u8) -> u8;
+    /// A name that needs its prefix.
+    pub fn r#type(value: u8) -> u8;
+}

@@ -1,0 +1,24 @@
+//! Of each form one, with a type that is no plain data.
+
+/// Holds padding, a `bool` and a pointer, and derives nothing.
+pub struct Handle {
+    open: bool,
+    name: *const u8,
+}
+
+host_fn::host_functions! {
+    /// A value.
+    pub fn value(handle: Handle);
+}
+
+host_fn::host_functions! {
+    /// A slice.
+    pub fn slice(flags: &[bool]);
+}
+
+host_fn::host_functions! {
+    /// A return type.
+    pub fn returned() -> char;
+}
+
+fn main() {}

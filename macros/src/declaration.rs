@@ -1,0 +1,151 @@
+//! Parsing: the declaration of one host function.
+
+use proc_macro2::Ident;
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::spanned::Spanned;
+use syn::{Attribute, Error, FnArg, Pat, Result, ReturnType, Signature, Token, Type, Visibility};
+
+use crate::form::Form;
+
+/// `pub fn name(parameters) -> returns;`
+pub(crate) struct Declaration {
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) visibility: Visibility,
+    pub(crate) name: Ident,
+    pub(crate) parameters: Vec<Parameter>,
+    /// `None`: nothing is returned.
+    pub(crate) returns: Option<Type>,
+}
+
+/// One parameter of it.
+pub(crate) struct Parameter {
+    pub(crate) name: Ident,
+    pub(crate) form: Form,
+    /// The plain type within the form.
+    pub(crate) plain: Type,
+}
+
+impl Parse for Declaration {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let attributes = input.call(Attribute::parse_outer)?;
+        let visibility = input.parse()?;
+        let signature: Signature = input.parse()?;
+        if input.peek(syn::token::Brace) {
+            return Err(input.error(
+                "a host function is declared here and bound on the host: write `;` in place of a body",
+            ));
+        }
+        input.parse::<Token![;]>()?;
+        refuse_qualifiers(&signature, "host function")?;
+        refuse_extern_name(&signature.ident)?;
+        let parameters = signature
+            .inputs
+            .iter()
+            .map(parameter)
+            .collect::<Result<_>>()?;
+        Ok(Declaration {
+            attributes,
+            visibility,
+            parameters,
+            returns: returned(signature.output)?,
+            name: signature.ident,
+        })
+    }
+}
+
+/// The words and lists around a function that mean nothing across devices.
+pub(crate) fn refuse_qualifiers(signature: &Signature, what: &str) -> Result<()> {
+    let refuse = |tokens: &dyn quote::ToTokens, why: &str| {
+        Err(Error::new_spanned(
+            tokens,
+            format!("a {what} cannot be {why}"),
+        ))
+    };
+    if let Some(token) = &signature.constness {
+        return refuse(token, "`const`");
+    }
+    if let Some(token) = &signature.asyncness {
+        return refuse(token, "`async`: it runs to its end");
+    }
+    if what == "host function"
+        && let Some(token) = &signature.unsafety
+    {
+        return refuse(token, "`unsafe`: its arguments are checked on both sides");
+    }
+    if let Some(abi) = &signature.abi {
+        return refuse(abi, "`extern`: its calling convention is chosen here");
+    }
+    if !signature.generics.params.is_empty() {
+        return refuse(&signature.generics, "generic: it is one symbol");
+    }
+    if let Some(clause) = &signature.generics.where_clause {
+        return refuse(clause, "generic: it is one symbol");
+    }
+    if let Some(variadic) = &signature.variadic {
+        return refuse(variadic, "variadic");
+    }
+    Ok(())
+}
+
+/// The name becomes part of a symbol, which device assemblers take in ASCII only.
+pub(crate) fn refuse_extern_name(name: &Ident) -> Result<()> {
+    if name.unraw().to_string().is_ascii() {
+        Ok(())
+    } else {
+        Err(Error::new_spanned(
+            name,
+            "the name becomes a symbol: write it in ASCII",
+        ))
+    }
+}
+
+/// Name and type of a parameter whose pattern is a plain name.
+pub(crate) fn named(input: &FnArg) -> Result<(&Ident, &Type)> {
+    let typed = match input {
+        FnArg::Typed(typed) => typed,
+        FnArg::Receiver(receiver) => {
+            return Err(Error::new(
+                receiver.self_token.span(),
+                "there is no `self` here",
+            ));
+        }
+    };
+    match &*typed.pat {
+        Pat::Ident(pattern)
+            if pattern.by_ref.is_none()
+                && pattern.mutability.is_none()
+                && pattern.subpat.is_none() =>
+        {
+            Ok((&pattern.ident, &typed.ty))
+        }
+        pattern => Err(Error::new_spanned(
+            pattern,
+            "a parameter is a plain name here",
+        )),
+    }
+}
+
+fn parameter(input: &FnArg) -> Result<Parameter> {
+    let (name, declared) = named(input)?;
+    let (form, plain) = Form::of(declared)?;
+    Ok(Parameter {
+        name: name.clone(),
+        form,
+        plain: plain.clone(),
+    })
+}
+
+fn returned(output: ReturnType) -> Result<Option<Type>> {
+    let ReturnType::Type(_, returned) = output else {
+        return Ok(None);
+    };
+    match *returned {
+        Type::Reference(_) | Type::Slice(_) => Err(Error::new_spanned(
+            returned,
+            "a host function returns by value: take `Out<T>` or `Out<[T]>` for anything larger",
+        )),
+        Type::Tuple(tuple) if tuple.elems.is_empty() => Ok(None),
+        other => Ok(Some(other)),
+    }
+}

@@ -1,0 +1,128 @@
+//! The forms that a parameter of a host function can have.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use syn::{Error, GenericArgument, PathArguments, Result, Type};
+
+/// How a parameter travels, apart from its type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Value,
+    To,
+    ToSlice,
+    ToFrom,
+    ToFromSlice,
+    From,
+    FromSlice,
+}
+
+impl Form {
+    /// Splits a declared type into its form and the plain type within.
+    pub(crate) fn of(declared: &Type) -> Result<(Form, &Type)> {
+        let declared = bare(declared);
+        if let Type::Reference(reference) = declared {
+            if let Some(lifetime) = &reference.lifetime {
+                return Err(Error::new_spanned(
+                    lifetime,
+                    "an argument is lent for the call alone: write the reference without a lifetime",
+                ));
+            }
+            return Ok(match (bare(&reference.elem), reference.mutability) {
+                (Type::Slice(slice), None) => (Form::ToSlice, &*slice.elem),
+                (Type::Slice(slice), Some(_)) => (Form::ToFromSlice, &*slice.elem),
+                (target, None) => (Form::To, target),
+                (target, Some(_)) => (Form::ToFrom, target),
+            });
+        }
+        if let Some(target) = out_target(declared)? {
+            return Ok(match target {
+                Type::Slice(slice) => (Form::FromSlice, &*slice.elem),
+                target => (Form::From, target),
+            });
+        }
+        if let Type::Slice(_) = declared {
+            return Err(Error::new_spanned(
+                declared,
+                "a slice is passed as `&[T]`, `&mut [T]` or `Out<[T]>`",
+            ));
+        }
+        Ok((Form::Value, declared))
+    }
+
+    /// The function of `Entry` and of `Args` that handles this form.
+    pub(crate) fn method(self) -> Ident {
+        let name = match self {
+            Form::Value => "value",
+            Form::To => "to",
+            Form::ToSlice => "to_slice",
+            Form::ToFrom => "tofrom",
+            Form::ToFromSlice => "tofrom_slice",
+            Form::From => "from",
+            Form::FromSlice => "from_slice",
+        };
+        Ident::new(name, Span::mixed_site())
+    }
+
+    /// The variant of `host_fn::signature::Form`.
+    pub(crate) fn variant(self) -> Ident {
+        let name = match self {
+            Form::Value => "Value",
+            Form::To => "To",
+            Form::ToSlice => "ToSlice",
+            Form::ToFrom => "ToFrom",
+            Form::ToFromSlice => "ToFromSlice",
+            Form::From => "From",
+            Form::FromSlice => "FromSlice",
+        };
+        Ident::new(name, Span::mixed_site())
+    }
+
+    /// The type of the parameter in device code and in the host function.
+    pub(crate) fn rust_type(self, plain: &Type) -> TokenStream {
+        match self {
+            Form::Value => quote!(#plain),
+            Form::To => quote!(&#plain),
+            Form::ToSlice => quote!(&[#plain]),
+            Form::ToFrom | Form::From => quote!(&mut #plain),
+            Form::ToFromSlice | Form::FromSlice => quote!(&mut [#plain]),
+        }
+    }
+
+    /// What the entry of this form is made from, given the parameter.
+    pub(crate) fn argument(self, name: &Ident) -> TokenStream {
+        match self {
+            Form::Value => quote!(&#name),
+            _ => quote!(#name),
+        }
+    }
+}
+
+/// `declared` without parentheses and without the invisible groups that a type
+/// gets on its way through another macro.
+fn bare(declared: &Type) -> &Type {
+    match declared {
+        Type::Paren(inner) => bare(&inner.elem),
+        Type::Group(inner) => bare(&inner.elem),
+        other => other,
+    }
+}
+
+/// `X` of `Out<X>`.
+fn out_target(declared: &Type) -> Result<Option<&Type>> {
+    let Type::Path(path) = declared else {
+        return Ok(None);
+    };
+    let Some(last) = path.path.segments.last() else {
+        return Ok(None);
+    };
+    if last.ident != "Out" {
+        return Ok(None);
+    }
+    if let PathArguments::AngleBracketed(arguments) = &last.arguments
+        && arguments.args.len() == 1
+        && let Some(GenericArgument::Type(target)) = arguments.args.first()
+    {
+        return Ok(Some(bare(target)));
+    }
+    Err(Error::new_spanned(declared, "write `Out<T>` or `Out<[T]>`"))
+}

@@ -1,0 +1,235 @@
+//! `host_functions!`: what becomes of each declaration.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::{Error, Result};
+
+use crate::declaration::{Declaration, Parameter};
+use crate::type_name;
+
+pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
+    let Declarations(declarations) = syn::parse2(input)?;
+    declarations.iter().map(expand_one).collect()
+}
+
+struct Declarations(Vec<Declaration>);
+
+impl Parse for Declarations {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let mut declarations = Vec::new();
+        while !input.is_empty() {
+            declarations.push(input.parse()?);
+        }
+        Ok(Declarations(declarations))
+    }
+}
+
+fn expand_one(declaration: &Declaration) -> Result<TokenStream> {
+    let symbol = information(declaration);
+    let stub = stub(declaration);
+    let token = token(declaration)?;
+    Ok(quote!(#symbol #stub #token))
+}
+
+fn symbol_name(declaration: &Declaration) -> Ident {
+    // `call_site`: other crates and hand-written code refer to it.
+    format_ident!(
+        "__revoff_fn_{}",
+        declaration.name.unraw(),
+        span = Span::call_site()
+    )
+}
+
+/// The data symbol whose address is the function word.
+fn information(declaration: &Declaration) -> TokenStream {
+    let Declaration {
+        visibility, name, ..
+    } = declaration;
+    let symbol = symbol_name(declaration);
+    let text = name.unraw().to_string();
+    let doc = format!("Stands for [`{text}`] in requests, by its address.");
+    let parameters = declaration
+        .parameters
+        .iter()
+        .map(|Parameter { form, plain, .. }| {
+            let variant = form.variant();
+            let written = type_name::canonical(plain);
+            quote!(.parameter::<#plain>(::host_fn::signature::Form::#variant, #written))
+        });
+    let returns = match &declaration.returns {
+        Some(returned) => {
+            let written = type_name::canonical(returned);
+            quote!(.returns::<#returned>(#written))
+        }
+        None => quote!(.returns::<()>("()")),
+    };
+    quote! {
+        #[doc = #doc]
+        #[unsafe(no_mangle)]
+        #visibility static #symbol: ::host_fn::__private::FunctionInfo =
+            ::host_fn::__private::FunctionInfo {
+                signature: ::host_fn::signature::Signature::new(#text) #(#parameters)* #returns
+                    .finish(),
+            };
+    }
+}
+
+/// The function for device code.
+fn stub(declaration: &Declaration) -> TokenStream {
+    let Declaration {
+        attributes,
+        visibility,
+        name,
+        ..
+    } = declaration;
+    let symbol = symbol_name(declaration);
+    let returns = return_type(declaration);
+    let parameters = declaration
+        .parameters
+        .iter()
+        .map(|Parameter { name, form, plain }| {
+            let seen = form.rust_type(plain);
+            quote!(#name: #seen)
+        });
+    let entries = declaration
+        .parameters
+        .iter()
+        .map(|Parameter { name, form, plain }| {
+            let method = form.method();
+            let argument = form.argument(name);
+            quote!(::host_fn::__private::Entry::#method::<#plain>(#argument))
+        });
+    // Names of our own are hygienic: a parameter may be called `reply` too.
+    let reply = Ident::new("reply", Span::mixed_site());
+    let status = Ident::new("status", Span::mixed_site());
+    quote! {
+        #(#attributes)*
+        ///
+        /// For device code: runs on the host, returns when the host has answered.
+        ///
+        /// # Errors
+        ///
+        /// Fails with the status of the call where the host sent no result.
+        // `inline`, so that a program that depends on the declaration but calls
+        // nothing has no reference to `GOMP_target_ext`.
+        #[inline]
+        #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
+        #visibility fn #name(#(#parameters),*)
+            -> ::core::result::Result<#returns, ::host_fn::CallError>
+        {
+            let mut #reply = ::host_fn::__private::Reply::<#returns>::pending();
+            let #status = ::host_fn::__private::call(
+                &#symbol,
+                [#(#entries,)* #reply.entry()],
+            );
+            #reply.result(#status)
+        }
+    }
+}
+
+/// The type by which a host binds a closure to the declaration.
+fn token(declaration: &Declaration) -> Result<TokenStream> {
+    let Declaration {
+        visibility, name, ..
+    } = declaration;
+    let symbol = symbol_name(declaration);
+    let text = name.unraw().to_string();
+    let token = Ident::new(&camel_case(name)?, name.span());
+    let returns = return_type(declaration);
+    let types: Vec<_> = declaration
+        .parameters
+        .iter()
+        .map(|Parameter { form, plain, .. }| form.rust_type(plain))
+        .collect();
+    let locals: Vec<_> = (0..types.len())
+        .map(|index| format_ident!("argument_{index}", span = Span::mixed_site()))
+        .collect();
+    let takes = declaration
+        .parameters
+        .iter()
+        .map(|Parameter { form, plain, .. }| {
+            let method = form.method();
+            quote!(#method::<#plain>)
+        });
+    // One entry more than parameters: the reply.
+    let count = Literal::usize_unsuffixed(types.len() + 1);
+    let doc =
+        format!("The host side of [`{text}`]: binds the function that runs when it is called.");
+    Ok(quote! {
+        #[doc = #doc]
+        #visibility enum #token {}
+
+        impl #token {
+            /// The name under which it is known.
+            pub const NAME: &'static str = #text;
+            /// Hash of the declaration, see [`host_fn::signature`](::host_fn::signature).
+            pub const SIGNATURE: u64 = #symbol.signature;
+
+            /// Binds a function that cannot fail.
+            pub fn bind<F>(function: F) -> ::host_fn::Bound<impl ::host_fn::Adapter>
+            where
+                F: ::core::ops::Fn(#(#types),*) -> #returns
+                    + ::core::marker::Send + ::core::marker::Sync + 'static,
+            {
+                Self::try_bind(move |#(#locals),*| {
+                    ::core::result::Result::<#returns, ::core::convert::Infallible>::Ok(
+                        function(#(#locals),*)
+                    )
+                })
+            }
+
+            /// Binds a function that may fail. Its error ends the call with a status,
+            /// and the error's text is for the host.
+            pub fn try_bind<F, E>(function: F) -> ::host_fn::Bound<impl ::host_fn::Adapter>
+            where
+                F: ::core::ops::Fn(#(#types),*) -> ::core::result::Result<#returns, E>
+                    + ::core::marker::Send + ::core::marker::Sync + 'static,
+                E: ::core::fmt::Display,
+            {
+                ::host_fn::__private::bind(
+                    Self::NAME,
+                    Self::SIGNATURE,
+                    #count,
+                    move |arguments: &mut ::host_fn::__private::Args<'_>,
+                          message: &mut dyn ::core::fmt::Write| {
+                        #(let #locals = arguments.#takes()?;)*
+                        let reply = arguments.reply::<#returns>()?;
+                        reply.finish(function(#(#locals),*), message)
+                    },
+                )
+            }
+        }
+    })
+}
+
+fn return_type(declaration: &Declaration) -> TokenStream {
+    match &declaration.returns {
+        Some(returned) => quote!(#returned),
+        None => quote!(()),
+    }
+}
+
+/// `ReadChunk` of `read_chunk`.
+fn camel_case(name: &Ident) -> Result<String> {
+    let mut text = String::new();
+    for word in name
+        .unraw()
+        .to_string()
+        .split('_')
+        .filter(|word| !word.is_empty())
+    {
+        let (first, rest) = word.split_at(1);
+        text.push_str(&first.to_ascii_uppercase());
+        text.push_str(rest);
+    }
+    if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        Ok(text)
+    } else {
+        Err(Error::new_spanned(
+            name,
+            "no type name can be made of this name: start it with a letter",
+        ))
+    }
+}
