@@ -85,6 +85,9 @@ pub struct HostArg {
     /// Whether the bytes belong to this argument of this call alone, so that a
     /// mutable reference to them is sound.
     pub exclusive: bool,
+    /// Whether the bytes are an original of the [`PresentTable`]: then other
+    /// requests may use them at the same time.
+    pub present: bool,
 }
 
 impl HostArg {
@@ -94,6 +97,7 @@ impl HostArg {
             size: 0,
             kind,
             exclusive: true,
+            present: false,
         }
     }
 }

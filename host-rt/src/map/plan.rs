@@ -99,7 +99,7 @@ impl<'a> Plan<'a> {
         if made || copies.0 || copies.1 {
             self.charge(index, size)?;
         }
-        if present && (size > 0 || self.is_aligned(index)) {
+        if present && (size > 0 || missing != Missing::Make || self.is_aligned(index)) {
             self.copy_present(index, copies);
         } else if made && size > 0 {
             self.need(index, addr, end, What::Data, copies)?;
@@ -246,7 +246,7 @@ impl<'a> Plan<'a> {
         let arg = &mut self.scratch.args[index];
         arg.ptr = present.translate(self.args[index].addr);
         arg.size = self.args[index].size;
-        arg.exclusive = false;
+        (arg.exclusive, arg.present) = (false, true);
         self.scratch.hold(present);
         Ok(true)
     }

@@ -79,7 +79,7 @@ fn absent_data() {
                     assert!(host[0].ptr.is_null() && host[0].size == 0);
                     return;
                 }
-                assert!(host[0].exclusive);
+                assert!(host[0].exclusive && !host[0].present);
                 assert_eq!(host[0].ptr.addr() % kind.align().unwrap(), 0);
                 let fetched = matches!(absent, Absent::Copied { to: true, .. });
                 for (i, byte) in bytes(&host[0]).iter_mut().enumerate() {
@@ -134,7 +134,7 @@ fn present_data() {
             unsafe { table.insert(host, BASE + 20, 100) }.unwrap();
             run_with(&mut sim, &[arg(kind, BASE + 32, 40)], &table, |args| {
                 assert_eq!(args[0].ptr, host.as_ptr().wrapping_add(12));
-                assert!(!args[0].exclusive);
+                assert!(!args[0].exclusive && args[0].present);
                 for (i, byte) in bytes(&args[0]).iter_mut().enumerate() {
                     assert_eq!(*byte, if to { before[32 + i] } else { 0x55 }, "{kind:?}");
                     *byte = 0xee;
@@ -293,6 +293,7 @@ fn empty_sections_have_an_address() {
         arg(MapKind::TOFROM.with_align(8), BASE + 33, 0),
         arg(MapKind::DELETE_ZERO_LEN_ARRAY_SECTION, BASE + 300, 0),
         arg(MapKind::FIRSTPRIVATE.with_align(64), BASE + 1, 0),
+        arg(MapKind::FORCE_PRESENT.with_align(64), BASE + 136, 0),
     ];
     let mut sim = Sim::new(64);
     run_with(&mut sim, &args, &table, |args| {
@@ -304,6 +305,7 @@ fn empty_sections_have_an_address() {
             assert!(!args[i].ptr.is_null() && args[i].ptr.addr() % 8 == 0);
         }
         assert!(args[6].ptr.is_null());
+        assert_eq!(args[8].ptr, args[3].ptr);
         assert!(!args[7].ptr.is_null() && args[7].ptr.addr() % 64 == 0);
     })
     .unwrap();
