@@ -1,0 +1,419 @@
+//! Version 1 of what is ours: the `native` wire and the symbols of an image.
+//! Frozen; see the head of this test.
+
+use shared_abi::host_arch::{HostArch, ThreadContext};
+use shared_abi::image::{self, FunctionInfo, ImageInfo, KernelInfo, Runtime};
+use shared_abi::status::Status;
+use shared_abi::wire::bounce::{self, BounceHeader};
+use shared_abi::wire::claims::{self, ClaimGroup, ClaimsHeader};
+use shared_abi::wire::native::{self, MapEntry, ReplyHeader, RequestHeader, Slot};
+use shared_abi::wire::{Bell, WireKind};
+use shared_abi::{ABI_VERSION, gomp};
+
+use crate::table::{bytes, constants, count32, count64, counted, no_padding, types};
+
+types! {
+    ImageInfo as "revoff_image_info", size 16, align 8 {
+        magic: u64 = 0,
+        abi_version: u32 = 8,
+        wires: u32 = 12,
+    }
+    Runtime as "revoff_runtime", size 48, align 8 {
+        wire_kind: u32 = 0,
+        slots: u32 = 4,
+        wire: u64 = 8,
+        claims: u64 = 16,
+        bounce: u64 = 24,
+        bell: u64 = 32,
+        bounce_blocks: u32 = 40,
+        reserved: u32 = 44,
+    }
+    FunctionInfo as "revoff_function_info", size 8, align 8 {
+        signature: u64 = 0,
+    }
+    KernelInfo as "revoff_kernel_info", size 16, align 8 {
+        params: u32 = 0,
+        bytes: u32 = 4,
+        signature: u64 = 8,
+    }
+    ThreadContext as "revoff_thread_context", size 40, align 8 {
+        team: u32 = 0,
+        teams: u32 = 4,
+        thread: u32 = 8,
+        threads: u32 = 12,
+        launch: u32 = 16,
+        reserved: u32 = 20,
+        stack_low: u64 = 24,
+        stack_high: u64 = 32,
+    }
+    HostArch as "revoff_host_arch", size 40, align 8 {
+        context: unsafe extern "C" fn() -> *const ThreadContext = 0,
+        pause: unsafe extern "C" fn(attempt: u32) = 8,
+        ring: unsafe extern "C" fn() = 16,
+        clock: unsafe extern "C" fn() -> u64 = 24,
+        trap: unsafe extern "C" fn(message: *const u8, len: u64) -> ! = 32,
+    }
+    Status as "revoff_status", size 4, align 4 {}
+    BounceHeader as "revoff_bounce_header", size 64, align 64 {
+        signal: u32 = 0,
+        launch: u32 = 4,
+        reserved: [u32; 14] = 8,
+    }
+    ClaimsHeader as "revoff_claims_header", size 128, align 128 {
+        slot_lock: u32 = 0,
+        reserved: [u32; 31] = 4,
+    }
+    ClaimGroup as "revoff_claim_group", size 256, align 128 {
+        taken: u32 = 0,
+        reserved: [u32; 31] = 4,
+        turns: [u32; 32] = 128,
+    }
+    RequestHeader as "revoff_native_request_header", size 32, align 8 {
+        turn: u32 = 0,
+        launch: u32 = 4,
+        func: u64 = 8,
+        mapnum: u32 = 16,
+        dev_num: i32 = 20,
+        bounce_first: u32 = 24,
+        bounce_blocks: u32 = 28,
+    }
+    ReplyHeader as "revoff_native_reply_header", size 32, align 8 {
+        turn: u32 = 0,
+        status: u32 = 4,
+        copied: u64 = 8,
+        reserved: [u64; 2] = 16,
+    }
+    Slot as "revoff_native_slot", size 1024, align 128 {
+        request: RequestHeader = 0,
+        request_payload: [u64; 60] = 32,
+        reply: ReplyHeader = 512,
+        reply_payload: [u64; 60] = 544,
+    }
+    MapEntry as "revoff_native_map_entry", size 24, align 8 {
+        addr: u64 = 0,
+        size: u64 = 8,
+        kind: u16 = 16,
+        place: u16 = 18,
+        offset: u32 = 20,
+    }
+    WireKind as "revoff_wire_kind", size 4, align 4 {}
+    Bell as "revoff_bell", size 128, align 128 {
+        asleep: u32 = 0,
+        reserved: [u32; 31] = 4,
+    }
+}
+constants! {
+    "REVOFF_ABI_VERSION": ABI_VERSION => 1,
+    "REVOFF_FLAG_STATUS": gomp::REVOFF_FLAG_STATUS => 0x8000_0000,
+
+    "REVOFF_IMAGE_INFO": image::IMAGE_INFO => "__revoff_image",
+    "REVOFF_IMAGE_RUNTIME": image::RUNTIME => "__revoff_runtime",
+    "REVOFF_IMAGE_HOST_ARCH": image::HOST_ARCH => "__revoff_host_arch",
+    "REVOFF_IMAGE_FUNCTION_PREFIX": image::FUNCTION_PREFIX => "__revoff_fn_",
+    "REVOFF_IMAGE_KERNEL_PREFIX": image::KERNEL_PREFIX => "__revoff_kernel_",
+    "REVOFF_IMAGE_MAGIC": image::IMAGE_MAGIC => 0x0000_6666_6f76_6572,
+
+    "REVOFF_STATUS_NONE": Status::NONE.0 => 0,
+    "REVOFF_STATUS_DONE": Status::DONE.0 => 1,
+    "REVOFF_STATUS_NO_SUCH_FUNCTION": Status::NO_SUCH_FUNCTION.0 => 2,
+    "REVOFF_STATUS_REFUSED_MAPPING": Status::REFUSED_MAPPING.0 => 3,
+    "REVOFF_STATUS_FUNCTION_FAILED": Status::FUNCTION_FAILED.0 => 4,
+    "REVOFF_STATUS_SHUTTING_DOWN": Status::SHUTTING_DOWN.0 => 5,
+    "REVOFF_STATUS_NOT_OFFLOADED": Status::NOT_OFFLOADED.0 => 6,
+
+    "REVOFF_WIRE_NONE": WireKind::NONE.0 => 0,
+    "REVOFF_WIRE_GCC_SLOT": WireKind::GCC_SLOT.0 => 1,
+    "REVOFF_WIRE_GCC_RING": WireKind::GCC_RING.0 => 2,
+    "REVOFF_WIRE_NATIVE": WireKind::NATIVE.0 => 3,
+
+    "REVOFF_BOUNCE_BLOCK": bounce::BLOCK => 16384,
+    "REVOFF_BOUNCE_MAX_RUN": bounce::MAX_RUN => 32,
+    "REVOFF_CLAIMS_GROUP": claims::GROUP => 32,
+    "REVOFF_NATIVE_PAYLOAD": native::PAYLOAD => 480,
+    "REVOFF_NATIVE_MAX_CARRIED": native::MAX_CARRIED => 64,
+    "REVOFF_NATIVE_ENTRIES_IN_SLOT": native::ENTRIES_IN_SLOT => 20,
+    "REVOFF_NATIVE_PLACE_DEVICE": native::PLACE_DEVICE => 0,
+    "REVOFF_NATIVE_PLACE_SLOT": native::PLACE_SLOT => 1,
+    "REVOFF_NATIVE_PLACE_BOUNCE": native::PLACE_BOUNCE => 2,
+}
+
+no_padding! {
+    ImageInfo Runtime FunctionInfo KernelInfo ThreadContext RequestHeader ReplyHeader MapEntry
+    Slot Bell BounceHeader ClaimsHeader ClaimGroup
+}
+
+#[test]
+fn wires_in_an_image() {
+    assert_eq!(WireKind::GCC_SLOT.bit(), 0b0010);
+    assert_eq!(WireKind::GCC_RING.bit(), 0b0100);
+    assert_eq!(WireKind::NATIVE.bit(), 0b1000);
+    assert_eq!(WireKind::ALL.map(|kind| kind.0), [3, 2, 1]);
+}
+
+#[test]
+fn offsets_in_a_native_wire() {
+    assert_eq!([0, 1, 31, 1023].map(native::door_offset), [0, 4, 124, 4092]);
+
+    // (slots, first slot, second slot, size of the wire)
+    for (slots, first, second, size) in [
+        (1, 128, 1152, 1152),
+        (2, 128, 1152, 2176),
+        (32, 128, 1152, 32896),
+        (64, 256, 1280, 65792),
+        (1024, 4096, 5120, 1_052_672),
+        (65536, 262_144, 263_168, 67_371_008),
+    ] {
+        assert_eq!(native::slot_offset(slots, 0), first, "{slots} slots");
+        assert_eq!(native::slot_offset(slots, 1), second, "{slots} slots");
+        assert_eq!(native::size(slots), size, "{slots} slots");
+    }
+    let claims = [0, 1, 31, 32, 33, 1023].map(native::claim_of);
+    assert_eq!(claims, [(0, 0), (0, 1), (0, 31), (1, 0), (1, 1), (31, 31)]);
+}
+
+#[test]
+fn offsets_in_the_claims() {
+    assert_eq!(
+        [1, 2, 32, 33, 64, 1024].map(claims::groups),
+        [1, 1, 1, 2, 2, 32]
+    );
+    assert_eq!(
+        [0, 1, 2, 31].map(claims::group_offset),
+        [128, 384, 640, 8064]
+    );
+
+    // (slots, word 0 of the bounce blocks, word 1)
+    for (slots, word0, word1) in [
+        (1, 384, 388),
+        (32, 384, 388),
+        (33, 640, 644),
+        (64, 640, 644),
+        (1024, 8320, 8324),
+    ] {
+        assert_eq!(claims::bounce_offset(slots, 0), word0, "{slots} slots");
+        assert_eq!(claims::bounce_offset(slots, 1), word1, "{slots} slots");
+    }
+    // (slots, blocks, size)
+    for (slots, blocks, size) in [
+        (1, 0, 384),
+        (1, 32, 388),
+        (32, 33, 392),
+        (64, 256, 672),
+        (1024, 1024, 8448),
+    ] {
+        assert_eq!(
+            claims::size(slots, blocks),
+            size,
+            "{slots} slots, {blocks} blocks"
+        );
+    }
+}
+
+#[test]
+fn bytes_of_slot() {
+    let slot = Slot {
+        request: RequestHeader {
+            turn: 0x0403_0201,
+            launch: 0x0807_0605,
+            func: 0x100f_0e0d_0c0b_0a09,
+            mapnum: 0x1413_1211,
+            dev_num: 0x1817_1615,
+            bounce_first: 0x1c1b_1a19,
+            bounce_blocks: 0x201f_1e1d,
+        },
+        request_payload: core::array::from_fn(|i| count64(32 + 8 * i)),
+        reply: ReplyHeader {
+            turn: count32(512),
+            status: count32(516),
+            copied: count64(520),
+            reserved: [count64(528), count64(536)],
+        },
+        reply_payload: core::array::from_fn(|i| count64(544 + 8 * i)),
+    };
+    assert_eq!(bytes(&slot), counted(1024));
+}
+
+#[test]
+fn bytes_of_bell() {
+    let bell = Bell {
+        asleep: 0x0403_0201,
+        reserved: core::array::from_fn(|i| count32(4 + 4 * i)),
+    };
+    assert_eq!(bytes(&bell), counted(128));
+}
+
+#[test]
+fn bytes_of_bounce_header() {
+    let header = BounceHeader {
+        signal: 0x0403_0201,
+        launch: 0x0807_0605,
+        reserved: core::array::from_fn(|i| count32(8 + 4 * i)),
+    };
+    assert_eq!(bytes(&header), counted(64));
+}
+
+#[test]
+fn bytes_of_claims_header() {
+    let header = ClaimsHeader {
+        slot_lock: 0x0403_0201,
+        reserved: core::array::from_fn(|i| count32(4 + 4 * i)),
+    };
+    assert_eq!(bytes(&header), counted(128));
+}
+
+#[test]
+fn bytes_of_claim_group() {
+    let group = ClaimGroup {
+        taken: 0x0403_0201,
+        reserved: core::array::from_fn(|i| count32(4 + 4 * i)),
+        turns: core::array::from_fn(|i| count32(128 + 4 * i)),
+    };
+    assert_eq!(bytes(&group), counted(256));
+}
+
+#[test]
+fn bytes_of_a_real_image_info() {
+    let info = ImageInfo {
+        magic: image::IMAGE_MAGIC,
+        abi_version: 1,
+        wires: WireKind::NATIVE.bit(),
+    };
+    assert_eq!(bytes(&info), b"revoff\0\0\x01\0\0\0\x08\0\0\0");
+}
+
+#[test]
+fn bytes_of_image_info() {
+    assert_eq!(
+        bytes(&ImageInfo {
+            magic: 0x3a39_3837_3635_3433,
+            abi_version: 0x3e3d_3c3b,
+            wires: 0x4241_403f,
+        }),
+        [
+            0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3a, 0x3b, 0x3c, 0x3d, 0x3e, 0x3f, 0x40,
+            0x41, 0x42,
+        ]
+    );
+}
+
+#[test]
+fn bytes_of_runtime() {
+    assert_eq!(
+        bytes(&Runtime {
+            wire_kind: 0x4746_4544,
+            slots: 0x4b4a_4948,
+            wire: 0x5352_5150_4f4e_4d4c,
+            claims: 0x5b5a_5958_5756_5554,
+            bounce: 0x6362_6160_5f5e_5d5c,
+            bell: 0x6b6a_6968_6766_6564,
+            bounce_blocks: 0x6f6e_6d6c,
+            reserved: 0x7372_7170,
+        }),
+        [
+            0x44, 0x45, 0x46, 0x47, 0x48, 0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50, 0x51,
+            0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58, 0x59, 0x5a, 0x5b, 0x5c, 0x5d, 0x5e, 0x5f,
+            0x60, 0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6a, 0x6b, 0x6c, 0x6d,
+            0x6e, 0x6f, 0x70, 0x71, 0x72, 0x73,
+        ]
+    );
+}
+
+#[test]
+fn bytes_of_function_info() {
+    assert_eq!(
+        bytes(&FunctionInfo {
+            signature: 0x7170_6f6e_6d6c_6b6a,
+        }),
+        [0x6a, 0x6b, 0x6c, 0x6d, 0x6e, 0x6f, 0x70, 0x71,]
+    );
+}
+
+#[test]
+fn bytes_of_kernel_info() {
+    assert_eq!(
+        bytes(&KernelInfo {
+            params: 0x2423_2221,
+            bytes: 0x2827_2625,
+            signature: 0x302f_2e2d_2c2b_2a29,
+        }),
+        [
+            0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e,
+            0x2f, 0x30,
+        ]
+    );
+}
+
+#[test]
+fn bytes_of_thread_context() {
+    assert_eq!(
+        bytes(&ThreadContext {
+            team: 0x302f_2e2d,
+            teams: 0x3433_3231,
+            thread: 0x3837_3635,
+            threads: 0x3c3b_3a39,
+            launch: 0x403f_3e3d,
+            reserved: 0x4443_4241,
+            stack_low: 0x4c4b_4a49_4847_4645,
+            stack_high: 0x5453_5251_504f_4e4d,
+        }),
+        [
+            0x2d, 0x2e, 0x2f, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3a,
+            0x3b, 0x3c, 0x3d, 0x3e, 0x3f, 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,
+            0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50, 0x51, 0x52, 0x53, 0x54,
+        ]
+    );
+}
+
+#[test]
+fn bytes_of_request_header() {
+    assert_eq!(
+        bytes(&RequestHeader {
+            turn: 0x3d3c_3b3a,
+            launch: 0x4140_3f3e,
+            func: 0x4948_4746_4544_4342,
+            mapnum: 0x4d4c_4b4a,
+            dev_num: 0x5150_4f4e,
+            bounce_first: 0x5554_5352,
+            bounce_blocks: 0x5958_5756,
+        }),
+        [
+            0x3a, 0x3b, 0x3c, 0x3d, 0x3e, 0x3f, 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47,
+            0x48, 0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50, 0x51, 0x52, 0x53, 0x54, 0x55,
+            0x56, 0x57, 0x58, 0x59,
+        ]
+    );
+}
+
+#[test]
+fn bytes_of_reply_header() {
+    assert_eq!(
+        bytes(&ReplyHeader {
+            turn: 0x2c2b_2a29,
+            status: 0x302f_2e2d,
+            copied: 0x3837_3635_3433_3231,
+            reserved: [0x403f_3e3d_3c3b_3a39, 0x4847_4645_4443_4241],
+        }),
+        [
+            0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36,
+            0x37, 0x38, 0x39, 0x3a, 0x3b, 0x3c, 0x3d, 0x3e, 0x3f, 0x40, 0x41, 0x42, 0x43, 0x44,
+            0x45, 0x46, 0x47, 0x48,
+        ]
+    );
+}
+
+#[test]
+fn bytes_of_map_entry() {
+    assert_eq!(
+        bytes(&MapEntry {
+            addr: 0x4342_4140_3f3e_3d3c,
+            size: 0x4b4a_4948_4746_4544,
+            kind: 0x4d4c,
+            place: 0x4f4e,
+            offset: 0x5352_5150,
+        }),
+        [
+            0x3c, 0x3d, 0x3e, 0x3f, 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x49,
+            0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f, 0x50, 0x51, 0x52, 0x53,
+        ]
+    );
+}
