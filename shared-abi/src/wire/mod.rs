@@ -68,6 +68,7 @@ pub struct Bell {
 }
 
 const _: () = {
+    assert!(size_of::<WireKind>() == 4 && align_of::<WireKind>() == 4);
     assert!(size_of::<Bell>() == 128 && align_of::<Bell>() == 128);
     assert!(core::mem::offset_of!(Bell, asleep) == 0);
     assert!(core::mem::offset_of!(Bell, reserved) == 4);
