@@ -1,28 +1,37 @@
 //! What a device may send, straight into an adapter.
 
+use std::cell::Cell;
+use std::ops::Range;
+
 use host_fn::{BadArguments, Failure, HostFunction, RawArg};
 use host_fn_test_calls::{Lend, ReadChunk, Report, Values};
 use shared_abi::map_kind::MapKind;
 
 const INT: MapKind = MapKind::FIRSTPRIVATE_INT;
 
-/// Host memory for the arguments of one call, filled with ones.
+/// Host memory for the arguments of one call, filled with ones. Cells, since
+/// several arguments point into it.
 #[repr(C, align(16))]
-struct Memory([u8; 512]);
+struct Memory([Cell<u8>; 512]);
 
 impl Memory {
     fn new() -> Self {
-        Memory([1; 512])
+        Memory([const { Cell::new(1) }; 512])
     }
 
     /// The `size` bytes at `offset`.
-    fn at(&mut self, offset: usize, size: u64, kind: MapKind) -> RawArg {
+    fn at(&self, offset: usize, size: u64, kind: MapKind) -> RawArg {
         assert!(offset + size as usize <= 512);
         RawArg {
-            ptr: (&raw mut self.0).cast::<u8>().wrapping_add(offset),
+            ptr: self.0.as_ptr().cast_mut().cast::<u8>().wrapping_add(offset),
             size,
             kind,
         }
+    }
+
+    /// What it holds.
+    fn bytes(&self, range: Range<usize>) -> Vec<u8> {
+        self.0[range].iter().map(Cell::get).collect()
     }
 }
 
@@ -49,7 +58,7 @@ fn refused(function: &impl HostFunction, args: &[RawArg]) -> BadArguments {
 }
 
 /// What `read_chunk` gets from an honest device.
-fn honest(memory: &mut Memory) -> [RawArg; 4] {
+fn honest(memory: &Memory) -> [RawArg; 4] {
     [
         int(7, 4),
         int(8, 8),
@@ -64,39 +73,41 @@ fn never() -> impl HostFunction {
 
 #[test]
 fn honest_arguments_pass_and_are_answered() {
-    let mut memory = Memory::new();
-    let args = honest(&mut memory);
+    let memory = Memory::new();
+    let args = honest(&memory);
     call(
         &ReadChunk::bind(|file, offset, buf| file + offset as u32 + buf.len() as u32),
         &args,
     )
     .unwrap();
-    let reply = &memory.0[128..144];
+    let reply = memory.bytes(128..144);
     assert_eq!(reply[..4], 115_u32.to_ne_bytes());
     assert_eq!(reply[4..8], [0; 4], "padding goes to the device as zeroes");
     assert_eq!(&reply[8..], b"returned");
-    assert_eq!(memory.0[144], 1);
+    assert_eq!(memory.bytes(144..145), [1]);
 }
 
 #[test]
 fn a_failure_leaves_no_mark() {
-    let mut memory = Memory::new();
-    let args = honest(&mut memory);
+    let memory = Memory::new();
+    let args = honest(&memory);
     // As if the memory had held a reply before.
-    memory.0[136..144].copy_from_slice(b"returned");
+    for (cell, byte) in memory.0[136..144].iter().zip(b"returned") {
+        cell.set(*byte);
+    }
     let mut message = String::new();
     let failing = ReadChunk::try_bind(|_, _, _| Err("no such file"));
     // SAFETY: as in `call`.
     let result = unsafe { failing.call(&args, &mut message) };
     assert_eq!(result, Err(Failure::Function));
     assert_eq!(message, "no such file");
-    assert_eq!(memory.0[128..144], [0; 16]);
+    assert_eq!(memory.bytes(128..144), [0; 16]);
 }
 
 #[test]
 fn bits_beyond_the_value_do_not_matter() {
-    let mut memory = Memory::new();
-    let mut args = honest(&mut memory);
+    let memory = Memory::new();
+    let mut args = honest(&memory);
     args[0] = int(0xffff_ffff_0000_0007, 4);
     call(
         &ReadChunk::bind(|file, _, _| {
@@ -110,16 +121,16 @@ fn bits_beyond_the_value_do_not_matter() {
 
 #[test]
 fn implicit_mappings_and_other_alignments_pass() {
-    let mut memory = Memory::new();
-    let mut args = honest(&mut memory);
+    let memory = Memory::new();
+    let mut args = honest(&memory);
     args[2].kind = MapKind((MapKind::FROM.0 | 0x60) | 0x0400);
     call(&ReadChunk::bind(|_, _, _| 0), &args).unwrap();
 }
 
 #[test]
 fn count() {
-    let mut memory = Memory::new();
-    let args = honest(&mut memory);
+    let memory = Memory::new();
+    let args = honest(&memory);
     assert_eq!(
         refused(&never(), &args[..3]),
         BadArguments::Count {
@@ -154,8 +165,8 @@ fn kind_of_each_argument() {
             MapKind::ALLOC,
             MapKind(0xffff),
         ] {
-            let mut memory = Memory::new();
-            let mut args = honest(&mut memory);
+            let memory = Memory::new();
+            let mut args = honest(&memory);
             // Memory for it, should the adapter believe in it.
             args[argument] = memory.at(256, args[argument].size, kind);
             let expected = if argument < 2 { INT } else { MapKind::FROM };
@@ -174,14 +185,14 @@ fn kind_of_each_argument() {
 /// A value where memory is declared would be an address of the device's choice.
 #[test]
 fn a_value_in_place_of_memory() {
-    let mut memory = Memory::new();
-    let mut args = honest(&mut memory);
+    let memory = Memory::new();
+    let mut args = honest(&memory);
     args[2] = int(0x1000, 100);
     assert!(matches!(
         refused(&never(), &args),
         BadArguments::Kind { argument: 2, .. }
     ));
-    let mut args = honest(&mut memory);
+    let mut args = honest(&memory);
     args[3] = int(0x1000, 16);
     assert!(matches!(
         refused(&never(), &args),
@@ -193,8 +204,8 @@ fn a_value_in_place_of_memory() {
 fn size_of_values_and_reply() {
     for (argument, expected) in [(0, 4), (1, 8), (3, 16)] {
         for found in [0, 1, expected - 1, expected + 1, 2 * expected] {
-            let mut memory = Memory::new();
-            let mut args = honest(&mut memory);
+            let memory = Memory::new();
+            let mut args = honest(&memory);
             args[argument].size = found;
             assert_eq!(
                 refused(&never(), &args),
@@ -210,7 +221,7 @@ fn size_of_values_and_reply() {
 
 #[test]
 fn size_of_single_references() {
-    let mut memory = Memory::new();
+    let memory = Memory::new();
     let report = Report::bind(|_, _, _| panic!("must not run"));
     let mut args = [
         int(1, 4),
@@ -238,7 +249,7 @@ fn size_of_single_references() {
     );
 }
 
-fn lend_args(memory: &mut Memory) -> [RawArg; 7] {
+fn lend_args(memory: &Memory) -> [RawArg; 7] {
     [
         memory.at(0, 4, MapKind::TO),
         memory.at(16, 4, MapKind::TO),
@@ -253,8 +264,8 @@ fn lend_args(memory: &mut Memory) -> [RawArg; 7] {
 #[test]
 fn slices_of_no_whole_number_of_elements() {
     for (argument, element) in [(1, 2), (3, 4), (5, 16)] {
-        let mut memory = Memory::new();
-        let mut args = lend_args(&mut memory);
+        let memory = Memory::new();
+        let mut args = lend_args(&memory);
         args[argument].size -= 1;
         let found = args[argument].size;
         assert_eq!(
@@ -274,8 +285,8 @@ fn slices_of_no_whole_number_of_elements() {
 #[test]
 fn alignment_and_null() {
     for (argument, align) in [(0, 4), (1, 2), (2, 8), (3, 4), (4, 16), (5, 8), (6, 16)] {
-        let mut memory = Memory::new();
-        let mut args = lend_args(&mut memory);
+        let memory = Memory::new();
+        let mut args = lend_args(&memory);
         // Out of everyone's way, and misplaced by one.
         args[argument] = memory.at(257, args[argument].size, args[argument].kind);
         let found = args[argument].ptr.addr() as u64;
@@ -302,9 +313,9 @@ fn alignment_and_null() {
 
 #[test]
 fn empty_slices_lie_anywhere() {
-    let mut memory = Memory::new();
+    let memory = Memory::new();
     for address in [0, 1, 0xdead_beef, usize::MAX] {
-        let mut args = lend_args(&mut memory);
+        let mut args = lend_args(&memory);
         for argument in [1, 3, 5] {
             args[argument].ptr = std::ptr::without_provenance_mut(address);
             args[argument].size = 0;
@@ -316,7 +327,7 @@ fn empty_slices_lie_anywhere() {
         .unwrap();
     }
     // Inside another argument, too.
-    let mut args = lend_args(&mut memory);
+    let mut args = lend_args(&memory);
     args[3] = RawArg { size: 0, ..args[4] };
     args[3].kind = MapKind::TOFROM;
     args[3].ptr = args[3].ptr.wrapping_add(4);
@@ -325,7 +336,7 @@ fn empty_slices_lie_anywhere() {
 
 #[test]
 fn large_values_need_no_alignment_but_memory() {
-    let mut memory = Memory::new();
+    let memory = Memory::new();
     let mut args = [
         int(1, 1),
         int(0, 8),
@@ -363,8 +374,8 @@ fn memory_of_two_arguments_is_refused_where_one_writes() {
     // (rounded to what is aligned for both: checks of alignment come later).
     for argument in 1..7 {
         for other in 0..argument {
-            let mut memory = Memory::new();
-            let mut args = lend_args(&mut memory);
+            let memory = Memory::new();
+            let mut args = lend_args(&memory);
             let last = args[other].ptr.addr() + args[other].size as usize - 1;
             let base = (&raw const memory.0).addr();
             args[argument] = memory.at(last - base, args[argument].size, args[argument].kind);
@@ -389,8 +400,8 @@ fn memory_of_two_arguments_is_refused_where_one_writes() {
 
 #[test]
 fn reading_the_same_memory_twice_is_fine() {
-    let mut memory = Memory::new();
-    let mut args = lend_args(&mut memory);
+    let memory = Memory::new();
+    let mut args = lend_args(&memory);
     args[1].ptr = args[0].ptr;
     call(
         &Lend::bind(|a, b, _, _, _, _| {
@@ -404,16 +415,16 @@ fn reading_the_same_memory_twice_is_fine() {
 
 #[test]
 fn ranges_that_touch_are_no_overlap() {
-    let mut memory = Memory::new();
-    let mut args = honest(&mut memory);
+    let memory = Memory::new();
+    let mut args = honest(&memory);
     args[2] = memory.at(28, 100, MapKind::FROM);
     call(&ReadChunk::bind(|_, _, _| 0), &args).unwrap();
 }
 
 #[test]
 fn the_reply_is_an_argument_like_others() {
-    let mut memory = Memory::new();
-    let mut args = honest(&mut memory);
+    let memory = Memory::new();
+    let mut args = honest(&memory);
     args[2] = memory.at(29, 100, MapKind::FROM);
     assert_eq!(
         refused(&never(), &args),

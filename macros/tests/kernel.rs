@@ -50,11 +50,8 @@ fn parameter<T>(value: &T) -> *const c_void {
 #[test]
 fn parameters_arrive() {
     let mut value = 21.0_f64;
-    let params = [
-        parameter(&(&raw mut value)),
-        parameter(&3_u32),
-        parameter(&2.0_f64),
-    ];
+    let pointer = &raw mut value;
+    let params = [parameter(&pointer), parameter(&3_u32), parameter(&2.0_f64)];
     // SAFETY: one pointer for each parameter, each to a value of its type.
     unsafe { double(params.as_ptr()) };
     assert_eq!(value, 42.0);
@@ -62,28 +59,33 @@ fn parameters_arrive() {
 
 #[test]
 fn parameters_need_no_alignment() {
+    #[repr(C, packed)]
+    struct Packed(u8, i16, u32, i64, f32, usize, *mut i64, *const c_void);
+    #[repr(C, align(16))]
+    struct Aligned(Packed);
+
     let mut out = 0_i64;
-    let mut packed = vec![0_u8];
-    let mut offsets = Vec::new();
-    let mut push = |bytes: &[u8]| {
-        offsets.push(packed.len());
-        packed.extend_from_slice(bytes);
-    };
-    push(&1_u8.to_ne_bytes());
-    push(&(-2_i16).to_ne_bytes());
-    push(&3_u32.to_ne_bytes());
-    push(&4_i64.to_ne_bytes());
-    push(&5.0_f32.to_ne_bytes());
-    push(&6_usize.to_ne_bytes());
-    // Exposed, since a pointer loses its origin on the way through bytes.
-    push(&(&raw mut out).expose_provenance().to_ne_bytes());
-    push(&0_usize.to_ne_bytes());
-    let params: Vec<*const c_void> = offsets
-        .iter()
-        .map(|offset| packed[*offset..].as_ptr().cast())
-        .collect();
-    // SAFETY: one pointer for each parameter, each to the bytes of its type; `out`
-    // is writable.
+    let packed = Packed(1, -2, 3, 4, 5.0, 6, &raw mut out, ptr::null());
+    let place = Aligned(packed);
+    let packed = &place.0;
+    let params: [*const c_void; 8] = [
+        (&raw const packed.0).cast(),
+        (&raw const packed.1).cast(),
+        (&raw const packed.2).cast(),
+        (&raw const packed.3).cast(),
+        (&raw const packed.4).cast(),
+        (&raw const packed.5).cast(),
+        (&raw const packed.6).cast(),
+        (&raw const packed.7).cast(),
+    ];
+    // One byte stands before all that have an alignment.
+    assert!(
+        params[1..]
+            .iter()
+            .all(|pointer| !pointer.addr().is_multiple_of(2))
+    );
+    // SAFETY: one pointer for each parameter, each to a value of its type; `out` is
+    // writable.
     unsafe { sum(params.as_ptr()) };
     assert_eq!(out, 17);
 }
