@@ -38,9 +38,11 @@ pub struct HostArch {
     pub context: unsafe extern "C" fn() -> *const ThreadContext,
     /// Waits a little, longer the larger `attempt` is.
     pub pause: unsafe extern "C" fn(attempt: u32),
-    /// Wakes the host's serving threads: see edge `N3` in
-    /// [`native`](crate::wire::native).
+    /// Wakes the host's serving threads: see edge `W1` of
+    /// [`Bell`](crate::wire::Bell).
     pub ring: unsafe extern "C" fn(),
+    /// Nanoseconds since some fixed moment, the same for all threads.
+    pub clock: unsafe extern "C" fn() -> u64,
     /// Ends the launch with an error and the calling thread with it. `message`
     /// is UTF-8 of `len` bytes, copied before the thread ends.
     pub trap: unsafe extern "C" fn(message: *const u8, len: u64) -> !,
@@ -64,9 +66,10 @@ const _: () = {
 #[cfg(target_pointer_width = "64")]
 const _: () = {
     use core::mem::offset_of;
-    assert!(size_of::<HostArch>() == 32 && align_of::<HostArch>() == 8);
+    assert!(size_of::<HostArch>() == 40 && align_of::<HostArch>() == 8);
     assert!(offset_of!(HostArch, context) == 0);
     assert!(offset_of!(HostArch, pause) == 8);
     assert!(offset_of!(HostArch, ring) == 16);
-    assert!(offset_of!(HostArch, trap) == 24);
+    assert!(offset_of!(HostArch, clock) == 24);
+    assert!(offset_of!(HostArch, trap) == 32);
 };

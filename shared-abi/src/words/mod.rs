@@ -5,8 +5,15 @@
 //! instructions of the architecture, on a host processor its atomics, and in the
 //! model checker its own; the protocol code is the same.
 //!
+//! [`Coherent`] implements both for a processor whose threads share coherent
+//! memory: the host itself, and the `host` device.
+//!
 //! Places are byte offsets from the start of the memory that the implementor
 //! stands for. Offsets must be naturally aligned and inside it.
+
+mod coherent;
+
+pub use coherent::Coherent;
 
 /// Order of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +48,21 @@ pub trait SystemWords {
     fn store64(&self, at: usize, value: u64, order: Store);
     /// Full fence at system scope: orders an earlier store with a later load.
     fn fence(&self);
+
+    /// Copies `len` bytes to byte offset `at`, without order: the store that
+    /// publishes or completes orders them.
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes, which no other thread writes.
+    unsafe fn write_bytes(&self, at: usize, from: *const u8, len: usize);
+
+    /// Copies `len` bytes from byte offset `at`, without order: the load that
+    /// saw the publication or the completion orders them. Whatever the other
+    /// side does meanwhile, the result is some bytes, not undefined behaviour.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes, which no other thread touches.
+    unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize);
 }
 
 /// Words in *device* memory, shared by the threads of one device. Scope: device.

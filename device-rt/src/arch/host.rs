@@ -1,0 +1,126 @@
+//! The `host` device: an image is a shared object, a device thread an OS thread.
+//! What hardware has as special registers comes through
+//! [`HostArch`], which the host writes when it loads the image.
+
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use shared_abi::host_arch::{HostArch, ThreadContext};
+use shared_abi::words::Coherent;
+
+use super::{Context, Space};
+
+/// The host's services; null until the image is loaded by a host.
+#[unsafe(export_name = "__revoff_host_arch")]
+static HOST_ARCH: AtomicPtr<HostArch> = AtomicPtr::new(core::ptr::null_mut());
+
+fn services() -> Option<&'static HostArch> {
+    // Relaxed: the host writes it before it starts the first device thread, and
+    // starting a thread orders that.
+    let table = HOST_ARCH.load(Ordering::Relaxed);
+    // SAFETY: null, or what the host wrote: a table that outlives every thread
+    // that runs code of this image, never written again.
+    unsafe { table.as_ref() }
+}
+
+fn thread_context() -> Option<&'static ThreadContext> {
+    let services = services()?;
+    // SAFETY: `context` takes nothing and is callable from any thread; what it
+    // returns is null or valid for as long as this kernel runs, which is longer
+    // than any caller in this crate keeps it.
+    unsafe { (services.context)().as_ref() }
+}
+
+/// Mapped memory.
+pub type Mapped = Coherent;
+
+/// Device memory.
+pub type DeviceMemory = Coherent;
+
+/// The mapped memory at a device address.
+///
+/// # Safety
+/// As for [`Coherent::new`].
+#[must_use]
+pub unsafe fn mapped(address: u64) -> Mapped {
+    // SAFETY: passed on.
+    unsafe { Coherent::new(address as *mut u8) }
+}
+
+/// The device memory at a device address.
+///
+/// # Safety
+/// As for [`Coherent::new`].
+#[must_use]
+pub unsafe fn device_memory(address: u64) -> DeviceMemory {
+    // SAFETY: passed on.
+    unsafe { Coherent::new(address as *mut u8) }
+}
+
+/// Where `addr` lives. A range that starts on the calling thread's stack is
+/// local; teams have no shared memory on this device.
+#[must_use]
+pub fn space(addr: u64) -> Space {
+    match thread_context() {
+        Some(context) if (context.stack_low..context.stack_high).contains(&addr) => Space::Local,
+        _ => Space::Global,
+    }
+}
+
+/// Which thread runs. Outside a launch: the only thread of the only team.
+#[must_use]
+pub fn context() -> Context {
+    match thread_context() {
+        Some(context) => Context {
+            team: context.team,
+            teams: context.teams,
+            thread: context.thread,
+            threads: context.threads,
+            launch: context.launch,
+        },
+        None => Context { team: 0, teams: 1, thread: 0, threads: 1, launch: 0 },
+    }
+}
+
+/// Spins before the host's scheduler is asked for help: about as long as a call
+/// to an idle host takes.
+const SPINS: u32 = 256;
+
+/// Waits a little, longer the larger `attempt` is.
+pub fn pause(attempt: u32) {
+    match services() {
+        // SAFETY: `pause` is callable from any thread.
+        Some(services) if attempt >= SPINS => unsafe { (services.pause)(attempt - SPINS) },
+        _ => core::hint::spin_loop(),
+    }
+}
+
+/// Nanoseconds since some fixed moment; 0 outside a launch.
+#[must_use]
+pub fn clock() -> u64 {
+    // SAFETY: `clock` is callable from any thread.
+    services().map_or(0, |services| unsafe { (services.clock)() })
+}
+
+/// Whether a device thread can wake the host.
+pub const HAS_BELL: bool = true;
+
+/// Wakes the host.
+pub fn ring() {
+    if let Some(services) = services() {
+        // SAFETY: `ring` is callable from any thread.
+        unsafe { (services.ring)() }
+    }
+}
+
+/// Ends the launch and this thread.
+pub fn trap(message: &str) -> ! {
+    match services() {
+        // SAFETY: the pointer and the length are those of a `str`; the host
+        // copies it before it ends the thread.
+        Some(services) => unsafe { (services.trap)(message.as_ptr(), message.len() as u64) },
+        // No host loaded this image, so nobody can end the launch alone.
+        None => loop {
+            core::hint::spin_loop();
+        },
+    }
+}

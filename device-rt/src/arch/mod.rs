@@ -1,0 +1,45 @@
+//! What depends on the target. Each architecture is one file with the same
+//! items; nothing outside this module asks for the target.
+//!
+//! | item | what it is |
+//! |---|---|
+//! | `Mapped` | [`SystemWords`](shared_abi::words::SystemWords) on mapped memory |
+//! | `DeviceMemory` | [`DeviceWords`](shared_abi::words::DeviceWords) on device memory |
+//! | `mapped`, `device_memory` | the memory at a device address, as one of these |
+//! | `space` | where an address lives |
+//! | `context` | which thread this is |
+//! | `clock` | nanoseconds, for measurements |
+//! | `pause` | waits a little |
+//! | `HAS_BELL`, `ring` | wakes a sleeping host, where the device can |
+//! | `trap` | ends the launch |
+
+#[cfg(not(any(target_arch = "nvptx64", target_arch = "amdgpu")))]
+mod host;
+#[cfg(not(any(target_arch = "nvptx64", target_arch = "amdgpu")))]
+pub use host::*;
+
+/// Where memory lives, from the point of view of who can reach it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// Device or mapped memory: host copies reach it.
+    Global,
+    /// The thread's own memory (its stack): only the thread reaches it.
+    Local,
+    /// The team's shared memory: only the team reaches it.
+    Shared,
+}
+
+/// Which thread runs, and for which launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Context {
+    /// This thread's team.
+    pub team: u32,
+    /// Teams of the launch.
+    pub teams: u32,
+    /// This thread within its team.
+    pub thread: u32,
+    /// Threads of a team.
+    pub threads: u32,
+    /// Key of the launch; 0 where the architecture does not tell.
+    pub launch: u32,
+}

@@ -1,0 +1,136 @@
+//! Which bytes a request on `native` carries itself.
+//!
+//! The host copies to and from device memory through a queue, but it reaches
+//! neither a thread's stack nor a team's shared memory. Ranges there travel with
+//! the request: in its slot, or in a bounce run when they do not fit. Small
+//! ranges in device memory travel in the slot too where there is room, which
+//! spares two trips through a queue.
+
+use shared_abi::map_kind::MapKind;
+use shared_abi::wire::native::{
+    ENTRIES_IN_SLOT, MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT,
+};
+
+use crate::arch::{self, Space};
+
+/// The arguments of a `GOMP_target_ext` call.
+#[derive(Clone, Copy, Debug)]
+pub struct Args {
+    count: usize,
+    addrs: *const u64,
+    sizes: *const u64,
+    kinds: *const u16,
+}
+
+impl Args {
+    /// The `count` arguments at the three arrays.
+    ///
+    /// # Safety
+    /// Each array is readable for `count` elements while the result is used, and
+    /// the range that each entry describes is readable or writable as its kind
+    /// says.
+    #[must_use]
+    pub unsafe fn new(
+        count: usize,
+        addrs: *const u64,
+        sizes: *const u64,
+        kinds: *const u16,
+    ) -> Self {
+        Self { count, addrs, sizes, kinds }
+    }
+
+    /// Number of arguments.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Address, size and kind of argument `i`, below [`count`](Self::count).
+    #[must_use]
+    pub fn get(&self, i: usize) -> (u64, u64, MapKind) {
+        assert!(i < self.count);
+        // SAFETY: `i` is in bounds and `new`'s caller vouched for the arrays.
+        unsafe { (*self.addrs.add(i), *self.sizes.add(i), MapKind(*self.kinds.add(i))) }
+    }
+}
+
+/// Largest range in device memory that is carried although the host could copy
+/// it: beyond, the stores cost more than the copies they spare.
+const SMALL: u64 = 128;
+
+/// Decides, entry by entry, what a request on `native` carries and where.
+///
+/// The same walk over the same arguments always decides the same, so the places
+/// are computed again when they are needed and stored nowhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    slot_used: u32,
+    bounce_used: u64,
+    carried: u32,
+}
+
+/// An argument cannot be carried: there are more than [`MAX_CARRIED`] of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany;
+
+/// What is carried of an entry: its bit in
+/// [`ReplyHeader::copied`](shared_abi::wire::native::ReplyHeader::copied).
+pub type CarriedIndex = u32;
+
+impl Plan {
+    /// The plan of a request with `count` entries, before the first.
+    #[must_use]
+    pub fn new(count: usize) -> Self {
+        let bytes = count as u64 * size_of::<MapEntry>() as u64;
+        if count <= ENTRIES_IN_SLOT as usize {
+            Self { slot_used: bytes as u32, bounce_used: 0, carried: 0 }
+        } else {
+            Self { slot_used: 0, bounce_used: bytes, carried: 0 }
+        }
+    }
+
+    /// Bytes of bounce run needed so far.
+    #[must_use]
+    pub fn bounce_bytes(&self) -> u64 {
+        self.bounce_used
+    }
+
+    /// The next entry, placed.
+    ///
+    /// # Errors
+    /// The host cannot reach the range and it cannot be carried either.
+    pub fn next(
+        &mut self,
+        (addr, size, kind): (u64, u64, MapKind),
+    ) -> Result<(MapEntry, Option<CarriedIndex>), TooMany> {
+        let mut entry =
+            MapEntry { addr, size, kind: kind.0, place: PLACE_DEVICE, offset: 0 };
+        let has_bytes = kind.reads_device() || kind.writes_device();
+        if !has_bytes || size == 0 || addr == 0 {
+            return Ok((entry, None));
+        }
+        let room = PAYLOAD as u64 - u64::from(self.slot_used);
+        let fits_slot = size <= room;
+        let reachable = arch::space(addr) == Space::Global;
+        if reachable && (size > SMALL || !fits_slot || self.carried == MAX_CARRIED) {
+            return Ok((entry, None));
+        }
+        if self.carried == MAX_CARRIED {
+            return Err(TooMany);
+        }
+        if fits_slot {
+            entry.place = PLACE_SLOT;
+            entry.offset = self.slot_used;
+            // At most PAYLOAD, which is a multiple of 8 itself.
+            self.slot_used += size.next_multiple_of(8) as u32;
+        } else {
+            entry.place = PLACE_BOUNCE;
+            // Runs are at most 512 KiB long; a larger sum is refused when the
+            // run is claimed, before anything is written at this offset.
+            entry.offset = self.bounce_used as u32;
+            self.bounce_used = self.bounce_used.saturating_add(size).next_multiple_of(8);
+        }
+        self.carried += 1;
+        Ok((entry, Some(self.carried - 1)))
+    }
+}

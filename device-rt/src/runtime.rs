@@ -1,0 +1,62 @@
+//! The variables that the host reads and writes when it loads an image.
+
+use core::cell::UnsafeCell;
+
+use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
+use shared_abi::image::{IMAGE_MAGIC, ImageInfo, Runtime};
+use shared_abi::wire::WireKind;
+
+/// A variable that the host writes after load and before the first launch, and
+/// that device code only reads.
+#[repr(transparent)]
+pub struct HostWritten<T>(UnsafeCell<T>);
+
+// SAFETY: device threads only read it, and starting a kernel orders the host's
+// writes before those reads.
+unsafe impl<T: Copy + Send> Sync for HostWritten<T> {}
+
+impl<T: Copy> HostWritten<T> {
+    const fn new(value: T) -> Self {
+        Self(UnsafeCell::new(value))
+    }
+
+    /// The value that the host wrote, or the initial one.
+    pub fn get(&self) -> T {
+        // SAFETY: nobody writes while a kernel runs, see `Sync`.
+        unsafe { *self.0.get() }
+    }
+}
+
+/// What this image says of itself.
+#[unsafe(export_name = "__revoff_image")]
+pub static IMAGE: ImageInfo = ImageInfo {
+    magic: IMAGE_MAGIC,
+    abi_version: shared_abi::ABI_VERSION,
+    wires: WireKind::GCC_SLOT.bit() | WireKind::GCC_RING.bit() | WireKind::NATIVE.bit(),
+};
+
+/// What the host tells this image.
+#[unsafe(export_name = "__revoff_runtime")]
+pub static RUNTIME: HostWritten<Runtime> = HostWritten::new(Runtime {
+    wire_kind: WireKind::NONE.0,
+    slots: 0,
+    wire: 0,
+    claims: 0,
+    bounce: 0,
+    bell: 0,
+    bounce_blocks: 0,
+    reserved: 0,
+});
+
+/// Where GCC's wires are.
+#[unsafe(export_name = "__gomp_rev_offload_var")]
+pub static REV_OFFLOAD_VAR: HostWritten<u64> = HostWritten::new(0);
+
+/// The control variables.
+#[unsafe(export_name = "__gomp_additional_icvs")]
+pub static ICVS: HostWritten<OffloadIcvs> = HostWritten::new(OffloadIcvs {
+    device_num: 0,
+    default_device: DEFAULT_DEVICE_UNSET,
+    nteams: 0,
+    teams_thread_limit: 0,
+});

@@ -1,0 +1,64 @@
+//! Which thread of which team runs, for Rust and for C.
+
+use crate::arch;
+
+/// This thread's team, below [`teams`].
+#[must_use]
+pub fn team() -> u32 {
+    arch::context().team
+}
+
+/// Number of teams of this launch.
+#[must_use]
+pub fn teams() -> u32 {
+    arch::context().teams
+}
+
+/// This thread within its team, below [`threads`].
+#[must_use]
+pub fn thread() -> u32 {
+    arch::context().thread
+}
+
+/// Number of threads of a team.
+#[must_use]
+pub fn threads() -> u32 {
+    arch::context().threads
+}
+
+/// This thread among all threads of the launch.
+#[must_use]
+pub fn global() -> u32 {
+    let context = arch::context();
+    context.team * context.threads + context.thread
+}
+
+/// Nanoseconds since some fixed moment, the same for all threads of the device.
+#[must_use]
+pub fn clock() -> u64 {
+    arch::clock()
+}
+
+/// [`team`] for C.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_team() -> u32 {
+    team()
+}
+
+/// [`teams`] for C.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_teams() -> u32 {
+    teams()
+}
+
+/// [`thread`] for C.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_thread() -> u32 {
+    thread()
+}
+
+/// [`threads`] for C.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_threads() -> u32 {
+    threads()
+}

@@ -1,0 +1,55 @@
+//! Producer of [`gcc_ring`](shared_abi::wire::gcc_ring).
+//!
+//! What the patch's own device code gets wrong and this does not: tickets are
+//! compared by difference, so the counters wrap; `consumed` is loaded with an
+//! order; and the completion word is polled at its own width.
+
+use core::mem::offset_of;
+
+use shared_abi::wire::gcc_ring::{GccRing, GccRingSlot};
+use shared_abi::words::{Load, Store, SystemWords, TicketWord};
+
+/// Draws a ticket and waits with `pause` until its slot, one of `slots`
+/// ([`SLOTS`](shared_abi::wire::gcc_ring::SLOTS), but for tests), is free.
+pub fn claim<S: SystemWords + TicketWord>(system: &S, slots: u32, pause: impl Fn(u32)) -> u32 {
+    let ticket = system.fetch_add(offset_of!(GccRing, next_slot), 1);
+    let mut attempt = 0;
+    loop {
+        // Edge R3, claiming end: with the count comes the host's last use of the
+        // slots below it.
+        let consumed = system.load32(offset_of!(GccRing, consumed), Load::Acquire);
+        // Both counters wrap. `consumed` may be ahead of the ticket: the
+        // difference is then huge, or negative, which is the same.
+        if (ticket.wrapping_sub(consumed) as i32) < slots as i32 {
+            return ticket;
+        }
+        pause(attempt);
+        attempt = attempt.saturating_add(1);
+    }
+}
+
+/// Publishes `request` under `ticket`. The slot is the host's from here on.
+pub fn publish(system: &impl SystemWords, slots: u32, ticket: u32, request: &GccRingSlot) {
+    let at =
+        offset_of!(GccRing, queue) + (ticket % slots) as usize * size_of::<GccRingSlot>();
+    // Relaxed: R1 orders these for the host.
+    system.store64(at + offset_of!(GccRingSlot, func), request.func, Store::Relaxed);
+    system.store64(at + offset_of!(GccRingSlot, mapnum), request.mapnum, Store::Relaxed);
+    system.store64(at + offset_of!(GccRingSlot, addrs), request.addrs, Store::Relaxed);
+    system.store64(at + offset_of!(GccRingSlot, sizes), request.sizes, Store::Relaxed);
+    system.store64(at + offset_of!(GccRingSlot, kinds), request.kinds, Store::Relaxed);
+    system.store32(at + offset_of!(GccRingSlot, dev_num), request.dev_num as u32, Store::Relaxed);
+    // Edge R1, publishing end: whoever sees the signal's address sees the rest.
+    system.store64(at + offset_of!(GccRingSlot, signal), request.signal, Store::Release);
+}
+
+/// Waits until the host writes the completion word at byte offset `signal` of
+/// `memory`.
+pub fn wait(memory: &impl SystemWords, signal: usize, pause: impl Fn(u32)) {
+    let mut attempt = 0;
+    // Edge R2, waiting end: with the word comes what the host copied back.
+    while memory.load32(signal, Load::Acquire) == 0 {
+        pause(attempt);
+        attempt = attempt.saturating_add(1);
+    }
+}

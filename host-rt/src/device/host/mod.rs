@@ -1,0 +1,167 @@
+//! `host`: the device that is always there. An image is a shared object, device
+//! threads are OS threads of this process.
+//!
+//! It is made to be as strict as hardware: device memory is an arena of its own,
+//! what the host copies to or from must be memory that is allocated there, and a
+//! device thread's stack is out of the host's reach.
+
+mod arena;
+mod module;
+mod queue;
+mod thread;
+
+use std::alloc::Layout;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use self::arena::Arena;
+use self::module::HostModule;
+use self::queue::HostQueue;
+use super::{Device, MappedMemory, MemoryInfo, Module, Queue};
+use crate::env::Env;
+use crate::error::{DeviceError, Error, ImageError};
+use crate::image::Image;
+
+/// Device memory unless the environment says otherwise: addresses, not pages.
+const DEFAULT_MEMORY: u64 = 16 << 30;
+
+/// Stack of a device thread unless the environment says otherwise.
+const DEFAULT_STACK: u64 = 256 << 10;
+
+/// Alignment of mapped memory.
+const MAPPED_ALIGN: usize = 128;
+
+/// Opens the `host` device.
+pub(super) fn open(env: &Env) -> Result<Arc<dyn Device>, Error> {
+    let bytes = env.host_memory.unwrap_or(DEFAULT_MEMORY);
+    let arena = Arena::new(bytes).map_err(|source| DeviceError::System {
+        what: format!("reserving {bytes} bytes for the host device (REVOFF_HOST_MEMORY)"),
+        source,
+    })?;
+    Ok(Arc::new_cyclic(|this| HostDevice {
+        this: Weak::clone(this),
+        arena,
+        stack: env.host_stack.unwrap_or(DEFAULT_STACK) as usize,
+        mapped: Mutex::default(),
+        modules: Mutex::default(),
+    }))
+}
+
+/// The device.
+struct HostDevice {
+    this: Weak<Self>,
+    arena: Arena,
+    /// Size of a device thread's stack in bytes.
+    stack: usize,
+    /// Start and length of what mapped memory there is.
+    mapped: Mutex<Vec<(u64, u64)>>,
+    modules: Mutex<Vec<Weak<HostModule>>>,
+}
+
+/// A poisoned lock is one that a panicking thread held; what these guard is
+/// consistent at every point where a panic could happen.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl HostDevice {
+    /// Refuses a range that a GPU's copy engine would not reach.
+    fn check_reach(&self, address: u64, len: u64, write: bool) -> Result<(), DeviceError> {
+        let unreachable = |what| Err(DeviceError::Unreachable { address, len, what });
+        if len == 0 {
+            return Ok(());
+        }
+        match self.arena.contains(address, len) {
+            Some(true) => return Ok(()),
+            Some(false) => return unreachable("device memory that is not (all) allocated"),
+            None => {}
+        }
+        let inside = |&(start, size): &(u64, u64)| {
+            address.checked_sub(start).and_then(|at| at.checked_add(len)).is_some_and(|e| e <= size)
+        };
+        if lock(&self.mapped).iter().any(inside) {
+            return Ok(());
+        }
+        let mut modules = lock(&self.modules);
+        modules.retain(|module| module.strong_count() > 0);
+        if modules
+            .iter()
+            .filter_map(Weak::upgrade)
+            .any(|module| module.is_loaded(address, len, write))
+        {
+            return Ok(());
+        }
+        unreachable("no device memory: a device thread's stack, or a host address")
+    }
+}
+
+impl Device for HostDevice {
+    fn name(&self) -> &str {
+        "host"
+    }
+
+    fn description(&self) -> String {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        format!("{cores} cores of this machine ({})", std::env::consts::ARCH)
+    }
+
+    fn memory(&self) -> MemoryInfo {
+        self.arena.info()
+    }
+
+    fn has_bell(&self) -> bool {
+        true
+    }
+
+    fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
+        self.arena.alloc(bytes).ok_or_else(|| {
+            let MemoryInfo { total, used } = self.arena.info();
+            DeviceError::OutOfMemory { device: "host".to_owned(), bytes, free: total - used, total }
+        })
+    }
+
+    fn free(&self, address: u64) {
+        self.arena.free(address);
+    }
+
+    fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
+        let failed = || DeviceError::OutOfMemory {
+            device: "host".to_owned(),
+            bytes: bytes as u64,
+            free: 0,
+            total: bytes as u64,
+        };
+        let layout = mapped_layout(bytes).ok_or_else(failed)?;
+        // SAFETY: the layout's size is not zero.
+        let host = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) }).ok_or_else(failed)?;
+        let device = host.as_ptr() as u64;
+        lock(&self.mapped).push((device, bytes as u64));
+        let this = Weak::clone(&self.this);
+        let free = move || {
+            if let Some(this) = this.upgrade() {
+                lock(&this.mapped).retain(|&(start, _)| start != device);
+            }
+            // SAFETY: allocated above with the same layout; the owner's drop runs
+            // this once, when nobody uses the memory any more.
+            unsafe { std::alloc::dealloc(device as *mut u8, layout) };
+        };
+        Ok(MappedMemory { host, device, bytes, free: Some(Box::new(free)) })
+    }
+
+    fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {
+        let module = HostModule::load(image)?;
+        lock(&self.modules).push(Arc::downgrade(&module));
+        Ok(module)
+    }
+
+    fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
+        match self.this.upgrade() {
+            Some(device) => Ok(Box::new(HostQueue::new(device))),
+            None => unreachable!("a method of the device runs, so the device exists"),
+        }
+    }
+}
+
+fn mapped_layout(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes.max(1), MAPPED_ALIGN).ok()
+}

@@ -1,0 +1,139 @@
+//! Loading a shared object as an image.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::Arc;
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use shared_abi::host_arch::HostArch;
+use shared_abi::image::HOST_ARCH;
+
+use super::thread;
+use crate::device::{Global, Module};
+use crate::error::ImageError;
+use crate::image::{Format, HOST_MACHINE, Image, Segment};
+
+/// A loaded image.
+pub(super) struct HostModule {
+    image: Image,
+    /// What to add to an address in the image.
+    base: u64,
+    /// Keeps the code mapped.
+    _library: Library,
+    /// The loader tells images apart by the file's name, which has this number in
+    /// it: it must not be used again while the image is loaded.
+    _file: File,
+}
+
+impl HostModule {
+    pub(super) fn load(image: &Image) -> Result<Arc<Self>, ImageError> {
+        let name = image.name().to_owned();
+        if image.format() != Format::SharedObject(HOST_MACHINE) {
+            return Err(ImageError::OtherMachine {
+                name,
+                found: image.format().to_string(),
+                device: "host".to_owned(),
+                wanted: Format::SharedObject(HOST_MACHINE).to_string(),
+            });
+        }
+        let failed = |reason: String| ImageError::Load { name: name.clone(), reason };
+        // A file of its own for each load: images loaded twice have their own
+        // variables, as on a GPU.
+        let file = memory_file(image.bytes()).map_err(|e| failed(e.to_string()))?;
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        // SAFETY: loading runs the image's initialisers. Whoever loads an image
+        // trusts its code as much as any library's; it is checked to be a shared
+        // object for this machine.
+        let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
+            .map_err(|e| failed(with_sources(&e).replace(&path, &name)))?;
+        let anchor = image
+            .symbols()
+            .iter()
+            .find(|symbol| symbol.address != 0)
+            .ok_or_else(|| failed("it exports nothing".to_owned()))?;
+        // SAFETY: only the address is used.
+        let address = unsafe { library.get::<*const u8>(anchor.name.as_bytes()) }
+            .map_err(|e| failed(with_sources(&e)))?
+            .as_raw_ptr() as u64;
+        let module = Arc::new(Self {
+            base: address.wrapping_sub(anchor.address),
+            image: image.clone(),
+            _library: library,
+            _file: file,
+        });
+        module.set_host_arch()?;
+        Ok(module)
+    }
+
+    /// Tells the image where the device's services are.
+    fn set_host_arch(&self) -> Result<(), ImageError> {
+        let Some(global) = self.global(HOST_ARCH) else { return Ok(()) };
+        let size = size_of::<*const HostArch>() as u64;
+        if global.size != size || !self.is_loaded(global.address, size, true) {
+            return Err(ImageError::BadSymbol {
+                name: self.image.name().to_owned(),
+                symbol: HOST_ARCH.to_owned(),
+                reason: format!("has {} bytes, expected {size} writable ones", global.size),
+            });
+        }
+        let services: *const HostArch = &raw const thread::SERVICES;
+        // SAFETY: the symbol is a writable pointer-sized variable of the image,
+        // and no code of the image runs yet.
+        unsafe { (global.address as *mut *const HostArch).write_unaligned(services) };
+        Ok(())
+    }
+
+    /// Whether the range lies in one of the image's segments, one that may be
+    /// written if `write`.
+    pub(super) fn is_loaded(&self, address: u64, len: u64, write: bool) -> bool {
+        let Some(offset) = address.checked_sub(self.base) else { return false };
+        self.image.segments().iter().any(|&Segment { address, size, writable }| {
+            (writable || !write)
+                && offset
+                    .checked_sub(address)
+                    .and_then(|start| start.checked_add(len))
+                    .is_some_and(|end| end <= size)
+        })
+    }
+
+    fn find(&self, name: &str, is_code: bool) -> Option<Global> {
+        let symbol = self.image.symbol(name).filter(|symbol| symbol.is_code == is_code)?;
+        Some(Global { address: self.base.wrapping_add(symbol.address), size: symbol.size })
+    }
+}
+
+impl Module for HostModule {
+    fn global(&self, name: &str) -> Option<Global> {
+        self.find(name, false)
+    }
+
+    fn kernel(&self, name: &str) -> Option<Global> {
+        self.find(name, true)
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+/// An unnamed file in memory with the given content.
+fn memory_file(bytes: &[u8]) -> std::io::Result<File> {
+    // SAFETY: the name is a C string; the result is checked.
+    let fd = unsafe { libc::memfd_create(c"revoff-image".as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just made, nobody else owns it.
+    let mut file = unsafe { File::from_raw_fd(fd) };
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+fn with_sources(error: &dyn std::error::Error) -> String {
+    // libloading's own words are "dlopen failed"; the reason is its source.
+    match error.source() {
+        Some(source) => source.to_string(),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,129 @@
+//! Device threads: OS threads that run a kernel on a stack of its own, so that
+//! the stack's bounds are known and a trap can abandon it.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use shared_abi::host_arch::{HostArch, ThreadContext};
+
+/// What the code of an image calls instead of special registers and instructions.
+pub(super) static SERVICES: HostArch = HostArch { context, pause, ring, clock, trap };
+
+/// What a device thread is while it runs a kernel.
+struct Current {
+    context: ThreadContext,
+    ring: *const (dyn Fn() + Send + Sync),
+    yielder: *const Yielder<(), String>,
+}
+
+thread_local! {
+    /// The kernel that this thread runs; null outside one. It points into the
+    /// frame of [`run`], which waits for the kernel.
+    static CURRENT: Cell<*const Current> = const { Cell::new(std::ptr::null()) };
+}
+
+/// The code of a kernel: see [`shared_abi::host_arch`].
+pub(super) type KernelCode = unsafe extern "C" fn(*const *const c_void);
+
+/// Runs `kernel` as the thread of `context` on `stack`, whose bounds it fills in.
+///
+/// Returns the stack for the next thread, and the message of a kernel that
+/// trapped.
+///
+/// # Safety
+/// `kernel` is a kernel's code and `params` points to what it expects.
+pub(super) unsafe fn run(
+    kernel: KernelCode,
+    params: *const *const c_void,
+    mut context: ThreadContext,
+    ring: &Arc<dyn Fn() + Send + Sync>,
+    stack: DefaultStack,
+) -> (DefaultStack, Result<(), String>) {
+    context.stack_low = stack.limit().get() as u64;
+    context.stack_high = stack.base().get() as u64;
+    // Pointers only: a trap drops nothing of what the kernel's stack holds.
+    let ring = Arc::as_ptr(ring);
+    let mut thread: Coroutine<(), String, (), DefaultStack> =
+        Coroutine::with_stack(stack, move |yielder, ()| {
+            let current = Current { context, ring, yielder };
+            CURRENT.set(&raw const current);
+            // SAFETY: the caller vouches for the kernel and its parameters.
+            unsafe { kernel(params) };
+            CURRENT.set(std::ptr::null());
+        });
+    let result = match thread.resume(()) {
+        CoroutineResult::Return(()) => Ok(()),
+        CoroutineResult::Yield(message) => {
+            CURRENT.set(std::ptr::null());
+            // SAFETY: the frames on the stack are the kernel's, which is compiled
+            // without unwinding and so has no destructors to run, and that of the
+            // closure above, which owns nothing.
+            unsafe { thread.force_reset() };
+            Err(message)
+        }
+    };
+    (thread.into_stack(), result)
+}
+
+/// This thread's kernel, if it runs one.
+fn current<'a>() -> Option<&'a Current> {
+    // SAFETY: null, or set by `run` to a value that lives while the kernel runs,
+    // and only code that the kernel calls on this thread gets here.
+    unsafe { CURRENT.get().as_ref() }
+}
+
+unsafe extern "C" fn context() -> *const ThreadContext {
+    current().map_or(std::ptr::null(), |current| &raw const current.context)
+}
+
+/// Waits that only give the processor to another thread; those after them sleep.
+const YIELDS: u32 = 64;
+
+/// The longest sleep of a waiting device thread.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+unsafe extern "C" fn pause(attempt: u32) {
+    if attempt < YIELDS {
+        std::thread::yield_now();
+    } else {
+        let sleep = Duration::from_micros(u64::from(attempt - YIELDS) + 1);
+        std::thread::sleep(sleep.min(LONGEST_SLEEP));
+    }
+}
+
+unsafe extern "C" fn ring() {
+    if let Some(current) = current() {
+        // SAFETY: `run` borrows the bell for as long as the kernel runs.
+        unsafe { (*current.ring)() };
+    }
+}
+
+unsafe extern "C" fn clock() -> u64 {
+    thread_local!(static START: Instant = start());
+    START.with(Instant::elapsed).as_nanos() as u64
+}
+
+/// The moment that [`clock`] counts from.
+fn start() -> Instant {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    *START.get_or_init(Instant::now)
+}
+
+unsafe extern "C" fn trap(message: *const u8, len: u64) -> ! {
+    let Some(current) = current() else {
+        // Code of an image that runs outside a kernel (an initialiser) has no
+        // launch to end.
+        std::process::abort()
+    };
+    // SAFETY: the image hands a message of `len` bytes; `from_utf8_lossy` takes
+    // any bytes.
+    let message = unsafe { std::slice::from_raw_parts(message, len.min(4096) as usize) };
+    let message = String::from_utf8_lossy(message).into_owned();
+    // SAFETY: the yielder is alive while its coroutine runs, which is this code.
+    unsafe { (*current.yielder).suspend(message) };
+    unreachable!("a trapped device thread is never resumed")
+}

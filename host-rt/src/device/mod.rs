@@ -1,0 +1,256 @@
+//! Devices: where kernels run.
+//!
+//! [`Device`] is everything that the rest of this crate asks of one. Each kind is
+//! one folder beside this file and one line in [`KINDS`].
+
+mod host;
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::env::Env;
+use crate::error::{DeviceError, Error, ImageError};
+use crate::image::Image;
+
+/// A kind of device: how it is named, what it is, and how one is opened.
+pub struct Kind {
+    /// The name, or its part before a colon.
+    pub name: &'static str,
+    /// One line for `revoff devices`.
+    pub about: &'static str,
+    open: fn(&Env) -> Result<Arc<dyn Device>, Error>,
+}
+
+/// The kinds of devices that this build knows.
+pub const KINDS: [Kind; 1] =
+    [Kind { name: "host", about: "threads of this process, always there", open: host::open }];
+
+/// Opens the device called `name`.
+///
+/// # Errors
+/// There is none of that name, or it cannot be opened.
+pub fn open(name: &str, env: &Env) -> Result<Arc<dyn Device>, Error> {
+    match KINDS.iter().find(|kind| kind.name == name) {
+        Some(kind) => (kind.open)(env),
+        None => Err(DeviceError::NoDevice {
+            name: name.to_owned(),
+            available: KINDS.map(|kind| kind.name).join(", "),
+        }
+        .into()),
+    }
+}
+
+/// Device memory, addresses and sizes in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// What there is in all.
+    pub total: u64,
+    /// What is allocated.
+    pub used: u64,
+}
+
+/// Mapped memory: the host and the device see the same bytes.
+///
+/// Zeroed when allocated, aligned to 128 bytes, freed with the last owner.
+pub struct MappedMemory {
+    /// Where the host sees it.
+    pub host: NonNull<u8>,
+    /// Where the device sees it.
+    pub device: u64,
+    /// Its size.
+    pub bytes: usize,
+    /// Frees it; taken by the drop.
+    free: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
+
+impl std::fmt::Debug for MappedMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MappedMemory({} bytes at {:?})", self.bytes, self.host)
+    }
+}
+
+// SAFETY: it is an allocation; whoever accesses it does so with the care that
+// memory shared with a device asks for, from any thread.
+unsafe impl Send for MappedMemory {}
+// SAFETY: as above.
+unsafe impl Sync for MappedMemory {}
+
+impl Drop for MappedMemory {
+    fn drop(&mut self) {
+        if let Some(free) = self.free.take() {
+            free();
+        }
+    }
+}
+
+impl MappedMemory {
+    /// Whether the device range lies in here.
+    #[must_use]
+    pub fn contains(&self, address: u64, len: u64) -> bool {
+        address
+            .checked_sub(self.device)
+            .and_then(|offset| offset.checked_add(len))
+            .is_some_and(|end| end <= self.bytes as u64)
+    }
+}
+
+/// A symbol of a loaded image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// Its device address.
+    pub address: u64,
+    /// Its size in bytes; 0 where the image does not tell.
+    pub size: u64,
+}
+
+/// Teams and threads of a launch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Number of teams (blocks).
+    pub teams: u32,
+    /// Threads of a team.
+    pub threads: u32,
+}
+
+/// What a device needs to know of a launch beyond kernel, grid and parameters.
+#[derive(Clone)]
+pub struct LaunchContext {
+    /// The launch's key on the wires; not 0.
+    pub key: u32,
+    /// Wakes the threads that serve calls; for devices with a bell.
+    pub ring: Arc<dyn Fn() + Send + Sync>,
+    /// To be called once when the kernel has ended, before anybody who waits for
+    /// it learns so. Not if it could not be started.
+    pub ended: Arc<dyn Fn() + Send + Sync>,
+}
+
+/// A place in a queue, which is reached when everything queued before is done.
+pub trait Event: Send + Sync {
+    /// Whether it is reached.
+    fn is_done(&self) -> bool;
+    /// Waits until it is reached.
+    fn wait(&self);
+}
+
+/// A kernel under way.
+pub trait Running: Send + Sync {
+    /// Whether it has ended.
+    fn is_done(&self) -> bool;
+    /// Waits until it has ended, well or with the device's words about its fault.
+    ///
+    /// # Errors
+    /// What the device says about a kernel that did not end by itself.
+    fn wait(&self) -> Result<(), String>;
+}
+
+/// A queue: its operations happen in order; those of different queues need not.
+pub trait Queue: Send {
+    /// Copies `len` bytes to device memory.
+    ///
+    /// # Safety
+    /// `from` stays readable, and unwritten, until [`synchronize`](Self::synchronize)
+    /// returns.
+    ///
+    /// # Errors
+    /// The host does not reach the range.
+    unsafe fn copy_to_device(
+        &mut self,
+        to: u64,
+        from: *const u8,
+        len: usize,
+    ) -> Result<(), DeviceError>;
+
+    /// Copies `len` bytes from device memory.
+    ///
+    /// # Safety
+    /// `to` stays writable, and untouched by others, until
+    /// [`synchronize`](Self::synchronize) returns.
+    ///
+    /// # Errors
+    /// The host does not reach the range.
+    unsafe fn copy_from_device(
+        &mut self,
+        to: *mut u8,
+        from: u64,
+        len: usize,
+    ) -> Result<(), DeviceError>;
+
+    /// Starts a kernel of `module` when the queue gets there.
+    ///
+    /// # Safety
+    /// The parameters are what the kernel's code expects, and the device memory
+    /// that they name stays allocated until the kernel has ended.
+    ///
+    /// # Errors
+    /// The device cannot run the grid.
+    unsafe fn launch(
+        &mut self,
+        module: &Arc<dyn Module>,
+        kernel: Global,
+        grid: Grid,
+        params: &[Vec<u8>],
+        context: LaunchContext,
+    ) -> Result<Arc<dyn Running>, DeviceError>;
+
+    /// Marks the place after everything queued so far.
+    fn record(&mut self) -> Arc<dyn Event>;
+
+    /// Makes what is queued from now on wait for `event`, which may be another
+    /// queue's.
+    fn wait_for(&mut self, event: &Arc<dyn Event>);
+
+    /// Waits until everything queued so far is done.
+    ///
+    /// # Errors
+    /// A copy failed.
+    fn synchronize(&mut self) -> Result<(), DeviceError>;
+}
+
+/// An image on a device; unloaded with the last owner.
+pub trait Module: Send + Sync {
+    /// The data symbol `name`.
+    fn global(&self, name: &str) -> Option<Global>;
+    /// The code symbol `name`.
+    fn kernel(&self, name: &str) -> Option<Global>;
+    /// For the device's own use.
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// A device.
+///
+/// # Implementation
+/// A copy names its device range by address; a range that the host does not reach
+/// on this device (a device thread's stack, memory that is not allocated) is
+/// refused with [`DeviceError::Unreachable`], never passed through.
+pub trait Device: Send + Sync {
+    /// The name that opened it.
+    fn name(&self) -> &str;
+    /// What it is made of, in a few words.
+    fn description(&self) -> String;
+    /// Its memory.
+    fn memory(&self) -> MemoryInfo;
+    /// Whether its threads can wake a sleeping host.
+    fn has_bell(&self) -> bool;
+    /// Allocates zeroed device memory, aligned to 256 bytes.
+    ///
+    /// # Errors
+    /// There is not that much.
+    fn alloc(&self, bytes: u64) -> Result<u64, DeviceError>;
+    /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
+    fn free(&self, address: u64);
+    /// Allocates mapped memory.
+    ///
+    /// # Errors
+    /// There is not that much.
+    fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError>;
+    /// Loads an image.
+    ///
+    /// # Errors
+    /// The image is not one for this device.
+    fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError>;
+    /// Makes a queue.
+    ///
+    /// # Errors
+    /// The device has no more.
+    fn queue(&self) -> Result<Box<dyn Queue>, DeviceError>;
+}

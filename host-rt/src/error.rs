@@ -1,0 +1,300 @@
+//! What can go wrong, by layer: [`ImageError`] (a file is no usable image),
+//! [`DeviceError`] (a device refuses), [`LaunchError`] (a kernel or a call it
+//! made failed), and [`Error`] over all of them.
+
+use std::path::PathBuf;
+
+/// An image that cannot be used, and why.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// The file cannot be read.
+    #[error("cannot read image {path}: {source}", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// The bytes are not in a format that any device loads.
+    #[error("{name} is no device image: {reason}")]
+    NoImage {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// What was found.
+        reason: String,
+    },
+    /// The image is for another device.
+    #[error("{name} is {found}, but device `{device}` loads {wanted}")]
+    OtherMachine {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// What the image is.
+        found: String,
+        /// The device that was to load it.
+        device: String,
+        /// What the device loads.
+        wanted: String,
+    },
+    /// The image was built with another version of the ABI.
+    #[error(
+        "{name} was built for ABI version {image}, this host speaks version {host}: rebuild the \
+         image with the device-rt of this version, or use the matching host"
+    )]
+    OtherAbi {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// Version of the image.
+        image: u32,
+        /// Version of the host.
+        host: u32,
+    },
+    /// A symbol has an unexpected size or content.
+    #[error("{name}: symbol `{symbol}` {reason}")]
+    BadSymbol {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The symbol.
+        symbol: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The image cannot speak the wire that was asked for.
+    #[error("{name} does not speak wire `{wire}`; it speaks {speaks}")]
+    NoWire {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The wire that was asked for.
+        wire: String,
+        /// The wires of the image.
+        speaks: String,
+    },
+    /// The image has no such kernel.
+    #[error("{name} has no kernel `{kernel}`; it has {has}")]
+    NoKernel {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The kernel that was asked for.
+        kernel: String,
+        /// The kernels of the image.
+        has: String,
+    },
+    /// The image and the host declare a host function differently.
+    #[error(
+        "{name} and this host declare `{function}` differently (signature {image:#018x} in the \
+         image, {host:#018x} here): build both from the same declaration"
+    )]
+    OtherSignature {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The function.
+        function: String,
+        /// Hash in the image.
+        image: u64,
+        /// Hash of the host's registration.
+        host: u64,
+    },
+    /// The system's loader refused the image.
+    #[error("cannot load {name}: {reason}")]
+    Load {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The loader's words.
+        reason: String,
+    },
+}
+
+/// A device that cannot do what it is asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// There is no device of that name.
+    #[error("no device `{name}`; available: {available}")]
+    NoDevice {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        available: String,
+    },
+    /// The device has no memory of that size left.
+    #[error("device `{device}` cannot allocate {bytes} bytes: {free} of {total} are free")]
+    OutOfMemory {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        bytes: u64,
+        /// What is free.
+        free: u64,
+        /// What there is in all.
+        total: u64,
+    },
+    /// A copy names device memory that the host does not reach.
+    #[error(
+        "the host does not reach {len} bytes at device address {address:#x}: {what} (a range \
+         there must travel with its request)"
+    )]
+    Unreachable {
+        /// Start of the range.
+        address: u64,
+        /// Length of the range.
+        len: u64,
+        /// What lies there, as far as the device knows.
+        what: &'static str,
+    },
+    /// A launch with an impossible shape.
+    #[error("cannot launch {teams} teams of {threads} threads: {reason}")]
+    BadGrid {
+        /// Number of teams.
+        teams: u32,
+        /// Threads of a team.
+        threads: u32,
+        /// Why not.
+        reason: String,
+    },
+    /// The operating system refused something.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// The reason.
+        source: std::io::Error,
+    },
+}
+
+/// A value in the environment that makes no sense.
+#[derive(Debug, thiserror::Error)]
+#[error("environment variable {name}={value:?}: {expected} expected")]
+pub struct EnvError {
+    /// The variable.
+    pub name: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What is allowed.
+    pub expected: String,
+}
+
+/// Why a call from a kernel was not carried out.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The function word is not that of a registered function.
+    #[error(
+        "a kernel called function {word:#x}{}, which is not registered: add it to the functions \
+         that the image is loaded with",
+        name.as_ref().map(|n| format!(" (`{n}`)")).unwrap_or_default()
+    )]
+    NoSuchFunction {
+        /// The function word.
+        word: u64,
+        /// The image's name for it, if it has one.
+        name: Option<String>,
+    },
+    /// An argument could not be mapped.
+    #[error("call of `{function}`: {reason}")]
+    Refused {
+        /// The function.
+        function: String,
+        /// Which argument, and why.
+        reason: String,
+    },
+    /// The function returned an error.
+    #[error("host function `{function}` failed: {message}")]
+    Failed {
+        /// The function.
+        function: String,
+        /// Its error.
+        message: String,
+    },
+    /// The function panicked.
+    #[error("host function `{function}` panicked: {message}")]
+    Panicked {
+        /// The function.
+        function: String,
+        /// The panic's message.
+        message: String,
+    },
+    /// What stood on the wire cannot be a request.
+    #[error("wire `{wire}`: {reason}")]
+    Protocol {
+        /// The wire.
+        wire: &'static str,
+        /// What was found.
+        reason: String,
+    },
+    /// The runtime was shut down before the call was served.
+    #[error("call of function {word:#x} refused: the runtime is shutting down")]
+    ShuttingDown {
+        /// The function word.
+        word: u64,
+    },
+}
+
+/// A launch that did not end well.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The kernel ended itself, or the device ended it.
+    #[error("kernel `{kernel}`: {message}")]
+    Fault {
+        /// The kernel.
+        kernel: String,
+        /// The device's words.
+        message: String,
+    },
+    /// Calls that the kernel made failed; the kernel itself ran to its end.
+    #[error(
+        "kernel `{kernel}`: {first}{}",
+        if *failed > 1 { format!(" (and {} more failed calls)", failed - 1) } else { String::new() }
+    )]
+    Call {
+        /// The kernel.
+        kernel: String,
+        /// The first failed call.
+        first: CallError,
+        /// Number of failed calls.
+        failed: u64,
+    },
+}
+
+/// Anything that this crate reports.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// See [`ImageError`].
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// See [`DeviceError`].
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// See [`LaunchError`].
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// See [`EnvError`].
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    /// The arguments of a launch do not fit the kernel.
+    #[error("kernel `{kernel}` takes {wants}, not {given}")]
+    BadArguments {
+        /// The kernel.
+        kernel: String,
+        /// What it takes.
+        wants: String,
+        /// What was given.
+        given: String,
+    },
+    /// A host function is registered twice.
+    #[error("host function `{name}` is registered twice")]
+    TwiceRegistered {
+        /// The function.
+        name: String,
+    },
+    /// A wire that does not exist.
+    #[error("no wire `{name}`; there are native, gcc-ring and gcc-slot")]
+    NoWire {
+        /// What was asked for.
+        name: String,
+    },
+}
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,0 +1,217 @@
+//! The host functions that kernels may call.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use host_fn::{HostFunction, RawArg};
+
+use crate::error::Error;
+
+/// A host function as C has it: one pointer to the argument addresses.
+pub type RawFunction = unsafe extern "C" fn(*mut *mut c_void);
+
+/// The functions that an image is loaded with, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Functions {
+    by_name: BTreeMap<String, Arc<Entry>>,
+}
+
+impl Functions {
+    /// No functions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a function that was declared with
+    /// [`host_functions!`](host_fn::host_functions) and bound to a closure.
+    ///
+    /// # Errors
+    /// There is one of that name already.
+    pub fn add(&mut self, function: impl HostFunction) -> Result<&mut Self, Error> {
+        let name = function.name().to_owned();
+        self.insert(name, Callee::Typed(Box::new(function)))
+    }
+
+    /// Adds a function of C under `name`. It is called with as many addresses as
+    /// the device sent, which it has to know.
+    ///
+    /// # Safety
+    /// The function does what C's rules ask for with the arguments that images
+    /// loaded with it send, from any thread.
+    ///
+    /// # Errors
+    /// There is one of that name already.
+    pub unsafe fn add_raw(
+        &mut self,
+        name: impl Into<String>,
+        function: RawFunction,
+    ) -> Result<&mut Self, Error> {
+        self.insert(name.into(), Callee::Raw(function))
+    }
+
+    fn insert(&mut self, name: String, callee: Callee) -> Result<&mut Self, Error> {
+        if self.by_name.contains_key(&name) {
+            return Err(Error::TwiceRegistered { name });
+        }
+        let entry = Arc::new(Entry {
+            name: name.clone(),
+            callee,
+            calls: AtomicU32::new(0),
+            slow: AtomicBool::new(true),
+        });
+        self.by_name.insert(name, entry);
+        Ok(self)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.by_name.values()
+    }
+}
+
+enum Callee {
+    Typed(Box<dyn HostFunction>),
+    Raw(RawFunction),
+}
+
+/// A registered function, and what is known of it.
+pub(crate) struct Entry {
+    name: String,
+    callee: Callee,
+    /// Calls so far, roughly: threads may overwrite each other's count.
+    calls: AtomicU32,
+    /// Whether waking another thread to watch costs little beside a call.
+    slow: AtomicBool,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// From here on a call is worth a second thread: some times the cost of a wake.
+const SLOW: Duration = Duration::from_micros(5);
+
+/// One call in so many is timed.
+const SAMPLE: u32 = 16;
+
+/// Why a function has no result.
+pub(crate) enum Failed {
+    /// The arguments do not fit; it did not run.
+    Refused(String),
+    /// It ran and failed.
+    Function(String),
+}
+
+impl Entry {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Hash of its declaration; 0 if it has none.
+    pub(crate) fn signature(&self) -> u64 {
+        match &self.callee {
+            Callee::Typed(function) => function.signature(),
+            Callee::Raw(_) => 0,
+        }
+    }
+
+    /// Whether it builds references from its arguments, which must then be its own.
+    pub(crate) fn is_typed(&self) -> bool {
+        matches!(self.callee, Callee::Typed(_))
+    }
+
+    /// Whether calls have been slow lately. A function counts as slow until it
+    /// has been seen to be fast.
+    pub(crate) fn is_slow(&self) -> bool {
+        // Relaxed: a hint.
+        self.slow.load(Ordering::Relaxed)
+    }
+
+    /// Runs the function, and times it now and then.
+    ///
+    /// # Safety
+    /// `pointers` and `args` describe the same memory, which is valid as
+    /// [`HostFunction::call`] asks.
+    pub(crate) unsafe fn call(
+        &self,
+        pointers: &mut [*mut c_void],
+        args: &[RawArg],
+    ) -> Result<(), Failed> {
+        // Relaxed: a rough count.
+        let calls = self.calls.load(Ordering::Relaxed);
+        self.calls.store(calls.wrapping_add(1), Ordering::Relaxed);
+        let start = calls.is_multiple_of(SAMPLE).then(Instant::now);
+        let result = match &self.callee {
+            Callee::Raw(function) => {
+                // SAFETY: `add_raw`'s caller vouched for the function, ours for
+                // the memory.
+                unsafe { function(pointers.as_mut_ptr()) };
+                Ok(())
+            }
+            Callee::Typed(function) => {
+                let mut message = String::new();
+                // SAFETY: our caller vouches for the memory.
+                match unsafe { function.call(args, &mut message) } {
+                    Ok(()) => Ok(()),
+                    Err(host_fn::Failure::Function) => Err(Failed::Function(message)),
+                    Err(failure) => Err(Failed::Refused(failure.to_string())),
+                }
+            }
+        };
+        if let Some(start) = start {
+            // Relaxed: a hint.
+            self.slow.store(start.elapsed() >= SLOW, Ordering::Relaxed);
+        }
+        result
+    }
+}
+
+/// The functions of all loaded images, by function word.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FunctionTable {
+    /// Sorted by word.
+    by_word: Vec<(u64, Slot)>,
+}
+
+#[derive(Clone, Debug)]
+enum Slot {
+    Known(Arc<Entry>),
+    /// An image names it, nobody registered it.
+    Unregistered(String),
+}
+
+impl FunctionTable {
+    /// The function of that word, or else its name if an image has one for it.
+    pub(crate) fn find(&self, word: u64) -> Result<&Arc<Entry>, Option<&str>> {
+        match self.by_word.binary_search_by_key(&word, |&(word, _)| word) {
+            Ok(i) => match &self.by_word[i].1 {
+                Slot::Known(entry) => Ok(entry),
+                Slot::Unregistered(name) => Err(Some(name)),
+            },
+            Err(_) => Err(None),
+        }
+    }
+
+    /// Adds a function of an image: `entry`, or only its `name`.
+    pub(crate) fn insert(&mut self, word: u64, name: &str, entry: Option<&Arc<Entry>>) {
+        let slot = match entry {
+            Some(entry) => Slot::Known(Arc::clone(entry)),
+            None => Slot::Unregistered(name.to_owned()),
+        };
+        match self.by_word.binary_search_by_key(&word, |&(word, _)| word) {
+            Ok(i) => self.by_word[i].1 = slot,
+            Err(i) => self.by_word.insert(i, (word, slot)),
+        }
+    }
+
+    /// Removes a function.
+    pub(crate) fn remove(&mut self, word: u64) {
+        self.by_word.retain(|&(other, _)| other != word);
+    }
+}

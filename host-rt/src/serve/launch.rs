@@ -1,0 +1,82 @@
+//! The kernels that run, as far as serving their calls is concerned.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use super::lock;
+use crate::error::{CallError, LaunchError};
+
+/// One launch. Lives on after the kernel has ended, until its result is read.
+#[derive(Debug)]
+pub(crate) struct LaunchState {
+    /// On the wires; not 0.
+    pub(crate) key: u32,
+    pub(crate) kernel: String,
+    /// Whether its image has reverse offload.
+    pub(crate) calls_host: bool,
+    failures: Mutex<Option<(CallError, u64)>>,
+}
+
+impl LaunchState {
+    fn fail(&self, error: CallError) {
+        let mut failures = lock(&self.failures);
+        match &mut *failures {
+            Some((_, count)) => *count += 1,
+            None => *failures = Some((error, 1)),
+        }
+    }
+
+    /// What went wrong with its calls so far.
+    pub(crate) fn failure(&self) -> Option<LaunchError> {
+        lock(&self.failures).clone().map(|(first, failed)| LaunchError::Call {
+            kernel: self.kernel.clone(),
+            first,
+            failed,
+        })
+    }
+}
+
+/// The launches that run, by key.
+#[derive(Debug, Default)]
+pub(super) struct Launches(Mutex<Running>);
+
+#[derive(Debug, Default)]
+struct Running {
+    last_key: u32,
+    by_key: BTreeMap<u32, Arc<LaunchState>>,
+}
+
+impl Launches {
+    pub(super) fn begin(&self, kernel: &str, calls_host: bool) -> Arc<LaunchState> {
+        let mut running = lock(&self.0);
+        loop {
+            running.last_key = running.last_key.wrapping_add(1);
+            let key = running.last_key;
+            if key != 0 && !running.by_key.contains_key(&key) {
+                let launch = Arc::new(LaunchState {
+                    key,
+                    kernel: kernel.to_owned(),
+                    calls_host,
+                    failures: Mutex::default(),
+                });
+                running.by_key.insert(key, Arc::clone(&launch));
+                return launch;
+            }
+        }
+    }
+
+    pub(super) fn end(&self, launch: &LaunchState) {
+        lock(&self.0).by_key.remove(&launch.key);
+    }
+
+    /// Counts a failed call against the launch `key`; against all that run if the
+    /// wire did not tell which it was.
+    pub(super) fn report(&self, key: u32, error: CallError) {
+        tracing::warn!(launch = key, %error, "call failed");
+        let running = lock(&self.0);
+        match running.by_key.get(&key) {
+            Some(launch) => launch.fail(error),
+            None => running.by_key.values().for_each(|launch| launch.fail(error.clone())),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Serving one request: arguments, function, results, answer.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use host_fn::RawArg;
+use shared_abi::status::Status;
+
+use super::{Server, lock};
+use crate::error::{CallError, DeviceError};
+use crate::functions::{Entry, Failed, FunctionTable};
+use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError};
+use crate::wire::{Copier, Place, Taken, Wire};
+
+/// Which call a host function runs for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallContext {
+    /// The launch that called, as [`Launch::id`](crate::Launch::id) gives it; 0
+    /// if the wire does not tell (images that GCC built).
+    pub launch: u32,
+}
+
+thread_local! {
+    static CALL: Cell<Option<CallContext>> = const { Cell::new(None) };
+}
+
+/// The call that the running host function serves; `None` outside one.
+#[must_use]
+pub fn current_call() -> Option<CallContext> {
+    CALL.get()
+}
+
+/// What a thread needs to serve requests, used again for each.
+pub(super) struct Worker {
+    limits: Limits,
+    mapper: Mapper,
+    copier: Copier,
+    args: Vec<Arg>,
+    places: Vec<Place>,
+    raw_args: Vec<RawArg>,
+    functions: Arc<FunctionTable>,
+    functions_version: u64,
+}
+
+impl Worker {
+    pub(super) fn new(server: &Server) -> Self {
+        let limits = Limits::default();
+        Self {
+            limits,
+            mapper: Mapper::new(limits),
+            copier: server.copier(),
+            args: Vec::new(),
+            places: Vec::new(),
+            raw_args: Vec::new(),
+            functions: Arc::default(),
+            functions_version: 0,
+        }
+    }
+
+    /// Serves one request and answers it.
+    pub(super) fn serve(&mut self, server: &Arc<Server>, wire: &dyn Wire, taken: &Taken) {
+        let mut copied = 0;
+        let status = match self.run(server, wire, taken, &mut copied) {
+            Ok(()) => Status::DONE,
+            Err((status, error)) => {
+                copied = 0;
+                server.launches.report(taken.launch, error);
+                status
+            }
+        };
+        if let Err(error) = wire.complete(taken, &mut self.copier, status, copied) {
+            let error = CallError::Protocol { wire: wire.name(), reason: error.to_string() };
+            server.launches.report(taken.launch, error);
+        }
+    }
+
+    fn run(
+        &mut self,
+        server: &Arc<Server>,
+        wire: &dyn Wire,
+        taken: &Taken,
+        copied: &mut u64,
+    ) -> Result<(), (Status, CallError)> {
+        // Relaxed: seen soon enough.
+        if server.refusing.load(Ordering::Relaxed) {
+            server.hand_over(true);
+            return Err((Status::SHUTTING_DOWN, CallError::ShuttingDown { word: taken.func }));
+        }
+        // Acquire: with the version comes the table, by the mutex.
+        let version = server.functions_version.load(Ordering::Acquire);
+        if version != self.functions_version {
+            self.functions = Arc::clone(&lock(&server.functions));
+            self.functions_version = version;
+        }
+        let function = match self.functions.find(taken.func) {
+            Ok(function) => function,
+            Err(name) => {
+                let name = name.map(str::to_owned);
+                return Err((
+                    Status::NO_SUCH_FUNCTION,
+                    CallError::NoSuchFunction { word: taken.func, name },
+                ));
+            }
+        };
+        server.hand_over(function.is_slow());
+
+        let refused = |reason: String| {
+            let function = function.name().to_owned();
+            (Status::REFUSED_MAPPING, CallError::Refused { function, reason })
+        };
+        self.args.clear();
+        self.places.clear();
+        wire.read_args(
+            taken,
+            &mut self.copier,
+            self.limits.max_args,
+            &mut self.args,
+            &mut self.places,
+        )
+        .map_err(refused)?;
+
+        let mut transfer = RequestTransfer {
+            wire,
+            taken,
+            copier: &mut self.copier,
+            args: &self.args,
+            places: &self.places,
+            copied,
+        };
+        let raw_args = &mut self.raw_args;
+        let outer = CALL.replace(Some(CallContext { launch: taken.launch }));
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            self.mapper.run(&self.args, &server.present, &mut transfer, |pointers, args| {
+                call(function, raw_args, pointers, args)
+            })
+        }));
+        CALL.set(outer);
+        let function = || function.name().to_owned();
+        match result {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(RunError::Map(error))) => Err(refused(error.to_string())),
+            Ok(Err(RunError::Call(Failed::Refused(reason)))) => Err(refused(reason)),
+            Ok(Err(RunError::Call(Failed::Function(message)))) => Err((
+                Status::FUNCTION_FAILED,
+                CallError::Failed { function: function(), message },
+            )),
+            Err(panic) => Err((
+                Status::FUNCTION_FAILED,
+                CallError::Panicked { function: function(), message: panic_message(&*panic) },
+            )),
+        }
+    }
+}
+
+fn call(
+    function: &Entry,
+    raw_args: &mut Vec<RawArg>,
+    pointers: &mut [*mut std::ffi::c_void],
+    args: &[HostArg],
+) -> Result<(), Failed> {
+    if function.is_typed()
+        && let Some(i) = args.iter().position(|arg| !arg.exclusive && arg.kind.writes_device())
+    {
+        return Err(Failed::Refused(format!(
+            "argument {i} is an original on the host, which others may use; only a raw function \
+             can take it"
+        )));
+    }
+    raw_args.clear();
+    raw_args.extend(
+        args.iter().map(|arg| RawArg { ptr: arg.ptr, size: arg.size, kind: arg.kind }),
+    );
+    // SAFETY: the mapper vouches for the memory of each argument during this
+    // call; what is not exclusive is only read by a typed function (see above),
+    // and `PresentTable::insert`'s caller vouched that nobody writes it then.
+    unsafe { function.call(pointers, raw_args) }
+}
+
+fn panic_message(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "(no message)".to_owned())
+}
+
+/// Moves the bytes of one request: from and to its slot, its bounce run, or
+/// device memory.
+struct RequestTransfer<'a> {
+    wire: &'a dyn Wire,
+    taken: &'a Taken,
+    copier: &'a mut Copier,
+    args: &'a [Arg],
+    places: &'a [Place],
+    /// Carried ranges whose bytes were written back.
+    copied: &'a mut u64,
+}
+
+impl RequestTransfer<'_> {
+    /// Where a piece is: its argument's place, moved on by how far into the
+    /// argument it starts; its device address if it is not all carried.
+    fn place(&self, piece: &Piece) -> Place {
+        let arg = &self.args[piece.entry()];
+        let Some(skip) = piece.device().checked_sub(arg.addr) else { return Place::Device };
+        if skip.checked_add(piece.len() as u64).is_none_or(|end| end > arg.size) {
+            return Place::Device;
+        }
+        // At most `arg.size`, which was checked to fit its place.
+        match self.places[piece.entry()] {
+            Place::Device => Place::Device,
+            Place::Slot(offset, bit) => Place::Slot(offset + skip as usize, bit),
+            Place::Bounce(offset, bit) => Place::Bounce(offset + skip as usize, bit),
+        }
+    }
+}
+
+impl Transfer for RequestTransfer<'_> {
+    fn fetch(&mut self, pieces: &[Piece]) -> Result<(), TransferError> {
+        let mut failed = None;
+        for piece in pieces {
+            let (to, len) = (piece.host(), piece.len());
+            // SAFETY: a piece is writable for its length until this returns, and
+            // `finish` below waits for what a queue still copies; `place` checked
+            // the range in the slot or the bounce area.
+            let result = unsafe {
+                match self.place(piece) {
+                    Place::Slot(offset, _) => {
+                        self.wire.read_slot(self.taken, offset, to, len);
+                        Ok(())
+                    }
+                    Place::Bounce(offset, _) => {
+                        self.copier.read_bounce(offset, to, len);
+                        Ok(())
+                    }
+                    Place::Device => self.copier.fetch(to, piece.device(), len),
+                }
+            };
+            if let Err(error) = result {
+                failed = Some(TransferError::new(piece, error));
+                break;
+            }
+        }
+        self.finish(pieces, failed)
+    }
+
+    fn store(&mut self, pieces: &[Piece]) -> Result<(), TransferError> {
+        let mut failed = None;
+        for piece in pieces {
+            let (from, len) = (piece.host().cast_const(), piece.len());
+            // SAFETY: as in `fetch`, for reading.
+            let result = unsafe {
+                match self.place(piece) {
+                    Place::Slot(offset, bit) => {
+                        self.wire.write_slot(self.taken, offset, from, len);
+                        *self.copied |= 1 << bit;
+                        Ok(())
+                    }
+                    Place::Bounce(offset, bit) => {
+                        self.copier.write_bounce(offset, from, len);
+                        *self.copied |= 1 << bit;
+                        Ok(())
+                    }
+                    Place::Device => self.copier.store(piece.device(), from, len),
+                }
+            };
+            if let Err(error) = result {
+                failed = Some(TransferError::new(piece, error));
+                break;
+            }
+        }
+        self.finish(pieces, failed)
+    }
+}
+
+impl RequestTransfer<'_> {
+    /// Waits for the queue, also after a failure: it may still be copying.
+    fn finish(
+        &mut self,
+        pieces: &[Piece],
+        failed: Option<TransferError>,
+    ) -> Result<(), TransferError> {
+        let finished: Result<(), DeviceError> = self.copier.finish();
+        match (failed, finished, pieces.first()) {
+            (Some(error), ..) => Err(error),
+            (None, Err(error), Some(piece)) => Err(TransferError::new(piece, error)),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Copies between host and device for one serving thread.
+
+use std::sync::Arc;
+
+use shared_abi::words::{Coherent, SystemWords};
+
+use crate::device::{Device, MappedMemory, Queue};
+use crate::error::DeviceError;
+
+/// Reaches device memory through a queue of its own, and the bounce area, which
+/// is mapped, directly.
+pub(crate) struct Copier {
+    device: Arc<dyn Device>,
+    bounce: Arc<MappedMemory>,
+    /// Made with the first copy that needs it.
+    queue: Option<Box<dyn Queue>>,
+}
+
+impl Copier {
+    pub(crate) fn new(device: Arc<dyn Device>, bounce: Arc<MappedMemory>) -> Self {
+        Self { device, bounce, queue: None }
+    }
+
+    /// The bounce area.
+    pub(crate) fn bounce(&self) -> Coherent {
+        // SAFETY: every use checks its offsets against `bounce_bytes` or
+        // `offset_in_bounce`; `self` keeps the memory alive, which is aligned to
+        // 128 bytes; the device's accesses are atomic or ordered by the wire.
+        unsafe { Coherent::new(self.bounce.host.as_ptr()) }
+    }
+
+    /// Size of the bounce area.
+    pub(crate) fn bounce_bytes(&self) -> usize {
+        self.bounce.bytes
+    }
+
+    /// Offset of a device range in the bounce area, if it is there.
+    pub(crate) fn offset_in_bounce(&self, address: u64, len: u64) -> Option<usize> {
+        self.bounce.contains(address, len).then(|| (address - self.bounce.device) as usize)
+    }
+
+    /// Copies from the bounce area.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes; `at + len` is inside the area.
+    pub(crate) unsafe fn read_bounce(&self, at: usize, to: *mut u8, len: usize) {
+        // SAFETY: the caller vouches for both ranges.
+        unsafe { self.bounce().read_bytes(at, to, len) };
+    }
+
+    /// Copies to the bounce area.
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes; `at + len` is inside the area.
+    pub(crate) unsafe fn write_bounce(&self, at: usize, from: *const u8, len: usize) {
+        // SAFETY: the caller vouches for both ranges.
+        unsafe { self.bounce().write_bytes(at, from, len) };
+    }
+
+    fn queue(&mut self) -> Result<&mut dyn Queue, DeviceError> {
+        let queue = match self.queue.take() {
+            Some(queue) => queue,
+            None => self.device.queue()?,
+        };
+        Ok(&mut **self.queue.insert(queue))
+    }
+
+    /// Starts a copy from device memory.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes and left alone until
+    /// [`finish`](Self::finish) returns.
+    pub(crate) unsafe fn fetch(
+        &mut self,
+        to: *mut u8,
+        from: u64,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        match self.offset_in_bounce(from, len as u64) {
+            // SAFETY: the range is in the bounce area; the caller vouches for `to`.
+            Some(at) => unsafe { self.read_bounce(at, to, len) },
+            // SAFETY: the caller vouches for `to` until `finish`.
+            None => unsafe { self.queue()?.copy_from_device(to, from, len)? },
+        }
+        Ok(())
+    }
+
+    /// Starts a copy to device memory.
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes and unwritten until
+    /// [`finish`](Self::finish) returns.
+    pub(crate) unsafe fn store(
+        &mut self,
+        to: u64,
+        from: *const u8,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        match self.offset_in_bounce(to, len as u64) {
+            // SAFETY: the range is in the bounce area; the caller vouches for `from`.
+            Some(at) => unsafe { self.write_bounce(at, from, len) },
+            // SAFETY: the caller vouches for `from` until `finish`.
+            None => unsafe { self.queue()?.copy_to_device(to, from, len)? },
+        }
+        Ok(())
+    }
+
+    /// Waits for all copies that were started.
+    pub(crate) fn finish(&mut self) -> Result<(), DeviceError> {
+        match &mut self.queue {
+            Some(queue) => queue.synchronize(),
+            None => Ok(()),
+        }
+    }
+}

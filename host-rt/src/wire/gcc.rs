@@ -1,0 +1,89 @@
+//! What GCC's two wires have in common: arguments at device addresses.
+
+use core::mem::offset_of;
+use std::sync::Arc;
+
+use shared_abi::map_kind::MapKind;
+use shared_abi::wire::bounce::{BLOCK, BounceHeader};
+use shared_abi::words::{Coherent, Load, SystemWords};
+
+use super::{At, Copier, Place, Poll, Taken, Watch};
+use crate::device::MappedMemory;
+use crate::map::Arg;
+
+/// A watcher that also finds out which launch a request comes from.
+pub(super) struct Attributed<W> {
+    watcher: W,
+    bounce: Arc<MappedMemory>,
+}
+
+impl<W: Watch> Attributed<W> {
+    pub(super) fn new(watcher: W, bounce: Arc<MappedMemory>) -> Self {
+        Self { watcher, bounce }
+    }
+}
+
+impl<W: Watch> Watch for Attributed<W> {
+    fn poll(&mut self) -> Poll {
+        let mut found = self.watcher.poll();
+        if let Poll::Taken(taken) = &mut found
+            && let At::Gcc { addrs, .. } = taken.at
+        {
+            taken.launch = launch_of(addrs, &self.bounce);
+        }
+        found
+    }
+}
+
+/// Key of the launch that a request with its addresses at `addrs` comes from, if
+/// `device-rt` made it: its run starts with one. 0 for requests of GCC's own code.
+fn launch_of(addrs: u64, bounce: &MappedMemory) -> u32 {
+    let header = size_of::<BounceHeader>() as u64;
+    let run = addrs.wrapping_sub(header).wrapping_sub(bounce.device);
+    if !run.is_multiple_of(BLOCK as u64) || !bounce.contains(addrs.wrapping_sub(header), header) {
+        return 0;
+    }
+    // SAFETY: the header lies in the bounce area, whose other users access it
+    // atomically or ordered by the wire.
+    let words = unsafe { Coherent::new(bounce.host.as_ptr()) };
+    // Relaxed: S1 or R1 orders it.
+    words.load32(run as usize + offset_of!(BounceHeader, launch), Load::Relaxed)
+}
+
+/// Reads the three argument arrays.
+pub(super) fn read_args(
+    taken: &Taken,
+    copier: &mut Copier,
+    limit: u64,
+    args: &mut Vec<Arg>,
+    places: &mut Vec<Place>,
+) -> Result<(), String> {
+    let At::Gcc { addrs, sizes, kinds, .. } = taken.at else {
+        unreachable!("a request is served by the wire it was taken from")
+    };
+    if taken.mapnum == 0 {
+        return Ok(());
+    }
+    if taken.mapnum > limit {
+        return Err(format!("{} arguments, at most {limit} are allowed", taken.mapnum));
+    }
+    let count = taken.mapnum as usize;
+    let mut list = vec![0u64; count * 2];
+    let mut kind_list = vec![0u16; count];
+    let mut fetch = |to: *mut u8, from: u64, len: usize| {
+        // SAFETY: the callers below pass vectors of that many bytes, which
+        // outlive `finish`.
+        unsafe { copier.fetch(to, from, len) }
+    };
+    let fetched = fetch(list.as_mut_ptr().cast(), addrs, count * 8)
+        .and_then(|()| fetch(list[count..].as_mut_ptr().cast(), sizes, count * 8))
+        .and_then(|()| fetch(kind_list.as_mut_ptr().cast(), kinds, count * 2));
+    // Whatever was started has to end before the vectors go.
+    let finished = copier.finish();
+    fetched.and(finished).map_err(|error| format!("its argument arrays: {error}"))?;
+    for i in 0..count {
+        args.push(Arg { addr: list[i], size: list[count + i], kind: MapKind(kind_list[i]) });
+        places.push(Place::Device);
+    }
+    Ok(())
+}

@@ -1,0 +1,213 @@
+//! Consumer of [`gcc_ring`](shared_abi::wire::gcc_ring).
+//!
+//! Requests are taken as they are published, in any order: a device thread that
+//! is slow between its ticket and its request holds up nobody until the ring is
+//! full. `consumed` can only advance over tickets in order, so a thread that dies
+//! there does stop the ring after one lap; that is the protocol's.
+
+use core::mem::offset_of;
+use std::sync::Arc;
+
+use shared_abi::status::Status;
+use shared_abi::wire::gcc_ring::{GccRing as Ring, GccRingSlot as Slot, SLOTS};
+use shared_abi::words::{Coherent, Load, Store, SystemWords};
+
+use super::{At, Copier, Place, Poll, Taken, Watch, Wire, gcc};
+use crate::device::MappedMemory;
+use crate::error::DeviceError;
+use crate::map::Arg;
+
+/// Finds published requests.
+#[derive(Debug)]
+pub struct Watcher<S> {
+    system: S,
+    slots: u32,
+    /// What `consumed` says; the device's word is never read back.
+    consumed: u32,
+    /// Slots whose ticket, at or after `consumed`, is taken.
+    taken: Vec<bool>,
+    /// The device's counter made no sense: nothing is taken any more.
+    broken: bool,
+}
+
+impl<S: SystemWords> Watcher<S> {
+    /// A watcher of the wire in `system` with `slots` slots
+    /// ([`SLOTS`], but for tests), all of whose tickets before `ticket` are
+    /// consumed.
+    pub fn new(system: S, slots: u32, ticket: u32) -> Self {
+        Self { system, slots, consumed: ticket, taken: vec![false; slots as usize], broken: false }
+    }
+
+    /// Looks for a request and takes it.
+    pub fn poll(&mut self) -> Poll {
+        if self.broken {
+            return Poll::Empty;
+        }
+        // Relaxed: only says how far to look; R1 brings the requests.
+        let drawn = self.system.load32(offset_of!(Ring, next_slot), Load::Relaxed);
+        let waiting = drawn.wrapping_sub(self.consumed);
+        if waiting > i32::MAX as u32 {
+            self.broken = true;
+            return Poll::Broken(format!(
+                "next_slot is {drawn}, behind {} that are consumed",
+                self.consumed
+            ));
+        }
+        for ahead in 0..waiting.min(self.slots) {
+            let slot = self.consumed.wrapping_add(ahead) % self.slots;
+            if !self.taken[slot as usize]
+                && let Some(taken) = self.take(slot)
+            {
+                return Poll::Taken(taken);
+            }
+        }
+        Poll::Empty
+    }
+
+    fn take(&mut self, slot: u32) -> Option<Taken> {
+        let at = offset_of!(Ring, queue) + slot as usize * size_of::<Slot>();
+        // Edge R1, consuming end: with the signal's address come the other words.
+        let signal = self.system.load64(at + offset_of!(Slot, signal), Load::Acquire);
+        if signal == 0 {
+            return None;
+        }
+        // Relaxed: R1 orders these.
+        let word = |field| self.system.load64(at + field, Load::Relaxed);
+        let taken = Taken {
+            func: word(offset_of!(Slot, func)),
+            mapnum: word(offset_of!(Slot, mapnum)),
+            launch: 0,
+            at: At::Gcc {
+                addrs: word(offset_of!(Slot, addrs)),
+                sizes: word(offset_of!(Slot, sizes)),
+                kinds: word(offset_of!(Slot, kinds)),
+                signal,
+            },
+        };
+        // Relaxed: R3 orders it for the next lap's owner.
+        self.system.store64(at + offset_of!(Slot, signal), 0, Store::Relaxed);
+        self.taken[slot as usize] = true;
+        self.advance();
+        Some(taken)
+    }
+
+    /// Gives slots back, as far as every ticket before them is taken.
+    fn advance(&mut self) {
+        let before = self.consumed;
+        while std::mem::take(&mut self.taken[(self.consumed % self.slots) as usize]) {
+            self.consumed = self.consumed.wrapping_add(1);
+        }
+        if self.consumed != before {
+            // Relaxed: only the host looks at it, for whoever debugs the ring.
+            self.system.store32(offset_of!(Ring, claimed), self.consumed, Store::Relaxed);
+            // Edge R3, consuming end: the next lap's owner of a slot writes it
+            // after our loads from it and after its signal is 0.
+            self.system.store32(offset_of!(Ring, consumed), self.consumed, Store::Release);
+        }
+    }
+}
+
+impl<S: SystemWords + Send> Watch for Watcher<S> {
+    fn poll(&mut self) -> Poll {
+        Watcher::poll(self)
+    }
+}
+
+/// Answers the request whose completion word is at byte offset `signal` of
+/// `memory`.
+pub fn complete(memory: &impl SystemWords, signal: usize) {
+    // Edge R2, completing end: whoever sees the 1 sees what was copied back.
+    memory.store32(signal, 1, Store::Release);
+}
+
+/// The wire in mapped memory.
+pub(crate) struct GccRing {
+    memory: MappedMemory,
+    bounce: Arc<MappedMemory>,
+}
+
+impl GccRing {
+    /// Bytes of mapped memory.
+    pub(crate) const BYTES: usize = size_of::<Ring>();
+
+    /// A wire in `memory`, which is zeroed and has [`BYTES`](Self::BYTES), whose
+    /// next ticket is `ticket`.
+    pub(crate) fn new(memory: MappedMemory, bounce: Arc<MappedMemory>, ticket: u32) -> Self {
+        let this = Self { memory, bounce };
+        for counter in
+            [offset_of!(Ring, next_slot), offset_of!(Ring, consumed), offset_of!(Ring, claimed)]
+        {
+            // Relaxed: no kernel runs yet; starting one orders it.
+            this.words().store32(counter, ticket, Store::Relaxed);
+        }
+        this
+    }
+
+    /// Device address of the wire.
+    pub(crate) fn device_address(&self) -> u64 {
+        self.memory.device
+    }
+
+    /// A watcher, to be made once, before the first kernel.
+    pub(crate) fn watcher(&self, ticket: u32) -> Box<dyn Watch> {
+        let watcher = Watcher::new(self.words(), SLOTS, ticket);
+        Box::new(gcc::Attributed::new(watcher, Arc::clone(&self.bounce)))
+    }
+
+    fn words(&self) -> Coherent {
+        // SAFETY: the memory is a `Ring`; wires and watchers live in a server,
+        // which drops them together; all accesses on both sides are atomic.
+        unsafe { Coherent::new(self.memory.host.as_ptr()) }
+    }
+}
+
+impl Wire for GccRing {
+    fn name(&self) -> &'static str {
+        "gcc-ring"
+    }
+
+    fn read_args(
+        &self,
+        taken: &Taken,
+        copier: &mut Copier,
+        limit: u64,
+        args: &mut Vec<Arg>,
+        places: &mut Vec<Place>,
+    ) -> Result<(), String> {
+        gcc::read_args(taken, copier, limit, args, places)
+    }
+
+    unsafe fn read_slot(&self, _: &Taken, _: usize, _: *mut u8, _: usize) {
+        unreachable!("nothing is carried in a slot of this wire")
+    }
+
+    unsafe fn write_slot(&self, _: &Taken, _: usize, _: *const u8, _: usize) {
+        unreachable!("nothing is carried in a slot of this wire")
+    }
+
+    fn complete(
+        &self,
+        taken: &Taken,
+        copier: &mut Copier,
+        _: Status,
+        _: u64,
+    ) -> Result<(), DeviceError> {
+        let At::Gcc { signal, .. } = taken.at else {
+            unreachable!("a request is served by the wire it was taken from")
+        };
+        match copier.offset_in_bounce(signal, 4) {
+            Some(at) if at.is_multiple_of(4) => {
+                complete(&copier.bounce(), at);
+                Ok(())
+            }
+            _ => {
+                // GCC's own code: an `int` in device memory.
+                let one = 1u32;
+                // SAFETY: `one` is readable and lives until `finish` returns.
+                let stored = unsafe { copier.store(signal, (&raw const one).cast(), 4) };
+                let finished = copier.finish();
+                stored.and(finished)
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The consumers: how the host takes requests from each wire and answers them,
+//! one file per wire.
+//!
+//! A wire has two faces. Its [`Watcher`] finds and takes published requests and
+//! belongs to whoever watches at the moment. The [`Wire`] itself reads the
+//! arguments of a request that was taken and completes it, from any thread.
+//!
+//! A device is not trusted: everything read from a wire is read once, into a
+//! value of ours, and checked before use.
+
+mod copier;
+mod gcc;
+pub mod gcc_ring;
+pub mod gcc_slot;
+pub mod native;
+
+pub(crate) use self::copier::Copier;
+pub(crate) use self::gcc_ring::GccRing as GccRingWire;
+pub(crate) use self::gcc_slot::GccSlot as GccSlotWire;
+pub(crate) use self::native::Native as NativeWire;
+
+use shared_abi::status::Status;
+
+use crate::error::DeviceError;
+use crate::map::Arg;
+
+/// A request that was taken from a wire: what its words said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Function word.
+    pub func: u64,
+    /// Number of arguments.
+    pub mapnum: u64,
+    /// Key of the launch that asks; 0 if the wire does not tell.
+    pub launch: u32,
+    /// Where the rest of the request is, and where the answer goes.
+    pub at: At,
+}
+
+/// Where a request is on its wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// In a slot of a `native` wire.
+    Native {
+        /// The slot.
+        slot: u32,
+        /// The request's turn.
+        turn: u32,
+        /// First block of its bounce run.
+        bounce_first: u32,
+        /// Blocks of its bounce run.
+        bounce_blocks: u32,
+    },
+    /// At device addresses, as GCC's wires have it.
+    Gcc {
+        /// `mapnum` addresses.
+        addrs: u64,
+        /// `mapnum` sizes.
+        sizes: u64,
+        /// `mapnum` kinds.
+        kinds: u64,
+        /// `gcc-ring`: the caller's completion word; 0 on `gcc-slot`.
+        signal: u64,
+    },
+}
+
+/// What a look at a wire found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Poll {
+    /// No request.
+    Empty,
+    /// A request. It is ours; the wire must be told how it ended.
+    Taken(Taken),
+    /// Something that no device runtime writes. It was passed over.
+    Broken(String),
+}
+
+/// Finds requests. One thread at a time has it.
+pub(crate) trait Watch: Send {
+    /// Looks for a request and takes it.
+    fn poll(&mut self) -> Poll;
+}
+
+/// Where the bytes of an argument are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// At its device address.
+    Device,
+    /// Carried in the slot, at an offset of both payloads; bit of `copied`.
+    Slot(usize, u32),
+    /// Carried in the bounce area, at an offset of it; bit of `copied`.
+    Bounce(usize, u32),
+}
+
+/// Serves requests that were taken.
+pub(crate) trait Wire: Send + Sync {
+    /// The wire's name.
+    fn name(&self) -> &'static str;
+
+    /// Reads the arguments of `taken`, at most `limit`, and where their bytes are.
+    ///
+    /// # Errors
+    /// They make no sense, or cannot be read.
+    fn read_args(
+        &self,
+        taken: &Taken,
+        copier: &mut Copier,
+        limit: u64,
+        args: &mut Vec<Arg>,
+        places: &mut Vec<Place>,
+    ) -> Result<(), String>;
+
+    /// Copies `len` bytes that the request carries in its slot to `to`.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes; `offset + len` is at most the payload's
+    /// size.
+    unsafe fn read_slot(&self, taken: &Taken, offset: usize, to: *mut u8, len: usize);
+
+    /// Copies `len` bytes to the reply's payload.
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes; `offset + len` is at most the payload's
+    /// size.
+    unsafe fn write_slot(&self, taken: &Taken, offset: usize, from: *const u8, len: usize);
+
+    /// Tells the caller how its request ended, and which carried ranges to take.
+    ///
+    /// # Errors
+    /// The device does not let the host reach the caller.
+    fn complete(
+        &self,
+        taken: &Taken,
+        copier: &mut Copier,
+        status: Status,
+        copied: u64,
+    ) -> Result<(), DeviceError>;
+}

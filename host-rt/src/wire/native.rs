@@ -1,0 +1,339 @@
+//! Consumer of [`native`](shared_abi::wire::native).
+
+use core::mem::offset_of;
+
+use shared_abi::map_kind::MapKind;
+use shared_abi::status::Status;
+use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::claims::{self, ClaimGroup};
+use shared_abi::wire::native::{
+    ENTRIES_IN_SLOT, MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT,
+    ReplyHeader, RequestHeader, Slot, door_offset, size, slot_offset,
+};
+use shared_abi::words::{Coherent, Load, Store, SystemWords};
+
+use super::{At, Copier, Place, Poll, Taken, Watch, Wire};
+use crate::device::MappedMemory;
+use crate::error::DeviceError;
+use crate::map::Arg;
+
+/// Slots that are looked at together: those of one claim group.
+const GROUP: u32 = claims::GROUP;
+
+/// Looks at a group that finds nothing before the group counts as cold.
+const COLD: u8 = 64;
+
+/// Takes from the slot that was served last before all others are looked at.
+const RECENT_LIMIT: u32 = 16;
+
+/// Finds published requests.
+///
+/// A caller that calls again uses the same slot, so that slot is looked at
+/// first. Then the doors of groups that have had requests lately, and those of
+/// one other group.
+#[derive(Debug)]
+pub struct Watcher<S> {
+    system: S,
+    slots: u32,
+    /// Turn of the last request taken from each slot.
+    seen: Vec<u32>,
+    /// The slot that was served last, and how often in a row without a look at
+    /// the others.
+    recent: (u32, u32),
+    groups: Vec<Group>,
+    /// The group to begin with, so that none is always last.
+    begin: usize,
+    /// The cold group to look at next.
+    cold: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// Looks since the last request, up to [`COLD`].
+    empty: u8,
+}
+
+impl<S: SystemWords> Watcher<S> {
+    /// A watcher of the wire of `slots` slots in `system`, whose slots have had
+    /// the turn `turn`.
+    pub fn new(system: S, slots: u32, turn: u32) -> Self {
+        Self {
+            system,
+            slots,
+            seen: vec![turn; slots as usize],
+            recent: (0, 0),
+            groups: vec![Group { empty: COLD }; slots.div_ceil(GROUP) as usize],
+            begin: 0,
+            cold: 0,
+        }
+    }
+
+    /// Looks for a request and takes it.
+    pub fn poll(&mut self) -> Poll {
+        let (slot, streak) = self.recent;
+        if streak < RECENT_LIMIT
+            && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.take(slot)
+        {
+            self.recent.1 = streak + 1;
+            return found;
+        }
+        self.recent.1 = 0;
+        let count = self.groups.len();
+        for i in 0..count {
+            let group = (self.begin + i) % count;
+            if self.groups[group].empty < COLD
+                && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.look_at(group)
+            {
+                self.begin = group + 1;
+                return found;
+            }
+        }
+        self.cold = (self.cold + 1) % count;
+        if self.groups[self.cold].empty < COLD { Poll::Empty } else { self.look_at(self.cold) }
+    }
+
+    fn look_at(&mut self, group: usize) -> Poll {
+        let first = group as u32 * GROUP;
+        for slot in first..(first + GROUP).min(self.slots) {
+            // Relaxed: a hint; `take` looks at the turn in the slot. A door that
+            // lags behind is seen at a later look.
+            let door = self.system.load32(door_offset(slot), Load::Relaxed);
+            if door != self.seen[slot as usize]
+                && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.take(slot)
+            {
+                self.groups[group].empty = 0;
+                self.recent.0 = slot;
+                return found;
+            }
+        }
+        let empty = &mut self.groups[group].empty;
+        *empty = (*empty + 1).min(COLD);
+        Poll::Empty
+    }
+
+    /// Takes the request in `slot`, if there is a new one.
+    fn take(&mut self, slot: u32) -> Poll {
+        let at = slot_offset(self.slots, slot) + offset_of!(Slot, request);
+        // Edge N1, consuming end: with the turn come the header and the payload.
+        let turn = self.system.load32(at + offset_of!(RequestHeader, turn), Load::Acquire);
+        let seen = &mut self.seen[slot as usize];
+        if turn == *seen {
+            return Poll::Empty;
+        }
+        let expected = seen.wrapping_add(1);
+        *seen = turn;
+        if turn != expected {
+            return Poll::Broken(format!("slot {slot} has turn {turn}, {expected} is next"));
+        }
+        // Relaxed: N1 orders these.
+        let word32 = |field| self.system.load32(at + field, Load::Relaxed);
+        Poll::Taken(Taken {
+            func: self.system.load64(at + offset_of!(RequestHeader, func), Load::Relaxed),
+            mapnum: word32(offset_of!(RequestHeader, mapnum)).into(),
+            launch: word32(offset_of!(RequestHeader, launch)),
+            at: At::Native {
+                slot,
+                turn,
+                bounce_first: word32(offset_of!(RequestHeader, bounce_first)),
+                bounce_blocks: word32(offset_of!(RequestHeader, bounce_blocks)),
+            },
+        })
+    }
+}
+
+impl<S: SystemWords + Send> Watch for Watcher<S> {
+    fn poll(&mut self) -> Poll {
+        Watcher::poll(self)
+    }
+}
+
+/// Answers the request of turn `turn` in `slot`; its reply payload is written.
+pub fn complete(
+    system: &impl SystemWords,
+    slots: u32,
+    slot: u32,
+    turn: u32,
+    status: Status,
+    copied: u64,
+) {
+    let at = slot_offset(slots, slot) + offset_of!(Slot, reply);
+    // Relaxed: N2 orders these for the device.
+    system.store32(at + offset_of!(ReplyHeader, status), status.0, Store::Relaxed);
+    system.store64(at + offset_of!(ReplyHeader, copied), copied, Store::Relaxed);
+    // Edge N2, completing end: whoever sees this turn sees the reply, its payload
+    // and what was copied to device memory. The slot is the device's from here on.
+    system.store32(at + offset_of!(ReplyHeader, turn), turn, Store::Release);
+}
+
+/// The wire in mapped memory.
+pub(crate) struct Native {
+    memory: MappedMemory,
+    slots: u32,
+}
+
+impl Native {
+    /// Bytes of mapped memory for `slots` slots.
+    pub(crate) const fn bytes(slots: u32) -> usize {
+        size(slots)
+    }
+
+    /// A wire in `memory`, which is zeroed and of [`bytes`](Self::bytes), whose
+    /// slots have had the turn `turn`.
+    pub(crate) fn new(memory: MappedMemory, slots: u32, turn: u32) -> Self {
+        let this = Self { memory, slots };
+        let words = this.words();
+        for slot in 0..slots {
+            let at = slot_offset(slots, slot);
+            let request = at + offset_of!(Slot, request) + offset_of!(RequestHeader, turn);
+            let reply = at + offset_of!(Slot, reply) + offset_of!(ReplyHeader, turn);
+            for place in [door_offset(slot), request, reply] {
+                // Relaxed: no kernel runs yet; starting one orders it.
+                words.store32(place, turn, Store::Relaxed);
+            }
+        }
+        this
+    }
+
+    /// The claims that go with it, as bytes for device memory.
+    pub(crate) fn claims(slots: u32, bounce_blocks: u32, turn: u32) -> Vec<u8> {
+        let mut bytes = vec![0; claims::size(slots, bounce_blocks)];
+        let mut put = |at: usize, word: u32| bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        for group in 0..claims::groups(slots) {
+            let at = claims::group_offset(group);
+            let missing = (group + 1) * GROUP - slots.min((group + 1) * GROUP);
+            // What is no slot is taken for good.
+            put(at + offset_of!(ClaimGroup, taken), (u64::from(u32::MAX) << (GROUP - missing)) as u32);
+            for i in 0..GROUP as usize {
+                put(at + offset_of!(ClaimGroup, turns) + i * 4, turn);
+            }
+        }
+        bytes
+    }
+
+    /// Device address of the wire.
+    pub(crate) fn device_address(&self) -> u64 {
+        self.memory.device
+    }
+
+    /// A watcher, to be made once, before the first kernel.
+    pub(crate) fn watcher(&self, turn: u32) -> Watcher<Coherent> {
+        Watcher::new(self.words(), self.slots, turn)
+    }
+
+    fn words(&self) -> Coherent {
+        // SAFETY: the memory has the size of the layout that all offsets come
+        // from, with slots below `self.slots`; wires and watchers live in a
+        // server, which drops them together; all accesses on both sides are
+        // atomic.
+        unsafe { Coherent::new(self.memory.host.as_ptr()) }
+    }
+}
+
+fn native(taken: &Taken) -> (u32, u32, u32, u32) {
+    match taken.at {
+        At::Native { slot, turn, bounce_first, bounce_blocks } => {
+            (slot, turn, bounce_first, bounce_blocks)
+        }
+        At::Gcc { .. } => unreachable!("a request is served by the wire it was taken from"),
+    }
+}
+
+impl Wire for Native {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    fn read_args(
+        &self,
+        taken: &Taken,
+        copier: &mut Copier,
+        limit: u64,
+        args: &mut Vec<Arg>,
+        places: &mut Vec<Place>,
+    ) -> Result<(), String> {
+        if taken.mapnum == 0 {
+            return Ok(());
+        }
+        if taken.mapnum > limit {
+            return Err(format!("{} arguments, at most {limit} are allowed", taken.mapnum));
+        }
+        let (slot, _, first, blocks) = native(taken);
+        let run = first as usize * BLOCK;
+        let run_len = blocks as usize * BLOCK;
+        if blocks > MAX_RUN || run.checked_add(run_len).is_none_or(|end| end > copier.bounce_bytes())
+        {
+            return Err(format!("{blocks} bounce blocks at {first}: no such run"));
+        }
+        let bounce = copier.bounce();
+        let words = self.words();
+        let count = taken.mapnum as usize;
+        let list = count * size_of::<MapEntry>();
+        let (source, base): (&Coherent, usize) = if count <= ENTRIES_IN_SLOT as usize {
+            (&words, slot_offset(self.slots, slot) + offset_of!(Slot, request_payload))
+        } else if list <= run_len {
+            (&bounce, run)
+        } else {
+            return Err(format!("{count} arguments do not fit a run of {blocks} blocks"));
+        };
+        let mut carried = 0;
+        for i in 0..count {
+            let at = base + i * size_of::<MapEntry>();
+            // Relaxed: N1 orders these.
+            let addr = source.load64(at + offset_of!(MapEntry, addr), Load::Relaxed);
+            let size = source.load64(at + offset_of!(MapEntry, size), Load::Relaxed);
+            let tail = source.load64(at + offset_of!(MapEntry, kind), Load::Relaxed);
+            let (kind, place, offset) = (tail as u16, (tail >> 16) as u16, (tail >> 32) as usize);
+            let fits = |room: usize| {
+                offset.is_multiple_of(8)
+                    && usize::try_from(size)
+                        .ok()
+                        .and_then(|size| offset.checked_add(size))
+                        .is_some_and(|end| end <= room)
+            };
+            let place = match place {
+                PLACE_DEVICE => Place::Device,
+                _ if carried == MAX_CARRIED => {
+                    return Err(format!("more than {MAX_CARRIED} arguments are carried"));
+                }
+                PLACE_SLOT if fits(PAYLOAD) => Place::Slot(offset, carried),
+                PLACE_BOUNCE if fits(run_len) => Place::Bounce(run + offset, carried),
+                _ => {
+                    return Err(format!(
+                        "argument {i} is said to be carried at place {place}, offset {offset}, \
+                         {size} bytes"
+                    ));
+                }
+            };
+            carried += u32::from(place != Place::Device);
+            args.push(Arg { addr, size, kind: MapKind(kind) });
+            places.push(place);
+        }
+        Ok(())
+    }
+
+    unsafe fn read_slot(&self, taken: &Taken, offset: usize, to: *mut u8, len: usize) {
+        let (slot, ..) = native(taken);
+        let at = slot_offset(self.slots, slot) + offset_of!(Slot, request_payload) + offset;
+        // SAFETY: the caller vouches for `to` and for the range in the payload.
+        unsafe { self.words().read_bytes(at, to, len) };
+    }
+
+    unsafe fn write_slot(&self, taken: &Taken, offset: usize, from: *const u8, len: usize) {
+        let (slot, ..) = native(taken);
+        let at = slot_offset(self.slots, slot) + offset_of!(Slot, reply_payload) + offset;
+        // SAFETY: the caller vouches for `from` and for the range in the payload.
+        unsafe { self.words().write_bytes(at, from, len) };
+    }
+
+    fn complete(
+        &self,
+        taken: &Taken,
+        _copier: &mut Copier,
+        status: Status,
+        copied: u64,
+    ) -> Result<(), DeviceError> {
+        let (slot, turn, ..) = native(taken);
+        complete(&self.words(), self.slots, slot, turn, status, copied);
+        Ok(())
+    }
+}

@@ -1,0 +1,167 @@
+//! Words of a processor with coherent memory: its own atomics.
+
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
+
+use super::{DeviceWords, Load, Store, SystemWords, TicketWord};
+
+/// Memory from a base address on, as atomics of the processor that runs this
+/// code. Scope plays no part: all threads share the same coherent memory.
+///
+/// Every function is `inline`, so that a target whose own atomics must not be
+/// used (see `device-rt`) compiles none of this.
+#[derive(Clone, Copy, Debug)]
+pub struct Coherent {
+    base: *mut u8,
+}
+
+// SAFETY: the struct is an address; every access through it is atomic.
+unsafe impl Send for Coherent {}
+// SAFETY: as above.
+unsafe impl Sync for Coherent {}
+
+impl Coherent {
+    /// The memory that starts at `base`.
+    ///
+    /// # Safety
+    /// Every offset at which the result is used must lie inside one allocation
+    /// that starts at or before `base` and lives for as long as the result is
+    /// used; `base` must be aligned for the layout that the offsets come from
+    /// (at least 8 bytes); and all other accesses to that memory meanwhile must
+    /// be atomic or ordered with these.
+    #[inline]
+    #[must_use]
+    pub const unsafe fn new(base: *mut u8) -> Self {
+        Self { base }
+    }
+
+    #[inline]
+    fn u32(&self, at: usize) -> &AtomicU32 {
+        // SAFETY: `new`'s caller vouched for `at`, for alignment, and for the
+        // accesses of others.
+        unsafe { AtomicU32::from_ptr(self.base.add(at).cast()) }
+    }
+
+    #[inline]
+    fn u64(&self, at: usize) -> &AtomicU64 {
+        // SAFETY: as in `u32`.
+        unsafe { AtomicU64::from_ptr(self.base.add(at).cast()) }
+    }
+
+    #[inline]
+    fn u8(&self, at: usize) -> &AtomicU8 {
+        // SAFETY: as in `u32`.
+        unsafe { AtomicU8::from_ptr(self.base.add(at)) }
+    }
+}
+
+#[inline]
+const fn load_order(order: Load) -> Ordering {
+    match order {
+        Load::Relaxed => Ordering::Relaxed,
+        Load::Acquire => Ordering::Acquire,
+    }
+}
+
+#[inline]
+const fn store_order(order: Store) -> Ordering {
+    match order {
+        Store::Relaxed => Ordering::Relaxed,
+        Store::Release => Ordering::Release,
+    }
+}
+
+/// Bytes of `len` at `at` that come before the first whole word, and whole words.
+#[inline]
+const fn split(at: usize, len: usize) -> (usize, usize) {
+    let head = at.wrapping_neg() % 8;
+    let head = if head < len { head } else { len };
+    (head, (len - head) / 8)
+}
+
+impl SystemWords for Coherent {
+    #[inline]
+    fn load32(&self, at: usize, order: Load) -> u32 {
+        self.u32(at).load(load_order(order))
+    }
+
+    #[inline]
+    fn store32(&self, at: usize, value: u32, order: Store) {
+        self.u32(at).store(value, store_order(order));
+    }
+
+    #[inline]
+    fn load64(&self, at: usize, order: Load) -> u64 {
+        self.u64(at).load(load_order(order))
+    }
+
+    #[inline]
+    fn store64(&self, at: usize, value: u64, order: Store) {
+        self.u64(at).store(value, store_order(order));
+    }
+
+    #[inline]
+    fn fence(&self) {
+        fence(Ordering::SeqCst);
+    }
+
+    #[inline]
+    unsafe fn write_bytes(&self, at: usize, from: *const u8, len: usize) {
+        let (head, words) = split(at, len);
+        let tail = head + words * 8;
+        for i in (0..head).chain(tail..len) {
+            // SAFETY: `i < len`, for which the caller vouches.
+            self.u8(at + i)
+                .store(unsafe { from.add(i).read() }, Ordering::Relaxed);
+        }
+        for i in (head..tail).step_by(8) {
+            // SAFETY: `i + 8 <= len`, for which the caller vouches.
+            let word = unsafe { from.add(i).cast::<u64>().read_unaligned() };
+            self.u64(at + i).store(word, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize) {
+        let (head, words) = split(at, len);
+        let tail = head + words * 8;
+        for i in (0..head).chain(tail..len) {
+            let byte = self.u8(at + i).load(Ordering::Relaxed);
+            // SAFETY: `i < len`, for which the caller vouches.
+            unsafe { to.add(i).write(byte) };
+        }
+        for i in (head..tail).step_by(8) {
+            let word = self.u64(at + i).load(Ordering::Relaxed);
+            // SAFETY: `i + 8 <= len`, for which the caller vouches.
+            unsafe { to.add(i).cast::<u64>().write_unaligned(word) };
+        }
+    }
+}
+
+impl TicketWord for Coherent {
+    #[inline]
+    fn fetch_add(&self, at: usize, n: u32) -> u32 {
+        self.u32(at).fetch_add(n, Ordering::Relaxed)
+    }
+}
+
+impl DeviceWords for Coherent {
+    #[inline]
+    fn load32(&self, at: usize, order: Load) -> u32 {
+        self.u32(at).load(load_order(order))
+    }
+
+    #[inline]
+    fn store32(&self, at: usize, value: u32, order: Store) {
+        self.u32(at).store(value, store_order(order));
+    }
+
+    #[inline]
+    fn fetch_or(&self, at: usize, mask: u32) -> u32 {
+        self.u32(at).fetch_or(mask, Ordering::Acquire)
+    }
+
+    #[inline]
+    fn fetch_and(&self, at: usize, mask: u32) -> u32 {
+        self.u32(at).fetch_and(mask, Ordering::Release)
+    }
+}
