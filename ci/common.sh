@@ -1,0 +1,31 @@
+# shellcheck shell=bash
+# Sourced by every script in ci/: the repository's root, cargo, and how a job
+# says that it did nothing.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Where rustup puts cargo, for shells that have not read its profile.
+PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
+
+# Exit status of a job that could not run here. `ci/test` counts it.
+readonly SKIPPED=77
+
+# skip REASON: ends the job, with its reason as the last line.
+skip() {
+    echo "SKIPPED $(basename "$0"): $1"
+    exit "$SKIPPED"
+}
+
+# version_ge A B: whether A is B or newer.
+version_ge() {
+    [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]
+}
+
+# need_tests LOG: fails where cargo test ran no test at all.
+need_tests() {
+    if ! grep -qE '^running [1-9][0-9]* tests?$' "$1"; then
+        echo "no test ran: that is no pass"
+        return 1
+    fi
+}
