@@ -26,7 +26,7 @@ pub(crate) fn write(root: &Path) -> Result<String> {
     Ok(format!("wrote {FILE}"))
 }
 
-/// Fails where the header is not what [`write`] would write.
+/// Fails where the header is not what `headers` would write.
 pub(crate) fn check(root: &Path) -> Result<String> {
     let is = fs::read_to_string(root.join(FILE)).with_context(|| format!("cannot read {FILE}"))?;
     compare(&is, &generate(root)?)?;
