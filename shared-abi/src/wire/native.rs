@@ -1,7 +1,7 @@
 //! `native`: the wire of `device-rt`.
 //!
 //! Independent slots. A device thread *claims* a free slot with device-scope
-//! atomics in device memory ([`claims`](super::claims)), writes the request into
+//! atomics in device memory ([`claims`]), writes the request into
 //! the slot, *publishes* it by storing the slot's next turn, and waits until the
 //! reply carries that turn. The host *consumes* a request when it sees the turn
 //! after the last one it served in that slot, and *completes* it by writing the
