@@ -62,7 +62,7 @@ pub fn claim(
             let taken = device.load32(at, Load::Relaxed);
             if let Some(shift) = find_run(taken, blocks) {
                 let run = Run { first: word * claims::GROUP + shift, blocks };
-                // Edge C2, claiming end: see `release`.
+                // Edge `C2`, claiming end: see `release`.
                 let before = device.fetch_or(at, run.mask());
                 if before & run.mask() == 0 {
                     return run;
@@ -81,7 +81,7 @@ pub fn claim(
 pub fn release(device: &impl DeviceWords, slots: u32, run: Run) {
     if run.blocks != 0 {
         let at = claims::bounce_offset(slots, run.first / claims::GROUP);
-        // Edge C2, releasing end: the next owner's stores to these blocks come
+        // Edge `C2`, releasing end: the next owner's stores to these blocks come
         // after our loads from them.
         device.fetch_and(at, !run.mask());
     }

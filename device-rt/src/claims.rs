@@ -33,7 +33,7 @@ pub fn claim(device: &impl DeviceWords, slots: u32, hint: u32, pause: impl Fn(u3
             let mut taken = device.load32(at + TAKEN, Load::Relaxed);
             while taken != u32::MAX {
                 let bit = taken.trailing_ones();
-                // Edge C1, claiming end: see `release`.
+                // Edge `C1`, claiming end: see `release`.
                 let before = device.fetch_or(at + TAKEN, 1 << bit);
                 if before & (1 << bit) == 0 {
                     let turns = at + TURNS + bit as usize * 4;
@@ -54,7 +54,7 @@ pub fn claim(device: &impl DeviceWords, slots: u32, hint: u32, pause: impl Fn(u3
 /// Gives the slot back. The caller has read everything it wants of the reply.
 pub fn release(device: &impl DeviceWords, claim: Claim) {
     let at = claims::group_offset(claim.slot / claims::GROUP) + TAKEN;
-    // Edge C1, releasing end: whoever claims the slot next sees its turn, and
+    // Edge `C1`, releasing end: whoever claims the slot next sees its turn, and
     // its stores to the slot come after our loads from it.
     device.fetch_and(at, !(1 << (claim.slot % claims::GROUP)));
 }

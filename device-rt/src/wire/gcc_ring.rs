@@ -15,7 +15,7 @@ pub fn claim<S: SystemWords + TicketWord>(system: &S, slots: u32, pause: impl Fn
     let ticket = system.fetch_add(offset_of!(GccRing, next_slot), 1);
     let mut attempt = 0;
     loop {
-        // Edge R3, claiming end: with the count comes the host's last use of the
+        // Edge `R3`, claiming end: with the count comes the host's last use of the
         // slots below it.
         let consumed = system.load32(offset_of!(GccRing, consumed), Load::Acquire);
         // Both counters wrap. `consumed` may be ahead of the ticket: the
@@ -39,7 +39,7 @@ pub fn publish(system: &impl SystemWords, slots: u32, ticket: u32, request: &Gcc
     system.store64(at + offset_of!(GccRingSlot, sizes), request.sizes, Store::Relaxed);
     system.store64(at + offset_of!(GccRingSlot, kinds), request.kinds, Store::Relaxed);
     system.store32(at + offset_of!(GccRingSlot, dev_num), request.dev_num as u32, Store::Relaxed);
-    // Edge R1, publishing end: whoever sees the signal's address sees the rest.
+    // Edge `R1`, publishing end: whoever sees the signal's address sees the rest.
     system.store64(at + offset_of!(GccRingSlot, signal), request.signal, Store::Release);
 }
 
@@ -47,7 +47,7 @@ pub fn publish(system: &impl SystemWords, slots: u32, ticket: u32, request: &Gcc
 /// `memory`.
 pub fn wait(memory: &impl SystemWords, signal: usize, pause: impl Fn(u32)) {
     let mut attempt = 0;
-    // Edge R2, waiting end: with the word comes what the host copied back.
+    // Edge `R2`, waiting end: with the word comes what the host copied back.
     while memory.load32(signal, Load::Acquire) == 0 {
         pause(attempt);
         attempt = attempt.saturating_add(1);

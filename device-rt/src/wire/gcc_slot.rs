@@ -9,7 +9,7 @@ use shared_abi::words::{DeviceWords, Load, Store, SystemWords};
 /// Takes the lock of the one slot; waits with `pause` while another has it.
 pub fn lock(device: &impl DeviceWords, pause: impl Fn(u32)) {
     let mut attempt = 0;
-    // Edge S3, locking end: see `unlock`.
+    // Edge `S3`, locking end: see `unlock`.
     while device.fetch_or(offset_of!(ClaimsHeader, slot_lock), 1) & 1 != 0 {
         pause(attempt);
         attempt = attempt.saturating_add(1);
@@ -18,7 +18,7 @@ pub fn lock(device: &impl DeviceWords, pause: impl Fn(u32)) {
 
 /// Gives the lock back.
 pub fn unlock(device: &impl DeviceWords) {
-    // Edge S3, unlocking end: the next owner's stores to the slot come after our
+    // Edge `S3`, unlocking end: the next owner's stores to the slot come after our
     // last load from it.
     device.fetch_and(offset_of!(ClaimsHeader, slot_lock), !1);
 }
@@ -31,14 +31,14 @@ pub fn publish(system: &impl SystemWords, request: &GccSlot) {
     system.store64(offset_of!(GccSlot, sizes), request.sizes, Store::Relaxed);
     system.store64(offset_of!(GccSlot, kinds), request.kinds, Store::Relaxed);
     system.store32(offset_of!(GccSlot, dev_num), request.dev_num as u32, Store::Relaxed);
-    // Edge S1, publishing end: whoever sees the function word sees the rest.
+    // Edge `S1`, publishing end: whoever sees the function word sees the rest.
     system.store64(offset_of!(GccSlot, func), request.func, Store::Release);
 }
 
 /// Waits until the host has completed the request.
 pub fn wait(system: &impl SystemWords, pause: impl Fn(u32)) {
     let mut attempt = 0;
-    // Edge S2, waiting end: with the 0 comes what the host copied back.
+    // Edge `S2`, waiting end: with the 0 comes what the host copied back.
     while system.load64(offset_of!(GccSlot, func), Load::Acquire) != 0 {
         pause(attempt);
         attempt = attempt.saturating_add(1);

@@ -11,7 +11,7 @@ use shared_abi::words::{Load, SystemWords};
 
 /// Tells the host that a request has been published, if it sleeps.
 pub fn ring_if_asleep(bell: &impl SystemWords, ring: impl FnOnce()) {
-    // Edge W1, device end: the request was stored before this fence. If the load
+    // Edge `W1`, device end: the request was stored before this fence. If the load
     // below misses the host's `asleep`, the host's look after its own fence sees
     // the request.
     bell.fence();

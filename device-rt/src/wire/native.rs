@@ -70,7 +70,7 @@ impl<S: SystemWords> Producer<S> {
             header.bounce_blocks,
             Store::Relaxed,
         );
-        // Edge N1, publishing end: whoever sees this turn sees the header and the
+        // Edge `N1`, publishing end: whoever sees this turn sees the header and the
         // payload, in the slot and in the bounce run.
         self.system.store32(at + offset_of!(RequestHeader, turn), claim.turn, Store::Release);
         // Relaxed: a hint to look at the slot; the turn there decides.
@@ -80,7 +80,7 @@ impl<S: SystemWords> Producer<S> {
     /// Whether the reply to the claim's request is there, and which.
     pub fn reply(&self, claim: Claim) -> Option<Reply> {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply);
-        // Edge N2, waiting end: with the turn comes the rest of the reply.
+        // Edge `N2`, waiting end: with the turn comes the rest of the reply.
         if self.system.load32(at + offset_of!(ReplyHeader, turn), Load::Acquire) != claim.turn {
             return None;
         }

@@ -35,7 +35,7 @@ impl Bell {
         let asleep = offset_of!(Word, asleep);
         // Relaxed: the fence orders it.
         words.store32(asleep, 1, Store::Relaxed);
-        // Edge W1, host end: `asleep` was stored before this fence. If `look`
+        // Edge `W1`, host end: `asleep` was stored before this fence. If `look`
         // misses a request, the device's load after its own fence sees `asleep`,
         // and the bell rings.
         words.fence();

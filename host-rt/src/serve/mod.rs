@@ -371,17 +371,17 @@ impl Server {
             if self.is_stopping() {
                 return None;
             }
-            if let Some(found) = self.poll(role) {
+            if let Some(found) = self.poll(role, Watch::poll) {
                 return Some(found);
             }
             if !self.is_running() {
                 self.bell.sleep(|| self.is_running() || self.is_stopping());
                 idle = Idle::new(self.config.waiting);
             } else if idle.is_over() && self.device.has_bell() {
-                // Edge W1, host end: see `Bell::sleep`.
+                // Edge `W1`, host end: see `Bell::sleep`.
                 let mut found = None;
                 self.bell.sleep(|| {
-                    found = self.poll(role);
+                    found = self.poll(role, Watch::poll_all);
                     found.is_some() || !self.is_running() || self.is_stopping()
                 });
                 if found.is_some() {
@@ -394,14 +394,18 @@ impl Server {
         }
     }
 
-    /// Looks at every wire once.
-    fn poll(&self, role: &mut Role) -> Option<(Arc<dyn Wire>, Taken)> {
+    /// Looks at every wire once, with one of the methods of [`Watch`].
+    fn poll(
+        &self,
+        role: &mut Role,
+        look: fn(&mut (dyn Watch + 'static)) -> Poll,
+    ) -> Option<(Arc<dyn Wire>, Taken)> {
         if self.has_new_sources.load(Ordering::Acquire) {
             self.has_new_sources.store(false, Ordering::Relaxed);
             role.sources.append(&mut lock(&self.new_sources));
         }
         for source in &mut role.sources {
-            match source.watcher.poll() {
+            match look(&mut *source.watcher) {
                 Poll::Empty => {}
                 Poll::Taken(taken) => {
                     // Relaxed: only the holder of the role writes it, and the
@@ -487,7 +491,7 @@ impl Server {
         let mut idle = Idle::new(Waiting::Adaptive);
         while !done() {
             let found = match self.role.try_lock() {
-                Ok(mut role) => self.poll(&mut role),
+                Ok(mut role) => self.poll(&mut role, Watch::poll),
                 Err(_) => None,
             };
             match found {

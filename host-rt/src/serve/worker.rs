@@ -162,7 +162,7 @@ fn call(
     args: &[HostArg],
 ) -> Result<(), Failed> {
     if function.is_typed()
-        && let Some(i) = args.iter().position(|arg| !arg.exclusive && arg.kind.writes_device())
+        && let Some(i) = args.iter().position(|arg| arg.present)
     {
         return Err(Failed::Refused(format!(
             "argument {i} is an original on the host, which others may use; only a raw function \
@@ -174,8 +174,8 @@ fn call(
         args.iter().map(|arg| RawArg { ptr: arg.ptr, size: arg.size, kind: arg.kind }),
     );
     // SAFETY: the mapper vouches for the memory of each argument during this
-    // call; what is not exclusive is only read by a typed function (see above),
-    // and `PresentTable::insert`'s caller vouched that nobody writes it then.
+    // call. What two calls can have at the same time, a typed function does not
+    // get (see above); overlaps within a call it looks for itself.
     unsafe { function.call(pointers, raw_args) }
 }
 

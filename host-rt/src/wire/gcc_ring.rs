@@ -66,7 +66,7 @@ impl<S: SystemWords> Watcher<S> {
 
     fn take(&mut self, slot: u32) -> Option<Taken> {
         let at = offset_of!(Ring, queue) + slot as usize * size_of::<Slot>();
-        // Edge R1, consuming end: with the signal's address come the other words.
+        // Edge `R1`, consuming end: with the signal's address come the other words.
         let signal = self.system.load64(at + offset_of!(Slot, signal), Load::Acquire);
         if signal == 0 {
             return None;
@@ -100,7 +100,7 @@ impl<S: SystemWords> Watcher<S> {
         if self.consumed != before {
             // Relaxed: only the host looks at it, for whoever debugs the ring.
             self.system.store32(offset_of!(Ring, claimed), self.consumed, Store::Relaxed);
-            // Edge R3, consuming end: the next lap's owner of a slot writes it
+            // Edge `R3`, consuming end: the next lap's owner of a slot writes it
             // after our loads from it and after its signal is 0.
             self.system.store32(offset_of!(Ring, consumed), self.consumed, Store::Release);
         }
@@ -116,7 +116,7 @@ impl<S: SystemWords + Send> Watch for Watcher<S> {
 /// Answers the request whose completion word is at byte offset `signal` of
 /// `memory`.
 pub fn complete(memory: &impl SystemWords, signal: usize) {
-    // Edge R2, completing end: whoever sees the 1 sees what was copied back.
+    // Edge `R2`, completing end: whoever sees the 1 sees what was copied back.
     memory.store32(signal, 1, Store::Release);
 }
 

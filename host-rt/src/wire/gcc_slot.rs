@@ -34,11 +34,11 @@ impl<S: SystemWords> Watcher<S> {
 
     /// Looks for a request and takes it.
     pub fn poll(&mut self) -> Poll {
-        // Edge S4, watching end: see `complete`.
+        // Edge `S4`, watching end: see `complete`.
         if self.system.load32(BUSY, Load::Acquire) != 0 {
             return Poll::Empty;
         }
-        // Edge S1, consuming end: with the function word come the others.
+        // Edge `S1`, consuming end: with the function word come the others.
         let func = self.system.load64(offset_of!(Slot, func), Load::Acquire);
         if func == 0 {
             return Poll::Empty;
@@ -64,9 +64,9 @@ impl<S: SystemWords> Watcher<S> {
 
 /// Answers the request.
 pub fn complete(system: &impl SystemWords) {
-    // Edge S2, completing end: whoever sees the 0 sees what was copied back.
+    // Edge `S2`, completing end: whoever sees the 0 sees what was copied back.
     system.store64(offset_of!(Slot, func), 0, Store::Release);
-    // Edge S4, completing end: a watcher that sees the slot free sees the 0, or
+    // Edge `S4`, completing end: a watcher that sees the slot free sees the 0, or
     // the next request, never this one again.
     system.store32(BUSY, 0, Store::Release);
 }

@@ -77,8 +77,14 @@ pub enum Poll {
 
 /// Finds requests. One thread at a time has it.
 pub(crate) trait Watch: Send {
-    /// Looks for a request and takes it.
+    /// Looks for a request and takes it. May miss one at a single look; finds it
+    /// at one of the next.
     fn poll(&mut self) -> Poll;
+
+    /// As [`poll`](Self::poll), but misses none: for the last look before sleep.
+    fn poll_all(&mut self) -> Poll {
+        self.poll()
+    }
 }
 
 /// Where the bytes of an argument are.

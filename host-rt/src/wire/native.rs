@@ -92,6 +92,18 @@ impl<S: SystemWords> Watcher<S> {
         if self.groups[self.cold].empty < COLD { Poll::Empty } else { self.look_at(self.cold) }
     }
 
+    /// As [`poll`](Self::poll), but looks at every slot. After a fence, it finds
+    /// every request whose publisher has passed its own fence: the door comes
+    /// before that, too.
+    pub fn poll_all(&mut self) -> Poll {
+        for group in 0..self.groups.len() {
+            if let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.look_at(group) {
+                return found;
+            }
+        }
+        Poll::Empty
+    }
+
     fn look_at(&mut self, group: usize) -> Poll {
         let first = group as u32 * GROUP;
         for slot in first..(first + GROUP).min(self.slots) {
@@ -114,7 +126,7 @@ impl<S: SystemWords> Watcher<S> {
     /// Takes the request in `slot`, if there is a new one.
     fn take(&mut self, slot: u32) -> Poll {
         let at = slot_offset(self.slots, slot) + offset_of!(Slot, request);
-        // Edge N1, consuming end: with the turn come the header and the payload.
+        // Edge `N1`, consuming end: with the turn come the header and the payload.
         let turn = self.system.load32(at + offset_of!(RequestHeader, turn), Load::Acquire);
         let seen = &mut self.seen[slot as usize];
         if turn == *seen {
@@ -145,6 +157,10 @@ impl<S: SystemWords + Send> Watch for Watcher<S> {
     fn poll(&mut self) -> Poll {
         Watcher::poll(self)
     }
+
+    fn poll_all(&mut self) -> Poll {
+        Watcher::poll_all(self)
+    }
 }
 
 /// Answers the request of turn `turn` in `slot`; its reply payload is written.
@@ -160,7 +176,7 @@ pub fn complete(
     // Relaxed: N2 orders these for the device.
     system.store32(at + offset_of!(ReplyHeader, status), status.0, Store::Relaxed);
     system.store64(at + offset_of!(ReplyHeader, copied), copied, Store::Relaxed);
-    // Edge N2, completing end: whoever sees this turn sees the reply, its payload
+    // Edge `N2`, completing end: whoever sees this turn sees the reply, its payload
     // and what was copied to device memory. The slot is the device's from here on.
     system.store32(at + offset_of!(ReplyHeader, turn), turn, Store::Release);
 }

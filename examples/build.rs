@@ -1,0 +1,5 @@
+//! Builds the images that the examples load.
+
+fn main() {
+    image_build::kernel_crate("digest/kernel").export("REVOFF_IMAGE_DIGEST");
+}

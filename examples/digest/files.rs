@@ -1,0 +1,156 @@
+//! The files: found, handed out, read, and their digests collected.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// A file and what has become of it.
+struct Entry {
+    path: PathBuf,
+    /// Open from the first chunk to the digest.
+    open: Mutex<Option<File>>,
+    result: OnceLock<Result<[u8; 32], io::Error>>,
+}
+
+/// All files, by path.
+pub(crate) struct Files {
+    entries: Vec<Entry>,
+    total_bytes: u64,
+    next: AtomicU32,
+    bytes_read: AtomicU64,
+}
+
+impl Files {
+    /// The files at `paths` and below them.
+    pub(crate) fn find(paths: &[PathBuf]) -> Self {
+        let mut found = Vec::new();
+        for path in paths {
+            walk(path, true, &mut found);
+        }
+        found.sort_by(|a, b| a.path.as_os_str().as_bytes().cmp(b.path.as_os_str().as_bytes()));
+        let total_bytes =
+            found.iter().filter_map(|e| fs::metadata(&e.path).ok()).map(|m| m.len()).sum();
+        Self {
+            entries: found,
+            total_bytes,
+            next: AtomicU32::new(0),
+            bytes_read: AtomicU64::new(0),
+        }
+    }
+
+    /// Bytes of all files, as far as the system tells.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.total_bytes
+    }
+
+    /// Bytes that were read.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.bytes_read.load(Ordering::Relaxed)
+    }
+
+    /// The next file that nobody has begun.
+    pub(crate) fn next(&self) -> u32 {
+        // Those that were found unreadable have their result.
+        loop {
+            let next = self.next.fetch_add(1, Ordering::Relaxed);
+            match self.entries.get(next as usize) {
+                Some(entry) if entry.result.get().is_some() => {}
+                Some(_) => return next,
+                None => return digest_calls::NONE,
+            }
+        }
+    }
+
+    /// Reads `file` from `offset` on until `buffer` is full or the file ends;
+    /// `None` if it cannot be read.
+    pub(crate) fn read(&self, file: u32, offset: u64, buffer: &mut [u8]) -> Option<u32> {
+        let entry = self.entries.get(file as usize)?;
+        match entry.read(offset, buffer) {
+            Ok(n) => {
+                self.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
+                u32::try_from(n).ok()
+            }
+            Err(error) => {
+                let _ = entry.result.set(Err(error));
+                None
+            }
+        }
+    }
+
+    /// Takes the digest of `file`.
+    pub(crate) fn report(&self, file: u32, digest: [u8; 32]) {
+        if let Some(entry) = self.entries.get(file as usize) {
+            *entry.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            let _ = entry.result.set(Ok(digest));
+        }
+    }
+
+    /// Paths with their digests or errors, in order. A file that was never
+    /// finished has neither.
+    pub(crate) fn results(&self) -> impl Iterator<Item = (&Path, Option<&Result<[u8; 32], io::Error>>)> {
+        self.entries.iter().map(|entry| (entry.path.as_path(), entry.result.get()))
+    }
+
+    /// Files without a digest.
+    pub(crate) fn failures(&self) -> usize {
+        self.results().filter(|(_, result)| !matches!(result, Some(Ok(_)))).count()
+    }
+
+    /// Files with a digest.
+    pub(crate) fn digested(&self) -> usize {
+        self.entries.len() - self.failures()
+    }
+}
+
+impl Entry {
+    fn read(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = match &mut *open {
+            Some(file) => file,
+            none => none.insert(File::open(&self.path)?),
+        };
+        let mut n = 0;
+        while n < buffer.len() {
+            match file.read_at(&mut buffer[n..], offset + n as u64) {
+                Ok(0) => break,
+                Ok(more) => n += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(n)
+    }
+}
+
+/// Adds the file at `path`, or those below it. `named` paths are followed if they
+/// are links; what is found on the walk is not, as `find -type f` has it.
+fn walk(path: &Path, named: bool, found: &mut Vec<Entry>) {
+    let mut add = |result: Option<io::Error>| {
+        let cell = OnceLock::new();
+        if let Some(error) = result {
+            let _ = cell.set(Err(error));
+        }
+        found.push(Entry { path: path.to_owned(), open: Mutex::new(None), result: cell });
+    };
+    let metadata = if named { fs::metadata(path) } else { fs::symlink_metadata(path) };
+    match metadata {
+        Err(error) => add(Some(error)),
+        Ok(metadata) if metadata.is_dir() => match fs::read_dir(path) {
+            Err(error) => add(Some(error)),
+            Ok(children) => {
+                for child in children {
+                    match child {
+                        Ok(child) => walk(&child.path(), false, found),
+                        Err(_) => continue,
+                    }
+                }
+            }
+        },
+        Ok(metadata) if named || metadata.is_file() => add(None),
+        Ok(_) => {}
+    }
+}

@@ -1,0 +1,94 @@
+//! Prints the SHA-256 digests of files, as `sha256sum` does, computed by a kernel.
+//!
+//! The kernel (`kernel/`) knows nothing of files: its threads ask the host for the
+//! next file, for chunks of it, and hand the digest back, all through the
+//! functions declared in `calls/`.
+
+mod files;
+mod options;
+mod progress;
+mod summary;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Parser;
+use digest_calls::{NextFile, ReadChunk, Report};
+use host_rt::{Functions, Grid, Image, Runtime, wire_by_name};
+
+use crate::files::Files;
+use crate::options::Options;
+use crate::summary::Summary;
+
+/// Calls of a device thread whose times are kept.
+const SAMPLES: u64 = 4096;
+
+fn main() -> ExitCode {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter("error").init();
+    match run(&Options::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            options::complain(&format!("{error:#}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Digests everything; whether all of it could be read.
+fn run(options: &Options) -> anyhow::Result<bool> {
+    let mut builder = Runtime::builder(&options.device);
+    if let Some(wire) = &options.wire {
+        builder = builder.wire(wire_by_name(wire)?);
+    }
+    let runtime = builder.build()?;
+    let image = Image::open(env!("REVOFF_IMAGE_DIGEST"))?;
+
+    let files = Arc::new(Files::find(&options.paths));
+    let progress = progress::bar(files.total_bytes());
+    let mut functions = Functions::new();
+    {
+        let files = Arc::clone(&files);
+        functions.add(NextFile::bind(move || files.next()))?;
+    }
+    {
+        let (files, progress) = (Arc::clone(&files), progress.clone());
+        functions.add(ReadChunk::bind(move |file, offset, buffer| {
+            let read = files.read(file, offset, buffer);
+            if let Some(n) = read {
+                progress.inc(n.into());
+            }
+            read.unwrap_or(digest_calls::FAILED)
+        }))?;
+    }
+    {
+        let files = Arc::clone(&files);
+        functions.add(Report::bind(move |file, digest| files.report(file, *digest)))?;
+    }
+
+    let kernel = runtime.load(&image, &functions)?.kernel("digest")?;
+    let grid = Grid { teams: options.teams, threads: options.threads };
+    let workers = u64::from(options.teams) * u64::from(options.threads);
+    let sized = |bytes: u64| {
+        workers.checked_mul(bytes).ok_or_else(|| {
+            anyhow::anyhow!("{workers} device threads with {bytes} bytes each: too much memory")
+        })
+    };
+    let buffers = runtime.alloc(sized(options.chunk)?)?;
+    let times = runtime.alloc(sized(SAMPLES * 4)?)?;
+    let counts = runtime.alloc(sized(8)?)?;
+    // SAFETY: the parameters are the kernel's, and the buffers have the sizes that
+    // it documents for this grid and live until `wait` returns.
+    let launch =
+        unsafe { kernel.launch(grid, &[&buffers, &options.chunk, &times, &SAMPLES, &counts])? };
+    let report = launch.wait()?;
+    progress.finish_and_clear();
+
+    let mut per_thread = vec![0u64; workers as usize];
+    counts.read(0, &mut per_thread)?;
+    let mut samples = vec![0u32; (workers * SAMPLES) as usize];
+    times.read(0, &mut samples)?;
+    let summary = Summary::new(&files, &report, &per_thread, &samples, SAMPLES as usize);
+    summary::print(options.json, &files, &summary)?;
+    Ok(files.failures() == 0)
+}

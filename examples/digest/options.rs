@@ -1,0 +1,55 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// Prints the SHA-256 digests of files, computed by a kernel that reads them
+/// through its host.
+///
+/// Prints what `sha256sum` prints for the same files, ordered by path; folders
+/// are walked. A summary goes to the standard error. Exits with 1 if a file could
+/// not be read, with 2 if nothing could be done.
+#[derive(Debug, Parser)]
+#[command(name = "digest", version)]
+pub(crate) struct Options {
+    /// Files, and folders with files
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// The device that runs the kernel
+    #[arg(long, default_value = "host")]
+    pub(crate) device: String,
+
+    /// The wire that carries the calls: native, gcc-ring or gcc-slot [default: native]
+    #[arg(long)]
+    pub(crate) wire: Option<String>,
+
+    /// Teams of device threads
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) teams: u32,
+
+    /// Device threads of a team
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: u32,
+
+    /// Bytes that a device thread asks for at a time, e.g. 64K or 1M
+    #[arg(long, default_value = "256K", value_parser = chunk)]
+    pub(crate) chunk: u64,
+
+    /// Print one JSON object instead
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn chunk(text: &str) -> Result<u64, String> {
+    host_rt::env::parse_bytes(text)
+        .filter(|bytes| (1..=1 << 30).contains(bytes))
+        .ok_or_else(|| "a size from 1 to 1G is expected".to_owned())
+}
+
+/// Says on the standard error what went wrong, as coreutils do.
+#[expect(clippy::print_stderr, reason = "a command's messages go there")]
+pub(crate) fn complain(message: &str) {
+    eprintln!("digest: {message}");
+}

@@ -1,0 +1,1 @@
+//! Programs that use reverse offload: see the folders beside this file.

@@ -1,1 +1,0 @@
-//! Programs that use reverse offload.
