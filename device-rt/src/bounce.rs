@@ -18,7 +18,10 @@ pub struct Run {
 
 impl Run {
     /// No blocks.
-    pub const NONE: Run = Run { first: 0, blocks: 0 };
+    pub const NONE: Run = Run {
+        first: 0,
+        blocks: 0,
+    };
 
     /// Byte offset of the run in the bounce area.
     #[must_use]
@@ -61,7 +64,10 @@ pub fn claim(
             // Relaxed: only a guess, `fetch_or` decides.
             let taken = device.load32(at, Load::Relaxed);
             if let Some(shift) = find_run(taken, blocks) {
-                let run = Run { first: word * claims::GROUP + shift, blocks };
+                let run = Run {
+                    first: word * claims::GROUP + shift,
+                    blocks,
+                };
                 // Edge `C2`, claiming end: see `release`.
                 let before = device.fetch_or(at, run.mask());
                 if before & run.mask() == 0 {

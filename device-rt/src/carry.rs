@@ -8,10 +8,10 @@
 
 use shared_abi::map_kind::MapKind;
 use shared_abi::wire::native::{
-    ENTRIES_IN_SLOT, MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT,
+    MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT, entry_bytes_in_slot,
 };
 
-use crate::arch::{self, Space};
+use crate::arch::{Space, Spaces};
 
 /// The arguments of a `GOMP_target_ext` call.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,12 @@ impl Args {
         sizes: *const u64,
         kinds: *const u16,
     ) -> Self {
-        Self { count, addrs, sizes, kinds }
+        Self {
+            count,
+            addrs,
+            sizes,
+            kinds,
+        }
     }
 
     /// Number of arguments.
@@ -50,7 +55,13 @@ impl Args {
     pub fn get(&self, i: usize) -> (u64, u64, MapKind) {
         assert!(i < self.count);
         // SAFETY: `i` is in bounds and `new`'s caller vouched for the arrays.
-        unsafe { (*self.addrs.add(i), *self.sizes.add(i), MapKind(*self.kinds.add(i))) }
+        unsafe {
+            (
+                *self.addrs.add(i),
+                *self.sizes.add(i),
+                MapKind(*self.kinds.add(i)),
+            )
+        }
     }
 }
 
@@ -64,6 +75,7 @@ const SMALL: u64 = 128;
 /// are computed again when they are needed and stored nowhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
+    spaces: Spaces,
     slot_used: u32,
     bounce_used: u64,
     carried: u32,
@@ -80,12 +92,14 @@ pub type CarriedIndex = u32;
 impl Plan {
     /// The plan of a request with `count` entries, before the first.
     #[must_use]
-    pub fn new(count: usize) -> Self {
+    pub fn new(count: usize, spaces: Spaces) -> Self {
+        let in_slot = entry_bytes_in_slot(count as u64);
         let bytes = count as u64 * size_of::<MapEntry>() as u64;
-        if count <= ENTRIES_IN_SLOT as usize {
-            Self { slot_used: bytes as u32, bounce_used: 0, carried: 0 }
-        } else {
-            Self { slot_used: 0, bounce_used: bytes, carried: 0 }
+        Self {
+            spaces,
+            slot_used: in_slot as u32,
+            bounce_used: bytes - in_slot as u64,
+            carried: 0,
         }
     }
 
@@ -103,15 +117,20 @@ impl Plan {
         &mut self,
         (addr, size, kind): (u64, u64, MapKind),
     ) -> Result<(MapEntry, Option<CarriedIndex>), TooMany> {
-        let mut entry =
-            MapEntry { addr, size, kind: kind.0, place: PLACE_DEVICE, offset: 0 };
+        let mut entry = MapEntry {
+            addr,
+            size,
+            kind: kind.0,
+            place: PLACE_DEVICE,
+            offset: 0,
+        };
         let has_bytes = kind.reads_device() || kind.writes_device();
         if !has_bytes || size == 0 || addr == 0 {
             return Ok((entry, None));
         }
         let room = PAYLOAD as u64 - u64::from(self.slot_used);
         let fits_slot = size <= room;
-        let reachable = arch::space(addr) == Space::Global;
+        let reachable = self.spaces.of(addr) == Space::Global;
         if reachable && (size > SMALL || !fits_slot || self.carried == MAX_CARRIED) {
             return Ok((entry, None));
         }

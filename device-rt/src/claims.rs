@@ -40,7 +40,10 @@ pub fn claim(device: &impl DeviceWords, slots: u32, hint: u32, pause: impl Fn(u3
                     // Relaxed: the slot is ours since C1, so is its turn.
                     let turn = device.load32(turns, Load::Relaxed).wrapping_add(1);
                     device.store32(turns, turn, Store::Relaxed);
-                    return Claim { slot: group * claims::GROUP + bit, turn };
+                    return Claim {
+                        slot: group * claims::GROUP + bit,
+                        turn,
+                    };
                 }
                 taken = before;
             }

@@ -15,7 +15,10 @@ impl Write for Message {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
         let room = self.bytes.len() - self.len;
         // Cut at a character's end, so that the message stays UTF-8.
-        let take = (0..=room.min(text.len())).rev().find(|&n| text.is_char_boundary(n)).unwrap_or(0);
+        let take = (0..=room.min(text.len()))
+            .rev()
+            .find(|&n| text.is_char_boundary(n))
+            .unwrap_or(0);
         self.bytes[self.len..self.len + take].copy_from_slice(&text.as_bytes()[..take]);
         self.len += take;
         Ok(())
@@ -24,7 +27,10 @@ impl Write for Message {
 
 /// What [`image!`](crate::image) calls from the panic handler.
 pub fn panicked(info: &PanicInfo<'_>) -> ! {
-    let mut message = Message { bytes: [0; 256], len: 0 };
+    let mut message = Message {
+        bytes: [0; 256],
+        len: 0,
+    };
     let _ = write!(message, "{info}");
     let text = core::str::from_utf8(&message.bytes[..message.len]).unwrap_or("panic");
     arch::trap(text)

@@ -9,7 +9,7 @@ use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 
-use crate::arch;
+use crate::arch::{self, Spaces};
 use crate::carry::Args;
 use crate::runtime::RUNTIME;
 
@@ -21,6 +21,7 @@ struct Call {
     /// Spreads threads over slots and blocks: the thread among all of the launch.
     hint: u32,
     launch: u32,
+    spaces: Spaces,
 }
 
 /// Calls a function on the host and waits for it: libgomp's entry point for
@@ -51,8 +52,7 @@ pub unsafe extern "C" fn GOMP_target_ext(
     let status = if device == GOMP_DEVICE_HOST_FALLBACK && !func.is_null() {
         // SAFETY: the caller vouches for the arrays; on every target of this
         // crate pointers and `usize` are 64 bits wide.
-        let arguments =
-            unsafe { Args::new(mapnum, hostaddrs.cast(), sizes.cast(), kinds.cast()) };
+        let arguments = unsafe { Args::new(mapnum, hostaddrs.cast(), sizes.cast(), kinds.cast()) };
         call_host(func as u64, arguments)
     } else {
         Status::NOT_OFFLOADED
@@ -69,8 +69,12 @@ fn call_host(func: u64, args: Args) -> Status {
     let call = Call {
         func,
         args,
-        hint: context.team.wrapping_mul(context.threads).wrapping_add(context.thread),
+        hint: context
+            .team
+            .wrapping_mul(context.threads)
+            .wrapping_add(context.thread),
         launch: context.launch,
+        spaces: Spaces::here(),
     };
     match WireKind(runtime.wire_kind) {
         WireKind::NATIVE => native::call(&runtime, call),

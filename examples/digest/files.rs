@@ -31,9 +31,17 @@ impl Files {
         for path in paths {
             walk(path, true, &mut found);
         }
-        found.sort_by(|a, b| a.path.as_os_str().as_bytes().cmp(b.path.as_os_str().as_bytes()));
-        let total_bytes =
-            found.iter().filter_map(|e| fs::metadata(&e.path).ok()).map(|m| m.len()).sum();
+        found.sort_by(|a, b| {
+            a.path
+                .as_os_str()
+                .as_bytes()
+                .cmp(b.path.as_os_str().as_bytes())
+        });
+        let total_bytes = found
+            .iter()
+            .filter_map(|e| fs::metadata(&e.path).ok())
+            .map(|m| m.len())
+            .sum();
         Self {
             entries: found,
             total_bytes,
@@ -91,13 +99,19 @@ impl Files {
 
     /// Paths with their digests or errors, in order. A file that was never
     /// finished has neither.
-    pub(crate) fn results(&self) -> impl Iterator<Item = (&Path, Option<&Result<[u8; 32], io::Error>>)> {
-        self.entries.iter().map(|entry| (entry.path.as_path(), entry.result.get()))
+    pub(crate) fn results(
+        &self,
+    ) -> impl Iterator<Item = (&Path, Option<&Result<[u8; 32], io::Error>>)> {
+        self.entries
+            .iter()
+            .map(|entry| (entry.path.as_path(), entry.result.get()))
     }
 
     /// Files without a digest.
     pub(crate) fn failures(&self) -> usize {
-        self.results().filter(|(_, result)| !matches!(result, Some(Ok(_)))).count()
+        self.results()
+            .filter(|(_, result)| !matches!(result, Some(Ok(_))))
+            .count()
     }
 
     /// Files with a digest.
@@ -134,9 +148,17 @@ fn walk(path: &Path, named: bool, found: &mut Vec<Entry>) {
         if let Some(error) = result {
             let _ = cell.set(Err(error));
         }
-        found.push(Entry { path: path.to_owned(), open: Mutex::new(None), result: cell });
+        found.push(Entry {
+            path: path.to_owned(),
+            open: Mutex::new(None),
+            result: cell,
+        });
     };
-    let metadata = if named { fs::metadata(path) } else { fs::symlink_metadata(path) };
+    let metadata = if named {
+        fs::metadata(path)
+    } else {
+        fs::symlink_metadata(path)
+    };
     match metadata {
         Err(error) => add(Some(error)),
         Ok(metadata) if metadata.is_dir() => match fs::read_dir(path) {

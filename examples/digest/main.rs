@@ -24,7 +24,10 @@ use crate::summary::Summary;
 const SAMPLES: u64 = 4096;
 
 fn main() -> ExitCode {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter("error").init();
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter("error")
+        .init();
     match run(&Options::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
@@ -63,11 +66,16 @@ fn run(options: &Options) -> anyhow::Result<bool> {
     }
     {
         let files = Arc::clone(&files);
-        functions.add(Report::bind(move |file, digest| files.report(file, *digest)))?;
+        functions.add(Report::bind(move |file, digest| {
+            files.report(file, *digest)
+        }))?;
     }
 
     let kernel = runtime.load(&image, &functions)?.kernel("digest")?;
-    let grid = Grid { teams: options.teams, threads: options.threads };
+    let grid = Grid {
+        teams: options.teams,
+        threads: options.threads,
+    };
     let workers = u64::from(options.teams) * u64::from(options.threads);
     let sized = |bytes: u64| {
         workers.checked_mul(bytes).ok_or_else(|| {

@@ -38,7 +38,9 @@ impl Summary {
             .collect();
         kept.sort_unstable();
         let percentile = |part: usize| {
-            kept.get((kept.len() * part / 100).min(kept.len().saturating_sub(1))).copied().unwrap_or(0)
+            kept.get((kept.len() * part / 100).min(kept.len().saturating_sub(1)))
+                .copied()
+                .unwrap_or(0)
         };
         Self {
             files: files.digested(),
@@ -91,7 +93,10 @@ pub(crate) fn print(json: bool, files: &Files, summary: &Summary) -> io::Result<
     Ok(())
 }
 
-#[expect(clippy::print_stderr, reason = "the standard output is for the digests alone")]
+#[expect(
+    clippy::print_stderr,
+    reason = "the standard output is for the digests alone"
+)]
 fn print_summary(summary: &Summary) {
     eprintln!(
         "{} files, {} bytes, {} requests, {:.0} requests/s, p50 {:.1} us, p99 {:.1} us",

@@ -21,11 +21,26 @@ pub struct Env {
 
 /// Names and meanings, for help texts.
 pub const VARIABLES: [(&str, &str); 5] = [
-    ("GOMP_REVERSE_OFFLOAD_THREADS", "most host threads that serve calls, 1 to 1024 (8)"),
-    ("REVOFF_SLOTS", "slots of a native wire, a power of two from 1 to 1024 (1024)"),
-    ("REVOFF_BOUNCE", "bounce area per device, 1M to 1G, in steps of 512K (16M)"),
-    ("REVOFF_HOST_MEMORY", "device memory of the host device, 1M to 1T (16G, reserved, not used)"),
-    ("REVOFF_HOST_STACK", "stack of a device thread of the host device, 16K to 512K (256K)"),
+    (
+        "GOMP_REVERSE_OFFLOAD_THREADS",
+        "most host threads that serve calls, 1 to 1024 (8)",
+    ),
+    (
+        "REVOFF_SLOTS",
+        "slots of a native wire, a power of two from 1 to 1024 (1024)",
+    ),
+    (
+        "REVOFF_BOUNCE",
+        "bounce area per device, 1M to 1G, in steps of 512K (16M)",
+    ),
+    (
+        "REVOFF_HOST_MEMORY",
+        "device memory of the host device, 1M to 1T (16G, reserved, not used)",
+    ),
+    (
+        "REVOFF_HOST_STACK",
+        "stack of a device thread of the host device, 16K to 512K (256K)",
+    ),
 ];
 
 impl Env {
@@ -44,10 +59,16 @@ impl Env {
     pub fn from_lookup(get: impl Fn(&str) -> Option<String>) -> Result<Self, EnvError> {
         let read = |index: usize, expected: &str, parse: &dyn Fn(&str) -> Option<u64>| {
             let (name, _) = VARIABLES[index];
-            let Some(value) = get(name).filter(|value| !value.is_empty()) else { return Ok(None) };
+            let Some(value) = get(name).filter(|value| !value.is_empty()) else {
+                return Ok(None);
+            };
             match parse(value.trim()) {
                 Some(number) => Ok(Some(number)),
-                None => Err(EnvError { name, value, expected: expected.to_owned() }),
+                None => Err(EnvError {
+                    name,
+                    value,
+                    expected: expected.to_owned(),
+                }),
             }
         };
         let bytes = |low: u64, high: u64, step: u64| {
@@ -61,7 +82,9 @@ impl Env {
             })?
             .map(|n| n as usize),
             slots: read(1, "a power of two from 1 to 1024", &|text| {
-                text.parse::<u64>().ok().filter(|n| n.is_power_of_two() && *n <= 1024)
+                text.parse::<u64>()
+                    .ok()
+                    .filter(|n| n.is_power_of_two() && *n <= 1024)
             })?
             .map(|n| n as u32),
             bounce_bytes: read(
@@ -78,7 +101,12 @@ impl Env {
 /// A size in bytes with an optional suffix K, M, G or T (powers of 1024).
 #[must_use]
 pub fn parse_bytes(text: &str) -> Option<u64> {
-    let split = text.len() - text.chars().next_back().filter(char::is_ascii_alphabetic).map_or(0, char::len_utf8);
+    let split = text.len()
+        - text
+            .chars()
+            .next_back()
+            .filter(char::is_ascii_alphabetic)
+            .map_or(0, char::len_utf8);
     let (digits, suffix) = text.split_at(split);
     let shift = match suffix.to_ascii_uppercase().as_str() {
         "" => 0,
@@ -105,10 +133,19 @@ mod tests {
     #[test]
     fn values_are_read() {
         assert_eq!(Env::from_lookup(|_| None).unwrap(), Env::default());
-        assert_eq!(with("GOMP_REVERSE_OFFLOAD_THREADS", "3").unwrap().threads, Some(3));
+        assert_eq!(
+            with("GOMP_REVERSE_OFFLOAD_THREADS", "3").unwrap().threads,
+            Some(3)
+        );
         assert_eq!(with("REVOFF_SLOTS", "64").unwrap().slots, Some(64));
-        assert_eq!(with("REVOFF_BOUNCE", "2M").unwrap().bounce_bytes, Some(2 << 20));
-        assert_eq!(with("REVOFF_HOST_MEMORY", " 1g ").unwrap().host_memory, Some(1 << 30));
+        assert_eq!(
+            with("REVOFF_BOUNCE", "2M").unwrap().bounce_bytes,
+            Some(2 << 20)
+        );
+        assert_eq!(
+            with("REVOFF_HOST_MEMORY", " 1g ").unwrap().host_memory,
+            Some(1 << 30)
+        );
         assert_eq!(with("REVOFF_HOST_STACK", "").unwrap().host_stack, None);
     }
 

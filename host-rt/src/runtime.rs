@@ -38,7 +38,9 @@ pub fn wire_by_name(name: &str) -> Result<WireKind> {
     WireKind::ALL
         .into_iter()
         .find(|kind| kind.name() == Some(name))
-        .ok_or_else(|| Error::NoWire { name: name.to_owned() })
+        .ok_or_else(|| Error::NoWire {
+            name: name.to_owned(),
+        })
 }
 
 /// Says how a [`Runtime`] is to be; what it does not say, the environment does
@@ -103,7 +105,13 @@ impl Builder {
             first_turn: self.first_turn,
         };
         let server = Server::new(Arc::clone(&device), config)?;
-        Ok(Runtime { inner: Arc::new(Inner { device, server, wire: self.wire }) })
+        Ok(Runtime {
+            inner: Arc::new(Inner {
+                device,
+                server,
+                wire: self.wire,
+            }),
+        })
     }
 }
 
@@ -176,7 +184,9 @@ impl Runtime {
     /// What calls to the host cost in memory and threads at most, with one wire.
     #[must_use]
     pub fn cost(&self) -> Cost {
-        self.inner.server.cost(self.inner.wire.unwrap_or(WireKind::NATIVE))
+        self.inner
+            .server
+            .cost(self.inner.wire.unwrap_or(WireKind::NATIVE))
     }
 
     /// Calls from kernels served so far.
@@ -210,7 +220,11 @@ impl Runtime {
     /// There is not that much.
     pub fn alloc(&self, bytes: u64) -> Result<DeviceBuffer> {
         let address = self.inner.device.alloc(bytes)?;
-        Ok(DeviceBuffer { inner: Arc::clone(&self.inner), address, bytes })
+        Ok(DeviceBuffer {
+            inner: Arc::clone(&self.inner),
+            address,
+            bytes,
+        })
     }
 
     /// Allocates device memory and copies `data` there.
@@ -243,7 +257,10 @@ impl Runtime {
         let kind = self.choose_wire(image, info.map(|info| info.wires))?;
         let declared = image.functions()?;
         for entry in functions.iter() {
-            let theirs = declared.iter().find(|f| f.name == entry.name()).map_or(0, |f| f.signature);
+            let theirs = declared
+                .iter()
+                .find(|f| f.name == entry.name())
+                .map_or(0, |f| f.signature);
             if theirs != 0 && entry.signature() != 0 && theirs != entry.signature() {
                 return Err(ImageError::OtherSignature {
                     name: image.name().to_owned(),
@@ -269,7 +286,11 @@ impl Runtime {
                 }
             };
             for function in &declared {
-                insert(&format!("{FUNCTION_PREFIX}{}", function.name), &function.name, None);
+                insert(
+                    &format!("{FUNCTION_PREFIX}{}", function.name),
+                    &function.name,
+                    None,
+                );
             }
             for entry in functions.iter() {
                 let symbol = format!("{FUNCTION_PREFIX}{}", entry.name());
@@ -298,7 +319,10 @@ impl Runtime {
         // speaks cannot be seen. Mainline's is the first.
         let (wires, default) = match wires {
             Some(wires) => (wires, WireKind::NATIVE),
-            None => (WireKind::GCC_SLOT.bit() | WireKind::GCC_RING.bit(), WireKind::GCC_SLOT),
+            None => (
+                WireKind::GCC_SLOT.bit() | WireKind::GCC_RING.bit(),
+                WireKind::GCC_SLOT,
+            ),
         };
         let kind = self.inner.wire.unwrap_or(default);
         if wires & kind.bit() == 0 {
@@ -318,7 +342,9 @@ impl Runtime {
         let wire = server.wire(kind)?;
         let mut queue = self.inner.device.queue()?;
         let mut write = |symbol: &str, bytes: &[u8]| -> Result<()> {
-            let Some(Global { address, size }) = module.global(symbol) else { return Ok(()) };
+            let Some(Global { address, size }) = module.global(symbol) else {
+                return Ok(());
+            };
             if size != bytes.len() as u64 {
                 return Err(ImageError::BadSymbol {
                     name: image.name().to_owned(),
@@ -370,10 +396,15 @@ fn runtime_bytes(words: &RuntimeWords) -> Vec<u8> {
 }
 
 fn icv_bytes(icvs: &OffloadIcvs) -> Vec<u8> {
-    [icvs.device_num, icvs.default_device, icvs.nteams, icvs.teams_thread_limit]
-        .into_iter()
-        .flat_map(i32::to_le_bytes)
-        .collect()
+    [
+        icvs.device_num,
+        icvs.default_device,
+        icvs.nteams,
+        icvs.teams_thread_limit,
+    ]
+    .into_iter()
+    .flat_map(i32::to_le_bytes)
+    .collect()
 }
 
 /// A loaded image. Cheap to clone; unloaded with the last clone, kernel or
@@ -414,9 +445,10 @@ impl Program {
         match found {
             Some(code) => Ok(Kernel {
                 program: self.clone(),
-                declaration: declaration
-                    .cloned()
-                    .unwrap_or_else(|| KernelDeclaration { name: name.to_owned(), info: None }),
+                declaration: declaration.cloned().unwrap_or_else(|| KernelDeclaration {
+                    name: name.to_owned(),
+                    info: None,
+                }),
                 code,
             }),
             None => {
@@ -424,7 +456,11 @@ impl Program {
                 Err(ImageError::NoKernel {
                     name: self.inner.image.name().to_owned(),
                     kernel: name.to_owned(),
-                    has: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
+                    has: if names.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        names.join(", ")
+                    },
                 }
                 .into())
             }
@@ -505,7 +541,9 @@ impl Kernel {
         let program = &self.program.inner;
         let runtime = &program.runtime;
         let mut queue = runtime.device.queue()?;
-        let state = runtime.server.begin(&self.declaration.name, program.calls_host);
+        let state = runtime
+            .server
+            .begin(&self.declaration.name, program.calls_host)?;
         let ring = {
             let server = Arc::clone(&runtime.server);
             Arc::new(move || server.ring())
@@ -514,7 +552,11 @@ impl Kernel {
             let (server, state) = (Arc::clone(&runtime.server), Arc::clone(&state));
             Arc::new(move || server.end(&state))
         };
-        let context = LaunchContext { key: state.key, ring, ended };
+        let context = LaunchContext {
+            key: state.key,
+            ring,
+            ended,
+        };
         let started = Instant::now();
         // SAFETY: the caller vouches for kernel, parameters and memory; the
         // program keeps the code loaded.
@@ -575,12 +617,18 @@ impl Launch {
     pub fn wait(&self) -> Result<Report, LaunchError> {
         self.waited.store(true, Ordering::Relaxed);
         if crate::serve::current_call().is_some() {
-            self.program.runtime.server.serve_until(|| self.running.is_done());
+            self.program
+                .runtime
+                .server
+                .serve_until(|| self.running.is_done());
         }
         let ended = self.running.wait();
         let time = self.started.elapsed();
         if let Err(message) = ended {
-            return Err(LaunchError::Fault { kernel: self.state.kernel.clone(), message });
+            return Err(LaunchError::Fault {
+                kernel: self.state.kernel.clone(),
+                message,
+            });
         }
         match self.state.failure() {
             Some(error) => Err(error),

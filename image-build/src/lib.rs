@@ -1,11 +1,9 @@
 //! Builds device images from a build script.
 //!
 //! ```no_run
-//! // build.rs of the crate that loads the image
-//! fn main() {
-//!     // The program finds it at env!("REVOFF_IMAGE_MY_KERNEL").
-//!     image_build::kernel_crate("kernel").export("REVOFF_IMAGE_MY_KERNEL");
-//! }
+//! // In build.rs of the crate that loads the image, which then finds it at
+//! // env!("REVOFF_IMAGE_MY_KERNEL").
+//! image_build::kernel_crate("kernel").export("REVOFF_IMAGE_MY_KERNEL");
 //! ```
 //!
 //! A kernel crate is a `no_std` library that calls `device_rt::image!()`. It is
@@ -68,7 +66,12 @@ pub fn static_library(dir: impl AsRef<Path>) -> Artifact {
 ///
 /// # Panics
 /// The compiler fails or is missing.
-pub fn c_image(name: &str, sources: &[&str], includes: &[&str], libraries: &[Artifact]) -> Artifact {
+pub fn c_image(
+    name: &str,
+    sources: &[&str],
+    includes: &[&str],
+    libraries: &[Artifact],
+) -> Artifact {
     c_shared_object(name, sources, includes, libraries)
 }
 
@@ -92,7 +95,16 @@ pub fn c_shared_object(
     let mut command = Command::new(&compiler);
     // An image's calls go to its own runtime, also in a process that has another
     // `GOMP_target_ext`: -Bsymbolic.
-    command.args(["-shared", "-fPIC", "-O2", "-Wall", "-Wextra", "-Werror", "-Wl,-Bsymbolic", "-o"]);
+    command.args([
+        "-shared",
+        "-fPIC",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wl,-Bsymbolic",
+        "-o",
+    ]);
     command.arg(&path);
     for source in sources {
         let source = root.join(source);
@@ -109,7 +121,10 @@ pub fn c_shared_object(
         command.args(libraries.iter().map(Artifact::path));
         command.arg("-Wl,--no-whole-archive");
     }
-    run(&mut command, &format!("the C compiler `{compiler}` (set CC, or install gcc)"));
+    run(
+        &mut command,
+        &format!("the C compiler `{compiler}` (set CC, or install gcc)"),
+    );
     Artifact { path }
 }
 
@@ -132,7 +147,14 @@ fn crate_as(dir: &Path, crate_type: &str) -> Artifact {
         .arg("rustc")
         .arg("--manifest-path")
         .arg(&manifest)
-        .args(["--release", "--lib", "--crate-type", crate_type, "--target", &target])
+        .args([
+            "--release",
+            "--lib",
+            "--crate-type",
+            crate_type,
+            "--target",
+            &target,
+        ])
         .args(["--config", "profile.release.panic=\"abort\""])
         .arg("--target-dir")
         .arg(&target_dir);
@@ -144,7 +166,10 @@ fn crate_as(dir: &Path, crate_type: &str) -> Artifact {
     for name in ["RUSTC_WORKSPACE_WRAPPER", "CARGO_MAKEFLAGS", "MAKEFLAGS"] {
         command.env_remove(name);
     }
-    run(&mut command, &format!("cargo for the kernel crate `{name}`"));
+    run(
+        &mut command,
+        &format!("cargo for the kernel crate `{name}`"),
+    );
 
     let release = target_dir.join(&target).join("release");
     let built = release.join(&built_name);
@@ -153,7 +178,11 @@ fn crate_as(dir: &Path, crate_type: &str) -> Artifact {
     emit(&format!("rerun-if-changed={}", manifest.display()));
     // "output: source source ..." lists everything that went into it.
     let listed = fs::read_to_string(release.join(format!("lib{file}.d"))).unwrap_or_default();
-    for source in listed.lines().filter_map(|line| line.split_once(": ")).flat_map(|(_, s)| s.split(' ')) {
+    for source in listed
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(_, s)| s.split(' '))
+    {
         emit(&format!("rerun-if-changed={source}"));
     }
     Artifact { path }
@@ -175,7 +204,10 @@ fn skipped(path: &Path) -> bool {
     if env::var_os(SKIP).is_none_or(|value| value.is_empty()) {
         return false;
     }
-    emit(&format!("warning=no image {} is built, because {SKIP} is set", path.display()));
+    emit(&format!(
+        "warning=no image {} is built, because {SKIP} is set",
+        path.display()
+    ));
     fs::write(path, []).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
     true
 }
@@ -200,7 +232,10 @@ fn var(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("{name} is not set: call this from a build script"))
 }
 
-#[expect(clippy::print_stdout, reason = "this is how a build script speaks to cargo")]
+#[expect(
+    clippy::print_stdout,
+    reason = "this is how a build script speaks to cargo"
+)]
 fn emit(instruction: &str) {
     println!("cargo::{instruction}");
 }

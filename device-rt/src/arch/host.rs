@@ -56,13 +56,37 @@ pub unsafe fn device_memory(address: u64) -> DeviceMemory {
     unsafe { Coherent::new(address as *mut u8) }
 }
 
-/// Where `addr` lives. A range that starts on the calling thread's stack is
-/// local; teams have no shared memory on this device.
-#[must_use]
-pub fn space(addr: u64) -> Space {
-    match thread_context() {
-        Some(context) if (context.stack_low..context.stack_high).contains(&addr) => Space::Local,
-        _ => Space::Global,
+/// Where memory lives, from the point of view of the calling thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Spaces {
+    stack_low: u64,
+    stack_high: u64,
+}
+
+impl Spaces {
+    /// The calling thread's.
+    #[must_use]
+    pub fn here() -> Self {
+        thread_context().map_or(
+            Self {
+                stack_low: 0,
+                stack_high: 0,
+            },
+            |context| Self {
+                stack_low: context.stack_low,
+                stack_high: context.stack_high,
+            },
+        )
+    }
+
+    /// Where `addr` lives. Teams have no shared memory on this device.
+    #[must_use]
+    pub fn of(&self, addr: u64) -> Space {
+        if (self.stack_low..self.stack_high).contains(&addr) {
+            Space::Local
+        } else {
+            Space::Global
+        }
     }
 }
 
@@ -77,7 +101,13 @@ pub fn context() -> Context {
             threads: context.threads,
             launch: context.launch,
         },
-        None => Context { team: 0, teams: 1, thread: 0, threads: 1, launch: 0 },
+        None => Context {
+            team: 0,
+            teams: 1,
+            thread: 0,
+            threads: 1,
+            launch: 0,
+        },
     }
 }
 

@@ -6,7 +6,7 @@
 //! | `Mapped` | [`SystemWords`](shared_abi::words::SystemWords) on mapped memory |
 //! | `DeviceMemory` | [`DeviceWords`](shared_abi::words::DeviceWords) on device memory |
 //! | `mapped`, `device_memory` | the memory at a device address, as one of these |
-//! | `space` | where an address lives |
+//! | `Spaces` | where an address lives |
 //! | `context` | which thread this is |
 //! | `clock` | nanoseconds, for measurements |
 //! | `pause` | waits a little |

@@ -22,7 +22,9 @@ use crate::runtime::{ICVS, REV_OFFLOAD_VAR};
 use crate::wire::{gcc_ring, gcc_slot, ring_if_asleep};
 
 pub(super) fn slot(runtime: &Runtime, call: Call) -> Status {
-    let Some(prepared) = Prepared::new(runtime, call) else { return Status::REFUSED_MAPPING };
+    let Some(prepared) = Prepared::new(runtime, call) else {
+        return Status::REFUSED_MAPPING;
+    };
     gcc_slot::lock(&prepared.device, arch::pause);
     gcc_slot::publish(
         &prepared.wire,
@@ -43,7 +45,9 @@ pub(super) fn slot(runtime: &Runtime, call: Call) -> Status {
 }
 
 pub(super) fn ring(runtime: &Runtime, call: Call) -> Status {
-    let Some(prepared) = Prepared::new(runtime, call) else { return Status::REFUSED_MAPPING };
+    let Some(prepared) = Prepared::new(runtime, call) else {
+        return Status::REFUSED_MAPPING;
+    };
     let ticket = gcc_ring::claim(&prepared.wire, SLOTS, arch::pause);
     gcc_ring::publish(
         &prepared.wire,
@@ -77,7 +81,10 @@ struct Hull {
 const LINE: u64 = 64;
 
 impl Hull {
-    const EMPTY: Hull = Hull { low: u64::MAX, high: 0 };
+    const EMPTY: Hull = Hull {
+        low: u64::MAX,
+        high: 0,
+    };
 
     fn add(&mut self, addr: u64, len: u64) {
         self.low = self.low.min(addr & !(LINE - 1));
@@ -93,7 +100,9 @@ impl Hull {
 fn extent(size: u64, kind: MapKind) -> Option<u64> {
     match MapKind(kind.base()) {
         MapKind::FIRSTPRIVATE_INT => None,
-        MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => Some(size.saturating_add(8)),
+        MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
+            Some(size.saturating_add(8))
+        }
         MapKind::STRUCT => Some(0),
         _ => Some(size),
     }
@@ -121,7 +130,7 @@ impl Prepared {
         for i in 0..count {
             let (addr, size, kind) = call.args.get(i);
             if let Some(len) = extent(size, kind).filter(|_| addr != 0) {
-                match arch::space(addr) {
+                match call.spaces.of(addr) {
                     Space::Global => {}
                     Space::Local => local.add(addr, len),
                     Space::Shared => shared.add(addr, len),
@@ -152,8 +161,18 @@ impl Prepared {
             arch::pause,
         );
         let area_base = runtime.bounce;
-        let this =
-            Self { call, wire, device, area, bell, area_base, slots: runtime.slots, run, local, shared };
+        let this = Self {
+            call,
+            wire,
+            device,
+            area,
+            bell,
+            area_base,
+            slots: runtime.slots,
+            run,
+            local,
+            shared,
+        };
         this.fill();
         Some(this)
     }
@@ -165,17 +184,29 @@ impl Prepared {
         let area = &self.area;
         // Relaxed, all of it: the publishing store (S1, R1) orders it.
         area.store32(at + offset_of!(BounceHeader, signal), 0, Store::Relaxed);
-        area.store32(at + offset_of!(BounceHeader, launch), self.call.launch, Store::Relaxed);
+        area.store32(
+            at + offset_of!(BounceHeader, launch),
+            self.call.launch,
+            Store::Relaxed,
+        );
         let mut kinds = 0;
         for i in 0..count {
             let (addr, size, kind) = self.call.args.get(i);
             let moved = self.moved(addr, kind);
-            area.store64(at + Self::addrs_offset() + i * 8, moved.unwrap_or(addr), Store::Relaxed);
+            area.store64(
+                at + Self::addrs_offset() + i * 8,
+                moved.unwrap_or(addr),
+                Store::Relaxed,
+            );
             area.store64(at + Self::sizes_offset(count) + i * 8, size, Store::Relaxed);
             // Four kinds to a word.
             kinds |= u64::from(kind.0) << (i % 4 * 16);
             if i % 4 == 3 || i + 1 == count {
-                area.store64(at + Self::kinds_offset(count) + i / 4 * 8, kinds, Store::Relaxed);
+                area.store64(
+                    at + Self::kinds_offset(count) + i / 4 * 8,
+                    kinds,
+                    Store::Relaxed,
+                );
                 kinds = 0;
             }
             // What comes back is copied out too: a call that nobody serves must
@@ -214,7 +245,7 @@ impl Prepared {
         extent(0, kind)?;
         let base =
             self.area_base + (self.run.offset() + Self::data_offset(self.call.args.count())) as u64;
-        match arch::space(addr) {
+        match self.call.spaces.of(addr) {
             _ if addr == 0 => None,
             Space::Global => None,
             Space::Local => Some(base + (addr - self.local.low)),

@@ -3,7 +3,9 @@
 use shared_abi::image::Runtime;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
-use shared_abi::wire::native::{ENTRIES_IN_SLOT, MapEntry, PLACE_SLOT, RequestHeader};
+use shared_abi::wire::native::{
+    ENTRIES_IN_SLOT, MapEntry, PLACE_SLOT, RequestHeader, entry_bytes_in_slot,
+};
 use shared_abi::words::SystemWords;
 
 use super::Call;
@@ -17,9 +19,11 @@ use crate::wire::ring_if_asleep;
 
 pub(super) fn call(runtime: &Runtime, call: Call) -> Status {
     let count = call.args.count();
-    let Ok(mapnum) = u32::try_from(count) else { return Status::REFUSED_MAPPING };
+    let Ok(mapnum) = u32::try_from(count) else {
+        return Status::REFUSED_MAPPING;
+    };
 
-    let mut plan = Plan::new(count);
+    let mut plan = Plan::new(count, call.spaces);
     for i in 0..count {
         if plan.next(call.args.get(i)).is_err() {
             return Status::REFUSED_MAPPING;
@@ -41,8 +45,14 @@ pub(super) fn call(runtime: &Runtime, call: Call) -> Status {
         )
     };
     let slots = runtime.slots;
-    let run =
-        bounce::claim(&device, slots, runtime.bounce_blocks, blocks, call.hint, arch::pause);
+    let run = bounce::claim(
+        &device,
+        slots,
+        runtime.bounce_blocks,
+        blocks,
+        call.hint,
+        arch::pause,
+    );
     let claim = claims::claim(&device, slots, call.hint, arch::pause);
     let producer = Producer::new(wire, slots);
 
@@ -93,7 +103,10 @@ pub(super) fn call(runtime: &Runtime, call: Call) -> Status {
             let back = carried.is_some_and(|c| reply.copied & (1 << c) != 0);
             if back && MapKind(entry.kind).writes_device() {
                 let (memory, base) = if entry.place == PLACE_SLOT {
-                    (&wire, producer.reply_payload(claim))
+                    (
+                        &wire,
+                        producer.reply_payload(claim) - entry_bytes_in_slot(count as u64),
+                    )
                 } else {
                     (&area, run.offset())
                 };
@@ -117,7 +130,7 @@ pub(super) fn call(runtime: &Runtime, call: Call) -> Status {
 
 /// Walks the plan of a call that is known to have one.
 fn each_entry(call: Call, mut visit: impl FnMut(usize, &MapEntry, Option<CarriedIndex>)) {
-    let mut plan = Plan::new(call.args.count());
+    let mut plan = Plan::new(call.args.count(), call.spaces);
     for i in 0..call.args.count() {
         if let Ok((entry, carried)) = plan.next(call.args.get(i)) {
             visit(i, &entry, carried);

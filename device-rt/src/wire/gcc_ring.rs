@@ -30,17 +30,44 @@ pub fn claim<S: SystemWords + TicketWord>(system: &S, slots: u32, pause: impl Fn
 
 /// Publishes `request` under `ticket`. The slot is the host's from here on.
 pub fn publish(system: &impl SystemWords, slots: u32, ticket: u32, request: &GccRingSlot) {
-    let at =
-        offset_of!(GccRing, queue) + (ticket % slots) as usize * size_of::<GccRingSlot>();
+    let at = offset_of!(GccRing, queue) + (ticket % slots) as usize * size_of::<GccRingSlot>();
     // Relaxed: R1 orders these for the host.
-    system.store64(at + offset_of!(GccRingSlot, func), request.func, Store::Relaxed);
-    system.store64(at + offset_of!(GccRingSlot, mapnum), request.mapnum, Store::Relaxed);
-    system.store64(at + offset_of!(GccRingSlot, addrs), request.addrs, Store::Relaxed);
-    system.store64(at + offset_of!(GccRingSlot, sizes), request.sizes, Store::Relaxed);
-    system.store64(at + offset_of!(GccRingSlot, kinds), request.kinds, Store::Relaxed);
-    system.store32(at + offset_of!(GccRingSlot, dev_num), request.dev_num as u32, Store::Relaxed);
+    system.store64(
+        at + offset_of!(GccRingSlot, func),
+        request.func,
+        Store::Relaxed,
+    );
+    system.store64(
+        at + offset_of!(GccRingSlot, mapnum),
+        request.mapnum,
+        Store::Relaxed,
+    );
+    system.store64(
+        at + offset_of!(GccRingSlot, addrs),
+        request.addrs,
+        Store::Relaxed,
+    );
+    system.store64(
+        at + offset_of!(GccRingSlot, sizes),
+        request.sizes,
+        Store::Relaxed,
+    );
+    system.store64(
+        at + offset_of!(GccRingSlot, kinds),
+        request.kinds,
+        Store::Relaxed,
+    );
+    system.store32(
+        at + offset_of!(GccRingSlot, dev_num),
+        request.dev_num as u32,
+        Store::Relaxed,
+    );
     // Edge `R1`, publishing end: whoever sees the signal's address sees the rest.
-    system.store64(at + offset_of!(GccRingSlot, signal), request.signal, Store::Release);
+    system.store64(
+        at + offset_of!(GccRingSlot, signal),
+        request.signal,
+        Store::Release,
+    );
 }
 
 /// Waits until the host writes the completion word at byte offset `signal` of

@@ -30,7 +30,11 @@ pub fn publish(system: &impl SystemWords, request: &GccSlot) {
     system.store64(offset_of!(GccSlot, addrs), request.addrs, Store::Relaxed);
     system.store64(offset_of!(GccSlot, sizes), request.sizes, Store::Relaxed);
     system.store64(offset_of!(GccSlot, kinds), request.kinds, Store::Relaxed);
-    system.store32(offset_of!(GccSlot, dev_num), request.dev_num as u32, Store::Relaxed);
+    system.store32(
+        offset_of!(GccSlot, dev_num),
+        request.dev_num as u32,
+        Store::Relaxed,
+    );
     // Edge `S1`, publishing end: whoever sees the function word sees the rest.
     system.store64(offset_of!(GccSlot, func), request.func, Store::Release);
 }

@@ -52,9 +52,21 @@ impl<S: SystemWords> Producer<S> {
     pub fn publish(&self, claim: Claim, header: &RequestHeader) {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, request);
         // Relaxed: N1 orders these for the host.
-        self.system.store32(at + offset_of!(RequestHeader, launch), header.launch, Store::Relaxed);
-        self.system.store64(at + offset_of!(RequestHeader, func), header.func, Store::Relaxed);
-        self.system.store32(at + offset_of!(RequestHeader, mapnum), header.mapnum, Store::Relaxed);
+        self.system.store32(
+            at + offset_of!(RequestHeader, launch),
+            header.launch,
+            Store::Relaxed,
+        );
+        self.system.store64(
+            at + offset_of!(RequestHeader, func),
+            header.func,
+            Store::Relaxed,
+        );
+        self.system.store32(
+            at + offset_of!(RequestHeader, mapnum),
+            header.mapnum,
+            Store::Relaxed,
+        );
         self.system.store32(
             at + offset_of!(RequestHeader, dev_num),
             header.dev_num as u32,
@@ -72,22 +84,38 @@ impl<S: SystemWords> Producer<S> {
         );
         // Edge `N1`, publishing end: whoever sees this turn sees the header and the
         // payload, in the slot and in the bounce run.
-        self.system.store32(at + offset_of!(RequestHeader, turn), claim.turn, Store::Release);
+        self.system.store32(
+            at + offset_of!(RequestHeader, turn),
+            claim.turn,
+            Store::Release,
+        );
         // Relaxed: a hint to look at the slot; the turn there decides.
-        self.system.store32(door_offset(claim.slot), claim.turn, Store::Relaxed);
+        self.system
+            .store32(door_offset(claim.slot), claim.turn, Store::Relaxed);
     }
 
     /// Whether the reply to the claim's request is there, and which.
     pub fn reply(&self, claim: Claim) -> Option<Reply> {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply);
         // Edge `N2`, waiting end: with the turn comes the rest of the reply.
-        if self.system.load32(at + offset_of!(ReplyHeader, turn), Load::Acquire) != claim.turn {
+        if self
+            .system
+            .load32(at + offset_of!(ReplyHeader, turn), Load::Acquire)
+            != claim.turn
+        {
             return None;
         }
         // Relaxed: N2 orders these.
-        let status = self.system.load32(at + offset_of!(ReplyHeader, status), Load::Relaxed);
-        let copied = self.system.load64(at + offset_of!(ReplyHeader, copied), Load::Relaxed);
-        Some(Reply { status: Status(status), copied })
+        let status = self
+            .system
+            .load32(at + offset_of!(ReplyHeader, status), Load::Relaxed);
+        let copied = self
+            .system
+            .load64(at + offset_of!(ReplyHeader, copied), Load::Relaxed);
+        Some(Reply {
+            status: Status(status),
+            copied,
+        })
     }
 
     /// Waits for the reply to the claim's request.
@@ -106,9 +134,8 @@ impl<S: SystemWords> Producer<S> {
 /// Writes the `index`-th entry of a list that starts at `at`.
 pub fn write_entry(system: &impl SystemWords, at: usize, index: usize, entry: &MapEntry) {
     let at = at + index * size_of::<MapEntry>();
-    let tail = u64::from(entry.kind)
-        | (u64::from(entry.place) << 16)
-        | (u64::from(entry.offset) << 32);
+    let tail =
+        u64::from(entry.kind) | (u64::from(entry.place) << 16) | (u64::from(entry.offset) << 32);
     // Relaxed: N1 orders these for the host.
     system.store64(at + offset_of!(MapEntry, addr), entry.addr, Store::Relaxed);
     system.store64(at + offset_of!(MapEntry, size), entry.size, Store::Relaxed);

@@ -22,8 +22,11 @@ pub struct Kind {
 }
 
 /// The kinds of devices that this build knows.
-pub const KINDS: [Kind; 1] =
-    [Kind { name: "host", about: "threads of this process, always there", open: host::open }];
+pub const KINDS: [Kind; 1] = [Kind {
+    name: "host",
+    about: "threads of this process, always there",
+    open: host::open,
+}];
 
 /// Opens the device called `name`.
 ///

@@ -109,8 +109,10 @@ impl Image {
     /// The file cannot be read, or is no image.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ImageError> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path)
-            .map_err(|source| ImageError::Unreadable { path: path.to_owned(), source })?;
+        let bytes = std::fs::read(path).map_err(|source| ImageError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
         Self::from_bytes(path.display().to_string(), bytes)
     }
 
@@ -123,17 +125,27 @@ impl Image {
         bytes: impl Into<Arc<[u8]>>,
     ) -> Result<Self, ImageError> {
         let (name, bytes) = (name.into(), bytes.into());
-        let no_image = |reason: String| ImageError::NoImage { name: name.clone(), reason };
+        let no_image = |reason: String| ImageError::NoImage {
+            name: name.clone(),
+            reason,
+        };
         if bytes.is_empty() {
             return Err(no_image("it is empty".to_owned()));
         }
         if is_ptx(&bytes) {
-            return Ok(Self { name, bytes, format: Format::Ptx, symbols: vec![], segments: vec![] });
+            return Ok(Self {
+                name,
+                bytes,
+                format: Format::Ptx,
+                symbols: vec![],
+                segments: vec![],
+            });
         }
         if !bytes.starts_with(b"\x7fELF") {
             return Err(no_image("neither ELF nor PTX".to_owned()));
         }
-        let file = object::File::parse(&*bytes).map_err(|e| no_image(format!("broken ELF: {e}")))?;
+        let file =
+            object::File::parse(&*bytes).map_err(|e| no_image(format!("broken ELF: {e}")))?;
         if !file.is_64() || !file.is_little_endian() {
             return Err(no_image("not a 64-bit little-endian ELF file".to_owned()));
         }
@@ -172,7 +184,13 @@ impl Image {
                 ),
             })
             .collect();
-        Ok(Self { name, bytes, format, symbols, segments })
+        Ok(Self {
+            name,
+            bytes,
+            format,
+            symbols,
+            segments,
+        })
     }
 
     /// The file, or what the bytes were called.
@@ -236,8 +254,7 @@ impl Image {
     /// Whether kernels of this image can call the host.
     #[must_use]
     pub fn has_reverse_offload(&self) -> bool {
-        self.symbol(RUNTIME).is_some()
-            || self.symbol(shared_abi::gomp::REV_OFFLOAD_VAR).is_some()
+        self.symbol(RUNTIME).is_some() || self.symbol(shared_abi::gomp::REV_OFFLOAD_VAR).is_some()
     }
 
     /// The kernels: the declared ones, or where nothing is declared, the exported
@@ -248,7 +265,9 @@ impl Image {
     pub fn kernels(&self) -> Result<Vec<KernelDeclaration>, ImageError> {
         let mut kernels = Vec::new();
         for symbol in &self.symbols {
-            let Some(name) = symbol.name.strip_prefix(KERNEL_PREFIX) else { continue };
+            let Some(name) = symbol.name.strip_prefix(KERNEL_PREFIX) else {
+                continue;
+            };
             let info = self
                 .read_symbol::<{ size_of::<KernelInfo>() }>(&symbol.name)?
                 .map(|words| KernelInfo {
@@ -256,14 +275,20 @@ impl Image {
                     bytes: u32_at(&words, 4),
                     signature: u64_at(&words, 8),
                 });
-            kernels.push(KernelDeclaration { name: name.to_owned(), info });
+            kernels.push(KernelDeclaration {
+                name: name.to_owned(),
+                info,
+            });
         }
         if kernels.is_empty() {
             kernels.extend(
                 self.symbols
                     .iter()
                     .filter(|s| s.is_code && !is_runtime_symbol(&s.name))
-                    .map(|s| KernelDeclaration { name: s.name.clone(), info: None }),
+                    .map(|s| KernelDeclaration {
+                        name: s.name.clone(),
+                        info: None,
+                    }),
             );
         }
         kernels.sort_by(|a, b| a.name.cmp(&b.name));
@@ -277,11 +302,16 @@ impl Image {
     pub fn functions(&self) -> Result<Vec<FunctionDeclaration>, ImageError> {
         let mut functions = Vec::new();
         for symbol in &self.symbols {
-            let Some(name) = symbol.name.strip_prefix(FUNCTION_PREFIX) else { continue };
+            let Some(name) = symbol.name.strip_prefix(FUNCTION_PREFIX) else {
+                continue;
+            };
             let signature = self
                 .read_symbol::<{ size_of::<FunctionInfo>() }>(&symbol.name)?
                 .map_or(0, |words| u64_at(&words, 0));
-            functions.push(FunctionDeclaration { name: name.to_owned(), signature });
+            functions.push(FunctionDeclaration {
+                name: name.to_owned(),
+                signature,
+            });
         }
         functions.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(functions)
@@ -294,16 +324,20 @@ impl Image {
             .filter(|kind| wires & kind.bit() != 0)
             .filter_map(|kind| kind.name())
             .collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        }
     }
 
     /// The first `N` bytes of the data symbol `name`.
     fn read_symbol<const N: usize>(&self, name: &str) -> Result<Option<[u8; N]>, ImageError> {
-        let Some(symbol) = self.symbol(name) else { return Ok(None) };
+        let Some(symbol) = self.symbol(name) else {
+            return Ok(None);
+        };
         if symbol.size != N as u64 {
-            return Err(
-                self.bad_symbol(name, format!("has {} bytes, expected {N}", symbol.size))
-            );
+            return Err(self.bad_symbol(name, format!("has {} bytes, expected {N}", symbol.size)));
         }
         let file = object::File::parse(&*self.bytes)
             .map_err(|e| self.bad_symbol(name, format!("cannot be read: {e}")))?;
@@ -316,7 +350,11 @@ impl Image {
     }
 
     fn bad_symbol(&self, symbol: &str, reason: String) -> ImageError {
-        ImageError::BadSymbol { name: self.name.clone(), symbol: symbol.to_owned(), reason }
+        ImageError::BadSymbol {
+            name: self.name.clone(),
+            symbol: symbol.to_owned(),
+            reason,
+        }
     }
 }
 
@@ -330,7 +368,9 @@ fn is_ptx(bytes: &[u8]) -> bool {
 }
 
 fn is_runtime_symbol(name: &str) -> bool {
-    name.starts_with('_') || name.starts_with("revoff_") || name.starts_with("GOMP_")
+    name.starts_with('_')
+        || name.starts_with("revoff_")
+        || name.starts_with("GOMP_")
         || name.starts_with("rust_")
 }
 

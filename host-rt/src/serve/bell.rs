@@ -21,7 +21,11 @@ impl Bell {
     pub(super) const BYTES: usize = size_of::<Word>();
 
     pub(super) fn new(memory: MappedMemory) -> Self {
-        Self { memory, rung: Mutex::new(false), wake: Condvar::new() }
+        Self {
+            memory,
+            rung: Mutex::new(false),
+            wake: Condvar::new(),
+        }
     }
 
     pub(super) fn device_address(&self) -> u64 {
@@ -42,7 +46,10 @@ impl Bell {
         if !look() {
             let mut rung = lock(&self.rung);
             while !*rung {
-                rung = self.wake.wait(rung).unwrap_or_else(std::sync::PoisonError::into_inner);
+                rung = self
+                    .wake
+                    .wait(rung)
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
             }
         }
         *lock(&self.rung) = false;

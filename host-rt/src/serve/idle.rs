@@ -26,13 +26,19 @@ pub(super) struct Idle {
 
 impl Idle {
     pub(super) fn new(waiting: Waiting) -> Self {
-        Self { waiting, spins: 0, since: None }
+        Self {
+            waiting,
+            spins: 0,
+            since: None,
+        }
     }
 
     /// Whether it is time to sleep until woken, where that is possible.
     pub(super) fn is_over(&self) -> bool {
         self.waiting == Waiting::Adaptive
-            && self.since.is_some_and(|since| since.elapsed() >= YIELD_TIME)
+            && self
+                .since
+                .is_some_and(|since| since.elapsed() >= YIELD_TIME)
     }
 
     /// Waits a little, longer the longer the wait lasts.

@@ -28,11 +28,13 @@ impl LaunchState {
 
     /// What went wrong with its calls so far.
     pub(crate) fn failure(&self) -> Option<LaunchError> {
-        lock(&self.failures).clone().map(|(first, failed)| LaunchError::Call {
-            kernel: self.kernel.clone(),
-            first,
-            failed,
-        })
+        lock(&self.failures)
+            .clone()
+            .map(|(first, failed)| LaunchError::Call {
+                kernel: self.kernel.clone(),
+                first,
+                failed,
+            })
     }
 }
 
@@ -76,7 +78,10 @@ impl Launches {
         let running = lock(&self.0);
         match running.by_key.get(&key) {
             Some(launch) => launch.fail(error),
-            None => running.by_key.values().for_each(|launch| launch.fail(error.clone())),
+            None => running
+                .by_key
+                .values()
+                .for_each(|launch| launch.fail(error.clone())),
         }
     }
 }

@@ -19,7 +19,7 @@ mod launch;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -74,10 +74,19 @@ pub enum Waiting {
     Sleep(Duration),
 }
 
-/// A wire and its place in the server.
+/// What finds the requests of a wire.
 struct Source {
-    wire: Arc<dyn Wire>,
+    wire: WireIndex,
     watcher: Box<dyn Watch>,
+}
+
+/// A wire's place in [`Server::wires`].
+type WireIndex = usize;
+
+/// A wire, and where the device finds it.
+struct Attached {
+    address: u64,
+    wire: Box<dyn Wire>,
 }
 
 /// What the thread that watches holds.
@@ -111,7 +120,9 @@ pub(crate) struct Server {
     /// Wires that the watcher has not yet seen.
     new_sources: Mutex<Vec<Source>>,
     has_new_sources: AtomicBool,
-    wires: Mutex<Vec<(WireKind, u64)>>,
+    /// By [`WireKind`]; made when the first image speaks it.
+    wires: [OnceLock<Attached>; WireKind::ALL.len()],
+    attaching: Mutex<()>,
     functions: Mutex<Arc<FunctionTable>>,
     /// Grows with every change of `functions`.
     functions_version: AtomicU64,
@@ -158,7 +169,8 @@ impl Server {
             role: Mutex::default(),
             new_sources: Mutex::default(),
             has_new_sources: AtomicBool::new(false),
-            wires: Mutex::default(),
+            wires: Default::default(),
+            attaching: Mutex::default(),
             functions: Mutex::default(),
             functions_version: AtomicU64::new(1),
             present: PresentTable::new(),
@@ -191,33 +203,40 @@ impl Server {
 
     /// Device address of the wire of that kind, which is made if there is none.
     pub(crate) fn wire(&self, kind: WireKind) -> Result<u64, DeviceError> {
-        let mut wires = lock(&self.wires);
-        if let Some(&(_, address)) = wires.iter().find(|&&(other, _)| other == kind) {
-            return Ok(address);
+        let _attaching = lock(&self.attaching);
+        // The kinds are 1, 2 and 3.
+        let index = kind.0 as usize - 1;
+        let place = &self.wires[index];
+        if let Some(attached) = place.get() {
+            return Ok(attached.address);
         }
         let first = self.config.first_turn;
-        let (address, source) = match kind {
+        let (address, wire, watcher): (u64, Box<dyn Wire>, Box<dyn Watch>) = match kind {
             WireKind::GCC_SLOT => {
                 let memory = self.device.alloc_mapped(gcc_slot::BYTES)?;
                 let wire = GccSlotWire::new(memory, Arc::clone(&self.bounce));
                 let watcher = wire.watcher();
-                (wire.device_address(), Source { wire: Arc::new(wire), watcher })
+                (wire.device_address(), Box::new(wire), watcher)
             }
             WireKind::GCC_RING => {
                 let memory = self.device.alloc_mapped(GccRingWire::BYTES)?;
                 let wire = GccRingWire::new(memory, Arc::clone(&self.bounce), first);
                 let watcher = wire.watcher(first);
-                (wire.device_address(), Source { wire: Arc::new(wire), watcher })
+                (wire.device_address(), Box::new(wire), watcher)
             }
             _ => {
                 let slots = self.config.slots;
                 let memory = self.device.alloc_mapped(NativeWire::bytes(slots))?;
                 let wire = NativeWire::new(memory, slots, first);
                 let watcher = Box::new(wire.watcher(first));
-                (wire.device_address(), Source { wire: Arc::new(wire), watcher })
+                (wire.device_address(), Box::new(wire), watcher)
             }
         };
-        wires.push((kind, address));
+        place.get_or_init(|| Attached { address, wire });
+        let source = Source {
+            wire: index,
+            watcher,
+        };
         lock(&self.new_sources).push(source);
         // Release: the watcher that sees the flag finds the source. The mutex
         // would do too; this says it where it is read.
@@ -262,20 +281,31 @@ impl Server {
     /// A kernel is about to run.
     ///
     /// One that cannot call the host (`calls_host`) costs no thread and no look.
-    pub(crate) fn begin(self: &Arc<Self>, kernel: &str, calls_host: bool) -> Arc<LaunchState> {
+    ///
+    /// # Errors
+    /// There is no thread that would serve its calls, and none can be created.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        kernel: &str,
+        calls_host: bool,
+    ) -> Result<Arc<LaunchState>, DeviceError> {
+        if calls_host {
+            let mut pool = lock(&self.pool);
+            if pool.threads == 0 {
+                self.spawn(&mut pool)
+                    .map_err(|source| DeviceError::System {
+                        what: "creating a thread that serves calls".to_owned(),
+                        source,
+                    })?;
+            }
+        }
         let launch = self.launches.begin(kernel, calls_host);
-        if !calls_host {
-            return launch;
+        if calls_host {
+            self.running.fetch_add(1, Ordering::SeqCst);
+            // Whoever watches may sleep because nothing ran.
+            self.bell.ring();
         }
-        self.running.fetch_add(1, Ordering::SeqCst);
-        let mut pool = lock(&self.pool);
-        if pool.threads == 0 {
-            self.spawn(&mut pool);
-        }
-        drop(pool);
-        // Whoever watches may sleep because nothing ran.
-        self.bell.ring();
-        launch
+        Ok(launch)
     }
 
     /// A kernel has ended, or did not even start.
@@ -308,7 +338,10 @@ impl Server {
         let me = std::thread::current().id();
         // The last owner of a runtime may be a host function's thread; that one
         // cannot wait for itself and ends when it gets back to its loop.
-        for handle in handles.into_iter().filter(|handle| handle.thread().id() != me) {
+        for handle in handles
+            .into_iter()
+            .filter(|handle| handle.thread().id() != me)
+        {
             let _ = handle.join();
         }
         self.device.free(self.claims);
@@ -324,21 +357,15 @@ impl Server {
         self.running.load(Ordering::Relaxed) != 0
     }
 
-    /// Creates a thread. Failing to is no failure as long as there is one: the
-    /// others do the work.
-    fn spawn(self: &Arc<Self>, pool: &mut Pool) {
+    fn spawn(self: &Arc<Self>, pool: &mut Pool) -> std::io::Result<()> {
         let server = Arc::clone(self);
         let name = format!("serve {}", pool.threads);
-        match std::thread::Builder::new().name(name).spawn(move || server.thread()) {
-            Ok(handle) => {
-                pool.handles.push(handle);
-                pool.threads += 1;
-            }
-            Err(error) if pool.threads == 0 => {
-                tracing::error!(%error, "no thread to serve requests; kernels that call will wait");
-            }
-            Err(error) => tracing::warn!(%error, threads = pool.threads, "no further thread"),
-        }
+        let handle = std::thread::Builder::new()
+            .name(name)
+            .spawn(move || server.thread())?;
+        pool.handles.push(handle);
+        pool.threads += 1;
+        Ok(())
     }
 
     /// The life of a serving thread.
@@ -351,7 +378,7 @@ impl Server {
                     None => return,
                     Some((wire, taken)) => {
                         drop(role);
-                        worker.serve(&self, &*wire, &taken);
+                        worker.serve(&self, self.attached(wire), &taken);
                     }
                 },
                 Err(TryLockError::Poisoned(_)) => self.role.clear_poison(),
@@ -365,7 +392,7 @@ impl Server {
     }
 
     /// Watches until there is a request; `None` when the server stops.
-    fn watch(&self, role: &mut Role) -> Option<(Arc<dyn Wire>, Taken)> {
+    fn watch(&self, role: &mut Role) -> Option<(WireIndex, Taken)> {
         let mut idle = Idle::new(self.config.waiting);
         loop {
             if self.is_stopping() {
@@ -399,7 +426,7 @@ impl Server {
         &self,
         role: &mut Role,
         look: fn(&mut (dyn Watch + 'static)) -> Poll,
-    ) -> Option<(Arc<dyn Wire>, Taken)> {
+    ) -> Option<(WireIndex, Taken)> {
         if self.has_new_sources.load(Ordering::Acquire) {
             self.has_new_sources.store(false, Ordering::Relaxed);
             role.sources.append(&mut lock(&self.new_sources));
@@ -412,11 +439,12 @@ impl Server {
                     // standby only compares.
                     let count = self.taken.load(Ordering::Relaxed);
                     self.taken.store(count + 1, Ordering::Relaxed);
-                    return Some((Arc::clone(&source.wire), taken));
+                    return Some((source.wire, taken));
                 }
                 Poll::Broken(reason) => {
-                    let wire = source.wire.name();
-                    self.launches.report(0, CallError::Protocol { wire, reason });
+                    let wire = self.attached(source.wire).name();
+                    self.launches
+                        .report(0, CallError::Protocol { wire, reason });
                 }
             }
         }
@@ -445,12 +473,21 @@ impl Server {
                 self.ticking.store(true, Ordering::Relaxed);
             }
             if !standby {
-                pool = self.needed.wait(pool).unwrap_or_else(PoisonError::into_inner);
+                pool = self
+                    .needed
+                    .wait(pool)
+                    .unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            let tick = if self.ticking.load(Ordering::Relaxed) { TICK } else { LONG_TICK };
-            let (guard, timeout) =
-                self.needed.wait_timeout(pool, tick).unwrap_or_else(PoisonError::into_inner);
+            let tick = if self.ticking.load(Ordering::Relaxed) {
+                TICK
+            } else {
+                LONG_TICK
+            };
+            let (guard, timeout) = self
+                .needed
+                .wait_timeout(pool, tick)
+                .unwrap_or_else(PoisonError::into_inner);
             pool = guard;
             if timeout.timed_out() {
                 let now = self.requests();
@@ -478,9 +515,14 @@ impl Server {
         let mut pool = lock(&self.pool);
         if pool.idle > pool.called {
             pool.called += 1;
-            self.needed.notify_all();
+            // Whoever wakes first sees the call; there is one waiter per call.
+            self.needed.notify_one();
         } else if pool.called == 0 && pool.threads < self.config.threads {
-            self.spawn(&mut pool);
+            // No failure: there is at least the caller, who watches again when the
+            // function has run.
+            if let Err(error) = self.spawn(&mut pool) {
+                tracing::warn!(%error, threads = pool.threads, "no further thread to serve calls");
+            }
         }
     }
 
@@ -497,11 +539,18 @@ impl Server {
             match found {
                 Some((wire, taken)) => {
                     let worker = worker.get_or_insert_with(|| Worker::new(self));
-                    worker.serve(self, &*wire, &taken);
+                    worker.serve(self, self.attached(wire), &taken);
                     idle = Idle::new(Waiting::Adaptive);
                 }
                 None => idle.wait(),
             }
+        }
+    }
+
+    fn attached(&self, index: WireIndex) -> &dyn Wire {
+        match self.wires[index].get() {
+            Some(attached) => &*attached.wire,
+            None => unreachable!("a wire is attached before its watcher looks at it"),
         }
     }
 

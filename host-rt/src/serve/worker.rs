@@ -72,7 +72,10 @@ impl Worker {
             }
         };
         if let Err(error) = wire.complete(taken, &mut self.copier, status, copied) {
-            let error = CallError::Protocol { wire: wire.name(), reason: error.to_string() };
+            let error = CallError::Protocol {
+                wire: wire.name(),
+                reason: error.to_string(),
+            };
             server.launches.report(taken.launch, error);
         }
     }
@@ -87,7 +90,10 @@ impl Worker {
         // Relaxed: seen soon enough.
         if server.refusing.load(Ordering::Relaxed) {
             server.hand_over(true);
-            return Err((Status::SHUTTING_DOWN, CallError::ShuttingDown { word: taken.func }));
+            return Err((
+                Status::SHUTTING_DOWN,
+                CallError::ShuttingDown { word: taken.func },
+            ));
         }
         // Acquire: with the version comes the table, by the mutex.
         let version = server.functions_version.load(Ordering::Acquire);
@@ -101,7 +107,10 @@ impl Worker {
                 let name = name.map(str::to_owned);
                 return Err((
                     Status::NO_SUCH_FUNCTION,
-                    CallError::NoSuchFunction { word: taken.func, name },
+                    CallError::NoSuchFunction {
+                        word: taken.func,
+                        name,
+                    },
                 ));
             }
         };
@@ -109,7 +118,10 @@ impl Worker {
 
         let refused = |reason: String| {
             let function = function.name().to_owned();
-            (Status::REFUSED_MAPPING, CallError::Refused { function, reason })
+            (
+                Status::REFUSED_MAPPING,
+                CallError::Refused { function, reason },
+            )
         };
         self.args.clear();
         self.places.clear();
@@ -131,11 +143,16 @@ impl Worker {
             copied,
         };
         let raw_args = &mut self.raw_args;
-        let outer = CALL.replace(Some(CallContext { launch: taken.launch }));
+        let outer = CALL.replace(Some(CallContext {
+            launch: taken.launch,
+        }));
         let result = catch_unwind(AssertUnwindSafe(|| {
-            self.mapper.run(&self.args, &server.present, &mut transfer, |pointers, args| {
-                call(function, raw_args, pointers, args)
-            })
+            self.mapper.run(
+                &self.args,
+                &server.present,
+                &mut transfer,
+                |pointers, args| call(function, raw_args, pointers, args),
+            )
         }));
         CALL.set(outer);
         let function = || function.name().to_owned();
@@ -145,11 +162,17 @@ impl Worker {
             Ok(Err(RunError::Call(Failed::Refused(reason)))) => Err(refused(reason)),
             Ok(Err(RunError::Call(Failed::Function(message)))) => Err((
                 Status::FUNCTION_FAILED,
-                CallError::Failed { function: function(), message },
+                CallError::Failed {
+                    function: function(),
+                    message,
+                },
             )),
             Err(panic) => Err((
                 Status::FUNCTION_FAILED,
-                CallError::Panicked { function: function(), message: panic_message(&*panic) },
+                CallError::Panicked {
+                    function: function(),
+                    message: panic_message(&*panic),
+                },
             )),
         }
     }
@@ -170,9 +193,11 @@ fn call(
         )));
     }
     raw_args.clear();
-    raw_args.extend(
-        args.iter().map(|arg| RawArg { ptr: arg.ptr, size: arg.size, kind: arg.kind }),
-    );
+    raw_args.extend(args.iter().map(|arg| RawArg {
+        ptr: arg.ptr,
+        size: arg.size,
+        kind: arg.kind,
+    }));
     // SAFETY: the mapper vouches for the memory of each argument during this
     // call. What two calls can have at the same time, a typed function does not
     // get (see above); overlaps within a call it looks for itself.
@@ -204,8 +229,13 @@ impl RequestTransfer<'_> {
     /// argument it starts; its device address if it is not all carried.
     fn place(&self, piece: &Piece) -> Place {
         let arg = &self.args[piece.entry()];
-        let Some(skip) = piece.device().checked_sub(arg.addr) else { return Place::Device };
-        if skip.checked_add(piece.len() as u64).is_none_or(|end| end > arg.size) {
+        let Some(skip) = piece.device().checked_sub(arg.addr) else {
+            return Place::Device;
+        };
+        if skip
+            .checked_add(piece.len() as u64)
+            .is_none_or(|end| end > arg.size)
+        {
             return Place::Device;
         }
         // At most `arg.size`, which was checked to fit its place.

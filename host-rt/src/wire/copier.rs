@@ -18,7 +18,11 @@ pub(crate) struct Copier {
 
 impl Copier {
     pub(crate) fn new(device: Arc<dyn Device>, bounce: Arc<MappedMemory>) -> Self {
-        Self { device, bounce, queue: None }
+        Self {
+            device,
+            bounce,
+            queue: None,
+        }
     }
 
     /// The bounce area.
@@ -36,7 +40,9 @@ impl Copier {
 
     /// Offset of a device range in the bounce area, if it is there.
     pub(crate) fn offset_in_bounce(&self, address: u64, len: u64) -> Option<usize> {
-        self.bounce.contains(address, len).then(|| (address - self.bounce.device) as usize)
+        self.bounce
+            .contains(address, len)
+            .then(|| (address - self.bounce.device) as usize)
     }
 
     /// Copies from the bounce area.

@@ -47,7 +47,10 @@ fn launch_of(addrs: u64, bounce: &MappedMemory) -> u32 {
     // atomically or ordered by the wire.
     let words = unsafe { Coherent::new(bounce.host.as_ptr()) };
     // Relaxed: S1 or R1 orders it.
-    words.load32(run as usize + offset_of!(BounceHeader, launch), Load::Relaxed)
+    words.load32(
+        run as usize + offset_of!(BounceHeader, launch),
+        Load::Relaxed,
+    )
 }
 
 /// Reads the three argument arrays.
@@ -58,14 +61,23 @@ pub(super) fn read_args(
     args: &mut Vec<Arg>,
     places: &mut Vec<Place>,
 ) -> Result<(), String> {
-    let At::Gcc { addrs, sizes, kinds, .. } = taken.at else {
+    let At::Gcc {
+        addrs,
+        sizes,
+        kinds,
+        ..
+    } = taken.at
+    else {
         unreachable!("a request is served by the wire it was taken from")
     };
     if taken.mapnum == 0 {
         return Ok(());
     }
     if taken.mapnum > limit {
-        return Err(format!("{} arguments, at most {limit} are allowed", taken.mapnum));
+        return Err(format!(
+            "{} arguments, at most {limit} are allowed",
+            taken.mapnum
+        ));
     }
     let count = taken.mapnum as usize;
     let mut list = vec![0u64; count * 2];
@@ -80,9 +92,15 @@ pub(super) fn read_args(
         .and_then(|()| fetch(kind_list.as_mut_ptr().cast(), kinds, count * 2));
     // Whatever was started has to end before the vectors go.
     let finished = copier.finish();
-    fetched.and(finished).map_err(|error| format!("its argument arrays: {error}"))?;
+    fetched
+        .and(finished)
+        .map_err(|error| format!("its argument arrays: {error}"))?;
     for i in 0..count {
-        args.push(Arg { addr: list[i], size: list[count + i], kind: MapKind(kind_list[i]) });
+        args.push(Arg {
+            addr: list[i],
+            size: list[count + i],
+            kind: MapKind(kind_list[i]),
+        });
         places.push(Place::Device);
     }
     Ok(())

@@ -35,7 +35,13 @@ impl<S: SystemWords> Watcher<S> {
     /// ([`SLOTS`], but for tests), all of whose tickets before `ticket` are
     /// consumed.
     pub fn new(system: S, slots: u32, ticket: u32) -> Self {
-        Self { system, slots, consumed: ticket, taken: vec![false; slots as usize], broken: false }
+        Self {
+            system,
+            slots,
+            consumed: ticket,
+            taken: vec![false; slots as usize],
+            broken: false,
+        }
     }
 
     /// Looks for a request and takes it.
@@ -44,7 +50,9 @@ impl<S: SystemWords> Watcher<S> {
             return Poll::Empty;
         }
         // Relaxed: only says how far to look; R1 brings the requests.
-        let drawn = self.system.load32(offset_of!(Ring, next_slot), Load::Relaxed);
+        let drawn = self
+            .system
+            .load32(offset_of!(Ring, next_slot), Load::Relaxed);
         let waiting = drawn.wrapping_sub(self.consumed);
         if waiting > i32::MAX as u32 {
             self.broken = true;
@@ -67,7 +75,9 @@ impl<S: SystemWords> Watcher<S> {
     fn take(&mut self, slot: u32) -> Option<Taken> {
         let at = offset_of!(Ring, queue) + slot as usize * size_of::<Slot>();
         // Edge `R1`, consuming end: with the signal's address come the other words.
-        let signal = self.system.load64(at + offset_of!(Slot, signal), Load::Acquire);
+        let signal = self
+            .system
+            .load64(at + offset_of!(Slot, signal), Load::Acquire);
         if signal == 0 {
             return None;
         }
@@ -85,7 +95,8 @@ impl<S: SystemWords> Watcher<S> {
             },
         };
         // Relaxed: R3 orders it for the next lap's owner.
-        self.system.store64(at + offset_of!(Slot, signal), 0, Store::Relaxed);
+        self.system
+            .store64(at + offset_of!(Slot, signal), 0, Store::Relaxed);
         self.taken[slot as usize] = true;
         self.advance();
         Some(taken)
@@ -99,10 +110,12 @@ impl<S: SystemWords> Watcher<S> {
         }
         if self.consumed != before {
             // Relaxed: only the host looks at it, for whoever debugs the ring.
-            self.system.store32(offset_of!(Ring, claimed), self.consumed, Store::Relaxed);
+            self.system
+                .store32(offset_of!(Ring, claimed), self.consumed, Store::Relaxed);
             // Edge `R3`, consuming end: the next lap's owner of a slot writes it
             // after our loads from it and after its signal is 0.
-            self.system.store32(offset_of!(Ring, consumed), self.consumed, Store::Release);
+            self.system
+                .store32(offset_of!(Ring, consumed), self.consumed, Store::Release);
         }
     }
 }
@@ -134,9 +147,11 @@ impl GccRing {
     /// next ticket is `ticket`.
     pub(crate) fn new(memory: MappedMemory, bounce: Arc<MappedMemory>, ticket: u32) -> Self {
         let this = Self { memory, bounce };
-        for counter in
-            [offset_of!(Ring, next_slot), offset_of!(Ring, consumed), offset_of!(Ring, claimed)]
-        {
+        for counter in [
+            offset_of!(Ring, next_slot),
+            offset_of!(Ring, consumed),
+            offset_of!(Ring, claimed),
+        ] {
             // Relaxed: no kernel runs yet; starting one orders it.
             this.words().store32(counter, ticket, Store::Relaxed);
         }

@@ -96,7 +96,10 @@ impl GccSlot {
 
     /// A watcher, to be made once, before the first kernel.
     pub(crate) fn watcher(&self) -> Box<dyn Watch> {
-        Box::new(gcc::Attributed::new(Watcher::new(self.words()), Arc::clone(&self.bounce)))
+        Box::new(gcc::Attributed::new(
+            Watcher::new(self.words()),
+            Arc::clone(&self.bounce),
+        ))
     }
 }
 

@@ -8,7 +8,7 @@ use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 use shared_abi::wire::claims::{self, ClaimGroup};
 use shared_abi::wire::native::{
     ENTRIES_IN_SLOT, MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT,
-    ReplyHeader, RequestHeader, Slot, door_offset, size, slot_offset,
+    ReplyHeader, RequestHeader, Slot, door_offset, entry_bytes_in_slot, size, slot_offset,
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
@@ -89,7 +89,11 @@ impl<S: SystemWords> Watcher<S> {
             }
         }
         self.cold = (self.cold + 1) % count;
-        if self.groups[self.cold].empty < COLD { Poll::Empty } else { self.look_at(self.cold) }
+        if self.groups[self.cold].empty < COLD {
+            Poll::Empty
+        } else {
+            self.look_at(self.cold)
+        }
     }
 
     /// As [`poll`](Self::poll), but looks at every slot. After a fence, it finds
@@ -127,7 +131,9 @@ impl<S: SystemWords> Watcher<S> {
     fn take(&mut self, slot: u32) -> Poll {
         let at = slot_offset(self.slots, slot) + offset_of!(Slot, request);
         // Edge `N1`, consuming end: with the turn come the header and the payload.
-        let turn = self.system.load32(at + offset_of!(RequestHeader, turn), Load::Acquire);
+        let turn = self
+            .system
+            .load32(at + offset_of!(RequestHeader, turn), Load::Acquire);
         let seen = &mut self.seen[slot as usize];
         if turn == *seen {
             return Poll::Empty;
@@ -140,7 +146,9 @@ impl<S: SystemWords> Watcher<S> {
         // Relaxed: N1 orders these.
         let word32 = |field| self.system.load32(at + field, Load::Relaxed);
         Poll::Taken(Taken {
-            func: self.system.load64(at + offset_of!(RequestHeader, func), Load::Relaxed),
+            func: self
+                .system
+                .load64(at + offset_of!(RequestHeader, func), Load::Relaxed),
             mapnum: word32(offset_of!(RequestHeader, mapnum)).into(),
             launch: word32(offset_of!(RequestHeader, launch)),
             at: At::Native {
@@ -174,7 +182,11 @@ pub fn complete(
 ) {
     let at = slot_offset(slots, slot) + offset_of!(Slot, reply);
     // Relaxed: N2 orders these for the device.
-    system.store32(at + offset_of!(ReplyHeader, status), status.0, Store::Relaxed);
+    system.store32(
+        at + offset_of!(ReplyHeader, status),
+        status.0,
+        Store::Relaxed,
+    );
     system.store64(at + offset_of!(ReplyHeader, copied), copied, Store::Relaxed);
     // Edge `N2`, completing end: whoever sees this turn sees the reply, its payload
     // and what was copied to device memory. The slot is the device's from here on.
@@ -218,7 +230,10 @@ impl Native {
             let at = claims::group_offset(group);
             let missing = (group + 1) * GROUP - slots.min((group + 1) * GROUP);
             // What is no slot is taken for good.
-            put(at + offset_of!(ClaimGroup, taken), (u64::from(u32::MAX) << (GROUP - missing)) as u32);
+            put(
+                at + offset_of!(ClaimGroup, taken),
+                (u64::from(u32::MAX) << (GROUP - missing)) as u32,
+            );
             for i in 0..GROUP as usize {
                 put(at + offset_of!(ClaimGroup, turns) + i * 4, turn);
             }
@@ -247,9 +262,12 @@ impl Native {
 
 fn native(taken: &Taken) -> (u32, u32, u32, u32) {
     match taken.at {
-        At::Native { slot, turn, bounce_first, bounce_blocks } => {
-            (slot, turn, bounce_first, bounce_blocks)
-        }
+        At::Native {
+            slot,
+            turn,
+            bounce_first,
+            bounce_blocks,
+        } => (slot, turn, bounce_first, bounce_blocks),
         At::Gcc { .. } => unreachable!("a request is served by the wire it was taken from"),
     }
 }
@@ -271,12 +289,18 @@ impl Wire for Native {
             return Ok(());
         }
         if taken.mapnum > limit {
-            return Err(format!("{} arguments, at most {limit} are allowed", taken.mapnum));
+            return Err(format!(
+                "{} arguments, at most {limit} are allowed",
+                taken.mapnum
+            ));
         }
         let (slot, _, first, blocks) = native(taken);
         let run = first as usize * BLOCK;
         let run_len = blocks as usize * BLOCK;
-        if blocks > MAX_RUN || run.checked_add(run_len).is_none_or(|end| end > copier.bounce_bytes())
+        if blocks > MAX_RUN
+            || run
+                .checked_add(run_len)
+                .is_none_or(|end| end > copier.bounce_bytes())
         {
             return Err(format!("{blocks} bounce blocks at {first}: no such run"));
         }
@@ -285,11 +309,16 @@ impl Wire for Native {
         let count = taken.mapnum as usize;
         let list = count * size_of::<MapEntry>();
         let (source, base): (&Coherent, usize) = if count <= ENTRIES_IN_SLOT as usize {
-            (&words, slot_offset(self.slots, slot) + offset_of!(Slot, request_payload))
+            (
+                &words,
+                slot_offset(self.slots, slot) + offset_of!(Slot, request_payload),
+            )
         } else if list <= run_len {
             (&bounce, run)
         } else {
-            return Err(format!("{count} arguments do not fit a run of {blocks} blocks"));
+            return Err(format!(
+                "{count} arguments do not fit a run of {blocks} blocks"
+            ));
         };
         let mut carried = 0;
         for i in 0..count {
@@ -299,8 +328,9 @@ impl Wire for Native {
             let size = source.load64(at + offset_of!(MapEntry, size), Load::Relaxed);
             let tail = source.load64(at + offset_of!(MapEntry, kind), Load::Relaxed);
             let (kind, place, offset) = (tail as u16, (tail >> 16) as u16, (tail >> 32) as usize);
-            let fits = |room: usize| {
+            let fits = |start: usize, room: usize| {
                 offset.is_multiple_of(8)
+                    && offset >= start
                     && usize::try_from(size)
                         .ok()
                         .and_then(|size| offset.checked_add(size))
@@ -311,8 +341,10 @@ impl Wire for Native {
                 _ if carried == MAX_CARRIED => {
                     return Err(format!("more than {MAX_CARRIED} arguments are carried"));
                 }
-                PLACE_SLOT if fits(PAYLOAD) => Place::Slot(offset, carried),
-                PLACE_BOUNCE if fits(run_len) => Place::Bounce(run + offset, carried),
+                PLACE_SLOT if fits(entry_bytes_in_slot(taken.mapnum), PAYLOAD) => {
+                    Place::Slot(offset, carried)
+                }
+                PLACE_BOUNCE if fits(0, run_len) => Place::Bounce(run + offset, carried),
                 _ => {
                     return Err(format!(
                         "argument {i} is said to be carried at place {place}, offset {offset}, \
@@ -321,7 +353,11 @@ impl Wire for Native {
                 }
             };
             carried += u32::from(place != Place::Device);
-            args.push(Arg { addr, size, kind: MapKind(kind) });
+            args.push(Arg {
+                addr,
+                size,
+                kind: MapKind(kind),
+            });
             places.push(place);
         }
         Ok(())
@@ -336,6 +372,8 @@ impl Wire for Native {
 
     unsafe fn write_slot(&self, taken: &Taken, offset: usize, from: *const u8, len: usize) {
         let (slot, ..) = native(taken);
+        // `read_args` checked that the bytes come after the entries.
+        let offset = offset - entry_bytes_in_slot(taken.mapnum);
         let at = slot_offset(self.slots, slot) + offset_of!(Slot, reply_payload) + offset;
         // SAFETY: the caller vouches for `from` and for the range in the payload.
         unsafe { self.words().write_bytes(at, from, len) };

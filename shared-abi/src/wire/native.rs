@@ -57,8 +57,9 @@ pub struct RequestHeader {
     pub bounce_blocks: u32,
 }
 
-/// What the host writes. A payload follows: bytes for carried ranges that come
-/// back, each at the offset that its [`MapEntry`] has in the request's.
+/// What the host writes. A payload follows: bytes for ranges carried in the slot
+/// that come back, each as far from its start as they are in the request's from
+/// the end of the entries, so that short results share the header's line.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyHeader {
@@ -112,6 +113,17 @@ pub const PLACE_DEVICE: u16 = 0;
 pub const PLACE_SLOT: u16 = 1;
 /// In the request's bounce run.
 pub const PLACE_BOUNCE: u16 = 2;
+
+/// Bytes that the entries of a request with `mapnum` arguments take in its slot's
+/// payload.
+#[must_use]
+pub const fn entry_bytes_in_slot(mapnum: u64) -> usize {
+    if mapnum <= ENTRIES_IN_SLOT as u64 {
+        mapnum as usize * size_of::<MapEntry>()
+    } else {
+        0
+    }
+}
 
 /// Byte offset of slot `slot`'s door.
 #[must_use]

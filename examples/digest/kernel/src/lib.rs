@@ -1,6 +1,9 @@
 //! A kernel that hashes files which it reads through its host.
 #![no_std]
-#![cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), feature(abi_gpu_kernel))]
+#![cfg_attr(
+    any(target_arch = "nvptx64", target_arch = "amdgpu"),
+    feature(abi_gpu_kernel)
+)]
 
 use device_rt::thread;
 use digest_calls::{FAILED, NONE, next_file, read_chunk, report};
@@ -18,7 +21,13 @@ device_rt::image!();
 /// # Safety
 /// The memory is there, for as many threads as run.
 #[device_rt::kernel]
-pub unsafe fn digest(buffers: *mut u8, chunk: u64, times: *mut u32, samples: u64, counts: *mut u64) {
+pub unsafe fn digest(
+    buffers: *mut u8,
+    chunk: u64,
+    times: *mut u32,
+    samples: u64,
+    counts: *mut u64,
+) {
     let me = thread::global() as usize;
     // SAFETY: the launcher provides this memory, a part of its own for each thread.
     let (buffer, times, count) = unsafe {
@@ -37,7 +46,9 @@ pub unsafe fn digest(buffers: *mut u8, chunk: u64, times: *mut u32, samples: u64
         let mut hash = Sha256::new();
         let mut offset = 0;
         loop {
-            let Ok(n) = clock.time(|| read_chunk(file, offset, buffer)) else { return };
+            let Ok(n) = clock.time(|| read_chunk(file, offset, buffer)) else {
+                return;
+            };
             if n == FAILED {
                 break;
             }

@@ -55,9 +55,16 @@ impl Arena {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).ok_or_else(io::Error::last_os_error)?;
-        let blocks =
-            Blocks { free: BTreeMap::from([(0, bytes)]), used: BTreeMap::new(), used_bytes: 0 };
-        Ok(Self { base, bytes, blocks: Mutex::new(blocks) })
+        let blocks = Blocks {
+            free: BTreeMap::from([(0, bytes)]),
+            used: BTreeMap::new(),
+            used_bytes: 0,
+        };
+        Ok(Self {
+            base,
+            bytes,
+            blocks: Mutex::new(blocks),
+        })
     }
 
     fn base(&self) -> u64 {
@@ -85,7 +92,9 @@ impl Arena {
     pub(super) fn free(&self, address: u64) {
         let mut blocks = lock(&self.blocks);
         let mut offset = address.wrapping_sub(self.base());
-        let Some((mut len, _)) = blocks.used.remove(&offset) else { return };
+        let Some((mut len, _)) = blocks.used.remove(&offset) else {
+            return;
+        };
         blocks.used_bytes -= len;
         if let Some(next) = blocks.free.remove(&(offset + len)) {
             len += next;
@@ -103,16 +112,28 @@ impl Arena {
     /// Whether the range lies in one allocated block; `None` if it does not even
     /// start in the arena.
     pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
-        let offset = address.checked_sub(self.base()).filter(|&offset| offset < self.bytes)?;
+        let offset = address
+            .checked_sub(self.base())
+            .filter(|&offset| offset < self.bytes)?;
         let blocks = lock(&self.blocks);
-        let inside = blocks.used.range(..=offset).next_back().is_some_and(|(&start, &(_, size))| {
-            (offset - start).checked_add(len).is_some_and(|end| end <= size)
-        });
+        let inside =
+            blocks
+                .used
+                .range(..=offset)
+                .next_back()
+                .is_some_and(|(&start, &(_, size))| {
+                    (offset - start)
+                        .checked_add(len)
+                        .is_some_and(|end| end <= size)
+                });
         Some(inside)
     }
 
     pub(super) fn info(&self) -> MemoryInfo {
-        MemoryInfo { total: self.bytes, used: lock(&self.blocks).used_bytes }
+        MemoryInfo {
+            total: self.bytes,
+            used: lock(&self.blocks).used_bytes,
+        }
     }
 }
 
@@ -136,7 +157,11 @@ mod tests {
         let c = arena.alloc(5000).unwrap();
         assert!(a % ALIGN == 0 && b % ALIGN == 0 && c % ALIGN == 0);
         assert_eq!(arena.contains(a, 1000), Some(true));
-        assert_eq!(arena.contains(a, 1001), Some(false), "one byte past what was asked for");
+        assert_eq!(
+            arena.contains(a, 1001),
+            Some(false),
+            "one byte past what was asked for"
+        );
         assert_eq!(arena.contains(a + 999, 1), Some(true));
         assert_eq!(arena.contains(a, u64::MAX), Some(false));
         assert_eq!(arena.contains(0x1000, 1), None);
@@ -146,7 +171,10 @@ mod tests {
         assert_eq!(arena.contains(a, 1), Some(false));
         arena.free(c);
         assert_eq!(arena.info().used, 0);
-        assert!(arena.alloc(1 << 20).is_some(), "all of it is one block again");
+        assert!(
+            arena.alloc(1 << 20).is_some(),
+            "all of it is one block again"
+        );
         assert!(arena.alloc(1).is_none());
     }
 

@@ -77,7 +77,10 @@ impl HostDevice {
             None => {}
         }
         let inside = |&(start, size): &(u64, u64)| {
-            address.checked_sub(start).and_then(|at| at.checked_add(len)).is_some_and(|e| e <= size)
+            address
+                .checked_sub(start)
+                .and_then(|at| at.checked_add(len))
+                .is_some_and(|e| e <= size)
         };
         if lock(&self.mapped).iter().any(inside) {
             return Ok(());
@@ -116,7 +119,12 @@ impl Device for HostDevice {
     fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
         self.arena.alloc(bytes).ok_or_else(|| {
             let MemoryInfo { total, used } = self.arena.info();
-            DeviceError::OutOfMemory { device: "host".to_owned(), bytes, free: total - used, total }
+            DeviceError::OutOfMemory {
+                device: "host".to_owned(),
+                bytes,
+                free: total - used,
+                total,
+            }
         })
     }
 
@@ -145,7 +153,12 @@ impl Device for HostDevice {
             // this once, when nobody uses the memory any more.
             unsafe { std::alloc::dealloc(device as *mut u8, layout) };
         };
-        Ok(MappedMemory { host, device, bytes, free: Some(Box::new(free)) })
+        Ok(MappedMemory {
+            host,
+            device,
+            bytes,
+            free: Some(Box::new(free)),
+        })
     }
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {

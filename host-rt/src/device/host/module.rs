@@ -37,7 +37,10 @@ impl HostModule {
                 wanted: Format::SharedObject(HOST_MACHINE).to_string(),
             });
         }
-        let failed = |reason: String| ImageError::Load { name: name.clone(), reason };
+        let failed = |reason: String| ImageError::Load {
+            name: name.clone(),
+            reason,
+        };
         // A file of its own for each load: images loaded twice have their own
         // variables, as on a GPU.
         let file = memory_file(image.bytes()).map_err(|e| failed(e.to_string()))?;
@@ -68,7 +71,9 @@ impl HostModule {
 
     /// Tells the image where the device's services are.
     fn set_host_arch(&self) -> Result<(), ImageError> {
-        let Some(global) = self.global(HOST_ARCH) else { return Ok(()) };
+        let Some(global) = self.global(HOST_ARCH) else {
+            return Ok(());
+        };
         let size = size_of::<*const HostArch>() as u64;
         if global.size != size || !self.is_loaded(global.address, size, true) {
             return Err(ImageError::BadSymbol {
@@ -87,19 +92,33 @@ impl HostModule {
     /// Whether the range lies in one of the image's segments, one that may be
     /// written if `write`.
     pub(super) fn is_loaded(&self, address: u64, len: u64, write: bool) -> bool {
-        let Some(offset) = address.checked_sub(self.base) else { return false };
-        self.image.segments().iter().any(|&Segment { address, size, writable }| {
-            (writable || !write)
-                && offset
-                    .checked_sub(address)
-                    .and_then(|start| start.checked_add(len))
-                    .is_some_and(|end| end <= size)
-        })
+        let Some(offset) = address.checked_sub(self.base) else {
+            return false;
+        };
+        self.image.segments().iter().any(
+            |&Segment {
+                 address,
+                 size,
+                 writable,
+             }| {
+                (writable || !write)
+                    && offset
+                        .checked_sub(address)
+                        .and_then(|start| start.checked_add(len))
+                        .is_some_and(|end| end <= size)
+            },
+        )
     }
 
     fn find(&self, name: &str, is_code: bool) -> Option<Global> {
-        let symbol = self.image.symbol(name).filter(|symbol| symbol.is_code == is_code)?;
-        Some(Global { address: self.base.wrapping_add(symbol.address), size: symbol.size })
+        let symbol = self
+            .image
+            .symbol(name)
+            .filter(|symbol| symbol.is_code == is_code)?;
+        Some(Global {
+            address: self.base.wrapping_add(symbol.address),
+            size: symbol.size,
+        })
     }
 }
 

@@ -33,7 +33,10 @@ pub(super) struct HostQueue {
 
 impl HostQueue {
     pub(super) fn new(device: Arc<HostDevice>) -> Self {
-        Self { device, after: Vec::new() }
+        Self {
+            device,
+            after: Vec::new(),
+        }
     }
 
     fn catch_up(&mut self) {
@@ -89,9 +92,14 @@ impl Queue for HostQueue {
             return Err(bad_grid("both must be at least 1".to_owned()));
         }
         if grid.threads > MAX_THREADS {
-            return Err(bad_grid(format!("a team has at most {MAX_THREADS} threads")));
+            return Err(bad_grid(format!(
+                "a team has at most {MAX_THREADS} threads"
+            )));
         }
-        debug_assert!(module.as_any().is::<HostModule>(), "a module of another device");
+        debug_assert!(
+            module.as_any().is::<HostModule>(),
+            "a module of another device"
+        );
         let launch = Arc::new(HostLaunch {
             // SAFETY: the symbol is code of the module, which `_module` keeps
             // loaded; the caller vouches that it is a kernel.
@@ -177,7 +185,8 @@ impl HostLaunch {
     /// Starts the carriers: OS threads, one per resident device thread.
     fn start(self: &Arc<Self>) -> std::io::Result<()> {
         let places = (RESIDENT / self.grid.threads).clamp(1, self.grid.teams);
-        self.remaining.store(places * self.grid.threads, Ordering::Relaxed);
+        self.remaining
+            .store(places * self.grid.threads, Ordering::Relaxed);
         let mut carriers = Vec::with_capacity((places * self.grid.threads) as usize);
         let mut failed = None;
         'start: for place in 0..places {
@@ -218,8 +227,11 @@ impl HostLaunch {
         for event in after {
             event.wait();
         }
-        let params: Vec<*const c_void> =
-            self.params.iter().map(|param| param.as_ptr().cast()).collect();
+        let params: Vec<*const c_void> = self
+            .params
+            .iter()
+            .map(|param| param.as_ptr().cast())
+            .collect();
         match DefaultStack::new(self.stack) {
             Ok(stack) => self.run_teams(stack, &params, place, places, thread),
             Err(error) => self.fail(format!("no memory for a device thread's stack: {error}")),
@@ -253,7 +265,13 @@ impl HostLaunch {
             // SAFETY: `code` is a kernel and `params` its parameters, by the
             // promise of `Queue::launch`'s caller.
             let (back, result) = unsafe {
-                thread::run(self.code, params.as_ptr(), context, &self.context.ring, stack)
+                thread::run(
+                    self.code,
+                    params.as_ptr(),
+                    context,
+                    &self.context.ring,
+                    stack,
+                )
             };
             stack = back;
             if let Err(message) = result {
@@ -299,7 +317,10 @@ impl Running for HostLaunch {
     fn wait(&self) -> Result<(), String> {
         let mut state = lock(&self.state);
         while !state.ended {
-            state = self.ended.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
+            state = self
+                .ended
+                .wait(state)
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
         }
         let carriers = std::mem::take(&mut state.carriers);
         let result = state.fault.clone().map_or(Ok(()), Err);

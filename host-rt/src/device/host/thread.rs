@@ -11,7 +11,13 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use shared_abi::host_arch::{HostArch, ThreadContext};
 
 /// What the code of an image calls instead of special registers and instructions.
-pub(super) static SERVICES: HostArch = HostArch { context, pause, ring, clock, trap };
+pub(super) static SERVICES: HostArch = HostArch {
+    context,
+    pause,
+    ring,
+    clock,
+    trap,
+};
 
 /// What a device thread is while it runs a kernel.
 struct Current {
@@ -49,7 +55,11 @@ pub(super) unsafe fn run(
     let ring = Arc::as_ptr(ring);
     let mut thread: Coroutine<(), String, (), DefaultStack> =
         Coroutine::with_stack(stack, move |yielder, ()| {
-            let current = Current { context, ring, yielder };
+            let current = Current {
+                context,
+                ring,
+                yielder,
+            };
             CURRENT.set(&raw const current);
             // SAFETY: the caller vouches for the kernel and its parameters.
             unsafe { kernel(params) };
