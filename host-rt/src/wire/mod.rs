@@ -1,8 +1,8 @@
 //! The consumers: how the host takes requests from each wire and answers them,
 //! one file per wire.
 //!
-//! A wire has two faces. Its [`Watcher`] finds and takes published requests and
-//! belongs to whoever watches at the moment. The [`Wire`] itself reads the
+//! A wire has two faces. Its watcher (`Watch`) finds and takes published requests and
+//! belongs to whoever watches at the moment. The wire itself (`Wire`) reads the
 //! arguments of a request that was taken and completes it, from any thread.
 //!
 //! A device is not trusted: everything read from a wire is read once, into a

@@ -155,7 +155,11 @@ mod tests {
         let a = arena.alloc(1000).unwrap();
         let b = arena.alloc(1).unwrap();
         let c = arena.alloc(5000).unwrap();
-        assert!(a % ALIGN == 0 && b % ALIGN == 0 && c % ALIGN == 0);
+        assert!(
+            [a, b, c]
+                .iter()
+                .all(|address| address.is_multiple_of(ALIGN))
+        );
         assert_eq!(arena.contains(a, 1000), Some(true));
         assert_eq!(
             arena.contains(a, 1001),
