@@ -8,6 +8,7 @@ use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
 use shared_abi::image::{FUNCTION_PREFIX, RUNTIME, Runtime as RuntimeWords};
 use shared_abi::wire::WireKind;
+use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::device::{
@@ -29,6 +30,12 @@ const DEFAULT_SLOTS: u32 = 1024;
 
 /// Size of the bounce area, unless somebody says otherwise.
 const DEFAULT_BOUNCE: u64 = 16 << 20;
+
+/// The bounce area is made of these: the longest runs.
+const BOUNCE_STEP: u64 = MAX_RUN as u64 * BLOCK as u64;
+
+/// The largest bounce area.
+const MAX_BOUNCE: u64 = 1 << 30;
 
 /// The wire called `name`.
 ///
@@ -52,6 +59,7 @@ pub struct Builder {
     wire: Option<WireKind>,
     threads: Option<usize>,
     slots: Option<u32>,
+    bounce_bytes: Option<u64>,
     waiting: Waiting,
     first_turn: u32,
 }
@@ -72,6 +80,14 @@ impl Builder {
     /// Slots of a `native` wire, rounded up to a power of two, at most 1024.
     pub fn slots(mut self, slots: u32) -> Self {
         self.slots = Some(slots.clamp(1, DEFAULT_SLOTS).next_power_of_two());
+        self
+    }
+
+    /// Size of the bounce area, rounded up to a multiple of 512 KiB (the longest
+    /// run), at most 1 GiB. A smaller area makes callers wait for each other.
+    pub fn bounce_bytes(mut self, bytes: u64) -> Self {
+        let rounded = bytes.clamp(1, MAX_BOUNCE).next_multiple_of(BOUNCE_STEP);
+        self.bounce_bytes = Some(rounded);
         self
     }
 
@@ -100,7 +116,10 @@ impl Builder {
         let config = Config {
             threads: self.threads.or(env.threads).unwrap_or(DEFAULT_THREADS),
             slots: self.slots.or(env.slots).unwrap_or(DEFAULT_SLOTS),
-            bounce_bytes: env.bounce_bytes.unwrap_or(DEFAULT_BOUNCE) as usize,
+            bounce_bytes: self
+                .bounce_bytes
+                .or(env.bounce_bytes)
+                .unwrap_or(DEFAULT_BOUNCE) as usize,
             waiting: self.waiting,
             first_turn: self.first_turn,
         };
@@ -164,6 +183,7 @@ impl Runtime {
             wire: None,
             threads: None,
             slots: None,
+            bounce_bytes: None,
             waiting: Waiting::Adaptive,
             first_turn: 0,
         }
