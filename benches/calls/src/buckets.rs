@@ -1,0 +1,54 @@
+//! Times counted in buckets, so that a kernel needs little memory however long it
+//! runs: exact below 2048 ns, within a thousandth above.
+
+/// Buckets of an octave, as a power of two.
+const BITS: u32 = 10;
+
+/// Longer times, of more than a minute, count as this one.
+const LONGEST: u64 = (1 << 36) - 1;
+
+/// Number of buckets.
+pub const COUNT: usize = bucket(LONGEST) + 1;
+
+/// The bucket of a time in nanoseconds.
+#[must_use]
+pub const fn bucket(ns: u64) -> usize {
+    let ns = if ns > LONGEST { LONGEST } else { ns };
+    // Times below two octaves of buckets have one each.
+    let shift = (u64::BITS - ns.leading_zeros()).saturating_sub(BITS + 1);
+    ((shift as usize) << BITS) + (ns >> shift) as usize
+}
+
+/// The shortest time, in nanoseconds, that is counted in a bucket.
+#[must_use]
+pub const fn shortest(bucket: usize) -> u64 {
+    let shift = (bucket >> BITS).saturating_sub(1);
+    ((bucket - (shift << BITS)) as u64) << shift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bucket_starts_at_its_shortest_time() {
+        for index in 0..COUNT {
+            assert_eq!(bucket(shortest(index)), index);
+            if index > 0 {
+                assert_eq!(bucket(shortest(index) - 1), index - 1);
+            }
+        }
+    }
+
+    #[test]
+    fn times_are_exact_to_a_thousandth() {
+        for ns in [0, 1, 2047, 2048, 2049, 123_456, 7_000_000_001, LONGEST] {
+            let short = shortest(bucket(ns));
+            assert!(
+                short <= ns && (ns - short) * 1000 <= ns,
+                "{ns} counts as {short}"
+            );
+        }
+        assert_eq!(bucket(u64::MAX), COUNT - 1);
+    }
+}

@@ -1,0 +1,56 @@
+//! What waiting costs: processor time while a kernel runs and asks for nothing,
+//! and how long the first request after a pause takes.
+
+use std::time::{Duration, Instant};
+
+use super::report::{Pauses, Quiet};
+use super::session::{Session, Setup};
+use super::{Options, latency::Latency, tasks, waiting_name};
+
+/// From the start of a kernel to the time when its first call is over and the
+/// serving threads have settled.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// Measures one wire.
+pub(crate) fn measure(options: &Options, setup: Setup) -> anyhow::Result<Quiet> {
+    let (quiet, long_pauses, short_pauses) = if options.quick {
+        (200, 1, 5)
+    } else {
+        (1000, 3, 30)
+    };
+    let quiet = Duration::from_millis(quiet);
+    let short = Duration::from_millis(20);
+    let mut session = Session::open(&options.device, setup, 1, options.cores())?;
+
+    let (latency, _) = session.pauses(short, short_pauses, || ())?;
+    let mut pauses = vec![figures(short, short_pauses, &latency)];
+
+    // The kernel's first pause begins soon after its start and lasts longer than
+    // we look.
+    let long = SETTLE + quiet + SETTLE;
+    let (latency, busy) = session.pauses(long, long_pauses, || {
+        std::thread::sleep(SETTLE);
+        let (start, before) = (Instant::now(), tasks::cpu_time(tasks::SERVING)?);
+        std::thread::sleep(quiet);
+        let (after, time) = (tasks::cpu_time(tasks::SERVING)?, start.elapsed());
+        Some((after.saturating_sub(before).as_secs_f64() / time.as_secs_f64()) * 100.0)
+    })?;
+    pauses.push(figures(long, long_pauses, &latency));
+
+    Ok(Quiet {
+        wire: setup.wire.name().unwrap_or_default(),
+        waiting: waiting_name(setup.waiting),
+        quiet_seconds: quiet.as_secs_f64(),
+        cpu_percent: busy,
+        pauses,
+    })
+}
+
+fn figures(pause: Duration, calls: u64, latency: &Latency) -> Pauses {
+    Pauses {
+        pause_seconds: pause.as_secs_f64(),
+        calls,
+        p50_ns: latency.percentile(50.0),
+        p99_ns: latency.percentile(99.0),
+    }
+}

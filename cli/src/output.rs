@@ -1,0 +1,62 @@
+//! What leaves the command: answers on the standard output, everything else on
+//! the standard error, and the exit code.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use host_rt::{Error, LaunchError};
+use serde::Serialize;
+
+/// The kernel, or a call that it made, failed.
+const KERNEL_FAILED: u8 = 1;
+
+/// The command line or a file makes no sense; nothing ran.
+const BAD_INPUT: u8 = 2;
+
+/// Prints an answer.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Prints an answer as JSON.
+pub(crate) fn json(answer: &impl Serialize) -> anyhow::Result<()> {
+    let mut text = serde_json::to_string_pretty(answer)?;
+    text.push('\n');
+    print(&text)
+}
+
+/// Says something that is no answer.
+#[expect(clippy::print_stderr, reason = "a command's messages go there")]
+pub(crate) fn say(message: &str) {
+    eprintln!("revoff: {message}");
+}
+
+/// Ends the command after an error.
+pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
+    // Who reads the answer has seen enough of it: no failure of ours.
+    let is_closed = |e: &io::Error| e.kind() == ErrorKind::BrokenPipe;
+    if error.downcast_ref::<io::Error>().is_some_and(is_closed) {
+        return ExitCode::SUCCESS;
+    }
+    say(&format!("{error:#}"));
+    let is_launch = error.chain().any(|cause| {
+        cause.is::<LaunchError>() || matches!(cause.downcast_ref(), Some(Error::Launch(_)))
+    });
+    ExitCode::from(if is_launch { KERNEL_FAILED } else { BAD_INPUT })
+}
+
+/// Ends the command after a command line that makes no sense, or asks for help.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        let text = error.render().to_string();
+        let text = text.trim_end();
+        say(text.strip_prefix("error: ").unwrap_or(text));
+        return ExitCode::from(BAD_INPUT);
+    }
+    // Help, or the version: an answer. Nobody may be left to read it.
+    let _ = error.print();
+    ExitCode::SUCCESS
+}
