@@ -41,6 +41,7 @@ pub mod image;
 pub mod map;
 mod runtime;
 mod serve;
+mod sleep;
 pub mod wire;
 
 pub use device::Grid;

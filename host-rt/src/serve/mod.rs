@@ -370,7 +370,7 @@ impl Server {
 
     /// The life of a serving thread.
     fn thread(self: Arc<Self>) {
-        idle::sharpen_sleep();
+        crate::sleep::sharpen();
         let mut worker = Worker::new(&self);
         loop {
             match self.role.try_lock() {

@@ -223,6 +223,7 @@ impl HostLaunch {
 
     /// One carrier: the device thread `thread` of every `places`-th team.
     fn carry(&self, place: u32, places: u32, thread: u32) {
+        crate::sleep::sharpen();
         let after = lock(&self.after).clone();
         for event in after {
             event.wait();

@@ -91,7 +91,8 @@ unsafe extern "C" fn context() -> *const ThreadContext {
 }
 
 /// Waits that only give the processor to another thread; those after them sleep.
-const YIELDS: u32 = 64;
+/// Together they last longer than it takes to wake a sleeping watcher.
+const YIELDS: u32 = 256;
 
 /// The longest sleep of a waiting device thread.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
