@@ -1,17 +1,19 @@
 //! The bell: how a sleeping watcher is woken, by device threads and by the host.
 
-use core::mem::offset_of;
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, OnceLock};
 
 use shared_abi::wire::Bell as Word;
-use shared_abi::words::{Coherent, Store, SystemWords};
+use shared_abi::words::Coherent;
 
 use super::lock;
 use crate::device::MappedMemory;
+use crate::wire::bell;
 
 /// One bell; one thread sleeps at it.
+#[derive(Default)]
 pub(super) struct Bell {
-    memory: MappedMemory,
+    /// The word that device threads look at; attached with the first wire.
+    memory: OnceLock<MappedMemory>,
     rung: Mutex<bool>,
     wake: Condvar,
 }
@@ -20,30 +22,24 @@ impl Bell {
     /// Bytes of mapped memory that it needs.
     pub(super) const BYTES: usize = size_of::<Word>();
 
-    pub(super) fn new(memory: MappedMemory) -> Self {
-        Self {
-            memory,
-            rung: Mutex::new(false),
-            wake: Condvar::new(),
-        }
+    /// Shows the bell to the device, once.
+    pub(super) fn attach(&self, memory: MappedMemory) {
+        self.memory.get_or_init(|| memory);
     }
 
+    /// Device address of the word; 0 before it is attached.
     pub(super) fn device_address(&self) -> u64 {
-        self.memory.device
+        self.memory.get().map_or(0, |memory| memory.device)
     }
 
     /// Sleeps until the bell is rung, unless `look` finds a reason not to.
     pub(super) fn sleep(&self, look: impl FnOnce() -> bool) {
-        // SAFETY: the memory has the size of a `Bell` and lives with `self`.
-        let words = unsafe { Coherent::new(self.memory.host.as_ptr()) };
-        let asleep = offset_of!(Word, asleep);
-        // Relaxed: the fence orders it.
-        words.store32(asleep, 1, Store::Relaxed);
-        // Edge `W1`, host end: `asleep` was stored before this fence. If `look`
-        // misses a request, the device's load after its own fence sees `asleep`,
-        // and the bell rings.
-        words.fence();
-        if !look() {
+        let Some(memory) = self.memory.get() else {
+            unreachable!("threads exist only after the first wire was attached")
+        };
+        // SAFETY: the memory has the size of the word and lives with `self`.
+        let words = unsafe { Coherent::new(memory.host.as_ptr()) };
+        bell::sleep(&words, look, || {
             let mut rung = lock(&self.rung);
             while !*rung {
                 rung = self
@@ -51,10 +47,9 @@ impl Bell {
                     .wait(rung)
                     .unwrap_or_else(std::sync::PoisonError::into_inner);
             }
-        }
+        });
+        // Whoever rang has published before, so the look that comes next finds it.
         *lock(&self.rung) = false;
-        // Relaxed: at worst somebody rings in vain.
-        words.store32(asleep, 0, Store::Relaxed);
     }
 
     /// Wakes the sleeper; remembered if nobody sleeps yet.

@@ -7,7 +7,7 @@
 //!
 //! - if the function is known to be slow, a follower is woken, or a thread
 //!   created, before it is entered;
-//! - otherwise a *standby* follower looks every [`TICK`] whether the watcher is
+//! - otherwise a *standby* follower looks every millisecond whether the watcher is
 //!   stuck in a function, and takes over.
 //!
 //! So a host function that never returns delays others by one tick at most, until
@@ -16,50 +16,68 @@
 mod bell;
 mod idle;
 mod launch;
+mod pool;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use shared_abi::wire::WireKind;
+use shared_abi::image::Runtime;
+use shared_abi::wire::bounce::BLOCK;
+use shared_abi::wire::{WireKind, claims};
 
 use self::bell::Bell;
-use self::idle::Idle;
 pub(crate) use self::launch::LaunchState;
 use self::launch::Launches;
-use self::worker::Worker;
+use self::pool::{Pool, Role, Source};
 use crate::device::{Device, MappedMemory};
-use crate::error::{CallError, DeviceError};
+use crate::error::DeviceError;
 use crate::functions::FunctionTable;
 use crate::map::PresentTable;
 use crate::runtime::Cost;
-use crate::wire::{
-    Copier, GccRingWire, GccSlotWire, NativeWire, Poll, Taken, Watch, Wire, gcc_slot,
-};
+use crate::wire::{Attached, Copier, Geometry, KINDS, Wire, native};
 
 pub use self::worker::{CallContext, current_call};
-
-/// How often the standby looks while requests come in.
-const TICK: Duration = Duration::from_millis(1);
-
-/// How often it looks while a kernel runs but none come in.
-const LONG_TICK: Duration = Duration::from_millis(100);
 
 /// What a server is made with.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     /// Most threads.
     pub(crate) threads: usize,
-    /// Slots of a `native` wire.
-    pub(crate) slots: u32,
+    /// How wires are made.
+    pub(crate) geometry: Geometry,
     /// Size of the bounce area.
     pub(crate) bounce_bytes: usize,
     /// How to wait for requests.
     pub(crate) waiting: Waiting,
-    /// The turn or ticket that wires start at.
-    pub(crate) first_turn: u32,
+}
+
+impl Config {
+    fn bounce_blocks(&self) -> u32 {
+        (self.bounce_bytes / BLOCK) as u32
+    }
+}
+
+/// Memory that all wires of a device share.
+struct Common {
+    /// The bounce area.
+    bounce: Arc<MappedMemory>,
+    /// Device address of the claims.
+    claims: u64,
+}
+
+impl Common {
+    fn new(device: &dyn Device, config: &Config) -> Result<Self, DeviceError> {
+        let bounce = Arc::new(device.alloc_mapped(config.bounce_bytes)?);
+        let bytes = native::claims(&config.geometry, config.bounce_blocks());
+        let mut queue = device.queue()?;
+        let claims = device.alloc(bytes.len() as u64)?;
+        // SAFETY: `bytes` lives until `synchronize` returns.
+        unsafe { queue.copy_to_device(claims, bytes.as_ptr(), bytes.len())? };
+        queue.synchronize()?;
+        Ok(Self { bounce, claims })
+    }
 }
 
 /// How the watching thread waits while there is no request.
@@ -74,54 +92,29 @@ pub enum Waiting {
     Sleep(Duration),
 }
 
-/// What finds the requests of a wire.
-struct Source {
-    wire: WireIndex,
-    watcher: Box<dyn Watch>,
-}
-
-/// A wire's place in [`Server::wires`].
+/// A wire's place in [`KINDS`] and [`Server::wires`].
 type WireIndex = usize;
 
-/// A wire, and where the device finds it.
-struct Attached {
-    address: u64,
-    wire: Box<dyn Wire>,
-}
-
-/// What the thread that watches holds.
-#[derive(Default)]
-struct Role {
-    sources: Vec<Source>,
-}
-
-/// The threads.
-#[derive(Default)]
-struct Pool {
-    handles: Vec<JoinHandle<()>>,
-    /// Threads that exist.
-    threads: usize,
-    /// Threads that wait to be needed.
-    idle: usize,
-    /// Threads of these that have been asked to watch.
-    called: usize,
-    /// One of them is the standby.
-    standby: bool,
+fn wire_index(kind: WireKind) -> WireIndex {
+    match KINDS.iter().position(|known| known.kind == kind) {
+        Some(index) => index,
+        None => unreachable!("a runtime chooses among the wires that it knows"),
+    }
 }
 
 /// Serves the requests of one device.
 pub(crate) struct Server {
     device: Arc<dyn Device>,
     config: Config,
-    bounce: Arc<MappedMemory>,
-    claims: u64,
+    /// Made with the first wire.
+    common: OnceLock<Common>,
     bell: Bell,
     role: Mutex<Role>,
     /// Wires that the watcher has not yet seen.
     new_sources: Mutex<Vec<Source>>,
     has_new_sources: AtomicBool,
-    /// By [`WireKind`]; made when the first image speaks it.
-    wires: [OnceLock<Attached>; WireKind::ALL.len()],
+    /// As [`KINDS`]; made when the first image speaks it.
+    wires: [OnceLock<Attached>; KINDS.len()],
     attaching: Mutex<()>,
     functions: Mutex<Arc<FunctionTable>>,
     /// Grows with every change of `functions`.
@@ -149,23 +142,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Server {
-    /// A server for `device`. No thread runs yet.
-    pub(crate) fn new(device: Arc<dyn Device>, config: Config) -> Result<Arc<Self>, DeviceError> {
-        let bounce = Arc::new(device.alloc_mapped(config.bounce_bytes)?);
-        let blocks = (config.bounce_bytes / shared_abi::wire::bounce::BLOCK) as u32;
-        let claims = NativeWire::claims(config.slots, blocks, config.first_turn);
-        let address = device.alloc(claims.len() as u64)?;
-        let mut queue = device.queue()?;
-        // SAFETY: `claims` lives until `synchronize` returns.
-        unsafe { queue.copy_to_device(address, claims.as_ptr(), claims.len())? };
-        queue.synchronize()?;
-        let bell = Bell::new(device.alloc_mapped(Bell::BYTES)?);
-        Ok(Arc::new(Self {
+    /// A server for `device`. No thread runs yet, and nothing is allocated.
+    pub(crate) fn new(device: Arc<dyn Device>, config: Config) -> Arc<Self> {
+        Arc::new(Self {
             device,
             config,
-            bounce,
-            claims: address,
-            bell,
+            common: OnceLock::new(),
+            bell: Bell::default(),
             role: Mutex::default(),
             new_sources: Mutex::default(),
             has_new_sources: AtomicBool::new(false),
@@ -182,62 +165,47 @@ impl Server {
             running: AtomicUsize::new(0),
             refusing: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
-        }))
+        })
     }
 
-    pub(crate) fn bell_address(&self) -> u64 {
-        self.bell.device_address()
-    }
-
-    pub(crate) fn claims_address(&self) -> u64 {
-        self.claims
-    }
-
-    pub(crate) fn bounce(&self) -> &MappedMemory {
-        &self.bounce
-    }
-
-    pub(crate) fn config(&self) -> &Config {
-        &self.config
+    /// What an image that speaks the wire of that kind has to know; makes what
+    /// there is not yet.
+    pub(crate) fn connect(&self, kind: WireKind) -> Result<Runtime, DeviceError> {
+        let _attaching = lock(&self.attaching);
+        let common = match self.common.get() {
+            Some(common) => common,
+            None => {
+                let common = Common::new(&*self.device, &self.config)?;
+                self.bell.attach(self.device.alloc_mapped(Bell::BYTES)?);
+                self.common.get_or_init(|| common)
+            }
+        };
+        Ok(Runtime {
+            wire_kind: kind.0,
+            slots: self.config.geometry.slots,
+            wire: self.attach(kind, common)?,
+            claims: common.claims,
+            bounce: common.bounce.device,
+            bell: self.bell.device_address(),
+            bounce_blocks: self.config.bounce_blocks(),
+            reserved: 0,
+        })
     }
 
     /// Device address of the wire of that kind, which is made if there is none.
-    pub(crate) fn wire(&self, kind: WireKind) -> Result<u64, DeviceError> {
-        let _attaching = lock(&self.attaching);
-        // The kinds are 1, 2 and 3.
-        let index = kind.0 as usize - 1;
-        let place = &self.wires[index];
-        if let Some(attached) = place.get() {
+    fn attach(&self, kind: WireKind, common: &Common) -> Result<u64, DeviceError> {
+        let index = wire_index(kind);
+        if let Some(attached) = self.wires[index].get() {
             return Ok(attached.address);
         }
-        let first = self.config.first_turn;
-        let (address, wire, watcher): (u64, Box<dyn Wire>, Box<dyn Watch>) = match kind {
-            WireKind::GCC_SLOT => {
-                let memory = self.device.alloc_mapped(gcc_slot::BYTES)?;
-                let wire = GccSlotWire::new(memory, Arc::clone(&self.bounce));
-                let watcher = wire.watcher();
-                (wire.device_address(), Box::new(wire), watcher)
-            }
-            WireKind::GCC_RING => {
-                let memory = self.device.alloc_mapped(GccRingWire::BYTES)?;
-                let wire = GccRingWire::new(memory, Arc::clone(&self.bounce), first);
-                let watcher = wire.watcher(first);
-                (wire.device_address(), Box::new(wire), watcher)
-            }
-            _ => {
-                let slots = self.config.slots;
-                let memory = self.device.alloc_mapped(NativeWire::bytes(slots))?;
-                let wire = NativeWire::new(memory, slots, first);
-                let watcher = Box::new(wire.watcher(first));
-                (wire.device_address(), Box::new(wire), watcher)
-            }
-        };
-        place.get_or_init(|| Attached { address, wire });
-        let source = Source {
+        let geometry = &self.config.geometry;
+        let memory = self.device.alloc_mapped((KINDS[index].bytes)(geometry))?;
+        let (attached, watcher) = (KINDS[index].attach)(memory, geometry, &common.bounce);
+        let address = self.wires[index].get_or_init(|| attached).address;
+        lock(&self.new_sources).push(Source {
             wire: index,
             watcher,
-        };
-        lock(&self.new_sources).push(source);
+        });
         // Release: the watcher that sees the flag finds the source. The mutex
         // would do too; this says it where it is read.
         self.has_new_sources.store(true, Ordering::Release);
@@ -246,15 +214,11 @@ impl Server {
 
     /// What calls cost with one wire of that kind.
     pub(crate) fn cost(&self, kind: WireKind) -> Cost {
-        let wire = match kind {
-            WireKind::GCC_SLOT => gcc_slot::BYTES,
-            WireKind::GCC_RING => GccRingWire::BYTES,
-            _ => NativeWire::bytes(self.config.slots),
-        };
-        let blocks = (self.config.bounce_bytes / shared_abi::wire::bounce::BLOCK) as u32;
+        let geometry = &self.config.geometry;
+        let wire = (KINDS[wire_index(kind)].bytes)(geometry);
         Cost {
             mapped: (wire + self.config.bounce_bytes + Bell::BYTES) as u64,
-            device: shared_abi::wire::claims::size(self.config.slots, blocks) as u64,
+            device: claims::size(geometry.slots, self.config.bounce_blocks()) as u64,
             threads: self.config.threads,
         }
     }
@@ -344,7 +308,9 @@ impl Server {
         {
             let _ = handle.join();
         }
-        self.device.free(self.claims);
+        if let Some(common) = self.common.get() {
+            self.device.free(common.claims);
+        }
     }
 
     fn is_stopping(&self) -> bool {
@@ -357,196 +323,6 @@ impl Server {
         self.running.load(Ordering::Relaxed) != 0
     }
 
-    fn spawn(self: &Arc<Self>, pool: &mut Pool) -> std::io::Result<()> {
-        let server = Arc::clone(self);
-        let name = format!("serve {}", pool.threads);
-        let handle = std::thread::Builder::new()
-            .name(name)
-            .spawn(move || server.thread())?;
-        pool.handles.push(handle);
-        pool.threads += 1;
-        Ok(())
-    }
-
-    /// The life of a serving thread.
-    fn thread(self: Arc<Self>) {
-        crate::sleep::sharpen();
-        let mut worker = Worker::new(&self);
-        loop {
-            match self.role.try_lock() {
-                Ok(mut role) => match self.watch(&mut role) {
-                    None => return,
-                    Some((wire, taken)) => {
-                        drop(role);
-                        worker.serve(&self, self.attached(wire), &taken);
-                    }
-                },
-                Err(TryLockError::Poisoned(_)) => self.role.clear_poison(),
-                Err(TryLockError::WouldBlock) => {
-                    if !self.follow() {
-                        return;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Watches until there is a request; `None` when the server stops.
-    fn watch(&self, role: &mut Role) -> Option<(WireIndex, Taken)> {
-        let mut idle = Idle::new(self.config.waiting);
-        loop {
-            if self.is_stopping() {
-                return None;
-            }
-            if let Some(found) = self.poll(role, Watch::poll) {
-                return Some(found);
-            }
-            if !self.is_running() {
-                self.bell.sleep(|| self.is_running() || self.is_stopping());
-                idle = Idle::new(self.config.waiting);
-            } else if idle.is_over() && self.device.has_bell() {
-                // Edge `W1`, host end: see `Bell::sleep`.
-                let mut found = None;
-                self.bell.sleep(|| {
-                    found = self.poll(role, Watch::poll_all);
-                    found.is_some() || !self.is_running() || self.is_stopping()
-                });
-                if found.is_some() {
-                    return found;
-                }
-                idle = Idle::new(self.config.waiting);
-            } else {
-                idle.wait();
-            }
-        }
-    }
-
-    /// Looks at every wire once, with one of the methods of [`Watch`].
-    fn poll(
-        &self,
-        role: &mut Role,
-        look: fn(&mut (dyn Watch + 'static)) -> Poll,
-    ) -> Option<(WireIndex, Taken)> {
-        if self.has_new_sources.load(Ordering::Acquire) {
-            self.has_new_sources.store(false, Ordering::Relaxed);
-            role.sources.append(&mut lock(&self.new_sources));
-        }
-        for source in &mut role.sources {
-            match look(&mut *source.watcher) {
-                Poll::Empty => {}
-                Poll::Taken(taken) => {
-                    // Relaxed: only the holder of the role writes it, and the
-                    // standby only compares.
-                    let count = self.taken.load(Ordering::Relaxed);
-                    self.taken.store(count + 1, Ordering::Relaxed);
-                    return Some((source.wire, taken));
-                }
-                Poll::Broken(reason) => {
-                    let wire = self.attached(source.wire).name();
-                    self.launches
-                        .report(0, CallError::Protocol { wire, reason });
-                }
-            }
-        }
-        None
-    }
-
-    /// Waits until this thread is needed; `false` when the server stops.
-    fn follow(&self) -> bool {
-        let mut pool = lock(&self.pool);
-        pool.idle += 1;
-        let mut standby = false;
-        let mut seen = self.requests();
-        let needed = loop {
-            if self.is_stopping() {
-                break false;
-            }
-            if pool.called > 0 {
-                pool.called -= 1;
-                break true;
-            }
-            if !standby && !pool.standby {
-                pool.standby = true;
-                standby = true;
-                // Relaxed, here and below: a hint that saves waking us; if the
-                // watcher misses it, our next look is at most LONG_TICK away.
-                self.ticking.store(true, Ordering::Relaxed);
-            }
-            if !standby {
-                pool = self
-                    .needed
-                    .wait(pool)
-                    .unwrap_or_else(PoisonError::into_inner);
-                continue;
-            }
-            let tick = if self.ticking.load(Ordering::Relaxed) {
-                TICK
-            } else {
-                LONG_TICK
-            };
-            let (guard, timeout) = self
-                .needed
-                .wait_timeout(pool, tick)
-                .unwrap_or_else(PoisonError::into_inner);
-            pool = guard;
-            if timeout.timed_out() {
-                let now = self.requests();
-                let quiet = now == std::mem::replace(&mut seen, now);
-                // Nobody watches, and did not a tick ago either.
-                if quiet && self.is_running() && self.role.try_lock().is_ok() {
-                    break true;
-                }
-                self.ticking.store(!quiet, Ordering::Relaxed);
-            }
-        };
-        pool.idle -= 1;
-        if standby {
-            pool.standby = false;
-            self.ticking.store(false, Ordering::Relaxed);
-        }
-        needed
-    }
-
-    /// Sees to it that somebody watches while the caller runs a host function.
-    fn hand_over(self: &Arc<Self>, slow: bool) {
-        if (!slow && self.ticking.load(Ordering::Relaxed)) || self.config.threads == 1 {
-            return;
-        }
-        let mut pool = lock(&self.pool);
-        if pool.idle > pool.called {
-            pool.called += 1;
-            // Whoever wakes first sees the call; there is one waiter per call.
-            self.needed.notify_one();
-        } else if pool.called == 0 && pool.threads < self.config.threads {
-            // No failure: there is at least the caller, who watches again when the
-            // function has run.
-            if let Err(error) = self.spawn(&mut pool) {
-                tracing::warn!(%error, threads = pool.threads, "no further thread to serve calls");
-            }
-        }
-    }
-
-    /// Waits on a serving thread: serves requests until `done`, since the kernel
-    /// that a host function waits for may need this very thread.
-    pub(crate) fn serve_until(self: &Arc<Self>, done: impl Fn() -> bool) {
-        let mut worker = None;
-        let mut idle = Idle::new(Waiting::Adaptive);
-        while !done() {
-            let found = match self.role.try_lock() {
-                Ok(mut role) => self.poll(&mut role, Watch::poll),
-                Err(_) => None,
-            };
-            match found {
-                Some((wire, taken)) => {
-                    let worker = worker.get_or_insert_with(|| Worker::new(self));
-                    worker.serve(self, self.attached(wire), &taken);
-                    idle = Idle::new(Waiting::Adaptive);
-                }
-                None => idle.wait(),
-            }
-        }
-    }
-
     fn attached(&self, index: WireIndex) -> &dyn Wire {
         match self.wires[index].get() {
             Some(attached) => &*attached.wire,
@@ -555,6 +331,9 @@ impl Server {
     }
 
     fn copier(&self) -> Copier {
-        Copier::new(Arc::clone(&self.device), Arc::clone(&self.bounce))
+        match self.common.get() {
+            Some(common) => Copier::new(Arc::clone(&self.device), Arc::clone(&common.bounce)),
+            None => unreachable!("only kernels of a connected image are served"),
+        }
     }
 }

@@ -89,7 +89,6 @@ impl Worker {
     ) -> Result<(), (Status, CallError)> {
         // Relaxed: seen soon enough.
         if server.refusing.load(Ordering::Relaxed) {
-            server.hand_over(true);
             return Err((
                 Status::SHUTTING_DOWN,
                 CallError::ShuttingDown { word: taken.func },

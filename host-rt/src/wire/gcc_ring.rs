@@ -9,10 +9,11 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use shared_abi::status::Status;
+use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_ring::{GccRing as Ring, GccRingSlot as Slot, SLOTS};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Copier, Place, Poll, Taken, Watch, Wire, gcc};
+use super::{At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
 use crate::device::MappedMemory;
 use crate::error::DeviceError;
 use crate::map::Arg;
@@ -133,20 +134,36 @@ pub fn complete(memory: &impl SystemWords, signal: usize) {
     memory.store32(signal, 1, Store::Release);
 }
 
+/// How this wire is made.
+pub(super) const KIND: Kind = Kind {
+    kind: WireKind::GCC_RING,
+    bytes: |_| size_of::<Ring>(),
+    attach: |memory, geometry, bounce| {
+        let ticket = geometry.first_turn;
+        let wire = GccRing::new(memory, ticket);
+        let watcher = Watcher::new(wire.words(), SLOTS, ticket);
+        let watcher = gcc::Attributed::new(watcher, Arc::clone(bounce));
+        let address = wire.memory.device;
+        (
+            Attached {
+                address,
+                wire: Box::new(wire),
+            },
+            Box::new(watcher),
+        )
+    },
+};
+
 /// The wire in mapped memory.
-pub(crate) struct GccRing {
+struct GccRing {
     memory: MappedMemory,
-    bounce: Arc<MappedMemory>,
 }
 
 impl GccRing {
-    /// Bytes of mapped memory.
-    pub(crate) const BYTES: usize = size_of::<Ring>();
-
-    /// A wire in `memory`, which is zeroed and has [`BYTES`](Self::BYTES), whose
-    /// next ticket is `ticket`.
-    pub(crate) fn new(memory: MappedMemory, bounce: Arc<MappedMemory>, ticket: u32) -> Self {
-        let this = Self { memory, bounce };
+    /// A wire in `memory`, which is zeroed and large enough, whose next ticket is
+    /// `ticket`.
+    fn new(memory: MappedMemory, ticket: u32) -> Self {
+        let this = Self { memory };
         for counter in [
             offset_of!(Ring, next_slot),
             offset_of!(Ring, consumed),
@@ -156,17 +173,6 @@ impl GccRing {
             this.words().store32(counter, ticket, Store::Relaxed);
         }
         this
-    }
-
-    /// Device address of the wire.
-    pub(crate) fn device_address(&self) -> u64 {
-        self.memory.device
-    }
-
-    /// A watcher, to be made once, before the first kernel.
-    pub(crate) fn watcher(&self, ticket: u32) -> Box<dyn Watch> {
-        let watcher = Watcher::new(self.words(), SLOTS, ticket);
-        Box::new(gcc::Attributed::new(watcher, Arc::clone(&self.bounce)))
     }
 
     fn words(&self) -> Coherent {

@@ -4,10 +4,11 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use shared_abi::status::Status;
+use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_slot::GccSlot as Slot;
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Copier, Place, Poll, Taken, Watch, Wire, gcc};
+use super::{At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
 use crate::device::MappedMemory;
 use crate::error::DeviceError;
 use crate::map::Arg;
@@ -71,35 +72,34 @@ pub fn complete(system: &impl SystemWords) {
     system.store32(BUSY, 0, Store::Release);
 }
 
+/// How this wire is made.
+pub(super) const KIND: Kind = Kind {
+    kind: WireKind::GCC_SLOT,
+    bytes: |_| BYTES,
+    attach: |memory, _geometry, bounce| {
+        let wire = GccSlot { memory };
+        let watcher = gcc::Attributed::new(Watcher::new(wire.words()), Arc::clone(bounce));
+        let address = wire.memory.device;
+        (
+            Attached {
+                address,
+                wire: Box::new(wire),
+            },
+            Box::new(watcher),
+        )
+    },
+};
+
 /// The wire in mapped memory.
-pub(crate) struct GccSlot {
+struct GccSlot {
     memory: MappedMemory,
-    bounce: Arc<MappedMemory>,
 }
 
 impl GccSlot {
-    /// A wire in `memory`, which is zeroed and has [`BYTES`].
-    pub(crate) fn new(memory: MappedMemory, bounce: Arc<MappedMemory>) -> Self {
-        Self { memory, bounce }
-    }
-
-    /// Device address of the wire.
-    pub(crate) fn device_address(&self) -> u64 {
-        self.memory.device
-    }
-
     fn words(&self) -> Coherent {
         // SAFETY: the memory has `BYTES`; wires and watchers live in a server,
         // which drops them together; all accesses on both sides are atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
-    }
-
-    /// A watcher, to be made once, before the first kernel.
-    pub(crate) fn watcher(&self) -> Box<dyn Watch> {
-        Box::new(gcc::Attributed::new(
-            Watcher::new(self.words()),
-            Arc::clone(&self.bounce),
-        ))
     }
 }
 

@@ -8,6 +8,7 @@
 //! A device is not trusted: everything read from a wire is read once, into a
 //! value of ours, and checked before use.
 
+pub mod bell;
 mod copier;
 mod gcc;
 pub mod gcc_ring;
@@ -15,14 +16,47 @@ pub mod gcc_slot;
 pub mod native;
 
 pub(crate) use self::copier::Copier;
-pub(crate) use self::gcc_ring::GccRing as GccRingWire;
-pub(crate) use self::gcc_slot::GccSlot as GccSlotWire;
-pub(crate) use self::native::Native as NativeWire;
+
+use std::sync::Arc;
 
 use shared_abi::status::Status;
+use shared_abi::wire::WireKind;
 
+use crate::device::MappedMemory;
 use crate::error::DeviceError;
 use crate::map::Arg;
+
+/// The numbers that a wire is made with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Geometry {
+    /// Slots of a `native` wire.
+    pub(crate) slots: u32,
+    /// The turn or ticket before the first.
+    pub(crate) first_turn: u32,
+}
+
+/// A wire that is attached to a device.
+pub(crate) struct Attached {
+    /// Where the device finds it.
+    pub(crate) address: u64,
+    pub(crate) wire: Box<dyn Wire>,
+}
+
+/// A wire and what finds its requests.
+pub(crate) type TwoFaces = (Attached, Box<dyn Watch>);
+
+/// How a wire is made.
+pub(crate) struct Kind {
+    pub(crate) kind: WireKind,
+    /// Bytes of mapped memory that it needs.
+    pub(crate) bytes: fn(&Geometry) -> usize,
+    /// Makes it in that memory, which is zeroed; the last argument is the bounce
+    /// area.
+    pub(crate) attach: fn(MappedMemory, &Geometry, &Arc<MappedMemory>) -> TwoFaces,
+}
+
+/// The wires that this host serves.
+pub(crate) const KINDS: [Kind; 3] = [native::KIND, gcc_ring::KIND, gcc_slot::KIND];
 
 /// A request that was taken from a wire: what its words said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

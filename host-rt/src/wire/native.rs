@@ -4,6 +4,7 @@ use core::mem::offset_of;
 
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
+use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 use shared_abi::wire::claims::{self, ClaimGroup};
 use shared_abi::wire::native::{
@@ -12,7 +13,7 @@ use shared_abi::wire::native::{
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Copier, Place, Poll, Taken, Watch, Wire};
+use super::{At, Attached, Copier, Geometry, Kind, Place, Poll, Taken, Watch, Wire};
 use crate::device::MappedMemory;
 use crate::error::DeviceError;
 use crate::map::Arg;
@@ -193,21 +194,57 @@ pub fn complete(
     system.store32(at + offset_of!(ReplyHeader, turn), turn, Store::Release);
 }
 
+/// How this wire is made.
+pub(super) const KIND: Kind = Kind {
+    kind: WireKind::NATIVE,
+    bytes: |geometry| size(geometry.slots),
+    attach: |memory, geometry, _bounce| {
+        let (slots, turn) = (geometry.slots, geometry.first_turn);
+        let wire = Native::new(memory, slots, turn);
+        let watcher = Watcher::new(wire.words(), slots, turn);
+        let address = wire.memory.device;
+        (
+            Attached {
+                address,
+                wire: Box::new(wire),
+            },
+            Box::new(watcher),
+        )
+    },
+};
+
+/// The claims on the slots of the wire and on `bounce_blocks`, as bytes for
+/// device memory.
+pub(crate) fn claims(geometry: &Geometry, bounce_blocks: u32) -> Vec<u8> {
+    let slots = geometry.slots;
+    let mut bytes = vec![0; claims::size(slots, bounce_blocks)];
+    let mut put = |at: usize, word: u32| bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    for group in 0..claims::groups(slots) {
+        let at = claims::group_offset(group);
+        let present = (slots - group * GROUP).min(GROUP);
+        // What is no slot is taken for good.
+        let taken = (u64::from(u32::MAX) << present) as u32;
+        put(at + offset_of!(ClaimGroup, taken), taken);
+        for i in 0..GROUP as usize {
+            put(
+                at + offset_of!(ClaimGroup, turns) + i * 4,
+                geometry.first_turn,
+            );
+        }
+    }
+    bytes
+}
+
 /// The wire in mapped memory.
-pub(crate) struct Native {
+struct Native {
     memory: MappedMemory,
     slots: u32,
 }
 
 impl Native {
-    /// Bytes of mapped memory for `slots` slots.
-    pub(crate) const fn bytes(slots: u32) -> usize {
-        size(slots)
-    }
-
-    /// A wire in `memory`, which is zeroed and of [`bytes`](Self::bytes), whose
-    /// slots have had the turn `turn`.
-    pub(crate) fn new(memory: MappedMemory, slots: u32, turn: u32) -> Self {
+    /// A wire in `memory`, which is zeroed and large enough, whose slots have had
+    /// the turn `turn`.
+    fn new(memory: MappedMemory, slots: u32, turn: u32) -> Self {
         let this = Self { memory, slots };
         let words = this.words();
         for slot in 0..slots {
@@ -220,35 +257,6 @@ impl Native {
             }
         }
         this
-    }
-
-    /// The claims that go with it, as bytes for device memory.
-    pub(crate) fn claims(slots: u32, bounce_blocks: u32, turn: u32) -> Vec<u8> {
-        let mut bytes = vec![0; claims::size(slots, bounce_blocks)];
-        let mut put = |at: usize, word: u32| bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
-        for group in 0..claims::groups(slots) {
-            let at = claims::group_offset(group);
-            let missing = (group + 1) * GROUP - slots.min((group + 1) * GROUP);
-            // What is no slot is taken for good.
-            put(
-                at + offset_of!(ClaimGroup, taken),
-                (u64::from(u32::MAX) << (GROUP - missing)) as u32,
-            );
-            for i in 0..GROUP as usize {
-                put(at + offset_of!(ClaimGroup, turns) + i * 4, turn);
-            }
-        }
-        bytes
-    }
-
-    /// Device address of the wire.
-    pub(crate) fn device_address(&self) -> u64 {
-        self.memory.device
-    }
-
-    /// A watcher, to be made once, before the first kernel.
-    pub(crate) fn watcher(&self, turn: u32) -> Watcher<Coherent> {
-        Watcher::new(self.words(), self.slots, turn)
     }
 
     fn words(&self) -> Coherent {

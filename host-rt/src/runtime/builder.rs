@@ -1,0 +1,115 @@
+//! How a runtime is to be.
+
+use std::sync::Arc;
+
+use shared_abi::wire::WireKind;
+use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+
+use super::{Inner, Runtime};
+use crate::device;
+use crate::env::Env;
+use crate::error::Result;
+use crate::serve::{Config, Server, Waiting};
+use crate::wire::Geometry;
+
+/// Threads that serve calls, unless somebody says otherwise: libgomp's number.
+const DEFAULT_THREADS: usize = 8;
+
+/// Slots of a `native` wire, unless somebody says otherwise: as many as
+/// `gcc-ring` has.
+const DEFAULT_SLOTS: u32 = 1024;
+
+/// Size of the bounce area, unless somebody says otherwise.
+const DEFAULT_BOUNCE: u64 = 16 << 20;
+
+/// The bounce area is made of these: the longest runs.
+const BOUNCE_STEP: u64 = MAX_RUN as u64 * BLOCK as u64;
+
+/// The largest bounce area.
+const MAX_BOUNCE: u64 = 1 << 30;
+
+/// Says how a [`Runtime`] is to be; what it does not say, the environment does
+/// (see [`crate::env`]).
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Builder {
+    pub(super) device: String,
+    pub(super) wire: Option<WireKind>,
+    pub(super) threads: Option<usize>,
+    pub(super) slots: Option<u32>,
+    pub(super) bounce_bytes: Option<u64>,
+    pub(super) waiting: Waiting,
+    pub(super) first_turn: u32,
+}
+
+impl Builder {
+    /// The wire that images speak which can speak several. Default: `native`.
+    pub fn wire(mut self, wire: WireKind) -> Self {
+        self.wire = Some(wire);
+        self
+    }
+
+    /// Most threads that serve calls, at least 1.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads.max(1));
+        self
+    }
+
+    /// Slots of a `native` wire, rounded up to a power of two, at most 1024.
+    pub fn slots(mut self, slots: u32) -> Self {
+        self.slots = Some(slots.clamp(1, DEFAULT_SLOTS).next_power_of_two());
+        self
+    }
+
+    /// Size of the bounce area, rounded up to a multiple of 512 KiB (the longest
+    /// run), at most 1 GiB. A smaller area makes callers wait for each other.
+    pub fn bounce_bytes(mut self, bytes: u64) -> Self {
+        let rounded = bytes.clamp(1, MAX_BOUNCE).next_multiple_of(BOUNCE_STEP);
+        self.bounce_bytes = Some(rounded);
+        self
+    }
+
+    /// How to wait for requests while a kernel runs.
+    pub fn waiting(mut self, waiting: Waiting) -> Self {
+        self.waiting = waiting;
+        self
+    }
+
+    /// The turn or ticket that wires start at: a test that starts just below the
+    /// wrap passes it at once.
+    #[doc(hidden)]
+    pub fn first_turn(mut self, turn: u32) -> Self {
+        self.first_turn = turn;
+        self
+    }
+
+    /// Opens the device.
+    ///
+    /// # Errors
+    /// There is no such device, it cannot be opened, or the environment holds
+    /// nonsense.
+    pub fn build(self) -> Result<Runtime> {
+        let env = Env::read()?;
+        let device = device::open(&self.device, &env)?;
+        let config = Config {
+            threads: self.threads.or(env.threads).unwrap_or(DEFAULT_THREADS),
+            geometry: Geometry {
+                slots: self.slots.or(env.slots).unwrap_or(DEFAULT_SLOTS),
+                first_turn: self.first_turn,
+            },
+            bounce_bytes: self
+                .bounce_bytes
+                .or(env.bounce_bytes)
+                .unwrap_or(DEFAULT_BOUNCE) as usize,
+            waiting: self.waiting,
+        };
+        let server = Server::new(Arc::clone(&device), config);
+        Ok(Runtime {
+            inner: Arc::new(Inner {
+                device,
+                server,
+                wire: self.wire,
+            }),
+        })
+    }
+}

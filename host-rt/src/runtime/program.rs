@@ -1,0 +1,181 @@
+//! Loaded images and their kernels.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use super::{DeviceBuffer, Inner, Launch};
+use crate::device::{Global, Grid, LaunchContext, Module};
+use crate::error::{Error, ImageError, Result};
+use crate::image::{Image, KernelDeclaration};
+
+/// A loaded image. Cheap to clone; unloaded with the last clone, kernel or
+/// launch.
+#[derive(Clone)]
+pub struct Program {
+    pub(super) inner: Arc<ProgramInner>,
+}
+
+pub(super) struct ProgramInner {
+    pub(super) runtime: Arc<Inner>,
+    pub(super) module: Arc<dyn Module>,
+    pub(super) image: Image,
+    pub(super) kernels: Vec<KernelDeclaration>,
+    /// Function words of this image.
+    pub(super) words: Vec<u64>,
+    pub(super) calls_host: bool,
+}
+
+impl Drop for ProgramInner {
+    fn drop(&mut self) {
+        self.runtime.server.change_functions(|table| {
+            for &word in &self.words {
+                table.remove(word);
+            }
+        });
+    }
+}
+
+impl Program {
+    /// The kernel called `name`.
+    ///
+    /// # Errors
+    /// The image has none of that name.
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
+        let found = self.inner.module.kernel(name);
+        let declaration = self.inner.kernels.iter().find(|kernel| kernel.name == name);
+        match found {
+            Some(code) => Ok(Kernel {
+                program: self.clone(),
+                declaration: declaration.cloned().unwrap_or_else(|| KernelDeclaration {
+                    name: name.to_owned(),
+                    info: None,
+                }),
+                code,
+            }),
+            None => {
+                let names: Vec<_> = self.inner.kernels.iter().map(|k| k.name.as_str()).collect();
+                Err(ImageError::NoKernel {
+                    name: self.inner.image.name().to_owned(),
+                    kernel: name.to_owned(),
+                    has: if names.is_empty() {
+                        "none".to_owned()
+                    } else {
+                        names.join(", ")
+                    },
+                }
+                .into())
+            }
+        }
+    }
+
+    /// The image.
+    #[must_use]
+    pub fn image(&self) -> &Image {
+        &self.inner.image
+    }
+}
+
+/// A parameter of a kernel: its bytes, as the kernel's signature has them.
+pub trait KernelArg {
+    /// The bytes.
+    fn bytes(&self) -> Vec<u8>;
+}
+
+macro_rules! plain_args {
+    ($($type:ty)*) => {$(
+        impl KernelArg for $type {
+            fn bytes(&self) -> Vec<u8> {
+                self.to_ne_bytes().to_vec()
+            }
+        }
+    )*};
+}
+
+plain_args!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64);
+
+impl KernelArg for DeviceBuffer {
+    fn bytes(&self) -> Vec<u8> {
+        self.address.to_ne_bytes().to_vec()
+    }
+}
+
+/// A kernel, ready to be launched.
+#[derive(Clone)]
+pub struct Kernel {
+    program: Program,
+    declaration: KernelDeclaration,
+    code: Global,
+}
+
+impl Kernel {
+    /// What the image says of it.
+    #[must_use]
+    pub fn declaration(&self) -> &KernelDeclaration {
+        &self.declaration
+    }
+
+    /// Starts it. Returns at once; several launches, of the same kernel too, run
+    /// at the same time.
+    ///
+    /// # Safety
+    /// The code is a kernel, whose parameters are of these types, and which does
+    /// with the memory that they name only what it may; that memory lives until
+    /// the launch has ended. Parameters of a kernel with a
+    /// [declaration](KernelDeclaration::info) are checked for number and total
+    /// size.
+    ///
+    /// # Errors
+    /// The parameters do not fit the declaration, or the device cannot run the
+    /// grid.
+    pub unsafe fn launch(&self, grid: Grid, args: &[&dyn KernelArg]) -> Result<Launch> {
+        let params: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes()).collect();
+        let bytes: usize = params.iter().map(Vec::len).sum();
+        if let Some(info) = self.declaration.info
+            && (info.params as usize, info.bytes as usize) != (params.len(), bytes)
+        {
+            return Err(Error::BadArguments {
+                kernel: self.declaration.name.clone(),
+                wants: format!("{} parameters of {} bytes in all", info.params, info.bytes),
+                given: format!("{} of {bytes} bytes", params.len()),
+            });
+        }
+        let program = &self.program.inner;
+        let runtime = &program.runtime;
+        let mut queue = runtime.device.queue()?;
+        let state = runtime
+            .server
+            .begin(&self.declaration.name, program.calls_host)?;
+        let ring = {
+            let server = Arc::clone(&runtime.server);
+            Arc::new(move || server.ring())
+        };
+        let ended = {
+            let (server, state) = (Arc::clone(&runtime.server), Arc::clone(&state));
+            Arc::new(move || server.end(&state))
+        };
+        let context = LaunchContext {
+            key: state.key,
+            ring,
+            ended,
+        };
+        let started = Instant::now();
+        // SAFETY: the caller vouches for kernel, parameters and memory; the
+        // program keeps the code loaded.
+        let running = unsafe { queue.launch(&program.module, self.code, grid, &params, context) };
+        match running {
+            Ok(running) => Ok(Launch {
+                program: Arc::clone(program),
+                running,
+                state,
+                started,
+                waited: AtomicBool::new(false),
+                _queue: queue,
+            }),
+            Err(error) => {
+                runtime.server.end(&state);
+                Err(error.into())
+            }
+        }
+    }
+}

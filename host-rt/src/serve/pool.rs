@@ -1,0 +1,237 @@
+//! The serving threads: who watches, who follows, who runs what.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, TryLockError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::idle::Idle;
+use super::worker::Worker;
+use super::{Server, Waiting, WireIndex, lock};
+use crate::error::CallError;
+use crate::wire::{Poll, Taken, Watch};
+
+/// How often the standby looks while requests come in.
+const TICK: Duration = Duration::from_millis(1);
+
+/// How often it looks while a kernel runs but none come in.
+const LONG_TICK: Duration = Duration::from_millis(100);
+
+/// What finds the requests of a wire.
+pub(super) struct Source {
+    pub(super) wire: WireIndex,
+    pub(super) watcher: Box<dyn Watch>,
+}
+
+/// What the thread that watches holds.
+#[derive(Default)]
+pub(super) struct Role {
+    sources: Vec<Source>,
+}
+
+/// The threads.
+#[derive(Default)]
+pub(super) struct Pool {
+    pub(super) handles: Vec<JoinHandle<()>>,
+    /// Threads that exist.
+    pub(super) threads: usize,
+    /// Threads that wait to be needed.
+    idle: usize,
+    /// Threads of these that have been asked to watch.
+    called: usize,
+    /// One of them is the standby.
+    standby: bool,
+}
+
+impl Server {
+    /// Creates a thread.
+    pub(super) fn spawn(self: &Arc<Self>, pool: &mut Pool) -> std::io::Result<()> {
+        let server = Arc::clone(self);
+        let name = format!("serve {}", pool.threads);
+        let handle = std::thread::Builder::new()
+            .name(name)
+            .spawn(move || server.thread())?;
+        pool.handles.push(handle);
+        pool.threads += 1;
+        Ok(())
+    }
+
+    /// The life of a serving thread.
+    fn thread(self: Arc<Self>) {
+        crate::sleep::sharpen();
+        let mut worker = Worker::new(&self);
+        loop {
+            match self.role.try_lock() {
+                Ok(mut role) => match self.watch(&mut role) {
+                    None => return,
+                    Some((wire, taken)) => {
+                        drop(role);
+                        worker.serve(&self, self.attached(wire), &taken);
+                    }
+                },
+                Err(TryLockError::Poisoned(_)) => self.role.clear_poison(),
+                Err(TryLockError::WouldBlock) => {
+                    if !self.follow() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Watches until there is a request; `None` when the server stops.
+    fn watch(&self, role: &mut Role) -> Option<(WireIndex, Taken)> {
+        let mut idle = Idle::new(self.config.waiting);
+        loop {
+            if self.is_stopping() {
+                return None;
+            }
+            if let Some(found) = self.poll(role, Watch::poll) {
+                return Some(found);
+            }
+            if !self.is_running() {
+                self.bell.sleep(|| self.is_running() || self.is_stopping());
+                idle = Idle::new(self.config.waiting);
+            } else if idle.is_over() && self.device.has_bell() {
+                // Edge `W1`, host end: see `Bell::sleep`.
+                let mut found = None;
+                self.bell.sleep(|| {
+                    found = self.poll(role, Watch::poll_all);
+                    found.is_some() || !self.is_running() || self.is_stopping()
+                });
+                if found.is_some() {
+                    return found;
+                }
+                idle = Idle::new(self.config.waiting);
+            } else {
+                idle.wait();
+            }
+        }
+    }
+
+    /// Looks at every wire once, with one of the methods of [`Watch`].
+    fn poll(
+        &self,
+        role: &mut Role,
+        look: fn(&mut (dyn Watch + 'static)) -> Poll,
+    ) -> Option<(WireIndex, Taken)> {
+        if self.has_new_sources.load(Ordering::Acquire) {
+            self.has_new_sources.store(false, Ordering::Relaxed);
+            role.sources.append(&mut lock(&self.new_sources));
+        }
+        for source in &mut role.sources {
+            match look(&mut *source.watcher) {
+                Poll::Empty => {}
+                Poll::Taken(taken) => {
+                    // Relaxed: only the holder of the role writes it, and the
+                    // standby only compares.
+                    let count = self.taken.load(Ordering::Relaxed);
+                    self.taken.store(count + 1, Ordering::Relaxed);
+                    return Some((source.wire, taken));
+                }
+                Poll::Broken(reason) => {
+                    let wire = self.attached(source.wire).name();
+                    self.launches
+                        .report(0, CallError::Protocol { wire, reason });
+                }
+            }
+        }
+        None
+    }
+
+    /// Waits until this thread is needed; `false` when the server stops.
+    fn follow(&self) -> bool {
+        let mut pool = lock(&self.pool);
+        pool.idle += 1;
+        let mut standby = false;
+        let mut seen = self.requests();
+        let needed = loop {
+            if self.is_stopping() {
+                break false;
+            }
+            if pool.called > 0 {
+                pool.called -= 1;
+                break true;
+            }
+            if !standby && !pool.standby {
+                pool.standby = true;
+                standby = true;
+                // Relaxed, here and below: a hint that saves waking us; if the
+                // watcher misses it, our next look is at most LONG_TICK away.
+                self.ticking.store(true, Ordering::Relaxed);
+            }
+            if !standby {
+                pool = self
+                    .needed
+                    .wait(pool)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            let tick = if self.ticking.load(Ordering::Relaxed) {
+                TICK
+            } else {
+                LONG_TICK
+            };
+            let (guard, timeout) = self
+                .needed
+                .wait_timeout(pool, tick)
+                .unwrap_or_else(PoisonError::into_inner);
+            pool = guard;
+            if timeout.timed_out() {
+                let now = self.requests();
+                let quiet = now == std::mem::replace(&mut seen, now);
+                // Nobody watches, and did not a tick ago either.
+                if quiet && self.is_running() && self.role.try_lock().is_ok() {
+                    break true;
+                }
+                self.ticking.store(!quiet, Ordering::Relaxed);
+            }
+        };
+        pool.idle -= 1;
+        if standby {
+            pool.standby = false;
+            self.ticking.store(false, Ordering::Relaxed);
+        }
+        needed
+    }
+
+    /// Sees to it that somebody watches while the caller runs a host function.
+    pub(super) fn hand_over(self: &Arc<Self>, slow: bool) {
+        if (!slow && self.ticking.load(Ordering::Relaxed)) || self.config.threads == 1 {
+            return;
+        }
+        let mut pool = lock(&self.pool);
+        if pool.idle > pool.called {
+            pool.called += 1;
+            // Whoever wakes first sees the call; there is one waiter per call.
+            self.needed.notify_one();
+        } else if pool.called == 0 && pool.threads < self.config.threads {
+            // No failure: there is at least the caller, who watches again when the
+            // function has run.
+            if let Err(error) = self.spawn(&mut pool) {
+                tracing::warn!(%error, threads = pool.threads, "no further thread to serve calls");
+            }
+        }
+    }
+
+    /// Waits on a serving thread: serves requests until `done`, since the kernel
+    /// that a host function waits for may need this very thread.
+    pub(crate) fn serve_until(self: &Arc<Self>, done: impl Fn() -> bool) {
+        let mut worker = None;
+        let mut idle = Idle::new(Waiting::Adaptive);
+        while !done() {
+            let found = match self.role.try_lock() {
+                Ok(mut role) => self.poll(&mut role, Watch::poll),
+                Err(_) => None,
+            };
+            match found {
+                Some((wire, taken)) => {
+                    let worker = worker.get_or_insert_with(|| Worker::new(self));
+                    worker.serve(self, self.attached(wire), &taken);
+                    idle = Idle::new(Waiting::Adaptive);
+                }
+                None => idle.wait(),
+            }
+        }
+    }
+}
