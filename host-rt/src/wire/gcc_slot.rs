@@ -13,13 +13,9 @@ use crate::device::MappedMemory;
 use crate::error::DeviceError;
 use crate::map::Arg;
 
-/// Byte offset, behind the slot, of a word of the host's own: 1 while a request
-/// is taken and not completed, since the slot looks the same before and after the
-/// taking.
-const BUSY: usize = 64;
-
-/// Bytes of memory for the slot and the host's word.
-pub const BYTES: usize = 128;
+/// In place of the function word of a request that is taken and not completed: no
+/// function has it, and the device waits for 0 alone.
+const TAKEN: u64 = u64::MAX;
 
 /// Finds the one request.
 #[derive(Debug)]
@@ -28,25 +24,24 @@ pub struct Watcher<S> {
 }
 
 impl<S: SystemWords> Watcher<S> {
-    /// A watcher of the wire in `system`, which has [`BYTES`].
+    /// A watcher of the wire in `system`.
     pub fn new(system: S) -> Self {
         Self { system }
     }
 
     /// Looks for a request and takes it.
     pub fn poll(&mut self) -> Poll {
-        // Edge `S4`, watching end: see `complete`.
-        if self.system.load32(BUSY, Load::Acquire) != 0 {
-            return Poll::Empty;
-        }
         // Edge `S1`, consuming end: with the function word come the others.
         let func = self.system.load64(offset_of!(Slot, func), Load::Acquire);
-        if func == 0 {
+        if func == 0 || func == TAKEN {
             return Poll::Empty;
         }
-        // Relaxed: only the thread that completes this request writes it next,
-        // and it learns of the request from us.
-        self.system.store32(BUSY, 1, Store::Relaxed);
+        // Relaxed: whoever watches next has the role from us and sees it, or what
+        // came after it: 0, or the next request. A word of the host's own beside
+        // the slot could not be cleared together with `func`, and a look between
+        // the two stores would miss the next request, perhaps before sleep.
+        self.system
+            .store64(offset_of!(Slot, func), TAKEN, Store::Relaxed);
         // Relaxed: S1 orders these.
         let word = |field| self.system.load64(field, Load::Relaxed);
         Poll::Taken(Taken {
@@ -67,15 +62,12 @@ impl<S: SystemWords> Watcher<S> {
 pub fn complete(system: &impl SystemWords) {
     // Edge `S2`, completing end: whoever sees the 0 sees what was copied back.
     system.store64(offset_of!(Slot, func), 0, Store::Release);
-    // Edge `S4`, completing end: a watcher that sees the slot free sees the 0, or
-    // the next request, never this one again.
-    system.store32(BUSY, 0, Store::Release);
 }
 
 /// How this wire is made.
 pub(super) const KIND: Kind = Kind {
     kind: WireKind::GCC_SLOT,
-    bytes: |_| BYTES,
+    bytes: |_| size_of::<Slot>(),
     attach: |memory, _geometry, bounce| {
         let wire = GccSlot { memory };
         let watcher = gcc::Attributed::new(Watcher::new(wire.words()), Arc::clone(bounce));
@@ -97,7 +89,7 @@ struct GccSlot {
 
 impl GccSlot {
     fn words(&self) -> Coherent {
-        // SAFETY: the memory has `BYTES`; wires and watchers live in a server,
+        // SAFETY: the memory is a slot; wires and watchers live in a server,
         // which drops them together; all accesses on both sides are atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
     }
