@@ -22,8 +22,10 @@
  *             size_t sizes[] = {sizeof numbers[i]};
  *             unsigned short kinds[] = {REVOFF_MAP_TOFROM};
  *
- *             if (revoff_call(REVOFF_CALL(lookup), 1, addrs, sizes, kinds)
- *                 != REVOFF_STATUS_DONE)
+ *             uint32_t status = revoff_call(REVOFF_CALL(lookup), 1, addrs, sizes, kinds);
+ *
+ *             // GCC's wires report no status: the number may be looked up or not.
+ *             if (status != REVOFF_STATUS_DONE && status != REVOFF_STATUS_NONE)
  *                 numbers[i] = 0;
  *         }
  *     }
@@ -69,7 +71,10 @@ void GOMP_target_ext(int device, void (*fn)(void *), size_t mapnum, void **hosta
                      size_t *sizes, unsigned short *kinds, unsigned int flags, void **depend,
                      void **args);
 
-/** GOMP_target_ext with a status for a result, a REVOFF_STATUS_*. */
+/**
+ * GOMP_target_ext with a status for a result, a REVOFF_STATUS_*: _NONE where none is
+ * reported, which is so on GCC's wires.
+ */
 static inline uint32_t revoff_call(void (*fn)(void *), size_t mapnum, void **hostaddrs,
                                    size_t *sizes, unsigned short *kinds)
 {
