@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use corosensei::stack::{DefaultStack, Stack};
@@ -65,6 +66,8 @@ pub(super) unsafe fn run(
             unsafe { kernel(params) };
             CURRENT.set(std::ptr::null());
         });
+    // Relaxed, here and below: see `pause`.
+    THREADS.fetch_add(1, Ordering::Relaxed);
     let result = match thread.resume(()) {
         CoroutineResult::Return(()) => Ok(()),
         CoroutineResult::Yield(message) => {
@@ -76,6 +79,7 @@ pub(super) unsafe fn run(
             Err(message)
         }
     };
+    THREADS.fetch_sub(1, Ordering::Relaxed);
     (thread.into_stack(), result)
 }
 
@@ -94,15 +98,30 @@ unsafe extern "C" fn context() -> *const ThreadContext {
 /// Together they last longer than it takes to wake a sleeping watcher.
 const YIELDS: u32 = 256;
 
-/// The longest sleep of a waiting device thread.
+/// The longest sleep of a waiting device thread, where there are few.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// Where there are many, each may sleep this long for every one of them: so many
+/// threads that wait for one slot must not keep the processors busy with waking
+/// up, or the one that has the slot gets nowhere.
+const SLEEP_PER_THREAD: Duration = Duration::from_micros(20);
+
+/// Sleeps of the same length, before they become twice as long: the time waited
+/// is then always some times the next sleep.
+const SLEEPS_OF_A_LENGTH: u32 = 12;
+
+/// Device threads that run kernels now.
+static THREADS: AtomicU32 = AtomicU32::new(0);
 
 unsafe extern "C" fn pause(attempt: u32) {
     if attempt < YIELDS {
         std::thread::yield_now();
     } else {
-        let sleep = Duration::from_micros(u64::from(attempt - YIELDS) + 1);
-        std::thread::sleep(sleep.min(LONGEST_SLEEP));
+        // Relaxed: a rough measure of how busy it is here.
+        let longest = SLEEP_PER_THREAD * THREADS.load(Ordering::Relaxed);
+        let doublings = ((attempt - YIELDS) / SLEEPS_OF_A_LENGTH).min(20);
+        let sleep = Duration::from_micros(1 << doublings);
+        std::thread::sleep(sleep.min(longest.max(LONGEST_SLEEP)));
     }
 }
 
