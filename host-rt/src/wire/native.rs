@@ -24,8 +24,12 @@ const GROUP: u32 = claims::GROUP;
 /// Looks at a group that finds nothing before the group counts as cold.
 const COLD: u8 = 64;
 
-/// Takes from the slot that was served last before all others are looked at.
-const RECENT_LIMIT: u32 = 16;
+/// Requests taken from one slot in a row before the others are looked at.
+const STREAK: u32 = 16;
+
+/// Looks at that slot alone after a request was taken from it without a look at
+/// the others: a lone caller is served without touching the lines of the doors.
+const PATIENCE: u32 = 8;
 
 /// Finds published requests.
 ///
@@ -38,14 +42,22 @@ pub struct Watcher<S> {
     slots: u32,
     /// Turn of the last request taken from each slot.
     seen: Vec<u32>,
-    /// The slot that was served last, and how often in a row without a look at
-    /// the others.
-    recent: (u32, u32),
+    recent: Recent,
     groups: Vec<Group>,
     /// The group to begin with, so that none is always last.
     begin: usize,
     /// The cold group to look at next.
     cold: usize,
+}
+
+/// The slot that was served last.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    slot: u32,
+    /// Requests taken from it since the others were looked at.
+    streak: u32,
+    /// Looks at it alone before the others are looked at.
+    looks: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +74,11 @@ impl<S: SystemWords> Watcher<S> {
             system,
             slots,
             seen: vec![turn; slots as usize],
-            recent: (0, 0),
+            recent: Recent {
+                slot: 0,
+                streak: 0,
+                looks: 1,
+            },
             groups: vec![Group { empty: COLD }; slots.div_ceil(GROUP) as usize],
             begin: 0,
             cold: 0,
@@ -71,14 +87,23 @@ impl<S: SystemWords> Watcher<S> {
 
     /// Looks for a request and takes it.
     pub fn poll(&mut self) -> Poll {
-        let (slot, streak) = self.recent;
-        if streak < RECENT_LIMIT
-            && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.take(slot)
-        {
-            self.recent.1 = streak + 1;
+        let Recent {
+            slot,
+            streak,
+            looks,
+        } = self.recent;
+        if streak < STREAK && looks > 0 {
+            let found = self.take(slot);
+            let taken = found != Poll::Empty;
+            self.recent.looks = if taken { PATIENCE } else { looks - 1 };
+            self.recent.streak += u32::from(taken);
             return found;
         }
-        self.recent.1 = 0;
+        self.recent = Recent {
+            slot,
+            streak: 0,
+            looks: 1,
+        };
         let count = self.groups.len();
         for i in 0..count {
             let group = (self.begin + i) % count;
@@ -119,7 +144,11 @@ impl<S: SystemWords> Watcher<S> {
                 && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.take(slot)
             {
                 self.groups[group].empty = 0;
-                self.recent.0 = slot;
+                self.recent = Recent {
+                    slot,
+                    streak: 0,
+                    looks: 1,
+                };
                 return found;
             }
         }
