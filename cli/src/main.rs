@@ -1,18 +1,21 @@
 //! The revoff command: devices, images, runs and benchmarks of reverse offload.
 
 mod bench;
+mod devices;
+mod inspect;
 mod options;
 mod output;
+mod run;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
+use tracing_subscriber::EnvFilter;
 
 use crate::options::{Command, Options};
 
 fn main() -> ExitCode {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("REVOFF_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
+    let filter = EnvFilter::try_from_env("REVOFF_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_env_filter(filter)
@@ -21,11 +24,22 @@ fn main() -> ExitCode {
         Ok(options) => options,
         Err(error) => return output::usage(&error),
     };
-    let done = match options.command {
-        Command::Bench(options) => bench::run(&options),
-    };
-    match done {
+    match command(&options.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => output::failed(&error),
+    }
+}
+
+fn command(command: &Command) -> anyhow::Result<()> {
+    match command {
+        Command::Devices(options) => devices::run(options),
+        Command::Inspect(options) => inspect::run(options),
+        Command::Run(options) => run::run(options),
+        Command::Bench(options) => bench::run(options),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Options::command(), "revoff", &mut script);
+            output::print(&String::from_utf8(script)?)
+        }
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 /// The kernel, or a call that it made, failed.
 const KERNEL_FAILED: u8 = 1;
 
-/// The command line or a file makes no sense; nothing ran.
+/// The command line, the environment or a file is not as it should be.
 const BAD_INPUT: u8 = 2;
 
 /// Prints an answer.

@@ -9,7 +9,7 @@ use bench_calls::buckets;
 
 use super::latency::Latency;
 use super::report::Floor;
-use super::tasks;
+use super::{rates, tasks};
 
 /// A word on lines of its own, as far apart as prefetchers pair lines, and more.
 #[repr(align(256))]
@@ -24,8 +24,57 @@ const SPINS: u32 = 1 << 16;
 /// Round trips between two looks at the clock where they are only counted.
 const BATCH: u64 = 256;
 
-/// Measures for `time` with a thread on each of the `cores`.
-pub(crate) fn measure(cores: Option<[usize; 2]>, time: Duration) -> anyhow::Result<Floor> {
+/// The floor, and what was measured of it so far.
+pub(crate) struct FloorCase {
+    cores: Option<[usize; 2]>,
+    rates: Vec<f64>,
+    latency: Latency,
+    pinned: bool,
+}
+
+impl FloorCase {
+    /// To be measured with a thread on each of the `cores`.
+    pub(crate) fn new(cores: Option<[usize; 2]>) -> anyhow::Result<Self> {
+        Ok(Self {
+            cores,
+            rates: Vec::new(),
+            latency: Latency::new()?,
+            pinned: true,
+        })
+    }
+
+    /// Measures once more.
+    pub(crate) fn round(&mut self, time: Duration) -> anyhow::Result<()> {
+        let Round {
+            rate,
+            latency,
+            pinned,
+        } = measure(self.cores, time)?;
+        self.rates.push(rate);
+        self.latency.merge(&latency)?;
+        self.pinned &= pinned;
+        Ok(())
+    }
+
+    /// What was measured.
+    pub(crate) fn figures(&self) -> Floor {
+        Floor {
+            p50_ns: self.latency.percentile(50.0),
+            p99_ns: self.latency.percentile(99.0),
+            rate: rates(&self.rates),
+            cores: self.cores.filter(|_| self.pinned),
+        }
+    }
+}
+
+/// What one round finds.
+struct Round {
+    rate: f64,
+    latency: Latency,
+    pinned: bool,
+}
+
+fn measure(cores: Option<[usize; 2]>, time: Duration) -> anyhow::Result<Round> {
     let (ping, pong) = (Flag(AtomicU32::new(0)), Flag(AtomicU32::new(0)));
     let pinned_to = |core: Option<usize>| core.is_some_and(tasks::pin_this);
     std::thread::scope(|scope| {
@@ -59,12 +108,10 @@ pub(crate) fn measure(cores: Option<[usize; 2]>, time: Duration) -> anyhow::Resu
             (Ok(asking), Ok(answering)) => (asking, answering),
             _ => anyhow::bail!("the threads that measure the floor panicked"),
         };
-        let latency = latency?;
-        Ok(Floor {
-            p50_ns: latency.percentile(50.0),
-            p99_ns: latency.percentile(99.0),
-            round_trips_per_second: rate,
-            cores: cores.filter(|_| asks && answers),
+        Ok(Round {
+            rate,
+            latency: latency?,
+            pinned: asks && answers,
         })
     })
 }

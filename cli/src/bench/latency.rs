@@ -34,6 +34,11 @@ impl Latency {
         Ok(())
     }
 
+    /// Adds other times.
+    pub(crate) fn merge(&mut self, other: &Self) -> anyhow::Result<()> {
+        Ok(self.0.add(&other.0)?)
+    }
+
     /// The time, in nanoseconds, that `percent` of the calls did not exceed.
     pub(crate) fn percentile(&self, percent: f64) -> u64 {
         self.0.value_at_percentile(percent)

@@ -1,6 +1,7 @@
 //! `revoff bench`: what calls to the host cost, beside what they cannot cost less
 //! than.
 
+mod calls;
 mod floor;
 mod latency;
 mod machine;
@@ -12,14 +13,19 @@ mod waiting;
 
 use std::time::Duration;
 
-use bench_calls::{EMPTY, MEASURE, TOFROM};
+use bench_calls::MEASURE;
 use clap::Args;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Runtime, Waiting, env};
 
-use self::report::{Calls, Floor, Ratio, Report};
+use self::calls::Case;
+use self::floor::FloorCase;
+use self::report::{Rate, Report};
 use self::session::{Session, Setup};
 use crate::output;
+
+/// How a runtime waits unless it is told otherwise.
+const ADAPTIVE: Waiting = Waiting::Adaptive;
 
 /// How the parallel patch for GCC waits after each look at its ring.
 const PATCHED: Waiting = Waiting::Sleep(Duration::from_micros(1));
@@ -28,17 +34,31 @@ const PATCHED: Waiting = Waiting::Sleep(Duration::from_micros(1));
 const QUICK: f64 = 0.05;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The floor is what two threads need to hand a word over and back, with nothing
+between them: no call can be faster. `sleep-1us` is how the parallel patch for
+GCC waits: it sleeps a microsecond between two looks.
+
+Examples:
+  revoff bench --wires native --threads 1
+  revoff bench --json > figures.json
+
+What else the machine does while this runs is in the figures.")]
 pub(crate) struct Options {
     /// Print one JSON object instead of a table (docs/bench-json.md)
     #[arg(long)]
     json: bool,
 
-    /// Seconds that each figure is measured
-    #[arg(long, default_value = "0.5", value_parser = seconds)]
+    /// Seconds that each figure is measured, in each round
+    #[arg(long, default_value = "0.2", value_parser = seconds)]
     seconds: f64,
 
-    /// A short run that only shows that everything works
-    #[arg(long, conflicts_with = "seconds")]
+    /// Rounds in which everything is measured; rates are the median of all
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+
+    /// One short round that only shows that everything works
+    #[arg(long, conflicts_with_all = ["seconds", "rounds"])]
     quick: bool,
 
     /// The wires to measure
@@ -78,6 +98,10 @@ impl Options {
         Duration::from_secs_f64(if self.quick { QUICK } else { self.seconds })
     }
 
+    fn rounds(&self) -> u32 {
+        if self.quick { 1 } else { self.rounds }
+    }
+
     /// Where two threads are to run, if they are to be told.
     fn cores(&self) -> Option<[usize; 2]> {
         if self.no_pin {
@@ -114,10 +138,9 @@ fn measure(options: &Options) -> anyhow::Result<Report> {
     };
     drop(runtime);
 
-    let floor = floor::measure(options.cores(), options.time())?;
     let adaptive = |&wire: &WireKind| Setup {
         wire,
-        waiting: Waiting::Adaptive,
+        waiting: ADAPTIVE,
     };
     let mut setups: Vec<Setup> = options.wires.iter().map(adaptive).collect();
     if options.wires.contains(&WireKind::GCC_RING) {
@@ -126,13 +149,22 @@ fn measure(options: &Options) -> anyhow::Result<Report> {
             waiting: PATCHED,
         });
     }
-    let mut calls = Vec::new();
+    let mut cases = Vec::new();
     for &setup in &setups {
         for &threads in &options.threads {
-            calls.push(measure_calls(options, &floor, setup, "empty", threads)?);
+            cases.push(Case::new(options, setup, calls::EMPTY_CALL, threads)?);
         }
-        calls.push(measure_calls(options, &floor, setup, "tofrom-64", 1)?);
+        cases.push(Case::new(options, setup, calls::TOFROM_CALL, 1)?);
     }
+    // Everything once, then everything again: what else the machine does in the
+    // meantime strikes all alike.
+    let mut floor = FloorCase::new(options.cores())?;
+    for _ in 0..options.rounds() {
+        floor.round(options.time())?;
+        cases.iter_mut().try_for_each(|case| case.round(options))?;
+    }
+    let floor = floor.figures();
+    let calls: Vec<_> = cases.iter().map(|case| case.figures(&floor)).collect();
     let mut waiting = Vec::new();
     for &setup in &setups {
         waiting.push(waiting::measure(options, setup)?);
@@ -147,43 +179,13 @@ fn measure(options: &Options) -> anyhow::Result<Report> {
             .iter()
             .filter_map(|&(name, _)| Some((name, std::env::var(name).ok()?)))
             .collect(),
+        rounds: options.rounds(),
         seconds: options.time().as_secs_f64(),
         measuring_ns: measuring(options)?,
-        native_to_patched: native_to_patched(&calls, &options.threads),
+        native_to_patched: calls::native_to_patched(&calls),
         floor,
         calls,
         waiting,
-    })
-}
-
-/// Measures one kind of call over one wire.
-fn measure_calls(
-    options: &Options,
-    floor: &Floor,
-    setup: Setup,
-    call: &'static str,
-    threads: u32,
-) -> anyhow::Result<Calls> {
-    let what = if call == "empty" { EMPTY } else { TOFROM };
-    // More threads share the cores as the system sees fit.
-    let cores = options.cores().filter(|_| threads == 1);
-    let mut session = Session::open(&options.device, setup, threads, cores)?;
-    let (requests, seconds) = session.count(what, options.time())?;
-    let latency = session.time(what, options.time())?;
-    let rate = requests as f64 / seconds;
-    let p50_ns = latency.percentile(50.0);
-    Ok(Calls {
-        wire: setup.wire.name().unwrap_or_default(),
-        waiting: waiting_name(setup.waiting),
-        call,
-        threads,
-        requests,
-        requests_per_second: rate,
-        p50_ns,
-        p99_ns: latency.percentile(99.0),
-        rate_to_floor: rate / floor.round_trips_per_second,
-        p50_to_floor: p50_ns as f64 / floor.p50_ns as f64,
-        cores: cores.filter(|_| session.pinned()),
     })
 }
 
@@ -197,26 +199,16 @@ fn measuring(options: &Options) -> anyhow::Result<u64> {
     Ok(session.time(MEASURE, options.time())?.percentile(50.0))
 }
 
-fn native_to_patched(calls: &[Calls], threads: &[u32]) -> Vec<Ratio> {
-    let rate = |threads: u32, wire: &str, waiting: &str| {
-        calls
-            .iter()
-            .find(|c| {
-                c.threads == threads && c.wire == wire && c.waiting == waiting && c.call == "empty"
-            })
-            .map(|c| c.requests_per_second)
-    };
-    threads
-        .iter()
-        .filter_map(|&threads| {
-            let native = rate(threads, "native", waiting_name(Waiting::Adaptive))?;
-            let patched = rate(threads, "gcc-ring", waiting_name(PATCHED))?;
-            Some(Ratio {
-                threads,
-                requests_per_second: native / patched,
-            })
-        })
-        .collect()
+/// The rates of several rounds.
+fn rates(rates: &[f64]) -> Rate {
+    let mut sorted = rates.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
+    Rate {
+        median: at(sorted.len() / 2),
+        min: at(0),
+        max: at(sorted.len().saturating_sub(1)),
+    }
 }
 
 /// What a way of waiting is called.

@@ -16,6 +16,7 @@ pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) device: Device,
     pub(crate) environment: BTreeMap<&'static str, String>,
+    pub(crate) rounds: u32,
     pub(crate) seconds: f64,
     pub(crate) measuring_ns: u64,
     pub(crate) floor: Floor,
@@ -42,8 +43,16 @@ pub(crate) struct Device {
 pub(crate) struct Floor {
     pub(crate) p50_ns: u64,
     pub(crate) p99_ns: u64,
-    pub(crate) round_trips_per_second: f64,
+    pub(crate) rate: Rate,
     pub(crate) cores: Option<[usize; 2]>,
+}
+
+/// Times a second, over all rounds.
+#[derive(Debug, Serialize)]
+pub(crate) struct Rate {
+    pub(crate) median: f64,
+    pub(crate) min: f64,
+    pub(crate) max: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,7 +62,7 @@ pub(crate) struct Calls {
     pub(crate) call: &'static str,
     pub(crate) threads: u32,
     pub(crate) requests: u64,
-    pub(crate) requests_per_second: f64,
+    pub(crate) rate: Rate,
     pub(crate) p50_ns: u64,
     pub(crate) p99_ns: u64,
     pub(crate) rate_to_floor: f64,
@@ -64,7 +73,7 @@ pub(crate) struct Calls {
 #[derive(Debug, Serialize)]
 pub(crate) struct Ratio {
     pub(crate) threads: u32,
-    pub(crate) requests_per_second: f64,
+    pub(crate) rate: f64,
 }
 
 #[derive(Debug, Serialize)]

@@ -28,19 +28,30 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
         "\nfloor: two threads hand a word over and back in {} (p99 {}), {:.0} times a second, {}",
         time(floor.p50_ns),
         time(floor.p99_ns),
-        floor.round_trips_per_second,
+        floor.rate.median,
         place(floor.cores),
     )?;
     writeln!(
         out,
-        "measuring: {} of each time below and above",
-        time(report.measuring_ns)
+        "measuring itself is {} of each time; rounds: {}, {} s for each figure",
+        time(report.measuring_ns),
+        report.rounds,
+        report.seconds,
     )?;
 
     writeln!(
         out,
-        "\n{:<10} {:<10} {:<10} {:>7} {:>12} {:>9} {:>9} {:>10} {:>9}  threads",
-        "wire", "waiting", "call", "threads", "requests/s", "p50", "p99", "rate/floor", "p50/floor",
+        "\n{:<10} {:<10} {:<10} {:>7} {:>12} {:>21} {:>9} {:>9} {:>10} {:>9}  threads",
+        "wire",
+        "waiting",
+        "call",
+        "threads",
+        "requests/s",
+        "of all rounds",
+        "p50",
+        "p99",
+        "rate/floor",
+        "p50/floor",
     )?;
     for calls in &report.calls {
         line(out, calls)?;
@@ -49,7 +60,7 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
         writeln!(
             out,
             "native serves {:.1} times the requests/s of gcc-ring as patched, {} device thread{}",
-            ratio.requests_per_second,
+            ratio.rate,
             ratio.threads,
             if ratio.threads == 1 { "" } else { "s" },
         )?;
@@ -68,12 +79,13 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
 fn line(out: &mut String, calls: &Calls) -> fmt::Result {
     writeln!(
         out,
-        "{:<10} {:<10} {:<10} {:>7} {:>12.0} {:>9} {:>9} {:>10.4} {:>9.2}  {}",
+        "{:<10} {:<10} {:<10} {:>7} {:>12.0} {:>21} {:>9} {:>9} {:>10.4} {:>9.2}  {}",
         calls.wire,
         calls.waiting,
         calls.call,
         calls.threads,
-        calls.requests_per_second,
+        calls.rate.median,
+        format!("{:.0} to {:.0}", calls.rate.min, calls.rate.max),
         time(calls.p50_ns),
         time(calls.p99_ns),
         calls.rate_to_floor,

@@ -1,0 +1,172 @@
+//! `revoff devices`: what can run kernels here, and what reverse offload costs
+//! there.
+
+use std::fmt::{self, Write};
+
+use clap::Args;
+use host_rt::{Runtime, device, env};
+use serde::Serialize;
+
+use crate::output;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Print one JSON object instead
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    devices: Vec<Device>,
+    environment: Vec<Variable>,
+}
+
+#[derive(Debug, Serialize)]
+struct Device {
+    name: &'static str,
+    about: &'static str,
+    /// What it is like; absent if it does not open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opened: Option<Opened>,
+    /// Why it does not open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Opened {
+    description: String,
+    memory_bytes: u64,
+    memory_used_bytes: u64,
+    bell: bool,
+    cost: Cost,
+}
+
+/// What calls to the host take on a device, with one wire.
+#[derive(Debug, Serialize)]
+struct Cost {
+    mapped_bytes: u64,
+    device_bytes: u64,
+    threads: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Variable {
+    name: &'static str,
+    value: Option<String>,
+    about: &'static str,
+}
+
+/// Lists everything.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    // Nonsense there is no fault of a device.
+    let env = env::Env::read()?;
+    let devices = device::KINDS
+        .iter()
+        .map(|kind| {
+            let (opened, error) = match open(kind.name, &env) {
+                Ok(opened) => (Some(opened), None),
+                Err(error) => (None, Some(error.to_string())),
+            };
+            Device {
+                name: kind.name,
+                about: kind.about,
+                opened,
+                error,
+            }
+        })
+        .collect();
+    let environment = env::VARIABLES
+        .iter()
+        .map(|&(name, about)| Variable {
+            name,
+            value: value(name),
+            about,
+        })
+        .collect();
+    let answer = Answer {
+        devices,
+        environment,
+    };
+    if options.json {
+        output::json(&answer)
+    } else {
+        output::print(&render(&answer)?)
+    }
+}
+
+/// The variable's value; one that is empty counts as unset.
+fn value(name: &str) -> Option<String> {
+    let value = std::env::var_os(name)?.to_string_lossy().into_owned();
+    (!value.is_empty()).then_some(value)
+}
+
+fn open(name: &str, env: &env::Env) -> Result<Opened, host_rt::Error> {
+    let bell = device::open(name, env)?.has_bell();
+    let runtime = Runtime::open(name)?;
+    let (memory, cost) = (runtime.memory(), runtime.cost());
+    Ok(Opened {
+        description: runtime.description(),
+        memory_bytes: memory.total,
+        memory_used_bytes: memory.used,
+        bell,
+        cost: Cost {
+            mapped_bytes: cost.mapped,
+            device_bytes: cost.device,
+            threads: cost.threads,
+        },
+    })
+}
+
+fn render(answer: &Answer) -> Result<String, fmt::Error> {
+    let mut text = String::new();
+    for device in &answer.devices {
+        writeln!(text, "{}: {}", device.name, device.about)?;
+        if let Some(opened) = &device.opened {
+            let cost = &opened.cost;
+            writeln!(text, "  {}", opened.description)?;
+            writeln!(
+                text,
+                "  memory: {}, {} used",
+                bytes(opened.memory_bytes),
+                bytes(opened.memory_used_bytes),
+            )?;
+            let bell = if opened.bell { "can" } else { "cannot" };
+            writeln!(text, "  its threads {bell} wake a sleeping host")?;
+            writeln!(
+                text,
+                "  calls to the host take {} of mapped and {} of device memory, and at most {} threads",
+                bytes(cost.mapped_bytes),
+                bytes(cost.device_bytes),
+                cost.threads,
+            )?;
+        }
+        if let Some(error) = &device.error {
+            writeln!(text, "  does not open: {error}")?;
+        }
+    }
+    writeln!(text, "\nenvironment:")?;
+    for variable in &answer.environment {
+        let value = variable.value.as_deref().unwrap_or("(not set)");
+        writeln!(text, "  {}={value}: {}", variable.name, variable.about)?;
+    }
+    Ok(text)
+}
+
+/// A size in the largest unit that it fills.
+fn bytes(bytes: u64) -> String {
+    let units = [
+        (1 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ];
+    match units.into_iter().find(|&(unit, _)| bytes >= unit) {
+        Some((unit, name)) => {
+            let text = format!("{:.1}", bytes as f64 / unit as f64);
+            format!("{} {name}", text.strip_suffix(".0").unwrap_or(&text))
+        }
+        None => format!("{bytes} bytes"),
+    }
+}

@@ -1,0 +1,226 @@
+//! Parameters of a kernel as the command line has them.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::Context;
+use host_rt::{DeviceBuffer, KernelArg, Runtime, env};
+
+/// Bytes of a buffer that are written to a file at a time.
+const PIECE: usize = 1 << 20;
+
+/// A parameter as it was written.
+#[derive(Clone, Debug)]
+pub(crate) enum Arg {
+    /// A number: its bytes.
+    Value(Vec<u8>),
+    /// The address of this many zeroes.
+    Buffer(u64),
+    /// The address of a file's bytes.
+    File(PathBuf),
+    /// The address of this many zeroes, which go to a file afterwards.
+    Out(u64, PathBuf),
+    /// The address of a file's bytes, which go back there afterwards.
+    InOut(PathBuf),
+}
+
+impl FromStr for Arg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((form, rest)) = text.split_once(':') else {
+            return Err("FORM:VALUE is expected, such as u32:5 or buf:4K".to_owned());
+        };
+        match form {
+            "u8" => integer(rest).map(|n: u8| n.to_ne_bytes().to_vec()),
+            "u16" => integer(rest).map(|n: u16| n.to_ne_bytes().to_vec()),
+            "u32" => integer(rest).map(|n: u32| n.to_ne_bytes().to_vec()),
+            "u64" => integer(rest).map(|n: u64| n.to_ne_bytes().to_vec()),
+            "i8" => integer(rest).map(|n: i8| n.to_ne_bytes().to_vec()),
+            "i16" => integer(rest).map(|n: i16| n.to_ne_bytes().to_vec()),
+            "i32" => integer(rest).map(|n: i32| n.to_ne_bytes().to_vec()),
+            "i64" => integer(rest).map(|n: i64| n.to_ne_bytes().to_vec()),
+            "f32" => float(rest).map(|n: f32| n.to_ne_bytes().to_vec()),
+            "f64" => float(rest).map(|n: f64| n.to_ne_bytes().to_vec()),
+            "buf" => return size(rest).map(Self::Buffer),
+            "file" => return path(rest).map(Self::File),
+            "inout" => return path(rest).map(Self::InOut),
+            "out" => {
+                let (bytes, rest) = rest
+                    .split_once(':')
+                    .ok_or("out:BYTES:PATH is expected, such as out:4K:r.bin")?;
+                return Ok(Self::Out(size(bytes)?, path(rest)?));
+            }
+            _ => {
+                return Err(format!(
+                    "no form `{form}`; there are u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 buf file \
+                     out inout"
+                ));
+            }
+        }
+        .map(Self::Value)
+    }
+}
+
+/// A decimal number, or a hexadecimal one with `0x`.
+fn integer<T>(text: &str) -> Result<T, String>
+where
+    T: FromStr<Err: std::fmt::Display> + TryFrom<i128>,
+{
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, text),
+    };
+    match digits.strip_prefix("0x") {
+        // The radix parser takes a sign of its own.
+        Some(hex) if hex.starts_with(|c: char| c.is_ascii_hexdigit()) => {
+            i128::from_str_radix(hex, 16)
+                .ok()
+                .and_then(|n| T::try_from(sign * n).ok())
+                .ok_or_else(|| format!("`{text}` does not fit its type"))
+        }
+        _ => text
+            .parse()
+            .map_err(|error: T::Err| format!("`{text}`: {error}")),
+    }
+}
+
+fn float<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse()
+        .map_err(|error: T::Err| format!("`{text}`: {error}"))
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    env::parse_bytes(text)
+        .filter(|&bytes| bytes > 0)
+        .ok_or_else(|| format!("`{text}`: a size in bytes is expected, such as 100, 4K or 2M"))
+}
+
+fn path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() {
+        Err("a path is missing".to_owned())
+    } else {
+        Ok(text.into())
+    }
+}
+
+/// A parameter on the device.
+pub(crate) struct Param {
+    bytes: Vec<u8>,
+    buffer: Option<DeviceBuffer>,
+    /// Where the buffer goes afterwards.
+    out: Option<PathBuf>,
+}
+
+impl KernelArg for Param {
+    fn bytes(&self) -> Vec<u8> {
+        self.bytes.clone()
+    }
+}
+
+impl Param {
+    /// Puts a parameter on the device.
+    pub(crate) fn new(runtime: &Runtime, arg: &Arg) -> anyhow::Result<Self> {
+        let (buffer, out) = match arg {
+            Arg::Value(bytes) => {
+                return Ok(Self {
+                    bytes: bytes.clone(),
+                    buffer: None,
+                    out: None,
+                });
+            }
+            Arg::Buffer(bytes) => (runtime.alloc(*bytes)?, None),
+            Arg::File(path) => (read(runtime, path)?, None),
+            Arg::Out(bytes, path) => (runtime.alloc(*bytes)?, Some(path.clone())),
+            Arg::InOut(path) => (read(runtime, path)?, Some(path.clone())),
+        };
+        Ok(Self {
+            bytes: KernelArg::bytes(&buffer),
+            buffer: Some(buffer),
+            out,
+        })
+    }
+
+    /// Writes the file that the buffer goes to, if any; its path and size.
+    pub(crate) fn save(&self) -> anyhow::Result<Option<(String, u64)>> {
+        let (Some(buffer), Some(path)) = (&self.buffer, &self.out) else {
+            return Ok(None);
+        };
+        let failed = || format!("cannot write {}", path.display());
+        let mut file = File::create(path).with_context(failed)?;
+        let mut piece = vec![0u8; PIECE];
+        for at in (0..buffer.bytes()).step_by(PIECE) {
+            let len = (buffer.bytes() - at).min(PIECE as u64) as usize;
+            buffer.read(at, &mut piece[..len])?;
+            file.write_all(&piece[..len]).with_context(failed)?;
+        }
+        Ok(Some((path.display().to_string(), buffer.bytes())))
+    }
+}
+
+fn read(runtime: &Runtime, path: &PathBuf) -> anyhow::Result<DeviceBuffer> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(runtime.alloc_from(&bytes)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Arg;
+
+    fn value(text: &str) -> Vec<u8> {
+        match text.parse() {
+            Ok(Arg::Value(bytes)) => bytes,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn numbers_have_the_bytes_of_their_type() {
+        assert_eq!(value("u8:255"), [255]);
+        assert_eq!(value("u32:5"), 5u32.to_ne_bytes());
+        assert_eq!(value("i64:-3"), (-3i64).to_ne_bytes());
+        assert_eq!(value("u64:0xffffffffffffffff"), u64::MAX.to_ne_bytes());
+        assert_eq!(value("i8:-0x80"), i8::MIN.to_ne_bytes());
+        assert_eq!(value("f32:1.5"), 1.5f32.to_ne_bytes());
+        assert_eq!(value("f64:-1e300"), (-1e300f64).to_ne_bytes());
+    }
+
+    #[test]
+    fn buffers_have_sizes_and_paths() {
+        assert!(matches!("buf:4K".parse(), Ok(Arg::Buffer(4096))));
+        assert!(matches!("out:16:a:b".parse(), Ok(Arg::Out(16, p)) if p.as_os_str() == "a:b"));
+        assert!(matches!("file:x".parse(), Ok(Arg::File(p)) if p.as_os_str() == "x"));
+        assert!(matches!("inout:x".parse(), Ok(Arg::InOut(p)) if p.as_os_str() == "x"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "5",
+            "u32",
+            "u32:",
+            "u32:-1",
+            "u8:256",
+            "u32:0x",
+            "u32:0x-1",
+            "u32:0x+1",
+            "i8:0x80",
+            "u64:0x10000000000000000",
+            "f64:",
+            "f64:x",
+            "buf:",
+            "buf:0",
+            "buf:4Q",
+            "out:4K",
+            "out:4K:",
+            "file:",
+            "inout:",
+            "u128:1",
+            ":1",
+        ] {
+            assert!(text.parse::<Arg>().is_err(), "{text}");
+        }
+    }
+}

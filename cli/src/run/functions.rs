@@ -1,0 +1,85 @@
+//! Host functions in C, from shared libraries.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use host_rt::{Functions, Image, RawFunction};
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+/// The functions that an image may call, as far as the libraries have them; of
+/// several that do, the first counts.
+pub(crate) struct Found {
+    pub(crate) functions: Functions,
+    /// Names that no library has.
+    pub(crate) missing: Vec<String>,
+}
+
+/// Looks for the functions of `image` in the libraries at `paths`.
+pub(crate) fn find(image: &Image, paths: &[PathBuf]) -> anyhow::Result<Found> {
+    let libraries = paths
+        .iter()
+        .map(|path| Functionary::open(path))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut found = Found {
+        functions: Functions::new(),
+        missing: Vec::new(),
+    };
+    for declared in image.functions()? {
+        let name = declared.name;
+        match libraries.iter().find(|library| library.has(&name)) {
+            Some(library) => {
+                let function = library.function(&name)?;
+                // SAFETY: whoever names a library on the command line says that its
+                // functions of these names are host functions of this image; the
+                // help text says what that takes. They are never unloaded.
+                unsafe { found.functions.add_raw(name, function)? };
+            }
+            None => found.missing.push(name),
+        }
+    }
+    Ok(found)
+}
+
+/// A library with host functions.
+struct Functionary {
+    name: String,
+    /// What it exports. The loader would find functions of the libraries that it
+    /// uses too: a host function `read` is not the C library's.
+    symbols: Image,
+    /// Never unloaded: its functions may have started threads, or be asked to run
+    /// at exit.
+    library: &'static Library,
+}
+
+impl Functionary {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let symbols = Image::open(path)?;
+        // The loader takes a name without a slash for one of the system's libraries.
+        let path = path
+            .canonicalize()
+            .with_context(|| format!("cannot read {name}"))?;
+        // SAFETY: loading runs the library's initialisers. The command line asks
+        // for that, and the help text says so.
+        let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
+            .with_context(|| format!("cannot load {name}"))?;
+        Ok(Self {
+            name,
+            symbols,
+            library: Box::leak(Box::new(library)),
+        })
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.symbols
+            .symbol(name)
+            .is_some_and(|symbol| symbol.is_code)
+    }
+
+    fn function(&self, name: &str) -> anyhow::Result<RawFunction> {
+        // SAFETY: the symbol is code of the library (`has`), and by the command
+        // line a host function, see `find`.
+        let function = unsafe { self.library.get::<RawFunction>(name.as_bytes()) };
+        Ok(*function.with_context(|| format!("cannot find `{name}` in {}", self.name))?)
+    }
+}

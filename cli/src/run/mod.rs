@@ -1,0 +1,189 @@
+//! `revoff run`: runs a kernel of an image.
+
+mod arg;
+mod functions;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use host_rt::shared_abi::wire::WireKind;
+use host_rt::{Error, Grid, Image, KernelArg, LaunchError, Runtime};
+use serde::Serialize;
+
+use self::arg::{Arg, Param};
+use crate::output;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Parameters are written FORM:VALUE, in the kernel's order:
+  u8 u16 u32 u64 i8 i16 i32 i64  a number, e.g. u32:5 i64:-3 u64:0xff
+  f32 f64                        a number, e.g. f64:1.5
+  buf:BYTES                      the address of so many zeroes, e.g. buf:4K
+  file:PATH                      the address of the file's bytes
+  out:BYTES:PATH                 as buf; written to the file when the kernel has ended
+  inout:PATH                     as file; written back when the kernel has ended
+
+A library for --functions exports, for each function that the image calls, one
+of the same name: void NAME(void **args), with the addresses of the arguments.
+
+Examples:
+  revoff run libhello.so --kernel hello u32:7
+  revoff run sort.so --kernel sort --teams 8 --threads 32 inout:numbers.bin u64:1000
+  revoff run hello.so --kernel hello --functions ./hello_host.so --wire gcc-ring
+
+Images for the `host` device and libraries for --functions are code that runs in
+this process with your rights, from the moment they are loaded: name only those
+that you would run as a program. Nothing checks that parameters and functions in
+C have the types that the other side expects. The number and size of parameters
+is checked where the image describes its kernel.
+
+Exit status: 0 the kernel ended well; 1 it, or a call that it made, failed; 2 the
+command line, the environment or a file is not as it should be.")]
+pub(crate) struct Options {
+    /// The image
+    image: PathBuf,
+
+    /// The kernel
+    #[arg(long)]
+    kernel: String,
+
+    /// The device that runs it
+    #[arg(long, default_value = "host")]
+    device: String,
+
+    /// The wire that carries its calls: native, gcc-ring or gcc-slot [default: native; for images
+    /// of GCC gcc-slot]
+    #[arg(long, value_parser = crate::options::wire)]
+    wire: Option<WireKind>,
+
+    /// Teams of device threads
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    teams: u32,
+
+    /// Device threads of a team
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    threads: u32,
+
+    /// A shared library with host functions; may be given several times
+    #[arg(long, value_name = "LIBRARY")]
+    functions: Vec<PathBuf>,
+
+    /// Print one JSON object about the run
+    #[arg(long)]
+    json: bool,
+
+    /// The kernel's parameters
+    #[arg(value_name = "FORM:VALUE")]
+    args: Vec<Arg>,
+}
+
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    image: &'a str,
+    kernel: &'a str,
+    device: &'a str,
+    /// As asked for.
+    wire: Option<&'static str>,
+    teams: u32,
+    threads: u32,
+    /// From start to end; absent if the kernel or a call failed.
+    seconds: Option<f64>,
+    requests: u64,
+    serving_threads: usize,
+    missing_functions: &'a [String],
+    outputs: Vec<Output>,
+    error: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Output {
+    path: String,
+    bytes: u64,
+}
+
+/// Runs one kernel.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let image = Image::open(&options.image)?;
+    let mut builder = Runtime::builder(&options.device);
+    if let Some(wire) = options.wire {
+        builder = builder.wire(wire);
+    }
+    let runtime = builder.build()?;
+    let found = functions::find(&image, &options.functions)?;
+    if !found.missing.is_empty() {
+        let names = found.missing.join(", ");
+        output::say(&format!(
+            "warning: no library has {names}, which the image may call; such a call will fail"
+        ));
+    }
+    let kernel = runtime
+        .load(&image, &found.functions)?
+        .kernel(&options.kernel)?;
+    let params = options
+        .args
+        .iter()
+        .map(|arg| Param::new(&runtime, arg))
+        .collect::<Result<Vec<_>, _>>()?;
+    let args: Vec<&dyn KernelArg> = params.iter().map(|param| param as &dyn KernelArg).collect();
+    let grid = Grid {
+        teams: options.teams,
+        threads: options.threads,
+    };
+    // SAFETY: that the code is a kernel with these parameters is what the command
+    // line says, and the help text what that means; the buffers live until `wait`
+    // has returned, or the launch has not begun.
+    let launch = unsafe { kernel.launch(grid, &args)? };
+    let ended = launch.wait();
+    flush_c();
+
+    let mut answer = Answer {
+        image: image.name(),
+        kernel: &options.kernel,
+        device: &options.device,
+        wire: options.wire.and_then(WireKind::name),
+        teams: grid.teams,
+        threads: grid.threads,
+        seconds: ended.as_ref().ok().map(|report| report.time.as_secs_f64()),
+        requests: runtime.requests(),
+        serving_threads: runtime.threads(),
+        missing_functions: &found.missing,
+        outputs: Vec::new(),
+        error: ended.as_ref().err().map(ToString::to_string),
+    };
+    // What a kernel that failed has left in its buffers is nobody's result.
+    if ended.is_ok() {
+        for param in &params {
+            answer
+                .outputs
+                .extend(param.save()?.map(|(path, bytes)| Output { path, bytes }));
+        }
+    }
+    report(options.json, &answer)?;
+    ended
+        .map(drop)
+        .map_err(|error: LaunchError| Error::from(error).into())
+}
+
+/// Writes what host functions in C have printed, before we print ourselves.
+fn flush_c() {
+    // SAFETY: null stands for all streams; the C library locks each.
+    unsafe { libc::fflush(std::ptr::null_mut()) };
+}
+
+fn report(json: bool, answer: &Answer<'_>) -> anyhow::Result<()> {
+    if json {
+        return output::json(answer);
+    }
+    if let Some(seconds) = answer.seconds {
+        // Not an answer: that is what the kernel or its host functions print.
+        output::say(&format!(
+            "kernel `{}` ended after {:.1} ms: {} teams of {} threads, {} calls",
+            answer.kernel,
+            seconds * 1e3,
+            answer.teams,
+            answer.threads,
+            answer.requests,
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! Images for the tests.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The image of `revoff bench`: kernels and functions with declarations.
+pub(crate) const BENCH: &str = env!("REVOFF_IMAGE_BENCH");
+
+/// The example in C.
+pub(crate) struct Hello {
+    pub(crate) image: PathBuf,
+    pub(crate) functions: PathBuf,
+}
+
+/// Builds the example in C as its makefile does, once for a test program.
+pub(crate) fn hello() -> &'static Hello {
+    static HELLO: OnceLock<Hello> = OnceLock::new();
+    HELLO.get_or_init(|| {
+        let (image, functions) = (out().join("hello.so"), out().join("hello_host.so"));
+        link(&root().join("examples/c/hello.c"), &image);
+        let source = root().join("examples/c/hello_host.c");
+        cc(Command::new("cc")
+            .args(["-shared", "-o"])
+            .arg(&functions)
+            .arg(source));
+        Hello { image, functions }
+    })
+}
+
+/// Builds an image from a source in C.
+pub(crate) fn link(source: &Path, image: &Path) {
+    cc(Command::new("cc")
+        .args(["-shared", "-Wl,-Bsymbolic", "-I"])
+        .arg(root().join("shared-abi/include"))
+        .arg("-o")
+        .arg(image)
+        .arg(source)
+        .arg("-Wl,--whole-archive")
+        .arg(device_library())
+        .arg("-Wl,--no-whole-archive"));
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Where images are built. Each test program has a folder of its own: two may
+/// build at the same time.
+fn out() -> PathBuf {
+    let program = std::env::current_exe().expect("the test's path");
+    let name = format!(
+        "images-{}",
+        program.file_name().unwrap_or_default().display()
+    );
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&out).expect("a folder for the images");
+    out
+}
+
+/// The static library that images in C are linked with, built once.
+fn device_library() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let target = out().join("target");
+        let status = Command::new(env!("CARGO"))
+            .current_dir(root())
+            .args([
+                "rustc",
+                "--quiet",
+                "-p",
+                "revoff-device",
+                "--release",
+                "--lib",
+            ])
+            .args([
+                "--crate-type",
+                "staticlib",
+                "--config",
+                "profile.release.panic=\"abort\"",
+            ])
+            .arg("--target-dir")
+            .arg(&target)
+            .status()
+            .expect("cargo runs");
+        assert!(
+            status.success(),
+            "cargo failed to build revoff-device: {status}"
+        );
+        target.join("release/librevoff_device.a")
+    })
+}
+
+fn cc(command: &mut Command) {
+    command.args(["-O2", "-Wall", "-Wextra", "-Werror", "-fPIC"]);
+    match command.status() {
+        Ok(status) => assert!(status.success(), "the C compiler failed: {status}"),
+        Err(error) => panic!("these tests need a C compiler called cc (install gcc): {error}"),
+    }
+}

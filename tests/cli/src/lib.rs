@@ -1,1 +1,0 @@
-//! Tests of the revoff command and the examples as a user runs them.
