@@ -1,17 +1,18 @@
-//! Where and when it was measured.
+//! Where and when it was measured, and beside what.
 
 use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::report::Machine;
 
-/// This machine.
-pub(crate) fn machine() -> Machine {
+/// This machine, and what others did on it.
+pub(crate) fn machine(others: &Others) -> Machine {
     Machine {
         model: model(),
         cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         arch: std::env::consts::ARCH,
         os: std::env::consts::OS,
+        others_percent: others.percent(),
     }
 }
 
@@ -20,6 +21,59 @@ fn model() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// Looks at what else the machine does, from when it is made.
+pub(crate) struct Others {
+    start: Instant,
+    used: Option<Duration>,
+}
+
+impl Others {
+    pub(crate) fn watch() -> Self {
+        Self {
+            start: Instant::now(),
+            used: used_by_others(),
+        }
+    }
+
+    /// Processor time that all other programs have used since, in percent of a core;
+    /// `None` where the system does not tell.
+    pub(crate) fn percent(&self) -> Option<f64> {
+        let used = used_by_others()?.saturating_sub(self.used?);
+        Some(used.as_secs_f64() / self.start.elapsed().as_secs_f64() * 100.0)
+    }
+}
+
+/// Processor time that was used since the machine's start by others than us, what
+/// a hypervisor gave away included.
+fn used_by_others() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    let fields = text
+        .lines()
+        .next()?
+        .strip_prefix("cpu ")?
+        .split_ascii_whitespace();
+    let ticks: Vec<u64> = fields.map(str::parse).collect::<Result<_, _>>().ok()?;
+    // user nice system idle iowait irq softirq steal, and two that user has in it.
+    let busy: u64 = [0, 1, 2, 5, 6, 7]
+        .iter()
+        .map(|&i| ticks.get(i).unwrap_or(&0))
+        .sum();
+    let mut own = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: one asks for a number; the other writes to `own`, a `timespec`.
+    let (ok, second) = unsafe {
+        let ok = libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut own) == 0;
+        (ok, libc::sysconf(libc::_SC_CLK_TCK))
+    };
+    if !ok || second <= 0 {
+        return None;
+    }
+    let own = Duration::new(own.tv_sec.try_into().ok()?, own.tv_nsec.try_into().ok()?);
+    Some(Duration::from_secs_f64(busy as f64 / second as f64).saturating_sub(own))
 }
 
 /// Date and time of day in UTC, as ISO 8601 has them.

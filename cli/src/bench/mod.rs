@@ -130,6 +130,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 fn measure(options: &Options) -> anyhow::Result<Report> {
+    let others = machine::Others::watch();
     // First of all: there is such a device, and the environment makes sense.
     let runtime = Runtime::open(&options.device)?;
     let device = report::Device {
@@ -173,7 +174,7 @@ fn measure(options: &Options) -> anyhow::Result<Report> {
         schema: report::SCHEMA,
         revoff: env!("CARGO_PKG_VERSION"),
         date: machine::now(),
-        machine: machine::machine(),
+        machine: machine::machine(&others),
         device,
         environment: env::VARIABLES
             .iter()

@@ -31,6 +31,7 @@ pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) arch: &'static str,
     pub(crate) os: &'static str,
+    pub(crate) others_percent: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]

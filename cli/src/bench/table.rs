@@ -4,6 +4,9 @@ use std::fmt::{self, Write};
 
 use super::report::{Calls, Quiet, Report};
 
+/// From here on, in percent of a core, what others do shows in the figures.
+const DISTURBED: f64 = 10.0;
+
 /// The report as text.
 pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
     let mut text = String::new();
@@ -19,6 +22,17 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
         report.device.name,
         report.date,
     )?;
+    if let Some(percent) = machine.others_percent {
+        writeln!(
+            out,
+            "other programs used {percent:.0} % of a core meanwhile{}",
+            if percent > DISTURBED {
+                ": these figures suffer from it"
+            } else {
+                ""
+            },
+        )?;
+    }
     for (name, value) in &report.environment {
         writeln!(out, "{name}={value}")?;
     }
