@@ -1,2 +1,13 @@
 //! The kernels of the conformance suite.
 #![no_std]
+#![cfg_attr(
+    any(target_arch = "nvptx64", target_arch = "amdgpu"),
+    feature(abi_gpu_kernel)
+)]
+
+pub mod act;
+pub mod forge;
+pub mod forms;
+pub mod raw;
+
+device_rt::image!();

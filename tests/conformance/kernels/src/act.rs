@@ -1,0 +1,120 @@
+//! Kernels whose threads call a function and note what became of it.
+
+use core::cell::UnsafeCell;
+
+use conformance_calls::{Outcome, STOP, act, nothing, tally};
+use device_rt::thread;
+
+/// Thread `i` of all calls `act(what + i * step)` up to `rounds` times, and
+/// writes the outcome to `outcomes[i]`.
+///
+/// # Safety
+/// There is an [`Outcome`] for each thread.
+#[device_rt::kernel]
+pub unsafe fn call_act(what: u64, step: u64, rounds: u32, outcomes: *mut Outcome) {
+    let me = thread::global() as usize;
+    let outcome = repeat(what + step * me as u64, rounds);
+    // SAFETY: each thread writes its own.
+    unsafe { outcomes.add(me).write(outcome) };
+}
+
+fn repeat(what: u64, rounds: u32) -> Outcome {
+    let mut outcome = Outcome::default();
+    for _ in 0..rounds {
+        match act(what) {
+            Ok(result) => {
+                outcome.sum = outcome.sum.wrapping_add(result & !STOP);
+                outcome.ok += 1;
+                if result & STOP != 0 {
+                    break;
+                }
+            }
+            Err(error) => {
+                outcome.failed += 1;
+                outcome.status = error.status().0;
+            }
+        }
+    }
+    outcome
+}
+
+/// Each thread calls `tally` and writes what comes back to its own of `sums`, or
+/// a negative number.
+///
+/// # Safety
+/// There is a sum for each thread.
+#[device_rt::kernel]
+pub unsafe fn call_tally(tag: i32, sums: *mut i32) {
+    let mut sum = -1;
+    if tally(
+        tag,
+        thread::team() as i32,
+        thread::thread() as i32,
+        &mut sum,
+    )
+    .is_err()
+    {
+        sum = -2;
+    }
+    // SAFETY: each thread writes its own.
+    unsafe { sums.add(thread::global() as usize).write(sum) };
+}
+
+/// Thread `i` writes 1 to `done[i]` if `nothing` could be called.
+///
+/// # Safety
+/// There is a word for each thread.
+#[device_rt::kernel]
+pub unsafe fn call_nothing(done: *mut u32) {
+    let called = nothing().is_ok();
+    // SAFETY: each thread writes its own.
+    unsafe { done.add(thread::global() as usize).write(u32::from(called)) };
+}
+
+/// As `call_act` with one round, but the thread `victim` of all panics after its
+/// call.
+///
+/// # Safety
+/// There is an [`Outcome`] for each thread.
+#[device_rt::kernel]
+pub unsafe fn call_and_trap(what: u64, victim: u32, outcomes: *mut Outcome) {
+    let me = thread::global();
+    let outcome = repeat(what, 1);
+    assert!(me != victim, "thread {me} gives up");
+    // SAFETY: each thread writes its own.
+    unsafe { outcomes.add(me as usize).write(outcome) };
+}
+
+struct Counter(UnsafeCell<u32>);
+
+// SAFETY: `count_up` is launched with one thread, one launch at a time.
+unsafe impl Sync for Counter {}
+
+static COUNTER: Counter = Counter(UnsafeCell::new(0));
+
+/// Counts its launches in a variable of the image.
+///
+/// # Safety
+/// `count` is a word; no other launch of this kernel, or thread, runs.
+#[device_rt::kernel]
+pub unsafe fn count_up(count: *mut u32) {
+    // SAFETY: only one thread is here at a time.
+    unsafe {
+        *COUNTER.0.get() += 1;
+        count.write(*COUNTER.0.get());
+    }
+}
+
+/// Calls nobody; ends when the host writes something else than 0 to `flag`.
+///
+/// # Safety
+/// `flag` is a word.
+#[device_rt::kernel]
+pub unsafe fn wait_for(flag: *const u32) {
+    let mut attempt = 0;
+    // SAFETY: the word may change under us, hence volatile.
+    while unsafe { flag.read_volatile() } == 0 {
+        device_rt::arch::pause(attempt);
+        attempt += 1;
+    }
+}

@@ -1,0 +1,185 @@
+//! A broken device: writes to the wire what no device runtime would.
+
+use core::mem::offset_of;
+
+use conformance_calls::forge::{Gcc, Native};
+use device_rt::runtime::RUNTIME;
+use device_rt::shared_abi::wire::WireKind;
+use device_rt::shared_abi::wire::claims::{self, ClaimGroup};
+use device_rt::shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
+use device_rt::shared_abi::wire::gcc_slot::GccSlot;
+use device_rt::shared_abi::wire::native::{
+    MapEntry, ReplyHeader, RequestHeader, Slot, claim_of, door_offset, slot_offset,
+};
+use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
+use device_rt::{arch, thread};
+
+/// How long a kernel stays after a request that gets no answer, so that the host
+/// sees it while the launch is there to be blamed: 1/2 s.
+const LINGER: u64 = 500_000_000;
+
+/// Publishes `request` and writes the status of its reply to `status`. One whose
+/// turn jumps gets no reply, and none is waited for.
+///
+/// # Safety
+/// `request` and `status` are there.
+#[device_rt::kernel]
+pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
+    // SAFETY: the launcher's promise.
+    let request = unsafe { &*request };
+    let runtime = RUNTIME.get();
+    // SAFETY: the host filled `runtime` with the addresses of memory that it keeps
+    // while kernels of this image run; all offsets below come from its layouts.
+    let (wire, device, area) = unsafe {
+        (
+            arch::mapped(runtime.wire),
+            arch::device_memory(runtime.claims),
+            arch::mapped(runtime.bounce),
+        )
+    };
+    let (group, bit) = claim_of(request.slot);
+    let turns = claims::group_offset(group) + offset_of!(ClaimGroup, turns) + bit as usize * 4;
+    // Relaxed: nobody else uses the slot.
+    let last = DeviceWords::load32(&device, turns, Load::Relaxed);
+    let turn = last.wrapping_add(1).wrapping_add(request.jump);
+    DeviceWords::store32(&device, turns, turn, Store::Relaxed);
+
+    let slot = slot_offset(runtime.slots, request.slot);
+    for i in 0..request.count as usize {
+        let at = i * size_of::<MapEntry>();
+        for (word, value) in request.entries[i].into_iter().enumerate() {
+            // Relaxed, here and below: the turn's store orders it.
+            if request.entries_at == 0 {
+                let at = slot + offset_of!(Slot, request_payload) + at + word * 8;
+                wire.store64(at, value, Store::Relaxed);
+            } else {
+                area.store64(at + word * 8, value, Store::Relaxed);
+            }
+        }
+    }
+    let at = slot + offset_of!(Slot, request);
+    let launch = match request.launch {
+        0 => arch::context().launch,
+        other => other,
+    };
+    let store = |field: usize, value: u32| {
+        SystemWords::store32(&wire, at + field, value, Store::Relaxed);
+    };
+    store(offset_of!(RequestHeader, launch), launch);
+    store(offset_of!(RequestHeader, mapnum), request.mapnum);
+    store(offset_of!(RequestHeader, dev_num), u32::MAX);
+    store(
+        offset_of!(RequestHeader, bounce_first),
+        request.bounce_first,
+    );
+    store(
+        offset_of!(RequestHeader, bounce_blocks),
+        request.bounce_blocks,
+    );
+    wire.store64(
+        at + offset_of!(RequestHeader, func),
+        request.func,
+        Store::Relaxed,
+    );
+    let place = at + offset_of!(RequestHeader, turn);
+    SystemWords::store32(&wire, place, turn, Store::Release);
+    SystemWords::store32(&wire, door_offset(request.slot), turn, Store::Relaxed);
+    arch::ring();
+
+    if request.jump != 0 {
+        linger();
+        return;
+    }
+    let reply = slot + offset_of!(Slot, reply);
+    let at = reply + offset_of!(ReplyHeader, turn);
+    wait(|| SystemWords::load32(&wire, at, Load::Acquire) == turn);
+    let at = reply + offset_of!(ReplyHeader, status);
+    // SAFETY: the launcher's promise.
+    unsafe { status.write(SystemWords::load32(&wire, at, Load::Relaxed)) };
+}
+
+/// Publishes `request`, and waits until it is completed: that is, until
+/// `*signal`, which is the completion word if the request names it, is not 0, or
+/// on `gcc-slot` until the slot is free. A request that jumps, or whose
+/// completion word is not at `signal`, is not waited for.
+///
+/// # Safety
+/// `request` and `signal` are there.
+#[device_rt::kernel]
+pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
+    // SAFETY: the launcher's promise.
+    let request = unsafe { &*request };
+    let runtime = RUNTIME.get();
+    // SAFETY: as in `forge_native`.
+    let wire = unsafe { arch::mapped(runtime.wire) };
+    if WireKind(runtime.wire_kind) == WireKind::GCC_SLOT {
+        // Relaxed: the function word's store orders it.
+        wire.store64(offset_of!(GccSlot, mapnum), request.mapnum, Store::Relaxed);
+        wire.store64(offset_of!(GccSlot, addrs), request.addrs, Store::Relaxed);
+        wire.store64(offset_of!(GccSlot, sizes), request.sizes, Store::Relaxed);
+        wire.store64(offset_of!(GccSlot, kinds), request.kinds, Store::Relaxed);
+        wire.store64(offset_of!(GccSlot, func), request.func, Store::Release);
+        arch::ring();
+        wait(|| wire.load64(offset_of!(GccSlot, func), Load::Acquire) == 0);
+        return;
+    }
+    if request.jump != 0 {
+        wire.fetch_add(offset_of!(GccRing, next_slot), request.jump);
+        arch::ring();
+        linger();
+        return;
+    }
+    let ticket = wire.fetch_add(offset_of!(GccRing, next_slot), 1);
+    let at = offset_of!(GccRing, queue) + (ticket % SLOTS) as usize * size_of::<GccRingSlot>();
+    // Relaxed: the signal's store orders it.
+    wire.store64(
+        at + offset_of!(GccRingSlot, func),
+        request.func,
+        Store::Relaxed,
+    );
+    wire.store64(
+        at + offset_of!(GccRingSlot, mapnum),
+        request.mapnum,
+        Store::Relaxed,
+    );
+    wire.store64(
+        at + offset_of!(GccRingSlot, addrs),
+        request.addrs,
+        Store::Relaxed,
+    );
+    wire.store64(
+        at + offset_of!(GccRingSlot, sizes),
+        request.sizes,
+        Store::Relaxed,
+    );
+    wire.store64(
+        at + offset_of!(GccRingSlot, kinds),
+        request.kinds,
+        Store::Relaxed,
+    );
+    wire.store64(
+        at + offset_of!(GccRingSlot, signal),
+        request.signal,
+        Store::Release,
+    );
+    arch::ring();
+    if request.signal == signal as u64 {
+        // SAFETY: the word is there, and in device memory, which the host writes.
+        wait(|| unsafe { signal.read_volatile() } != 0);
+    } else {
+        linger();
+    }
+}
+
+fn wait(mut done: impl FnMut() -> bool) {
+    let mut attempt = 0;
+    while !done() {
+        arch::pause(attempt);
+        attempt += 1;
+    }
+}
+
+fn linger() {
+    let start = thread::clock();
+    wait(|| thread::clock().wrapping_sub(start) > LINGER);
+}

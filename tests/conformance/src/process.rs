@@ -1,0 +1,79 @@
+//! What this process uses, as Linux tells it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Number of threads.
+///
+/// # Panics
+/// There is no `/proc`.
+#[must_use]
+pub fn threads() -> usize {
+    entries("/proc/self/task")
+}
+
+/// Number of open files.
+///
+/// # Panics
+/// There is no `/proc`.
+#[must_use]
+pub fn files() -> usize {
+    entries("/proc/self/fd")
+}
+
+fn entries(folder: &str) -> usize {
+    fs::read_dir(folder)
+        .and_then(|entries| entries.collect::<io::Result<Vec<_>>>())
+        .unwrap_or_else(|error| panic!("cannot read {folder}: {error}"))
+        .len()
+}
+
+/// Names of threads, without the number that many end with, and how many have
+/// each.
+#[must_use]
+pub fn thread_names() -> BTreeMap<String, usize> {
+    let mut names = BTreeMap::new();
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
+    for task in tasks.flatten() {
+        // A thread may end meanwhile.
+        let Ok(name) = fs::read_to_string(task.path().join("comm")) else {
+            continue;
+        };
+        let name = name
+            .trim()
+            .trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+        *names.entry(name.to_owned()).or_insert(0) += 1;
+    }
+    names
+}
+
+/// Waits until `count` of something has come down to `expected`, for a while:
+/// the system lists a thread a little longer than it runs. Returns the last count.
+pub fn settle(count: fn() -> usize, expected: usize) -> usize {
+    let start = Instant::now();
+    loop {
+        let now = count();
+        if now <= expected || start.elapsed() > Duration::from_secs(5) {
+            return now;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Processor time that this process has used, in user and kernel mode.
+///
+/// # Panics
+/// The system does not tell.
+#[must_use]
+pub fn cpu_time() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is a `timespec` that the call fills in.
+    let result = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    assert_eq!(result, 0, "{}", io::Error::last_os_error());
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}

@@ -1,0 +1,73 @@
+//! An image in C, and a host function as C has it.
+
+use std::ffi::c_void;
+
+use conformance::Target;
+use host_rt::Functions;
+use host_rt::shared_abi::status::Status;
+
+use crate::session::{Session, open, read};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[test!(a_c_kernel_calls), test!(strays_of_a_c_kernel)];
+
+/// Adds 1000 to a number, and the sum of two words to a third.
+unsafe extern "C" fn lookup(args: *mut *mut c_void) {
+    // SAFETY: called by `translate` alone, which sends a number, three words, both
+    // to be written and aligned, and a value.
+    unsafe {
+        let (number, own) = ((*args).cast::<u64>(), (*args.add(1)).cast::<u64>());
+        let me = (*args.add(2)).addr() as u64;
+        *number += 1000;
+        *own.add(2) = *own + *own.add(1) + me;
+    }
+}
+
+fn open_session(target: &Target) -> Session {
+    let mut functions = Functions::new();
+    // SAFETY: see `lookup`; the image is the suite's own.
+    unsafe { functions.add_raw("lookup", lookup).unwrap() };
+    let runtime = target.builder().build().unwrap();
+    Session::on(&runtime, &open(env!("REVOFF_IMAGE_C_CALLS")), &functions)
+}
+
+fn a_c_kernel_calls(target: &Target) {
+    let session = open_session(target);
+    let (teams, threads) = (20, 16);
+    let count = teams * threads;
+    let numbers = session.filled(&(0..count).collect::<Vec<u64>>());
+    let results = session.zeroed::<u64>(count as usize);
+    let statuses = session.filled(&vec![77u32; count as usize]);
+    let grid = (teams as u32, threads as u32);
+    session
+        .run("translate", grid, &[&numbers, &results, &statuses])
+        .unwrap();
+    let expected: Vec<u64> = (1000..1000 + count).collect();
+    assert_eq!(read::<u64>(&numbers), expected);
+    let expected: Vec<u64> = (0..count).map(|me| 2 * me + teams).collect();
+    assert_eq!(read::<u64>(&results), expected);
+    let status = if target.reports_status() {
+        Status::DONE
+    } else {
+        Status::NONE
+    };
+    assert_eq!(read::<u32>(&statuses), vec![status.0; count as usize]);
+}
+
+fn strays_of_a_c_kernel(target: &Target) {
+    let session = open_session(target);
+    let statuses = session.filled(&[77u32; 4]);
+    let error = session
+        .run("strays", (1, 1), &[&statuses])
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("(`unknown`)"), "{error}");
+    let last = if target.reports_status() {
+        Status::NO_SUCH_FUNCTION
+    } else {
+        Status::NONE
+    };
+    let not = Status::NOT_OFFLOADED.0;
+    assert_eq!(read::<u32>(&statuses), [not, not, 77, last.0]);
+    assert_eq!(session.runtime.requests(), 1);
+}

@@ -1,0 +1,487 @@
+//! A broken device: requests that no device runtime writes. Each is an error of
+//! the launch that made it, and the runtime goes on.
+
+use conformance::Target;
+use conformance_calls::forge::{Gcc, MAX_ENTRIES, Native};
+use host_rt::shared_abi::map_kind::MapKind;
+use host_rt::shared_abi::status::Status;
+use host_rt::shared_abi::wire::WireKind;
+use host_rt::shared_abi::wire::native::{PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT};
+use host_rt::{CallError, Functions, LaunchError, Report};
+
+use crate::probe::Probe;
+use crate::raw::words;
+use crate::session::{Session, acting, read};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(entries_that_make_no_sense),
+    test!(bounce_runs_that_are_none),
+    test!(too_many_arguments),
+    test!(turns_and_tickets_that_jump),
+    test!(completion_words_out_of_reach),
+    test!(requests_as_gcc_makes_them),
+    test!(another_launch_is_named),
+];
+
+/// A slot that callers come to last: they take the first that is free.
+const SLOT: u32 = 31;
+
+fn functions() -> Functions {
+    let mut functions = acting(|what| what);
+    functions
+        .add(Probe::new("probe", |args| {
+            for arg in args.iter_mut().filter(|arg| arg.kind.writes_device()) {
+                arg.bytes.fill(0x77);
+            }
+            Ok(())
+        }))
+        .unwrap();
+    functions
+}
+
+fn open(target: &Target) -> Session {
+    Session::build(target.builder().slots(32), &functions())
+}
+
+fn native(session: &Session, entries: &[[u64; 3]]) -> Native {
+    let mut all = [[0; 3]; MAX_ENTRIES];
+    all[..entries.len()].copy_from_slice(entries);
+    Native {
+        func: words(session).probe,
+        slot: SLOT,
+        jump: 0,
+        mapnum: entries.len() as u32,
+        bounce_first: 0,
+        bounce_blocks: 0,
+        launch: 0,
+        entries_at: 0,
+        count: entries.len() as u32,
+        entries: all,
+    }
+}
+
+fn entry(addr: u64, size: u64, kind: MapKind, place: u16, offset: u32) -> [u64; 3] {
+    let tail = u64::from(kind.0) | u64::from(place) << 16 | u64::from(offset) << 32;
+    [addr, size, tail]
+}
+
+type Result = std::result::Result<Report, LaunchError>;
+
+fn send_native(session: &Session, request: &Native) -> (Status, Result) {
+    let request = session.filled(&[*request]);
+    let status = session.filled(&[u32::MAX]);
+    let result = session.run("forge_native", (1, 1), &[&request, &status]);
+    (Status(read::<u32>(&status)[0]), result)
+}
+
+fn gcc(session: &Session) -> Gcc {
+    Gcc {
+        func: words(session).probe,
+        mapnum: 0,
+        addrs: 0,
+        sizes: 0,
+        kinds: 0,
+        signal: 0,
+        jump: 0,
+        reserved: 0,
+    }
+}
+
+/// With a completion word in device memory, as GCC's own code has it.
+fn send_gcc(session: &Session, mut request: Gcc) -> Result {
+    let signal = session.zeroed::<u32>(1);
+    request.signal = signal.address();
+    let request = session.filled(&[request]);
+    session.run("forge_gcc", (1, 1), &[&request, &signal])
+}
+
+fn text(result: &Result) -> String {
+    match result {
+        Err(error) => error.to_string(),
+        Ok(_) => panic!("the launch ended well"),
+    }
+}
+
+/// Arguments of which each is refused, wherever it came from: address, size, kind.
+fn absurd(memory: u64) -> Vec<(u64, u64, MapKind, &'static str)> {
+    vec![
+        (memory, u64::MAX, MapKind::TO, "end of the address space"),
+        (memory, u64::MAX - memory, MapKind::TO, "the limit is"),
+        (memory, 1 << 50, MapKind::FROM, "the limit is"),
+        (u64::MAX, 8, MapKind::TO, "end of the address space"),
+        (memory, 65, MapKind::TO, "not (all) allocated"),
+        (memory + 64, 8, MapKind::FROM, "not (all) allocated"),
+        (0x1000, 8, MapKind::TO, "does not reach"),
+        (8, 8, MapKind::TOFROM, "does not reach"),
+        (memory, 8, MapKind(0x2a), "cannot map this kind"),
+        (memory, 8, MapKind(0xffff), "cannot map this kind"),
+        (memory, 8, MapKind(0x6201), "alignment 2^98"),
+        (memory, u64::MAX, MapKind::STRUCT, "entries follow"),
+        (
+            memory,
+            u64::MAX,
+            MapKind::TO_PSET,
+            "end of the address space",
+        ),
+        (memory, 8, MapKind::ATTACH, "could be attached to"),
+    ]
+}
+
+fn entries_that_make_no_sense(target: &Target) {
+    let session = open(target);
+    let memory = session.zeroed::<u64>(8);
+    for (addr, size, kind, words) in absurd(memory.address()) {
+        let text = if target.wire == WireKind::NATIVE {
+            let request = native(&session, &[entry(addr, size, kind, PLACE_DEVICE, 0)]);
+            let (status, result) = send_native(&session, &request);
+            assert_eq!(status, Status::REFUSED_MAPPING);
+            text(&result)
+        } else {
+            let (addrs, sizes) = (session.filled(&[addr]), session.filled(&[size]));
+            let kinds = session.filled(&[kind.0]);
+            let request = Gcc {
+                mapnum: 1,
+                addrs: addrs.address(),
+                sizes: sizes.address(),
+                kinds: kinds.address(),
+                ..gcc(&session)
+            };
+            text(&send_gcc(&session, request))
+        };
+        // An address out of reach is a cause, which only debug text has.
+        let expected = if words.contains("reach") || words.contains("allocated") {
+            "copying"
+        } else {
+            words
+        };
+        assert!(
+            text.contains(expected),
+            "{addr:#x}, {size}, {kind:?}: {text}"
+        );
+    }
+    if target.wire == WireKind::NATIVE {
+        carried_badly(&session, memory.address());
+    }
+    session.works();
+}
+
+/// Bytes that are said to be in the slot, or in the run, and cannot be.
+fn carried_badly(session: &Session, memory: u64) {
+    let payload = PAYLOAD as u64;
+    let cases = [
+        (8, PLACE_SLOT, PAYLOAD as u32),
+        // In the entry itself.
+        (payload, PLACE_SLOT, 0),
+        (8, PLACE_SLOT, 16),
+        (payload + 1, PLACE_SLOT, 0),
+        (8, PLACE_SLOT, u32::MAX - 7),
+        (u64::MAX - 3, PLACE_SLOT, 8),
+        (8, PLACE_SLOT, 4),
+        (8, PLACE_SLOT, 1),
+        (8, PLACE_BOUNCE, 0),
+        (8, 3, 0),
+        (8, u16::MAX, 0),
+    ];
+    for (size, place, offset) in cases {
+        let request = native(
+            session,
+            &[entry(memory, size, MapKind::TOFROM, place, offset)],
+        );
+        let (status, result) = send_native(session, &request);
+        assert_eq!(status, Status::REFUSED_MAPPING, "{size}, {place}, {offset}");
+        let text = text(&result);
+        assert!(text.contains("argument 0 is said to be carried"), "{text}");
+    }
+    // All of the payload that the entry leaves.
+    let rest = entry(memory, payload - 24, MapKind::TO, PLACE_SLOT, 24);
+    let (status, result) = send_native(session, &native(session, &[rest]));
+    result.unwrap();
+    assert_eq!(status, Status::DONE);
+}
+
+/// A run outside of the area, or longer than any.
+fn bounce_runs_that_are_none(target: &Target) {
+    let session = open(target);
+    let memory = session.zeroed::<u64>(8);
+    if target.wire == WireKind::NATIVE {
+        for (first, blocks) in [
+            (0, 33),
+            (0, u32::MAX),
+            (u32::MAX, 1),
+            (u32::MAX, u32::MAX),
+            (1024, 1),
+            (1023, 2),
+            (1 << 18, 32),
+        ] {
+            let entry = entry(memory.address(), 8, MapKind::TO, PLACE_BOUNCE, 0);
+            let request = Native {
+                bounce_first: first,
+                bounce_blocks: blocks,
+                ..native(&session, &[entry])
+            };
+            let (status, result) = send_native(&session, &request);
+            assert_eq!(status, Status::REFUSED_MAPPING);
+            let text = text(&result);
+            assert!(
+                text.contains("no such run"),
+                "{blocks} blocks at {first}: {text}"
+            );
+        }
+        // The end of a good run is the end of what it carries.
+        for (size, offset) in [
+            (16 << 10 | 1, 0),
+            (8, 16 << 10),
+            (u64::MAX, 0),
+            (8, u32::MAX - 7),
+        ] {
+            let entry = entry(memory.address(), size, MapKind::TO, PLACE_BOUNCE, offset);
+            let request = Native {
+                bounce_blocks: 1,
+                ..native(&session, &[entry])
+            };
+            let (status, result) = send_native(&session, &request);
+            assert_eq!(status, Status::REFUSED_MAPPING, "{size} at {offset}");
+            assert!(text(&result).contains("argument 0 is said to be carried"));
+        }
+    } else {
+        // Argument arrays that are nowhere.
+        let good = memory.address();
+        for (addrs, sizes, kinds) in [
+            (0, good, good),
+            (good, 0x10, good),
+            (good, good, u64::MAX),
+            (u64::MAX - 7, good, good),
+            (good + 64, good, good),
+        ] {
+            let request = Gcc {
+                mapnum: 2,
+                addrs,
+                sizes,
+                kinds,
+                ..gcc(&session)
+            };
+            let text = text(&send_gcc(&session, request));
+            assert!(
+                text.contains("its argument arrays: the host does not reach"),
+                "{text}"
+            );
+        }
+    }
+    session.works();
+}
+
+fn too_many_arguments(target: &Target) {
+    let session = open(target);
+    let memory = session.zeroed::<u64>(8);
+    for count in [65_537, 1 << 31, u64::from(u32::MAX), u64::MAX] {
+        let result = if target.wire == WireKind::NATIVE {
+            let request = Native {
+                mapnum: u32::try_from(count).unwrap_or(u32::MAX),
+                bounce_blocks: 32,
+                ..native(&session, &[])
+            };
+            let (status, result) = send_native(&session, &request);
+            assert_eq!(status, Status::REFUSED_MAPPING);
+            result
+        } else {
+            let request = Gcc {
+                mapnum: count,
+                addrs: memory.address(),
+                sizes: memory.address(),
+                kinds: memory.address(),
+                ..gcc(&session)
+            };
+            send_gcc(&session, request)
+        };
+        let text = text(&result);
+        assert!(
+            text.contains("arguments, at most 65536 are allowed"),
+            "{text}"
+        );
+    }
+    if target.wire == WireKind::NATIVE {
+        // As many as are allowed, but the list is not in the run.
+        for (mapnum, bounce_blocks) in [(21, 0), (700, 1), (65_536, 32)] {
+            let request = Native {
+                mapnum,
+                bounce_blocks,
+                ..native(&session, &[])
+            };
+            let (status, result) = send_native(&session, &request);
+            assert_eq!(status, Status::REFUSED_MAPPING);
+            let text = text(&result);
+            assert!(text.contains("do not fit a run of"), "{text}");
+        }
+        // More carried ranges than there are bits.
+        let carried = entry(memory.address(), 8, MapKind::TO, PLACE_BOUNCE, 0);
+        let request = Native {
+            mapnum: 65,
+            bounce_blocks: 1,
+            ..native(&session, &[])
+        };
+        carried_in_run(&session, request, carried);
+    }
+    session.works();
+}
+
+/// The list of entries is longer than a kernel writes: it is the same memory that
+/// an earlier request left in the run.
+fn carried_in_run(session: &Session, request: Native, carried: [u64; 3]) {
+    for first in [0, 24, 48] {
+        // Each time the entries begin where the area does, so write the same ones
+        // from there on, and have the rest of the list be what is there: zeroes,
+        // that is null arguments.
+        let request = Native {
+            entries_at: 1,
+            count: MAX_ENTRIES as u32,
+            entries: [carried; MAX_ENTRIES],
+            mapnum: request.mapnum + first,
+            ..request
+        };
+        let (status, result) = send_native(session, &request);
+        assert_eq!(status, Status::DONE, "24 are carried, the others are null");
+        result.unwrap();
+    }
+}
+
+/// `native`: the slot's turn is not the next one. `gcc-ring`: the ticket counter
+/// has gone backwards. What the wire can do afterwards, it does.
+fn turns_and_tickets_that_jump(target: &Target) {
+    let session = open(target);
+    match target.wire {
+        WireKind::NATIVE => {
+            for jump in [1, 5, 1 << 31, u32::MAX - 1] {
+                let request = Native {
+                    jump,
+                    ..native(&session, &[])
+                };
+                let (_, result) = send_native(&session, &request);
+                let text = text(&result);
+                assert!(text.contains("slot 31 has turn"), "{text}");
+                // The slot goes on from there.
+                let (status, result) = send_native(&session, &native(&session, &[]));
+                assert_eq!(status, Status::DONE, "after a jump of {jump}");
+                result.unwrap();
+            }
+            session.works();
+        }
+        WireKind::GCC_RING => {
+            let request = Gcc {
+                jump: u32::MAX - 99,
+                ..gcc(&session)
+            };
+            let text = text(&send_jump(&session, request));
+            assert!(text.contains("next_slot is"), "{text}");
+            // The ring is lost, the device is not: a kernel without calls runs.
+            let flag = session.filled(&[1u32]);
+            session.run("wait_for", (1, 1), &[&flag]).unwrap();
+        }
+        // There is no counter.
+        _ => session.works(),
+    }
+}
+
+fn send_jump(session: &Session, request: Gcc) -> Result {
+    let signal = session.zeroed::<u32>(1);
+    let request = session.filled(&[request]);
+    session.run("forge_gcc", (1, 1), &[&request, &signal])
+}
+
+/// `gcc-ring`: where to write that a call has ended is the device's word.
+fn completion_words_out_of_reach(target: &Target) {
+    let session = open(target);
+    if target.wire == WireKind::GCC_RING {
+        let signal = session.zeroed::<u32>(1);
+        for bad in [
+            1,
+            0x1000,
+            u64::MAX,
+            signal.address() + 2,
+            signal.address() + 64,
+        ] {
+            let request = Gcc {
+                signal: bad,
+                ..gcc(&session)
+            };
+            let request = session.filled(&[request]);
+            let result = session.run("forge_gcc", (1, 1), &[&request, &signal]);
+            let text = text(&result);
+            assert!(
+                text.contains("wire `gcc-ring`: the host does not reach 4 bytes"),
+                "{text}"
+            );
+            assert_eq!(read::<u32>(&signal), [0]);
+        }
+    }
+    session.works();
+}
+
+/// Without a bounce run: arrays, data and completion word in device memory. They
+/// are served like any other; of which launch they are nobody can tell.
+fn requests_as_gcc_makes_them(target: &Target) {
+    let session = open(target);
+    if target.wire == WireKind::NATIVE {
+        // Its requests come from `device-rt` alone; this is one, word by word.
+        let data = session.filled(&[1u64; 64]);
+        let entries = [
+            entry(data.address(), 256, MapKind::TOFROM, PLACE_DEVICE, 0),
+            entry(5, 8, MapKind::FIRSTPRIVATE_INT, PLACE_DEVICE, 0),
+        ];
+        let (status, result) = send_native(&session, &native(&session, &entries));
+        result.unwrap();
+        assert_eq!(status, Status::DONE);
+        assert_eq!(read::<u8>(&data)[..256], [0x77; 256]);
+        return session.works();
+    }
+    for size in [8, 100, 10_000] {
+        let data = session.filled(&vec![1u8; size]);
+        let addrs = session.filled(&[data.address(), 5]);
+        let sizes = session.filled(&[size as u64, 4]);
+        let kinds = session.filled(&[MapKind::TOFROM.0, MapKind::FIRSTPRIVATE_INT.0]);
+        let request = Gcc {
+            mapnum: 2,
+            addrs: addrs.address(),
+            sizes: sizes.address(),
+            kinds: kinds.address(),
+            ..gcc(&session)
+        };
+        send_gcc(&session, request).unwrap();
+        assert!(read::<u8>(&data) == vec![0x77; size]);
+    }
+    // A function word that is none fails, whoever asked.
+    let request = Gcc {
+        func: 0xdead,
+        ..gcc(&session)
+    };
+    match send_gcc(&session, request) {
+        Err(LaunchError::Call {
+            first:
+                CallError::NoSuchFunction {
+                    word: 0xdead,
+                    name: None,
+                },
+            ..
+        }) => {}
+        other => panic!("{other:?}"),
+    }
+    session.works();
+}
+
+/// A request that names a launch which is not there is blamed on all that run.
+fn another_launch_is_named(target: &Target) {
+    let session = open(target);
+    if target.wire == WireKind::NATIVE {
+        for launch in [u32::MAX, 1 << 20] {
+            let request = Native {
+                launch,
+                func: 0xdead,
+                ..native(&session, &[])
+            };
+            let (status, result) = send_native(&session, &request);
+            assert_eq!(status, Status::NO_SUCH_FUNCTION);
+            assert!(text(&result).contains("0xdead"));
+        }
+    }
+    session.works();
+}

@@ -1,0 +1,404 @@
+//! Images that are good, and those that are not.
+
+use conformance::Target;
+use conformance_calls::Outcome;
+use host_rt::error::{DeviceError, ImageError};
+use host_rt::shared_abi::ABI_VERSION;
+use host_rt::shared_abi::image::IMAGE_MAGIC;
+use host_rt::shared_abi::wire::WireKind;
+use host_rt::{Error, Functions, Grid, Image, KernelArg, Runtime};
+
+use crate::session::{Session, acting, image, open, read};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(an_unknown_kernel),
+    test!(wrong_parameters),
+    test!(impossible_grids),
+    test!(what_is_no_image),
+    test!(another_machine),
+    test!(another_abi_version),
+    test!(another_magic),
+    test!(a_wire_that_is_not_spoken),
+    test!(loaded_twice),
+    test!(unloaded_functions_are_gone),
+    test!(an_image_that_cannot_call),
+    test!(what_an_image_declares),
+    test!(no_wire_at_all),
+    test!(unknown_devices_and_wires),
+];
+
+fn runtime(target: &Target) -> Runtime {
+    Runtime::open(target.device).unwrap()
+}
+
+fn refusal(target: &Target, image: &Image) -> ImageError {
+    match runtime(target).load(image, &Functions::new()) {
+        Err(Error::Image(error)) => error,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it was loaded"),
+    }
+}
+
+fn an_unknown_kernel(target: &Target) {
+    let session = Session::new(target, &Functions::new());
+    match session.program.kernel("call_nobody") {
+        Err(Error::Image(error @ ImageError::NoKernel { .. })) => {
+            let text = error.to_string();
+            assert!(text.contains("no kernel `call_nobody`"), "{text}");
+            assert!(
+                text.contains("call_act, ") && text.contains("count_up"),
+                "{text}"
+            );
+            assert!(text.contains(image().name()), "{text}");
+        }
+        other => panic!("{:?}", other.map(|_| "found")),
+    }
+    // A symbol, but no kernel.
+    assert!(session.program.kernel("__revoff_runtime").is_err());
+}
+
+fn wrong_parameters(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let kernel = session.program.kernel("call_act").unwrap();
+    let outcomes = session.zeroed::<Outcome>(1);
+    let grid = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    let cases: [&[&dyn KernelArg]; 5] = [
+        &[],
+        &[&1u64, &1u64, &1u32],
+        &[&1u64, &1u64, &1u32, &outcomes, &1u32],
+        &[&1u64, &1u64, &1u64, &outcomes],
+        &[&1u64, &1u32, &1u32, &outcomes],
+    ];
+    for args in cases {
+        // SAFETY: nothing is launched: what does not fit is found before.
+        match unsafe { kernel.launch(grid, args) } {
+            Err(error @ Error::BadArguments { .. }) => {
+                let text = error.to_string();
+                assert!(
+                    text.contains("`call_act` takes 4 parameters of 28 bytes"),
+                    "{text}"
+                );
+            }
+            other => panic!("{:?}", other.map(|_| "launched")),
+        }
+    }
+    session.works();
+}
+
+fn impossible_grids(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let kernel = session.program.kernel("call_act").unwrap();
+    let outcomes = session.zeroed::<Outcome>(1);
+    for (teams, threads) in [(0, 1), (1, 0), (0, 0), (1, 100_000)] {
+        let args: [&dyn KernelArg; 4] = [&1u64, &1u64, &1u32, &outcomes];
+        // SAFETY: nothing is launched: no device has such grids.
+        match unsafe { kernel.launch(Grid { teams, threads }, &args) } {
+            Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
+                let text = error.to_string();
+                assert!(
+                    text.contains(&format!("{teams} teams of {threads} threads")),
+                    "{text}"
+                );
+            }
+            other => panic!("{:?}", other.map(|_| "launched")),
+        }
+    }
+    session.works();
+}
+
+fn what_is_no_image(target: &Target) {
+    let no_image = |bytes: &[u8], words: &str| match Image::from_bytes("some file", bytes) {
+        Err(error @ ImageError::NoImage { .. }) => {
+            let text = error.to_string();
+            assert!(text.contains("some file is no device image"), "{text}");
+            assert!(text.contains(words), "{text}");
+        }
+        other => panic!("{other:?}"),
+    };
+    no_image(b"", "it is empty");
+    no_image(b"a text file\n", "neither ELF nor PTX");
+    no_image(b"\x7fELF", "ELF");
+    let good = image();
+    // No length of a broken file does worse than an error.
+    for len in (4..200).chain((200..good.bytes().len()).step_by(good.bytes().len() / 50)) {
+        if let Ok(image) = Image::from_bytes("cut off", &good.bytes()[..len]) {
+            let loaded = runtime(target).load(&image, &Functions::new());
+            assert!(loaded.is_err(), "{len} bytes of an image");
+        }
+    }
+    match Image::open("/no/such/file") {
+        Err(error @ ImageError::Unreadable { .. }) => {
+            assert!(error.to_string().contains("/no/such/file"), "{error}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // This very program: ELF, for this machine, and no image.
+    let program = std::env::current_exe().unwrap();
+    let text = match Image::open(program) {
+        Err(error) => error.to_string(),
+        Ok(image) => match runtime(target).load(&image, &Functions::new()) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("an executable was loaded"),
+        },
+    };
+    assert!(text.contains("suite"), "{text}");
+}
+
+/// A copy of the suite's image with other bytes somewhere.
+fn patched(at: usize, bytes: &[u8]) -> Image {
+    let mut image = image().bytes().to_vec();
+    image[at..at + bytes.len()].copy_from_slice(bytes);
+    Image::from_bytes("a patched image", image).expect("an ELF file as before")
+}
+
+/// Where in the file the image says what it is.
+fn info_offset() -> usize {
+    let image = image();
+    let mut wanted = IMAGE_MAGIC.to_le_bytes().to_vec();
+    wanted.extend(ABI_VERSION.to_le_bytes());
+    let places: Vec<_> = image
+        .bytes()
+        .windows(wanted.len())
+        .enumerate()
+        .filter(|(_, window)| *window == wanted)
+        .map(|(at, _)| at)
+        .collect();
+    assert_eq!(places.len(), 1, "one place that says so");
+    places[0]
+}
+
+fn another_machine(target: &Target) {
+    // e_machine: RISC-V, and a number that is nobody's.
+    for machine in [243u16, 0xbeef] {
+        match refusal(target, &patched(18, &machine.to_le_bytes())) {
+            error @ ImageError::OtherMachine { .. } => {
+                let text = error.to_string();
+                assert!(text.contains(&format!("ELF machine {machine}")), "{text}");
+                assert!(text.contains(target.device), "{text}");
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+fn another_abi_version(target: &Target) {
+    let at = info_offset();
+    for version in [ABI_VERSION + 1, 0, u32::MAX] {
+        match refusal(target, &patched(at + 8, &version.to_le_bytes())) {
+            error @ ImageError::OtherAbi { .. } => {
+                let text = error.to_string();
+                assert!(text.contains(&format!("ABI version {version}")), "{text}");
+                assert!(
+                    text.contains(&format!("speaks version {ABI_VERSION}")),
+                    "{text}"
+                );
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+fn another_magic(target: &Target) {
+    let image = patched(info_offset(), b"foverr");
+    match refusal(target, &image) {
+        error @ ImageError::BadSymbol { .. } => {
+            assert!(error.to_string().contains("`__revoff_image`"), "{error}");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+fn a_wire_that_is_not_spoken(target: &Target) {
+    let at = info_offset() + 12;
+    let only_slot = patched(at, &WireKind::GCC_SLOT.bit().to_le_bytes());
+    for wire in [WireKind::NATIVE, WireKind::GCC_RING] {
+        let builder = Runtime::builder(target.device).wire(wire);
+        match builder.build().unwrap().load(&only_slot, &Functions::new()) {
+            Err(Error::Image(error @ ImageError::NoWire { .. })) => {
+                let text = error.to_string();
+                let name = wire.name().unwrap();
+                assert!(
+                    text.contains(&format!("does not speak wire `{name}`")),
+                    "{text}"
+                );
+                assert!(text.contains("it speaks gcc-slot"), "{text}");
+            }
+            other => panic!("{:?}", other.map(|_| "loaded")),
+        }
+    }
+    let runtime = Runtime::builder(target.device)
+        .wire(WireKind::GCC_SLOT)
+        .build()
+        .unwrap();
+    Session::on(&runtime, &only_slot, &acting(|what| what)).works();
+    let none = patched(at, &0u32.to_le_bytes());
+    assert!(
+        refusal(target, &none)
+            .to_string()
+            .contains("it speaks none")
+    );
+}
+
+/// Each has variables of its own, and its functions.
+fn loaded_twice(target: &Target) {
+    let runtime = runtime(target);
+    let image = image();
+    let one = Session::on(&runtime, &image, &acting(|_| 1));
+    let other = Session::on(&runtime, &image, &acting(|_| 1000));
+    let count = one.zeroed::<u32>(1);
+    for (session, expected) in [(&one, 1), (&one, 2), (&other, 1), (&one, 3), (&other, 2)] {
+        session.run("count_up", (1, 1), &[&count]).unwrap();
+        assert_eq!(read::<u32>(&count), [expected]);
+    }
+    let (a, b) = (
+        one.start_act((2, 2), 0, 0, 50),
+        other.start_act((2, 2), 0, 0, 50),
+    );
+    a.launch.wait().unwrap();
+    b.launch.wait().unwrap();
+    assert!(
+        read::<Outcome>(&a.outcomes)
+            .iter()
+            .all(|outcome| outcome.sum == 50)
+    );
+    assert!(
+        read::<Outcome>(&b.outcomes)
+            .iter()
+            .all(|outcome| outcome.sum == 50_000)
+    );
+    // The other goes on when one is gone.
+    drop((a, one));
+    let (outcomes, result) = other.act((2, 2), 0, 0, 5);
+    result.unwrap();
+    assert!(outcomes.iter().all(|outcome| outcome.sum == 5000));
+}
+
+/// An image that comes after another, perhaps to the same place, has its own
+/// functions and no others.
+fn unloaded_functions_are_gone(target: &Target) {
+    let runtime = runtime(target);
+    for round in 1..20 {
+        let session = Session::on(&runtime, &image(), &acting(move |_| round));
+        let (outcomes, result) = session.act((1, 1), 0, 0, 1);
+        result.unwrap();
+        assert_eq!(outcomes[0].sum, round);
+        drop(session);
+        let session = Session::on(&runtime, &image(), &Functions::new());
+        let error = session.act((1, 1), 0, 0, 1).1.unwrap_err().to_string();
+        assert!(error.contains("`act`"), "{error}");
+    }
+}
+
+/// No thread serves what cannot call.
+fn an_image_that_cannot_call(target: &Target) {
+    let image = open(env!("REVOFF_IMAGE_C_SILENT"));
+    assert!(!image.has_reverse_offload());
+    let session = Session::on(&runtime(target), &image, &acting(|what| what));
+    let number = session.filled(&[41u64]);
+    session.run("silent", (1, 1), &[&number]).unwrap();
+    assert_eq!(read::<u64>(&number), [42]);
+    assert_eq!(
+        (session.runtime.threads(), session.runtime.requests()),
+        (0, 0)
+    );
+}
+
+fn what_an_image_declares(target: &Target) {
+    let image = image();
+    let info = image.info().unwrap().expect("it has device-rt");
+    assert_eq!(info.abi_version, ABI_VERSION);
+    let functions: Vec<_> = image
+        .functions()
+        .unwrap()
+        .into_iter()
+        .map(|f| f.name)
+        .collect();
+    for name in [
+        "act",
+        "tally",
+        "read_forms",
+        "write_forms",
+        "nothing",
+        "probe",
+        "unregistered",
+    ] {
+        assert!(
+            functions.iter().any(|function| function == name),
+            "{name}: {functions:?}"
+        );
+    }
+    let session = Session::on(&runtime(target), &image, &Functions::new());
+    let kernel = session.program.kernel("call_act").unwrap();
+    let declared = kernel.declaration().info.expect("a declared kernel");
+    assert_eq!((declared.params, declared.bytes), (4, 28));
+}
+
+/// A kernel of an image that nobody gave a wire: its calls come back at once.
+fn no_wire_at_all(target: &Target) {
+    use host_rt::device::{self, LaunchContext};
+    use std::sync::Arc;
+
+    let device = device::open(target.device, &host_rt::env::Env::default()).unwrap();
+    let module = device.load(&image()).unwrap();
+    let kernel = module.kernel("call_act").expect("a kernel of the image");
+    let bytes = size_of::<Outcome>();
+    let outcomes = device.alloc(bytes as u64).unwrap();
+    let params = [
+        5u64.to_ne_bytes().to_vec(),
+        0u64.to_ne_bytes().to_vec(),
+        3u32.to_ne_bytes().to_vec(),
+        outcomes.to_ne_bytes().to_vec(),
+    ];
+    let context = LaunchContext {
+        key: 1,
+        ring: Arc::new(|| ()),
+        ended: Arc::new(|| ()),
+    };
+    let grid = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    let mut queue = device.queue().unwrap();
+    let mut outcome = [Outcome::default()];
+    let place = outcome.as_mut_ptr().cast();
+    // SAFETY: the parameters are those of `call_act`, with one outcome, allocated
+    // until after the queue is done; as many bytes are copied as there are here.
+    unsafe {
+        queue
+            .launch(&module, kernel, grid, &params, context)
+            .unwrap();
+        queue.copy_from_device(place, outcomes, bytes).unwrap();
+    }
+    queue.synchronize().unwrap();
+    device.free(outcomes);
+    let status = host_rt::shared_abi::status::Status::NOT_OFFLOADED;
+    assert_eq!(
+        (outcome[0].ok, outcome[0].failed, outcome[0].status),
+        (0, 3, status.0)
+    );
+}
+
+fn unknown_devices_and_wires(target: &Target) {
+    match Runtime::open("abacus") {
+        Err(Error::Device(error @ DeviceError::NoDevice { .. })) => {
+            let text = error.to_string();
+            assert!(
+                text.contains("`abacus`") && text.contains(target.device),
+                "{text}"
+            );
+        }
+        other => panic!("{:?}", other.map(|_| "opened")),
+    }
+    let error = host_rt::wire_by_name("string").unwrap_err().to_string();
+    assert!(
+        error.contains("`string`") && error.contains("gcc-ring"),
+        "{error}"
+    );
+    for wire in WireKind::ALL {
+        assert_eq!(host_rt::wire_by_name(wire.name().unwrap()).unwrap(), wire);
+    }
+}

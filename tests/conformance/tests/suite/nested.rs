@@ -1,0 +1,167 @@
+//! Host functions that launch kernels, which call the host.
+
+use std::sync::{Arc, Mutex};
+
+use conformance::Target;
+use conformance_calls::Outcome;
+use host_rt::{Builder, Kernel, Runtime, current_call};
+
+use crate::session::{Session, acting_or, image, read};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(three_deep),
+    test!(three_deep_with_one_thread),
+    test!(several_at_once),
+    test!(several_at_once_with_two_threads),
+    test!(a_kernel_that_calls_nobody),
+    test!(on_another_runtime),
+];
+
+/// What host functions launch kernels with; empty before and after a test, as the
+/// kernel keeps the runtime, and that the functions.
+#[derive(Clone, Default)]
+struct Inner(Arc<Mutex<Option<(Runtime, Kernel)>>>);
+
+impl Inner {
+    fn set(&self, session: &Session, kernel: &str) {
+        let kernel = session.program.kernel(kernel).unwrap();
+        *self.0.lock().unwrap() = Some((session.runtime.clone(), kernel));
+    }
+
+    fn get(&self) -> (Runtime, Kernel) {
+        self.0
+            .lock()
+            .unwrap()
+            .clone()
+            .expect("it was set before the launch")
+    }
+
+    fn clear(&self) {
+        self.0.lock().unwrap().take();
+    }
+
+    /// Launches the kernel with `grid` threads that call `act(what)`; the sum of
+    /// their results.
+    fn call(&self, grid: (u32, u32), what: u64) -> Result<u64, String> {
+        let (runtime, kernel) = self.get();
+        let count = (grid.0 * grid.1) as usize;
+        let outcomes = runtime
+            .alloc((count * size_of::<Outcome>()) as u64)
+            .map_err(|error| error.to_string())?;
+        let before = current_call();
+        let grid = host_rt::Grid {
+            teams: grid.0,
+            threads: grid.1,
+        };
+        // SAFETY: the parameters are those of `call_act`, with an outcome for each
+        // thread, which live until `wait` returns.
+        let launch = unsafe { kernel.launch(grid, &[&what, &0u64, &1u32, &outcomes]) };
+        let launch = launch.map_err(|error| error.to_string())?;
+        launch.wait().map_err(|error| error.to_string())?;
+        assert_eq!(
+            current_call(),
+            before,
+            "the call goes on after those that it served"
+        );
+        Ok(read::<Outcome>(&outcomes)
+            .iter()
+            .map(|outcome| outcome.sum)
+            .sum())
+    }
+}
+
+/// Kernels of `grid` threads that call a function, which launches one until there
+/// are `depth` of them.
+fn nest(target: &Target, builder: Builder, grid: (u32, u32), depth: u64) {
+    if !target.is_parallel() {
+        // The caller has the wire's one slot until its function returns: a call
+        // of an inner kernel would wait for it for ever.
+        return calling_nobody(builder);
+    }
+    let inner = Inner::default();
+    let launcher = inner.clone();
+    let session = Session::build(
+        builder,
+        &acting_or(move |what| {
+            if what == 0 {
+                Ok(1)
+            } else {
+                launcher.call(grid, what - 1)
+            }
+        }),
+    );
+    inner.set(&session, "call_act");
+    let (outcomes, result) = session.act(grid, depth, 0, 1);
+    inner.clear();
+    result.unwrap();
+    let each = u64::from(grid.0 * grid.1).pow(depth as u32);
+    for outcome in outcomes {
+        assert_eq!((outcome.sum, outcome.failed), (each, 0));
+    }
+}
+
+fn three_deep(target: &Target) {
+    nest(target, target.builder(), (1, 2), 3);
+}
+
+fn three_deep_with_one_thread(target: &Target) {
+    nest(target, target.builder().threads(1), (1, 2), 3);
+}
+
+fn several_at_once(target: &Target) {
+    nest(target, target.builder(), (2, 4), 2);
+}
+
+fn several_at_once_with_two_threads(target: &Target) {
+    nest(target, target.builder().threads(2), (2, 3), 2);
+}
+
+fn a_kernel_that_calls_nobody(target: &Target) {
+    calling_nobody(target.builder());
+    calling_nobody(target.builder().threads(1));
+}
+
+fn calling_nobody(builder: Builder) {
+    let inner = Inner::default();
+    let launcher = inner.clone();
+    let session = Session::build(
+        builder,
+        &acting_or(move |what| {
+            let (runtime, kernel) = launcher.get();
+            let count = runtime.alloc(4).map_err(|error| error.to_string())?;
+            let grid = host_rt::Grid {
+                teams: 1,
+                threads: 1,
+            };
+            // SAFETY: the parameter is that of `count_up`, and lives until `wait`
+            // returns; one device thread makes these calls, one after the other.
+            let launch = unsafe { kernel.launch(grid, &[&count]) };
+            let result = launch.map_err(|error| error.to_string())?.wait();
+            result.map_err(|error| error.to_string())?;
+            Ok(u64::from(read::<u32>(&count)[0]) * what)
+        }),
+    );
+    inner.set(&session, "count_up");
+    let (outcomes, result) = session.act((1, 1), 10, 0, 3);
+    inner.clear();
+    result.unwrap();
+    assert_eq!(outcomes[0].sum, 10 + 20 + 30);
+}
+
+/// Another runtime has a wire of its own, so this works on every wire.
+fn on_another_runtime(target: &Target) {
+    let other = Session::new(target, &acting_or(Ok));
+    let inner = Inner::default();
+    inner.set(&other, "call_act");
+    let launcher = inner.clone();
+    let functions = acting_or(move |what| launcher.call((2, 2), what));
+    let runtime = target.builder().threads(1).build().unwrap();
+    let session = Session::on(&runtime, &image(), &functions);
+    let (outcomes, result) = session.act((2, 2), 5, 0, 2);
+    inner.clear();
+    result.unwrap();
+    for outcome in outcomes {
+        assert_eq!((outcome.sum, outcome.ok), (2 * 4 * 5, 2));
+    }
+}

@@ -1,0 +1,73 @@
+//! A kernel that panics ends its launch, and that alone.
+
+use conformance::Target;
+use conformance_calls::Outcome;
+use host_rt::LaunchError;
+
+use crate::session::{Session, acting, acting_or, read};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(a_kernel_panics),
+    test!(many_kernels_panic),
+    test!(a_panic_beside_a_failed_call),
+    test!(others_go_on_beside_a_panic),
+];
+
+fn trap(session: &Session, grid: (u32, u32), victim: u32) -> (Vec<Outcome>, LaunchError) {
+    let outcomes = session.zeroed::<Outcome>((grid.0 * grid.1) as usize);
+    let args: [&dyn host_rt::KernelArg; 3] = [&1u64, &victim, &outcomes];
+    let error = session.run("call_and_trap", grid, &args).unwrap_err();
+    (read(&outcomes), error)
+}
+
+fn a_kernel_panics(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let (outcomes, error) = trap(&session, (1, 8), 5);
+    match &error {
+        LaunchError::Fault { kernel, message } => {
+            assert_eq!(kernel, "call_and_trap");
+            assert!(message.contains("thread 5 gives up"), "{message}");
+            assert!(message.contains("act.rs"), "{message}");
+        }
+        other => panic!("{other}"),
+    }
+    // Threads that start after the fault stay away.
+    for (i, outcome) in outcomes.iter().enumerate() {
+        assert!(outcome.ok <= u32::from(i != 5), "thread {i}");
+    }
+    session.works();
+}
+
+/// What a launch held is free again: slots, runs, the lock of `gcc-slot`.
+fn many_kernels_panic(target: &Target) {
+    let builder = target.builder().slots(1).bounce_bytes(1);
+    let session = Session::build(builder, &acting(|what| what));
+    let used = session.runtime.memory().used;
+    for victim in 0..40 {
+        let (_, error) = trap(&session, (2, 2), victim % 4);
+        assert!(error.to_string().contains("gives up"), "{error}");
+    }
+    assert_eq!(session.runtime.memory().used, used);
+    session.works();
+}
+
+fn a_panic_beside_a_failed_call(target: &Target) {
+    let session = Session::new(target, &acting_or(|_| Err("no".to_owned())));
+    let (_, error) = trap(&session, (1, 4), 2);
+    assert!(
+        matches!(error, LaunchError::Fault { .. }),
+        "what ended the kernel: {error}"
+    );
+}
+
+fn others_go_on_beside_a_panic(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let other = session.start_act((4, 4), 1, 0, 200);
+    let (_, error) = trap(&session, (2, 2), 0);
+    assert!(matches!(error, LaunchError::Fault { .. }), "{error}");
+    other.launch.wait().unwrap();
+    for outcome in read::<Outcome>(&other.outcomes) {
+        assert_eq!((outcome.ok, outcome.failed), (200, 0));
+    }
+}
