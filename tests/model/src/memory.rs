@@ -1,0 +1,287 @@
+//! Memory under model checking.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
+
+/// Who touches a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// A device thread.
+    Device,
+    /// A thread of the host.
+    Host,
+}
+
+/// How.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A load.
+    Load,
+    /// A store.
+    Store,
+    /// The read-modify-write that claims.
+    FetchOr,
+    /// The read-modify-write that releases.
+    FetchAnd,
+    /// The full fence.
+    Fence,
+}
+
+/// An order that is taken away: `side`'s accesses of that kind to the words of
+/// that name become relaxed; a fence is dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct Weak(pub Side, pub Access, pub &'static str);
+
+/// A word, and how it may be used.
+enum Kind {
+    /// Accessed at any time: a place where threads meet.
+    Flag32(AtomicU32),
+    /// As `Flag32`, of 8 bytes.
+    Flag64(AtomicU64),
+    /// Accessed without order by whoever owns it at that time, which some edge
+    /// says. Loom fails the model if two threads access it (one of them
+    /// writing) and no edge orders them: stricter than the atomic that it
+    /// really is, and without a branch in the search.
+    Data32(UnsafeCell<u64>),
+    /// As `Data32`, of 8 bytes.
+    Data64(UnsafeCell<u64>),
+}
+
+struct Word {
+    name: &'static str,
+    kind: Kind,
+}
+
+/// The words of one run of a model, by byte offset. Accessing an offset that was
+/// not declared, or with another width, fails the model.
+pub struct Memory {
+    words: BTreeMap<usize, Word>,
+    weak: Option<Weak>,
+}
+
+// SAFETY: what is not `Sync` in it are loom's cells. Loom runs one thread of a
+// model at a time, so no two accesses really meet, and fails the model over those
+// that nothing orders.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// Memory without words, to be used by a model that lacks the order `weak`.
+    #[must_use]
+    pub fn new(weak: Option<Weak>) -> Self {
+        Self {
+            words: BTreeMap::new(),
+            weak,
+        }
+    }
+
+    fn word(mut self, at: usize, name: &'static str, kind: Kind) -> Self {
+        let old = self.words.insert(at, Word { name, kind });
+        assert!(old.is_none(), "two words at {at}");
+        self
+    }
+
+    /// With a flag of 4 bytes at `at`.
+    #[must_use]
+    pub fn flag32(self, at: usize, name: &'static str, value: u32) -> Self {
+        self.word(at, name, Kind::Flag32(AtomicU32::new(value)))
+    }
+
+    /// With a flag of 8 bytes at `at`.
+    #[must_use]
+    pub fn flag64(self, at: usize, name: &'static str, value: u64) -> Self {
+        self.word(at, name, Kind::Flag64(AtomicU64::new(value)))
+    }
+
+    /// With a data word of 4 bytes at `at`.
+    #[must_use]
+    pub fn data32(self, at: usize, name: &'static str, value: u32) -> Self {
+        self.word(at, name, Kind::Data32(UnsafeCell::new(value.into())))
+    }
+
+    /// With a data word of 8 bytes at `at`.
+    #[must_use]
+    pub fn data64(self, at: usize, name: &'static str, value: u64) -> Self {
+        self.word(at, name, Kind::Data64(UnsafeCell::new(value)))
+    }
+
+    /// As the device sees it, and as the host does.
+    #[must_use]
+    pub fn share(self) -> (View, View) {
+        let memory = Arc::new(self);
+        let view = |side| View {
+            memory: Arc::clone(&memory),
+            side,
+        };
+        (view(Side::Device), view(Side::Host))
+    }
+}
+
+/// Memory as one side sees it.
+#[derive(Clone)]
+pub struct View {
+    memory: Arc<Memory>,
+    side: Side,
+}
+
+fn load_order(order: Load) -> Ordering {
+    match order {
+        Load::Relaxed => Ordering::Relaxed,
+        Load::Acquire => Ordering::Acquire,
+    }
+}
+
+fn store_order(order: Store) -> Ordering {
+    match order {
+        Store::Relaxed => Ordering::Relaxed,
+        Store::Release => Ordering::Release,
+    }
+}
+
+impl View {
+    fn word(&self, at: usize) -> &Word {
+        match self.memory.words.get(&at) {
+            Some(word) => word,
+            None => panic!("{:?} touches offset {at}, which has no word", self.side),
+        }
+    }
+
+    fn is_weak(&self, access: Access, name: &str) -> bool {
+        matches!(self.memory.weak, Some(Weak(side, a, n)) if (side, a, n) == (self.side, access, name))
+    }
+
+    /// `order`, unless the model lacks it.
+    fn order(&self, access: Access, name: &str, order: Ordering) -> Ordering {
+        if self.is_weak(access, name) {
+            Ordering::Relaxed
+        } else {
+            order
+        }
+    }
+
+    fn flag32(&self, at: usize) -> (&AtomicU32, &'static str) {
+        match self.word(at) {
+            Word {
+                name,
+                kind: Kind::Flag32(word),
+            } => (word, name),
+            Word { name, .. } => panic!("{name} is no flag of 4 bytes"),
+        }
+    }
+
+    fn read(cell: &UnsafeCell<u64>, order: Load, name: &str) -> u64 {
+        assert_eq!(
+            order,
+            Load::Relaxed,
+            "{name} is read with an order: declare a flag"
+        );
+        // SAFETY: loom hands out a pointer to what the cell owns, after it has
+        // made sure that no unordered access is under way.
+        cell.with(|value| unsafe { *value })
+    }
+
+    fn write(cell: &UnsafeCell<u64>, value: u64, order: Store, name: &str) {
+        assert_eq!(
+            order,
+            Store::Relaxed,
+            "{name} is written with an order: declare a flag"
+        );
+        // SAFETY: as in `read`.
+        cell.with_mut(|place| unsafe { *place = value });
+    }
+}
+
+impl SystemWords for View {
+    fn load32(&self, at: usize, order: Load) -> u32 {
+        let Word { name, kind } = self.word(at);
+        match kind {
+            Kind::Flag32(word) => word.load(self.order(Access::Load, name, load_order(order))),
+            Kind::Data32(cell) => Self::read(cell, order, name) as u32,
+            _ => panic!("{name} has 8 bytes"),
+        }
+    }
+
+    fn store32(&self, at: usize, value: u32, order: Store) {
+        let Word { name, kind } = self.word(at);
+        match kind {
+            Kind::Flag32(word) => {
+                word.store(value, self.order(Access::Store, name, store_order(order)));
+            }
+            Kind::Data32(cell) => Self::write(cell, value.into(), order, name),
+            _ => panic!("{name} has 8 bytes"),
+        }
+    }
+
+    fn load64(&self, at: usize, order: Load) -> u64 {
+        let Word { name, kind } = self.word(at);
+        match kind {
+            Kind::Flag64(word) => word.load(self.order(Access::Load, name, load_order(order))),
+            Kind::Data64(cell) => Self::read(cell, order, name),
+            _ => panic!("{name} has 4 bytes"),
+        }
+    }
+
+    fn store64(&self, at: usize, value: u64, order: Store) {
+        let Word { name, kind } = self.word(at);
+        match kind {
+            Kind::Flag64(word) => {
+                word.store(value, self.order(Access::Store, name, store_order(order)));
+            }
+            Kind::Data64(cell) => Self::write(cell, value, order, name),
+            _ => panic!("{name} has 4 bytes"),
+        }
+    }
+
+    fn fence(&self) {
+        if !self.is_weak(Access::Fence, "fence") {
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    unsafe fn write_bytes(&self, at: usize, from: *const u8, len: usize) {
+        assert!(len.is_multiple_of(8), "models carry whole words");
+        for i in (0..len).step_by(8) {
+            // SAFETY: `i + 8 <= len`, for which the caller vouches.
+            let word = unsafe { from.add(i).cast::<u64>().read_unaligned() };
+            self.store64(at + i, word, Store::Relaxed);
+        }
+    }
+
+    unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize) {
+        assert!(len.is_multiple_of(8), "models carry whole words");
+        for i in (0..len).step_by(8) {
+            let word = self.load64(at + i, Load::Relaxed);
+            // SAFETY: `i + 8 <= len`, for which the caller vouches.
+            unsafe { to.add(i).cast::<u64>().write_unaligned(word) };
+        }
+    }
+}
+
+impl DeviceWords for View {
+    fn load32(&self, at: usize, order: Load) -> u32 {
+        SystemWords::load32(self, at, order)
+    }
+
+    fn store32(&self, at: usize, value: u32, order: Store) {
+        SystemWords::store32(self, at, value, order);
+    }
+
+    fn fetch_or(&self, at: usize, mask: u32) -> u32 {
+        let (word, name) = self.flag32(at);
+        word.fetch_or(mask, self.order(Access::FetchOr, name, Ordering::Acquire))
+    }
+
+    fn fetch_and(&self, at: usize, mask: u32) -> u32 {
+        let (word, name) = self.flag32(at);
+        word.fetch_and(mask, self.order(Access::FetchAnd, name, Ordering::Release))
+    }
+}
+
+impl TicketWord for View {
+    fn fetch_add(&self, at: usize, n: u32) -> u32 {
+        self.flag32(at).0.fetch_add(n, Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,86 @@
+//! The host's threads in a model.
+
+use host_rt::wire::{Poll, Taken};
+use loom::sync::Mutex;
+
+/// Looks in vain after which a wait is explored in one way only. A further look
+/// finds what the last one would have found, had it come later; but two waits that only wait for each other's
+/// looks would be explored for ever.
+const LOOKS: u32 = 1;
+
+/// Lets others go on; for every loop that waits for them.
+pub fn pause(attempt: u32) {
+    if attempt >= LOOKS {
+        // The run goes on to its end, but in one way only.
+        loom::skip_branch();
+    }
+    loom::thread::yield_now();
+}
+
+/// Serving threads that take turns at watching, as `host_rt::serve` has them: who
+/// holds the role polls until it has taken a request, and serves it without the
+/// role.
+pub struct Team<W> {
+    role: Mutex<Role<W>>,
+}
+
+struct Role<W> {
+    watcher: W,
+    /// Requests that are still to come.
+    missing: u32,
+}
+
+impl<W> Team<W> {
+    /// A team that is done when `requests` are taken.
+    pub fn new(watcher: W, requests: u32) -> Self {
+        Self {
+            role: Mutex::new(Role {
+                watcher,
+                missing: requests,
+            }),
+        }
+    }
+
+    /// The life of one of its threads. `look` looks once; `wait` waits, where it
+    /// found nothing for the `u32`th time, and may look itself.
+    pub fn work(
+        &self,
+        look: impl Fn(&mut W) -> Poll,
+        wait: impl Fn(&mut W, u32) -> Poll,
+        serve: impl Fn(&Taken),
+    ) {
+        loop {
+            let Ok(mut role) = self.role.lock() else {
+                panic!("another serving thread has failed");
+            };
+            if role.missing == 0 {
+                return;
+            }
+            let mut found = look(&mut role.watcher);
+            let mut attempt = 0;
+            while found == Poll::Empty {
+                found = wait(&mut role.watcher, attempt);
+                attempt += 1;
+                if found == Poll::Empty {
+                    found = look(&mut role.watcher);
+                }
+            }
+            let taken = match found {
+                Poll::Taken(taken) => taken,
+                other => panic!("{other:?}"),
+            };
+            role.missing -= 1;
+            drop(role);
+            serve(&taken);
+        }
+    }
+
+    /// [`work`](Self::work), waiting by [`pause`].
+    pub fn spin(&self, look: impl Fn(&mut W) -> Poll, serve: impl Fn(&Taken)) {
+        let wait = |_: &mut W, attempt| {
+            pause(attempt);
+            Poll::Empty
+        };
+        self.work(look, wait, serve);
+    }
+}

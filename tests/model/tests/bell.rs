@@ -1,0 +1,228 @@
+//! The bell: a host that goes to sleep while requests come in. A lost wake-up is
+//! a deadlock, which loom reports.
+
+use core::mem::offset_of;
+use std::sync::Arc;
+
+use device_rt::claims::Claim;
+use device_rt::wire::native::Producer;
+use device_rt::wire::{gcc_slot as slot_producer, ring_if_asleep};
+use host_rt::wire::{Poll, Taken, bell, gcc_slot, native};
+use loom::sync::{Condvar, Mutex};
+use model::Access::Fence;
+use model::Side::{Device, Host};
+use model::{Memory, Runs, Team, View, Weak, explore, pause};
+use shared_abi::wire::Bell;
+use shared_abi::wire::claims::ClaimsHeader;
+use shared_abi::wire::gcc_slot::GccSlot;
+use shared_abi::wire::native::{RequestHeader, Slot, door_offset, slot_offset};
+
+/// What rings, and the word that says whether somebody listens.
+struct Bedside {
+    words: (View, View),
+    rung: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl Bedside {
+    fn new(weak: Option<Weak>) -> Arc<Self> {
+        Arc::new(Self {
+            words: Memory::new(weak)
+                .flag32(offset_of!(Bell, asleep), "asleep", 0)
+                .share(),
+            rung: Mutex::new(false),
+            wake: Condvar::new(),
+        })
+    }
+
+    fn rung(&self) -> loom::sync::MutexGuard<'_, bool> {
+        match self.rung.lock() {
+            Ok(rung) => rung,
+            Err(_) => panic!("another thread has failed"),
+        }
+    }
+
+    /// As the device wakes the host.
+    fn ring_if_asleep(&self) {
+        ring_if_asleep(&self.words.0, || {
+            *self.rung() = true;
+            self.wake.notify_one();
+        });
+    }
+
+    /// As the host sleeps, with a last look.
+    fn sleep(&self, look: impl FnOnce() -> Poll) -> Poll {
+        let mut found = Poll::Empty;
+        let look = || {
+            found = look();
+            found != Poll::Empty
+        };
+        bell::sleep(&self.words.1, look, || {
+            let mut rung = self.rung();
+            while !*rung {
+                rung = match self.wake.wait(rung) {
+                    Ok(rung) => rung,
+                    Err(_) => panic!("another thread has failed"),
+                };
+            }
+        });
+        *self.rung() = false;
+        found
+    }
+}
+
+fn join(threads: Vec<loom::thread::JoinHandle<()>>) {
+    for thread in threads {
+        if thread.join().is_err() {
+            panic!("a thread failed");
+        }
+    }
+}
+
+/// The turn that slots of the native wire have had.
+const TURN: u32 = 7;
+
+/// Each of `callers` publishes once, in a slot of its own, and is gone; one thread
+/// takes the requests. So a lost wake-up leaves nothing that runs.
+fn run_native(callers: u32, weak: Option<Weak>) {
+    let mut memory = Memory::new(weak);
+    for slot in 0..callers {
+        let at = slot_offset(callers, slot);
+        let request = at + offset_of!(Slot, request);
+        memory = memory
+            .flag32(door_offset(slot), "door", TURN)
+            .flag32(request + offset_of!(RequestHeader, turn), "request", TURN)
+            .data32(request + offset_of!(RequestHeader, launch), "launch", 0)
+            .data64(request + offset_of!(RequestHeader, func), "func", 0)
+            .data32(request + offset_of!(RequestHeader, mapnum), "mapnum", 0)
+            .data32(request + offset_of!(RequestHeader, dev_num), "dev_num", 0)
+            .data32(
+                request + offset_of!(RequestHeader, bounce_first),
+                "bounce_first",
+                0,
+            )
+            .data32(
+                request + offset_of!(RequestHeader, bounce_blocks),
+                "bounce_blocks",
+                0,
+            );
+    }
+    let (system, host) = memory.share();
+    let bedside = Bedside::new(weak);
+    let mut threads = Vec::new();
+    for slot in 0..callers {
+        let producer = Producer::new(system.clone(), callers);
+        let bedside = Arc::clone(&bedside);
+        threads.push(loom::thread::spawn(move || {
+            let claim = Claim {
+                slot,
+                turn: TURN + 1,
+            };
+            let header = RequestHeader {
+                turn: 0,
+                launch: 0,
+                func: slot.into(),
+                mapnum: 0,
+                dev_num: 0,
+                bounce_first: 0,
+                bounce_blocks: 0,
+            };
+            producer.publish(claim, &header);
+            bedside.ring_if_asleep();
+        }));
+    }
+    let team = Team::new(native::Watcher::new(host.clone(), callers, TURN), callers);
+    team.work(
+        native::Watcher::poll,
+        |watcher, _| bedside.sleep(|| watcher.poll_all()),
+        |taken: &Taken| assert!(taken.func < callers.into()),
+    );
+    join(threads);
+}
+
+/// Two callers share the slot, two threads serve: one may complete a request
+/// while the other is about to sleep.
+fn run_gcc_slot(weak: Option<Weak>) {
+    let (system, host) = Memory::new(weak)
+        .flag64(offset_of!(GccSlot, func), "func", 0)
+        .data64(offset_of!(GccSlot, mapnum), "mapnum", 0)
+        .data64(offset_of!(GccSlot, addrs), "addrs", 0)
+        .data64(offset_of!(GccSlot, sizes), "sizes", 0)
+        .data64(offset_of!(GccSlot, kinds), "kinds", 0)
+        .data32(offset_of!(GccSlot, dev_num), "dev_num", 0)
+        .share();
+    let (device, _) = Memory::new(weak)
+        .flag32(offset_of!(ClaimsHeader, slot_lock), "lock", 0)
+        .share();
+    let bedside = Bedside::new(weak);
+    let team = Arc::new(Team::new(gcc_slot::Watcher::new(host.clone()), 2));
+    let caller = {
+        let bedside = Arc::clone(&bedside);
+        loom::thread::spawn(move || {
+            for func in 1..3 {
+                slot_producer::lock(&device, pause);
+                let request = GccSlot {
+                    func,
+                    mapnum: 0,
+                    addrs: 0,
+                    sizes: 0,
+                    kinds: 0,
+                    dev_num: 0,
+                    reserved: 0,
+                };
+                slot_producer::publish(&system, &request);
+                bedside.ring_if_asleep();
+                slot_producer::wait(&system, pause);
+                slot_producer::unlock(&device);
+            }
+        })
+    };
+    let work = |team: &Team<gcc_slot::Watcher<View>>, bedside: &Bedside, host: &View| {
+        team.work(
+            gcc_slot::Watcher::poll,
+            |watcher, _| bedside.sleep(|| watcher.poll()),
+            |_| gcc_slot::complete(host),
+        );
+    };
+    let server = {
+        let (team, bedside, host) = (Arc::clone(&team), Arc::clone(&bedside), host.clone());
+        loom::thread::spawn(move || work(&team, &bedside, &host))
+    };
+    work(&team, &bedside, &host);
+    join(vec![caller, server]);
+}
+
+#[test]
+fn one_caller_wakes_the_host() {
+    explore("bell, one caller", Runs::All, || run_native(1, None));
+}
+
+#[test]
+fn two_callers_wake_the_host() {
+    explore("bell, two callers", Runs::Preemptions(2), || {
+        run_native(2, None)
+    });
+}
+
+#[test]
+fn completion_meets_sleep() {
+    explore("bell, gcc-slot, two servers", Runs::Preemptions(2), || {
+        run_gcc_slot(None)
+    });
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn w1_without_the_device_fence() {
+    explore("bell, weakened", Runs::All, || {
+        run_native(1, Some(Weak(Device, Fence, "fence")));
+    });
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn w1_without_the_host_fence() {
+    explore("bell, weakened", Runs::All, || {
+        run_native(1, Some(Weak(Host, Fence, "fence")));
+    });
+}

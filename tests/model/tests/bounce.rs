@@ -1,0 +1,106 @@
+//! Runs of bounce blocks: nobody has a block that another has.
+
+use std::sync::Arc;
+
+use device_rt::bounce;
+use model::Access::{FetchAnd, FetchOr};
+use model::Side::Device;
+use model::{Memory, Runs, View, Weak, explore, pause};
+use shared_abi::wire::bounce::BLOCK;
+use shared_abi::wire::claims::bounce_offset;
+use shared_abi::words::{Load, Store, SystemWords};
+
+/// Slots of the wire, of which only the number matters here.
+const SLOTS: u32 = 2;
+
+/// Blocks of the area: one word of claims.
+const AREA: u32 = 32;
+
+/// Takes a run, writes its first and its last block, reads them, gives it back.
+fn use_run(device: &View, area: &View, blocks: u32) {
+    let run = bounce::claim(device, SLOTS, AREA, blocks, 0, pause);
+    assert_eq!(run.blocks, blocks);
+    assert!(run.first + blocks <= AREA);
+    let ends = [run.offset(), run.offset() + (blocks as usize - 1) * BLOCK];
+    for at in ends {
+        area.store64(at, blocks.into(), Store::Relaxed);
+    }
+    for at in ends {
+        assert_eq!(area.load64(at, Load::Relaxed), blocks.into());
+    }
+    bounce::release(device, SLOTS, run);
+}
+
+/// Each thread takes runs of the lengths that `wishes` has for it.
+fn run(wishes: &'static [&'static [u32]], weak: Option<Weak>) {
+    let (device, _) = Memory::new(weak)
+        .flag32(bounce_offset(SLOTS, 0), "blocks", 0)
+        .share();
+    let mut area = Memory::new(None);
+    for block in 0..AREA as usize {
+        area = area.data64(block * BLOCK, "block", 0);
+    }
+    let area = Arc::new(area.share().0);
+    let mut threads = Vec::new();
+    for blocks in wishes {
+        let (device, area) = (device.clone(), Arc::clone(&area));
+        threads.push(loom::thread::spawn(move || {
+            for &blocks in *blocks {
+                use_run(&device, &area, blocks);
+            }
+        }));
+    }
+    for thread in threads {
+        if thread.join().is_err() {
+            panic!("a thread failed");
+        }
+    }
+}
+
+#[test]
+fn two_runs_that_do_not_fit_together() {
+    explore("bounce, two runs of which one fits", Runs::All, || {
+        run(&[&[20], &[20]], None)
+    });
+}
+
+#[test]
+fn runs_that_overlap() {
+    explore(
+        "bounce, a long run against short ones",
+        Runs::Preemptions(3),
+        || {
+            run(&[&[12, 30], &[20, 8]], None);
+        },
+    );
+}
+
+#[test]
+fn three_claimers() {
+    explore(
+        "bounce, three runs of which two fit",
+        Runs::Preemptions(2),
+        || {
+            run(&[&[20], &[12], &[12]], None);
+        },
+    );
+}
+
+/// A model that lacks an order.
+fn weak(weak: Weak) {
+    explore("bounce, weakened", Runs::All, move || {
+        run(&[&[20], &[20]], Some(weak))
+    });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn c2_without_release() {
+    weak(Weak(Device, FetchAnd, "blocks"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn c2_without_acquire() {
+    weak(Weak(Device, FetchOr, "blocks"));
+}

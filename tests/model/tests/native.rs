@@ -1,0 +1,313 @@
+//! The `native` wire: claims, publication, reply, and slots used again.
+
+use core::mem::offset_of;
+use std::sync::Arc;
+
+use device_rt::claims;
+use device_rt::wire::native::Producer;
+use host_rt::wire::native::{Watcher, complete};
+use host_rt::wire::{At, Poll, Taken};
+use model::Access::{FetchAnd, FetchOr, Load, Store};
+use model::Side::{Device, Host};
+use model::{Memory, Runs, Team, View, Weak, explore, pause};
+use shared_abi::status::Status;
+use shared_abi::wire::claims::{ClaimGroup, group_offset};
+use shared_abi::wire::native::{ReplyHeader, RequestHeader, Slot, door_offset, slot_offset};
+use shared_abi::words::SystemWords;
+
+/// The turn that slots have had: the next one is 0, past the wrap.
+const TURN: u32 = u32::MAX;
+
+/// The wire in mapped memory.
+fn wire(slots: u32, weak: Option<Weak>) -> (View, View) {
+    let mut memory = Memory::new(weak);
+    for slot in 0..slots {
+        let at = slot_offset(slots, slot);
+        let request = at + offset_of!(Slot, request);
+        let reply = at + offset_of!(Slot, reply);
+        memory = memory
+            .flag32(door_offset(slot), "door", TURN)
+            .flag32(request + offset_of!(RequestHeader, turn), "request", TURN)
+            .data32(request + offset_of!(RequestHeader, launch), "launch", 0)
+            .data64(request + offset_of!(RequestHeader, func), "func", 0)
+            .data32(request + offset_of!(RequestHeader, mapnum), "mapnum", 0)
+            .data32(request + offset_of!(RequestHeader, dev_num), "dev_num", 0)
+            .data32(
+                request + offset_of!(RequestHeader, bounce_first),
+                "bounce_first",
+                0,
+            )
+            .data32(
+                request + offset_of!(RequestHeader, bounce_blocks),
+                "bounce_blocks",
+                0,
+            )
+            .data64(at + offset_of!(Slot, request_payload), "request payload", 0)
+            .flag32(reply + offset_of!(ReplyHeader, turn), "reply", TURN)
+            .data32(reply + offset_of!(ReplyHeader, status), "status", 0)
+            .data64(reply + offset_of!(ReplyHeader, copied), "copied", 0)
+            .data64(at + offset_of!(Slot, reply_payload), "reply payload", 0);
+    }
+    memory.share()
+}
+
+/// The claims on its slots, in device memory.
+fn claims(slots: u32, weak: Option<Weak>) -> View {
+    let group = group_offset(0);
+    let mut memory = Memory::new(weak).flag32(
+        group + offset_of!(ClaimGroup, taken),
+        "taken",
+        u32::MAX << slots,
+    );
+    for slot in 0..slots as usize {
+        memory = memory.data32(
+            group + offset_of!(ClaimGroup, turns) + slot * 4,
+            "turns",
+            TURN,
+        );
+    }
+    memory.share().0
+}
+
+/// What a device thread does; `id` is all over its request and its reply.
+fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
+    let claim = claims::claim(device, slots, 0, pause);
+    // SAFETY: `id` is a readable word of ours.
+    unsafe {
+        let at = producer.request_payload(claim);
+        producer.system().write_bytes(at, (&raw const id).cast(), 8);
+    }
+    producer.publish(
+        claim,
+        &RequestHeader {
+            turn: claim.turn,
+            launch: id as u32,
+            func: id,
+            mapnum: id as u32,
+            dev_num: id as i32,
+            bounce_first: id as u32,
+            bounce_blocks: id as u32,
+        },
+    );
+    let reply = producer.wait(claim, pause);
+    assert_eq!(reply.status, Status::DONE);
+    assert_eq!(reply.copied, id, "a reply to somebody else's request");
+    let mut back = 0u64;
+    // SAFETY: `back` is a writable word of ours.
+    unsafe {
+        let at = producer.reply_payload(claim);
+        producer.system().read_bytes(at, (&raw mut back).cast(), 8);
+    }
+    assert_eq!(back, !id, "a payload of another reply");
+    claims::release(device, claim);
+}
+
+/// What a serving thread does with a request.
+fn answer(host: &View, slots: u32, taken: &Taken) {
+    let At::Native {
+        slot,
+        turn,
+        bounce_first,
+        bounce_blocks,
+    } = taken.at
+    else {
+        panic!("not a request of this wire")
+    };
+    let id = taken.func;
+    let words = [
+        taken.mapnum,
+        taken.launch.into(),
+        bounce_first.into(),
+        bounce_blocks.into(),
+    ];
+    assert_eq!(words, [id; 4], "words of another request");
+    let at = slot_offset(slots, slot);
+    let mut payload = 0u64;
+    // SAFETY: `payload` is a writable word of ours.
+    unsafe {
+        let at = at + offset_of!(Slot, request_payload);
+        host.read_bytes(at, (&raw mut payload).cast(), 8);
+    }
+    assert_eq!(payload, id, "a payload of another request");
+    let result = !id;
+    // SAFETY: `result` is a readable word of ours.
+    unsafe {
+        let at = at + offset_of!(Slot, reply_payload);
+        host.write_bytes(at, (&raw const result).cast(), 8);
+    }
+    complete(host, slots, slot, turn, Status::DONE, id);
+}
+
+/// A `poll` may leave slots out, which `poll_all` does not. Where the search is
+/// large anyway, the latter has to do.
+fn look(watcher: &mut Watcher<View>, servers: u32) -> Poll {
+    if servers > 1 {
+        return watcher.poll_all();
+    }
+    match watcher.poll() {
+        Poll::Empty => watcher.poll_all(),
+        found => found,
+    }
+}
+
+/// A wire of `slots` slots; `callers` device threads that call `calls` times each;
+/// `servers` serving threads, one of them this.
+#[derive(Clone, Copy)]
+struct Shape {
+    slots: u32,
+    callers: u32,
+    calls: u32,
+    servers: u32,
+}
+
+fn run(
+    Shape {
+        slots,
+        callers,
+        calls,
+        servers,
+    }: Shape,
+    weak: Option<Weak>,
+) {
+    let (system, host) = wire(slots, weak);
+    let device = claims(slots, weak);
+    let team = Team::new(Watcher::new(host.clone(), slots, TURN), callers * calls);
+    let team = Arc::new(team);
+    let serve = move |team: &Team<Watcher<View>>, host: &View| {
+        team.spin(
+            |watcher| look(watcher, servers),
+            |taken| answer(host, slots, taken),
+        );
+    };
+    let mut threads = Vec::new();
+    for caller in 0..callers {
+        let (device, producer) = (device.clone(), Producer::new(system.clone(), slots));
+        threads.push(loom::thread::spawn(move || {
+            for i in 0..calls {
+                call(&device, &producer, slots, u64::from(caller * calls + i + 1));
+            }
+        }));
+    }
+    for _ in 1..servers {
+        let (team, host) = (Arc::clone(&team), host.clone());
+        threads.push(loom::thread::spawn(move || serve(&team, &host)));
+    }
+    serve(&team, &host);
+    for thread in threads {
+        if thread.join().is_err() {
+            panic!("a thread failed");
+        }
+    }
+}
+
+fn check(name: &str, runs: Runs, shape: Shape) {
+    explore(name, runs, move || run(shape, None));
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+fn one_caller_calls_again() {
+    let shape = Shape {
+        slots: 1,
+        callers: 1,
+        calls: 2,
+        servers: 1,
+    };
+    check("native, a caller that calls again", Runs::All, shape);
+}
+
+#[test]
+fn two_callers_share_a_slot() {
+    let shape = Shape {
+        slots: 1,
+        callers: 2,
+        calls: 1,
+        servers: 1,
+    };
+    check(
+        "native, two callers and a slot",
+        Runs::Preemptions(2),
+        shape,
+    );
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+fn two_callers_two_servers() {
+    let shape = Shape {
+        slots: 2,
+        callers: 2,
+        calls: 1,
+        servers: 2,
+    };
+    check(
+        "native, two callers, two slots, two servers",
+        Runs::Preemptions(2),
+        shape,
+    );
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+fn three_callers_two_slots() {
+    let shape = Shape {
+        slots: 2,
+        callers: 3,
+        calls: 1,
+        servers: 2,
+    };
+    check(
+        "native, three callers, two slots, two servers",
+        Runs::Preemptions(1),
+        shape,
+    );
+}
+
+/// A model that lacks an order.
+fn weak(weak: Weak) {
+    let shape = Shape {
+        slots: 1,
+        callers: 2,
+        calls: 1,
+        servers: 1,
+    };
+    explore("native, weakened", Runs::Preemptions(3), move || {
+        run(shape, Some(weak))
+    });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn n1_without_release() {
+    weak(Weak(Device, Store, "request"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn n1_without_acquire() {
+    weak(Weak(Host, Load, "request"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn n2_without_release() {
+    weak(Weak(Host, Store, "reply"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn n2_without_acquire() {
+    weak(Weak(Device, Load, "reply"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn c1_without_release() {
+    weak(Weak(Device, FetchAnd, "taken"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn c1_without_acquire() {
+    weak(Weak(Device, FetchOr, "taken"));
+}
