@@ -35,7 +35,8 @@ const PATIENCE: u32 = 8;
 ///
 /// A caller that calls again uses the same slot, so that slot is looked at
 /// first. Then the doors of groups that have had requests lately, and those of
-/// one other group.
+/// one other group. Every look goes on where the last one found something, so
+/// that no request waits for ever behind slots that are always busy.
 #[derive(Debug)]
 pub struct Watcher<S> {
     system: S,
@@ -48,6 +49,8 @@ pub struct Watcher<S> {
     begin: usize,
     /// The cold group to look at next.
     cold: usize,
+    /// Requests taken since a cold group was looked at.
+    since_cold: u32,
 }
 
 /// The slot that was served last.
@@ -64,6 +67,8 @@ struct Recent {
 struct Group {
     /// Looks since the last request, up to [`COLD`].
     empty: u8,
+    /// The slot of the group to begin with.
+    begin: u32,
 }
 
 impl<S: SystemWords> Watcher<S> {
@@ -79,9 +84,16 @@ impl<S: SystemWords> Watcher<S> {
                 streak: 0,
                 looks: 1,
             },
-            groups: vec![Group { empty: COLD }; slots.div_ceil(GROUP) as usize],
+            groups: vec![
+                Group {
+                    empty: COLD,
+                    begin: 0
+                };
+                slots.div_ceil(GROUP) as usize
+            ],
             begin: 0,
             cold: 0,
+            since_cold: 0,
         }
     }
 
@@ -104,6 +116,12 @@ impl<S: SystemWords> Watcher<S> {
             streak: 0,
             looks: 1,
         };
+        // Warm groups may always have something.
+        if self.since_cold >= STREAK
+            && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.look_at_cold()
+        {
+            return found;
+        }
         let count = self.groups.len();
         for i in 0..count {
             let group = (self.begin + i) % count;
@@ -111,10 +129,16 @@ impl<S: SystemWords> Watcher<S> {
                 && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.look_at(group)
             {
                 self.begin = group + 1;
+                self.since_cold += 1;
                 return found;
             }
         }
-        self.cold = (self.cold + 1) % count;
+        self.look_at_cold()
+    }
+
+    fn look_at_cold(&mut self) -> Poll {
+        self.since_cold = 0;
+        self.cold = (self.cold + 1) % self.groups.len();
         if self.groups[self.cold].empty < COLD {
             Poll::Empty
         } else {
@@ -136,14 +160,20 @@ impl<S: SystemWords> Watcher<S> {
 
     fn look_at(&mut self, group: usize) -> Poll {
         let first = group as u32 * GROUP;
-        for slot in first..(first + GROUP).min(self.slots) {
+        let count = GROUP.min(self.slots - first);
+        let begin = self.groups[group].begin;
+        for i in (begin..count).chain(0..begin) {
+            let slot = first + i;
             // Relaxed: a hint; `take` looks at the turn in the slot. A door that
             // lags behind is seen at a later look.
             let door = self.system.load32(door_offset(slot), Load::Relaxed);
             if door != self.seen[slot as usize]
                 && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.take(slot)
             {
-                self.groups[group].empty = 0;
+                self.groups[group] = Group {
+                    empty: 0,
+                    begin: (i + 1) % count,
+                };
                 self.recent = Recent {
                     slot,
                     streak: 0,
