@@ -1,0 +1,85 @@
+//! A request is found however busy the other slots of its wire are.
+
+use core::mem::offset_of;
+
+use host_rt::wire::native::Watcher;
+use host_rt::wire::{At, Poll};
+use shared_abi::wire::native::{RequestHeader, Slot, door_offset, size, slot_offset};
+use shared_abi::words::{Coherent, Store, SystemWords};
+
+/// A `native` wire, and the turns that its slots have had.
+struct Wire {
+    words: Coherent,
+    turns: Vec<u32>,
+    _memory: Vec<Slot>,
+}
+
+impl Wire {
+    fn new(slots: u32) -> Self {
+        // SAFETY: a slot is plain words, all of which may be 0.
+        let slot: Slot = unsafe { std::mem::zeroed() };
+        let mut memory = vec![slot; size(slots).div_ceil(size_of::<Slot>())];
+        Self {
+            // SAFETY: the vector has the size and the alignment of the wire, is
+            // never touched otherwise, and is dropped with `words`.
+            words: unsafe { Coherent::new(memory.as_mut_ptr().cast()) },
+            turns: vec![0; slots as usize],
+            _memory: memory,
+        }
+    }
+
+    fn publish(&mut self, slot: u32) {
+        let slots = self.turns.len() as u32;
+        let turn = &mut self.turns[slot as usize];
+        *turn += 1;
+        let at = slot_offset(slots, slot) + offset_of!(Slot, request);
+        self.words
+            .store32(at + offset_of!(RequestHeader, turn), *turn, Store::Release);
+        self.words.store32(door_offset(slot), *turn, Store::Relaxed);
+    }
+
+    /// Looks until the request in `waiting` is found, while callers in the slots
+    /// `busy` call again as soon as they are served.
+    fn looks_until(&mut self, waiting: u32, busy: &[u32]) -> Option<u32> {
+        let slots = self.turns.len() as u32;
+        let mut watcher = Watcher::new(self.words, slots, 0);
+        busy.iter().for_each(|&slot| self.publish(slot));
+        for look in 0..100_000 {
+            if look == 100 {
+                self.publish(waiting);
+            }
+            if let Poll::Taken(taken) = watcher.poll() {
+                let At::Native { slot, .. } = taken.at else {
+                    panic!("not a request of this wire")
+                };
+                if slot == waiting {
+                    return Some(look);
+                }
+                self.publish(slot);
+            }
+        }
+        None
+    }
+}
+
+#[test]
+fn behind_a_busy_slot() {
+    assert!(Wire::new(32).looks_until(31, &[0]).is_some());
+}
+
+#[test]
+fn behind_busy_slots_of_its_group() {
+    assert!(Wire::new(32).looks_until(31, &[0, 1, 2, 3]).is_some());
+}
+
+#[test]
+fn behind_a_busy_group() {
+    let busy: Vec<u32> = (0..32).collect();
+    assert!(Wire::new(1024).looks_until(1000, &busy).is_some());
+}
+
+#[test]
+fn behind_busy_groups() {
+    let busy: Vec<u32> = (0..992).collect();
+    assert!(Wire::new(1024).looks_until(1000, &busy).is_some());
+}
