@@ -664,8 +664,9 @@ typedef struct revoff_native_request_header {
 } revoff_native_request_header;
 
 /**
- * What the host writes. A payload follows: bytes for carried ranges that come
- * back, each at the offset that its `revoff_native_map_entry` has in the request's.
+ * What the host writes. A payload follows: bytes for ranges carried in the slot
+ * that come back, each as far from its start as they are in the request's from
+ * the end of the entries, so that short results share the header's line.
  */
 typedef struct revoff_native_reply_header {
     /**

@@ -16,8 +16,15 @@ host_fn::host_functions! {
 /// costs.
 pub const MEASURE: u32 = 0;
 
-/// What a kernel calls over and over: [`nothing`].
+/// What a kernel calls over and over: the host function `bare`, without arguments,
+/// by `GOMP_target_ext` alone.
 pub const EMPTY: u32 = 1;
 
 /// What a kernel calls over and over: [`touch`].
 pub const TOFROM: u32 = 2;
+
+/// What a kernel calls over and over: [`nothing`].
+pub const TYPED: u32 = 3;
+
+/// The host function that is called without a declaration: its name.
+pub const BARE: &str = "bare";

@@ -8,7 +8,13 @@
     feature(abi_gpu_kernel)
 )]
 
-use bench_calls::{EMPTY, TOFROM, buckets, nothing, touch};
+use core::ptr::null_mut;
+
+use bench_calls::{EMPTY, TOFROM, TYPED, buckets, nothing, touch};
+use device_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
+use device_rt::shared_abi::image::FunctionInfo;
+use device_rt::shared_abi::status::Status;
+use device_rt::target_ext::GOMP_target_ext;
 use device_rt::{arch, thread};
 
 device_rt::image!();
@@ -114,7 +120,8 @@ pub unsafe fn pauses(pause: u64, count: u64, times: *mut u64) {
 fn caller(what: u32) -> impl FnMut() -> bool {
     let mut data = [0u8; 64];
     move || match what {
-        EMPTY => nothing().is_ok(),
+        EMPTY => bare(),
+        TYPED => nothing().is_ok(),
         TOFROM => {
             let expected = data[0].wrapping_add(1);
             let done = touch(&mut data).is_ok();
@@ -126,4 +133,28 @@ fn caller(what: u32) -> impl FnMut() -> bool {
         }
         _ => true,
     }
+}
+
+/// Stands for the host function [`bench_calls::BARE`].
+#[unsafe(no_mangle)]
+static __revoff_fn_bare: FunctionInfo = FunctionInfo { signature: 0 };
+
+/// Calls it; `false` if that is known to have failed (GCC's wires do not tell).
+fn bare() -> bool {
+    let mut status = Status::NONE;
+    // SAFETY: no arguments, and `args` points to the status word.
+    unsafe {
+        GOMP_target_ext(
+            GOMP_DEVICE_HOST_FALLBACK,
+            (&raw const __revoff_fn_bare).cast_mut().cast(),
+            0,
+            null_mut(),
+            null_mut(),
+            null_mut(),
+            REVOFF_FLAG_STATUS,
+            null_mut(),
+            (&raw mut status).cast(),
+        );
+    }
+    matches!(status, Status::DONE | Status::NONE)
 }

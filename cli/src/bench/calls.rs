@@ -1,6 +1,6 @@
 //! Round trips and requests a second of one kind of call.
 
-use bench_calls::{EMPTY, TOFROM};
+use bench_calls::{EMPTY, TOFROM, TYPED};
 use host_rt::shared_abi::wire::WireKind;
 
 use super::latency::Latency;
@@ -8,8 +8,13 @@ use super::report::{Calls, Floor, Ratio};
 use super::session::{Session, Setup};
 use super::{ADAPTIVE, Options, PATCHED, rates, waiting_name};
 
-/// A call of a function that takes nothing and does nothing.
+/// A call of a function that takes nothing and does nothing, as OpenMP's `target
+/// device(ancestor:1)` without clauses makes it.
 pub(crate) const EMPTY_CALL: &str = "empty";
+
+/// The same by way of `host-fn`, which maps a result to tell whether the call was
+/// served.
+pub(crate) const TYPED_CALL: &str = "typed";
 
 /// A call with 64 bytes of the device thread's stack, there and back.
 pub(crate) const TOFROM_CALL: &str = "tofrom-64";
@@ -49,10 +54,10 @@ impl Case {
 
     /// Measures once more, in a runtime of its own.
     pub(crate) fn round(&mut self, options: &Options) -> anyhow::Result<()> {
-        let what = if self.call == EMPTY_CALL {
-            EMPTY
-        } else {
-            TOFROM
+        let what = match self.call {
+            EMPTY_CALL => EMPTY,
+            TYPED_CALL => TYPED,
+            _ => TOFROM,
         };
         let mut session = Session::open(&options.device, self.setup, self.threads, self.cores)?;
         let (requests, seconds) = session.count(what, options.time())?;

@@ -155,6 +155,7 @@ fn measure(options: &Options) -> anyhow::Result<Report> {
         for &threads in &options.threads {
             cases.push(Case::new(options, setup, calls::EMPTY_CALL, threads)?);
         }
+        cases.push(Case::new(options, setup, calls::TYPED_CALL, 1)?);
         cases.push(Case::new(options, setup, calls::TOFROM_CALL, 1)?);
     }
     // Everything once, then everything again: what else the machine does in the

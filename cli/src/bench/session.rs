@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use bench_calls::{Nothing, Touch, buckets};
+use bench_calls::{BARE, Nothing, Touch, buckets};
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Functions, Grid, Image, Kernel, Launch, Program, Runtime, Waiting};
 
@@ -57,6 +57,8 @@ impl Session {
         let image = Image::from_bytes("the benchmark's image", IMAGE)?;
         let mut functions = Functions::new();
         functions.add(Nothing::bind(|| ()))?;
+        // SAFETY: it touches nothing.
+        unsafe { functions.add_raw(BARE, bare)? };
         functions.add(Touch::bind(|data| data[0] = data[0].wrapping_add(1)))?;
         let program = runtime.load(&image, &functions)?;
         Ok(Self {
@@ -179,3 +181,6 @@ impl Session {
         }
     }
 }
+
+/// The host function that does nothing.
+unsafe extern "C" fn bare(_args: *mut *mut std::ffi::c_void) {}

@@ -27,6 +27,8 @@ pub(super) struct Source {
 #[derive(Default)]
 pub(super) struct Role {
     sources: Vec<Source>,
+    /// The one to begin with, so that no wire waits behind one that is busy.
+    begin: usize,
 }
 
 /// The threads.
@@ -58,7 +60,9 @@ impl Server {
 
     /// The life of a serving thread.
     fn thread(self: Arc<Self>) {
-        crate::sleep::sharpen();
+        if self.config.waiting == Waiting::Adaptive {
+            crate::sleep::sharpen();
+        }
         let mut worker = Worker::new(&self);
         loop {
             match self.role.try_lock() {
@@ -82,6 +86,10 @@ impl Server {
     /// Watches until there is a request; `None` when the server stops.
     fn watch(&self, role: &mut Role) -> Option<(WireIndex, Taken)> {
         let mut idle = Idle::new(self.config.waiting);
+        if self.config.waiting != Waiting::Adaptive {
+            // Also after a look that found a request, which was the last one.
+            idle.wait();
+        }
         loop {
             if self.is_stopping() {
                 return None;
@@ -119,20 +127,31 @@ impl Server {
             self.has_new_sources.store(false, Ordering::Relaxed);
             role.sources.append(&mut lock(&self.new_sources));
         }
-        for source in &mut role.sources {
-            match look(&mut *source.watcher) {
-                Poll::Empty => {}
-                Poll::Taken(taken) => {
-                    // Relaxed: only the holder of the role writes it, and the
-                    // standby only compares.
-                    let count = self.taken.load(Ordering::Relaxed);
-                    self.taken.store(count + 1, Ordering::Relaxed);
-                    return Some((source.wire, taken));
-                }
-                Poll::Broken(reason) => {
-                    let wire = self.attached(source.wire).name();
-                    self.launches
-                        .report(0, CallError::Protocol { wire, reason });
+        let count = role.sources.len();
+        for i in 0..count {
+            let index = (role.begin + i) % count;
+            let source = &mut role.sources[index];
+            loop {
+                match look(&mut *source.watcher) {
+                    Poll::Empty => break,
+                    Poll::Taken(taken) => {
+                        // Relaxed: only the holder of the role writes it, and the
+                        // standby only compares.
+                        let count = self.taken.load(Ordering::Relaxed);
+                        self.taken.store(count + 1, Ordering::Relaxed);
+                        role.begin = index + 1;
+                        return Some((source.wire, taken));
+                    }
+                    Poll::Broken(reason) => {
+                        let wire = self.attached(source.wire).name();
+                        self.launches
+                            .report(0, CallError::Protocol { wire, reason });
+                        // Behind it there may be a request that nobody rings for
+                        // again: this may be the last look before sleep.
+                        if self.is_stopping() {
+                            break;
+                        }
+                    }
                 }
             }
         }
