@@ -106,9 +106,9 @@ fn content(image: &Image) -> Result<Option<Content>, host_rt::error::ImageError>
         signature: (function.signature != 0).then(|| hash(function.signature)),
     });
     let gcc = |name: &str| {
-        ["GOMP_", "gomp_", "__gomp_", "omp_"]
+        ["GOMP_", "gomp_", "omp_"]
             .iter()
-            .any(|p| name.starts_with(p))
+            .any(|prefix| name.trim_start_matches('_').starts_with(prefix))
     };
     let mut gcc_symbols: Vec<_> = image
         .symbols()
