@@ -164,6 +164,7 @@ impl Server {
         pool.idle += 1;
         let mut standby = false;
         let mut seen = self.requests();
+        let mut tick = TICK;
         let needed = loop {
             if self.is_stopping() {
                 break false;
@@ -175,8 +176,9 @@ impl Server {
             if !standby && !pool.standby {
                 pool.standby = true;
                 standby = true;
-                // Relaxed, here and below: a hint that saves waking us; if the
-                // watcher misses it, our next look is at most LONG_TICK away.
+                // Relaxed, here and below: a hint that saves waking us. Where the
+                // watcher misses the last change to `false`, the tick after it is
+                // short too.
                 self.ticking.store(true, Ordering::Relaxed);
             }
             if !standby {
@@ -186,23 +188,25 @@ impl Server {
                     .unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            let tick = if self.ticking.load(Ordering::Relaxed) {
-                TICK
-            } else {
-                LONG_TICK
-            };
             let (guard, timeout) = self
                 .needed
                 .wait_timeout(pool, tick)
                 .unwrap_or_else(PoisonError::into_inner);
             pool = guard;
-            if timeout.timed_out() {
+            // A call stands before the tick, or nobody would take it back.
+            if timeout.timed_out() && pool.called == 0 {
                 let now = self.requests();
                 let quiet = now == std::mem::replace(&mut seen, now);
                 // Nobody watches, and did not a tick ago either.
                 if quiet && self.is_running() && self.role.try_lock().is_ok() {
                     break true;
                 }
+                let was_ticking = self.ticking.load(Ordering::Relaxed);
+                tick = if quiet && !was_ticking {
+                    LONG_TICK
+                } else {
+                    TICK
+                };
                 self.ticking.store(!quiet, Ordering::Relaxed);
             }
         };
