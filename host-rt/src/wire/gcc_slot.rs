@@ -14,7 +14,9 @@ use crate::error::DeviceError;
 use crate::map::Arg;
 
 /// In place of the function word of a request that is taken and not completed: no
-/// function has it, and the device waits for 0 alone.
+/// function has it, and the device waits for 0 alone. A device that sends it as a
+/// function word waits for ever, as would everybody behind it; nothing else
+/// suffers.
 const TAKEN: u64 = u64::MAX;
 
 /// Finds the one request.
