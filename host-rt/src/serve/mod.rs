@@ -253,22 +253,23 @@ impl Server {
         kernel: &str,
         calls_host: bool,
     ) -> Result<Arc<LaunchState>, DeviceError> {
-        if calls_host {
-            let mut pool = lock(&self.pool);
-            if pool.threads == 0 {
-                self.spawn(&mut pool)
-                    .map_err(|source| DeviceError::System {
-                        what: "creating a thread that serves calls".to_owned(),
-                        source,
-                    })?;
-            }
+        if !calls_host {
+            return Ok(self.launches.begin(kernel, calls_host));
+        }
+        let mut pool = lock(&self.pool);
+        if pool.threads == 0 {
+            self.spawn(&mut pool)
+                .map_err(|source| DeviceError::System {
+                    what: "creating a thread that serves calls".to_owned(),
+                    source,
+                })?;
         }
         let launch = self.launches.begin(kernel, calls_host);
-        if calls_host {
-            self.running.fetch_add(1, Ordering::SeqCst);
-            // Whoever watches may sleep because nothing ran.
-            self.bell.ring();
-        }
+        // Under the lock: see `follow`.
+        self.running.fetch_add(1, Ordering::SeqCst);
+        drop(pool);
+        // Whoever watches may sleep because nothing ran.
+        self.bell.ring();
         Ok(launch)
     }
 

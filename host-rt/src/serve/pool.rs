@@ -181,7 +181,13 @@ impl Server {
                 // short too.
                 self.ticking.store(true, Ordering::Relaxed);
             }
-            if !standby {
+            let running = self.is_running();
+            if !running {
+                // `begin` counts its kernel under this lock: either we see it
+                // here, or its first request sees that nobody ticks.
+                self.ticking.store(false, Ordering::Relaxed);
+            }
+            if !standby || !running {
                 pool = self
                     .needed
                     .wait(pool)
