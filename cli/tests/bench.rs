@@ -63,8 +63,8 @@ fn json_is_as_documented() {
     assert!(answer["floor"]["p50_ns"].as_u64() > Some(0), "{answer}");
     let calls = answer["calls"].as_array().expect("a list");
     // Three wires and one that waits as the patch does, each with one and two
-    // threads and once with an argument.
-    assert_eq!(calls.len(), 4 * 3);
+    // threads, once typed and once with an argument.
+    assert_eq!(calls.len(), 4 * 4);
     for call in calls {
         assert!(call["p50_ns"].as_u64() > Some(0), "{call}");
         assert!(call["p99_ns"].as_u64() >= call["p50_ns"].as_u64(), "{call}");

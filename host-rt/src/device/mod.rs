@@ -178,6 +178,14 @@ pub trait Queue: Send {
         len: usize,
     ) -> Result<(), DeviceError>;
 
+    /// Stores a `u32` in device memory after everything queued so far, in one piece
+    /// and with release at system scope: a device thread that acquires it sees what
+    /// was copied before.
+    ///
+    /// # Errors
+    /// The host does not reach the word, or it is misaligned.
+    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError>;
+
     /// Starts a kernel of `module` when the queue gets there.
     ///
     /// # Safety

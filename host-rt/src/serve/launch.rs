@@ -71,17 +71,16 @@ impl Launches {
         lock(&self.0).by_key.remove(&launch.key);
     }
 
-    /// Counts a failed call against the launch `key`; against all that run if the
-    /// wire did not tell which it was.
+    /// Counts a failed call against the launch `key`; if the wire did not tell
+    /// which it was, against all that can call. The key is the device's word: its
+    /// kernels can blame each other, nobody else's.
     pub(super) fn report(&self, key: u32, error: CallError) {
         tracing::warn!(launch = key, %error, "call failed");
         let running = lock(&self.0);
-        match running.by_key.get(&key) {
+        let callers = || running.by_key.values().filter(|launch| launch.calls_host);
+        match callers().find(|launch| launch.key == key) {
             Some(launch) => launch.fail(error),
-            None => running
-                .by_key
-                .values()
-                .for_each(|launch| launch.fail(error.clone())),
+            None => callers().for_each(|launch| launch.fail(error.clone())),
         }
     }
 }

@@ -10,8 +10,9 @@
 //! - otherwise a *standby* follower looks every millisecond whether the watcher is
 //!   stuck in a function, and takes over.
 //!
-//! So a host function that never returns delays others by one tick at most, until
-//! all threads are in use. While no kernel runs, all threads sleep.
+//! So a host function that unexpectedly never returns delays others by a few ticks
+//! (up to 100 ms if nothing was called for a while before), until all threads are
+//! in use. While no kernel runs, all threads sleep.
 
 mod bell;
 mod idle;
@@ -293,13 +294,14 @@ impl Server {
 
     /// Ends all threads and waits for them. No kernel runs any more.
     pub(crate) fn stop(&self) {
-        self.stopping.store(true, Ordering::SeqCst);
-        self.bell.ring();
         let handles = {
+            // Under the lock: no thread is created that is not in the list.
             let mut pool = lock(&self.pool);
+            self.stopping.store(true, Ordering::SeqCst);
             self.needed.notify_all();
             std::mem::take(&mut pool.handles)
         };
+        self.bell.ring();
         let me = std::thread::current().id();
         // The last owner of a runtime may be a host function's thread; that one
         // cannot wait for itself and ends when it gets back to its loop.

@@ -1,7 +1,9 @@
 //! The serving threads: who watches, who follows, who runs what.
 
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError, TryLockError};
+use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -29,6 +31,8 @@ pub(super) struct Role {
     sources: Vec<Source>,
     /// The one to begin with, so that no wire waits behind one that is busy.
     begin: usize,
+    /// The last look stopped early and has to be repeated before sleep.
+    restless: bool,
 }
 
 /// The threads.
@@ -45,9 +49,19 @@ pub(super) struct Pool {
     standby: bool,
 }
 
+/// Broken requests that one look at a wire passes over before it lets the other
+/// wires have their turn.
+const BROKEN_LIMIT: u32 = 16;
+
+/// Requests that a thread serves on top of each other while host functions wait.
+const DEPTH: u32 = 16;
+
 impl Server {
     /// Creates a thread.
     pub(super) fn spawn(self: &Arc<Self>, pool: &mut Pool) -> std::io::Result<()> {
+        if self.is_stopping() {
+            return Ok(());
+        }
         let server = Arc::clone(self);
         let name = format!("serve {}", pool.threads);
         let handle = std::thread::Builder::new()
@@ -65,21 +79,35 @@ impl Server {
         }
         let mut worker = Worker::new(&self);
         loop {
-            match self.role.try_lock() {
-                Ok(mut role) => match self.watch(&mut role) {
-                    None => return,
-                    Some((wire, taken)) => {
-                        drop(role);
-                        worker.serve(&self, self.attached(wire), &taken);
-                    }
-                },
-                Err(TryLockError::Poisoned(_)) => self.role.clear_poison(),
-                Err(TryLockError::WouldBlock) => {
-                    if !self.follow() {
-                        return;
-                    }
+            let Some(mut role) = self.try_role() else {
+                if self.follow() {
+                    continue;
                 }
+                return;
+            };
+            // A panic is one of the application's subscriber: what is taken is
+            // returned before anything can panic.
+            match catch_unwind(AssertUnwindSafe(|| self.watch(&mut role))) {
+                Ok(None) => return,
+                Ok(Some((wire, taken))) => {
+                    drop(role);
+                    worker.serve(&self, self.attached(wire), &taken);
+                }
+                Err(panic) => std::mem::forget(panic),
             }
+        }
+    }
+
+    /// The role, if nobody has it.
+    fn try_role(&self) -> Option<MutexGuard<'_, Role>> {
+        match self.role.try_lock() {
+            Ok(role) => Some(role),
+            // Nothing in it is half done at a panic, see `thread`.
+            Err(TryLockError::Poisoned(poisoned)) => {
+                self.role.clear_poison();
+                Some(poisoned.into_inner())
+            }
+            Err(TryLockError::WouldBlock) => None,
         }
     }
 
@@ -105,7 +133,7 @@ impl Server {
                 let mut found = None;
                 self.bell.sleep(|| {
                     found = self.poll(role, Watch::poll_all);
-                    found.is_some() || !self.is_running() || self.is_stopping()
+                    found.is_some() || role.restless || !self.is_running() || self.is_stopping()
                 });
                 if found.is_some() {
                     return found;
@@ -127,11 +155,12 @@ impl Server {
             self.has_new_sources.store(false, Ordering::Relaxed);
             role.sources.append(&mut lock(&self.new_sources));
         }
+        role.restless = false;
         let count = role.sources.len();
         for i in 0..count {
             let index = (role.begin + i) % count;
             let source = &mut role.sources[index];
-            loop {
+            for look_again in (0..BROKEN_LIMIT).rev() {
                 match look(&mut *source.watcher) {
                     Poll::Empty => break,
                     Poll::Taken(taken) => {
@@ -147,10 +176,8 @@ impl Server {
                         self.launches
                             .report(0, CallError::Protocol { wire, reason });
                         // Behind it there may be a request that nobody rings for
-                        // again: this may be the last look before sleep.
-                        if self.is_stopping() {
-                            break;
-                        }
+                        // again, and this may be the last look before sleep.
+                        role.restless = look_again == 0;
                     }
                 }
             }
@@ -204,7 +231,7 @@ impl Server {
                 let now = self.requests();
                 let quiet = now == std::mem::replace(&mut seen, now);
                 // Nobody watches, and did not a tick ago either.
-                if quiet && self.is_running() && self.role.try_lock().is_ok() {
+                if quiet && self.is_running() && self.try_role().is_some() {
                     break true;
                 }
                 let was_ticking = self.ticking.load(Ordering::Relaxed);
@@ -220,6 +247,8 @@ impl Server {
         if standby {
             pool.standby = false;
             self.ticking.store(false, Ordering::Relaxed);
+            // Another one becomes the standby.
+            self.needed.notify_one();
         }
         needed
     }
@@ -243,24 +272,39 @@ impl Server {
         }
     }
 
-    /// Waits on a serving thread: serves requests until `done`, since the kernel
-    /// that a host function waits for may need this very thread.
+    /// Waits on a serving thread until `done`.
+    ///
+    /// What it waits for may need a thread, so another is woken or created. Only
+    /// when all threads there may be are inside host functions does this one serve
+    /// requests, on top of the function that waits, and only [`DEPTH`] deep.
     pub(crate) fn serve_until(self: &Arc<Self>, done: impl Fn() -> bool) {
+        thread_local!(static DEEP: Cell<u32> = const { Cell::new(0) });
+        self.hand_over(true);
         let mut worker = None;
         let mut idle = Idle::new(Waiting::Adaptive);
         while !done() {
-            let found = match self.role.try_lock() {
-                Ok(mut role) => self.poll(&mut role, Watch::poll),
-                Err(_) => None,
+            let found = if DEEP.get() < DEPTH && self.all_are_busy() {
+                self.try_role()
+                    .and_then(|mut role| self.poll(&mut role, Watch::poll))
+            } else {
+                None
             };
             match found {
                 Some((wire, taken)) => {
                     let worker = worker.get_or_insert_with(|| Worker::new(self));
+                    DEEP.set(DEEP.get() + 1);
                     worker.serve(self, self.attached(wire), &taken);
+                    DEEP.set(DEEP.get() - 1);
                     idle = Idle::new(Waiting::Adaptive);
                 }
                 None => idle.wait(),
             }
         }
+    }
+
+    /// Whether all threads that there may be exist and none waits to be needed.
+    fn all_are_busy(&self) -> bool {
+        let pool = lock(&self.pool);
+        pool.idle == 0 && pool.threads >= self.config.threads
     }
 }

@@ -15,7 +15,7 @@ use crate::functions::{Entry, Failed, FunctionTable};
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError};
 use crate::wire::{Copier, Place, Taken, Wire};
 
-/// Which call a host function runs for.
+/// Which call a host function runs for, as the device says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallContext {
     /// The launch that called, as [`Launch::id`](crate::Launch::id) gives it; 0
@@ -60,17 +60,30 @@ impl Worker {
         }
     }
 
-    /// Serves one request and answers it.
+    /// Serves one request and answers it, whatever panics on the way: a host
+    /// function, or what an application hangs into this library (a subscriber of
+    /// its log, the drop of a panic's payload).
     pub(super) fn serve(&mut self, server: &Arc<Server>, wire: &dyn Wire, taken: &Taken) {
         let mut copied = 0;
-        let status = match self.run(server, wire, taken, &mut copied) {
-            Ok(()) => Status::DONE,
-            Err((status, error)) => {
-                copied = 0;
+        let run = catch_unwind(AssertUnwindSafe(|| {
+            let result = self.run(server, wire, taken, &mut copied);
+            result.map_err(|(status, error)| {
                 server.launches.report(taken.launch, error);
                 status
+            })
+        }));
+        let status = match run {
+            Ok(Ok(())) => Status::DONE,
+            Ok(Err(status)) => status,
+            Err(panic) => {
+                // Its drop might panic too.
+                std::mem::forget(panic);
+                Status::FUNCTION_FAILED
             }
         };
+        if status != Status::DONE {
+            copied = 0;
+        }
         if let Err(error) = wire.complete(taken, &mut self.copier, status, copied) {
             let error = CallError::Protocol {
                 wire: wire.name(),

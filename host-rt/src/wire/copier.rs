@@ -111,6 +111,13 @@ impl Copier {
         Ok(())
     }
 
+    /// Stores a word in device memory, for a device thread that waits for it.
+    pub(crate) fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+        let queue = self.queue()?;
+        queue.store_word(to, word)?;
+        queue.synchronize()
+    }
+
     /// Waits for all copies that were started.
     pub(crate) fn finish(&mut self) -> Result<(), DeviceError> {
         match &mut self.queue {

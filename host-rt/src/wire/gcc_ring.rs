@@ -221,14 +221,8 @@ impl Wire for GccRing {
                 complete(&copier.bounce(), at);
                 Ok(())
             }
-            _ => {
-                // GCC's own code: an `int` in device memory.
-                let one = 1u32;
-                // SAFETY: `one` is readable and lives until `finish` returns.
-                let stored = unsafe { copier.store(signal, (&raw const one).cast(), 4) };
-                let finished = copier.finish();
-                stored.and(finished)
-            }
+            // GCC's own code: an `int` in device memory.
+            _ => copier.store_word(signal, 1),
         }
     }
 }

@@ -201,6 +201,15 @@ impl<S: SystemWords> Watcher<S> {
         let expected = seen.wrapping_add(1);
         *seen = turn;
         if turn != expected {
+            // Whoever published it waits for an answer.
+            complete(
+                &self.system,
+                self.slots,
+                slot,
+                turn,
+                Status::REFUSED_MAPPING,
+                0,
+            );
             return Poll::Broken(format!("slot {slot} has turn {turn}, {expected} is next"));
         }
         // Relaxed: N1 orders these.

@@ -42,7 +42,6 @@ pub(super) fn open(env: &Env) -> Result<Arc<dyn Device>, Error> {
         this: Weak::clone(this),
         arena,
         stack: env.host_stack.unwrap_or(DEFAULT_STACK) as usize,
-        mapped: Mutex::default(),
         modules: Mutex::default(),
     }))
 }
@@ -53,8 +52,6 @@ struct HostDevice {
     arena: Arena,
     /// Size of a device thread's stack in bytes.
     stack: usize,
-    /// Start and length of what mapped memory there is.
-    mapped: Mutex<Vec<(u64, u64)>>,
     modules: Mutex<Vec<Weak<HostModule>>>,
 }
 
@@ -65,36 +62,37 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl HostDevice {
-    /// Refuses a range that a GPU's copy engine would not reach.
-    fn check_reach(&self, address: u64, len: u64, write: bool) -> Result<(), DeviceError> {
+    /// Refuses a range that host copies are not for. What is in an image stays
+    /// loaded while the result lives.
+    ///
+    /// Mapped memory is refused too: both sides use it at the same time, word by
+    /// word, and a copy that a device asks for must not get in between. What
+    /// travels through the bounce area is copied without a queue.
+    fn reach(
+        &self,
+        address: u64,
+        len: u64,
+        write: bool,
+    ) -> Result<Option<Arc<HostModule>>, DeviceError> {
         let unreachable = |what| Err(DeviceError::Unreachable { address, len, what });
         if len == 0 {
-            return Ok(());
+            return Ok(None);
         }
         match self.arena.contains(address, len) {
-            Some(true) => return Ok(()),
+            Some(true) => return Ok(None),
             Some(false) => return unreachable("device memory that is not (all) allocated"),
             None => {}
         }
-        let inside = |&(start, size): &(u64, u64)| {
-            address
-                .checked_sub(start)
-                .and_then(|at| at.checked_add(len))
-                .is_some_and(|e| e <= size)
-        };
-        if lock(&self.mapped).iter().any(inside) {
-            return Ok(());
-        }
         let mut modules = lock(&self.modules);
         modules.retain(|module| module.strong_count() > 0);
-        if modules
+        let held = modules
             .iter()
             .filter_map(Weak::upgrade)
-            .any(|module| module.is_loaded(address, len, write))
-        {
-            return Ok(());
+            .find(|module| module.is_loaded(address, len, write));
+        match held {
+            Some(module) => Ok(Some(module)),
+            None => unreachable("no device memory: a device thread's stack, or a host address"),
         }
-        unreachable("no device memory: a device thread's stack, or a host address")
     }
 }
 
@@ -143,12 +141,7 @@ impl Device for HostDevice {
         // SAFETY: the layout's size is not zero.
         let host = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) }).ok_or_else(failed)?;
         let device = host.as_ptr() as u64;
-        lock(&self.mapped).push((device, bytes as u64));
-        let this = Weak::clone(&self.this);
         let free = move || {
-            if let Some(this) = this.upgrade() {
-                lock(&this.mapped).retain(|&(start, _)| start != device);
-            }
             // SAFETY: allocated above with the same layout; the owner's drop runs
             // this once, when nobody uses the memory any more.
             unsafe { std::alloc::dealloc(device as *mut u8, layout) };

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
+use shared_abi::words::{Coherent, Store, SystemWords};
 
 use super::module::HostModule;
 use super::thread::{self, KernelCode};
@@ -54,11 +55,12 @@ impl Queue for HostQueue {
         len: usize,
     ) -> Result<(), DeviceError> {
         self.catch_up();
-        self.device.check_reach(to, len as u64, true)?;
-        // SAFETY: the caller vouches for the host side; the device side is memory
-        // of this process that was just checked. Both sides are different
-        // allocations.
-        unsafe { std::ptr::copy_nonoverlapping(from, to as *mut u8, len) };
+        let _held = self.device.reach(to, len as u64, true)?;
+        // SAFETY: the caller vouches for the host side. The device side was just
+        // checked and stays: an arena lives as long as its device, a module as
+        // long as `_held`. Device threads may use it meanwhile, which atomic
+        // accesses here make a matter of theirs.
+        unsafe { words_at(to).write_bytes(offset_at(to), from, len) };
         Ok(())
     }
 
@@ -69,9 +71,26 @@ impl Queue for HostQueue {
         len: usize,
     ) -> Result<(), DeviceError> {
         self.catch_up();
-        self.device.check_reach(from, len as u64, false)?;
+        let _held = self.device.reach(from, len as u64, false)?;
         // SAFETY: as above.
-        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to, len) };
+        unsafe { words_at(from).read_bytes(offset_at(from), to, len) };
+        Ok(())
+    }
+
+    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+        self.catch_up();
+        let _held = self.device.reach(to, 4, true)?;
+        if !to.is_multiple_of(4) {
+            let what = "not aligned for a word";
+            return Err(DeviceError::Unreachable {
+                address: to,
+                len: 4,
+                what,
+            });
+        }
+        // Edge `R2`, completing end, for callers whose word is in device memory.
+        // SAFETY: as above, and aligned.
+        unsafe { words_at(to) }.store32(offset_at(to), word, Store::Release);
         Ok(())
     }
 
@@ -137,6 +156,20 @@ impl Queue for HostQueue {
         self.catch_up();
         Ok(())
     }
+}
+
+/// The words around a device address.
+///
+/// # Safety
+/// As for [`Coherent::new`], for the offsets from [`offset_at`] the same address.
+unsafe fn words_at(address: u64) -> Coherent {
+    // SAFETY: passed on; aligned to 8 bytes.
+    unsafe { Coherent::new((address & !7) as *mut u8) }
+}
+
+/// Offset of a device address in the words around it.
+const fn offset_at(address: u64) -> usize {
+    (address & 7) as usize
 }
 
 /// A place in a queue.
