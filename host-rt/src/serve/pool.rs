@@ -53,8 +53,13 @@ pub(super) struct Pool {
 /// wires have their turn.
 const BROKEN_LIMIT: u32 = 16;
 
-/// Requests that a thread serves on top of each other while host functions wait.
-const DEPTH: u32 = 16;
+/// Requests that a thread serves on top of each other while host functions wait:
+/// as many as a wire can have under way, or the one that all wait for might be the
+/// one that is not served.
+const DEPTH: u32 = 1024;
+
+/// Stack of a serving thread, used as needed: 64 KiB for each of these.
+const STACK: usize = DEPTH as usize * (64 << 10);
 
 impl Server {
     /// Creates a thread.
@@ -66,6 +71,7 @@ impl Server {
         let name = format!("serve {}", pool.threads);
         let handle = std::thread::Builder::new()
             .name(name)
+            .stack_size(STACK)
             .spawn(move || server.thread())?;
         pool.handles.push(handle);
         pool.threads += 1;
