@@ -213,7 +213,7 @@ fn completion_meets_sleep() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn w1_without_the_device_fence() {
+fn w1_without_device_fence() {
     explore("bell, weakened", Runs::All, || {
         run_native(1, Some(Weak(Device, Fence, "fence")));
     });
@@ -221,7 +221,7 @@ fn w1_without_the_device_fence() {
 
 #[test]
 #[should_panic(expected = "deadlock")]
-fn w1_without_the_host_fence() {
+fn w1_without_host_fence() {
     explore("bell, weakened", Runs::All, || {
         run_native(1, Some(Weak(Host, Fence, "fence")));
     });

@@ -95,12 +95,12 @@ fn weak(weak: Weak) {
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn c2_without_release() {
+fn c2_without_device_release() {
     weak(Weak(Device, FetchAnd, "blocks"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn c2_without_acquire() {
+fn c2_without_device_acquire() {
     weak(Weak(Device, FetchOr, "blocks"));
 }

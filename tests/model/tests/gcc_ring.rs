@@ -166,36 +166,36 @@ fn weak(weak: Weak) {
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn r1_without_release() {
+fn r1_without_device_release() {
     weak(Weak(Device, Store, "signal"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn r1_without_acquire() {
+fn r1_without_host_acquire() {
     weak(Weak(Host, Load, "signal"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn r2_without_release() {
+fn r2_without_host_release() {
     weak(Weak(Host, Store, "done"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn r2_without_acquire() {
+fn r2_without_device_acquire() {
     weak(Weak(Device, Load, "done"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn r3_without_release() {
+fn r3_without_host_release() {
     weak(Weak(Host, Store, "consumed"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn r3_without_acquire() {
+fn r3_without_device_acquire() {
     weak(Weak(Device, Load, "consumed"));
 }

@@ -128,36 +128,36 @@ fn weak(weak: Weak) {
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn s1_without_release() {
+fn s1_without_device_release() {
     weak(Weak(Device, Store, "func"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn s1_without_acquire() {
+fn s1_without_host_acquire() {
     weak(Weak(Host, Load, "func"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn s2_without_release() {
+fn s2_without_host_release() {
     weak(Weak(Host, Store, "func"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn s2_without_acquire() {
+fn s2_without_device_acquire() {
     weak(Weak(Device, Load, "func"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn s3_without_release() {
+fn s3_without_device_release() {
     weak(Weak(Device, FetchAnd, "lock"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn s3_without_acquire() {
+fn s3_without_device_acquire() {
     weak(Weak(Device, FetchOr, "lock"));
 }

@@ -278,36 +278,36 @@ fn weak(weak: Weak) {
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn n1_without_release() {
+fn n1_without_device_release() {
     weak(Weak(Device, Store, "request"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn n1_without_acquire() {
+fn n1_without_host_acquire() {
     weak(Weak(Host, Load, "request"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn n2_without_release() {
+fn n2_without_host_release() {
     weak(Weak(Host, Store, "reply"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn n2_without_acquire() {
+fn n2_without_device_acquire() {
     weak(Weak(Device, Load, "reply"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn c1_without_release() {
+fn c1_without_device_release() {
     weak(Weak(Device, FetchAnd, "taken"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
-fn c1_without_acquire() {
+fn c1_without_device_acquire() {
     weak(Weak(Device, FetchOr, "taken"));
 }
