@@ -61,7 +61,7 @@ pub fn claim(
     loop {
         for _ in 0..words {
             let at = claims::bounce_offset(slots, word);
-            // Relaxed: only a guess, `fetch_or` decides.
+            // Relaxed: only a guess, `fetch_or_acquire` decides.
             let taken = device.load32(at, Load::Relaxed);
             if let Some(shift) = find_run(taken, blocks) {
                 let run = Run {
@@ -69,12 +69,15 @@ pub fn claim(
                     blocks,
                 };
                 // Edge `C2`, claiming end: see `release`.
-                let before = device.fetch_or(at, run.mask());
+                let before = device.fetch_or_acquire(at, run.mask());
                 if before & run.mask() == 0 {
                     return run;
                 }
-                // Somebody was faster for a part of it; give the rest back.
-                device.fetch_and(at, !(run.mask() & !before));
+                // Somebody was faster for a part of it; give the rest back. A relaxed
+                // access would do: these blocks were never used in between, and the
+                // release of their last owner goes on through both of ours. Release
+                // is what clearing has, and this is rare.
+                device.fetch_and_release(at, !(run.mask() & !before));
             }
             word = if word + 1 == words { 0 } else { word + 1 };
         }
@@ -89,7 +92,7 @@ pub fn release(device: &impl DeviceWords, slots: u32, run: Run) {
         let at = claims::bounce_offset(slots, run.first / claims::GROUP);
         // Edge `C2`, releasing end: the next owner's stores to these blocks come
         // after our loads from them.
-        device.fetch_and(at, !run.mask());
+        device.fetch_and_release(at, !run.mask());
     }
 }
 

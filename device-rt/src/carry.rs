@@ -81,9 +81,10 @@ pub struct Plan {
     carried: u32,
 }
 
-/// An argument cannot be carried: there are more than [`MAX_CARRIED`] of them.
+/// An argument cannot be carried: [`MAX_CARRIED`] are already, or its range, or
+/// the bytes of all of them, do not fit the address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooMany;
+pub struct CannotCarry;
 
 /// What is carried of an entry: its bit in
 /// [`ReplyHeader::copied`](shared_abi::wire::native::ReplyHeader::copied).
@@ -116,7 +117,7 @@ impl Plan {
     pub fn next(
         &mut self,
         (addr, size, kind): (u64, u64, MapKind),
-    ) -> Result<(MapEntry, Option<CarriedIndex>), TooMany> {
+    ) -> Result<(MapEntry, Option<CarriedIndex>), CannotCarry> {
         let mut entry = MapEntry {
             addr,
             size,
@@ -134,8 +135,8 @@ impl Plan {
         if reachable && (size > SMALL || !fits_slot || self.carried == MAX_CARRIED) {
             return Ok((entry, None));
         }
-        if self.carried == MAX_CARRIED {
-            return Err(TooMany);
+        if self.carried == MAX_CARRIED || addr.checked_add(size).is_none() {
+            return Err(CannotCarry);
         }
         if fits_slot {
             entry.place = PLACE_SLOT;
@@ -147,9 +148,60 @@ impl Plan {
             // Runs are at most 512 KiB long; a larger sum is refused when the
             // run is claimed, before anything is written at this offset.
             entry.offset = self.bounce_used as u32;
-            self.bounce_used = self.bounce_used.saturating_add(size).next_multiple_of(8);
+            self.bounce_used = self
+                .bounce_used
+                .checked_add(size)
+                .and_then(|used| used.checked_next_multiple_of(8))
+                .ok_or(CannotCarry)?;
         }
         self.carried += 1;
         Ok((entry, Some(self.carried - 1)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CannotCarry, Plan};
+    use crate::arch::Spaces;
+    use shared_abi::map_kind::MapKind;
+    use shared_abi::wire::native::PLACE_BOUNCE;
+
+    const STACK: u64 = 0x1000;
+
+    fn plan() -> Plan {
+        Plan::new(1, Spaces::with_stack(STACK, u64::MAX))
+    }
+
+    #[test]
+    fn sums_past_the_address_space_are_refused_and_leave_the_plan() {
+        for (addr, size) in [
+            (STACK, u64::MAX),
+            (STACK, u64::MAX - 7),
+            (u64::MAX - 1, 2),
+            (u64::MAX - 1, 1000),
+        ] {
+            let mut plan = plan();
+            assert_eq!(
+                plan.next((addr, size, MapKind::TO)),
+                Err(CannotCarry),
+                "{addr:#x} {size:#x}"
+            );
+            assert_eq!(plan.bounce_bytes(), 0);
+        }
+        // The second fits the address space, but not behind the first.
+        let mut plan = plan();
+        assert!(plan.next((STACK, 1 << 63, MapKind::TO)).is_ok());
+        let second = plan.next((STACK, 1 << 63, MapKind::TO));
+        assert_eq!(second, Err(CannotCarry));
+        assert_eq!(plan.bounce_bytes(), 1 << 63);
+    }
+
+    #[test]
+    fn what_does_not_fit_the_slot_goes_to_the_run_in_words() {
+        let mut plan = plan();
+        let (entry, carried) = plan.next((STACK, 1001, MapKind::TO)).unwrap();
+        assert_eq!((entry.place, entry.offset), (PLACE_BOUNCE, 0));
+        assert_eq!(carried, Some(0));
+        assert_eq!(plan.bounce_bytes(), 1008);
     }
 }

@@ -29,12 +29,12 @@ pub fn claim(device: &impl DeviceWords, slots: u32, hint: u32, pause: impl Fn(u3
     loop {
         for _ in 0..groups {
             let at = claims::group_offset(group);
-            // Relaxed: only a guess at a free bit, `fetch_or` decides.
+            // Relaxed: only a guess at a free bit, `fetch_or_acquire` decides.
             let mut taken = device.load32(at + TAKEN, Load::Relaxed);
             while taken != u32::MAX {
                 let bit = taken.trailing_ones();
                 // Edge `C1`, claiming end: see `release`.
-                let before = device.fetch_or(at + TAKEN, 1 << bit);
+                let before = device.fetch_or_acquire(at + TAKEN, 1 << bit);
                 if before & (1 << bit) == 0 {
                     let turns = at + TURNS + bit as usize * 4;
                     // Relaxed: the slot is ours since C1, so is its turn.
@@ -59,5 +59,5 @@ pub fn release(device: &impl DeviceWords, claim: Claim) {
     let at = claims::group_offset(claim.slot / claims::GROUP) + TAKEN;
     // Edge `C1`, releasing end: whoever claims the slot next sees its turn, and
     // its stores to the slot come after our loads from it.
-    device.fetch_and(at, !(1 << (claim.slot % claims::GROUP)));
+    device.fetch_and_release(at, !(1 << (claim.slot % claims::GROUP)));
 }

@@ -19,9 +19,10 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`target_ext`] | `GOMP_target_ext`: early returns, choice of the wire |
-//! | [`wire`] | the producer of each wire |
-//! | [`carry`] | which bytes a request carries, and the copying |
+//! | [`target_ext`] | `GOMP_target_ext`: early returns, then a call on the wire |
+//! | [`wire`] | the wires: a producer each, the calls on them, their table |
+//! | [`carry`] | which bytes a request on `native` carries |
+//! | `gcc_carry` | which bytes a request on GCC's wires carries, and the copying |
 //! | [`bounce`], [`claims`] | device-scope ownership of bounce runs and slots |
 //! | [`arch`] | everything that depends on the target |
 //! | [`runtime`] | the variables that the host writes |
@@ -33,6 +34,7 @@ pub mod arch;
 pub mod bounce;
 pub mod carry;
 pub mod claims;
+mod gcc_carry;
 mod panic;
 pub mod runtime;
 pub mod target_ext;

@@ -32,7 +32,7 @@ impl<T: Copy> HostWritten<T> {
 pub static IMAGE: ImageInfo = ImageInfo {
     magic: IMAGE_MAGIC,
     abi_version: shared_abi::ABI_VERSION,
-    wires: WireKind::GCC_SLOT.bit() | WireKind::GCC_RING.bit() | WireKind::NATIVE.bit(),
+    wires: crate::wire::BITS,
 };
 
 /// What the host tells this image.

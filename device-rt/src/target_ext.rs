@@ -1,28 +1,14 @@
 //! `GOMP_target_ext`: where every reverse-offload call of an image starts.
 
-mod gcc;
-mod native;
-
 use core::ffi::{c_int, c_uint, c_ushort, c_void};
 
 use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
 use shared_abi::status::Status;
-use shared_abi::wire::WireKind;
 
 use crate::arch::{self, Spaces};
 use crate::carry::Args;
 use crate::runtime::RUNTIME;
-
-/// A call that is really one to the host.
-#[derive(Clone, Copy)]
-struct Call {
-    func: u64,
-    args: Args,
-    /// Spreads threads over slots and blocks: the thread among all of the launch.
-    hint: u32,
-    launch: u32,
-    spaces: Spaces,
-}
+use crate::wire::{self, Call};
 
 /// Calls a function on the host and waits for it: libgomp's entry point for
 /// `target` constructs, as a device implements it.
@@ -64,24 +50,15 @@ pub unsafe extern "C" fn GOMP_target_ext(
 }
 
 fn call_host(func: u64, args: Args) -> Status {
-    let runtime = RUNTIME.get();
     let context = arch::context();
     let call = Call {
         func,
         args,
-        hint: context
-            .team
-            .wrapping_mul(context.threads)
-            .wrapping_add(context.thread),
+        hint: context.global(),
         launch: context.launch,
         spaces: Spaces::here(),
     };
-    match WireKind(runtime.wire_kind) {
-        WireKind::NATIVE => native::call(&runtime, call),
-        WireKind::GCC_RING => gcc::ring(&runtime, call),
-        WireKind::GCC_SLOT => gcc::slot(&runtime, call),
-        _ => Status::NOT_OFFLOADED,
-    }
+    wire::call(&RUNTIME.get(), call)
 }
 
 const _: () = assert!(size_of::<usize>() == 8 && size_of::<*mut c_void>() == 8);

@@ -26,11 +26,10 @@ pub fn threads() -> u32 {
     arch::context().threads
 }
 
-/// This thread among all threads of the launch.
+/// This thread among all threads of the launch, see [`arch::Context::global`].
 #[must_use]
 pub fn global() -> u32 {
-    let context = arch::context();
-    context.team * context.threads + context.thread
+    arch::context().global()
 }
 
 /// Nanoseconds since some fixed moment, the same for all threads of the device.

@@ -154,3 +154,14 @@ pub fn trap(message: &str) -> ! {
         },
     }
 }
+
+#[cfg(test)]
+impl Spaces {
+    /// Those of a thread whose stack is `low..high`.
+    pub(crate) const fn with_stack(low: u64, high: u64) -> Self {
+        Self {
+            stack_low: low,
+            stack_high: high,
+        }
+    }
+}

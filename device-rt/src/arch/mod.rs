@@ -43,3 +43,14 @@ pub struct Context {
     /// Key of the launch; 0 where the architecture does not tell.
     pub launch: u32,
 }
+
+impl Context {
+    /// This thread among all threads of the launch; wraps in a launch of more than
+    /// 2^32 of them.
+    #[must_use]
+    pub const fn global(self) -> u32 {
+        self.team
+            .wrapping_mul(self.threads)
+            .wrapping_add(self.thread)
+    }
+}

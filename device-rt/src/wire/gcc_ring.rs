@@ -6,13 +6,53 @@
 
 use core::mem::offset_of;
 
-use shared_abi::wire::gcc_ring::{GccRing, GccRingSlot};
+use shared_abi::image::Runtime;
+use shared_abi::status::Status;
+use shared_abi::wire::WireKind;
+use shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
 use shared_abi::words::{Load, Store, SystemWords, TicketWord};
 
+use super::{Call, Wire};
+use crate::arch;
+use crate::gcc_carry::Prepared;
+use crate::runtime::ICVS;
+
+/// Calls through the ring.
+pub(crate) struct Ring;
+
+impl Wire for Ring {
+    const KIND: WireKind = WireKind::GCC_RING;
+
+    fn call(runtime: &Runtime, call: Call) -> Status {
+        let Some(prepared) = Prepared::new(runtime, call) else {
+            return Status::REFUSED_MAPPING;
+        };
+        let ticket = claim(&prepared.wire, SLOTS, arch::pause);
+        publish(
+            &prepared.wire,
+            SLOTS,
+            ticket,
+            &GccRingSlot {
+                signal: prepared.signal(),
+                func: call.func,
+                mapnum: call.args.count() as u64,
+                addrs: prepared.addrs(),
+                sizes: prepared.sizes(),
+                kinds: prepared.kinds(),
+                dev_num: ICVS.get().device_num,
+                reserved: 0,
+            },
+        );
+        prepared.ring();
+        wait(&prepared.area, prepared.signal_offset(), arch::pause);
+        prepared.finish()
+    }
+}
+
 /// Draws a ticket and waits with `pause` until its slot, one of `slots`
-/// ([`SLOTS`](shared_abi::wire::gcc_ring::SLOTS), but for tests), is free.
+/// ([`SLOTS`], but for tests), is free.
 pub fn claim<S: SystemWords + TicketWord>(system: &S, slots: u32, pause: impl Fn(u32)) -> u32 {
-    let ticket = system.fetch_add(offset_of!(GccRing, next_slot), 1);
+    let ticket = system.fetch_add_relaxed(offset_of!(GccRing, next_slot), 1);
     let mut attempt = 0;
     loop {
         // Edge `R3`, claiming end: with the count comes the host's last use of the

@@ -2,15 +2,53 @@
 
 use core::mem::offset_of;
 
+use shared_abi::image::Runtime;
+use shared_abi::status::Status;
+use shared_abi::wire::WireKind;
 use shared_abi::wire::claims::ClaimsHeader;
 use shared_abi::wire::gcc_slot::GccSlot;
 use shared_abi::words::{DeviceWords, Load, Store, SystemWords};
+
+use super::{Call, Wire};
+use crate::arch;
+use crate::gcc_carry::Prepared;
+use crate::runtime::ICVS;
+
+/// Calls through the one slot.
+pub(crate) struct Single;
+
+impl Wire for Single {
+    const KIND: WireKind = WireKind::GCC_SLOT;
+
+    fn call(runtime: &Runtime, call: Call) -> Status {
+        let Some(prepared) = Prepared::new(runtime, call) else {
+            return Status::REFUSED_MAPPING;
+        };
+        lock(&prepared.device, arch::pause);
+        publish(
+            &prepared.wire,
+            &GccSlot {
+                func: call.func,
+                mapnum: call.args.count() as u64,
+                addrs: prepared.addrs(),
+                sizes: prepared.sizes(),
+                kinds: prepared.kinds(),
+                dev_num: ICVS.get().device_num,
+                reserved: 0,
+            },
+        );
+        prepared.ring();
+        wait(&prepared.wire, arch::pause);
+        unlock(&prepared.device);
+        prepared.finish()
+    }
+}
 
 /// Takes the lock of the one slot; waits with `pause` while another has it.
 pub fn lock(device: &impl DeviceWords, pause: impl Fn(u32)) {
     let mut attempt = 0;
     // Edge `S3`, locking end: see `unlock`.
-    while device.fetch_or(offset_of!(ClaimsHeader, slot_lock), 1) & 1 != 0 {
+    while device.fetch_or_acquire(offset_of!(ClaimsHeader, slot_lock), 1) & 1 != 0 {
         pause(attempt);
         attempt = attempt.saturating_add(1);
     }
@@ -20,7 +58,7 @@ pub fn lock(device: &impl DeviceWords, pause: impl Fn(u32)) {
 pub fn unlock(device: &impl DeviceWords) {
     // Edge `S3`, unlocking end: the next owner's stores to the slot come after our
     // last load from it.
-    device.fetch_and(offset_of!(ClaimsHeader, slot_lock), !1);
+    device.fetch_and_release(offset_of!(ClaimsHeader, slot_lock), !1);
 }
 
 /// Publishes `request`; the caller holds the lock.

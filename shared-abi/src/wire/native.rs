@@ -17,10 +17,8 @@
 //! Turns are compared for equality only and wrap; a slot starts at any turn that
 //! the host writes in all four places (door, request, reply, claims).
 //!
-//! | edge | one side writes, then stores | other side loads, then reads |
-//! |---|---|---|
-//! | `N1` | device: request and payload, then [`RequestHeader::turn`] (release, system) | host: `turn` (acquire), then the request |
-//! | `N2` | host: reply and payload, then [`ReplyHeader::turn`] (release, system) | device: `turn` (acquire, system), then the reply |
+//! A request is handed over by edge `N1`, its reply by edge `N2`; the table of edges
+//! is in `docs/memory-model.md`.
 
 use super::claims;
 

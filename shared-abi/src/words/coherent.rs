@@ -139,7 +139,7 @@ impl SystemWords for Coherent {
 
 impl TicketWord for Coherent {
     #[inline]
-    fn fetch_add(&self, at: usize, n: u32) -> u32 {
+    fn fetch_add_relaxed(&self, at: usize, n: u32) -> u32 {
         self.u32(at).fetch_add(n, Ordering::Relaxed)
     }
 }
@@ -156,12 +156,12 @@ impl DeviceWords for Coherent {
     }
 
     #[inline]
-    fn fetch_or(&self, at: usize, mask: u32) -> u32 {
+    fn fetch_or_acquire(&self, at: usize, mask: u32) -> u32 {
         self.u32(at).fetch_or(mask, Ordering::Acquire)
     }
 
     #[inline]
-    fn fetch_and(&self, at: usize, mask: u32) -> u32 {
+    fn fetch_and_release(&self, at: usize, mask: u32) -> u32 {
         self.u32(at).fetch_and(mask, Ordering::Release)
     }
 }

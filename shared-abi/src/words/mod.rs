@@ -1,11 +1,12 @@
 //! How code touches words that another processor touches too.
 //!
-//! The protocols are written against these two traits, one per *scope*, with the
-//! ordering as an argument at each access. On a GPU they are inline
+//! The protocols are written against three traits: one per *scope*, and one for
+//! the single read-modify-write on mapped memory. The ordering stands at each
+//! access, as an argument or in the name. On a GPU they are inline
 //! instructions of the architecture, on a host processor its atomics, and in the
 //! model checker its own; the protocol code is the same.
 //!
-//! [`Coherent`] implements both for a processor whose threads share coherent
+//! [`Coherent`] implements all three for a processor whose threads share coherent
 //! memory: the host itself, and the `host` device.
 //!
 //! Places are byte offsets from the start of the memory that the implementor
@@ -71,11 +72,11 @@ pub trait DeviceWords {
     fn load32(&self, at: usize, order: Load) -> u32;
     /// Stores the `u32` at byte offset `at`.
     fn store32(&self, at: usize, value: u32, order: Store);
-    /// Sets the bits of `mask`, returns the word as it was. Acquire: pairs with
-    /// the [`fetch_and`](Self::fetch_and) that cleared them.
-    fn fetch_or(&self, at: usize, mask: u32) -> u32;
-    /// Keeps the bits of `mask`, returns the word as it was. Release.
-    fn fetch_and(&self, at: usize, mask: u32) -> u32;
+    /// Sets the bits of `mask`, returns the word as it was. Pairs with the
+    /// [`fetch_and_release`](Self::fetch_and_release) that cleared them.
+    fn fetch_or_acquire(&self, at: usize, mask: u32) -> u32;
+    /// Keeps the bits of `mask`, returns the word as it was.
+    fn fetch_and_release(&self, at: usize, mask: u32) -> u32;
 }
 
 /// Read-modify-writes on a word of mapped memory.
@@ -86,5 +87,5 @@ pub trait DeviceWords {
 pub trait TicketWord {
     /// Adds `n` to the `u32` at byte offset `at`, returns the word as it was.
     /// Relaxed: the ticket orders nothing, the slot's own words do.
-    fn fetch_add(&self, at: usize, n: u32) -> u32;
+    fn fetch_add_relaxed(&self, at: usize, n: u32) -> u32;
 }

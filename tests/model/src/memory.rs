@@ -269,19 +269,19 @@ impl DeviceWords for View {
         SystemWords::store32(self, at, value, order);
     }
 
-    fn fetch_or(&self, at: usize, mask: u32) -> u32 {
+    fn fetch_or_acquire(&self, at: usize, mask: u32) -> u32 {
         let (word, name) = self.flag32(at);
         word.fetch_or(mask, self.order(Access::FetchOr, name, Ordering::Acquire))
     }
 
-    fn fetch_and(&self, at: usize, mask: u32) -> u32 {
+    fn fetch_and_release(&self, at: usize, mask: u32) -> u32 {
         let (word, name) = self.flag32(at);
         word.fetch_and(mask, self.order(Access::FetchAnd, name, Ordering::Release))
     }
 }
 
 impl TicketWord for View {
-    fn fetch_add(&self, at: usize, n: u32) -> u32 {
+    fn fetch_add_relaxed(&self, at: usize, n: u32) -> u32 {
         self.flag32(at).0.fetch_add(n, Ordering::Relaxed)
     }
 }

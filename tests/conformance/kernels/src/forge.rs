@@ -124,12 +124,12 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
         return;
     }
     if request.jump != 0 {
-        wire.fetch_add(offset_of!(GccRing, next_slot), request.jump);
+        wire.fetch_add_relaxed(offset_of!(GccRing, next_slot), request.jump);
         arch::ring();
         linger();
         return;
     }
-    let ticket = wire.fetch_add(offset_of!(GccRing, next_slot), 1);
+    let ticket = wire.fetch_add_relaxed(offset_of!(GccRing, next_slot), 1);
     let at = offset_of!(GccRing, queue) + (ticket % SLOTS) as usize * size_of::<GccRingSlot>();
     // Relaxed: the signal's store orders it.
     wire.store64(

@@ -1,4 +1,4 @@
-//! A call on one of GCC's wires, from code whose stack the host cannot reach.
+//! What a call on one of GCC's wires carries, and the copying.
 //!
 //! These wires carry addresses only. So every call takes a bounce run: a header
 //! (with the completion word of `gcc-ring`), the argument arrays, and a copy of
@@ -11,63 +11,13 @@ use shared_abi::image::Runtime;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::bounce::BounceHeader;
-use shared_abi::wire::gcc_ring::{GccRingSlot, SLOTS};
-use shared_abi::wire::gcc_slot::GccSlot;
 use shared_abi::words::{Store, SystemWords};
 
-use super::Call;
-use crate::arch::{self, DeviceMemory, Mapped, Space};
+use crate::arch::{self, DeviceMemory, Mapped, Space, Spaces};
 use crate::bounce::{self, Run};
-use crate::runtime::{ICVS, REV_OFFLOAD_VAR};
-use crate::wire::{gcc_ring, gcc_slot, ring_if_asleep};
-
-pub(super) fn slot(runtime: &Runtime, call: Call) -> Status {
-    let Some(prepared) = Prepared::new(runtime, call) else {
-        return Status::REFUSED_MAPPING;
-    };
-    gcc_slot::lock(&prepared.device, arch::pause);
-    gcc_slot::publish(
-        &prepared.wire,
-        &GccSlot {
-            func: call.func,
-            mapnum: call.args.count() as u64,
-            addrs: prepared.addrs(),
-            sizes: prepared.sizes(),
-            kinds: prepared.kinds(),
-            dev_num: ICVS.get().device_num,
-            reserved: 0,
-        },
-    );
-    prepared.ring();
-    gcc_slot::wait(&prepared.wire, arch::pause);
-    gcc_slot::unlock(&prepared.device);
-    prepared.finish()
-}
-
-pub(super) fn ring(runtime: &Runtime, call: Call) -> Status {
-    let Some(prepared) = Prepared::new(runtime, call) else {
-        return Status::REFUSED_MAPPING;
-    };
-    let ticket = gcc_ring::claim(&prepared.wire, SLOTS, arch::pause);
-    gcc_ring::publish(
-        &prepared.wire,
-        SLOTS,
-        ticket,
-        &GccRingSlot {
-            signal: prepared.signal(),
-            func: call.func,
-            mapnum: call.args.count() as u64,
-            addrs: prepared.addrs(),
-            sizes: prepared.sizes(),
-            kinds: prepared.kinds(),
-            dev_num: ICVS.get().device_num,
-            reserved: 0,
-        },
-    );
-    prepared.ring();
-    gcc_ring::wait(&prepared.area, prepared.signal_offset(), arch::pause);
-    prepared.finish()
-}
+use crate::carry::Args;
+use crate::runtime::REV_OFFLOAD_VAR;
+use crate::wire::{Call, ring_if_asleep};
 
 /// The memory of one space that a call's entries span, in whole lines.
 #[derive(Clone, Copy)]
@@ -86,13 +36,45 @@ impl Hull {
         high: 0,
     };
 
-    fn add(&mut self, addr: u64, len: u64) {
+    /// Widens the hull by a range; `None` where the range's lines go past the end
+    /// of the address space.
+    fn add(&mut self, addr: u64, len: u64) -> Option<()> {
+        let end = addr.checked_add(len)?.checked_next_multiple_of(LINE)?;
         self.low = self.low.min(addr & !(LINE - 1));
-        self.high = self.high.max(addr.saturating_add(len));
+        self.high = self.high.max(end);
+        Some(())
     }
 
     fn len(&self) -> u64 {
-        self.high.saturating_sub(self.low).next_multiple_of(LINE)
+        self.high.saturating_sub(self.low)
+    }
+}
+
+/// What a call's entries span of the memory that the host cannot reach.
+#[derive(Clone, Copy)]
+struct Hulls {
+    local: Hull,
+    shared: Hull,
+}
+
+impl Hulls {
+    /// Those of `args`; `None` where a range cannot be carried whatever the room.
+    fn of(args: Args, spaces: Spaces) -> Option<Self> {
+        let mut hulls = Self {
+            local: Hull::EMPTY,
+            shared: Hull::EMPTY,
+        };
+        for i in 0..args.count() {
+            let (addr, size, kind) = args.get(i);
+            if let Some(len) = extent(size, kind).filter(|_| addr != 0) {
+                match spaces.of(addr) {
+                    Space::Global => {}
+                    Space::Local => hulls.local.add(addr, len)?,
+                    Space::Shared => hulls.shared.add(addr, len)?,
+                }
+            }
+        }
+        Some(hulls)
     }
 }
 
@@ -101,6 +83,7 @@ fn extent(size: u64, kind: MapKind) -> Option<u64> {
     match MapKind(kind.base()) {
         MapKind::FIRSTPRIVATE_INT => None,
         MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
+            // Saturated, no address has room for it: `Hull::add` refuses.
             Some(size.saturating_add(8))
         }
         MapKind::STRUCT => Some(0),
@@ -109,37 +92,26 @@ fn extent(size: u64, kind: MapKind) -> Option<u64> {
 }
 
 /// A call whose arrays and unreachable bytes stand in its bounce run.
-struct Prepared {
+pub(crate) struct Prepared {
     call: Call,
-    wire: Mapped,
-    device: DeviceMemory,
-    area: Mapped,
+    pub(crate) wire: Mapped,
+    pub(crate) device: DeviceMemory,
+    pub(crate) area: Mapped,
     bell: Mapped,
     area_base: u64,
     slots: u32,
     run: Run,
-    local: Hull,
-    shared: Hull,
+    hulls: Hulls,
 }
 
 impl Prepared {
-    fn new(runtime: &Runtime, call: Call) -> Option<Self> {
+    /// Takes a run for `call` and fills it; `None` where the mapping is refused.
+    pub(crate) fn new(runtime: &Runtime, call: Call) -> Option<Self> {
         let count = call.args.count();
-        let mut local = Hull::EMPTY;
-        let mut shared = Hull::EMPTY;
-        for i in 0..count {
-            let (addr, size, kind) = call.args.get(i);
-            if let Some(len) = extent(size, kind).filter(|_| addr != 0) {
-                match call.spaces.of(addr) {
-                    Space::Global => {}
-                    Space::Local => local.add(addr, len),
-                    Space::Shared => shared.add(addr, len),
-                }
-            }
-        }
+        let hulls = Hulls::of(call.args, call.spaces)?;
         let bytes = (Self::data_offset(count) as u64)
-            .checked_add(local.len())?
-            .checked_add(shared.len())?;
+            .checked_add(hulls.local.len())?
+            .checked_add(hulls.shared.len())?;
         let blocks = bounce::blocks_for(bytes, runtime.bounce_blocks)?;
         // SAFETY: the host filled `runtime` and the variable with the addresses
         // of a wire, claims, a bounce area and a bell of the given geometry,
@@ -170,8 +142,7 @@ impl Prepared {
             area_base,
             slots: runtime.slots,
             run,
-            local,
-            shared,
+            hulls,
         };
         this.fill();
         Some(this)
@@ -222,7 +193,7 @@ impl Prepared {
     }
 
     /// Copies results back and gives the run back.
-    fn finish(self) -> Status {
+    pub(crate) fn finish(self) -> Status {
         for i in 0..self.call.args.count() {
             let (addr, size, kind) = self.call.args.get(i);
             if let Some(moved) = self.moved(addr, kind)
@@ -248,12 +219,13 @@ impl Prepared {
         match self.call.spaces.of(addr) {
             _ if addr == 0 => None,
             Space::Global => None,
-            Space::Local => Some(base + (addr - self.local.low)),
-            Space::Shared => Some(base + self.local.len() + (addr - self.shared.low)),
+            Space::Local => Some(base + (addr - self.hulls.local.low)),
+            Space::Shared => Some(base + self.hulls.local.len() + (addr - self.hulls.shared.low)),
         }
     }
 
-    fn ring(&self) {
+    /// Wakes the host if it sleeps; the request has been published.
+    pub(crate) fn ring(&self) {
         if arch::HAS_BELL {
             ring_if_asleep(&self.bell, arch::ring);
         }
@@ -279,23 +251,28 @@ impl Prepared {
         self.area_base + (self.run.offset() + offset) as u64
     }
 
-    fn addrs(&self) -> u64 {
+    /// Device address of the array of addresses.
+    pub(crate) fn addrs(&self) -> u64 {
         self.device_address(Self::addrs_offset())
     }
 
-    fn sizes(&self) -> u64 {
+    /// Device address of the array of sizes.
+    pub(crate) fn sizes(&self) -> u64 {
         self.device_address(Self::sizes_offset(self.call.args.count()))
     }
 
-    fn kinds(&self) -> u64 {
+    /// Device address of the array of kinds.
+    pub(crate) fn kinds(&self) -> u64 {
         self.device_address(Self::kinds_offset(self.call.args.count()))
     }
 
-    fn signal_offset(&self) -> usize {
+    /// Byte offset of the completion word in the bounce area.
+    pub(crate) fn signal_offset(&self) -> usize {
         self.run.offset() + offset_of!(BounceHeader, signal)
     }
 
-    fn signal(&self) -> u64 {
+    /// Device address of the completion word.
+    pub(crate) fn signal(&self) -> u64 {
         self.area_base + self.signal_offset() as u64
     }
 }

@@ -1,0 +1,92 @@
+//! What no wire can carry is refused before any memory is touched: the runtime
+//! that these calls get has addresses of nothing.
+
+use shared_abi::image::Runtime;
+use shared_abi::map_kind::MapKind;
+use shared_abi::status::Status;
+use shared_abi::wire::WireKind;
+use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+
+use super::{BITS, Call, call};
+use crate::arch::Spaces;
+use crate::carry::Args;
+
+/// The stack that ranges start in. It ends with the address space, so that a
+/// range of any size can start in it.
+const STACK: u64 = 0x1000;
+
+fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
+    let mut addrs = [0; 4];
+    let mut sizes = [0; 4];
+    for (i, &(addr, size)) in entries.iter().enumerate() {
+        (addrs[i], sizes[i]) = (addr, size);
+    }
+    let kinds = [MapKind::TO.0; 4];
+    let runtime = Runtime {
+        wire_kind: kind.0,
+        slots: 32,
+        wire: 0,
+        claims: 0,
+        bounce: 0,
+        bell: 0,
+        bounce_blocks: MAX_RUN,
+        reserved: 0,
+    };
+    // SAFETY: the arrays have more elements than `entries`. A refused call reads
+    // no range.
+    let args = unsafe {
+        Args::new(
+            entries.len(),
+            addrs.as_ptr(),
+            sizes.as_ptr(),
+            kinds.as_ptr(),
+        )
+    };
+    let request = Call {
+        func: 1,
+        args,
+        hint: 0,
+        launch: 0,
+        spaces: Spaces::with_stack(STACK, u64::MAX),
+    };
+    call(&runtime, request)
+}
+
+#[test]
+fn ranges_that_no_run_holds_are_refused() {
+    let longest = BLOCK as u64 * u64::from(MAX_RUN);
+    let refused: [&[(u64, u64)]; 8] = [
+        &[(STACK, longest + 1)],
+        &[(STACK, u64::MAX)],
+        &[(STACK, u64::MAX - 7)],
+        // Up to the last line of the address space, and into it.
+        &[(STACK, u64::MAX - STACK - 63)],
+        &[(STACK, u64::MAX - STACK)],
+        // Short, but around the end of the address space.
+        &[(u64::MAX - 7, 16)],
+        &[(u64::MAX - 7, 1024)],
+        // Each fits the address space, together they do not.
+        &[
+            (STACK, 1000),
+            (STACK, u64::MAX - STACK),
+            (STACK, u64::MAX / 2),
+        ],
+    ];
+    for kind in WireKind::ALL {
+        for entries in refused {
+            assert_eq!(
+                status(kind, entries),
+                Status::REFUSED_MAPPING,
+                "{kind:?} {entries:x?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_wire_is_in_the_table_and_no_other() {
+    let all = WireKind::ALL.iter().fold(0, |bits, kind| bits | kind.bit());
+    assert_eq!(BITS, all);
+    assert_eq!(status(WireKind::NONE, &[]), Status::NOT_OFFLOADED);
+    assert_eq!(status(WireKind(99), &[]), Status::NOT_OFFLOADED);
+}
