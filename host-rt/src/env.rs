@@ -35,7 +35,7 @@ pub const VARIABLES: [(&str, &str); 5] = [
     ),
     (
         "REVOFF_HOST_MEMORY",
-        "device memory of the host device, 1M to 1T (16G, reserved, not used)",
+        "device memory of the host device, 1M to 1T (16G, reserved and used as needed)",
     ),
     (
         "REVOFF_HOST_STACK",

@@ -9,12 +9,12 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum ImageError {
     /// The file cannot be read.
-    #[error("cannot read image {path}: {source}", path = path.display())]
+    #[error("cannot read image {path}: {reason}", path = path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// The reason.
-        source: std::io::Error,
+        /// The system's words, which the message has too.
+        reason: std::io::Error,
     },
     /// The bytes are not in a format that any device loads.
     #[error("{name} is no device image: {reason}")]
@@ -117,7 +117,10 @@ pub enum DeviceError {
         available: String,
     },
     /// The device has no memory of that size left.
-    #[error("device `{device}` cannot allocate {bytes} bytes: {free} of {total} are free")]
+    #[error(
+        "device `{device}` cannot allocate {bytes} bytes: {free} of {total} are free{}",
+        if device == "host" { " (REVOFF_HOST_MEMORY sets its size)" } else { "" }
+    )]
     OutOfMemory {
         /// The device.
         device: String,
@@ -152,12 +155,12 @@ pub enum DeviceError {
         reason: String,
     },
     /// The operating system refused something.
-    #[error("{what}: {source}")]
+    #[error("{what}: {reason}")]
     System {
         /// What was tried.
         what: String,
-        /// The reason.
-        source: std::io::Error,
+        /// The system's words, which the message has too.
+        reason: std::io::Error,
     },
 }
 

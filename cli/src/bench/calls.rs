@@ -1,5 +1,7 @@
 //! Round trips and requests a second of one kind of call.
 
+use std::time::Duration;
+
 use bench_calls::{EMPTY, TOFROM, TYPED};
 use host_rt::shared_abi::wire::WireKind;
 
@@ -60,10 +62,17 @@ impl Case {
             _ => TOFROM,
         };
         let mut session = Session::open(&options.device, self.setup, self.threads, self.cores)?;
-        let (requests, seconds) = session.count(what, options.time())?;
+        let (requests, seconds) = enough(options, "counted", |time| {
+            let counted = session.count(what, time)?;
+            Ok((counted.0, counted))
+        })?;
         self.requests += requests;
         self.rates.push(requests as f64 / seconds);
-        self.latency.merge(&session.time(what, options.time())?)?;
+        let times = enough(options, "timed", |time| {
+            let times = session.time(what, time)?;
+            Ok((times.len(), times))
+        })?;
+        self.latency.merge(&times)?;
         self.pinned &= session.pinned();
         Ok(())
     }
@@ -86,6 +95,30 @@ impl Case {
             cores: self.cores.filter(|_| self.pinned),
         }
     }
+}
+
+/// Calls that a figure is made from at least.
+const ENOUGH: u64 = 100;
+
+/// Measures for as long as was asked for; where others keep the machine too busy
+/// for [`ENOUGH`] calls, again and longer.
+fn enough<T>(
+    options: &Options,
+    what: &str,
+    mut measure: impl FnMut(Duration) -> anyhow::Result<(u64, T)>,
+) -> anyhow::Result<T> {
+    let mut time = options.time();
+    for _ in 0..6 {
+        let (calls, measured) = measure(time)?;
+        if calls >= ENOUGH {
+            return Ok(measured);
+        }
+        time *= 2;
+    }
+    anyhow::bail!(
+        "fewer than {ENOUGH} calls could be {what} within {time:?}: other programs keep the \
+         machine busy"
+    )
 }
 
 /// How many times the requests that gcc-ring serves as patched, native serves.

@@ -39,6 +39,11 @@ impl Latency {
         Ok(self.0.add(&other.0)?)
     }
 
+    /// Calls that were timed.
+    pub(crate) fn len(&self) -> u64 {
+        self.0.len()
+    }
+
     /// The time, in nanoseconds, that `percent` of the calls did not exceed.
     pub(crate) fn percentile(&self, percent: f64) -> u64 {
         self.0.value_at_percentile(percent)

@@ -109,9 +109,9 @@ impl Image {
     /// The file cannot be read, or is no image.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ImageError> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| ImageError::Unreadable {
+        let bytes = std::fs::read(path).map_err(|reason| ImageError::Unreadable {
             path: path.to_owned(),
-            source,
+            reason,
         })?;
         Self::from_bytes(path.display().to_string(), bytes)
     }
@@ -130,7 +130,10 @@ impl Image {
             reason,
         };
         if bytes.is_empty() {
-            return Err(no_image("it is empty".to_owned()));
+            return Err(no_image(
+                "it is empty (as build scripts leave it where REVOFF_IMAGE_BUILD_SKIP is set)"
+                    .to_owned(),
+            ));
         }
         if is_ptx(&bytes) {
             return Ok(Self {

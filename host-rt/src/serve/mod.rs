@@ -260,9 +260,9 @@ impl Server {
         let mut pool = lock(&self.pool);
         if pool.threads == 0 {
             self.spawn(&mut pool)
-                .map_err(|source| DeviceError::System {
+                .map_err(|reason| DeviceError::System {
                     what: "creating a thread that serves calls".to_owned(),
-                    source,
+                    reason,
                 })?;
         }
         let launch = self.launches.begin(kernel, calls_host);

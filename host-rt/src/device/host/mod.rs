@@ -34,9 +34,9 @@ const MAPPED_ALIGN: usize = 128;
 /// Opens the `host` device.
 pub(super) fn open(env: &Env) -> Result<Arc<dyn Device>, Error> {
     let bytes = env.host_memory.unwrap_or(DEFAULT_MEMORY);
-    let arena = Arena::new(bytes).map_err(|source| DeviceError::System {
+    let arena = Arena::new(bytes).map_err(|reason| DeviceError::System {
         what: format!("reserving {bytes} bytes for the host device (REVOFF_HOST_MEMORY)"),
-        source,
+        reason,
     })?;
     Ok(Arc::new_cyclic(|this| HostDevice {
         this: Weak::clone(this),

@@ -135,9 +135,9 @@ impl Queue for HostQueue {
             state: Mutex::new(State::default()),
             ended: Condvar::new(),
         });
-        launch.start().map_err(|source| DeviceError::System {
+        launch.start().map_err(|reason| DeviceError::System {
             what: format!("starting the device threads of {} teams", grid.teams),
-            source,
+            reason,
         })?;
         self.after.push(Arc::clone(&launch) as Arc<dyn Event>);
         Ok(launch)
