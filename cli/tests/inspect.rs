@@ -34,12 +34,16 @@ fn an_image_in_rust() {
             .collect()
     };
     assert_eq!(names("kernels"), ["count", "now", "pauses", "time"]);
-    assert_eq!(names("functions"), ["nothing", "touch"]);
+    assert_eq!(names("functions"), ["bare", "nothing", "touch"]);
     // `count(what: u32, from: u64, until: u64, counts: *mut u64)`.
     assert_eq!(content["kernels"][0]["params"]["count"], 4);
     assert_eq!(content["kernels"][0]["params"]["bytes"], 28);
     assert!(
-        content["functions"][0]["signature"]
+        content["functions"][0]["signature"].is_null(),
+        "called without a declaration"
+    );
+    assert!(
+        content["functions"][1]["signature"]
             .as_str()
             .is_some_and(|s| s.starts_with("0x"))
     );
