@@ -3,6 +3,7 @@
 use core::mem::offset_of;
 
 use conformance_calls::forge::{Gcc, Native};
+use device_rt::claims::claim;
 use device_rt::runtime::RUNTIME;
 use device_rt::shared_abi::wire::WireKind;
 use device_rt::shared_abi::wire::claims::{self, ClaimGroup};
@@ -18,8 +19,20 @@ use device_rt::{arch, thread};
 /// sees it while the launch is there to be blamed: 1/2 s.
 const LINGER: u64 = 500_000_000;
 
-/// Publishes `request` and writes the status of its reply to `status`. One whose
-/// turn jumps gets no reply, and none is waited for.
+/// Claims a slot of the `native` wire and dies with it, before a request. On other
+/// wires nobody misses the slot.
+#[device_rt::kernel]
+pub fn die_with_slot() {
+    let runtime = RUNTIME.get();
+    // SAFETY: the host filled `runtime` with the address of claims that it keeps
+    // while kernels of this image run.
+    let device = unsafe { arch::device_memory(runtime.claims) };
+    let claim = claim(&device, runtime.slots, thread::global(), arch::pause);
+    panic!("dies with slot {}", claim.slot);
+}
+
+/// Publishes `request` and writes the status of its reply to `status`. The reply
+/// to one whose turn jumps is not waited for.
 ///
 /// # Safety
 /// `request` and `status` are there.

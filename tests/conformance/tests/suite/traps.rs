@@ -12,6 +12,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(many_kernels_panic),
     test!(a_panic_beside_a_failed_call),
     test!(others_go_on_beside_a_panic),
+    test!(a_thread_dies_with_a_slot),
 ];
 
 fn trap(session: &Session, grid: (u32, u32), victim: u32) -> (Vec<Outcome>, LaunchError) {
@@ -69,5 +70,20 @@ fn others_go_on_beside_a_panic(target: &Target) {
     other.launch.wait().unwrap();
     for outcome in read::<Outcome>(&other.outcomes) {
         assert_eq!((outcome.ok, outcome.failed), (200, 0));
+    }
+}
+
+/// A device thread that dies between claim and publish costs its slot, never the
+/// wire: with three of four slots gone, everything is served through the last.
+fn a_thread_dies_with_a_slot(target: &Target) {
+    let session = Session::build(target.builder().slots(4), &acting(|what| what));
+    for _ in 0..3 {
+        let error = session.run("die_with_slot", (1, 1), &[]).unwrap_err();
+        assert!(error.to_string().contains("dies with slot"), "{error}");
+    }
+    let (outcomes, result) = session.act((4, 4), 1, 0, 20);
+    result.unwrap();
+    for outcome in outcomes {
+        assert_eq!((outcome.ok, outcome.failed), (20, 0));
     }
 }
