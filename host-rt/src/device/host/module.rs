@@ -3,24 +3,30 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use shared_abi::host_arch::HostArch;
 use shared_abi::image::HOST_ARCH;
 
-use super::thread;
+use super::{lock, thread};
 use crate::device::{Global, Module};
 use crate::error::ImageError;
 use crate::image::{Format, HOST_MACHINE, Image, Segment};
+
+/// Held while an image is loaded or unloaded. The system's loader has a lock of its
+/// own, but uses the addresses of an unloaded image again: what its last threads
+/// did there comes before what the next image's loading does, and a sanitizer that
+/// does not see the loader's lock sees this one.
+static LOADER: Mutex<()> = Mutex::new(());
 
 /// A loaded image.
 pub(super) struct HostModule {
     image: Image,
     /// What to add to an address in the image.
     base: u64,
-    /// Keeps the code mapped.
-    _library: Library,
+    /// Keeps the code mapped; taken by the drop.
+    library: Option<Library>,
     /// The loader tells images apart by the file's name, which has this number in
     /// it: it must not be used again while the image is loaded.
     _file: File,
@@ -41,6 +47,7 @@ impl HostModule {
             name: name.clone(),
             reason,
         };
+        let _loader = lock(&LOADER);
         // A file of its own for each load: images loaded twice have their own
         // variables, as on a GPU.
         let file = memory_file(image.bytes()).map_err(|e| failed(e.to_string()))?;
@@ -62,7 +69,7 @@ impl HostModule {
         let module = Arc::new(Self {
             base: address.wrapping_sub(anchor.address),
             image: image.clone(),
-            _library: library,
+            library: Some(library),
             _file: file,
         });
         module.set_host_arch()?;
@@ -119,6 +126,13 @@ impl HostModule {
             address: self.base.wrapping_add(symbol.address),
             size: symbol.size,
         })
+    }
+}
+
+impl Drop for HostModule {
+    fn drop(&mut self) {
+        let _loader = lock(&LOADER);
+        self.library = None;
     }
 }
 
