@@ -177,8 +177,10 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
     );
     arch::ring();
     if request.signal == signal as u64 {
-        // SAFETY: the word is there, and in device memory, which the host writes.
-        wait(|| unsafe { signal.read_volatile() } != 0);
+        // SAFETY: the word is there, in device memory, and a buffer of its own.
+        let word = unsafe { arch::device_memory(signal as u64) };
+        // Edge R2, waiting end, as GCC's own code has it.
+        wait(|| DeviceWords::load32(&word, 0, Load::Acquire) != 0);
     } else {
         linger();
     }
