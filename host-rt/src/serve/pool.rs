@@ -183,7 +183,7 @@ impl Server {
                             .report(0, CallError::Protocol { wire, reason });
                         // Behind it there may be a request that nobody rings for
                         // again, and this may be the last look before sleep.
-                        role.restless = look_again == 0;
+                        role.restless |= look_again == 0;
                     }
                 }
             }
