@@ -198,14 +198,6 @@ impl Wire for GccRing {
         gcc::read_args(taken, copier, limit, args, places)
     }
 
-    unsafe fn read_slot(&self, _: &Taken, _: usize, _: *mut u8, _: usize) {
-        unreachable!("nothing is carried in a slot of this wire")
-    }
-
-    unsafe fn write_slot(&self, _: &Taken, _: usize, _: *const u8, _: usize) {
-        unreachable!("nothing is carried in a slot of this wire")
-    }
-
     fn complete(
         &self,
         taken: &Taken,

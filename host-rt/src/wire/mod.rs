@@ -155,14 +155,18 @@ pub(crate) trait Wire: Send + Sync {
     /// # Safety
     /// `to` is writable for `len` bytes; `offset + len` is at most the payload's
     /// size.
-    unsafe fn read_slot(&self, taken: &Taken, offset: usize, to: *mut u8, len: usize);
+    unsafe fn read_slot(&self, _taken: &Taken, _offset: usize, _to: *mut u8, _len: usize) {
+        unreachable!("this wire's arguments are never in a slot: `read_args` says so")
+    }
 
     /// Copies `len` bytes to the reply's payload.
     ///
     /// # Safety
     /// `from` is readable for `len` bytes; `offset + len` is at most the payload's
     /// size.
-    unsafe fn write_slot(&self, taken: &Taken, offset: usize, from: *const u8, len: usize);
+    unsafe fn write_slot(&self, _taken: &Taken, _offset: usize, _from: *const u8, _len: usize) {
+        unreachable!("this wire's arguments are never in a slot: `read_args` says so")
+    }
 
     /// Tells the caller how its request ended, and which carried ranges to take.
     ///
