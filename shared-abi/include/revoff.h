@@ -1,8 +1,9 @@
 /*
  * Reverse offload for device code in C: call a function on the host and wait
- * for it. C11 and C++17; link the image with the library of revoff-device.
+ * for it. C11 and C++17, also CUDA and HIP; link the image with the library of
+ * revoff-device, docs/linking.md says how for each kind of image.
  *
- * A kernel that has the host look something up:
+ * A kernel for the `host` device that has the host look something up:
  *
  *     #include "revoff.h"
  *
@@ -30,6 +31,8 @@
  *         }
  *     }
  *
+ * For a GPU only the head of the kernel is another, see REVOFF_GPU_KERNEL.
+ *
  * The host function gets the addresses of its own copies of what is mapped, as
  * libgomp hands them to an outlined `target device(ancestor:1)` region.
  */
@@ -53,6 +56,18 @@ extern "C" {
 #define REVOFF_EXPORTED __attribute__((visibility("default")))
 
 /**
+ * In CUDA and HIP, says that a function or a variable is the device's; elsewhere all
+ * are. A `const` variable may go to constant memory there, where no host looks for it.
+ */
+#if defined(__CUDA__) || defined(__CUDACC__) || defined(__HIP__)
+#define REVOFF_DEVICE __attribute__((device))
+#define REVOFF_DEVICE_CONST REVOFF_DEVICE
+#else
+#define REVOFF_DEVICE
+#define REVOFF_DEVICE_CONST const
+#endif
+
+/**
  * Calls a function on the host and returns when it has run: GCC's interface,
  * which compiled OpenMP code calls too.
  *
@@ -67,16 +82,17 @@ extern "C" {
  * device runtime that reports no status (GCC's own) leaves the word as it was.
  * Without the flag the device does not learn how the call ended.
  */
-void GOMP_target_ext(int device, void (*fn)(void *), size_t mapnum, void **hostaddrs,
-                     size_t *sizes, unsigned short *kinds, unsigned int flags, void **depend,
-                     void **args);
+REVOFF_DEVICE void GOMP_target_ext(int device, void (*fn)(void *), size_t mapnum,
+                                   void **hostaddrs, size_t *sizes, unsigned short *kinds,
+                                   unsigned int flags, void **depend, void **args);
 
 /**
  * GOMP_target_ext with a status for a result, a REVOFF_STATUS_*: _NONE where none is
  * reported, which is so on GCC's wires.
  */
-static inline uint32_t revoff_call(void (*fn)(void *), size_t mapnum, void **hostaddrs,
-                                   size_t *sizes, unsigned short *kinds)
+REVOFF_DEVICE static inline uint32_t revoff_call(void (*fn)(void *), size_t mapnum,
+                                                 void **hostaddrs, size_t *sizes,
+                                                 unsigned short *kinds)
 {
     uint32_t status = REVOFF_STATUS_NONE;
     GOMP_target_ext(GOMP_DEVICE_HOST_FALLBACK, fn, mapnum, hostaddrs, sizes, kinds,
@@ -92,9 +108,9 @@ static inline uint32_t revoff_call(void (*fn)(void *), size_t mapnum, void **hos
  * 0: a C declaration has none to compare.
  */
 #define REVOFF_HOST_FUNCTION(name)                                                               \
-    REVOFF_C_LINKAGE REVOFF_EXPORTED __attribute__((weak)) const revoff_function_info            \
-        __revoff_fn_##name;                                                                      \
-    const revoff_function_info __revoff_fn_##name = {0};
+    REVOFF_C_LINKAGE REVOFF_EXPORTED __attribute__((weak)) REVOFF_DEVICE_CONST                   \
+        revoff_function_info __revoff_fn_##name;                                                 \
+    REVOFF_DEVICE_CONST revoff_function_info __revoff_fn_##name = {0};
 
 /**
  * The `fn` argument of GOMP_target_ext for a REVOFF_HOST_FUNCTION. It is a name
@@ -110,17 +126,30 @@ static inline uint32_t revoff_call(void (*fn)(void *), size_t mapnum, void **hos
     REVOFF_C_LINKAGE REVOFF_EXPORTED void name(const void *const *params);                       \
     void name(const void *const *params)
 
-/** In a kernel, the value of parameter `i`, of type `type`. */
+/** In a REVOFF_KERNEL, the value of parameter `i`, of type `type`. */
 #define REVOFF_PARAM(type, i) (*(type const *)params[i])
 
+/**
+ * In front of a kernel for a GPU, which has the parameters that it declares:
+ *
+ *     REVOFF_GPU_KERNEL void translate(uint64_t *numbers, uint32_t count) {..}
+ */
+#if defined(__CUDA__) || defined(__CUDACC__) || defined(__HIP__)
+#define REVOFF_GPU_KERNEL REVOFF_C_LINKAGE REVOFF_EXPORTED __attribute__((global))
+#elif defined(__NVPTX__)
+#define REVOFF_GPU_KERNEL REVOFF_C_LINKAGE REVOFF_EXPORTED __attribute__((nvptx_kernel))
+#elif defined(__AMDGCN__)
+#define REVOFF_GPU_KERNEL REVOFF_C_LINKAGE REVOFF_EXPORTED __attribute__((amdgpu_kernel))
+#endif
+
 /** The team (block) that the calling thread is in, below revoff_teams(). */
-uint32_t revoff_team(void);
+REVOFF_DEVICE uint32_t revoff_team(void);
 /** Number of teams of the launch. */
-uint32_t revoff_teams(void);
+REVOFF_DEVICE uint32_t revoff_teams(void);
 /** The calling thread within its team, below revoff_threads(). */
-uint32_t revoff_thread(void);
+REVOFF_DEVICE uint32_t revoff_thread(void);
 /** Number of threads of a team. */
-uint32_t revoff_threads(void);
+REVOFF_DEVICE uint32_t revoff_threads(void);
 
 #ifdef __cplusplus
 }

@@ -670,7 +670,8 @@ typedef struct revoff_native_request_header {
  */
 typedef struct revoff_native_reply_header {
     /**
-     * The turn of the request that this answers. Written last.
+     * The turn of the request that this answers. Written last, together with the
+     * status.
      */
     uint32_t turn;
     /**

@@ -17,6 +17,8 @@
 //! Turns are compared for equality only and wrap; a slot starts at any turn that
 //! the host writes in all four places (door, request, reply, claims).
 //!
+//! Turn and status of a reply are one word of 8 bytes to both sides, see [`answer`].
+//!
 //! A request is handed over by edge `N1`, its reply by edge `N2`; the table of edges
 //! is in `docs/memory-model.md`.
 
@@ -61,7 +63,8 @@ pub struct RequestHeader {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyHeader {
-    /// The turn of the request that this answers. Written last.
+    /// The turn of the request that this answers. Written last, together with the
+    /// status.
     pub turn: u32,
     /// How it ended, a [`Status`](crate::status::Status).
     pub status: u32,
@@ -70,6 +73,19 @@ pub struct ReplyHeader {
     pub copied: u64,
     /// Not used; zero.
     pub reserved: [u64; 2],
+}
+
+/// The first 8 bytes of a reply, which are written and read as one word: over PCIe, a
+/// second read would take as long as the first.
+#[must_use]
+pub const fn answer(turn: u32, status: u32) -> u64 {
+    turn as u64 | (status as u64) << 32
+}
+
+/// Turn and status of an [`answer`].
+#[must_use]
+pub const fn turn_and_status(answer: u64) -> (u32, u32) {
+    (answer as u32, (answer >> 32) as u32)
 }
 
 /// One slot.

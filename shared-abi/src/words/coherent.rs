@@ -70,14 +70,6 @@ const fn store_order(order: Store) -> Ordering {
     }
 }
 
-/// Bytes of `len` at `at` that come before the first whole word, and whole words.
-#[inline]
-const fn split(at: usize, len: usize) -> (usize, usize) {
-    let head = at.wrapping_neg() % 8;
-    let head = if head < len { head } else { len };
-    (head, (len - head) / 8)
-}
-
 impl SystemWords for Coherent {
     #[inline]
     fn load32(&self, at: usize, order: Load) -> u32 {
@@ -105,35 +97,13 @@ impl SystemWords for Coherent {
     }
 
     #[inline]
-    unsafe fn write_bytes(&self, at: usize, from: *const u8, len: usize) {
-        let (head, words) = split(at, len);
-        let tail = head + words * 8;
-        for i in (0..head).chain(tail..len) {
-            // SAFETY: `i < len`, for which the caller vouches.
-            self.u8(at + i)
-                .store(unsafe { from.add(i).read() }, Ordering::Relaxed);
-        }
-        for i in (head..tail).step_by(8) {
-            // SAFETY: `i + 8 <= len`, for which the caller vouches.
-            let word = unsafe { from.add(i).cast::<u64>().read_unaligned() };
-            self.u64(at + i).store(word, Ordering::Relaxed);
-        }
+    fn load8(&self, at: usize) -> u8 {
+        self.u8(at).load(Ordering::Relaxed)
     }
 
     #[inline]
-    unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize) {
-        let (head, words) = split(at, len);
-        let tail = head + words * 8;
-        for i in (0..head).chain(tail..len) {
-            let byte = self.u8(at + i).load(Ordering::Relaxed);
-            // SAFETY: `i < len`, for which the caller vouches.
-            unsafe { to.add(i).write(byte) };
-        }
-        for i in (head..tail).step_by(8) {
-            let word = self.u64(at + i).load(Ordering::Relaxed);
-            // SAFETY: `i + 8 <= len`, for which the caller vouches.
-            unsafe { to.add(i).cast::<u64>().write_unaligned(word) };
-        }
+    fn store8(&self, at: usize, value: u8) {
+        self.u8(at).store(value, Ordering::Relaxed);
     }
 }
 

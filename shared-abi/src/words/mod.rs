@@ -50,12 +50,35 @@ pub trait SystemWords {
     /// Full fence at system scope: orders an earlier store with a later load.
     fn fence(&self);
 
+    /// Loads the byte at offset `at`, without order.
+    fn load8(&self, at: usize) -> u8;
+    /// Stores the byte at offset `at`, without order.
+    fn store8(&self, at: usize, value: u8);
+
     /// Copies `len` bytes to byte offset `at`, without order: the store that
     /// publishes or completes orders them.
     ///
     /// # Safety
     /// `from` is readable for `len` bytes, which no other thread writes.
-    unsafe fn write_bytes(&self, at: usize, from: *const u8, len: usize);
+    #[inline]
+    unsafe fn write_bytes(&self, at: usize, from: *const u8, len: usize) {
+        let mut done = 0;
+        while done < len {
+            let at = at + done;
+            // SAFETY: `done < len`, for which the caller vouches.
+            let from = unsafe { from.add(done) };
+            let step = step(from.addr(), at, len - done);
+            // SAFETY: `step` says that as many bytes are there, and what is aligned.
+            unsafe {
+                match step {
+                    8 => self.store64(at, from.cast::<u64>().read(), Store::Relaxed),
+                    4 => self.store32(at, from.cast::<u32>().read_unaligned(), Store::Relaxed),
+                    _ => self.store8(at, from.read()),
+                }
+            }
+            done += step;
+        }
+    }
 
     /// Copies `len` bytes from byte offset `at`, without order: the load that
     /// saw the publication or the completion orders them. Whatever the other
@@ -63,7 +86,49 @@ pub trait SystemWords {
     ///
     /// # Safety
     /// `to` is writable for `len` bytes, which no other thread touches.
-    unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize);
+    #[inline]
+    unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize) {
+        let mut done = 0;
+        // Two loads under way at a time: over a bus, each takes as long as both.
+        while len - done >= 16 && (to.addr() | at).is_multiple_of(8) {
+            let words = [0, 8].map(|i| self.load64(at + done + i, Load::Relaxed));
+            // SAFETY: 16 more bytes are there, aligned as `to` is.
+            unsafe { to.add(done).cast::<[u64; 2]>().write(words) };
+            done += 16;
+        }
+        while done < len {
+            let at = at + done;
+            // SAFETY: `done < len`, for which the caller vouches.
+            let to = unsafe { to.add(done) };
+            let step = step(to.addr(), at, len - done);
+            // SAFETY: `step` says that there is room for as many bytes, and what is
+            // aligned.
+            unsafe {
+                match step {
+                    8 => to.cast::<u64>().write(self.load64(at, Load::Relaxed)),
+                    4 => to
+                        .cast::<u32>()
+                        .write_unaligned(self.load32(at, Load::Relaxed)),
+                    _ => to.write(self.load8(at)),
+                }
+            }
+            done += step;
+        }
+    }
+}
+
+/// How many of the next `len` bytes, 1 or more, to copy at once between memory at
+/// `address` and shared words at `at`: 8 where both are aligned for it; 4 where the
+/// shared word is, since each may cross a bus, while the memory is near; otherwise 1.
+#[inline]
+const fn step(address: usize, at: usize, len: usize) -> usize {
+    if (address | at).is_multiple_of(8) && len >= 8 {
+        8
+    } else if at.is_multiple_of(4) && len >= 4 {
+        4
+    } else {
+        1
+    }
 }
 
 /// Words in *device* memory, shared by the threads of one device. Scope: device.

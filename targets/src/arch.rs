@@ -1,0 +1,200 @@
+//! The architectures that images are built for. This table is the one place that
+//! names them: a new one is one more row.
+
+use std::fmt;
+
+/// A family of GPUs with one compiler back end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// NVIDIA GPUs, through PTX.
+    Nvptx,
+    /// AMD GPUs.
+    Amdgcn,
+}
+
+impl Target {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Nvptx, Self::Amdgcn];
+
+    /// What rustc calls it.
+    #[must_use]
+    pub const fn rust_triple(self) -> &'static str {
+        match self {
+            Self::Nvptx => "nvptx64-nvidia-cuda",
+            Self::Amdgcn => "amdgcn-amd-amdhsa",
+        }
+    }
+
+    /// What clang and LLVM's tools write into [offload binaries](crate::offload_binary).
+    #[must_use]
+    pub const fn offload_triple(self) -> &'static str {
+        match self {
+            Self::Nvptx => "nvptx64-nvidia-cuda",
+            Self::Amdgcn => "amdgcn-amd-amdhsa",
+        }
+    }
+}
+
+/// An architecture that images are built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arch {
+    /// Its name, as `-C target-cpu` takes it.
+    pub name: &'static str,
+    /// Its family.
+    pub target: Target,
+    /// Version of PTX that images for it are written in, major and minor; none for
+    /// other targets. It is the oldest that knows the architecture, so that old
+    /// drivers read the images too, but not below 6.3.
+    pub ptx: Option<(u32, u32)>,
+    /// Whether a trap may stand anywhere in a function. LLVM up to 22 forgets to expand
+    /// what comes after one on gfx11, and then fails with "Unsupported instruction"
+    /// (llvm-project #208912, mended by #174774).
+    pub traps_in_place: bool,
+    /// Whether LLVM up to 22 waits for the write-back of a release in any case. On gfx90a
+    /// and gfx942 it does not where it knows of no access on its way (llvm-project
+    /// #178316); device-rt then waits itself.
+    pub waits_for_write_back: bool,
+}
+
+impl Arch {
+    /// The version of PTX as rustc and LLVM name it as a target feature: `ptx63`.
+    #[must_use]
+    pub fn ptx_feature(&self) -> Option<String> {
+        self.ptx.map(|(major, minor)| format!("ptx{major}{minor}"))
+    }
+}
+
+const fn nvptx(name: &'static str, major: u32, minor: u32) -> Arch {
+    Arch {
+        name,
+        target: Target::Nvptx,
+        ptx: Some((major, minor)),
+        traps_in_place: true,
+        waits_for_write_back: true,
+    }
+}
+
+const fn amdgcn(name: &'static str) -> Arch {
+    Arch {
+        name,
+        target: Target::Amdgcn,
+        ptx: None,
+        traps_in_place: true,
+        waits_for_write_back: true,
+    }
+}
+
+/// The table, oldest first within a target.
+pub const ARCHES: &[Arch] = &[
+    nvptx("sm_35", 6, 3),
+    nvptx("sm_50", 6, 3),
+    nvptx("sm_60", 6, 3),
+    nvptx("sm_70", 6, 3),
+    nvptx("sm_75", 6, 3),
+    nvptx("sm_80", 7, 0),
+    nvptx("sm_90", 7, 8),
+    nvptx("sm_100", 8, 6),
+    amdgcn("gfx906"),
+    amdgcn("gfx908"),
+    Arch {
+        waits_for_write_back: false,
+        ..amdgcn("gfx90a")
+    },
+    Arch {
+        waits_for_write_back: false,
+        ..amdgcn("gfx942")
+    },
+    amdgcn("gfx1030"),
+    Arch {
+        traps_in_place: false,
+        ..amdgcn("gfx1100")
+    },
+    amdgcn("gfx1201"),
+];
+
+/// The architecture called `name`.
+///
+/// # Errors
+/// The table has none of that name.
+pub fn find(name: &str) -> Result<&'static Arch, UnknownArch> {
+    ARCHES
+        .iter()
+        .find(|arch| arch.name == name)
+        .ok_or_else(|| UnknownArch {
+            name: name.to_owned(),
+        })
+}
+
+/// The names in the table, for messages.
+#[must_use]
+pub fn names() -> String {
+    let names: Vec<_> = ARCHES.iter().map(|arch| arch.name).collect();
+    names.join(", ")
+}
+
+/// A name that is not in the [table](ARCHES).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownArch {
+    /// What was asked for.
+    pub name: String,
+}
+
+impl fmt::Display for UnknownArch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "images are not built for `{}`, only for {}",
+            self.name,
+            names()
+        )
+    }
+}
+
+impl std::error::Error for UnknownArch {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DeviceArch;
+
+    #[test]
+    fn names_are_found_and_unknown_ones_are_answered_with_the_list() {
+        assert_eq!(find("sm_70").map(|arch| arch.target), Ok(Target::Nvptx));
+        assert_eq!(find("gfx90a").map(|arch| arch.target), Ok(Target::Amdgcn));
+        let error = find("sm_71").expect_err("not in the table").to_string();
+        for word in ["`sm_71`", "sm_35, ", ", gfx1201"] {
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[test]
+    fn each_row_is_one_device_and_stands_once() {
+        for (row, arch) in ARCHES.iter().enumerate() {
+            let device: DeviceArch = arch.name.parse().expect("a device's name");
+            let target = match device {
+                DeviceArch::Nvidia(_) => Target::Nvptx,
+                DeviceArch::Amd(_) => Target::Amdgcn,
+                DeviceArch::Host(_) => panic!("{} is no GPU", arch.name),
+            };
+            assert_eq!(arch.target, target, "{}", arch.name);
+            assert_eq!(arch.ptx.is_some(), target == Target::Nvptx, "{}", arch.name);
+            assert_eq!(
+                ARCHES[row..].iter().filter(|a| a.name == arch.name).count(),
+                1
+            );
+        }
+    }
+
+    #[test]
+    fn ptx_features_are_spelled_as_rustc_does() {
+        assert_eq!(
+            find("sm_75").unwrap().ptx_feature().as_deref(),
+            Some("ptx63")
+        );
+        assert_eq!(
+            find("sm_100").unwrap().ptx_feature().as_deref(),
+            Some("ptx86")
+        );
+        assert_eq!(find("gfx906").unwrap().ptx_feature(), None);
+    }
+}
