@@ -7,6 +7,7 @@
 //! spares two trips through a queue.
 
 use shared_abi::map_kind::MapKind;
+use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 use shared_abi::wire::native::{
     MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT, entry_bytes_in_slot,
 };
@@ -16,7 +17,7 @@ use crate::arch::{Space, Spaces};
 /// The arguments of a `GOMP_target_ext` call.
 #[derive(Clone, Copy, Debug)]
 pub struct Args {
-    count: usize,
+    count: u32,
     addrs: *const u64,
     sizes: *const u64,
     kinds: *const u16,
@@ -30,12 +31,7 @@ impl Args {
     /// the range that each entry describes is readable or writable as its kind
     /// says.
     #[must_use]
-    pub unsafe fn new(
-        count: usize,
-        addrs: *const u64,
-        sizes: *const u64,
-        kinds: *const u16,
-    ) -> Self {
+    pub unsafe fn new(count: u32, addrs: *const u64, sizes: *const u64, kinds: *const u16) -> Self {
         Self {
             count,
             addrs,
@@ -44,16 +40,23 @@ impl Args {
         }
     }
 
+    /// Their number, and the arrays.
+    #[inline]
+    pub(crate) fn into_parts(self) -> (u32, *const u64, *const u64, *const u16) {
+        (self.count, self.addrs, self.sizes, self.kinds)
+    }
+
     /// Number of arguments.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub fn count(&self) -> u32 {
         self.count
     }
 
     /// Address, size and kind of argument `i`, below [`count`](Self::count).
     #[must_use]
-    pub fn get(&self, i: usize) -> (u64, u64, MapKind) {
+    pub fn get(&self, i: u32) -> (u64, u64, MapKind) {
         assert!(i < self.count);
+        let i = i as usize;
         // SAFETY: `i` is in bounds and `new`'s caller vouched for the arrays.
         unsafe {
             (
@@ -69,6 +72,9 @@ impl Args {
 /// it: beyond, the stores cost more than the copies they spare.
 const SMALL: u64 = 128;
 
+/// Bytes of the longest run.
+const LONGEST: u64 = MAX_RUN as u64 * BLOCK as u64;
+
 /// Decides, entry by entry, what a request on `native` carries and where.
 ///
 /// The same walk over the same arguments always decides the same, so the places
@@ -77,12 +83,12 @@ const SMALL: u64 = 128;
 pub struct Plan {
     spaces: Spaces,
     slot_used: u32,
-    bounce_used: u64,
+    bounce_used: u32,
     carried: u32,
 }
 
-/// An argument cannot be carried: [`MAX_CARRIED`] are already, or its range, or
-/// the bytes of all of them, do not fit the address space.
+/// An argument cannot be carried: [`MAX_CARRIED`] are already, or its range is longer
+/// than a run or does not fit the address space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CannotCarry;
 
@@ -93,20 +99,21 @@ pub type CarriedIndex = u32;
 impl Plan {
     /// The plan of a request with `count` entries, before the first.
     #[must_use]
-    pub fn new(count: usize, spaces: Spaces) -> Self {
-        let in_slot = entry_bytes_in_slot(count as u64);
-        let bytes = count as u64 * size_of::<MapEntry>() as u64;
+    pub fn new(count: u32, spaces: Spaces) -> Self {
+        let in_slot = entry_bytes_in_slot(u64::from(count)) as u32;
+        // Saturated, no run is that long.
+        let bytes = count.saturating_mul(size_of::<MapEntry>() as u32);
         Self {
             spaces,
-            slot_used: in_slot as u32,
-            bounce_used: bytes - in_slot as u64,
+            slot_used: in_slot,
+            bounce_used: bytes - in_slot,
             carried: 0,
         }
     }
 
     /// Bytes of bounce run needed so far.
     #[must_use]
-    pub fn bounce_bytes(&self) -> u64 {
+    pub fn bounce_bytes(&self) -> u32 {
         self.bounce_used
     }
 
@@ -135,24 +142,21 @@ impl Plan {
         if reachable && (size > SMALL || !fits_slot || self.carried == MAX_CARRIED) {
             return Ok((entry, None));
         }
-        if self.carried == MAX_CARRIED || addr.checked_add(size).is_none() {
+        if self.carried == MAX_CARRIED || size > LONGEST || addr.checked_add(size).is_none() {
             return Err(CannotCarry);
         }
+        let words = (size as u32).next_multiple_of(8);
         if fits_slot {
             entry.place = PLACE_SLOT;
             entry.offset = self.slot_used;
             // At most PAYLOAD, which is a multiple of 8 itself.
-            self.slot_used += size.next_multiple_of(8) as u32;
+            self.slot_used += words;
         } else {
             entry.place = PLACE_BOUNCE;
-            // Runs are at most 512 KiB long; a larger sum is refused when the
-            // run is claimed, before anything is written at this offset.
-            entry.offset = self.bounce_used as u32;
-            self.bounce_used = self
-                .bounce_used
-                .checked_add(size)
-                .and_then(|used| used.checked_next_multiple_of(8))
-                .ok_or(CannotCarry)?;
+            entry.offset = self.bounce_used;
+            // A sum that no run holds is refused when the run is claimed, before
+            // anything is written at this offset.
+            self.bounce_used = self.bounce_used.saturating_add(words);
         }
         self.carried += 1;
         Ok((entry, Some(self.carried - 1)))
@@ -161,7 +165,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::{CannotCarry, Plan};
+    use super::{CannotCarry, LONGEST, Plan};
     use crate::arch::Spaces;
     use shared_abi::map_kind::MapKind;
     use shared_abi::wire::native::PLACE_BOUNCE;
@@ -188,12 +192,21 @@ mod tests {
             );
             assert_eq!(plan.bounce_bytes(), 0);
         }
-        // The second fits the address space, but not behind the first.
+    }
+
+    #[test]
+    fn what_no_run_holds_is_refused() {
         let mut plan = plan();
-        assert!(plan.next((STACK, 1 << 63, MapKind::TO)).is_ok());
-        let second = plan.next((STACK, 1 << 63, MapKind::TO));
-        assert_eq!(second, Err(CannotCarry));
-        assert_eq!(plan.bounce_bytes(), 1 << 63);
+        assert!(plan.next((STACK, LONGEST, MapKind::TO)).is_ok());
+        let longer = plan.next((STACK, LONGEST + 1, MapKind::TO));
+        assert_eq!(longer, Err(CannotCarry));
+        // Together they are too long, which the claim on the run sees.
+        assert!(plan.next((STACK, LONGEST, MapKind::TO)).is_ok());
+        assert_eq!(u64::from(plan.bounce_bytes()), 2 * LONGEST);
+        assert_eq!(
+            Plan::new(u32::MAX, Spaces::with_stack(0, 0)).bounce_bytes(),
+            u32::MAX
+        );
     }
 
     #[test]

@@ -16,7 +16,7 @@ use shared_abi::words::{Store, SystemWords};
 use crate::arch::{self, DeviceMemory, Mapped, Space, Spaces};
 use crate::bounce::{self, Run};
 use crate::carry::Args;
-use crate::runtime::REV_OFFLOAD_VAR;
+use crate::runtime::{HostWritten, REV_OFFLOAD_VAR};
 use crate::wire::{Call, ring_if_asleep};
 
 /// The memory of one space that a call's entries span, in whole lines.
@@ -38,6 +38,7 @@ impl Hull {
 
     /// Widens the hull by a range; `None` where the range's lines go past the end
     /// of the address space.
+    #[inline(always)]
     fn add(&mut self, addr: u64, len: u64) -> Option<()> {
         let end = addr.checked_add(len)?.checked_next_multiple_of(LINE)?;
         self.low = self.low.min(addr & !(LINE - 1));
@@ -59,6 +60,7 @@ struct Hulls {
 
 impl Hulls {
     /// Those of `args`; `None` where a range cannot be carried whatever the room.
+    #[inline(always)]
     fn of(args: Args, spaces: Spaces) -> Option<Self> {
         let mut hulls = Self {
             local: Hull::EMPTY,
@@ -92,67 +94,53 @@ fn extent(size: u64, kind: MapKind) -> Option<u64> {
 }
 
 /// A call whose arrays and unreachable bytes stand in its bounce run.
-pub(crate) struct Prepared {
+///
+/// Nothing is kept that can be found again: on a GPU, reading what the host wrote and
+/// walking over the arguments once more is cheaper than registers that keep both while
+/// the call waits.
+pub(crate) struct Prepared<'a> {
+    runtime: &'a HostWritten<Runtime>,
     call: Call,
-    pub(crate) wire: Mapped,
-    pub(crate) device: DeviceMemory,
-    pub(crate) area: Mapped,
-    bell: Mapped,
-    area_base: u64,
-    slots: u32,
     run: Run,
-    hulls: Hulls,
 }
 
-impl Prepared {
+impl<'a> Prepared<'a> {
     /// Takes a run for `call` and fills it; `None` where the mapping is refused.
-    pub(crate) fn new(runtime: &Runtime, call: Call) -> Option<Self> {
-        let count = call.args.count();
+    #[inline(always)]
+    pub(crate) fn new(runtime: &'a HostWritten<Runtime>, call: Call) -> Option<Self> {
         let hulls = Hulls::of(call.args, call.spaces)?;
-        let bytes = (Self::data_offset(count) as u64)
+        let bytes = (Self::data_offset(call.args.count()) as u64)
             .checked_add(hulls.local.len())?
             .checked_add(hulls.shared.len())?;
-        let blocks = bounce::blocks_for(bytes, runtime.bounce_blocks)?;
-        // SAFETY: the host filled `runtime` and the variable with the addresses
-        // of a wire, claims, a bounce area and a bell of the given geometry,
-        // which it keeps while kernels of this image run.
-        let (wire, device, area, bell) = unsafe {
-            (
-                arch::mapped(REV_OFFLOAD_VAR.get()),
-                arch::device_memory(runtime.claims),
-                arch::mapped(runtime.bounce),
-                arch::mapped(runtime.bell),
-            )
+        let Runtime {
+            slots,
+            bounce_blocks,
+            ..
+        } = runtime.get();
+        let blocks = bounce::blocks_for(u32::try_from(bytes).ok()?, bounce_blocks)?;
+        let mut this = Self {
+            runtime,
+            call,
+            run: Run::NONE,
         };
-        let run = bounce::claim(
-            &device,
-            runtime.slots,
-            runtime.bounce_blocks,
+        this.run = bounce::claim(
+            &this.device(),
+            slots,
+            bounce_blocks,
             blocks,
             call.hint,
             arch::pause,
         );
-        let area_base = runtime.bounce;
-        let this = Self {
-            call,
-            wire,
-            device,
-            area,
-            bell,
-            area_base,
-            slots: runtime.slots,
-            run,
-            hulls,
-        };
-        this.fill();
+        this.fill(hulls);
         Some(this)
     }
 
     /// Writes the header, the arrays and what the host is to read.
-    fn fill(&self) {
+    #[inline(always)]
+    fn fill(&self, hulls: Hulls) {
         let at = self.run.offset();
         let count = self.call.args.count();
-        let area = &self.area;
+        let area = self.area();
         // Relaxed, all of it: the publishing store (S1, R1) orders it.
         area.store32(at + offset_of!(BounceHeader, signal), 0, Store::Relaxed);
         area.store32(
@@ -163,71 +151,99 @@ impl Prepared {
         let mut kinds = 0;
         for i in 0..count {
             let (addr, size, kind) = self.call.args.get(i);
-            let moved = self.moved(addr, kind);
-            area.store64(
-                at + Self::addrs_offset() + i * 8,
-                moved.unwrap_or(addr),
-                Store::Relaxed,
-            );
-            area.store64(at + Self::sizes_offset(count) + i * 8, size, Store::Relaxed);
+            let moved = self.moved(hulls, addr, kind);
+            // What comes back is copied out too: a call that nobody serves must
+            // find its own bytes in the run, not an earlier request's.
+            if let Some(offset) = moved
+                && (kind.reads_device() || kind.writes_device())
+            {
+                // SAFETY: the caller of `GOMP_target_ext` vouches for the range.
+                unsafe { area.write_bytes(at + offset as usize, addr as *const u8, size as usize) };
+            }
+            let address = moved.map_or(addr, |offset| self.device_address(offset as usize));
+            let word = i as usize * 8;
+            area.store64(at + Self::addrs_offset() + word, address, Store::Relaxed);
+            area.store64(at + Self::sizes_offset(count) + word, size, Store::Relaxed);
             // Four kinds to a word.
             kinds |= u64::from(kind.0) << (i % 4 * 16);
             if i % 4 == 3 || i + 1 == count {
                 area.store64(
-                    at + Self::kinds_offset(count) + i / 4 * 8,
+                    at + Self::kinds_offset(count) + i as usize / 4 * 8,
                     kinds,
                     Store::Relaxed,
                 );
                 kinds = 0;
             }
-            // What comes back is copied out too: a call that nobody serves must
-            // find its own bytes in the run, not an earlier request's.
-            if let Some(moved) = moved
-                && (kind.reads_device() || kind.writes_device())
-            {
-                let at = (moved - self.area_base) as usize;
-                // SAFETY: the caller of `GOMP_target_ext` vouches for the range.
-                unsafe { area.write_bytes(at, addr as *const u8, size as usize) };
-            }
         }
     }
 
     /// Copies results back and gives the run back.
+    #[inline(always)]
     pub(crate) fn finish(self) -> Status {
-        for i in 0..self.call.args.count() {
-            let (addr, size, kind) = self.call.args.get(i);
-            if let Some(moved) = self.moved(addr, kind)
-                && kind.writes_device()
-            {
-                let at = (moved - self.area_base) as usize;
-                // SAFETY: the caller of `GOMP_target_ext` vouches for the range,
-                // writable as its kind says.
-                unsafe { self.area.read_bytes(at, addr as *mut u8, size as usize) };
+        // As when the run was filled.
+        if let Some(hulls) = Hulls::of(self.call.args, self.call.spaces) {
+            for i in 0..self.call.args.count() {
+                let (addr, size, kind) = self.call.args.get(i);
+                if let Some(offset) = self.moved(hulls, addr, kind)
+                    && kind.writes_device()
+                {
+                    let at = self.run.offset() + offset as usize;
+                    // SAFETY: the caller of `GOMP_target_ext` vouches for the range,
+                    // writable as its kind says.
+                    unsafe { self.area().read_bytes(at, addr as *mut u8, size as usize) };
+                }
             }
         }
-        bounce::release(&self.device, self.slots, self.run);
+        bounce::release(&self.device(), self.runtime.get().slots, self.run);
         // These wires bring no status back. A typed call learns from its results
         // whether it was served.
         Status::NONE
     }
 
-    /// Where the host finds what is at `addr`, if it cannot reach it there.
-    fn moved(&self, addr: u64, kind: MapKind) -> Option<u64> {
+    /// The wire.
+    #[inline(always)]
+    pub(crate) fn wire(&self) -> Mapped {
+        // SAFETY: the host filled the variable with the address of a wire, which it
+        // keeps while kernels of this image run.
+        unsafe { arch::mapped(REV_OFFLOAD_VAR.get()) }
+    }
+
+    /// Claims, and the lock of `gcc-slot`.
+    #[inline(always)]
+    pub(crate) fn device(&self) -> DeviceMemory {
+        // SAFETY: as for `wire`.
+        unsafe { arch::device_memory(self.runtime.get().claims) }
+    }
+
+    /// The bounce area.
+    #[inline(always)]
+    pub(crate) fn area(&self) -> Mapped {
+        // SAFETY: as for `wire`.
+        unsafe { arch::mapped(self.runtime.get().bounce) }
+    }
+
+    /// Byte offset in the run of the copy of what is at `addr`, if the host cannot
+    /// reach it there.
+    #[inline(always)]
+    fn moved(&self, hulls: Hulls, addr: u64, kind: MapKind) -> Option<u32> {
         extent(0, kind)?;
-        let base =
-            self.area_base + (self.run.offset() + Self::data_offset(self.call.args.count())) as u64;
-        match self.call.spaces.of(addr) {
-            _ if addr == 0 => None,
-            Space::Global => None,
-            Space::Local => Some(base + (addr - self.hulls.local.low)),
-            Space::Shared => Some(base + self.hulls.local.len() + (addr - self.hulls.shared.low)),
-        }
+        let offset = match self.call.spaces.of(addr) {
+            _ if addr == 0 => return None,
+            Space::Global => return None,
+            Space::Local => addr - hulls.local.low,
+            Space::Shared => hulls.local.len() + (addr - hulls.shared.low),
+        };
+        // No run is longer than 32 bits tell: see `new`.
+        Some(Self::data_offset(self.call.args.count()) as u32 + offset as u32)
     }
 
     /// Wakes the host if it sleeps; the request has been published.
+    #[inline(always)]
     pub(crate) fn ring(&self) {
         if arch::HAS_BELL {
-            ring_if_asleep(&self.bell, arch::ring);
+            // SAFETY: as for `wire`.
+            let bell = unsafe { arch::mapped(self.runtime.get().bell) };
+            ring_if_asleep(&bell, arch::ring);
         }
     }
 
@@ -235,20 +251,20 @@ impl Prepared {
         size_of::<BounceHeader>()
     }
 
-    const fn sizes_offset(count: usize) -> usize {
-        Self::addrs_offset() + count * 8
+    const fn sizes_offset(count: u32) -> usize {
+        Self::addrs_offset() + count as usize * 8
     }
 
-    const fn kinds_offset(count: usize) -> usize {
-        Self::sizes_offset(count) + count * 8
+    const fn kinds_offset(count: u32) -> usize {
+        Self::sizes_offset(count) + count as usize * 8
     }
 
-    const fn data_offset(count: usize) -> usize {
-        (Self::kinds_offset(count) + count.div_ceil(4) * 8).next_multiple_of(LINE as usize)
+    const fn data_offset(count: u32) -> usize {
+        (Self::kinds_offset(count) + count.div_ceil(4) as usize * 8).next_multiple_of(LINE as usize)
     }
 
     fn device_address(&self, offset: usize) -> u64 {
-        self.area_base + (self.run.offset() + offset) as u64
+        self.runtime.get().bounce + (self.run.offset() + offset) as u64
     }
 
     /// Device address of the array of addresses.
@@ -273,6 +289,6 @@ impl Prepared {
 
     /// Device address of the completion word.
     pub(crate) fn signal(&self) -> u64 {
-        self.area_base + self.signal_offset() as u64
+        self.device_address(offset_of!(BounceHeader, signal))
     }
 }

@@ -19,22 +19,51 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`target_ext`] | `GOMP_target_ext`: early returns, then a call on the wire |
+//! | [`target_ext`](mod@target_ext) | `GOMP_target_ext`: early returns, then a call on the wire |
 //! | [`wire`] | the wires: a producer each, the calls on them, their table |
 //! | [`carry`] | which bytes a request on `native` carries |
 //! | `gcc_carry` | which bytes a request on GCC's wires carries, and the copying |
 //! | [`bounce`], [`claims`] | device-scope ownership of bounce runs and slots |
+//! | [`lanes`] | what the lanes of a warp do together |
 //! | [`arch`] | everything that depends on the target |
 //! | [`runtime`] | the variables that the host writes |
 //! | [`thread`](mod@thread) | which thread of which team runs |
 
 #![no_std]
+#![cfg_attr(
+    target_arch = "nvptx64",
+    allow(
+        internal_features,
+        reason = "the intrinsics of the target have no other name"
+    ),
+    feature(
+        asm_experimental_arch,
+        link_llvm_intrinsics,
+        stdarch_nvptx,
+        used_with_arg
+    )
+)]
+#![cfg_attr(
+    target_arch = "amdgpu",
+    allow(
+        internal_features,
+        reason = "the intrinsics of the target have no other name"
+    ),
+    feature(
+        core_intrinsics,
+        gpu_intrinsics,
+        link_llvm_intrinsics,
+        stdarch_amdgpu,
+        used_with_arg
+    )
+)]
 
 pub mod arch;
 pub mod bounce;
 pub mod carry;
 pub mod claims;
 mod gcc_carry;
+pub mod lanes;
 mod panic;
 pub mod runtime;
 pub mod target_ext;
@@ -45,11 +74,63 @@ pub use panic::panicked;
 pub use revoff_macros::kernel;
 pub use shared_abi;
 
-/// Makes the crate that calls it a device image: defines the panic handler.
+/// Makes the crate that calls it a device image: defines `GOMP_target_ext`, the
+/// control variables and the panic handler.
 ///
-/// A panic in a kernel ends the launch with an error that carries the message.
+/// A panic in a kernel ends the launch with an error, which carries the message
+/// where the device has a way for it.
+///
+/// Attributes go to the control variables: an image that is linked as bitcode says
+/// `used(linker)` of them (see [`runtime`]), for which this macro cannot ask in stable
+/// Rust.
 #[macro_export]
 macro_rules! image {
+    ($(#[$attribute:meta])*) => {
+        /// The control variables of OpenMP, which the host writes.
+        #[unsafe(no_mangle)]
+        $(#[$attribute])*
+        static __gomp_additional_icvs: $crate::runtime::Icvs = $crate::runtime::Icvs::unset();
+
+        /// See [`device_rt::target_ext`].
+        ///
+        /// # Safety
+        /// As for [`device_rt::target_ext::target_ext`].
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        pub(crate) unsafe extern "C" fn GOMP_target_ext(
+            device: ::core::ffi::c_int,
+            func: *mut ::core::ffi::c_void,
+            mapnum: usize,
+            hostaddrs: *mut *mut ::core::ffi::c_void,
+            sizes: *mut usize,
+            kinds: *mut ::core::ffi::c_ushort,
+            flags: ::core::ffi::c_uint,
+            _depend: *mut *mut ::core::ffi::c_void,
+            args: *mut *mut ::core::ffi::c_void,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                $crate::target_ext::target_ext(
+                    &__gomp_additional_icvs,
+                    device,
+                    func,
+                    mapnum,
+                    hostaddrs,
+                    sizes,
+                    kinds,
+                    flags,
+                    args,
+                )
+            }
+        }
+
+        $crate::panic_handler!();
+    };
+}
+
+/// Defines the panic handler alone, for a crate that defines `GOMP_target_ext` itself.
+#[macro_export]
+macro_rules! panic_handler {
     () => {
         #[panic_handler]
         fn panic(info: &::core::panic::PanicInfo<'_>) -> ! {

@@ -27,6 +27,9 @@ impl Write for Message {
 
 /// What [`image!`](crate::image) calls from the panic handler.
 pub fn panicked(info: &PanicInfo<'_>) -> ! {
+    if !arch::HAS_MESSAGES {
+        arch::trap("");
+    }
     let mut message = Message {
         bytes: [0; 256],
         len: 0,

@@ -1,4 +1,9 @@
 //! The variables that the host reads and writes when it loads an image.
+//!
+//! A compiler that links this crate's bitcode for GPUs into an image may take whatever
+//! it links for the image's own: a variable that nothing else sees and writes has the
+//! value that it starts with, and no call is made. `used(linker)` says that there is
+//! someone else.
 
 use core::cell::UnsafeCell;
 
@@ -15,12 +20,17 @@ pub struct HostWritten<T>(UnsafeCell<T>);
 // writes before those reads.
 unsafe impl<T: Copy + Send> Sync for HostWritten<T> {}
 
-impl<T: Copy> HostWritten<T> {
-    const fn new(value: T) -> Self {
+impl<T> HostWritten<T> {
+    /// Holds `value` until the host writes another.
+    #[must_use]
+    pub const fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))
     }
+}
 
+impl<T: Copy + Send> HostWritten<T> {
     /// The value that the host wrote, or the initial one.
+    #[inline(always)]
     pub fn get(&self) -> T {
         // SAFETY: nobody writes while a kernel runs, see `Sync`.
         unsafe { *self.0.get() }
@@ -29,6 +39,7 @@ impl<T: Copy> HostWritten<T> {
 
 /// What this image says of itself.
 #[unsafe(export_name = "__revoff_image")]
+#[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
 pub static IMAGE: ImageInfo = ImageInfo {
     magic: IMAGE_MAGIC,
     abi_version: shared_abi::ABI_VERSION,
@@ -37,6 +48,7 @@ pub static IMAGE: ImageInfo = ImageInfo {
 
 /// What the host tells this image.
 #[unsafe(export_name = "__revoff_runtime")]
+#[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
 pub static RUNTIME: HostWritten<Runtime> = HostWritten::new(Runtime {
     wire_kind: WireKind::NONE.0,
     slots: 0,
@@ -50,13 +62,22 @@ pub static RUNTIME: HostWritten<Runtime> = HostWritten::new(Runtime {
 
 /// Where GCC's wires are.
 #[unsafe(export_name = "__gomp_rev_offload_var")]
+#[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
 pub static REV_OFFLOAD_VAR: HostWritten<u64> = HostWritten::new(0);
 
-/// The control variables.
-#[unsafe(export_name = "__gomp_additional_icvs")]
-pub static ICVS: HostWritten<OffloadIcvs> = HostWritten::new(OffloadIcvs {
-    device_num: 0,
-    default_device: DEFAULT_DEVICE_UNSET,
-    nteams: 0,
-    teams_thread_limit: 0,
-});
+/// The control variables, at `__gomp_additional_icvs`. The image has them or what it is
+/// linked with, so they are not here.
+pub type Icvs = HostWritten<OffloadIcvs>;
+
+impl Icvs {
+    /// Before the host writes any.
+    #[must_use]
+    pub const fn unset() -> Self {
+        Self::new(OffloadIcvs {
+            device_num: 0,
+            default_device: DEFAULT_DEVICE_UNSET,
+            nteams: 0,
+            teams_thread_limit: 0,
+        })
+    }
+}

@@ -1,17 +1,21 @@
 //! `GOMP_target_ext`: where every reverse-offload call of an image starts.
+//!
+//! The symbol itself is defined by [`image!`](crate::image), in the image.
 
 use core::ffi::{c_int, c_uint, c_ushort, c_void};
+use core::ptr;
 
 use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
 use shared_abi::status::Status;
+use shared_abi::wire::WireKind;
 
-use crate::arch::{self, Spaces};
 use crate::carry::Args;
-use crate::runtime::RUNTIME;
-use crate::wire::{self, Call};
+use crate::runtime::{Icvs, RUNTIME};
+use crate::wire;
 
 /// Calls a function on the host and waits for it: libgomp's entry point for
-/// `target` constructs, as a device implements it.
+/// `target` constructs, as a device implements it. Every thread that calls this makes
+/// a call of its own.
 ///
 /// Returns without doing anything unless `device` is
 /// [`GOMP_DEVICE_HOST_FALLBACK`], `func` is not null and the host gave this
@@ -19,12 +23,16 @@ use crate::wire::{self, Call};
 /// [`REVOFF_FLAG_STATUS`] in `flags`, `args` points to a `u32` that receives the
 /// call's [`Status`].
 ///
+/// `icvs` is the image's `__gomp_additional_icvs`.
+///
 /// # Safety
 /// `hostaddrs`, `sizes` and `kinds` are readable for `mapnum` elements, and the
 /// range of every entry for what its kind says. With [`REVOFF_FLAG_STATUS`],
 /// `args` points to a writable, aligned `u32`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_target_ext(
+#[expect(clippy::too_many_arguments, reason = "libgomp's, and one")]
+#[inline]
+pub unsafe fn target_ext(
+    icvs: &Icvs,
     device: c_int,
     func: *mut c_void,
     mapnum: usize,
@@ -32,33 +40,53 @@ pub unsafe extern "C" fn GOMP_target_ext(
     sizes: *mut usize,
     kinds: *mut c_ushort,
     flags: c_uint,
-    _depend: *mut *mut c_void,
     args: *mut *mut c_void,
 ) {
-    let status = if device == GOMP_DEVICE_HOST_FALLBACK && !func.is_null() {
-        // SAFETY: the caller vouches for the arrays; on every target of this
-        // crate pointers and `usize` are 64 bits wide.
-        let arguments = unsafe { Args::new(mapnum, hostaddrs.cast(), sizes.cast(), kinds.cast()) };
-        call_host(func as u64, arguments)
+    let status = StatusTo(if flags & REVOFF_FLAG_STATUS != 0 {
+        args.cast()
     } else {
-        Status::NOT_OFFLOADED
-    };
-    if flags & REVOFF_FLAG_STATUS != 0 {
+        ptr::null_mut()
+    });
+    if device != GOMP_DEVICE_HOST_FALLBACK || func.is_null() {
         // SAFETY: the caller vouches for the word.
-        unsafe { args.cast::<u32>().write(status.0) };
+        return unsafe { status.write(Status::NOT_OFFLOADED) };
+    }
+    let Ok(count) = u32::try_from(mapnum) else {
+        // SAFETY: as above.
+        return unsafe { status.write(Status::REFUSED_MAPPING) };
+    };
+    // SAFETY: the caller vouches for the arrays and the word; on every target of this
+    // crate pointers and `usize` are 64 bits wide.
+    unsafe {
+        let args = Args::new(count, hostaddrs.cast(), sizes.cast(), kinds.cast());
+        let kind = WireKind(RUNTIME.get().wire_kind);
+        wire::call(kind, func as u64, args, icvs.get().device_num, status);
     }
 }
 
-fn call_host(func: u64, args: Args) -> Status {
-    let context = arch::context();
-    let call = Call {
-        func,
-        args,
-        hint: context.global(),
-        launch: context.launch,
-        spaces: Spaces::here(),
-    };
-    wire::call(&RUNTIME.get(), call)
+/// Where the status of a call goes; null for nowhere.
+///
+/// It goes down with the call, so that nothing of `GOMP_target_ext` is left to do, or to
+/// keep in registers, when the call returns.
+#[derive(Clone, Copy)]
+pub(crate) struct StatusTo(*mut u32);
+
+impl StatusTo {
+    /// `word`.
+    #[cfg(test)]
+    pub(crate) fn new(word: &mut u32) -> Self {
+        Self(word)
+    }
+
+    /// # Safety
+    /// Where the word is not null, it is writable and aligned.
+    #[inline(always)]
+    pub(crate) unsafe fn write(self, status: Status) {
+        if !self.0.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { self.0.write(status.0) };
+        }
+    }
 }
 
 const _: () = assert!(size_of::<usize>() == 8 && size_of::<*mut c_void>() == 8);

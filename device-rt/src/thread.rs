@@ -38,6 +38,13 @@ pub fn clock() -> u64 {
     arch::clock()
 }
 
+/// A counter that is as fine as this device has one, for short times of one thread.
+/// How long a tick is may change; over a while, [`clock`] tells.
+#[must_use]
+pub fn ticks() -> u64 {
+    arch::ticks()
+}
+
 /// [`team`] for C.
 #[unsafe(no_mangle)]
 extern "C" fn revoff_team() -> u32 {

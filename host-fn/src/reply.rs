@@ -42,8 +42,13 @@ const _: () = {
     assert!(size_of::<Reply<u32>>() == 16 && offset_of!(Reply<u32>, done) == 8);
     assert!(size_of::<Reply<u64>>() == 16 && offset_of!(Reply<u64>, done) == 8);
     assert!(size_of::<Reply<[u8; 9]>>() == 24 && offset_of!(Reply<[u8; 9]>, done) == 16);
-    assert!(size_of::<Reply<u128>>() == 32 && offset_of!(Reply<u128>, done) == 16);
-    assert!(align_of::<Reply<u8>>() == 8 && align_of::<Reply<u128>>() == 16);
+    assert!(align_of::<Reply<u8>>() == 8);
+    // On amdgcn `u128` is aligned to 8 bytes. The hash of a signature with one says
+    // so, and host and image refuse each other.
+    if align_of::<u128>() == 16 {
+        assert!(size_of::<Reply<u128>>() == 32 && offset_of!(Reply<u128>, done) == 16);
+        assert!(align_of::<Reply<u128>>() == 16);
+    }
 };
 
 impl<R> Reply<R> {

@@ -2,5 +2,11 @@
 //! as a static library, it brings `GOMP_target_ext`, the variables that the host
 //! looks for, and a panic handler. shared-abi/include/revoff.h is its header.
 #![no_std]
+#![cfg_attr(
+    any(target_arch = "nvptx64", target_arch = "amdgpu"),
+    feature(used_with_arg)
+)]
 
-device_rt::image!();
+device_rt::image!(
+    #[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
+);

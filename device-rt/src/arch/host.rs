@@ -131,6 +131,60 @@ pub fn clock() -> u64 {
     services().map_or(0, |services| unsafe { (services.clock)() })
 }
 
+/// As [`clock`]: nothing here is finer.
+#[must_use]
+pub fn ticks() -> u64 {
+    clock()
+}
+
+/// A device thread is a warp of its own.
+#[must_use]
+pub fn warp_size() -> u32 {
+    1
+}
+
+/// See [`warp_size`].
+#[must_use]
+pub fn independent_lanes() -> bool {
+    true
+}
+
+/// See [`warp_size`].
+#[must_use]
+pub fn lane() -> u32 {
+    0
+}
+
+/// See [`warp_size`].
+#[must_use]
+pub fn active_lanes() -> u64 {
+    1
+}
+
+/// `value`.
+///
+/// # Safety
+/// None is asked for; other architectures do.
+#[must_use]
+pub unsafe fn first(_lanes: u64, value: u32) -> u32 {
+    value
+}
+
+/// `vote`.
+///
+/// # Safety
+/// None is asked for; other architectures do.
+#[must_use]
+pub unsafe fn any(_lanes: u64, vote: bool) -> bool {
+    vote
+}
+
+/// Nothing.
+///
+/// # Safety
+/// None is asked for; other architectures do.
+pub unsafe fn converge(_lanes: u64) {}
+
 /// Whether a device thread can wake the host.
 pub const HAS_BELL: bool = true;
 
@@ -141,6 +195,9 @@ pub fn ring() {
         unsafe { (services.ring)() }
     }
 }
+
+/// The host hears why.
+pub const HAS_MESSAGES: bool = true;
 
 /// Ends the launch and this thread.
 pub fn trap(message: &str) -> ! {

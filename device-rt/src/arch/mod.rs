@@ -9,14 +9,38 @@
 //! | `Spaces` | where an address lives |
 //! | `context` | which thread this is |
 //! | `clock` | nanoseconds, for measurements |
+//! | `ticks` | a finer counter of unknown rate, for short times |
 //! | `pause` | waits a little |
 //! | `HAS_BELL`, `ring` | wakes a sleeping host, where the device can |
-//! | `trap` | ends the launch |
+//! | `trap`, `HAS_MESSAGES` | ends the launch, and whether anybody hears why |
+//! | `warp_size`, `independent_lanes` | how many threads make a warp, and whether each gets on by itself |
+//! | `lane`, `active_lanes`, `first`, `any`, `converge` | what they do together: see [`lanes`](crate::lanes) |
 
+// rustc's name for the architecture of its amdgcn target is `amdgpu`.
+#[cfg(target_arch = "amdgpu")]
+mod amdgcn;
 #[cfg(not(any(target_arch = "nvptx64", target_arch = "amdgpu")))]
+#[cfg_attr(
+    test,
+    allow(unreachable_pub, reason = "`simulated` hides some of it in tests")
+)]
 mod host;
+#[cfg(target_arch = "nvptx64")]
+mod nvptx64;
+#[cfg(test)]
+pub(crate) mod simulated;
+
+#[cfg(target_arch = "amdgpu")]
+pub use amdgcn::*;
 #[cfg(not(any(target_arch = "nvptx64", target_arch = "amdgpu")))]
 pub use host::*;
+#[cfg(target_arch = "nvptx64")]
+pub use nvptx64::*;
+// In tests, these take the place of the host's.
+#[cfg(test)]
+pub use simulated::{
+    active_lanes, any, converge, first, independent_lanes, lane, pause, warp_size,
+};
 
 /// Where memory lives, from the point of view of who can reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,7 +15,8 @@ use shared_abi::words::{Load, Store, SystemWords, TicketWord};
 use super::{Call, Wire};
 use crate::arch;
 use crate::gcc_carry::Prepared;
-use crate::runtime::ICVS;
+use crate::lanes;
+use crate::runtime::HostWritten;
 
 /// Calls through the ring.
 pub(crate) struct Ring;
@@ -23,28 +24,36 @@ pub(crate) struct Ring;
 impl Wire for Ring {
     const KIND: WireKind = WireKind::GCC_RING;
 
-    fn call(runtime: &Runtime, call: Call) -> Status {
+    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status {
+        lanes::one_by_one(|| Self::call_alone(runtime, call))
+    }
+}
+
+impl Ring {
+    /// A lane that waits for a run, or for its ticket's turn, may wait for what its
+    /// neighbour holds.
+    fn call_alone(runtime: &HostWritten<Runtime>, call: Call) -> Status {
         let Some(prepared) = Prepared::new(runtime, call) else {
             return Status::REFUSED_MAPPING;
         };
-        let ticket = claim(&prepared.wire, SLOTS, arch::pause);
+        let ticket = claim(&prepared.wire(), SLOTS, arch::pause);
         publish(
-            &prepared.wire,
+            &prepared.wire(),
             SLOTS,
             ticket,
             &GccRingSlot {
                 signal: prepared.signal(),
                 func: call.func,
-                mapnum: call.args.count() as u64,
+                mapnum: u64::from(call.args.count()),
                 addrs: prepared.addrs(),
                 sizes: prepared.sizes(),
                 kinds: prepared.kinds(),
-                dev_num: ICVS.get().device_num,
+                dev_num: call.device_num,
                 reserved: 0,
             },
         );
         prepared.ring();
-        wait(&prepared.area, prepared.signal_offset(), arch::pause);
+        wait(&prepared.area(), prepared.signal_offset(), arch::pause);
         prepared.finish()
     }
 }

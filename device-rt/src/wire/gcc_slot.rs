@@ -12,7 +12,8 @@ use shared_abi::words::{DeviceWords, Load, Store, SystemWords};
 use super::{Call, Wire};
 use crate::arch;
 use crate::gcc_carry::Prepared;
-use crate::runtime::ICVS;
+use crate::lanes;
+use crate::runtime::HostWritten;
 
 /// Calls through the one slot.
 pub(crate) struct Single;
@@ -20,26 +21,33 @@ pub(crate) struct Single;
 impl Wire for Single {
     const KIND: WireKind = WireKind::GCC_SLOT;
 
-    fn call(runtime: &Runtime, call: Call) -> Status {
+    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status {
+        lanes::one_by_one(|| Self::call_alone(runtime, call))
+    }
+}
+
+impl Single {
+    /// A lane that waits for a run or the lock may wait for what its neighbour holds.
+    fn call_alone(runtime: &HostWritten<Runtime>, call: Call) -> Status {
         let Some(prepared) = Prepared::new(runtime, call) else {
             return Status::REFUSED_MAPPING;
         };
-        lock(&prepared.device, arch::pause);
+        lock(&prepared.device(), arch::pause);
         publish(
-            &prepared.wire,
+            &prepared.wire(),
             &GccSlot {
                 func: call.func,
-                mapnum: call.args.count() as u64,
+                mapnum: u64::from(call.args.count()),
                 addrs: prepared.addrs(),
                 sizes: prepared.sizes(),
                 kinds: prepared.kinds(),
-                dev_num: ICVS.get().device_num,
+                dev_num: call.device_num,
                 reserved: 0,
             },
         );
         prepared.ring();
-        wait(&prepared.wire, arch::pause);
-        unlock(&prepared.device);
+        wait(&prepared.wire(), arch::pause);
+        unlock(&prepared.device());
         prepared.finish()
     }
 }

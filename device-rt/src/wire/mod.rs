@@ -15,15 +15,20 @@ use shared_abi::status::Status;
 use shared_abi::wire::{Bell, WireKind};
 use shared_abi::words::{Load, SystemWords};
 
-use crate::arch::Spaces;
+use crate::arch::{self, Spaces};
 use crate::carry::Args;
+use crate::runtime::{HostWritten, RUNTIME};
+use crate::target_ext::StatusTo;
 
 /// A call that is really one to the host.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
+    /// The function word.
     pub(crate) func: u64,
     pub(crate) args: Args,
-    /// Spreads threads over slots and blocks: the thread among all of the launch.
+    /// The number of the device, as the host told it.
+    pub(crate) device_num: i32,
+    /// Spreads warps over slots and blocks: the warp among all of the launch.
     pub(crate) hint: u32,
     pub(crate) launch: u32,
     pub(crate) spaces: Spaces,
@@ -36,7 +41,40 @@ pub(crate) trait Wire {
 
     /// Makes a call and waits for it. `runtime` is what the host wrote for this
     /// wire.
-    fn call(runtime: &Runtime, call: Call) -> Status;
+    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status;
+}
+
+/// Makes a call on the wire `W` from the calling thread.
+///
+/// A function of its own for each wire, and its arguments scalars, as many as fit the
+/// registers of NVIDIA's calling convention: a kernel then has room in registers for one
+/// wire at a time, and nothing on its stack.
+///
+/// # Safety
+/// As for [`StatusTo::write`] and [`Args::new`].
+#[inline(never)]
+unsafe fn call_on<W: Wire>(
+    func: u64,
+    count: u32,
+    addrs: *const u64,
+    sizes: *const u64,
+    kinds: *const u16,
+    device_num: i32,
+    status: StatusTo,
+) {
+    let context = arch::context();
+    let call = Call {
+        func,
+        // SAFETY: the caller's promise.
+        args: unsafe { Args::new(count, addrs, sizes, kinds) },
+        device_num,
+        // Lanes of a warp claim together.
+        hint: context.global() / arch::warp_size(),
+        launch: context.launch,
+        spaces: Spaces::here(),
+    };
+    // SAFETY: the caller's promise.
+    unsafe { status.write(W::call(&RUNTIME, call)) };
 }
 
 /// The table of wires, and what is made of it. Not a table of functions: a call
@@ -47,11 +85,27 @@ macro_rules! wires {
         /// has them.
         pub(crate) const BITS: u32 = 0 $(| <$wire as Wire>::KIND.bit())*;
 
-        /// Makes a call on the wire that the host chose, if it chose one.
-        pub(crate) fn call(runtime: &Runtime, call: Call) -> Status {
-            match WireKind(runtime.wire_kind) {
-                $(<$wire as Wire>::KIND => <$wire as Wire>::call(runtime, call),)*
-                _ => Status::NOT_OFFLOADED,
+        /// Makes a call on the wire `kind`, which the host chose, if it chose one.
+        ///
+        /// # Safety
+        /// As for [`StatusTo::write`].
+        #[inline]
+        pub(crate) unsafe fn call(
+            kind: WireKind,
+            func: u64,
+            args: Args,
+            device_num: i32,
+            status: StatusTo,
+        ) {
+            let (count, addrs, sizes, kinds) = args.into_parts();
+            // SAFETY: the caller's promise, and the parts of an `Args`.
+            unsafe {
+                match kind {
+                    $(<$wire as Wire>::KIND => call_on::<$wire>(
+                        func, count, addrs, sizes, kinds, device_num, status,
+                    ),)*
+                    _ => status.write(Status::NOT_OFFLOADED),
+                }
             }
         }
     };

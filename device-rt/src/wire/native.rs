@@ -7,17 +7,18 @@ use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::native::{
-    ENTRIES_IN_SLOT, MapEntry, PLACE_SLOT, ReplyHeader, RequestHeader, Slot, door_offset,
-    entry_bytes_in_slot, slot_offset,
+    ENTRIES_IN_SLOT, MapEntry, PLACE_BOUNCE, PLACE_SLOT, ReplyHeader, RequestHeader, Slot,
+    door_offset, entry_bytes_in_slot, slot_offset, turn_and_status,
 };
 use shared_abi::words::{Load, Store, SystemWords};
 
 use super::{Call, Wire, ring_if_asleep};
-use crate::arch;
+use crate::arch::{self, DeviceMemory, Mapped};
 use crate::bounce::{self, Run};
 use crate::carry::{CarriedIndex, Plan};
 use crate::claims::{self, Claim};
-use crate::runtime::ICVS;
+use crate::lanes::{self, Group};
+use crate::runtime::HostWritten;
 
 /// Calls through a slot of its own each.
 pub(crate) struct Native;
@@ -25,120 +26,187 @@ pub(crate) struct Native;
 impl Wire for Native {
     const KIND: WireKind = WireKind::NATIVE;
 
-    fn call(runtime: &Runtime, call: Call) -> Status {
+    #[inline(always)]
+    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status {
         let count = call.args.count();
-        let Ok(mapnum) = u32::try_from(count) else {
-            return Status::REFUSED_MAPPING;
-        };
-
         let mut plan = Plan::new(count, call.spaces);
         for i in 0..count {
             if plan.next(call.args.get(i)).is_err() {
                 return Status::REFUSED_MAPPING;
             }
         }
-        let Some(blocks) = bounce::blocks_for(plan.bounce_bytes(), runtime.bounce_blocks) else {
+        let Some(blocks) = bounce::blocks_for(plan.bounce_bytes(), runtime.get().bounce_blocks)
+        else {
             return Status::REFUSED_MAPPING;
         };
 
-        // SAFETY: the host filled `runtime` with the addresses of a wire, claims, a
-        // bounce area and a bell of the given geometry, which it keeps while kernels
-        // of this image run.
-        let (wire, device, area, bell) = unsafe {
-            (
-                arch::mapped(runtime.wire),
-                arch::device_memory(runtime.claims),
-                arch::mapped(runtime.bounce),
-                arch::mapped(runtime.bell),
-            )
-        };
-        let slots = runtime.slots;
-        let run = bounce::claim(
-            &device,
+        lanes::rounds(|group| {
+            // A lane that waits for a slot while it holds a run would hold up the
+            // neighbours that got one. So lanes that need a run go one by one, and
+            // the others together.
+            // SAFETY: `rounds` has the lanes of the group here.
+            let alone = unsafe { group.first(blocks) } != 0;
+            if (blocks != 0) != alone || (alone && !group.is_first()) {
+                return None;
+            }
+            Some(Request::claim(runtime, call, blocks)?.make())
+        })
+    }
+}
+
+/// A call that has a slot, and a run if it needs one.
+///
+/// Nothing is kept that can be found again: on a GPU, reading what the host wrote and
+/// walking over the arguments once more is cheaper than registers that keep both while
+/// the call waits.
+struct Request<'a> {
+    runtime: &'a HostWritten<Runtime>,
+    call: Call,
+    run: Run,
+    claim: Claim,
+}
+
+impl<'a> Request<'a> {
+    /// Claims what the calling lane needs, together with the other lanes that are here.
+    /// `None` if they were served first.
+    #[inline(always)]
+    fn claim(runtime: &'a HostWritten<Runtime>, call: Call, blocks: u32) -> Option<Self> {
+        let Runtime {
             slots,
-            runtime.bounce_blocks,
-            blocks,
-            call.hint,
-            arch::pause,
-        );
-        let claim = claims::claim(&device, slots, call.hint, arch::pause);
-        let producer = Producer::new(wire, slots);
+            bounce_blocks,
+            ..
+        } = runtime.get();
+        let mut this = Self {
+            runtime,
+            call,
+            run: Run::NONE,
+            claim: Claim { slot: 0, turn: 0 },
+        };
+        let (device, pause) = (this.device(), arch::pause);
+        this.run = bounce::claim(&device, slots, bounce_blocks, blocks, call.hint, pause);
+        // A lane with a run has come alone, whoever else is here by chance.
+        let group = if blocks != 0 {
+            Group::alone()
+        } else {
+            Group::here()
+        };
+        // SAFETY: the group is who is here, or the lane itself.
+        this.claim = unsafe { claims::claim(&device, slots, call.hint, group, pause) }?;
+        Some(this)
+    }
 
-        // Entries and carried bytes. A place is an offset in the payload or the run.
-        let entries_in_slot = count <= ENTRIES_IN_SLOT as usize;
-        each_entry(call, |i, entry, carried| {
-            if entries_in_slot {
-                write_entry(&wire, producer.request_payload(claim), i, entry);
-            } else {
-                write_entry(&area, run.offset(), i, entry);
-            }
-            if carried.is_some() && MapKind(entry.kind).reads_device() {
-                let (memory, base) = if entry.place == PLACE_SLOT {
-                    (&wire, producer.request_payload(claim))
-                } else {
-                    (&area, run.offset())
-                };
-                // SAFETY: the caller of `GOMP_target_ext` vouches for the range.
-                unsafe {
-                    memory.write_bytes(
-                        base + entry.offset as usize,
-                        entry.addr as *const u8,
-                        entry.size as usize,
-                    );
-                }
-            }
-        });
-
-        producer.publish(
-            claim,
+    /// Publishes the request and waits for the reply.
+    #[inline(always)]
+    fn make(self) -> Status {
+        self.producer().describe(
+            self.claim,
             &RequestHeader {
-                turn: claim.turn,
-                launch: call.launch,
-                func: call.func,
-                mapnum,
-                dev_num: ICVS.get().device_num,
-                bounce_first: run.first,
-                bounce_blocks: run.blocks,
+                turn: self.claim.turn,
+                launch: self.call.launch,
+                func: self.call.func,
+                mapnum: self.call.args.count(),
+                dev_num: self.call.device_num,
+                bounce_first: self.run.first,
+                bounce_blocks: self.run.blocks,
             },
         );
+        self.write_arguments();
+        self.producer().publish(self.claim);
         if arch::HAS_BELL {
+            // SAFETY: as for `producer`.
+            let bell = unsafe { arch::mapped(self.runtime.get().bell) };
             ring_if_asleep(&bell, arch::ring);
         }
-        let reply = producer.wait(claim, arch::pause);
+        let status = self.producer().wait(self.claim, arch::pause);
+        self.read_results();
+        claims::release(&self.device(), self.claim);
+        bounce::release(&self.device(), self.runtime.get().slots, self.run);
+        status
+    }
 
-        if reply.copied != 0 {
-            each_entry(call, |_, entry, carried| {
-                let back = carried.is_some_and(|c| reply.copied & (1 << c) != 0);
-                if back && MapKind(entry.kind).writes_device() {
-                    let (memory, base) = if entry.place == PLACE_SLOT {
-                        (
-                            &wire,
-                            producer.reply_payload(claim) - entry_bytes_in_slot(count as u64),
-                        )
-                    } else {
-                        (&area, run.offset())
-                    };
-                    // SAFETY: as above; the kind says that the range is writable.
-                    unsafe {
-                        memory.read_bytes(
-                            base + entry.offset as usize,
-                            entry.addr as *mut u8,
-                            entry.size as usize,
-                        );
-                    }
-                }
-            });
+    /// Writes the entries of the call and the bytes that it carries.
+    #[inline(always)]
+    fn write_arguments(&self) {
+        let list = if self.call.args.count() <= ENTRIES_IN_SLOT {
+            PLACE_SLOT
+        } else {
+            PLACE_BOUNCE
+        };
+        each_entry(self.call, |i, entry, carried| {
+            let (memory, at) = self.written(list);
+            write_entry(&memory, at, i, entry);
+            if carried.is_some() && MapKind(entry.kind).reads_device() {
+                let (memory, base) = self.written(entry.place);
+                let (at, from) = (base + entry.offset as usize, entry.addr as *const u8);
+                // SAFETY: the caller of `GOMP_target_ext` vouches for the range.
+                unsafe { memory.write_bytes(at, from, entry.size as usize) };
+            }
+        });
+    }
+
+    /// Copies the carried bytes that the host changed to where they came from: those
+    /// of the carried entries whose bits are set in [`ReplyHeader::copied`].
+    #[inline(always)]
+    fn read_results(&self) {
+        if self.call.args.count() == 0 {
+            return;
         }
-        claims::release(&device, claim);
-        if run != Run::NONE {
-            bounce::release(&device, slots, run);
+        let copied = self.producer().copied(self.claim);
+        if copied == 0 {
+            return;
         }
-        reply.status
+        each_entry(self.call, |_, entry, carried| {
+            let back = carried.is_some_and(|c| copied & (1 << c) != 0);
+            if back && MapKind(entry.kind).writes_device() {
+                let (memory, base) = if entry.place == PLACE_SLOT {
+                    let entries = entry_bytes_in_slot(u64::from(self.call.args.count()));
+                    let producer = self.producer();
+                    (
+                        producer.system,
+                        producer.reply_payload(self.claim) - entries,
+                    )
+                } else {
+                    self.written(PLACE_BOUNCE)
+                };
+                let (at, to) = (base + entry.offset as usize, entry.addr as *mut u8);
+                // SAFETY: as above; the kind says that the range is writable.
+                unsafe { memory.read_bytes(at, to, entry.size as usize) };
+            }
+        });
+    }
+
+    /// Where the offsets of `place` count from, for what the device writes.
+    #[inline(always)]
+    fn written(&self, place: u16) -> (Mapped, usize) {
+        if place == PLACE_SLOT {
+            let producer = self.producer();
+            (producer.system, producer.request_payload(self.claim))
+        } else {
+            // SAFETY: as for `producer`.
+            let area = unsafe { arch::mapped(self.runtime.get().bounce) };
+            (area, self.run.offset())
+        }
+    }
+
+    #[inline(always)]
+    fn producer(&self) -> Producer<Mapped> {
+        let Runtime { wire, slots, .. } = self.runtime.get();
+        // SAFETY: the host filled `runtime` with the addresses of a wire, claims, a
+        // bounce area and a bell of the given geometry, which it keeps while kernels of
+        // this image run.
+        Producer::new(unsafe { arch::mapped(wire) }, slots)
+    }
+
+    #[inline(always)]
+    fn device(&self) -> DeviceMemory {
+        // SAFETY: as for `producer`.
+        unsafe { arch::device_memory(self.runtime.get().claims) }
     }
 }
 
 /// Walks the plan of a call that is known to have one.
-fn each_entry(call: Call, mut visit: impl FnMut(usize, &MapEntry, Option<CarriedIndex>)) {
+#[inline(always)]
+fn each_entry(call: Call, mut visit: impl FnMut(u32, &MapEntry, Option<CarriedIndex>)) {
     let mut plan = Plan::new(call.args.count(), call.spaces);
     for i in 0..call.args.count() {
         if let Ok((entry, carried)) = plan.next(call.args.get(i)) {
@@ -152,15 +220,6 @@ fn each_entry(call: Call, mut visit: impl FnMut(usize, &MapEntry, Option<Carried
 pub struct Producer<S> {
     system: S,
     slots: u32,
-}
-
-/// The answer to a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
-    /// How it ended.
-    pub status: Status,
-    /// See [`ReplyHeader::copied`].
-    pub copied: u64,
 }
 
 impl<S: SystemWords> Producer<S> {
@@ -184,9 +243,10 @@ impl<S: SystemWords> Producer<S> {
         slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply_payload)
     }
 
-    /// Publishes the request whose payload is written. `header.turn` is ignored:
-    /// the claim has it.
-    pub fn publish(&self, claim: Claim, header: &RequestHeader) {
+    /// Writes the header of a request, which nobody looks at before it is published.
+    /// `header.turn` is ignored: the claim has it.
+    #[inline(always)]
+    pub fn describe(&self, claim: Claim, header: &RequestHeader) {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, request);
         // Relaxed: N1 orders these for the host.
         self.system.store32(
@@ -219,6 +279,12 @@ impl<S: SystemWords> Producer<S> {
             header.bounce_blocks,
             Store::Relaxed,
         );
+    }
+
+    /// Publishes the request whose header and payload are written.
+    #[inline(always)]
+    pub fn publish(&self, claim: Claim) {
+        let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, request);
         // Edge `N1`, publishing end: whoever sees this turn sees the header and the
         // payload, in the slot and in the bounce run.
         self.system.store32(
@@ -231,36 +297,34 @@ impl<S: SystemWords> Producer<S> {
             .store32(door_offset(claim.slot), claim.turn, Store::Relaxed);
     }
 
-    /// Whether the reply to the claim's request is there, and which.
-    pub fn reply(&self, claim: Claim) -> Option<Reply> {
+    /// How the claim's request ended, once the reply is there.
+    #[inline(always)]
+    pub fn reply(&self, claim: Claim) -> Option<Status> {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply);
         // Edge `N2`, waiting end: with the turn comes the rest of the reply.
-        if self
+        let answer = self
             .system
-            .load32(at + offset_of!(ReplyHeader, turn), Load::Acquire)
-            != claim.turn
-        {
-            return None;
-        }
-        // Relaxed: N2 orders these.
-        let status = self
-            .system
-            .load32(at + offset_of!(ReplyHeader, status), Load::Relaxed);
-        let copied = self
-            .system
-            .load64(at + offset_of!(ReplyHeader, copied), Load::Relaxed);
-        Some(Reply {
-            status: Status(status),
-            copied,
-        })
+            .load64(at + offset_of!(ReplyHeader, turn), Load::Acquire);
+        let (turn, status) = turn_and_status(answer);
+        (turn == claim.turn).then_some(Status(status))
+    }
+
+    /// [`ReplyHeader::copied`] of the reply that was waited for.
+    #[inline(always)]
+    pub fn copied(&self, claim: Claim) -> u64 {
+        let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply);
+        // Relaxed: N2 orders it.
+        self.system
+            .load64(at + offset_of!(ReplyHeader, copied), Load::Relaxed)
     }
 
     /// Waits for the reply to the claim's request.
-    pub fn wait(&self, claim: Claim, pause: impl Fn(u32)) -> Reply {
+    #[inline(always)]
+    pub fn wait(&self, claim: Claim, pause: impl Fn(u32)) -> Status {
         let mut attempt = 0;
         loop {
-            if let Some(reply) = self.reply(claim) {
-                return reply;
+            if let Some(status) = self.reply(claim) {
+                return status;
             }
             pause(attempt);
             attempt = attempt.saturating_add(1);
@@ -269,8 +333,9 @@ impl<S: SystemWords> Producer<S> {
 }
 
 /// Writes the `index`-th entry of a list that starts at `at`.
-pub fn write_entry(system: &impl SystemWords, at: usize, index: usize, entry: &MapEntry) {
-    let at = at + index * size_of::<MapEntry>();
+#[inline(always)]
+pub fn write_entry(system: &impl SystemWords, at: usize, index: u32, entry: &MapEntry) {
+    let at = at + index as usize * size_of::<MapEntry>();
     let tail =
         u64::from(entry.kind) | (u64::from(entry.place) << 16) | (u64::from(entry.offset) << 32);
     // Relaxed: N1 orders these for the host.

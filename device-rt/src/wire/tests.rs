@@ -1,15 +1,23 @@
 //! What no wire can carry is refused before any memory is touched: the runtime
 //! that these calls get has addresses of nothing.
 
+mod serving;
+mod warps;
+
 use shared_abi::image::Runtime;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 
-use super::{BITS, Call, call};
+use super::gcc_ring::Ring;
+use super::gcc_slot::Single;
+use super::native::Native;
+use super::{BITS, Call, Wire, call};
 use crate::arch::Spaces;
 use crate::carry::Args;
+use crate::runtime::HostWritten;
+use crate::target_ext::StatusTo;
 
 /// The stack that ranges start in. It ends with the address space, so that a
 /// range of any size can start in it.
@@ -22,7 +30,7 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         (addrs[i], sizes[i]) = (addr, size);
     }
     let kinds = [MapKind::TO.0; 4];
-    let runtime = Runtime {
+    let runtime = HostWritten::new(Runtime {
         wire_kind: kind.0,
         slots: 32,
         wire: 0,
@@ -31,12 +39,12 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         bell: 0,
         bounce_blocks: MAX_RUN,
         reserved: 0,
-    };
+    });
     // SAFETY: the arrays have more elements than `entries`. A refused call reads
     // no range.
     let args = unsafe {
         Args::new(
-            entries.len(),
+            entries.len() as u32,
             addrs.as_ptr(),
             sizes.as_ptr(),
             kinds.as_ptr(),
@@ -45,11 +53,22 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
     let request = Call {
         func: 1,
         args,
+        device_num: 0,
         hint: 0,
         launch: 0,
         spaces: Spaces::with_stack(STACK, u64::MAX),
     };
-    call(&runtime, request)
+    match kind {
+        WireKind::NATIVE => Native::call(&runtime, request),
+        WireKind::GCC_RING => Ring::call(&runtime, request),
+        WireKind::GCC_SLOT => Single::call(&runtime, request),
+        _ => {
+            let mut status = u32::MAX;
+            // SAFETY: the status goes to a variable of ours.
+            unsafe { call(kind, request.func, args, 0, StatusTo::new(&mut status)) };
+            Status(status)
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,57 @@
+//! device-rt as a linkable piece for images that GCC compiles (`-foffload=nvptx-none`).
+//!
+//! In GCC's OpenMP code for NVIDIA a warp is one thread of the program: all 32 lanes run
+//! the same code with the same values, and all of them call `GOMP_target_ext`. Here one
+//! of them makes the call. The control variables are GCC's own, from its libgomp.
+#![no_std]
+
+use core::ffi::{c_int, c_uint, c_ushort, c_void};
+
+use device_rt::lanes;
+use device_rt::runtime::Icvs;
+use device_rt::target_ext::target_ext;
+
+unsafe extern "C" {
+    /// libgomp's.
+    static __gomp_additional_icvs: Icvs;
+}
+
+/// Calls a function on the host and waits for it, once for the warp that calls this.
+///
+/// # Safety
+/// As for [`target_ext`]; and all lanes of the warp call this together.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_target_ext(
+    device: c_int,
+    func: *mut c_void,
+    mapnum: usize,
+    hostaddrs: *mut *mut c_void,
+    sizes: *mut usize,
+    kinds: *mut c_ushort,
+    flags: c_uint,
+    _depend: *mut *mut c_void,
+    args: *mut *mut c_void,
+) {
+    let call = || {
+        // SAFETY: the caller's promise. The variable is defined in libgomp's archive, with
+        // the layout of `Icvs`, and written before kernels run.
+        unsafe {
+            target_ext(
+                &__gomp_additional_icvs,
+                device,
+                func,
+                mapnum,
+                hostaddrs,
+                sizes,
+                kinds,
+                flags,
+                args,
+            );
+        }
+    };
+    // SAFETY: GCC's code for this target runs in all lanes of a warp but inside `simd`
+    // loops, where OpenMP allows no `target`.
+    unsafe { lanes::once_per_warp(call) };
+}
+
+device_rt::panic_handler!();

@@ -1,0 +1,289 @@
+//! AMD GPUs.
+//!
+//! LLVM makes sequences of waits, write-backs and invalidations of the compiler's own
+//! atomics, at system scope, which are right but for one (see [`release`]). That is more
+//! than claims in device memory need; rustc has no way to ask for less (and no inline
+//! assembly for this target).
+
+use core::arch::amdgpu;
+use core::intrinsics::gpu::amdgpu_dispatch_ptr;
+use core::sync::atomic::{Ordering, fence};
+
+use shared_abi::words::{Coherent, Load, Store, SystemWords, TicketWord};
+
+use super::{Context, Space};
+
+unsafe extern "C" {
+    #[link_name = "llvm.amdgcn.is.shared"]
+    safe fn is_shared(address: *const u8) -> bool;
+    #[link_name = "llvm.amdgcn.is.private"]
+    safe fn is_private(address: *const u8) -> bool;
+    #[cfg(revoff_write_back_unwaited)]
+    #[link_name = "llvm.amdgcn.s.waitcnt"]
+    fn s_waitcnt(counters: u32);
+    #[link_name = "llvm.trap"]
+    safe fn llvm_trap() -> !;
+    #[link_name = "llvm.readsteadycounter"]
+    safe fn steady_counter() -> i64;
+}
+
+/// Device memory.
+pub type DeviceMemory = Coherent;
+
+/// Mapped memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Mapped(Coherent);
+
+/// The mapped memory at a device address.
+///
+/// # Safety
+/// As for [`Coherent::new`].
+#[inline(always)]
+#[must_use]
+pub unsafe fn mapped(address: u64) -> Mapped {
+    // SAFETY: the caller's promise is what `Coherent::new` asks for.
+    Mapped(unsafe { Coherent::new(address as *mut u8) })
+}
+
+/// The device memory at a device address.
+///
+/// # Safety
+/// As for [`Coherent::new`].
+#[inline(always)]
+#[must_use]
+pub unsafe fn device_memory(address: u64) -> DeviceMemory {
+    // SAFETY: the caller's promise is what `Coherent::new` asks for.
+    unsafe { Coherent::new(address as *mut u8) }
+}
+
+/// What a release does before its store: what was written reaches memory, where the
+/// host and its copies look.
+///
+/// LLVM's own release has this too, but up to 22 it leaves out the wait for the
+/// write-back on some processors, where it knows of no access on its way: column
+/// `waits_for_write_back` of `targets`. Claims need none of it: what they hand over are
+/// words that are written through.
+#[inline(always)]
+fn release() {
+    fence(Ordering::Release);
+    #[cfg(revoff_write_back_unwaited)]
+    // SAFETY: waits for all counters, and does nothing else.
+    unsafe {
+        s_waitcnt(0);
+    }
+}
+
+impl SystemWords for Mapped {
+    #[inline(always)]
+    fn load32(&self, at: usize, order: Load) -> u32 {
+        SystemWords::load32(&self.0, at, order)
+    }
+
+    #[inline(always)]
+    fn store32(&self, at: usize, value: u32, order: Store) {
+        if order == Store::Release {
+            release();
+        }
+        // Relaxed: behind a release it is one.
+        SystemWords::store32(&self.0, at, value, Store::Relaxed);
+    }
+
+    #[inline(always)]
+    fn load64(&self, at: usize, order: Load) -> u64 {
+        self.0.load64(at, order)
+    }
+
+    #[inline(always)]
+    fn store64(&self, at: usize, value: u64, order: Store) {
+        if order == Store::Release {
+            release();
+        }
+        // Relaxed: behind a release it is one.
+        self.0.store64(at, value, Store::Relaxed);
+    }
+
+    #[inline(always)]
+    fn fence(&self) {
+        release();
+        self.0.fence();
+    }
+
+    #[inline(always)]
+    fn load8(&self, at: usize) -> u8 {
+        self.0.load8(at)
+    }
+
+    #[inline(always)]
+    fn store8(&self, at: usize, value: u8) {
+        self.0.store8(at, value);
+    }
+}
+
+impl TicketWord for Mapped {
+    #[inline(always)]
+    fn fetch_add_relaxed(&self, at: usize, n: u32) -> u32 {
+        self.0.fetch_add_relaxed(at, n)
+    }
+}
+
+/// Where memory lives: the apertures in flat addresses tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Spaces;
+
+impl Spaces {
+    /// The calling thread's.
+    #[must_use]
+    pub fn here() -> Self {
+        Self
+    }
+
+    /// Where `addr` lives.
+    #[must_use]
+    pub fn of(&self, addr: u64) -> Space {
+        let addr = addr as *const u8;
+        if is_private(addr) {
+            Space::Local
+        } else if is_shared(addr) {
+            Space::Shared
+        } else {
+            Space::Global
+        }
+    }
+}
+
+/// The part of HSA's kernel dispatch packet that says how large the launch is
+/// (HSA System Architecture, "Kernel dispatch packet").
+#[repr(C)]
+struct DispatchPacket {
+    header: u16,
+    setup: u16,
+    workgroup_size: [u16; 3],
+    reserved: u16,
+    grid_size: [u32; 3],
+}
+
+/// Which thread runs. Grids and groups of several dimensions are counted x first.
+#[must_use]
+pub fn context() -> Context {
+    // SAFETY: the packet that started this kernel, which stays as it is while the
+    // kernel runs.
+    let packet = unsafe { &*amdgpu_dispatch_ptr().cast::<DispatchPacket>() };
+    // No dimension is empty; a division by none would be a panic.
+    let [x, y, z] = packet.workgroup_size.map(|size| u32::from(size).max(1));
+    let [grid_x, grid_y, grid_z] = packet.grid_size;
+    // The last group of a dimension may be smaller than the others.
+    let (teams_x, teams_y, teams_z) = (grid_x.div_ceil(x), grid_y.div_ceil(y), grid_z.div_ceil(z));
+    Context {
+        team: amdgpu::workgroup_id_x()
+            + teams_x * (amdgpu::workgroup_id_y() + teams_y * amdgpu::workgroup_id_z()),
+        teams: teams_x * teams_y * teams_z,
+        thread: amdgpu::workitem_id_x()
+            + x * (amdgpu::workitem_id_y() + y * amdgpu::workitem_id_z()),
+        threads: x * y * z,
+        launch: 0,
+    }
+}
+
+/// Nanoseconds in a tick of the steady counter, taking its rate to be 100 MHz. Some
+/// processors count slower, and only the host's driver knows.
+const TICK: u64 = 10;
+
+/// Nanoseconds since some fixed moment; see [`TICK`].
+#[must_use]
+pub fn clock() -> u64 {
+    ticks().wrapping_mul(TICK)
+}
+
+/// Ticks of the steady counter.
+#[must_use]
+pub fn ticks() -> u64 {
+    steady_counter() as u64
+}
+
+/// Waits a little, longer the larger `attempt` is, in steps of 64 cycles.
+pub fn pause(attempt: u32) {
+    match attempt {
+        0..4 => amdgpu::s_sleep::<1>(),
+        4..16 => amdgpu::s_sleep::<4>(),
+        _ => amdgpu::s_sleep::<16>(),
+    }
+}
+
+/// Lanes of a wavefront: 64, or 32 where the processor or the compiler chose so.
+#[inline(always)]
+#[must_use]
+pub fn warp_size() -> u32 {
+    amdgpu::wavefrontsize()
+}
+
+/// Lanes run in lock-step: one that waits for its neighbour waits for ever.
+#[inline(always)]
+#[must_use]
+pub fn independent_lanes() -> bool {
+    false
+}
+
+/// This thread's lane.
+#[inline(always)]
+#[must_use]
+pub fn lane() -> u32 {
+    amdgpu::mbcnt_hi(u32::MAX, amdgpu::mbcnt_lo(u32::MAX, 0))
+}
+
+/// The lanes that run this together, bit by bit.
+#[inline(always)]
+#[must_use]
+pub fn active_lanes() -> u64 {
+    amdgpu::ballot(true)
+}
+
+/// `value` in the lowest lane of `lanes`.
+///
+/// # Safety
+/// Exactly the lanes of `lanes` call this, with the same `lanes`.
+#[inline(always)]
+#[must_use]
+pub unsafe fn first(_lanes: u64, value: u32) -> u32 {
+    amdgpu::readfirstlane_u32(value)
+}
+
+/// Whether `vote` is true in any lane of `lanes`.
+///
+/// # Safety
+/// As for [`first`].
+#[inline(always)]
+#[must_use]
+pub unsafe fn any(_lanes: u64, vote: bool) -> bool {
+    amdgpu::ballot(vote) != 0
+}
+
+/// Nothing that the compiler has on one side of this gets to the other. The lanes
+/// themselves are always together, and so are their accesses to memory.
+///
+/// # Safety
+/// As for [`first`].
+#[inline(always)]
+pub unsafe fn converge(_lanes: u64) {
+    amdgpu::wave_barrier();
+}
+
+/// A GPU cannot wake the host.
+pub const HAS_BELL: bool = false;
+
+/// See [`HAS_BELL`].
+pub fn ring() {}
+
+/// There is no way for a message.
+pub const HAS_MESSAGES: bool = false;
+
+/// Ends the launch.
+pub fn trap(_message: &str) -> ! {
+    revoff_trap()
+}
+
+/// A function of its own, by a name that the build can tell LLVM not to inline: see
+/// `traps_in_place` in `targets`. (rustc ignores `inline(never)` for this target.)
+#[unsafe(no_mangle)]
+extern "C" fn revoff_trap() -> ! {
+    llvm_trap()
+}

@@ -1,0 +1,144 @@
+//! Instructions below `sm_70`: volatile accesses, and `membar` where an order is
+//! asked for. The architecture knows no other order, and below `sm_60` no scope
+//! in a read-modify-write: there the device is the only one.
+//!
+//! PTX ISA, "membar" and "ld.volatile". The state space is `.global` throughout;
+//! `words` makes such addresses.
+
+use core::arch::asm;
+
+use shared_abi::words::{Load, Store};
+
+macro_rules! load {
+    ($name:ident, $value:ty, $suffix:literal, $class:ident, $fence:literal) => {
+        /// # Safety
+        /// `at` is a valid, aligned address of the `.global` state space.
+        #[inline(always)]
+        pub(super) unsafe fn $name(at: u64, order: Load) -> $value {
+            let value;
+            // SAFETY: the caller's promise.
+            unsafe {
+                match order {
+                    Load::Relaxed => asm!(
+                        concat!("ld.volatile.global.", $suffix, " {}, [{}];"),
+                        out($class) value, in(reg64) at, options(nostack)
+                    ),
+                    Load::Acquire => asm!(
+                        concat!("ld.volatile.global.", $suffix, " {}, [{}];"),
+                        $fence,
+                        out($class) value, in(reg64) at, options(nostack)
+                    ),
+                }
+            }
+            value
+        }
+    };
+}
+
+macro_rules! store {
+    ($name:ident, $value:ty, $suffix:literal, $class:ident, $fence:literal) => {
+        /// # Safety
+        /// `at` is a valid, aligned address of the `.global` state space.
+        #[inline(always)]
+        pub(super) unsafe fn $name(at: u64, value: $value, order: Store) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                match order {
+                    Store::Relaxed => asm!(
+                        concat!("st.volatile.global.", $suffix, " [{}], {};"),
+                        in(reg64) at, in($class) value, options(nostack)
+                    ),
+                    Store::Release => asm!(
+                        $fence,
+                        concat!("st.volatile.global.", $suffix, " [{}], {};"),
+                        in(reg64) at, in($class) value, options(nostack)
+                    ),
+                }
+            }
+        }
+    };
+}
+
+load!(system_load32, u32, "u32", reg32, "membar.sys;");
+load!(system_load64, u64, "u64", reg64, "membar.sys;");
+store!(system_store32, u32, "u32", reg32, "membar.sys;");
+store!(system_store64, u64, "u64", reg64, "membar.sys;");
+load!(device_load32, u32, "u32", reg32, "membar.gl;");
+store!(device_store32, u32, "u32", reg32, "membar.gl;");
+
+/// # Safety
+/// As for the loads above.
+#[inline(always)]
+pub(super) unsafe fn system_load8(at: u64) -> u8 {
+    let value: u32;
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!("ld.volatile.global.u8 {}, [{}];", out(reg32) value, in(reg64) at, options(nostack));
+    }
+    value as u8
+}
+
+/// # Safety
+/// As for the stores above.
+#[inline(always)]
+pub(super) unsafe fn system_store8(at: u64, value: u8) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!(
+            "st.volatile.global.u8 [{}], {};",
+            in(reg64) at, in(reg32) u32::from(value), options(nostack)
+        );
+    }
+}
+
+/// Orders everything before with everything after, at system scope.
+#[inline(always)]
+pub(super) fn system_fence() {
+    // SAFETY: touches no memory itself.
+    unsafe { asm!("membar.sys;", options(nostack)) };
+}
+
+/// A read-modify-write at device scope, between two other instructions or none.
+macro_rules! read_modify_write {
+    ($name:ident, $before:literal, $operation:literal, $after:literal) => {
+        /// # Safety
+        /// As for the loads above.
+        #[inline(always)]
+        pub(super) unsafe fn $name(at: u64, operand: u32) -> u32 {
+            let before;
+            // SAFETY: the caller's promise.
+            unsafe {
+                #[cfg(target_feature = "sm_60")]
+                asm!(
+                    $before,
+                    concat!("atom.gpu.global.", $operation, " {}, [{}], {};"),
+                    $after,
+                    out(reg32) before, in(reg64) at, in(reg32) operand, options(nostack)
+                );
+                #[cfg(not(target_feature = "sm_60"))]
+                asm!(
+                    $before,
+                    concat!("atom.global.", $operation, " {}, [{}], {};"),
+                    $after,
+                    out(reg32) before, in(reg64) at, in(reg32) operand, options(nostack)
+                );
+            }
+            before
+        }
+    };
+}
+
+read_modify_write!(device_or_acquire, "", "or.b32", "membar.gl;");
+read_modify_write!(device_and_release, "membar.gl;", "and.b32", "");
+read_modify_write!(device_add_relaxed, "", "add.u32", "");
+
+/// Waits a little, longer the larger `attempt` is. There is no instruction to
+/// sleep: a few reads of the clock stand for it.
+pub fn pause(attempt: u32) {
+    for _ in 0..1_u32 << attempt.min(5) {
+        // SAFETY: reads a special register.
+        unsafe {
+            asm!("mov.u32 {}, %clock;", out(reg32) _, options(nomem, nostack));
+        }
+    }
+}

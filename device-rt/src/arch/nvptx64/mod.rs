@@ -1,0 +1,116 @@
+//! NVIDIA GPUs.
+//!
+//! Words are touched by inline instructions only. The compiler's own atomics are
+//! not used: LLVM 22 makes a bare `atom` (relaxed, device scope) of an ordered
+//! read-modify-write, and refuses acquire and release below `sm_70`.
+
+#[cfg_attr(target_feature = "sm_70", path = "ordered.rs")]
+#[cfg_attr(not(target_feature = "sm_70"), path = "membar.rs")]
+mod instructions;
+mod lanes;
+mod words;
+
+pub use instructions::pause;
+pub use lanes::{active_lanes, any, converge, first, independent_lanes, lane, warp_size};
+pub use words::{DeviceMemory, Mapped, device_memory, mapped};
+
+use core::arch::asm;
+use core::arch::nvptx::{
+    _block_dim_x, _block_dim_y, _block_dim_z, _block_idx_x, _block_idx_y, _block_idx_z,
+    _grid_dim_x, _grid_dim_y, _grid_dim_z, _thread_idx_x, _thread_idx_y, _thread_idx_z,
+};
+
+use super::{Context, Space};
+
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.isspacep.global"]
+    safe fn is_global(address: *const u8) -> bool;
+    #[link_name = "llvm.nvvm.isspacep.shared"]
+    safe fn is_shared(address: *const u8) -> bool;
+}
+
+/// Where memory lives: the address itself tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Spaces;
+
+impl Spaces {
+    /// The calling thread's.
+    #[must_use]
+    pub fn here() -> Self {
+        Self
+    }
+
+    /// Where `addr` lives. What is neither global nor shared is local, or a
+    /// constant or parameter: only this thread can be asked to carry it.
+    #[must_use]
+    pub fn of(&self, addr: u64) -> Space {
+        let addr = addr as *const u8;
+        if is_global(addr) {
+            Space::Global
+        } else if is_shared(addr) {
+            Space::Shared
+        } else {
+            Space::Local
+        }
+    }
+}
+
+/// Which thread runs. Grids and blocks of several dimensions are counted x first.
+#[must_use]
+pub fn context() -> Context {
+    // SAFETY: special registers, readable by every thread at any time.
+    unsafe {
+        let (dim_x, dim_y) = (_block_dim_x(), _block_dim_y());
+        let (grid_x, grid_y) = (_grid_dim_x(), _grid_dim_y());
+        Context {
+            team: _block_idx_x() + grid_x * (_block_idx_y() + grid_y * _block_idx_z()),
+            teams: grid_x * grid_y * _grid_dim_z(),
+            thread: _thread_idx_x() + dim_x * (_thread_idx_y() + dim_y * _thread_idx_z()),
+            threads: dim_x * dim_y * _block_dim_z(),
+            launch: 0,
+        }
+    }
+}
+
+/// Nanoseconds since some fixed moment, in steps that depend on the GPU.
+#[must_use]
+pub fn clock() -> u64 {
+    let time;
+    // SAFETY: reads a special register.
+    unsafe { asm!("mov.u64 {}, %globaltimer;", out(reg64) time, options(nomem, nostack)) };
+    time
+}
+
+/// Cycles of this thread's multiprocessor: [`clock`] may stand still for longer than
+/// a call takes.
+#[must_use]
+pub fn ticks() -> u64 {
+    let cycles;
+    // SAFETY: reads a special register.
+    unsafe { asm!("mov.u64 {}, %clock64;", out(reg64) cycles, options(nomem, nostack)) };
+    cycles
+}
+
+/// Which multiprocessor runs this thread at the moment.
+#[must_use]
+pub fn multiprocessor() -> u32 {
+    let id;
+    // SAFETY: reads a special register.
+    unsafe { asm!("mov.u32 {}, %smid;", out(reg32) id, options(nomem, nostack)) };
+    id
+}
+
+/// A GPU cannot wake the host.
+pub const HAS_BELL: bool = false;
+
+/// See [`HAS_BELL`].
+pub fn ring() {}
+
+/// There is no way for a message.
+pub const HAS_MESSAGES: bool = false;
+
+/// Ends the launch, and with it everything in the context.
+pub fn trap(_message: &str) -> ! {
+    // SAFETY: does not return.
+    unsafe { asm!("trap;", "exit;", options(noreturn, nomem, nostack)) }
+}

@@ -1,0 +1,129 @@
+//! Instructions from `sm_70` on: order and scope stand in them.
+//!
+//! PTX ISA, "Memory Consistency Model". The state space is `.global` throughout;
+//! `words` makes such addresses.
+
+use core::arch::asm;
+
+use shared_abi::words::{Load, Store};
+
+/// `load(name, type, register, scope)`: a load in each order.
+macro_rules! load {
+    ($name:ident, $value:ty, $suffix:literal, $class:ident, $scope:literal) => {
+        /// # Safety
+        /// `at` is a valid, aligned address of the `.global` state space.
+        #[inline(always)]
+        pub(super) unsafe fn $name(at: u64, order: Load) -> $value {
+            let value;
+            // SAFETY: the caller's promise.
+            unsafe {
+                match order {
+                    Load::Relaxed => asm!(
+                        concat!("ld.relaxed.", $scope, ".global.", $suffix, " {}, [{}];"),
+                        out($class) value, in(reg64) at, options(nostack)
+                    ),
+                    Load::Acquire => asm!(
+                        concat!("ld.acquire.", $scope, ".global.", $suffix, " {}, [{}];"),
+                        out($class) value, in(reg64) at, options(nostack)
+                    ),
+                }
+            }
+            value
+        }
+    };
+}
+
+/// The same for stores.
+macro_rules! store {
+    ($name:ident, $value:ty, $suffix:literal, $class:ident, $scope:literal) => {
+        /// # Safety
+        /// `at` is a valid, aligned address of the `.global` state space.
+        #[inline(always)]
+        pub(super) unsafe fn $name(at: u64, value: $value, order: Store) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                match order {
+                    Store::Relaxed => asm!(
+                        concat!("st.relaxed.", $scope, ".global.", $suffix, " [{}], {};"),
+                        in(reg64) at, in($class) value, options(nostack)
+                    ),
+                    Store::Release => asm!(
+                        concat!("st.release.", $scope, ".global.", $suffix, " [{}], {};"),
+                        in(reg64) at, in($class) value, options(nostack)
+                    ),
+                }
+            }
+        }
+    };
+}
+
+load!(system_load32, u32, "u32", reg32, "sys");
+load!(system_load64, u64, "u64", reg64, "sys");
+store!(system_store32, u32, "u32", reg32, "sys");
+store!(system_store64, u64, "u64", reg64, "sys");
+load!(device_load32, u32, "u32", reg32, "gpu");
+store!(device_store32, u32, "u32", reg32, "gpu");
+
+/// # Safety
+/// As for the loads above.
+#[inline(always)]
+pub(super) unsafe fn system_load8(at: u64) -> u8 {
+    let value: u32;
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!("ld.relaxed.sys.global.u8 {}, [{}];", out(reg32) value, in(reg64) at, options(nostack));
+    }
+    value as u8
+}
+
+/// # Safety
+/// As for the stores above.
+#[inline(always)]
+pub(super) unsafe fn system_store8(at: u64, value: u8) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        asm!(
+            "st.relaxed.sys.global.u8 [{}], {};",
+            in(reg64) at, in(reg32) u32::from(value), options(nostack)
+        );
+    }
+}
+
+/// Orders everything before with everything after, at system scope.
+#[inline(always)]
+pub(super) fn system_fence() {
+    // SAFETY: touches no memory itself.
+    unsafe { asm!("fence.sc.sys;", options(nostack)) };
+}
+
+/// A read-modify-write at device scope.
+macro_rules! read_modify_write {
+    ($name:ident, $instruction:literal) => {
+        /// # Safety
+        /// As for the loads above.
+        #[inline(always)]
+        pub(super) unsafe fn $name(at: u64, operand: u32) -> u32 {
+            let before;
+            // SAFETY: the caller's promise.
+            unsafe {
+                asm!(
+                    concat!($instruction, " {}, [{}], {};"),
+                    out(reg32) before, in(reg64) at, in(reg32) operand, options(nostack)
+                );
+            }
+            before
+        }
+    };
+}
+
+read_modify_write!(device_or_acquire, "atom.acquire.gpu.global.or.b32");
+read_modify_write!(device_and_release, "atom.release.gpu.global.and.b32");
+read_modify_write!(device_add_relaxed, "atom.relaxed.gpu.global.add.u32");
+
+/// Waits a little, longer the larger `attempt` is: at most about a microsecond,
+/// so that no answer lies around for longer than it took to come.
+pub fn pause(attempt: u32) {
+    let nanoseconds = 32_u32 << attempt.min(5);
+    // SAFETY: touches no memory.
+    unsafe { asm!("nanosleep.u32 {};", in(reg32) nanoseconds, options(nomem, nostack)) };
+}

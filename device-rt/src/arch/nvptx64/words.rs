@@ -1,0 +1,137 @@
+//! Mapped and device memory, by the instructions of the architecture.
+
+use core::arch::asm;
+
+use shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
+
+use super::instructions;
+
+/// Mapped memory, at system scope.
+#[derive(Clone, Copy, Debug)]
+pub struct Mapped {
+    base: u64,
+}
+
+/// Device memory, at device scope.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceMemory {
+    base: u64,
+}
+
+/// The mapped memory at a device address.
+///
+/// # Safety
+/// As for [`shared_abi::words::Coherent::new`].
+#[inline(always)]
+#[must_use]
+pub unsafe fn mapped(address: u64) -> Mapped {
+    Mapped {
+        base: to_global(address),
+    }
+}
+
+/// The device memory at a device address.
+///
+/// # Safety
+/// As for [`shared_abi::words::Coherent::new`].
+#[inline(always)]
+#[must_use]
+pub unsafe fn device_memory(address: u64) -> DeviceMemory {
+    DeviceMemory {
+        base: to_global(address),
+    }
+}
+
+/// The address in the `.global` state space of what the host allocated.
+#[inline(always)]
+fn to_global(address: u64) -> u64 {
+    let global;
+    // SAFETY: arithmetic on an address.
+    unsafe {
+        asm!(
+            "cvta.to.global.u64 {}, {};",
+            out(reg64) global, in(reg64) address, options(pure, nomem, nostack)
+        );
+    }
+    global
+}
+
+// SAFETY of every block below: `mapped` and `device_memory` have their callers
+// vouch for each offset, so the address is valid, aligned and global.
+
+impl SystemWords for Mapped {
+    #[inline(always)]
+    fn load32(&self, at: usize, order: Load) -> u32 {
+        // SAFETY: see above.
+        unsafe { instructions::system_load32(self.base + at as u64, order) }
+    }
+
+    #[inline(always)]
+    fn store32(&self, at: usize, value: u32, order: Store) {
+        // SAFETY: see above.
+        unsafe { instructions::system_store32(self.base + at as u64, value, order) }
+    }
+
+    #[inline(always)]
+    fn load64(&self, at: usize, order: Load) -> u64 {
+        // SAFETY: see above.
+        unsafe { instructions::system_load64(self.base + at as u64, order) }
+    }
+
+    #[inline(always)]
+    fn store64(&self, at: usize, value: u64, order: Store) {
+        // SAFETY: see above.
+        unsafe { instructions::system_store64(self.base + at as u64, value, order) }
+    }
+
+    #[inline(always)]
+    fn fence(&self) {
+        instructions::system_fence();
+    }
+
+    #[inline(always)]
+    fn load8(&self, at: usize) -> u8 {
+        // SAFETY: see above.
+        unsafe { instructions::system_load8(self.base + at as u64) }
+    }
+
+    #[inline(always)]
+    fn store8(&self, at: usize, value: u8) {
+        // SAFETY: see above.
+        unsafe { instructions::system_store8(self.base + at as u64, value) }
+    }
+}
+
+impl TicketWord for Mapped {
+    #[inline(always)]
+    fn fetch_add_relaxed(&self, at: usize, n: u32) -> u32 {
+        // SAFETY: see above.
+        unsafe { instructions::device_add_relaxed(self.base + at as u64, n) }
+    }
+}
+
+impl DeviceWords for DeviceMemory {
+    #[inline(always)]
+    fn load32(&self, at: usize, order: Load) -> u32 {
+        // SAFETY: see above.
+        unsafe { instructions::device_load32(self.base + at as u64, order) }
+    }
+
+    #[inline(always)]
+    fn store32(&self, at: usize, value: u32, order: Store) {
+        // SAFETY: see above.
+        unsafe { instructions::device_store32(self.base + at as u64, value, order) }
+    }
+
+    #[inline(always)]
+    fn fetch_or_acquire(&self, at: usize, mask: u32) -> u32 {
+        // SAFETY: see above.
+        unsafe { instructions::device_or_acquire(self.base + at as u64, mask) }
+    }
+
+    #[inline(always)]
+    fn fetch_and_release(&self, at: usize, mask: u32) -> u32 {
+        // SAFETY: see above.
+        unsafe { instructions::device_and_release(self.base + at as u64, mask) }
+    }
+}

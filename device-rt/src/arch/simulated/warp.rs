@@ -1,0 +1,308 @@
+//! A warp whose lanes are threads of the operating system.
+
+extern crate std;
+
+use core::fmt::Write;
+use core::panic::Location;
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::string::String;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use std::vec::Vec;
+use std::{format, thread, vec};
+
+/// A test that is not done by then hangs.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The longest that independent lanes linger to be here together.
+const LINGER_MICROS: u64 = 300;
+
+/// How the lanes of a warp get on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scheduling {
+    /// One lane runs at a time, until it comes to where lanes meet or waits for a
+    /// reply. A lane that waits for anything else keeps the others from running, as
+    /// it does where a lane that leaves a loop waits behind it for its neighbours.
+    LockStep,
+    /// Each by itself. Those are together that happen to be.
+    Independent,
+}
+
+/// What lanes do together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Together {
+    First,
+    Any,
+    Converge,
+}
+
+/// What a lane is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// Code of its own.
+    Work,
+    /// The question who is here.
+    Here(&'static Location<'static>),
+    /// A meeting of the lanes of a mask, and what the lane brings.
+    Meeting(Together, u64, u32),
+    /// The end.
+    End,
+}
+
+impl At {
+    /// The meeting, whatever the lane brings.
+    fn meeting(self) -> Option<(Together, u64)> {
+        match self {
+            At::Meeting(what, mask, _) => Some((what, mask)),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) struct Warp {
+    scheduling: Scheduling,
+    size: u32,
+    deadline: Instant,
+    lanes: Mutex<Lanes>,
+    wake: Vec<Condvar>,
+}
+
+struct Lanes {
+    at: Vec<At>,
+    /// What the last meeting of each lane gave it.
+    answers: Vec<u64>,
+    /// In lock-step, the lane that runs.
+    turn: usize,
+    random: u64,
+    failed: Option<String>,
+}
+
+impl Lanes {
+    /// A number below `end`: xorshift.
+    fn random(&mut self, end: u64) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random % end
+    }
+
+    /// The lanes for which `is` holds, as a mask.
+    fn which(&self, is: impl Fn(At) -> bool) -> u64 {
+        let bits = self.at.iter().enumerate();
+        bits.fold(0, |mask, (lane, &at)| mask | (u64::from(is(at)) << lane))
+    }
+
+    /// Which lanes are at what.
+    fn report(&self) -> String {
+        let mut places = BTreeMap::<String, Vec<usize>>::new();
+        for (lane, at) in self.at.iter().enumerate() {
+            places.entry(format!("{at:x?}")).or_default().push(lane);
+        }
+        let mut text = String::new();
+        for (place, lanes) in places {
+            let _ = write!(text, "\n  {place}: lanes {lanes:?}");
+        }
+        text
+    }
+}
+
+impl Warp {
+    pub(crate) fn new(scheduling: Scheduling, size: u32, seed: u64) -> Arc<Self> {
+        assert!((1..=64).contains(&size));
+        let lanes = size as usize;
+        Arc::new(Self {
+            scheduling,
+            size,
+            deadline: Instant::now() + LIMIT,
+            lanes: Mutex::new(Lanes {
+                at: vec![At::Work; lanes],
+                answers: vec![0; lanes],
+                turn: 0,
+                random: seed | 1 << 63,
+                failed: None,
+            }),
+            wake: (0..lanes).map(|_| Condvar::new()).collect(),
+        })
+    }
+
+    pub(crate) fn size(&self) -> u32 {
+        self.size
+    }
+
+    pub(crate) fn is_independent(&self) -> bool {
+        self.scheduling == Scheduling::Independent
+    }
+
+    /// Waits for the first turn of a lane.
+    pub(crate) fn start(&self, lane: u32) {
+        self.resume(self.lock(), lane);
+    }
+
+    /// The lane is done. In lock-step, lanes that were together end together.
+    pub(crate) fn end(&self, lane: u32) {
+        if !self.is_independent() {
+            let all = u64::MAX >> (64 - self.size);
+            self.together(lane, Together::Converge, all, 0);
+        }
+        let mut lanes = self.lock();
+        lanes.at[lane as usize] = At::End;
+        self.go_on(&mut lanes);
+    }
+
+    /// The lanes that are at `place` together with `lane`.
+    pub(crate) fn here(&self, lane: u32, place: &'static Location<'static>) -> u64 {
+        self.meet(lane, At::Here(place))
+    }
+
+    /// Meets the other lanes of `mask`.
+    pub(crate) fn together(&self, lane: u32, what: Together, mask: u64, value: u32) -> u32 {
+        if mask & (1 << lane) == 0 {
+            self.fail(&format!("lane {lane} is not in {mask:#x}, at {what:?}"));
+        }
+        self.meet(lane, At::Meeting(what, mask, value)) as u32
+    }
+
+    /// Lets others run, if they may.
+    pub(crate) fn pause(&self, lane: u32, replying: bool) {
+        thread::yield_now();
+        let mut lanes = self.lock();
+        if Instant::now() >= self.deadline {
+            let waits = if replying { "a reply" } else { "something" };
+            self.hangs(&mut lanes, &format!("lane {lane} waits for {waits}"));
+        }
+        if replying {
+            self.go_on(&mut lanes);
+        }
+        self.resume(lanes, lane);
+    }
+
+    /// Makes all lanes panic that still run.
+    pub(crate) fn fail(&self, why: &str) {
+        self.fail_with(&mut self.lock(), why);
+    }
+
+    fn fail_with(&self, lanes: &mut Lanes, why: &str) {
+        lanes.failed.get_or_insert_with(|| why.into());
+        for wake in &self.wake {
+            wake.notify_all();
+        }
+    }
+
+    fn hangs(&self, lanes: &mut Lanes, why: &str) {
+        let mut why = format!("the warp hangs: {why}{}", lanes.report());
+        if !self.is_independent() {
+            let _ = write!(why, "\n  of which the turn has lane {}", lanes.turn);
+        }
+        self.fail_with(lanes, &why);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Lanes> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn meet(&self, lane: u32, at: At) -> u64 {
+        let mut lanes = self.lock();
+        lanes.at[lane as usize] = at;
+        self.go_on(&mut lanes);
+        self.resume(lanes, lane)
+    }
+
+    /// Waits until the lane may run, and says what its meeting gave it.
+    fn resume(&self, mut lanes: MutexGuard<'_, Lanes>, lane: u32) -> u64 {
+        let index = lane as usize;
+        let lingers = Duration::from_micros(lanes.random(LINGER_MICROS));
+        let lingers_until = Instant::now() + lingers;
+        loop {
+            if let Some(why) = &lanes.failed {
+                let why = why.clone();
+                drop(lanes);
+                panic!("{why}");
+            }
+            let at = lanes.at[index];
+            if at == At::Work && (self.is_independent() || lanes.turn == index) {
+                return lanes.answers[index];
+            }
+            let alone = self.is_independent() && matches!(at, At::Here(_));
+            let until = if alone { lingers_until } else { self.deadline };
+            let now = Instant::now();
+            if now < until {
+                lanes = self.wake[index]
+                    .wait_timeout(lanes, until - now)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
+            } else if alone {
+                let together = lanes.which(|other| other == at);
+                self.answer(&mut lanes, together, together);
+            } else {
+                self.hangs(&mut lanes, &format!("lane {lane} waits for others"));
+            }
+        }
+    }
+
+    /// Ends the meetings that are complete and, in lock-step, gives the turn to any
+    /// lane that can take it.
+    fn go_on(&self, lanes: &mut Lanes) {
+        for index in 0..lanes.at.len() {
+            if let Some(meeting @ (what, mask)) = lanes.at[index].meeting()
+                && lanes.which(|at| at.meeting() == Some(meeting)) & mask == mask
+            {
+                let answer = answer(lanes, what, mask);
+                self.answer(lanes, mask, answer);
+            }
+        }
+        if self.is_independent() {
+            return;
+        }
+        // Lanes that vote have left the others, which go on without them.
+        let rest =
+            lanes.which(|at| at != At::End && !matches!(at.meeting(), Some((Together::Any, _))));
+        let place = lanes
+            .at
+            .iter()
+            .copied()
+            .find(|at| matches!(at, At::Here(_)));
+        if let Some(place) = place
+            && lanes.which(|at| at == place) == rest
+        {
+            self.answer(lanes, rest, rest);
+        }
+        let ready = lanes.which(|at| at == At::Work);
+        if ready != 0 {
+            let skip = lanes.random(u64::from(ready.count_ones()));
+            let rest = (0..skip).fold(ready, |rest, _| rest & (rest - 1));
+            lanes.turn = rest.trailing_zeros() as usize;
+            self.wake[lanes.turn].notify_all();
+        } else if lanes.which(|at| at == At::End).count_ones() != self.size {
+            self.hangs(lanes, "every lane waits for another");
+        }
+    }
+
+    /// Lets the lanes of `mask` go on with `answer`.
+    fn answer(&self, lanes: &mut Lanes, mask: u64, answer: u64) {
+        for index in (0..self.size as usize).filter(|index| mask & (1 << index) != 0) {
+            lanes.at[index] = At::Work;
+            lanes.answers[index] = answer;
+            if self.is_independent() {
+                self.wake[index].notify_all();
+            }
+        }
+    }
+}
+
+/// What a complete meeting gives to its lanes.
+fn answer(lanes: &Lanes, what: Together, mask: u64) -> u64 {
+    let brought = lanes
+        .at
+        .iter()
+        .enumerate()
+        .filter_map(|(lane, at)| match at {
+            At::Meeting(_, _, value) if mask & (1 << lane) != 0 => Some(u64::from(*value)),
+            _ => None,
+        });
+    match what {
+        Together::First => brought.take(1).sum(),
+        Together::Any => brought.fold(0, |all, value| all | value),
+        Together::Converge => 0,
+    }
+}

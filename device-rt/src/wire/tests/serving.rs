@@ -1,0 +1,219 @@
+//! A host for the `native` wire that serves calls of one range, in any order, and
+//! remembers what it saw.
+
+extern crate std;
+
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::collections::BTreeMap;
+use std::string::String;
+use std::sync::Mutex;
+use std::vec::Vec;
+use std::{format, thread, vec};
+
+use shared_abi::image::Runtime;
+use shared_abi::status::Status;
+use shared_abi::wire::native::{
+    self, MapEntry, PLACE_SLOT, ReplyHeader, RequestHeader, Slot, answer, entry_bytes_in_slot,
+    slot_offset,
+};
+use shared_abi::wire::{Bell, WireKind, bounce, claims};
+use shared_abi::words::{Coherent, Load, Store, SystemWords};
+
+use crate::runtime::HostWritten;
+
+/// Blocks of the bounce area.
+const AREA: u32 = claims::GROUP;
+
+/// What the host puts on every byte of a range.
+pub(super) const CHANGE: u8 = 0x5a;
+
+/// The status of the reply to `func`.
+pub(super) fn status_of(func: u64) -> Status {
+    Status(func as u32 ^ 0x8000_0000)
+}
+
+/// Byte `i` of the range that `func` gets.
+pub(super) fn byte_of(func: u64, i: usize) -> u8 {
+    func.wrapping_mul(31).wrapping_add(i as u64 * 7) as u8
+}
+
+/// The memory of a wire, and what came over it.
+pub(super) struct Serving {
+    slots: u32,
+    /// Requests that must be there at once before the first reply.
+    at_once: usize,
+    // The wire, the claims, the bounce area and the bell.
+    memory: [Vec<AtomicU64>; 4],
+    unused: (u32, u32),
+    /// How often each function was called.
+    pub(super) served: Mutex<BTreeMap<u64, u32>>,
+    wrong: Mutex<Vec<String>>,
+    stop: AtomicBool,
+}
+
+/// A request that has no reply yet.
+#[derive(Clone, Copy)]
+struct Pending {
+    slot: u32,
+    turn: u32,
+    func: u64,
+}
+
+impl Serving {
+    /// A wire of `slots` slots with `blocks` bounce blocks, and a host that gives its
+    /// first reply when `at_once` requests are there.
+    pub(super) fn new(slots: u32, blocks: u32, at_once: u32) -> Self {
+        let words = |bytes: usize| (0..bytes.div_ceil(8)).map(|_| AtomicU64::new(0)).collect();
+        let this = Self {
+            slots,
+            at_once: at_once as usize,
+            memory: [
+                words(native::size(slots)),
+                words(claims::size(slots, AREA)),
+                words(AREA as usize * bounce::BLOCK),
+                words(size_of::<Bell>()),
+            ],
+            unused: (all_but(slots), all_but(blocks)),
+            served: Mutex::default(),
+            wrong: Mutex::default(),
+            stop: AtomicBool::new(false),
+        };
+        let (slots, blocks) = this.taken();
+        this.words(1).store32(slots, this.unused.0, Store::Relaxed);
+        this.words(1).store32(blocks, this.unused.1, Store::Relaxed);
+        this
+    }
+
+    pub(super) fn runtime(&self) -> HostWritten<Runtime> {
+        let [wire, claims, bounce, bell] = core::array::from_fn(|i| self.memory[i].as_ptr() as u64);
+        HostWritten::new(Runtime {
+            wire_kind: WireKind::NATIVE.0,
+            slots: self.slots,
+            wire,
+            claims,
+            bounce,
+            bell,
+            bounce_blocks: AREA,
+            reserved: 0,
+        })
+    }
+
+    /// Whether a slot has the request that calls `func`.
+    pub(super) fn has(&self, func: u64) -> bool {
+        (0..self.slots).any(|slot| self.func(slot) == func)
+    }
+
+    /// Serves until it is stopped.
+    pub(super) fn serve(&self) {
+        let mut turns = vec![0; self.slots as usize];
+        let mut pending = Vec::<Pending>::new();
+        let mut random = 1u64;
+        let mut replies = false;
+        while !self.stop.load(Ordering::Relaxed) {
+            for slot in 0..self.slots {
+                let last = &mut turns[slot as usize];
+                let turn = self.words(0).load32(self.request(slot), Load::Acquire);
+                if turn == *last {
+                    continue;
+                }
+                self.expect(turn == *last + 1, || format!("turn {turn} after {last}"));
+                let used = pending.iter().any(|p| p.slot == slot);
+                self.expect(!used, || format!("slot {slot} is in use already"));
+                *last = turn;
+                let func = self.func(slot);
+                pending.push(Pending { slot, turn, func });
+            }
+            replies |= pending.len() >= self.at_once;
+            // Now and then, so that several are there to choose from.
+            random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            if replies && !pending.is_empty() && random >> 62 == 0 {
+                let any = (random >> 32) as usize % pending.len();
+                self.complete(pending.swap_remove(any));
+            }
+            thread::yield_now();
+        }
+    }
+
+    /// Ends [`serve`](Self::serve).
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Nothing went wrong, and nothing is taken.
+    pub(super) fn check(&self) {
+        let wrong = self.wrong.lock().unwrap();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        let (slots, blocks) = self.taken();
+        let taken = [slots, blocks].map(|at| self.words(1).load32(at, Load::Relaxed));
+        assert_eq!(taken, [self.unused.0, self.unused.1], "slots and blocks");
+    }
+
+    fn complete(&self, Pending { slot, turn, func }: Pending) {
+        let wire = self.words(0);
+        let same =
+            self.func(slot) == func && wire.load32(self.request(slot), Load::Acquire) == turn;
+        self.expect(same, || format!("slot {slot} changed before its reply"));
+        *self.served.lock().unwrap().entry(func).or_default() += 1;
+
+        let payload = slot_offset(self.slots, slot) + offset_of!(Slot, request_payload);
+        let size = wire.load64(payload + offset_of!(MapEntry, size), Load::Relaxed) as usize;
+        let tail = wire.load64(payload + offset_of!(MapEntry, kind), Load::Relaxed);
+        let (place, offset) = ((tail >> 16) as u16, (tail >> 32) as usize);
+        let reply = slot_offset(self.slots, slot) + offset_of!(Slot, reply);
+        let (memory, from, to) = if place == PLACE_SLOT {
+            let back = slot_offset(self.slots, slot) + offset_of!(Slot, reply_payload);
+            let to = back + offset - entry_bytes_in_slot(1);
+            (wire, payload + offset, to)
+        } else {
+            let first = self.request(slot) + offset_of!(RequestHeader, bounce_first);
+            let at = wire.load32(first, Load::Relaxed) as usize * bounce::BLOCK + offset;
+            (self.words(2), at, at)
+        };
+        for i in 0..size {
+            let byte = memory.load8(from + i);
+            self.expect(byte == byte_of(func, i), || format!("byte {i} of {func:x}"));
+            memory.store8(to + i, byte ^ CHANGE);
+        }
+        wire.store64(reply + offset_of!(ReplyHeader, copied), 1, Store::Relaxed);
+        let answer = answer(turn, status_of(func).0);
+        wire.store64(
+            reply + offset_of!(ReplyHeader, turn),
+            answer,
+            Store::Release,
+        );
+    }
+
+    fn expect(&self, holds: bool, what: impl Fn() -> String) {
+        if !holds {
+            self.wrong.lock().unwrap().push(what());
+        }
+    }
+
+    fn request(&self, slot: u32) -> usize {
+        slot_offset(self.slots, slot) + offset_of!(Slot, request)
+    }
+
+    fn func(&self, slot: u32) -> u64 {
+        let at = self.request(slot) + offset_of!(RequestHeader, func);
+        self.words(0).load64(at, Load::Relaxed)
+    }
+
+    /// Where the words of taken slots and of taken blocks are.
+    fn taken(&self) -> (usize, usize) {
+        let slots = claims::group_offset(0) + offset_of!(claims::ClaimGroup, taken);
+        (slots, claims::bounce_offset(self.slots, 0))
+    }
+
+    /// Those of a part of `memory`.
+    fn words(&self, which: usize) -> Coherent {
+        // SAFETY: the offsets in this file and those of the wire are inside; lanes and
+        // this host touch the memory through such words alone.
+        unsafe { Coherent::new(self.memory[which].as_ptr().cast_mut().cast()) }
+    }
+}
+
+/// The bits of a word that stand for nothing, where `n` do for something.
+const fn all_but(n: u32) -> u32 {
+    if n == claims::GROUP { 0 } else { u32::MAX << n }
+}
