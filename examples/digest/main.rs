@@ -45,7 +45,7 @@ fn run(options: &Options) -> anyhow::Result<bool> {
         builder = builder.wire(wire_by_name(wire)?);
     }
     let runtime = builder.build()?;
-    let image = Image::open(env!("REVOFF_IMAGE_DIGEST"))?;
+    let image = Image::open(&options.image)?;
 
     let files = Arc::new(Files::find(&options.paths));
     let progress = progress::bar(files.total_bytes());

@@ -21,6 +21,10 @@ pub(crate) struct Options {
     #[arg(long, default_value = "host")]
     pub(crate) device: String,
 
+    /// The kernel's image; for a GPU one that `cargo xtask images --arch ARCH` made
+    #[arg(long, default_value = env!("REVOFF_IMAGE_DIGEST"), hide_default_value = true)]
+    pub(crate) image: PathBuf,
+
     /// The wire that carries the calls: native, gcc-ring or gcc-slot [default: native]
     #[arg(long)]
     pub(crate) wire: Option<String>,

@@ -5,29 +5,43 @@ mod check_abi;
 mod check_deps;
 mod finding;
 mod headers;
+mod images;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "\
-usage: cargo xtask TASK
+use clap::Parser;
+use image_build::BuildError;
 
-  check-abi          shared-abi keeps to shared-abi/RULES.md
-  check-deps         docs/dependencies.md names each third-party crate, and no other
-  headers            write shared-abi/include/revoff_abi.h
-  headers --check    fail if shared-abi/include/revoff_abi.h is stale";
+/// Exit status where no compiler for GPUs was found.
+const NO_TOOLCHAIN: u8 = 77;
+
+/// Tasks of this workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask")]
+enum Task {
+    /// shared-abi keeps to shared-abi/RULES.md
+    CheckAbi,
+    /// docs/dependencies.md names each third-party crate, and no other
+    CheckDeps,
+    /// Writes shared-abi/include/revoff_abi.h
+    Headers {
+        /// Fail if it is stale instead
+        #[arg(long)]
+        check: bool,
+    },
+    /// Builds device images for GPUs
+    Images(images::Options),
+}
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let root = workspace_root();
-    let done = match args[..] {
-        ["check-abi"] => check_abi::run(&root),
-        ["check-deps"] => check_deps::run(&root),
-        ["headers"] => headers::write(&root),
-        ["headers", "--check"] => headers::check(&root),
-        ["help" | "--help" | "-h"] => Ok(USAGE.to_owned()),
-        _ => Err(anyhow::anyhow!("{USAGE}")),
+    let done = match Task::parse() {
+        Task::CheckAbi => check_abi::run(&root),
+        Task::CheckDeps => check_deps::run(&root),
+        Task::Headers { check: true } => headers::check(&root),
+        Task::Headers { check: false } => headers::write(&root),
+        Task::Images(options) => images::run(&root, &options),
     };
     match done {
         Ok(said) => {
@@ -35,8 +49,12 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            say(&mut std::io::stderr(), &format!("{error:#}"));
-            ExitCode::FAILURE
+            say(&mut std::io::stderr(), &format!("error: {error:#}"));
+            match error.downcast_ref() {
+                // A script that can do without it tells this from a fault.
+                Some(BuildError::NoToolchain { .. }) => ExitCode::from(NO_TOOLCHAIN),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }

@@ -1,0 +1,231 @@
+//! Compiling a kernel crate, and `core` with it, for one architecture.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+use targets::arch::{Arch, Target};
+
+use super::toolchain::Toolchain;
+use crate::error::{BuildError, io_at};
+use crate::krate::Crate;
+
+/// What the compiler makes of a crate, everything that it depends on included.
+#[derive(Clone, Debug)]
+pub(crate) struct Compiled {
+    /// Assembly: PTX, or that of an AMD processor.
+    pub(crate) assembly: PathBuf,
+    /// LLVM bitcode.
+    pub(crate) bitcode: PathBuf,
+    /// An archive of object files; of no use for NVIDIA, where it holds bitcode.
+    pub(crate) archive: PathBuf,
+    /// The files that went into it.
+    pub(crate) sources: Vec<PathBuf>,
+}
+
+/// Compiles `krate` for `arch`; `target_dir` is cargo's, one for each architecture.
+pub(crate) fn compile(
+    toolchain: &Toolchain,
+    krate: &Crate,
+    arch: &Arch,
+    target_dir: &Path,
+) -> Result<Compiled, BuildError> {
+    let triple = arch.target.rust_triple();
+    let release = target_dir.join(triple).join("release");
+    let assembly = release.join(format!("{}.s", krate.file));
+    let bitcode = release.join(format!("{}.bc", krate.file));
+    let mut flags = vec![format!("-Ctarget-cpu={}", arch.name)];
+    if let Some(feature) = arch.ptx_feature() {
+        flags.push(format!("-Ctarget-feature=+{feature}"));
+    }
+    flags.push("-Zunstable-options".to_owned());
+    // A message cannot leave a GPU, and formatting it would cost every kernel stack and
+    // registers: a panic is a trap in its place, or else a call of the panic handler,
+    // which is one.
+    flags.push(if arch.traps_in_place {
+        "-Cpanic=immediate-abort".to_owned()
+    } else {
+        "-Cllvm-args=-force-attribute=revoff_trap:noinline".to_owned()
+    });
+    if !arch.waits_for_write_back {
+        flags.push("--cfg=revoff_write_back_unwaited".to_owned());
+    }
+
+    let mut command = Command::new(toolchain.cargo());
+    command
+        .arg("rustc")
+        .arg("--manifest-path")
+        .arg(&krate.manifest)
+        .args(["--release", "--lib", "--crate-type", "staticlib"])
+        .args(["-Zbuild-std=core", "--target", triple])
+        // One crate's worth of code from all that there is: a GPU has no linker.
+        .args(["--config", "profile.release.lto=\"fat\""])
+        .args(["--config", "profile.release.codegen-units=1"])
+        .args(["--config", "profile.release.debug=false"])
+        .args(["--config", "profile.release.panic=\"abort\""])
+        .arg("--target-dir")
+        .arg(target_dir)
+        .arg("--")
+        .arg(format!("--emit=asm={}", assembly.display()))
+        .arg(format!("--emit=llvm-bc={}", bitcode.display()));
+    // Set for whoever runs this, not for the device.
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PROFILE_")
+            || text.starts_with("CARGO_BUILD_")
+            || text.starts_with("CARGO_TARGET_")
+            || text.starts_with("CARGO_UNSTABLE_")
+            || text.starts_with("CARGO_FEATURE_")
+            || text.starts_with("CARGO_CFG_")
+            || [
+                "RUSTFLAGS",
+                "RUSTC_WRAPPER",
+                "RUSTC_WORKSPACE_WRAPPER",
+                "RUSTUP_TOOLCHAIN",
+                "CARGO_MAKEFLAGS",
+                "MAKEFLAGS",
+            ]
+            .contains(&&*text)
+        {
+            command.env_remove(&name);
+        }
+    }
+    command
+        .env("RUSTC", toolchain.rustc())
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+
+    // Cargo knows nothing of these two files, and takes crates of one name in different
+    // workspaces for the same.
+    let made_of = format!("{}\n{toolchain}\n{flags:?}\n", krate.manifest.display());
+    let record = release.join(format!("{}.of", krate.file));
+    let is_known = fs::read_to_string(&record).is_ok_and(|of| of == made_of);
+    if !(is_known && assembly.is_file() && bitcode.is_file()) {
+        forget(&release, krate)?;
+    }
+    let said = run(&mut command, toolchain.cargo())?;
+    if !said.status.success() {
+        return Err(BuildError::Compile {
+            krate: krate.name.clone(),
+            arch: arch.name.to_owned(),
+            status: said.status,
+            help: help_for(&said.text),
+        });
+    }
+    fs::write(&record, made_of).map_err(io_at(&record))?;
+    let archive = release.join(format!("lib{}.a", krate.file));
+    let dep_info = release.join(format!("lib{}.d", krate.file));
+    Ok(Compiled {
+        sources: crate::krate::sources(&dep_info)?,
+        assembly: existing(assembly)?,
+        bitcode: existing(bitcode)?,
+        archive: if arch.target == Target::Amdgcn {
+            existing(archive)?
+        } else {
+            archive
+        },
+    })
+}
+
+/// Makes cargo compile `krate` itself again, though not what it depends on.
+fn forget(release: &Path, krate: &Crate) -> Result<(), BuildError> {
+    let Ok(units) = release.join(".fingerprint").read_dir() else {
+        return Ok(());
+    };
+    for unit in units.filter_map(Result::ok) {
+        let name = unit.file_name();
+        let of = name.to_str().and_then(|name| name.rsplit_once('-'));
+        if of.is_some_and(|(package, _)| package == krate.name) {
+            fs::remove_dir_all(unit.path()).map_err(io_at(&unit.path()))?;
+        }
+    }
+    Ok(())
+}
+
+struct Said {
+    status: std::process::ExitStatus,
+    text: String,
+}
+
+/// Runs cargo; its messages go where they always go, but for one, and are kept for a
+/// look.
+fn run(command: &mut Command, cargo: &Path) -> Result<Said, BuildError> {
+    let mut child = command
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(io_at(cargo))?;
+    let mut text = String::new();
+    // rustc says of each crate that the version of PTX is an unstable feature, which is
+    // how it is asked for; cargo then counts that.
+    let mut in_notice = false;
+    if let Some(messages) = child.stderr.take() {
+        for line in BufReader::new(messages).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            if line.contains("unstable feature specified for `-Ctarget-feature`") {
+                in_notice = true;
+            }
+            let is_count = line.contains("generated 1 warning");
+            if !in_notice && !is_count {
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }
+            in_notice &= !line.trim().is_empty();
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    let status = child.wait().map_err(io_at(cargo))?;
+    Ok(Said { status, text })
+}
+
+/// What is behind a message of the compiler that does not say so itself.
+fn help_for(messages: &str) -> Option<&'static str> {
+    // Most telling first: one cause brings several messages.
+    const KNOWN: [(&str, &str); 6] = [
+        (
+            "can't find crate for `std`",
+            "there is no std on a GPU: make the crate and all that it depends on `#![no_std]` \
+             (a dependency may have a feature `std` to turn off)",
+        ),
+        (
+            "can't find crate for `alloc`",
+            "there is no allocator on a GPU: use arrays, or `heapless`",
+        ),
+        (
+            "`#[panic_handler]` function required",
+            "call `device_rt::image!()` in the crate's root: it makes an image of it",
+        ),
+        (
+            "ABI is experimental",
+            "a kernel for GPUs takes, at the top of the crate, \
+             #![cfg_attr(any(target_arch = \"nvptx64\", target_arch = \"amdgpu\"), \
+             feature(abi_gpu_kernel))]",
+        ),
+        (
+            "PTX does not support \"atomic\"",
+            "core's atomics with an order do not exist below sm_70: use relaxed ones with \
+             device_rt::arch's words around them, or build for sm_70 and newer",
+        ),
+        (
+            "inline assembly is unsupported on this target",
+            "rustc has no inline assembly for AMD GPUs: a dependency that uses some needs a \
+             feature turned off, or another target_arch arm",
+        ),
+    ];
+    KNOWN
+        .iter()
+        .find(|(sign, _)| messages.contains(sign))
+        .map(|(_, help)| *help)
+}
+
+fn existing(path: PathBuf) -> Result<PathBuf, BuildError> {
+    if path.is_file() {
+        Ok(path)
+    } else {
+        Err(BuildError::Output {
+            path,
+            reason: "the compiler did not write it; remove the target folder and build again"
+                .to_owned(),
+        })
+    }
+}

@@ -1,0 +1,204 @@
+//! AMD's code objects: linking them, and what their kernels use.
+
+use std::fs;
+use std::path::Path;
+
+use object::elf::NoteType;
+use object::read::elf::{ElfFile64, ProgramHeader};
+use object::{Endianness, Object, ObjectSymbol};
+use rmpv::Value;
+
+use super::Usage;
+use super::toolchain::Toolchain;
+use crate::error::{BuildError, io_at};
+
+/// What a loadable image shows to the host; the rest is its own, and dropped where no
+/// kernel needs it.
+const EXPORTS: &str = "{ global: *.kd; __revoff_*; __gomp_*; local: *; };\n";
+
+/// Links `archive` into the code object `to`. One without kernels keeps and shows
+/// everything: it is there to be looked at.
+pub(crate) fn link(toolchain: &Toolchain, archive: &Path, to: &Path) -> Result<(), BuildError> {
+    let mut command = toolchain.lld()?;
+    command.args(["-shared", "--whole-archive"]).arg(archive);
+    if has_kernels(archive)? {
+        let exports = to.with_extension("exports");
+        fs::write(&exports, EXPORTS).map_err(io_at(&exports))?;
+        command.args(["--gc-sections", "--no-undefined"]);
+        command.arg(format!("--version-script={}", exports.display()));
+    }
+    command.arg("-o").arg(to);
+    let tool = Path::new(command.get_program()).to_owned();
+    let output = command.output().map_err(io_at(&tool))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(match said.split("undefined symbol: ").nth(1) {
+        Some(rest) => BuildError::Undefined {
+            path: archive.to_owned(),
+            symbol: rest.lines().next().unwrap_or_default().to_owned(),
+        },
+        None => BuildError::Tool {
+            tool,
+            input: archive.to_owned(),
+            said,
+        },
+    })
+}
+
+fn has_kernels(archive: &Path) -> Result<bool, BuildError> {
+    let bad = |error: object::Error| BuildError::Output {
+        path: archive.to_owned(),
+        reason: error.to_string(),
+    };
+    let bytes = fs::read(archive).map_err(io_at(archive))?;
+    let members = object::read::archive::ArchiveFile::parse(&*bytes).map_err(bad)?;
+    for member in members.members() {
+        let data = member.map_err(bad)?.data(&*bytes).map_err(bad)?;
+        if let Ok(file) = object::File::parse(data)
+            && file.symbols().any(|symbol| {
+                symbol.is_definition() && symbol.name().is_ok_and(|name| name.ends_with(".kd"))
+            })
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What the kernels of the code object at `path` use, by its metadata.
+///
+/// The note `NT_AMDGPU_METADATA` holds a MessagePack map (LLVM, "User Guide for AMDGPU
+/// Backend", code object metadata).
+pub(crate) fn usage(path: &Path) -> Result<Vec<Usage>, BuildError> {
+    let bad = |reason: &str| BuildError::Output {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    };
+    let bytes = fs::read(path).map_err(io_at(path))?;
+    let metadata = metadata(&bytes).ok_or_else(|| bad("no AMDGPU metadata"))?;
+    let root = rmpv::decode::read_value(&mut &*metadata)
+        .map_err(|error| bad(&format!("AMDGPU metadata: {error}")))?;
+    let Some(kernels) = field(&root, "amdhsa.kernels").and_then(Value::as_array) else {
+        // A code object without kernels.
+        return Ok(vec![]);
+    };
+    let number = |kernel: &Value, name: &str| {
+        field(kernel, name).and_then(Value::as_u64).unwrap_or(0) as u32
+    };
+    Ok(kernels
+        .iter()
+        .map(|kernel| Usage {
+            name: field(kernel, ".name")
+                .and_then(Value::as_str)
+                .unwrap_or("?")
+                .to_owned(),
+            registers: Some(number(kernel, ".vgpr_count")),
+            stack: number(kernel, ".private_segment_fixed_size"),
+            // Counted in registers of four bytes.
+            spilled: number(kernel, ".vgpr_spill_count") * 4,
+        })
+        .collect())
+}
+
+/// What `GOMP_target_ext` uses with all that it calls, by the symbols that the compiler
+/// sets in its assembly.
+pub(crate) fn usage_of_target_ext(assembly: &str) -> Vec<Usage> {
+    const NAME: &str = "GOMP_target_ext";
+    let number = |what: &str| symbol(assembly, &format!("{NAME}.{what}"), 0);
+    match (number("num_vgpr"), number("private_seg_size")) {
+        (Some(registers), Some(stack)) => vec![Usage {
+            name: NAME.to_owned(),
+            registers: Some(registers),
+            stack,
+            spilled: 0,
+        }],
+        _ => vec![],
+    }
+}
+
+/// The value of a symbol: `.set NAME, EXPRESSION`, where an expression is a sum of
+/// numbers, symbols and maxima of expressions. `depth` ends a circle.
+fn symbol(assembly: &str, name: &str, depth: u32) -> Option<u32> {
+    let set = format!(".set {name}, ");
+    let expression = assembly
+        .lines()
+        .find_map(|line| line.trim().strip_prefix(&set))?;
+    (depth < 32).then(|| value(assembly, expression, depth + 1))?
+}
+
+fn value(assembly: &str, expression: &str, depth: u32) -> Option<u32> {
+    let mut sum = 0;
+    for term in split(expression, '+') {
+        let list = term.strip_prefix("max(").and_then(|t| t.strip_suffix(')'));
+        sum += match list {
+            Some(list) => split(list, ',')
+                .map(|each| value(assembly, each, depth))
+                .try_fold(0, |most, each| Some(most.max(each?)))?,
+            None => term
+                .parse()
+                .ok()
+                .or_else(|| symbol(assembly, term, depth))?,
+        };
+    }
+    Some(sum)
+}
+
+/// The parts of `text` between separators that stand in no parentheses.
+fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    let mut depth = 0;
+    text.split(move |c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth == 0 && c == separator
+    })
+    .map(str::trim)
+}
+
+fn metadata(bytes: &[u8]) -> Option<Vec<u8>> {
+    const NT_AMDGPU_METADATA: NoteType = NoteType(32);
+    let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
+    let endian = file.endian();
+    for header in file.elf_program_headers() {
+        let Ok(Some(mut notes)) = header.notes(endian, bytes) else {
+            continue;
+        };
+        while let Ok(Some(note)) = notes.next() {
+            if note.name() == b"AMDGPU" && note.n_type(endian) == NT_AMDGPU_METADATA {
+                return Some(note.desc().to_vec());
+            }
+        }
+    }
+    None
+}
+
+fn field<'v>(map: &'v Value, name: &str) -> Option<&'v Value> {
+    let (_, value) = map
+        .as_map()?
+        .iter()
+        .find(|(key, _)| key.as_str() == Some(name))?;
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::usage_of_target_ext;
+
+    #[test]
+    fn what_the_assembly_sets_is_added_up() {
+        let assembly = "
+\t.set .Lpanic.num_vgpr, 12
+\t.set .Lpanic.private_seg_size, 0+max(.Lother.private_seg_size)
+\t.set .Lother.private_seg_size, 32
+\t.set GOMP_target_ext.num_vgpr, max(115, .Lpanic.num_vgpr)
+\t.set GOMP_target_ext.private_seg_size, 16+max(.Lpanic.private_seg_size, 8)
+";
+        let usage = &usage_of_target_ext(assembly)[0];
+        assert_eq!((usage.registers, usage.stack), (Some(115), 48));
+        // What is not set, or by itself, is no number.
+        let unset = assembly.replace(".set .Lother", ".set .Lelse");
+        assert!(usage_of_target_ext(&unset).is_empty());
+        let circle = assembly.replace("size, 32", "size, .Lpanic.private_seg_size");
+        assert!(usage_of_target_ext(&circle).is_empty());
+    }
+}

@@ -1,0 +1,196 @@
+//! Building images for GPUs: one crate, one architecture at a time.
+
+mod cargo;
+mod code_object;
+mod ptx;
+mod ptxas;
+mod toolchain;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use targets::arch::{Arch, Target};
+
+pub use ptxas::{Assemblers, PTXAS, Ptxas};
+pub use toolchain::Toolchain;
+
+use crate::error::{BuildError, io_at};
+use crate::krate::Crate;
+
+/// What a kernel or a function takes of a thread's resources.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// The kernel or function.
+    pub name: String,
+    /// Vector registers of a thread, with all that it calls; none for a function,
+    /// whose kernel has the number.
+    pub registers: Option<u32>,
+    /// Bytes of its stack frame, and on AMD of what it calls.
+    pub stack: u32,
+    /// Bytes of registers that are kept on the stack for lack of registers.
+    pub spilled: u32,
+}
+
+/// One crate, built for one architecture.
+#[derive(Clone, Debug)]
+pub struct DeviceImage {
+    /// The architecture.
+    pub arch: &'static Arch,
+    /// PTX, marked for nvptx-tools; for NVIDIA alone.
+    pub ptx: Option<PathBuf>,
+    /// A cubin, where an assembler was found. Relocatable if there is no kernel in it.
+    pub cubin: Option<PathBuf>,
+    /// The assembler, in a word or two.
+    pub assembler: Option<String>,
+    /// A code object; for AMD alone.
+    pub code_object: Option<PathBuf>,
+    /// The compiler's assembly as it is, in the work folder.
+    pub assembly: PathBuf,
+    /// LLVM bitcode of the whole, as the toolchain's LLVM writes it.
+    pub bitcode: PathBuf,
+    /// A static library of object files; for AMD alone.
+    pub archive: Option<PathBuf>,
+    /// What kernels and functions use. Empty where nothing was there to tell.
+    pub usage: Vec<Usage>,
+    has_kernels: bool,
+    pub(crate) sources: Vec<PathBuf>,
+}
+
+impl DeviceImage {
+    /// Whether a device has something to launch in it.
+    #[must_use]
+    pub fn has_kernels(&self) -> bool {
+        self.has_kernels
+    }
+
+    /// The cubin, if a driver loads it: one without kernels is for a linker.
+    pub(crate) fn loadable_cubin(&self) -> Option<PathBuf> {
+        self.cubin.clone().filter(|_| self.has_kernels)
+    }
+}
+
+/// Builds the crate in the folder `dir` for `arch`. What comes out goes to `out`, which
+/// is made; cargo works in `work`.
+///
+/// # Errors
+/// The crate does not build, or a tool fails.
+pub fn build(
+    toolchain: &Toolchain,
+    assemblers: &Assemblers,
+    dir: &Path,
+    arch: &'static Arch,
+    work: &Path,
+    out: &Path,
+) -> Result<DeviceImage, BuildError> {
+    let krate = Crate::at(dir)?;
+    let compiled = cargo::compile(toolchain, &krate, arch, &work.join(arch.name))?;
+    fs::create_dir_all(out).map_err(io_at(out))?;
+    let place = |extension: &str| out.join(format!("{}.{extension}", krate.file));
+    // What this build does not make must not look as if it had.
+    for extension in ["ptx", "cubin", "hsaco", "bc"] {
+        remove(&place(extension))?;
+    }
+    let bitcode = place("bc");
+    copy(&compiled.bitcode, &bitcode)?;
+    let mut image = DeviceImage {
+        arch,
+        ptx: None,
+        cubin: None,
+        assembler: None,
+        code_object: None,
+        assembly: compiled.assembly.clone(),
+        bitcode,
+        archive: None,
+        usage: vec![],
+        has_kernels: false,
+        sources: compiled.sources,
+    };
+    match arch.target {
+        Target::Nvptx => {
+            let path = place("ptx");
+            let written =
+                fs::read_to_string(&compiled.assembly).map_err(io_at(&compiled.assembly))?;
+            let ptx = ptx::with_markers(&written);
+            fs::write(&path, &ptx).map_err(io_at(&path))?;
+            image.has_kernels = !ptx::kernels(&ptx).is_empty();
+            // Here the assembler is a linker too, and one day the driver is; neither
+            // says what to do about it. Without kernels it is for another linker.
+            if let Some(symbol) = ptx::undefined(&ptx).filter(|_| image.has_kernels) {
+                return Err(BuildError::Undefined {
+                    path,
+                    symbol: symbol.to_owned(),
+                });
+            }
+            if let Some(ptxas) = assemblers.for_arch(arch.name) {
+                let cubin = place("cubin");
+                image.usage = ptxas.assemble(&path, arch.name, &cubin, !image.has_kernels)?;
+                if !image.has_kernels {
+                    image.usage = usage_in_a_kernel(ptxas, &ptx, arch, work)?;
+                }
+                image.cubin = Some(cubin);
+                image.assembler = Some(ptxas.description());
+            }
+            image.ptx = Some(path);
+        }
+        Target::Amdgcn => {
+            let archive = out.join(format!("lib{}.a", krate.file));
+            copy(&compiled.archive, &archive)?;
+            let code_object = place("hsaco");
+            code_object::link(toolchain, &archive, &code_object)?;
+            image.usage = code_object::usage(&code_object)?;
+            image.has_kernels = !image.usage.is_empty();
+            if !image.has_kernels {
+                let assembly = &compiled.assembly;
+                let text = fs::read_to_string(assembly).map_err(io_at(assembly))?;
+                image.usage = code_object::usage_of_target_ext(&text);
+            }
+            image.code_object = Some(code_object);
+            image.archive = Some(archive);
+        }
+    }
+    if !image.has_kernels && !defines_target_ext(&image)? {
+        return Err(BuildError::NoCrate {
+            path: dir.to_owned(),
+            reason: "nothing in it is for a device: a kernel crate has functions marked \
+                     `#[device_rt::kernel]`, and calls `device_rt::image!()` in its root"
+                .to_owned(),
+        });
+    }
+    Ok(image)
+}
+
+/// Whether others can link their kernels with it.
+fn defines_target_ext(image: &DeviceImage) -> Result<bool, BuildError> {
+    let text = fs::read_to_string(&image.assembly).map_err(io_at(&image.assembly))?;
+    Ok(match image.arch.target {
+        Target::Nvptx => text.contains(".visible .func GOMP_target_ext("),
+        Target::Amdgcn => text.contains("\nGOMP_target_ext:"),
+    })
+}
+
+fn remove(path: &Path) -> Result<(), BuildError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(io_at(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// What a kernel takes that calls the `GOMP_target_ext` of `ptx`, which has no kernel.
+/// Empty for PTX that another's variables are to be linked to.
+fn usage_in_a_kernel(
+    ptxas: &ptxas::Ptxas,
+    ptx: &str,
+    arch: &Arch,
+    work: &Path,
+) -> Result<Vec<Usage>, BuildError> {
+    if !ptx.contains(".func GOMP_target_ext(") || ptx::undefined(ptx).is_some() {
+        return Ok(vec![]);
+    }
+    let caller = work.join(arch.name).join("caller.ptx");
+    fs::write(&caller, format!("{ptx}{}", ptx::CALLER)).map_err(io_at(&caller))?;
+    ptxas.assemble(&caller, arch.name, &caller.with_extension("cubin"), false)
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {
+    fs::copy(from, to).map(drop).map_err(io_at(from))
+}

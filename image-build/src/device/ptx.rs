@@ -1,0 +1,169 @@
+//! PTX as the compiler writes it, made fit for other tools.
+
+/// Adds the comments by which nvptx-tools (`nvptx-none-ld`, `-nm`, `-ar`) find the
+/// symbols of a PTX file: they do not parse PTX, they look for lines of this form.
+/// (nvptx-tools, README.)
+pub(crate) fn with_markers(ptx: &str) -> String {
+    let mut marked = String::with_capacity(ptx.len() + 4096);
+    for line in ptx.lines() {
+        if let Some((what, name)) = symbol(line) {
+            marked.push_str(&format!("// BEGIN GLOBAL {what}: {name}\n"));
+        }
+        marked.push_str(line);
+        marked.push('\n');
+    }
+    marked
+}
+
+/// The global symbol that a line declares or defines, as nvptx-tools name it.
+fn symbol(line: &str) -> Option<(&'static str, &str)> {
+    let (is_defined, rest) = if let Some(rest) = line.strip_prefix(".visible ") {
+        (true, rest)
+    } else {
+        (false, line.strip_prefix(".extern ")?)
+    };
+    let is_function = rest.starts_with(".func") || rest.starts_with(".entry");
+    let what = match (is_function, is_defined) {
+        (true, true) => "FUNCTION DEF",
+        (true, false) => "FUNCTION DECL",
+        (false, true) => "VAR DEF",
+        (false, false) => "VAR DECL",
+    };
+    Some((what, name(rest)?))
+}
+
+/// The name in what follows `.visible` or `.extern`: the first word that is neither
+/// a directive, nor its number, nor in the parentheses of a result.
+fn name(rest: &str) -> Option<&str> {
+    let mut depth = 0;
+    let mut after_align = false;
+    for word in rest.split_inclusive([' ', '(', ')', '\t', '[', ';', '=']) {
+        let end = word.chars().last()?;
+        let text = word.trim_end_matches([' ', '(', ')', '\t', '[', ';', '=']);
+        if depth == 0 && !text.is_empty() {
+            if text.starts_with('.') {
+                after_align = text == ".align";
+            } else if after_align {
+                after_align = false;
+            } else {
+                return Some(text);
+            }
+        }
+        match end {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A function or variable that PTX refers to and does not define, if there is one.
+pub(crate) fn undefined(ptx: &str) -> Option<&str> {
+    // CUDA's drivers define these (CUDA Programming Guide; PTX Interoperability).
+    const DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+    ptx.lines()
+        .filter_map(|line| name(line.strip_prefix(".extern ")?))
+        .find(|name| !DRIVER.contains(name))
+}
+
+/// Names of the kernels that PTX defines.
+pub(crate) fn kernels(ptx: &str) -> Vec<&str> {
+    ptx.lines()
+        .filter_map(|line| name(line.strip_prefix(".visible .entry")?))
+        .collect()
+}
+
+/// A kernel that does nothing but call `GOMP_target_ext`, to be appended to PTX that
+/// defines it and has no kernel.
+///
+/// A function for a linker keeps to the calling convention, whoever calls it. Only with
+/// a kernel around it does the assembler say what a call really takes.
+pub(crate) const CALLER: &str = "
+.visible .entry revoff_caller(
+\t.param .u32 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3, .param .u64 p4,
+\t.param .u64 p5, .param .u32 p6, .param .u64 p7, .param .u64 p8
+)
+{
+\t.reg .b32 %r<2>;
+\t.reg .b64 %rd<7>;
+\tld.param.u32 %r0, [p0];
+\tld.param.u64 %rd0, [p1];
+\tld.param.u64 %rd1, [p2];
+\tld.param.u64 %rd2, [p3];
+\tld.param.u64 %rd3, [p4];
+\tld.param.u64 %rd4, [p5];
+\tld.param.u32 %r1, [p6];
+\tld.param.u64 %rd5, [p7];
+\tld.param.u64 %rd6, [p8];
+\t{
+\t.param .b32 a0;
+\t.param .b64 a1;
+\t.param .b64 a2;
+\t.param .b64 a3;
+\t.param .b64 a4;
+\t.param .b64 a5;
+\t.param .b32 a6;
+\t.param .b64 a7;
+\t.param .b64 a8;
+\tst.param.b32 [a0], %r0;
+\tst.param.b64 [a1], %rd0;
+\tst.param.b64 [a2], %rd1;
+\tst.param.b64 [a3], %rd2;
+\tst.param.b64 [a4], %rd3;
+\tst.param.b64 [a5], %rd4;
+\tst.param.b32 [a6], %r1;
+\tst.param.b64 [a7], %rd5;
+\tst.param.b64 [a8], %rd6;
+\tcall.uni GOMP_target_ext, (a0, a1, a2, a3, a4, a5, a6, a7, a8);
+\t}
+\tret;
+}
+";
+
+#[cfg(test)]
+mod tests {
+    use super::{kernels, undefined, with_markers};
+
+    const PTX: &str = "\
+.version 6.3
+.visible .global .align 8 .b8 __revoff_runtime[48];
+.extern .global .align 4 .b8 there[16];
+.visible .global .align 4 .u32 one = 1;
+.visible .func GOMP_target_ext(
+\t.param .b32 a
+)
+{
+}
+.extern .func  (.param .b32 func_retval0) other
+(
+.visible .func  (.param .b32 func_retval0) revoff_team()
+.func inner(
+.visible .entry greet(
+";
+
+    #[test]
+    fn each_global_symbol_has_its_line_in_front() {
+        let marked = with_markers(PTX);
+        let lines: Vec<_> = marked.lines().collect();
+        for (mark, before) in [
+            ("VAR DEF: __revoff_runtime", ".visible .global .align 8"),
+            ("VAR DECL: there", ".extern .global"),
+            ("VAR DEF: one", ".visible .global .align 4 .u32"),
+            ("FUNCTION DEF: GOMP_target_ext", ".visible .func GOMP"),
+            ("FUNCTION DECL: other", ".extern .func"),
+            ("FUNCTION DEF: revoff_team", ".visible .func  (.param"),
+            ("FUNCTION DEF: greet", ".visible .entry"),
+        ] {
+            let mark = format!("// BEGIN GLOBAL {mark}");
+            let at = lines.iter().position(|line| *line == mark).expect(&mark);
+            assert!(lines[at + 1].starts_with(before), "{}", lines[at + 1]);
+        }
+        assert_eq!(marked.matches("BEGIN GLOBAL").count(), 7);
+        assert!(!marked.contains(": inner"));
+        assert_eq!(kernels(PTX), ["greet"]);
+        assert_eq!(undefined(PTX), Some("there"));
+        let printf = ".extern .func  (.param .b32 func_retval0) vprintf\n";
+        assert_eq!(undefined(printf), None);
+    }
+}

@@ -1,0 +1,219 @@
+//! Finding a compiler that builds for GPUs: one with the source of `core`.
+
+use std::env;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use targets::arch::{Arch, Target};
+
+use crate::error::{BuildError, RUSTC};
+
+/// The oldest release whose library has what `device-rt` uses.
+const MINIMUM: (u32, u32) = (1, 96);
+
+/// A Rust toolchain that can build `core` for GPUs.
+#[derive(Clone, Debug)]
+pub struct Toolchain {
+    rustc: PathBuf,
+    cargo: PathBuf,
+    sysroot: PathBuf,
+    version: (u32, u32),
+    release: String,
+    host: String,
+    llvm: u32,
+}
+
+impl fmt::Display for Toolchain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "rustc {} (LLVM {}) at {}",
+            self.release,
+            self.llvm,
+            self.rustc.display()
+        )
+    }
+}
+
+impl Toolchain {
+    /// A toolchain that knows all of `arches`: the one that [`RUSTC`] names, or else
+    /// of rustup's and the one in `/usr/bin` the oldest that will do. That is the one
+    /// that most is known of.
+    ///
+    /// # Errors
+    /// There is none; the error says what was tried.
+    pub fn find(arches: &[&Arch]) -> Result<Self, BuildError> {
+        if let Some(named) = env::var_os(RUSTC).filter(|named| !named.is_empty()) {
+            // Asked for by name, nothing else will do.
+            return Self::at(Path::new(&named), arches).map_err(|why| BuildError::NoToolchain {
+                tried: vec![format!("  {RUSTC}={}: {why}", named.display())],
+            });
+        }
+        let (mut found, mut tried) = (vec![], vec![]);
+        for rustc in candidates() {
+            match Self::at(&rustc, arches) {
+                Ok(toolchain) => found.push(toolchain),
+                Err(why) => tried.push(format!("  {}: {why}", rustc.display())),
+            }
+        }
+        if tried.is_empty() {
+            tried.push("  neither rustup's toolchains nor /usr/bin/rustc are there".to_owned());
+        }
+        found
+            .into_iter()
+            .min_by_key(|toolchain| toolchain.version)
+            .ok_or(BuildError::NoToolchain { tried })
+    }
+
+    /// The toolchain of the compiler at `rustc`, or why it will not do.
+    fn at(rustc: &Path, arches: &[&Arch]) -> Result<Self, String> {
+        let ask = |args: &[&str]| {
+            let output = Command::new(rustc)
+                .args(args)
+                .output()
+                .map_err(|error| format!("cannot run it: {error}"))?;
+            if !output.status.success() {
+                return Err(format!("`{}` fails: {}", args.join(" "), output.status));
+            }
+            Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+        };
+        let about = ask(&["-vV"])?;
+        let field = |name: &str| {
+            about
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+                .map(str::to_owned)
+                .ok_or_else(|| format!("`-vV` says no {name}"))
+        };
+        let release = field("release")?;
+        let mut numbers = release
+            .split(['.', '-'])
+            .map_while(|n| n.parse::<u32>().ok());
+        let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+        if version < MINIMUM {
+            return Err(format!(
+                "it is {release}, and {}.{} is the oldest that will do",
+                MINIMUM.0, MINIMUM.1
+            ));
+        }
+        let sysroot = PathBuf::from(ask(&["--print", "sysroot"])?.trim());
+        let core = sysroot.join("lib/rustlib/src/rust/library/core/src/lib.rs");
+        if !core.is_file() {
+            return Err(format!(
+                "it has no source of the library, {} is not there (rustup component add rust-src)",
+                core.display()
+            ));
+        }
+        for target in Target::ALL {
+            let of_target = || arches.iter().filter(|arch| arch.target == target);
+            if of_target().next().is_none() {
+                continue;
+            }
+            let known = ask(&["--print", "target-cpus", "--target", target.rust_triple()])?;
+            let knows = |arch: &Arch| {
+                known
+                    .lines()
+                    .any(|line| line.split_whitespace().next() == Some(arch.name))
+            };
+            let missing: Vec<_> = of_target()
+                .filter(|arch| !knows(arch))
+                .map(|arch| arch.name)
+                .collect();
+            if !missing.is_empty() {
+                return Err(format!(
+                    "it is {release}, which knows no {}",
+                    missing.join(", ")
+                ));
+            }
+        }
+        let llvm = field("LLVM version")?;
+        let own_cargo = rustc.with_file_name("cargo");
+        Ok(Self {
+            rustc: rustc.to_owned(),
+            cargo: if own_cargo.is_file() {
+                own_cargo
+            } else {
+                env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from)
+            },
+            sysroot,
+            version,
+            release,
+            host: field("host")?,
+            llvm: llvm
+                .split('.')
+                .next()
+                .and_then(|major| major.parse().ok())
+                .ok_or_else(|| format!("its LLVM has no version: `{llvm}`"))?,
+        })
+    }
+
+    /// Its release, such as "1.96.0".
+    #[must_use]
+    pub fn release(&self) -> &str {
+        &self.release
+    }
+
+    /// The major version of its LLVM.
+    #[must_use]
+    pub fn llvm(&self) -> u32 {
+        self.llvm
+    }
+
+    /// The compiler.
+    #[must_use]
+    pub fn rustc(&self) -> &Path {
+        &self.rustc
+    }
+
+    /// A cargo for it.
+    #[must_use]
+    pub fn cargo(&self) -> &Path {
+        &self.cargo
+    }
+
+    /// A linker for AMD's code objects: the toolchain's own, or LLVM's of the same
+    /// version or a newer one.
+    pub(crate) fn lld(&self) -> Result<Command, BuildError> {
+        let own = self
+            .sysroot
+            .join("lib/rustlib")
+            .join(&self.host)
+            .join("bin/rust-lld");
+        if own.is_file() {
+            let mut command = Command::new(own);
+            command.args(["-flavor", "gnu"]);
+            return Ok(command);
+        }
+        // Debian's names have the version; without one it is the user's choice.
+        (self.llvm..self.llvm + 4)
+            .map(|version| format!("ld.lld-{version}"))
+            .chain(["ld.lld".to_owned()])
+            .find(|name| Command::new(name).arg("--version").output().is_ok())
+            .map(Command::new)
+            .ok_or_else(|| BuildError::NoTool {
+                tool: "linker (ld.lld)",
+                arch: Target::Amdgcn.rust_triple().to_owned(),
+                help: format!("install Debian's lld-{} or a newer one", self.llvm),
+            })
+    }
+}
+
+/// Compilers that might do.
+fn candidates() -> Vec<PathBuf> {
+    let mut found = vec![];
+    let rustup = env::var_os("RUSTUP_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".rustup")));
+    if let Some(toolchains) = rustup.and_then(|home| home.join("toolchains").read_dir().ok()) {
+        found.extend(
+            toolchains
+                .filter_map(Result::ok)
+                .map(|entry| entry.path().join("bin/rustc"))
+                .filter(|rustc| rustc.is_file()),
+        );
+        found.sort();
+    }
+    found.extend(Some(PathBuf::from("/usr/bin/rustc")).filter(|rustc| rustc.is_file()));
+    found
+}

@@ -1,0 +1,112 @@
+//! What can go wrong with a build for a GPU.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+/// A build for a GPU failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// No compiler for GPUs was found.
+    #[error(
+        "no Rust toolchain here can build for GPUs:\n{}\ninstall one: \
+         `rustup toolchain install 1.96.0 -c rust-src`, or Debian's `rustc-web rust-web-src` \
+         (as root: apt-get install), or set {RUSTC} to the rustc of one",
+        tried.join("\n")
+    )]
+    NoToolchain {
+        /// Each candidate, and why it will not do.
+        tried: Vec<String>,
+    },
+    /// A folder with no crate in it.
+    #[error("no kernel crate at {}: {reason}", path.display())]
+    NoCrate {
+        /// Where it should be.
+        path: PathBuf,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// The compiler refused the crate.
+    #[error(
+        "the kernel crate `{krate}` does not build for {arch} ({status}){}",
+        hint(help)
+    )]
+    Compile {
+        /// The crate.
+        krate: String,
+        /// The architecture.
+        arch: String,
+        /// How cargo ended.
+        status: ExitStatus,
+        /// What the messages mean, where that is known.
+        help: Option<&'static str>,
+    },
+    /// An image that a device would load refers to something that is not in it.
+    #[error(
+        "{}: nothing defines `{symbol}`; `device_rt::image!()` in the root of the kernel \
+         crate defines what host calls take, the rest is the crate's own",
+        path.display()
+    )]
+    Undefined {
+        /// The image.
+        path: PathBuf,
+        /// What is missing.
+        symbol: String,
+    },
+    /// A tool that a step takes is missing.
+    #[error("no {tool} for {arch}; {help}")]
+    NoTool {
+        /// The tool.
+        tool: &'static str,
+        /// The architecture.
+        arch: String,
+        /// Where to get it.
+        help: String,
+    },
+    /// A tool failed.
+    #[error("{} failed on {}: {said}", tool.display(), input.display())]
+    Tool {
+        /// The tool.
+        tool: PathBuf,
+        /// What it was given.
+        input: PathBuf,
+        /// What it said.
+        said: String,
+    },
+    /// What a compiler or tool wrote is not what this crate knows.
+    #[error("{}: {reason}", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Two requests of one build contradict each other, or one makes no sense.
+    #[error("{0}")]
+    Request(String),
+    /// A file could not be read or written.
+    #[error("{}: {reason}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: io::Error,
+    },
+}
+
+/// The environment variable that names the compiler to build for GPUs with.
+pub const RUSTC: &str = "REVOFF_DEVICE_RUSTC";
+
+fn hint(help: &Option<&'static str>) -> String {
+    help.map(|help| format!("\nhint: {help}"))
+        .unwrap_or_default()
+}
+
+/// For `map_err`: the error about `path`.
+pub(crate) fn io_at(path: &Path) -> impl FnOnce(io::Error) -> BuildError + '_ {
+    move |reason| BuildError::Io {
+        path: path.to_owned(),
+        reason,
+    }
+}

@@ -1,0 +1,173 @@
+//! One file with images for several architectures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use targets::DeviceArch;
+use targets::arch::{self, Arch, Target};
+use targets::offload_binary::{self, Entry, ImageKind, OffloadKind};
+
+use crate::device::{self, Assemblers, DeviceImage, Toolchain};
+use crate::error::{BuildError, io_at};
+use crate::host;
+use crate::script::{Artifact, SKIP, emit, manifest_dir, out_dir, skipped};
+
+/// Images of a kernel crate for several architectures, to be built by a build script.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Images {
+    dir: PathBuf,
+    arches: Vec<String>,
+    host: bool,
+}
+
+/// Images of the kernel crate in the folder `dir`, which is relative to the calling
+/// crate; say with [`Images::arch`] and the others for what.
+pub fn images(dir: impl AsRef<Path>) -> Images {
+    Images {
+        dir: dir.as_ref().to_owned(),
+        arches: vec![],
+        host: false,
+    }
+}
+
+impl Images {
+    /// For the architecture `name`, one of [`targets::arch::ARCHES`].
+    pub fn arch(mut self, name: &str) -> Self {
+        self.arches.push(name.to_owned());
+        self
+    }
+
+    /// For every architecture in the table.
+    pub fn every_arch(mut self) -> Self {
+        self.arches
+            .extend(arch::ARCHES.iter().map(|arch| arch.name.to_owned()));
+        self
+    }
+
+    /// For the `host` device too.
+    pub fn host(mut self) -> Self {
+        self.host = true;
+        self
+    }
+
+    /// Builds them into one file in LLVM's offload-binary format, from which the host
+    /// takes what suits its device.
+    ///
+    /// # Panics
+    /// A build fails: what cargo said is then above.
+    pub fn build(self) -> Artifact {
+        // Of the whole path: kernel crates in several folders may all be called `kernel`.
+        let name = self.dir.to_string_lossy().replace('/', "-");
+        let path = out_dir().join(format!("{name}.offload"));
+        for variable in [crate::RUSTC, device::PTXAS] {
+            emit(&format!("rerun-if-env-changed={variable}"));
+        }
+        if !skipped(&path) {
+            self.build_to(&path).unwrap_or_else(|error| {
+                panic!("{error}\n(or set {SKIP}=1 to build without images)")
+            });
+        }
+        Artifact::at(path)
+    }
+
+    fn build_to(&self, path: &Path) -> Result<(), BuildError> {
+        let arches = self
+            .arches
+            .iter()
+            .map(|name| arch::find(name))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|unknown| BuildError::Request(unknown.to_string()))?;
+        let host = self.host.then(|| host::kernel_crate(&self.dir));
+        let mut built = vec![];
+        if !arches.is_empty() {
+            let toolchain = Toolchain::find(&arches)?;
+            let assemblers = Assemblers::find()?;
+            let dir = manifest_dir().join(&self.dir);
+            emit(&format!(
+                "rerun-if-changed={}",
+                dir.join("Cargo.toml").display()
+            ));
+            let (work, out) = (out_dir().join("gpu"), out_dir().join("gpu-images"));
+            for arch in arches {
+                let out = out.join(arch.name);
+                let image = device::build(&toolchain, &assemblers, &dir, arch, &work, &out)?;
+                for source in &image.sources {
+                    emit(&format!("rerun-if-changed={}", source.display()));
+                }
+                built.push(image);
+            }
+        }
+        write_file(path, &built, host.as_ref().map(Artifact::path))
+    }
+}
+
+/// Writes one file with `images` and the shared object `host` to `path`.
+///
+/// # Errors
+/// There is nothing to write, or a file cannot be read or written.
+pub fn write_file(
+    path: &Path,
+    images: &[DeviceImage],
+    host: Option<&Path>,
+) -> Result<(), BuildError> {
+    let read = |path: &Path| fs::read(path).map_err(io_at(path));
+    let mut parts = vec![];
+    for image in images {
+        // An image without kernels is no image that a device loads.
+        for (kind, file) in [
+            (ImageKind::PTX, &image.ptx),
+            (ImageKind::CUBIN, &image.loadable_cubin()),
+            (ImageKind::OBJECT, &image.code_object),
+        ] {
+            if let Some(file) = file {
+                parts.push((kind, Of::Gpu(image.arch), read(file)?));
+            }
+        }
+    }
+    if let Some(host) = host {
+        parts.push((ImageKind::OBJECT, Of::Host, read(host)?));
+    }
+    if parts.is_empty() {
+        return Err(BuildError::Request(format!(
+            "nothing to write to {}: name an architecture, one of {}, or the host",
+            path.display(),
+            arch::names()
+        )));
+    }
+    let this_machine = DeviceArch::this_machine().to_string();
+    let entries: Vec<_> = parts
+        .iter()
+        .map(|(image_kind, of, image)| Entry {
+            image_kind: *image_kind,
+            offload_kind: of.offload_kind(),
+            triple: match of {
+                Of::Gpu(arch) => arch.target.offload_triple(),
+                Of::Host => &this_machine,
+            },
+            arch: match of {
+                Of::Gpu(arch) => arch.name,
+                Of::Host => "",
+            },
+            image,
+        })
+        .collect();
+    fs::write(path, offload_binary::write(&entries)).map_err(io_at(path))
+}
+
+/// What a part of a file is for.
+enum Of {
+    Gpu(&'static Arch),
+    Host,
+}
+
+impl Of {
+    /// Whose runtime loads such images; LLVM's tools show it.
+    fn offload_kind(&self) -> OffloadKind {
+        match self {
+            Self::Gpu(arch) if arch.target == Target::Nvptx => OffloadKind::CUDA,
+            Self::Gpu(_) => OffloadKind::HIP,
+            Self::Host => OffloadKind::NONE,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Images for the `host` device, and other things that the machine's own compilers
+//! build.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use crate::error::{BuildError, io_at};
+use crate::krate::{self, Crate};
+use crate::script::{Artifact, emit, manifest_dir, out_dir, run, skipped, var};
+
+/// Builds the kernel crate in the folder `dir`, which is relative to the calling
+/// crate, into an image for the `host` device.
+///
+/// # Panics
+/// The build fails: what cargo said is then above.
+pub fn kernel_crate(dir: impl AsRef<Path>) -> Artifact {
+    crate_as(dir.as_ref(), "cdylib")
+}
+
+/// Builds the kernel crate in the folder `dir` into a static library, to be linked
+/// into images in other languages.
+///
+/// # Panics
+/// As for [`kernel_crate`].
+pub fn static_library(dir: impl AsRef<Path>) -> Artifact {
+    crate_as(dir.as_ref(), "staticlib")
+}
+
+/// Builds an image for the `host` device from C sources and static libraries, with
+/// the compiler in `CC` or `cc`. Paths are relative to the calling crate.
+///
+/// # Panics
+/// The compiler fails or is missing.
+pub fn c_image(
+    name: &str,
+    sources: &[&str],
+    includes: &[&str],
+    libraries: &[Artifact],
+) -> Artifact {
+    c_shared_object(name, sources, includes, libraries)
+}
+
+/// Builds any shared object from C sources, such as one with host functions.
+///
+/// # Panics
+/// As for [`c_image`].
+pub fn c_shared_object(
+    name: &str,
+    sources: &[&str],
+    includes: &[&str],
+    libraries: &[Artifact],
+) -> Artifact {
+    let path = out_dir().join(format!("{name}.so"));
+    if skipped(&path) {
+        return Artifact::at(path);
+    }
+    let root = manifest_dir();
+    emit("rerun-if-env-changed=CC");
+    let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(&compiler);
+    // An image's calls go to its own runtime, also in a process that has another
+    // `GOMP_target_ext`: -Bsymbolic.
+    command.args([
+        "-shared",
+        "-fPIC",
+        "-O2",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-Wl,-Bsymbolic",
+        "-o",
+    ]);
+    command.arg(&path);
+    for source in sources {
+        let source = root.join(source);
+        emit(&format!("rerun-if-changed={}", source.display()));
+        command.arg(source);
+    }
+    for include in includes {
+        let include = root.join(include);
+        emit(&format!("rerun-if-changed={}", include.display()));
+        command.arg("-I").arg(include);
+    }
+    if !libraries.is_empty() {
+        command.arg("-Wl,--whole-archive");
+        command.args(libraries.iter().map(Artifact::path));
+        command.arg("-Wl,--no-whole-archive");
+    }
+    run(
+        &mut command,
+        &format!("the C compiler `{compiler}` (set CC, or install gcc)"),
+    );
+    Artifact::at(path)
+}
+
+fn crate_as(dir: &Path, crate_type: &str) -> Artifact {
+    let krate = Crate::at(&manifest_dir().join(dir)).unwrap_or_else(|error| panic!("{error}"));
+    let path = out_dir().join(built_name(&krate, crate_type));
+    if skipped(&path) {
+        return Artifact::at(path);
+    }
+    let (cargo, target) = (var("CARGO"), var("TARGET"));
+    let work = out_dir().join("images");
+    let built = compile(&krate, crate_type, cargo.as_ref(), Some(&target), &work)
+        .unwrap_or_else(|error| panic!("{error}"));
+    fs::copy(&built, &path)
+        .unwrap_or_else(|error| panic!("cannot copy {}: {error}", built.display()));
+    emit(&format!("rerun-if-changed={}", krate.manifest.display()));
+    let dep_info = built.with_file_name(format!("lib{}.d", krate.file));
+    for source in krate::sources(&dep_info).unwrap_or_else(|error| panic!("{error}")) {
+        emit(&format!("rerun-if-changed={}", source.display()));
+    }
+    Artifact::at(path)
+}
+
+/// Builds the kernel crate in the folder `dir` into an image for the `host` device of
+/// this machine, outside a build script; cargo works in `work`.
+///
+/// # Errors
+/// There is no such crate, or it does not build.
+pub fn host_image(dir: &Path, work: &Path) -> Result<PathBuf, BuildError> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    compile(&Crate::at(dir)?, "cdylib", cargo.as_ref(), None, work)
+}
+
+fn built_name(krate: &Crate, crate_type: &str) -> String {
+    match crate_type {
+        "cdylib" => format!("lib{}.so", krate.file),
+        _ => format!("lib{}.a", krate.file),
+    }
+}
+
+fn compile(
+    krate: &Crate,
+    crate_type: &str,
+    cargo: &Path,
+    target: Option<&str>,
+    work: &Path,
+) -> Result<PathBuf, BuildError> {
+    let mut command = Command::new(cargo);
+    command
+        .arg("rustc")
+        .arg("--manifest-path")
+        .arg(&krate.manifest)
+        .args(["--release", "--lib", "--crate-type", crate_type])
+        .args(["--config", "profile.release.panic=\"abort\""])
+        .arg("--target-dir")
+        .arg(work);
+    if let Some(target) = target {
+        command.args(["--target", target]);
+    }
+    if crate_type == "cdylib" {
+        // See `c_shared_object`.
+        command.args(["--", "-C", "link-arg=-Wl,-Bsymbolic"]);
+    }
+    // Set for the crate whose build script this is; cargo gives its own.
+    for name in ["RUSTC_WORKSPACE_WRAPPER", "CARGO_MAKEFLAGS", "MAKEFLAGS"] {
+        command.env_remove(name);
+    }
+    let status = command.status().map_err(io_at(cargo))?;
+    if !status.success() {
+        return Err(BuildError::Compile {
+            krate: krate.name.clone(),
+            arch: "the host".to_owned(),
+            status,
+            help: None,
+        });
+    }
+    let folder = work.join(target.unwrap_or_default()).join("release");
+    Ok(folder.join(built_name(krate, crate_type)))
+}

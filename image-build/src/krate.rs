@@ -1,0 +1,117 @@
+//! A kernel crate on disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::error::BuildError;
+
+/// A kernel crate.
+#[derive(Clone, Debug)]
+pub(crate) struct Crate {
+    /// Its manifest, an absolute path.
+    pub(crate) manifest: PathBuf,
+    /// The package's name.
+    pub(crate) name: String,
+    /// The library's name in file names.
+    pub(crate) file: String,
+}
+
+impl Crate {
+    /// The crate in the folder `dir`.
+    pub(crate) fn at(dir: &Path) -> Result<Self, BuildError> {
+        let no_crate = |reason: String| BuildError::NoCrate {
+            path: dir.to_owned(),
+            reason,
+        };
+        let manifest = dir
+            .join("Cargo.toml")
+            .canonicalize()
+            .map_err(|error| no_crate(format!("{}: {error}", dir.join("Cargo.toml").display())))?;
+        let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .args([
+                "metadata",
+                "--no-deps",
+                "--format-version=1",
+                "--manifest-path",
+            ])
+            .arg(&manifest)
+            .output()
+            .map_err(|error| no_crate(format!("cannot run cargo: {error}")))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            return Err(no_crate(said));
+        }
+        let metadata: Value = serde_json::from_slice(&output.stdout)
+            .map_err(|error| no_crate(format!("cargo metadata: {error}")))?;
+        let package = metadata["packages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|package| package["manifest_path"].as_str().map(Path::new) == Some(&manifest))
+            .ok_or_else(|| no_crate("there is no package in it, only a workspace".to_owned()))?;
+        // What cargo calls a library for its kind of file; a build script or a program
+        // is none.
+        const LIBRARIES: [&str; 5] = ["lib", "rlib", "cdylib", "staticlib", "dylib"];
+        let is_library = |target: &&Value| {
+            let mut kinds = target["kind"].as_array().into_iter().flatten();
+            kinds.any(|kind| kind.as_str().is_some_and(|kind| LIBRARIES.contains(&kind)))
+        };
+        let library = package["targets"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(is_library)
+            .and_then(|library| library["name"].as_str())
+            .ok_or_else(|| no_crate("it has no library, and a kernel crate is one".to_owned()))?;
+        Ok(Self {
+            name: package["name"].as_str().unwrap_or(library).to_owned(),
+            file: library.replace('-', "_"),
+            manifest,
+        })
+    }
+}
+
+/// The sources that a file of cargo's dependency information lists, where a blank in a
+/// path has a backslash: "output: source source ..".
+pub(crate) fn sources(dep_info: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    let listed = fs::read_to_string(dep_info).map_err(crate::error::io_at(dep_info))?;
+    Ok(listed
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(_, sources)| words(sources))
+        .collect())
+}
+
+fn words(text: &str) -> Vec<PathBuf> {
+    let mut words = vec![];
+    let mut word = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => word.extend(chars.next()),
+            ' ' => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    words.retain(|word| !word.is_empty());
+    words.into_iter().map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+    use std::path::Path;
+
+    #[test]
+    fn a_blank_in_a_path_is_no_separator() {
+        let found = words("/a/lib.rs /with\\ blank/b.rs");
+        assert_eq!(
+            found,
+            [Path::new("/a/lib.rs"), Path::new("/with blank/b.rs")]
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! What others link into images of their own, in a folder of its own:
+//! `pieces/include` and `pieces/ARCH`. docs/linking.md says what is linked how.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use ar::{GnuBuilder, Header};
+use image_build::device::DeviceImage;
+
+/// How a crate without kernels is linked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece {
+    /// By itself: bitcode and, for NVIDIA, PTX. No object files for AMD: a kernel states
+    /// how many registers it takes with all that it calls, and no linker corrects that.
+    Plain,
+    /// As an archive of this name with the PTX in it, which GCC's linker looks into.
+    Archive(&'static str),
+}
+
+const HEADERS: [&str; 2] = ["revoff.h", "revoff_abi.h"];
+
+/// Where the pieces go.
+pub(crate) fn folder(out: &Path) -> PathBuf {
+    out.join("pieces")
+}
+
+/// Copies what C code is compiled with to `pieces`.
+pub(crate) fn put_headers(root: &Path, pieces: &Path) -> Result<()> {
+    let include = pieces.join("include");
+    make(&include)?;
+    for name in HEADERS {
+        copy(
+            &root.join("shared-abi/include").join(name),
+            &include.join(name),
+        )?;
+    }
+    Ok(())
+}
+
+impl Piece {
+    /// Puts what is linked of `image` to `pieces`.
+    pub(crate) fn put(self, image: &DeviceImage, pieces: &Path) -> Result<()> {
+        let folder = pieces.join(image.arch.name);
+        make(&folder)?;
+        match self {
+            Self::Plain => {
+                for file in image.ptx.iter().chain([&image.bitcode]) {
+                    copy(file, &folder.join(file.file_name().unwrap_or_default()))?;
+                }
+                Ok(())
+            }
+            Self::Archive(name) => {
+                let ptx = image
+                    .ptx
+                    .as_deref()
+                    .with_context(|| format!("{name} is PTX, which {} has not", image.arch.name))?;
+                archive(ptx, &folder.join(name))
+            }
+        }
+    }
+}
+
+/// Writes the archive `to` with the one member `file`. It has no table of symbols:
+/// nvptx-tools look into the members.
+fn archive(file: &Path, to: &Path) -> Result<()> {
+    let write = || {
+        let name = file.file_name().unwrap_or_default();
+        let name = name.as_encoded_bytes().to_vec();
+        let text = fs::read(file)?;
+        let mut builder = GnuBuilder::new(File::create(to)?, vec![name.clone()]);
+        let mut header = Header::new(name, text.len() as u64);
+        header.set_mode(0o644);
+        builder.append(&header, &*text)
+    };
+    write().with_context(|| format!("cannot put {} into {}", file.display(), to.display()))
+}
+
+fn make(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to)
+        .map(drop)
+        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
+}
