@@ -2,6 +2,8 @@
 //! value beats the environment's, which beats the default. An empty value counts
 //! as unset.
 
+use std::time::Duration;
+
 use crate::error::EnvError;
 
 /// How the environment configures a [`Runtime`](crate::Runtime).
@@ -13,6 +15,8 @@ pub struct Env {
     pub slots: Option<u32>,
     /// `REVOFF_BOUNCE`: size of the bounce area, 1M to 1G, in steps of 512K.
     pub bounce_bytes: Option<u64>,
+    /// `REVOFF_DEADLINE`: how long a launch may take, 1 to 1000000 seconds.
+    pub deadline: Option<Duration>,
     /// `REVOFF_HOST_MEMORY`: device memory of the `host` device, 1M to 1T.
     pub host_memory: Option<u64>,
     /// `REVOFF_HOST_STACK`: stack of a device thread of the `host` device, 16K to 512K.
@@ -20,7 +24,7 @@ pub struct Env {
 }
 
 /// Names and meanings, for help texts.
-pub const VARIABLES: [(&str, &str); 5] = [
+pub const VARIABLES: [(&str, &str); 6] = [
     (
         "GOMP_REVERSE_OFFLOAD_THREADS",
         "most host threads that serve calls, 1 to 1024 (8)",
@@ -40,6 +44,10 @@ pub const VARIABLES: [(&str, &str); 5] = [
     (
         "REVOFF_HOST_STACK",
         "stack of a device thread of the host device, 16K to 512K (256K)",
+    ),
+    (
+        "REVOFF_DEADLINE",
+        "whole seconds that a kernel may take before its launch fails, 1 to 1000000 (no limit)",
     ),
 ];
 
@@ -93,6 +101,10 @@ impl Env {
                 &bytes(1 << 20, 1 << 30, 512 << 10),
             )?,
             host_memory: read(3, "a size from 1M to 1T", &bytes(1 << 20, 1 << 40, 1))?,
+            deadline: read(5, "a whole number of seconds from 1 to 1000000", &|text| {
+                text.parse().ok().filter(|n| (1..=1_000_000).contains(n))
+            })?
+            .map(Duration::from_secs),
             host_stack: read(4, "a size from 16K to 512K", &bytes(16 << 10, 512 << 10, 1))?,
         })
     }
@@ -147,6 +159,8 @@ mod tests {
             Some(1 << 30)
         );
         assert_eq!(with("REVOFF_HOST_STACK", "").unwrap().host_stack, None);
+        let minute = Some(Duration::from_secs(60));
+        assert_eq!(with("REVOFF_DEADLINE", "60").unwrap().deadline, minute);
     }
 
     #[test]
@@ -162,6 +176,8 @@ mod tests {
             ("REVOFF_BOUNCE", "1Mé"),
             ("REVOFF_HOST_MEMORY", "1X"),
             ("REVOFF_HOST_STACK", "M"),
+            ("REVOFF_DEADLINE", "0"),
+            ("REVOFF_DEADLINE", "soon"),
         ] {
             let error = with(name, value).unwrap_err().to_string();
             assert!(error.contains(name) && error.contains(value), "{error}");

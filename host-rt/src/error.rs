@@ -36,6 +36,14 @@ pub enum ImageError {
         /// What the device loads.
         wanted: String,
     },
+    /// A file of several images has none for the device.
+    #[error("{name}: {reason}")]
+    NoMember {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// What the device is, and what the file has.
+        reason: targets::choose::NoMatch,
+    },
     /// The image was built with another version of the ABI.
     #[error(
         "{name} was built for ABI version {image}, this host speaks version {host}: rebuild the \
@@ -130,6 +138,53 @@ pub enum DeviceError {
         free: u64,
         /// What there is in all.
         total: u64,
+    },
+    /// There is no memory of that size that host and device both reach.
+    #[error(
+        "device `{device}` cannot map {bytes} bytes of host memory (REVOFF_SLOTS and \
+         REVOFF_BOUNCE say how much calls take; `ulimit -l` may limit it)"
+    )]
+    NoMappedMemory {
+        /// The device.
+        device: String,
+        /// What was asked for.
+        bytes: u64,
+    },
+    /// Devices of this kind need a driver.
+    #[error("{device}: {reason}")]
+    NoDriver {
+        /// The kind of device.
+        device: &'static str,
+        /// What is missing.
+        reason: String,
+    },
+    /// The device lacks what calls to the host need.
+    #[error("device `{device}` is of no use here: {reason}")]
+    NotSuitable {
+        /// The device.
+        device: String,
+        /// What it lacks.
+        reason: String,
+    },
+    /// The driver refused something.
+    #[error("device `{device}`: {reason}")]
+    Driver {
+        /// The device.
+        device: String,
+        /// The driver's function, and its words.
+        reason: String,
+    },
+    /// The device, or what this process had on it, has gone: a kernel faulted, or the
+    /// hardware did.
+    #[error(
+        "device `{device}` is lost: {reason}; drop everything on it and open it again, or use \
+         another one"
+    )]
+    Lost {
+        /// The device.
+        device: String,
+        /// The driver's function, and its words.
+        reason: String,
     },
     /// A copy names device memory that the host does not reach.
     #[error(
@@ -243,6 +298,25 @@ pub enum LaunchError {
         kernel: String,
         /// The device's words.
         message: String,
+    },
+    /// The kernel has not ended in time. It still runs, and what it uses stays
+    /// allocated for the life of the process.
+    #[error(
+        "kernel `{kernel}` has not ended after {after:?}, its deadline (REVOFF_DEADLINE, or that of \
+         the builder); {}",
+        if pending.is_empty() {
+            "no host function is under way on the device".to_owned()
+        } else {
+            format!("host functions under way on the device: {}", pending.join(", "))
+        }
+    )]
+    Deadline {
+        /// The kernel.
+        kernel: String,
+        /// The time that it was given.
+        after: std::time::Duration,
+        /// The host functions that have not returned, of all kernels on the device.
+        pending: Vec<String>,
     },
     /// Calls that the kernel made failed; the kernel itself ran to its end.
     #[error(

@@ -53,3 +53,4 @@ pub use runtime::{
 };
 pub use serve::{CallContext, Waiting, current_call};
 pub use shared_abi;
+pub use targets;

@@ -3,43 +3,113 @@
 //! [`Device`] is everything that the rest of this crate asks of one. Each kind is
 //! one folder beside this file and one line in [`KINDS`].
 
+mod cuda;
 mod host;
 
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::time::Instant;
+
+use targets::DeviceArch;
 
 use crate::env::Env;
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
 
-/// A kind of device: how it is named, what it is, and how one is opened.
+/// A kind of device: how its devices are named, what they are, how they are opened.
 pub struct Kind {
-    /// The name, or its part before a colon.
+    /// The name, or its part before a colon and a number.
     pub name: &'static str,
     /// One line for `revoff devices`.
     pub about: &'static str,
-    open: fn(&Env) -> Result<Arc<dyn Device>, Error>,
+    found: Found,
 }
 
-/// The kinds of devices that this build knows.
-pub const KINDS: [Kind; 1] = [Kind {
-    name: "host",
-    about: "threads of this process, always there",
-    open: host::open,
-}];
+/// How devices of a kind are found.
+enum Found {
+    /// There is one, whose name has no number.
+    One(Open),
+    /// As many as the first function counts; the second opens one of them.
+    Numbered(Count, OpenNumbered),
+}
 
-/// Opens the device called `name`.
+type Open = fn(&Env) -> Result<Arc<dyn Device>, Error>;
+type Count = fn() -> Result<u32, Error>;
+type OpenNumbered = fn(u32, &Env) -> Result<Arc<dyn Device>, Error>;
+
+/// The kinds of devices that this build knows.
+pub const KINDS: [Kind; 2] = [
+    Kind {
+        name: "host",
+        about: "threads of this process, always there",
+        found: Found::One(host::open),
+    },
+    Kind {
+        name: "cuda",
+        about: "NVIDIA GPUs, by NVIDIA's driver",
+        found: Found::Numbered(cuda::count, cuda::open),
+    },
+];
+
+impl Kind {
+    /// The names of the devices of this kind that are here.
+    ///
+    /// # Errors
+    /// There cannot be any: what they need is missing.
+    pub fn devices(&self) -> Result<Vec<String>, Error> {
+        match self.found {
+            Found::One(_) => Ok(vec![self.name.to_owned()]),
+            Found::Numbered(count, _) => {
+                let names = (0..count()?).map(|number| format!("{}:{number}", self.name));
+                Ok(names.collect())
+            }
+        }
+    }
+}
+
+/// Opens the device called `name`: `host`, or `cuda:1`; of those that are numbered,
+/// the kind alone stands for number 0.
 ///
 /// # Errors
 /// There is none of that name, or it cannot be opened.
 pub fn open(name: &str, env: &Env) -> Result<Arc<dyn Device>, Error> {
-    match KINDS.iter().find(|kind| kind.name == name) {
-        Some(kind) => (kind.open)(env),
-        None => Err(DeviceError::NoDevice {
+    let (kind, number) = match name.split_once(':') {
+        Some((kind, number)) => (kind, Some(number)),
+        None => (name, None),
+    };
+    let no_device = || {
+        let here = KINDS.iter().filter_map(|kind| kind.devices().ok());
+        Error::from(DeviceError::NoDevice {
             name: name.to_owned(),
-            available: KINDS.map(|kind| kind.name).join(", "),
+            available: here.flatten().collect::<Vec<_>>().join(", "),
+        })
+    };
+    let known = KINDS.iter().find(|known| known.name == kind);
+    match (known.ok_or_else(no_device)?, number) {
+        (
+            Kind {
+                found: Found::One(open),
+                ..
+            },
+            None,
+        ) => open(env),
+        (
+            Kind {
+                found: Found::Numbered(count, open),
+                ..
+            },
+            number,
+        ) => {
+            // Not `+1`, which is a number too.
+            let plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
+            let number = number.map_or(Some(0), |text| {
+                Some(text).filter(plain).and_then(|text| text.parse().ok())
+            });
+            let here = count()?;
+            let number = number.filter(|&number| number < here);
+            open(number.ok_or_else(no_device)?, env)
         }
-        .into()),
+        _ => Err(no_device()),
     }
 }
 
@@ -87,6 +157,21 @@ impl Drop for MappedMemory {
 }
 
 impl MappedMemory {
+    /// An allocation, which `free` frees.
+    fn new(
+        host: NonNull<u8>,
+        device: u64,
+        bytes: usize,
+        free: impl FnOnce() + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            host,
+            device,
+            bytes,
+            free: Some(Box::new(free)),
+        }
+    }
+
     /// Whether the device range lies in here.
     #[must_use]
     pub fn contains(&self, address: u64, len: u64) -> bool {
@@ -118,8 +203,11 @@ pub struct Grid {
 /// What a device needs to know of a launch beyond kernel, grid and parameters.
 #[derive(Clone)]
 pub struct LaunchContext {
-    /// The launch's key on the wires; not 0.
+    /// The launch's key on the wires; not 0. Devices whose threads can be told have
+    /// it in every request; on others requests carry 0.
     pub key: u32,
+    /// Whether the kernel's image has reverse offload.
+    pub calls_host: bool,
     /// Wakes the threads that serve calls; for devices with a bell.
     pub ring: Arc<dyn Fn() + Send + Sync>,
     /// To be called once when the kernel has ended, before anybody who waits for
@@ -133,17 +221,17 @@ pub trait Event: Send + Sync {
     fn is_done(&self) -> bool;
     /// Waits until it is reached.
     fn wait(&self);
+    /// For the device's own use.
+    fn as_any(&self) -> &dyn std::any::Any;
 }
 
 /// A kernel under way.
 pub trait Running: Send + Sync {
     /// Whether it has ended.
     fn is_done(&self) -> bool;
-    /// Waits until it has ended, well or with the device's words about its fault.
-    ///
-    /// # Errors
-    /// What the device says about a kernel that did not end by itself.
-    fn wait(&self) -> Result<(), String>;
+    /// Waits until it has ended, well or with the device's words about its fault;
+    /// `None` if it has not ended at `until`.
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>>;
 }
 
 /// A queue: its operations happen in order; those of different queues need not.
@@ -219,10 +307,16 @@ pub trait Queue: Send {
 
 /// An image on a device; unloaded with the last owner.
 pub trait Module: Send + Sync {
-    /// The data symbol `name`.
-    fn global(&self, name: &str) -> Option<Global>;
-    /// The code symbol `name`.
-    fn kernel(&self, name: &str) -> Option<Global>;
+    /// The data symbol `name`; `None` if the image has none.
+    ///
+    /// # Errors
+    /// The device cannot say.
+    fn global(&self, name: &str) -> Result<Option<Global>, DeviceError>;
+    /// The code symbol `name`; `None` if the image has none.
+    ///
+    /// # Errors
+    /// The device cannot say.
+    fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError>;
     /// For the device's own use.
     fn as_any(&self) -> &dyn std::any::Any;
 }
@@ -236,6 +330,10 @@ pub trait Module: Send + Sync {
 pub trait Device: Send + Sync {
     /// The name that opened it.
     fn name(&self) -> &str;
+    /// Its number among those of its kind, which OpenMP's runtime on the device is told.
+    fn number(&self) -> u32;
+    /// Its architecture, by which the image is chosen from a file of several.
+    fn arch(&self) -> DeviceArch;
     /// What it is made of, in a few words.
     fn description(&self) -> String;
     /// Its memory.
@@ -254,7 +352,8 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// There is not that much.
     fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError>;
-    /// Loads an image.
+    /// Loads an image, one by itself: [`Image::for_device`] has taken it from a
+    /// file of several.
     ///
     /// # Errors
     /// The image is not one for this device.

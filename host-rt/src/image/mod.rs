@@ -1,61 +1,33 @@
 //! Device images: reading what they say of themselves, without loading them.
 
+mod contents;
+mod elf;
+mod format;
+mod parts;
+mod ptx;
+mod several;
+
 use std::path::Path;
 use std::sync::Arc;
 
-use object::{Object, ObjectKind, ObjectSegment, ObjectSymbol, SegmentFlags, SymbolKind};
 use shared_abi::image::{
     FUNCTION_PREFIX, FunctionInfo, IMAGE_INFO, IMAGE_MAGIC, ImageInfo, KERNEL_PREFIX, KernelInfo,
     RUNTIME,
 };
 use shared_abi::wire::WireKind;
 
+use self::contents::Contents;
+pub use self::format::Format;
+pub(crate) use self::format::HOST_MACHINE;
+pub use self::several::Member;
 use crate::error::ImageError;
-
-/// What the bytes of an image are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Format {
-    /// A shared object for the machine with this ELF number.
-    SharedObject(u16),
-    /// PTX text, for an NVIDIA GPU.
-    Ptx,
-    /// A cubin, for an NVIDIA GPU.
-    Cubin,
-    /// A code object, for an AMD GPU.
-    CodeObject,
-}
-
-/// ELF's number for the machine that this code runs on.
-pub(crate) const HOST_MACHINE: u16 = if cfg!(target_arch = "x86_64") {
-    object::elf::EM_X86_64.0
-} else if cfg!(target_arch = "aarch64") {
-    object::elf::EM_AARCH64.0
-} else {
-    object::elf::EM_NONE.0
-};
-
-impl std::fmt::Display for Format {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match *self {
-            Self::SharedObject(machine) => match object::elf::Machine(machine) {
-                object::elf::EM_X86_64 => f.write_str("a shared object for x86-64"),
-                object::elf::EM_AARCH64 => f.write_str("a shared object for AArch64"),
-                _ => write!(f, "a shared object for ELF machine {machine}"),
-            },
-            Self::Ptx => f.write_str("PTX for an NVIDIA GPU"),
-            Self::Cubin => f.write_str("a cubin for an NVIDIA GPU"),
-            Self::CodeObject => f.write_str("a code object for an AMD GPU"),
-        }
-    }
-}
 
 /// A symbol that an image exports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     /// Its name.
     pub name: String,
-    /// Its address in the image, before loading.
+    /// Its address in the image, before loading; 0 in PTX, which has none.
     pub address: u64,
     /// Its size in bytes; 0 where the image does not tell.
     pub size: u64,
@@ -79,7 +51,8 @@ pub struct Segment {
 pub struct KernelDeclaration {
     /// Its name.
     pub name: String,
-    /// Its parameters; `None` where the image only exports a function.
+    /// Its parameters; `None` where the image only exports a function, or is text
+    /// that says it in an unknown way.
     pub info: Option<KernelInfo>,
 }
 
@@ -88,18 +61,24 @@ pub struct KernelDeclaration {
 pub struct FunctionDeclaration {
     /// Its name.
     pub name: String,
-    /// Hash of its signature; 0 where there is no declaration.
+    /// Hash of its signature; 0 where there is no declaration, or the image is text
+    /// that says it in an unknown way.
     pub signature: u64,
 }
 
-/// A device image: bytes, and what stands in them.
+/// A device image: bytes, and what stands in them. Cheap to clone.
+///
+/// A file of [several](Format::Several) images has [members](Self::members) and
+/// nothing else; a device loads [one of them](Self::for_device).
 #[derive(Clone, Debug)]
 pub struct Image {
-    name: String,
+    name: Arc<str>,
     bytes: Arc<[u8]>,
     format: Format,
-    symbols: Vec<Symbol>,
-    segments: Vec<Segment>,
+    contents: Arc<Contents>,
+    members: Arc<[Member]>,
+    /// Of an image that the device links.
+    parts: Arc<[Self]>,
 }
 
 impl Image {
@@ -135,64 +114,23 @@ impl Image {
                     .to_owned(),
             ));
         }
-        if is_ptx(&bytes) {
-            return Ok(Self {
-                name,
-                bytes,
-                format: Format::Ptx,
-                symbols: vec![],
-                segments: vec![],
-            });
+        let format = Format::of(&bytes).ok_or_else(|| {
+            no_image("neither ELF nor PTX nor a fatbin nor a file of several images".to_owned())
+        })?;
+        let (mut contents, mut members) = (Contents::default(), Vec::new());
+        match format {
+            Format::Ptx => contents = ptx::read(&bytes),
+            Format::Several => members = several::read(&name, &bytes).map_err(no_image)?,
+            Format::Fatbin => {}
+            _ => contents = elf::read(&bytes, format).map_err(no_image)?,
         }
-        if !bytes.starts_with(b"\x7fELF") {
-            return Err(no_image("neither ELF nor PTX".to_owned()));
-        }
-        let file =
-            object::File::parse(&*bytes).map_err(|e| no_image(format!("broken ELF: {e}")))?;
-        if !file.is_64() || !file.is_little_endian() {
-            return Err(no_image("not a 64-bit little-endian ELF file".to_owned()));
-        }
-        let machine = u16::from_le_bytes([bytes[18], bytes[19]]);
-        let format = match object::elf::Machine(machine) {
-            object::elf::EM_CUDA => Format::Cubin,
-            object::elf::EM_AMDGPU => Format::CodeObject,
-            _ if file.kind() == ObjectKind::Dynamic => Format::SharedObject(machine),
-            _ => {
-                return Err(no_image(format!(
-                    "ELF, but not a shared object ({:?}, machine {machine})",
-                    file.kind()
-                )));
-            }
-        };
-        let symbols = file
-            .dynamic_symbols()
-            .filter(|symbol| symbol.is_definition())
-            .filter_map(|symbol| {
-                Some(Symbol {
-                    name: symbol.name().ok()?.to_owned(),
-                    address: symbol.address(),
-                    size: symbol.size(),
-                    is_code: symbol.kind() == SymbolKind::Text,
-                })
-            })
-            .collect();
-        let segments = file
-            .segments()
-            .map(|segment| Segment {
-                address: segment.address(),
-                size: segment.size(),
-                writable: matches!(
-                    segment.flags(),
-                    SegmentFlags::Elf { p_flags, .. } if p_flags.0 & object::elf::PF_W.0 != 0
-                ),
-            })
-            .collect();
         Ok(Self {
-            name,
+            name: name.into(),
             bytes,
             format,
-            symbols,
-            segments,
+            contents: contents.into(),
+            members: members.into(),
+            parts: [].into(),
         })
     }
 
@@ -217,19 +155,22 @@ impl Image {
     /// The exported symbols.
     #[must_use]
     pub fn symbols(&self) -> &[Symbol] {
-        &self.symbols
+        &self.contents.symbols
     }
 
     /// The exported symbol `name`.
     #[must_use]
     pub fn symbol(&self, name: &str) -> Option<&Symbol> {
-        self.symbols.iter().find(|symbol| symbol.name == name)
+        self.contents
+            .symbols
+            .iter()
+            .find(|symbol| symbol.name == name)
     }
 
     /// The loaded parts.
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
-        &self.segments
+        &self.contents.segments
     }
 
     /// What the image says of itself; `None` for an image without `device-rt`.
@@ -237,13 +178,19 @@ impl Image {
     /// # Errors
     /// The symbol is there but holds something else.
     pub fn info(&self) -> Result<Option<ImageInfo>, ImageError> {
-        let Some(words) = self.read_symbol::<{ size_of::<ImageInfo>() }>(IMAGE_INFO)? else {
-            return Ok(None);
-        };
+        let words = self.read_symbol(IMAGE_INFO)?;
+        words.map(|words| self.info_from(&words)).transpose()
+    }
+
+    /// What the bytes of [`IMAGE_INFO`] say.
+    pub(crate) fn info_from(
+        &self,
+        words: &[u8; size_of::<ImageInfo>()],
+    ) -> Result<ImageInfo, ImageError> {
         let info = ImageInfo {
-            magic: u64_at(&words, 0),
-            abi_version: u32_at(&words, 8),
-            wires: u32_at(&words, 12),
+            magic: u64_at(words, 0),
+            abi_version: u32_at(words, 8),
+            wires: u32_at(words, 12),
         };
         if info.magic != IMAGE_MAGIC {
             return Err(self.bad_symbol(
@@ -251,7 +198,7 @@ impl Image {
                 format!("starts with {:#018x}, not {IMAGE_MAGIC:#018x}", info.magic),
             ));
         }
-        Ok(Some(info))
+        Ok(info)
     }
 
     /// Whether kernels of this image can call the host.
@@ -260,19 +207,20 @@ impl Image {
         self.symbol(RUNTIME).is_some() || self.symbol(shared_abi::gomp::REV_OFFLOAD_VAR).is_some()
     }
 
-    /// The kernels: the declared ones, or where nothing is declared, the exported
-    /// functions that are not the runtime's.
+    /// The kernels: the declared ones, or where nothing is declared, what a device
+    /// can launch: the entries of PTX, cubins and code objects, and of shared objects
+    /// the exported functions that are not the runtime's.
     ///
     /// # Errors
     /// A declaration is not what it should be.
     pub fn kernels(&self) -> Result<Vec<KernelDeclaration>, ImageError> {
         let mut kernels = Vec::new();
-        for symbol in &self.symbols {
+        for symbol in &self.contents.symbols {
             let Some(name) = symbol.name.strip_prefix(KERNEL_PREFIX) else {
                 continue;
             };
             let info = self
-                .read_symbol::<{ size_of::<KernelInfo>() }>(&symbol.name)?
+                .read_declaration::<{ size_of::<KernelInfo>() }>(&symbol.name)?
                 .map(|words| KernelInfo {
                     params: u32_at(&words, 0),
                     bytes: u32_at(&words, 4),
@@ -284,15 +232,10 @@ impl Image {
             });
         }
         if kernels.is_empty() {
-            kernels.extend(
-                self.symbols
-                    .iter()
-                    .filter(|s| s.is_code && !is_runtime_symbol(&s.name))
-                    .map(|s| KernelDeclaration {
-                        name: s.name.clone(),
-                        info: None,
-                    }),
-            );
+            kernels.extend(self.contents.entries.iter().map(|name| KernelDeclaration {
+                name: name.clone(),
+                info: None,
+            }));
         }
         kernels.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(kernels)
@@ -304,12 +247,12 @@ impl Image {
     /// A declaration is not what it should be.
     pub fn functions(&self) -> Result<Vec<FunctionDeclaration>, ImageError> {
         let mut functions = Vec::new();
-        for symbol in &self.symbols {
+        for symbol in &self.contents.symbols {
             let Some(name) = symbol.name.strip_prefix(FUNCTION_PREFIX) else {
                 continue;
             };
             let signature = self
-                .read_symbol::<{ size_of::<FunctionInfo>() }>(&symbol.name)?
+                .read_declaration::<{ size_of::<FunctionInfo>() }>(&symbol.name)?
                 .map_or(0, |words| u64_at(&words, 0));
             functions.push(FunctionDeclaration {
                 name: name.to_owned(),
@@ -342,39 +285,30 @@ impl Image {
         if symbol.size != N as u64 {
             return Err(self.bad_symbol(name, format!("has {} bytes, expected {N}", symbol.size)));
         }
-        let file = object::File::parse(&*self.bytes)
-            .map_err(|e| self.bad_symbol(name, format!("cannot be read: {e}")))?;
-        let data = file
-            .segments()
-            .find_map(|segment| segment.data_range(symbol.address, N as u64).ok().flatten())
-            .and_then(|data| data.try_into().ok());
-        data.map(Some)
-            .ok_or_else(|| self.bad_symbol(name, "has no bytes in the file".to_owned()))
+        let value = self.contents.values.get(name);
+        value
+            .and_then(|value| value.as_slice().try_into().ok())
+            .map(Some)
+            .ok_or_else(|| self.bad_symbol(name, "has no plain bytes in the file".to_owned()))
     }
 
-    fn bad_symbol(&self, symbol: &str, reason: String) -> ImageError {
+    /// As [`read_symbol`](Self::read_symbol), for what can be done without: text
+    /// may say it in ways that are not understood here.
+    fn read_declaration<const N: usize>(&self, name: &str) -> Result<Option<[u8; N]>, ImageError> {
+        let is_text = self.parts().iter().any(|part| part.format == Format::Ptx);
+        if is_text && !self.contents.values.contains_key(name) {
+            return Ok(None);
+        }
+        self.read_symbol(name)
+    }
+
+    pub(crate) fn bad_symbol(&self, symbol: &str, reason: String) -> ImageError {
         ImageError::BadSymbol {
-            name: self.name.clone(),
+            name: self.name.to_string(),
             symbol: symbol.to_owned(),
             reason,
         }
     }
-}
-
-fn is_ptx(bytes: &[u8]) -> bool {
-    // Comments and blank lines may come first; `.version` is the first directive.
-    let head = &bytes[..bytes.len().min(4096)];
-    head.split(|&b| b == b'\n')
-        .map(|line| line.trim_ascii())
-        .find(|line| !line.is_empty() && !line.starts_with(b"//"))
-        .is_some_and(|line| line.starts_with(b".version"))
-}
-
-fn is_runtime_symbol(name: &str) -> bool {
-    name.starts_with('_')
-        || name.starts_with("revoff_")
-        || name.starts_with("GOMP_")
-        || name.starts_with("rust_")
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

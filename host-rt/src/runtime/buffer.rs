@@ -1,6 +1,7 @@
 //! Device memory.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -67,6 +68,9 @@ impl DeviceBuffer {
 
 impl Drop for DeviceBuffer {
     fn drop(&mut self) {
-        self.inner.device.free(self.address);
+        // Relaxed: whoever gave up on a kernel knows it, and drops this later.
+        if !self.inner.abandoned.load(Ordering::Relaxed) {
+            self.inner.device.free(self.address);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! How a runtime is to be.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
@@ -38,6 +40,7 @@ pub struct Builder {
     pub(super) threads: Option<usize>,
     pub(super) slots: Option<u32>,
     pub(super) bounce_bytes: Option<u64>,
+    pub(super) deadline: Option<Duration>,
     pub(super) waiting: Waiting,
     pub(super) first_turn: u32,
 }
@@ -66,6 +69,19 @@ impl Builder {
     pub fn bounce_bytes(mut self, bytes: u64) -> Self {
         let rounded = bytes.clamp(1, MAX_BOUNCE).next_multiple_of(BOUNCE_STEP);
         self.bounce_bytes = Some(rounded);
+        self
+    }
+
+    /// How long [`Launch::wait`](crate::Launch::wait) waits, from the start of the
+    /// kernel on, before it gives up with [`LaunchError::Deadline`]; a second wait gives
+    /// it the same time again. Default: for ever.
+    ///
+    /// No device can end a kernel that does not end by itself, so it runs on, its calls
+    /// are served, and what was allocated on the device stays until the process ends.
+    ///
+    /// [`LaunchError::Deadline`]: crate::LaunchError::Deadline
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
         self
     }
 
@@ -109,6 +125,8 @@ impl Builder {
                 device,
                 server,
                 wire: self.wire,
+                deadline: self.deadline.or(env.deadline),
+                abandoned: AtomicBool::new(false),
             }),
         })
     }

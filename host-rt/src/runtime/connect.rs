@@ -1,4 +1,4 @@
-//! Telling an image where its wire is.
+//! Telling an image where it is, and where its wire is.
 
 use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
@@ -7,46 +7,48 @@ use shared_abi::wire::WireKind;
 
 use super::Inner;
 use crate::device::{Global, Module};
-use crate::error::{ImageError, Result};
+use crate::error::Result;
 use crate::image::Image;
 
-/// Writes the variables through which the image finds its wire.
+/// Writes the variables that an image has for its host: OpenMP's of the device, and,
+/// if the image calls the host, those through which it finds its wire. What it does not
+/// have is not missed.
 pub(super) fn connect(
     inner: &Inner,
     image: &Image,
     module: &dyn Module,
-    kind: WireKind,
+    kind: Option<WireKind>,
 ) -> Result<()> {
-    let runtime = inner.server.connect(kind)?;
     let icvs = OffloadIcvs {
-        device_num: 0,
+        device_num: inner.device.number().cast_signed(),
         default_device: DEFAULT_DEVICE_UNSET,
         nteams: 0,
         teams_thread_limit: 0,
     };
     let mut queue = inner.device.queue()?;
     let mut write = |symbol: &str, bytes: &[u8]| -> Result<()> {
-        let Some(Global { address, size }) = module.global(symbol) else {
+        let Some(Global { address, size }) = module.global(symbol)? else {
             return Ok(());
         };
         if size != bytes.len() as u64 {
-            return Err(ImageError::BadSymbol {
-                name: image.name().to_owned(),
-                symbol: symbol.to_owned(),
-                reason: format!("has {size} bytes, expected {}", bytes.len()),
-            }
-            .into());
+            let reason = format!("has {size} bytes, expected {}", bytes.len());
+            return Err(image.bad_symbol(symbol, reason).into());
         }
         // SAFETY: `bytes` lives until `synchronize` returns.
         unsafe { queue.copy_to_device(address, bytes.as_ptr(), bytes.len())? };
         queue.synchronize()?;
         Ok(())
     };
+    write(ADDITIONAL_ICVS, &icv_bytes(&icvs))?;
+    let Some(kind) = kind else {
+        return Ok(());
+    };
+    let runtime = inner.server.connect(kind)?;
     write(RUNTIME, &runtime_bytes(&runtime))?;
     if kind != WireKind::NATIVE {
         write(REV_OFFLOAD_VAR, &runtime.wire.to_le_bytes())?;
     }
-    write(ADDITIONAL_ICVS, &icv_bytes(&icvs))
+    Ok(())
 }
 
 fn runtime_bytes(words: &Runtime) -> Vec<u8> {

@@ -16,14 +16,16 @@ pub struct Report {
     pub time: Duration,
 }
 
-/// A kernel under way. Dropping it waits for the kernel to end.
+/// A kernel under way. Dropping it waits for the kernel to end, unless it has passed
+/// its [deadline](crate::Builder::deadline).
 pub struct Launch {
     pub(super) program: Arc<ProgramInner>,
     pub(super) running: Arc<dyn Running>,
     pub(super) state: Arc<LaunchState>,
     pub(super) started: Instant,
     pub(super) waited: AtomicBool,
-    pub(super) _queue: Box<dyn Queue>,
+    /// Taken by the drop.
+    pub(super) queue: Option<Box<dyn Queue>>,
 }
 
 impl Launch {
@@ -44,16 +46,33 @@ impl Launch {
     /// meanwhile.
     ///
     /// # Errors
-    /// The kernel was ended by a fault, or calls that it made have failed.
+    /// The kernel was ended by a fault or has not ended by its
+    /// [deadline](crate::Builder::deadline), or calls that it made have failed.
     pub fn wait(&self) -> Result<Report, LaunchError> {
-        self.waited.store(true, Ordering::Relaxed);
+        // Who waits again gives it the same time again.
+        let from = if self.waited.swap(true, Ordering::Relaxed) {
+            Instant::now()
+        } else {
+            self.started
+        };
+        let runtime = &self.program.runtime;
+        let until = runtime
+            .deadline
+            .and_then(|deadline| from.checked_add(deadline));
         if crate::serve::current_call().is_some() {
-            self.program
-                .runtime
-                .server
-                .serve_until(|| self.running.is_done());
+            let late = || until.is_some_and(|until| Instant::now() >= until);
+            let done = || self.running.is_done() || late();
+            runtime.server.serve_until(done);
         }
-        let ended = self.running.wait();
+        let Some(ended) = self.running.wait(until) else {
+            // Relaxed: see where it is read.
+            runtime.abandoned.store(true, Ordering::Relaxed);
+            return Err(LaunchError::Deadline {
+                kernel: self.state.kernel.clone(),
+                after: runtime.deadline.unwrap_or_default(),
+                pending: runtime.server.pending(),
+            });
+        };
         let time = self.started.elapsed();
         if let Err(message) = ended {
             return Err(LaunchError::Fault {
@@ -75,6 +94,13 @@ impl Drop for Launch {
             && let Err(error) = self.wait()
         {
             tracing::error!(%error, "a launch that nobody waited for failed");
+        }
+        // Relaxed: it is this thread's, or that of whoever waited before.
+        if self.program.runtime.abandoned.load(Ordering::Relaxed) && !self.running.is_done() {
+            // The kernel goes on with its code, its wire and its memory.
+            std::mem::forget(Arc::clone(&self.program));
+            std::mem::forget(Arc::clone(&self.running));
+            std::mem::forget(self.queue.take());
         }
     }
 }

@@ -4,23 +4,22 @@ mod buffer;
 mod builder;
 mod connect;
 mod launch;
+mod load;
 mod program;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use shared_abi::image::FUNCTION_PREFIX;
 use shared_abi::wire::WireKind;
 use zerocopy::{Immutable, IntoBytes};
 
 pub use self::buffer::DeviceBuffer;
 pub use self::builder::Builder;
 pub use self::launch::{Launch, Report};
-use self::program::ProgramInner;
 pub use self::program::{Kernel, KernelArg, Program};
 use crate::device::{Device, MemoryInfo};
-use crate::error::{Error, ImageError, Result};
-use crate::functions::Functions;
-use crate::image::Image;
+use crate::error::{Error, Result};
 use crate::map::PresentTable;
 use crate::serve::{Server, Waiting};
 
@@ -50,6 +49,10 @@ struct Inner {
     device: Arc<dyn Device>,
     server: Arc<Server>,
     wire: Option<WireKind>,
+    /// How long a launch may take.
+    deadline: Option<Duration>,
+    /// A launch has passed its deadline: its kernel may still use all memory.
+    abandoned: AtomicBool,
 }
 
 impl Drop for Inner {
@@ -87,6 +90,7 @@ impl Runtime {
             threads: None,
             slots: None,
             bounce_bytes: None,
+            deadline: None,
             waiting: Waiting::Adaptive,
             first_turn: 0,
         }
@@ -158,104 +162,5 @@ impl Runtime {
         let buffer = self.alloc(size_of_val(data) as u64)?;
         buffer.write(0, data)?;
         Ok(buffer)
-    }
-
-    /// Loads `image`, whose kernels may call `functions`.
-    ///
-    /// # Errors
-    /// The image is not for this device or this host, or disagrees with
-    /// `functions` about a signature.
-    pub fn load(&self, image: &Image, functions: &Functions) -> Result<Program> {
-        let info = image.info()?;
-        if let Some(info) = info
-            && info.abi_version != shared_abi::ABI_VERSION
-        {
-            return Err(ImageError::OtherAbi {
-                name: image.name().to_owned(),
-                image: info.abi_version,
-                host: shared_abi::ABI_VERSION,
-            }
-            .into());
-        }
-        let kind = self.choose_wire(image, info.map(|info| info.wires))?;
-        let declared = image.functions()?;
-        for entry in functions.iter() {
-            let theirs = declared
-                .iter()
-                .find(|f| f.name == entry.name())
-                .map_or(0, |f| f.signature);
-            if theirs != 0 && entry.signature() != 0 && theirs != entry.signature() {
-                return Err(ImageError::OtherSignature {
-                    name: image.name().to_owned(),
-                    function: entry.name().to_owned(),
-                    image: theirs,
-                    host: entry.signature(),
-                }
-                .into());
-            }
-        }
-        let kernels = image.kernels()?;
-        let module = self.inner.device.load(image)?;
-        let server = &self.inner.server;
-        if let Some(kind) = kind {
-            connect::connect(&self.inner, image, &*module, kind)?;
-        }
-        let mut words = Vec::new();
-        server.change_functions(|table| {
-            let mut insert = |symbol: &str, name: &str, entry| {
-                if let Some(global) = module.global(symbol) {
-                    table.insert(global.address, name, entry);
-                    words.push(global.address);
-                }
-            };
-            for function in &declared {
-                insert(
-                    &format!("{FUNCTION_PREFIX}{}", function.name),
-                    &function.name,
-                    None,
-                );
-            }
-            for entry in functions.iter() {
-                let symbol = format!("{FUNCTION_PREFIX}{}", entry.name());
-                insert(&symbol, entry.name(), Some(entry));
-            }
-        });
-        Ok(Program {
-            inner: Arc::new(ProgramInner {
-                runtime: Arc::clone(&self.inner),
-                module,
-                image: image.clone(),
-                kernels,
-                words,
-                calls_host: kind.is_some(),
-            }),
-        })
-    }
-
-    /// The wire for `image`, which can speak the set `wires` if it says so; `None`
-    /// if it has no reverse offload.
-    fn choose_wire(&self, image: &Image, wires: Option<u32>) -> Result<Option<WireKind>> {
-        if !image.has_reverse_offload() {
-            return Ok(None);
-        }
-        // An image that says nothing is one of GCC's; which of the two wires it
-        // speaks cannot be seen. Mainline's is the first.
-        let (wires, default) = match wires {
-            Some(wires) => (wires, WireKind::NATIVE),
-            None => (
-                WireKind::GCC_SLOT.bit() | WireKind::GCC_RING.bit(),
-                WireKind::GCC_SLOT,
-            ),
-        };
-        let kind = self.inner.wire.unwrap_or(default);
-        if wires & kind.bit() == 0 {
-            return Err(ImageError::NoWire {
-                name: image.name().to_owned(),
-                wire: kind.name().unwrap_or("unknown").to_owned(),
-                speaks: Image::wire_names(wires),
-            }
-            .into());
-        }
-        Ok(Some(kind))
     }
 }

@@ -40,9 +40,9 @@ impl Program {
     /// The kernel called `name`.
     ///
     /// # Errors
-    /// The image has none of that name.
+    /// The image has none of that name, or the device is lost.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
-        let found = self.inner.module.kernel(name);
+        let found = self.inner.module.kernel(name)?;
         let declaration = self.inner.kernels.iter().find(|kernel| kernel.name == name);
         match found {
             Some(code) => Ok(Kernel {
@@ -156,6 +156,7 @@ impl Kernel {
         };
         let context = LaunchContext {
             key: state.key,
+            calls_host: program.calls_host,
             ring,
             ended,
         };
@@ -170,7 +171,7 @@ impl Kernel {
                 state,
                 started,
                 waited: AtomicBool::new(false),
-                _queue: queue,
+                queue: Some(queue),
             }),
             Err(error) => {
                 runtime.server.end(&state);

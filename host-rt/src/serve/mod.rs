@@ -21,7 +21,7 @@ mod pool;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use shared_abi::image::Runtime;
@@ -39,6 +39,7 @@ use crate::map::PresentTable;
 use crate::runtime::Cost;
 use crate::wire::{Attached, Copier, Geometry, KINDS, Wire, native};
 
+use self::worker::Runs;
 pub use self::worker::{CallContext, current_call};
 
 /// What a server is made with.
@@ -60,6 +61,12 @@ impl Config {
     }
 }
 
+/// Most queues for serving threads that are made before they are needed.
+const READY_QUEUES: usize = 32;
+
+/// Queues for launches that are made before they are needed, beside those.
+const READY_LAUNCHES: usize = 8;
+
 /// Memory that all wires of a device share.
 struct Common {
     /// The bounce area.
@@ -72,11 +79,21 @@ impl Common {
     fn new(device: &dyn Device, config: &Config) -> Result<Self, DeviceError> {
         let bounce = Arc::new(device.alloc_mapped(config.bounce_bytes)?);
         let bytes = native::claims(&config.geometry, config.bounce_blocks());
-        let mut queue = device.queue()?;
+        // Queues that the device can give to the threads that will serve: while a kernel
+        // waits for a call, making one may mean waiting for the kernel.
+        let ready = config.threads.min(READY_QUEUES) + READY_LAUNCHES;
+        let mut queues = (0..ready)
+            .map(|_| device.queue())
+            .collect::<Result<Vec<_>, _>>()?;
+        let queue = &mut queues[0];
         let claims = device.alloc(bytes.len() as u64)?;
         // SAFETY: `bytes` lives until `synchronize` returns.
-        unsafe { queue.copy_to_device(claims, bytes.as_ptr(), bytes.len())? };
-        queue.synchronize()?;
+        let copied = unsafe { queue.copy_to_device(claims, bytes.as_ptr(), bytes.len()) };
+        let written = copied.and_then(|()| queue.synchronize());
+        if let Err(error) = written {
+            device.free(claims);
+            return Err(error);
+        }
         Ok(Self { bounce, claims })
     }
 }
@@ -120,6 +137,8 @@ pub(crate) struct Server {
     functions: Mutex<Arc<FunctionTable>>,
     /// Grows with every change of `functions`.
     functions_version: AtomicU64,
+    /// What each worker runs, see [`worker::Runs`].
+    runs: Mutex<Vec<Weak<Runs>>>,
     pub(crate) present: PresentTable,
     launches: Launches,
     pool: Mutex<Pool>,
@@ -157,6 +176,7 @@ impl Server {
             attaching: Mutex::default(),
             functions: Mutex::default(),
             functions_version: AtomicU64::new(1),
+            runs: Mutex::default(),
             present: PresentTable::new(),
             launches: Launches::default(),
             pool: Mutex::default(),
@@ -236,6 +256,29 @@ impl Server {
     pub(crate) fn requests(&self) -> u64 {
         // Relaxed: a statistic.
         self.taken.load(Ordering::Relaxed)
+    }
+
+    /// Where a new worker says what it runs.
+    fn new_runs(&self) -> Arc<Runs> {
+        let new = Arc::new(Runs::default());
+        let mut runs = lock(&self.runs);
+        runs.retain(|runs| runs.strong_count() > 0);
+        runs.push(Arc::downgrade(&new));
+        new
+    }
+
+    /// The host functions that have not returned, by name.
+    pub(crate) fn pending(&self) -> Vec<String> {
+        let functions = Arc::clone(&lock(&self.functions));
+        let runs = lock(&self.runs);
+        let words = runs.iter().filter_map(Weak::upgrade);
+        words
+            .filter_map(|runs| runs.function())
+            .map(|word| match functions.find(word) {
+                Ok(function) => format!("`{}`", function.name()),
+                Err(_) => format!("{word:#x}"),
+            })
+            .collect()
     }
 
     /// Threads that exist.

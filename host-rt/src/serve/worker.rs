@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use host_fn::RawArg;
 use shared_abi::status::Status;
@@ -33,6 +33,22 @@ pub fn current_call() -> Option<CallContext> {
     CALL.get()
 }
 
+/// The function that a worker runs, for those who ask what is under way.
+#[derive(Debug, Default)]
+pub(super) struct Runs(AtomicU64);
+
+impl Runs {
+    /// Its word, if it runs one.
+    pub(super) fn function(&self) -> Option<u64> {
+        // Relaxed, as below: it is asked when all has stood still for long.
+        Some(self.0.load(Ordering::Relaxed)).filter(|&word| word != 0)
+    }
+
+    fn set(&self, word: u64) {
+        self.0.store(word, Ordering::Relaxed);
+    }
+}
+
 /// What a thread needs to serve requests, used again for each.
 pub(super) struct Worker {
     limits: Limits,
@@ -43,12 +59,14 @@ pub(super) struct Worker {
     raw_args: Vec<RawArg>,
     functions: Arc<FunctionTable>,
     functions_version: u64,
+    runs: Arc<Runs>,
 }
 
 impl Worker {
     pub(super) fn new(server: &Server) -> Self {
         let limits = Limits::default();
         Self {
+            runs: server.new_runs(),
             limits,
             mapper: Mapper::new(limits),
             copier: server.copier(),
@@ -158,6 +176,7 @@ impl Worker {
         let outer = CALL.replace(Some(CallContext {
             launch: taken.launch,
         }));
+        self.runs.set(taken.func);
         let result = catch_unwind(AssertUnwindSafe(|| {
             self.mapper.run(
                 &self.args,
@@ -166,6 +185,7 @@ impl Worker {
                 |pointers, args| call(function, raw_args, pointers, args),
             )
         }));
+        self.runs.set(0);
         CALL.set(outer);
         let function = || function.name().to_owned();
         match result {

@@ -9,7 +9,7 @@ use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 use shared_abi::wire::claims::{self, ClaimGroup};
 use shared_abi::wire::native::{
     ENTRIES_IN_SLOT, MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT,
-    ReplyHeader, RequestHeader, Slot, door_offset, entry_bytes_in_slot, size, slot_offset,
+    ReplyHeader, RequestHeader, Slot, answer, door_offset, entry_bytes_in_slot, size, slot_offset,
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
@@ -250,16 +250,15 @@ pub fn complete(
     copied: u64,
 ) {
     let at = slot_offset(slots, slot) + offset_of!(Slot, reply);
-    // Relaxed: N2 orders these for the device.
-    system.store32(
-        at + offset_of!(ReplyHeader, status),
-        status.0,
-        Store::Relaxed,
-    );
+    // Relaxed: N2 orders it for the device.
     system.store64(at + offset_of!(ReplyHeader, copied), copied, Store::Relaxed);
     // Edge `N2`, completing end: whoever sees this turn sees the reply, its payload
     // and what was copied to device memory. The slot is the device's from here on.
-    system.store32(at + offset_of!(ReplyHeader, turn), turn, Store::Release);
+    system.store64(
+        at + offset_of!(ReplyHeader, turn),
+        answer(turn, status.0),
+        Store::Release,
+    );
 }
 
 /// How this wire is made.
@@ -319,10 +318,11 @@ impl Native {
             let at = slot_offset(slots, slot);
             let request = at + offset_of!(Slot, request) + offset_of!(RequestHeader, turn);
             let reply = at + offset_of!(Slot, reply) + offset_of!(ReplyHeader, turn);
-            for place in [door_offset(slot), request, reply] {
-                // Relaxed: no kernel runs yet; starting one orders it.
+            // Relaxed: no kernel runs yet; starting one orders it.
+            for place in [door_offset(slot), request] {
                 words.store32(place, turn, Store::Relaxed);
             }
+            words.store64(reply, answer(turn, Status::NONE.0), Store::Relaxed);
         }
         this
     }

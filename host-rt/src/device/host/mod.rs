@@ -14,6 +14,8 @@ use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use targets::DeviceArch;
+
 use self::arena::Arena;
 use self::module::HostModule;
 use self::queue::HostQueue;
@@ -101,6 +103,14 @@ impl Device for HostDevice {
         "host"
     }
 
+    fn number(&self) -> u32 {
+        0
+    }
+
+    fn arch(&self) -> DeviceArch {
+        DeviceArch::this_machine()
+    }
+
     fn description(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         format!("{cores} cores of this machine ({})", std::env::consts::ARCH)
@@ -146,12 +156,7 @@ impl Device for HostDevice {
             // this once, when nobody uses the memory any more.
             unsafe { std::alloc::dealloc(device as *mut u8, layout) };
         };
-        Ok(MappedMemory {
-            host,
-            device,
-            bytes,
-            free: Some(Box::new(free)),
-        })
+        Ok(MappedMemory::new(host, device, bytes, free))
     }
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {

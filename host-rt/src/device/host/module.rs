@@ -11,7 +11,7 @@ use shared_abi::image::HOST_ARCH;
 
 use super::{lock, thread};
 use crate::device::{Global, Module};
-use crate::error::ImageError;
+use crate::error::{DeviceError, ImageError};
 use crate::image::{Format, HOST_MACHINE, Image, Segment};
 
 /// Held while an image is loaded or unloaded. The system's loader has a lock of its
@@ -78,7 +78,7 @@ impl HostModule {
 
     /// Tells the image where the device's services are.
     fn set_host_arch(&self) -> Result<(), ImageError> {
-        let Some(global) = self.global(HOST_ARCH) else {
+        let Some(global) = self.find(HOST_ARCH, false) else {
             return Ok(());
         };
         let size = size_of::<*const HostArch>() as u64;
@@ -137,12 +137,12 @@ impl Drop for HostModule {
 }
 
 impl Module for HostModule {
-    fn global(&self, name: &str) -> Option<Global> {
-        self.find(name, false)
+    fn global(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        Ok(self.find(name, false))
     }
 
-    fn kernel(&self, name: &str) -> Option<Global> {
-        self.find(name, true)
+    fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        Ok(self.find(name, true))
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

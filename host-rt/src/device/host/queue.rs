@@ -2,8 +2,9 @@
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
@@ -185,6 +186,10 @@ impl Event for AllOf {
             event.wait();
         }
     }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
 }
 
 /// A kernel under way.
@@ -248,7 +253,7 @@ impl HostLaunch {
             self.faulted.store(true, Ordering::Relaxed);
             drop(state);
             self.leave(missing);
-            let _ = Running::wait(&**self);
+            let _ = Running::wait(&**self, None);
             return Err(error);
         }
         Ok(())
@@ -339,7 +344,11 @@ impl Event for HostLaunch {
     }
 
     fn wait(&self) {
-        let _ = Running::wait(self);
+        let _ = Running::wait(self, None);
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
     }
 }
 
@@ -348,13 +357,22 @@ impl Running for HostLaunch {
         lock(&self.state).ended
     }
 
-    fn wait(&self) -> Result<(), String> {
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
         let mut state = lock(&self.state);
         while !state.ended {
-            state = self
-                .ended
-                .wait(state)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let Some(until) = until else {
+                state = self
+                    .ended
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let waited = self.ended.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         let carriers = std::mem::take(&mut state.carriers);
         let result = state.fault.clone().map_or(Ok(()), Err);
@@ -364,6 +382,6 @@ impl Running for HostLaunch {
             // unwrap. Should it, the launch has ended all the same.
             let _ = carrier.join();
         }
-        result
+        Some(result)
     }
 }

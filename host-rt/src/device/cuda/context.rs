@@ -1,0 +1,239 @@
+//! A GPU's primary context: the one that this process shares with everybody in it
+//! who uses CUDA's runtime, so that memory of theirs can be given to kernels here.
+
+use std::ffi::c_char;
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+use std::sync::{Arc, OnceLock};
+
+use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdevice_attribute, CUresult};
+
+use super::driver::{self, Driver, Failure};
+use crate::error::DeviceError;
+
+/// The context of one GPU; released with the last owner.
+pub(super) struct Context {
+    pub(super) driver: Driver,
+    /// The number in the device's name.
+    pub(super) number: u32,
+    name: String,
+    device: CUdevice,
+    raw: CUcontext,
+    lost: OnceLock<Loss>,
+}
+
+/// Why nothing works any more.
+struct Loss {
+    reason: String,
+    /// The driver says that the context is of no use any more. If it does not, kernels
+    /// may still run there: to release it may mean waiting for them, for ever.
+    is_over: bool,
+}
+
+impl From<Failure> for Loss {
+    fn from(failure: Failure) -> Self {
+        Self {
+            reason: failure.to_string(),
+            is_over: failure.is_fatal(),
+        }
+    }
+}
+
+// SAFETY: contexts may be used by all threads; `enter` makes it a thread's own.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+/// Number of GPUs.
+pub(super) fn count() -> Result<u32, DeviceError> {
+    driver::driver()?;
+    let mut count = 0;
+    // SAFETY: the function writes the number.
+    let asked = unsafe { sys::cuDeviceGetCount(&raw mut count) };
+    Failure::check("cuDeviceGetCount", asked).map_err(|failure| failed("cuda", failure))?;
+    Ok(count.try_into().unwrap_or(0))
+}
+
+impl Context {
+    /// Retains the context of GPU `number`, which exists.
+    pub(super) fn retain(number: u32) -> Result<Arc<Self>, DeviceError> {
+        let driver = driver::driver()?;
+        let name = format!("cuda:{number}");
+        let check = |call, code| Failure::check(call, code).map_err(|e| failed(&name, e));
+        let mut device = 0;
+        // SAFETY: the function writes the handle.
+        let got = unsafe { sys::cuDeviceGet(&raw mut device, number.cast_signed()) };
+        check("cuDeviceGet", got)?;
+        let mut raw = null_mut();
+        // SAFETY: the function writes the handle.
+        let retained = unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut raw, device) };
+        Failure::check("cuDevicePrimaryCtxRetain", retained).map_err(|failure| {
+            if failure.is_fatal() {
+                // A fault's, and somebody still holds it.
+                DeviceError::Lost {
+                    device: name.clone(),
+                    reason: failure.to_string(),
+                }
+            } else {
+                failed(&name, failure)
+            }
+        })?;
+        Ok(Arc::new(Self {
+            driver,
+            number,
+            name,
+            device,
+            raw,
+            lost: OnceLock::new(),
+        }))
+    }
+
+    /// The device's name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Makes this the calling thread's context until the result is dropped: nearly
+    /// all functions of the driver act on that, and the thread may be one that uses
+    /// another GPU for itself.
+    ///
+    /// # Errors
+    /// The device is lost. Then nothing is freed either: what was made in the context
+    /// goes with it.
+    pub(super) fn enter(&self) -> Result<Entered<'_>, DeviceError> {
+        if let Some(loss) = self.lost.get() {
+            return Err(self.lost_error(loss));
+        }
+        let mut before = null_mut();
+        // SAFETY: the function writes the handle.
+        let asked = unsafe { sys::cuCtxGetCurrent(&raw mut before) };
+        self.check("cuCtxGetCurrent", asked)?;
+        if before != self.raw {
+            // SAFETY: `self` retains the context.
+            let set = unsafe { sys::cuCtxSetCurrent(self.raw) };
+            self.check("cuCtxSetCurrent", set)?;
+        }
+        Ok(Entered {
+            context: self,
+            before,
+            of_this_thread: PhantomData,
+        })
+    }
+
+    /// What a function of the driver answered, as a result.
+    pub(super) fn check(&self, call: &'static str, code: CUresult) -> Result<(), DeviceError> {
+        Failure::check(call, code).map_err(|failure| {
+            if failure.is_fatal() {
+                self.lose(failure)
+            } else {
+                failed(&self.name, failure)
+            }
+        })
+    }
+
+    /// As [`check`](Self::check), for calls that say how far the device is: whatever
+    /// they fail with, nobody knows any more what it still uses, so that it counts as
+    /// lost, and what was made on it is left alone.
+    pub(super) fn check_progress(
+        &self,
+        call: &'static str,
+        code: CUresult,
+    ) -> Result<(), DeviceError> {
+        Failure::check(call, code).map_err(|failure| self.lose(failure))
+    }
+
+    fn lose(&self, failure: Failure) -> DeviceError {
+        self.lost_error(self.lost.get_or_init(|| failure.into()))
+    }
+
+    /// Whether the device is lost, but not what was made on it.
+    pub(super) fn may_be_running(&self) -> bool {
+        self.lost.get().is_some_and(|loss| !loss.is_over)
+    }
+
+    fn lost_error(&self, loss: &Loss) -> DeviceError {
+        DeviceError::Lost {
+            device: self.name.clone(),
+            reason: loss.reason.clone(),
+        }
+    }
+
+    /// A number that the driver knows of the GPU; 0 if this driver does not.
+    pub(super) fn attribute(&self, attribute: CUdevice_attribute) -> u32 {
+        let mut value = 0;
+        // SAFETY: the function writes the number.
+        let code = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, self.device) };
+        if code == CUresult::CUDA_SUCCESS {
+            value.try_into().unwrap_or(0)
+        } else {
+            0
+        }
+    }
+
+    /// What NVIDIA calls the GPU.
+    pub(super) fn product(&self) -> String {
+        let mut text = [0u8; 128];
+        let (at, len) = (text.as_mut_ptr().cast::<c_char>(), text.len() as i32);
+        // SAFETY: the function writes a C string of at most that many bytes.
+        let code = unsafe { sys::cuDeviceGetName(at, len, self.device) };
+        match Failure::check("cuDeviceGetName", code) {
+            Ok(()) => text_until_nul(&text),
+            Err(_) => "an NVIDIA GPU".to_owned(),
+        }
+    }
+
+    /// Where the GPU is plugged in, such as `0000:01:00.0`; empty if unknown.
+    pub(super) fn bus(&self) -> String {
+        let mut text = [0u8; 32];
+        let (at, len) = (text.as_mut_ptr().cast::<c_char>(), text.len() as i32);
+        // SAFETY: as for `product`.
+        let code = unsafe { sys::cuDeviceGetPCIBusId(at, len, self.device) };
+        match Failure::check("cuDeviceGetPCIBusId", code) {
+            Ok(()) => text_until_nul(&text),
+            Err(_) => String::new(),
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        if self.may_be_running() {
+            return;
+        }
+        // SAFETY: retained once by `retain`. Everything made in the context owns it.
+        let released = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+        if let Err(error) = Failure::check("cuDevicePrimaryCtxRelease", released) {
+            tracing::warn!(device = self.name, %error, "the context was not released");
+        }
+    }
+}
+
+/// Keeps a context the calling thread's.
+pub(super) struct Entered<'a> {
+    context: &'a Context,
+    before: CUcontext,
+    /// Not `Send`: a thread has one current context.
+    of_this_thread: PhantomData<*mut ()>,
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        if self.before != self.context.raw {
+            // SAFETY: the context was the thread's before, so whoever made it so
+            // keeps it. If not, the driver refuses, and there is nothing to restore.
+            let _ = unsafe { sys::cuCtxSetCurrent(self.before) };
+        }
+    }
+}
+
+fn failed(device: &str, failure: Failure) -> DeviceError {
+    DeviceError::Driver {
+        device: device.to_owned(),
+        reason: failure.to_string(),
+    }
+}
+
+fn text_until_nul(text: &[u8]) -> String {
+    let len = text.iter().position(|&b| b == 0).unwrap_or(text.len());
+    String::from_utf8_lossy(&text[..len]).into_owned()
+}

@@ -1,0 +1,48 @@
+//! What the driver's compiler and linker have to say.
+
+use std::cell::UnsafeCell;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+use cudarc::driver::sys::CUjit_option::{self, *};
+
+/// Room for it.
+const SIZE: usize = 16 << 10;
+
+/// A log that the driver writes to while this lives where it is.
+pub(super) struct JitLog {
+    /// Cells, since the driver has a pointer to them while we look.
+    text: Box<[UnsafeCell<u8>; SIZE]>,
+    options: [CUjit_option; 2],
+    values: [*mut c_void; 2],
+}
+
+impl JitLog {
+    /// An empty one.
+    pub(super) fn new() -> Self {
+        Self {
+            options: [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES],
+            values: [null_mut(); 2],
+            text: Box::new([const { UnsafeCell::new(0) }; SIZE]),
+        }
+    }
+
+    /// The options that make the driver write to it: how many, which, their values.
+    pub(super) fn options(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
+        // The driver takes a number as the value of a pointer.
+        self.values = [self.text.as_ptr().cast_mut().cast(), SIZE as *mut c_void];
+        (
+            self.options.len() as u32,
+            self.options.as_mut_ptr(),
+            self.values.as_mut_ptr(),
+        )
+    }
+
+    /// What was written.
+    pub(super) fn text(&self) -> String {
+        // SAFETY: the driver writes while one of its functions runs, and none does.
+        let bytes = self.text.iter().map(|cell| unsafe { *cell.get() });
+        let text: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+        String::from_utf8_lossy(&text).trim().to_owned()
+    }
+}

@@ -1,0 +1,253 @@
+//! Kernels under way.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys::{
+    self, CUdevice_attribute, CUfunction, CUfunction_attribute, CUresult, CUstream,
+};
+
+use super::event::CudaEvent;
+use super::module::CudaModule;
+use super::{CudaDevice, lock};
+use crate::device::{Global, Grid, LaunchContext, Module, Running};
+use crate::error::DeviceError;
+
+/// How long a wait for a kernel looks before it sleeps: to be woken takes about as
+/// long.
+const LOOKING: Duration = Duration::from_micros(30);
+
+/// The longest sleep between two looks of a wait that has an end.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// Starts a kernel in `stream`.
+///
+/// # Safety
+/// As for [`Queue::launch`](crate::device::Queue::launch).
+pub(super) unsafe fn start(
+    device: &Arc<CudaDevice>,
+    stream: CUstream,
+    module: &Arc<dyn Module>,
+    kernel: Global,
+    grid: Grid,
+    params: &[Vec<u8>],
+    launch: LaunchContext,
+) -> Result<Arc<CudaLaunch>, DeviceError> {
+    assert!(
+        module.as_any().is::<CudaModule>(),
+        "a module of another device"
+    );
+    let context = &device.context;
+    let _entered = context.enter()?;
+    let function = kernel.address as CUfunction;
+    check_grid(device, function, grid)?;
+    let event = CudaEvent::new(context)?;
+    let mut pointers: Vec<*mut c_void> = params
+        .iter()
+        .map(|param| param.as_ptr().cast_mut().cast())
+        .collect();
+    // SAFETY: function and stream are alive. The driver copies as many bytes from
+    // each pointer as the kernel's parameters have, which the caller vouches for.
+    let code = unsafe {
+        sys::cuLaunchKernel(
+            function,
+            grid.teams,
+            1,
+            1,
+            grid.threads,
+            1,
+            1,
+            0,
+            stream,
+            pointers.as_mut_ptr(),
+            null_mut(),
+        )
+    };
+    let started = match code {
+        CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => Err(DeviceError::BadGrid {
+            teams: grid.teams,
+            threads: grid.threads,
+            reason: "a team takes more registers or shared memory than a multiprocessor has"
+                .to_owned(),
+        }),
+        code => context.check("cuLaunchKernel", code),
+    };
+    started?;
+    // Where the event cannot be recorded the device is lost, but the kernel runs: it is a
+    // launch that is known to have failed.
+    let recorded = event.record(stream);
+    let calls_host = launch.calls_host;
+    let launch = Arc::new(CudaLaunch {
+        device: Arc::clone(device),
+        event,
+        _module: Arc::clone(module),
+        context: launch,
+        outcome: OnceLock::new(),
+    });
+    if recorded.is_err() {
+        let _ = launch.ended(recorded);
+    } else if calls_host {
+        device.ends.watch(context.name(), &launch);
+    }
+    Ok(launch)
+}
+
+fn check_grid(device: &CudaDevice, function: CUfunction, grid: Grid) -> Result<(), DeviceError> {
+    use CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X as MAX_TEAMS,
+        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK as MAX_THREADS,
+    };
+    let bad = |reason: String| {
+        Err(DeviceError::BadGrid {
+            teams: grid.teams,
+            threads: grid.threads,
+            reason,
+        })
+    };
+    if grid.teams == 0 || grid.threads == 0 {
+        return bad("both must be at least 1".to_owned());
+    }
+    let most = device.context.attribute(MAX_TEAMS);
+    if grid.teams > most {
+        return bad(format!("a launch has at most {most} teams"));
+    }
+    let most = device.context.attribute(MAX_THREADS);
+    if grid.threads > most {
+        return bad(format!("a team has at most {most} threads"));
+    }
+    let mut most = 0;
+    let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+    // SAFETY: the function writes a number; the handle is alive.
+    let code = unsafe { sys::cuFuncGetAttribute(&raw mut most, attribute, function) };
+    device.context.check("cuFuncGetAttribute", code)?;
+    if i64::from(grid.threads) > i64::from(most) {
+        return bad(format!(
+            "with the registers that this kernel takes, a team has at most {most} threads"
+        ));
+    }
+    Ok(())
+}
+
+/// A kernel under way.
+pub(super) struct CudaLaunch {
+    device: Arc<CudaDevice>,
+    event: CudaEvent,
+    _module: Arc<dyn Module>,
+    context: LaunchContext,
+    /// Set by whoever notices the end first; others wait for that.
+    outcome: OnceLock<Result<(), String>>,
+}
+
+impl CudaLaunch {
+    fn ended(&self, how: Result<(), DeviceError>) -> Result<(), String> {
+        let outcome = self.outcome.get_or_init(|| {
+            // Of a kernel that may still run, calls are served on: somebody may wait for
+            // it in the driver.
+            if !self.device.context.may_be_running() {
+                (self.context.ended)();
+            }
+            how.map_err(|error| error.to_string())
+        });
+        outcome.clone()
+    }
+
+    fn look(&self) -> Option<Result<(), String>> {
+        match self.outcome.get() {
+            Some(outcome) => Some(outcome.clone()),
+            None => self.event.query().map(|how| self.ended(how)),
+        }
+    }
+}
+
+impl Running for CudaLaunch {
+    fn is_done(&self) -> bool {
+        self.look().is_some()
+    }
+
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
+        let start = Instant::now();
+        loop {
+            if let Some(outcome) = self.look() {
+                return Some(outcome);
+            }
+            let waited = start.elapsed();
+            if waited < LOOKING {
+                std::hint::spin_loop();
+                continue;
+            }
+            let Some(until) = until else {
+                return Some(self.ended(self.event.sleep()));
+            };
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            std::thread::sleep((waited / 8).min(LONGEST_SLEEP).min(left));
+        }
+    }
+}
+
+impl Drop for CudaLaunch {
+    fn drop(&mut self) {
+        // One that nobody asked about and that cannot call the host.
+        if self.outcome.get().is_none() {
+            let how = self.event.sleep();
+            let _ = self.ended(how);
+        }
+    }
+}
+
+/// Notices the ends of kernels that call the host, so that nobody goes on looking
+/// for their calls: a thread that sleeps until the kernels end, in the order in
+/// which they were started. Who waits for a kernel notices its end, too.
+#[derive(Default)]
+pub(super) struct Ends(Mutex<Option<Noticing>>);
+
+struct Noticing {
+    launches: Sender<Arc<CudaLaunch>>,
+    thread: JoinHandle<()>,
+}
+
+impl Ends {
+    fn watch(&self, device: &str, launch: &Arc<CudaLaunch>) {
+        let mut noticing = lock(&self.0);
+        if noticing.is_none() {
+            let (launches, started) = channel::<Arc<CudaLaunch>>();
+            let thread = std::thread::Builder::new()
+                .name(format!("{device} ends"))
+                .spawn(move || {
+                    for launch in started {
+                        let _ = Running::wait(&*launch, None);
+                    }
+                });
+            match thread {
+                Ok(thread) => *noticing = Some(Noticing { launches, thread }),
+                Err(error) => {
+                    tracing::warn!(%error, device, "the ends of kernels are noticed late");
+                    return;
+                }
+            }
+        }
+        if let Some(noticing) = &*noticing {
+            // The thread ends with the sender alone.
+            let _ = noticing.launches.send(Arc::clone(launch));
+        }
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let Some(Noticing { launches, thread }) = lock(&self.0).take() else {
+            return;
+        };
+        drop(launches);
+        // The last owner of a device may be the last launch of that thread.
+        if thread.thread().id() != std::thread::current().id() {
+            let _ = thread.join();
+        }
+    }
+}

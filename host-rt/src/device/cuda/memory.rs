@@ -1,0 +1,188 @@
+//! Device memory and mapped memory.
+
+use std::collections::BTreeMap;
+use std::ptr::{NonNull, null_mut};
+use std::sync::{Arc, Mutex};
+
+use cudarc::driver::sys::{
+    self, CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdevice_attribute, CUdeviceptr,
+    CUresult,
+};
+
+use super::context::Context;
+use super::lock;
+use super::queue::CudaQueue;
+use super::stream::Stream;
+use crate::device::{MappedMemory, MemoryInfo, Queue};
+use crate::error::DeviceError;
+
+/// What the driver rounds allocations up to.
+const GRAIN: u64 = 512;
+
+/// A GPU's memory.
+///
+/// A host function may allocate and free while its kernel waits for it, so nothing
+/// here may wait for kernels. `cuMemFree` does; the allocations of a stream are
+/// freed without.
+pub(super) struct Memory {
+    context: Arc<Context>,
+    /// Its stream orders allocations and frees. Its staging memory is zero for ever.
+    queue: Mutex<CudaQueue>,
+    /// Sizes by address.
+    allocated: Mutex<BTreeMap<u64, u64>>,
+    /// Whether the driver has allocations of streams.
+    by_stream: bool,
+}
+
+impl Memory {
+    pub(super) fn new(context: &Arc<Context>) -> Result<Self, DeviceError> {
+        use CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED as POOLS;
+        Ok(Self {
+            queue: Mutex::new(CudaQueue::new(Stream::new(context)?)),
+            allocated: Mutex::default(),
+            by_stream: context.attribute(POOLS) != 0,
+            context: Arc::clone(context),
+        })
+    }
+
+    /// What there is.
+    pub(super) fn info(&self) -> MemoryInfo {
+        // The driver gives up what was freed in a stream when the stream has got there.
+        if let Err(error) = lock(&self.queue).synchronize() {
+            tracing::warn!(%error, "memory that was freed may count as used");
+        }
+        let (mut free, mut total) = (0, 0);
+        let asked = self.context.enter().and_then(|_entered| {
+            // SAFETY: the function writes the two numbers.
+            let code = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+            self.context.check("cuMemGetInfo", code)
+        });
+        if let Err(error) = asked {
+            tracing::warn!(%error, "the size of device memory is unknown");
+        }
+        MemoryInfo {
+            total: total as u64,
+            used: total.saturating_sub(free) as u64,
+        }
+    }
+
+    /// Allocates zeroed device memory.
+    pub(super) fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
+        let _entered = self.context.enter()?;
+        let mut queue = lock(&self.queue);
+        let mut address: CUdeviceptr = 0;
+        let size = bytes.max(1) as usize;
+        // SAFETY: the functions write the address; the stream is `queue`'s.
+        let (call, code) = unsafe {
+            if self.by_stream {
+                let code = sys::cuMemAllocAsync(&raw mut address, size, queue.stream());
+                ("cuMemAllocAsync", code)
+            } else {
+                ("cuMemAlloc", sys::cuMemAlloc_v2(&raw mut address, size))
+            }
+        };
+        if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+            drop(queue);
+            let MemoryInfo { total, used } = self.info();
+            return Err(DeviceError::OutOfMemory {
+                device: self.context.name().to_owned(),
+                bytes,
+                free: total - used,
+                total,
+            });
+        }
+        self.context.check(call, code)?;
+        lock(&self.allocated).insert(address, bytes);
+        let zeroed = queue.zero(address, size);
+        drop(queue);
+        match zeroed {
+            Ok(()) => Ok(address),
+            Err(error) => {
+                self.free(address);
+                Err(error)
+            }
+        }
+    }
+
+    /// Whether the range is in memory that was allocated here; `None` if it is not near
+    /// any.
+    pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
+        let allocated = lock(&self.allocated);
+        let (&start, &size) = allocated.range(..=address).next_back()?;
+        let offset = address - start;
+        // The driver's own idea of it is rounded up.
+        (offset < size.next_multiple_of(GRAIN))
+            .then(|| offset.checked_add(len).is_some_and(|end| end <= size))
+    }
+
+    /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
+    pub(super) fn free(&self, address: u64) {
+        if lock(&self.allocated).remove(&address).is_none() {
+            return;
+        }
+        let queue = lock(&self.queue);
+        let freed = self.context.enter().and_then(|_entered| {
+            // SAFETY: it was allocated and not freed, as the set says; whoever frees
+            // it has waited for the kernels that use it.
+            let (call, code) = unsafe {
+                if self.by_stream {
+                    let code = sys::cuMemFreeAsync(address, queue.stream());
+                    ("cuMemFreeAsync", code)
+                } else {
+                    ("cuMemFree", sys::cuMemFree_v2(address))
+                }
+            };
+            self.context.check(call, code)
+        });
+        match freed {
+            // With the context, its memory has gone.
+            Ok(()) | Err(DeviceError::Lost { .. }) => {}
+            Err(error) => tracing::warn!(%error, address, "device memory was not freed"),
+        }
+    }
+}
+
+/// Allocates zeroed mapped memory: pinned, and known to the GPUs of all contexts.
+pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemory, DeviceError> {
+    let entered = context.enter()?;
+    let mut host = null_mut();
+    let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
+    // SAFETY: the function writes the address.
+    let code = unsafe { sys::cuMemHostAlloc(&raw mut host, bytes.max(1), flags) };
+    if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+        return Err(DeviceError::NoMappedMemory {
+            device: context.name().to_owned(),
+            bytes: bytes as u64,
+        });
+    }
+    context.check("cuMemHostAlloc", code)?;
+    let address = host as usize;
+    let of = Arc::clone(context);
+    let free = move || {
+        let freed = of.enter().and_then(|_entered| {
+            // SAFETY: allocated above; the owner's drop runs this once, when nobody
+            // uses the memory any more.
+            let code = unsafe { sys::cuMemFreeHost(address as *mut _) };
+            of.check("cuMemFreeHost", code)
+        });
+        match freed {
+            Ok(()) | Err(DeviceError::Lost { .. }) => {}
+            Err(error) => tracing::warn!(%error, "mapped memory was not freed"),
+        }
+    };
+    let mut device: CUdeviceptr = 0;
+    // SAFETY: the function writes the address; the memory is mapped.
+    let code = unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut device, host, 0) };
+    let asked = context.check("cuMemHostGetDevicePointer", code);
+    drop(entered);
+    let Some(host) = NonNull::new(host.cast::<u8>()).filter(|_| asked.is_ok()) else {
+        free();
+        return Err(asked.err().unwrap_or_else(|| DeviceError::NoMappedMemory {
+            device: context.name().to_owned(),
+            bytes: bytes as u64,
+        }));
+    };
+    // SAFETY: the allocation has that many bytes, and is nobody else's yet.
+    unsafe { host.write_bytes(0, bytes) };
+    Ok(MappedMemory::new(host, device, bytes, free))
+}

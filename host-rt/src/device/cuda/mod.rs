@@ -1,0 +1,189 @@
+//! `cuda:N`: NVIDIA's GPUs, by the driver that is found when the first is asked for.
+//!
+//! | file | job |
+//! |---|---|
+//! | `driver` | whether there is a driver, and what its errors mean |
+//! | `context` | a GPU's context, and making it a thread's own |
+//! | `memory` | device memory, mapped memory |
+//! | `stream`, `queue`, `event` | copies and the order of things |
+//! | `module`, `jit` | loading and linking images |
+//! | `launch` | kernels, and how their end is noticed |
+//!
+//! A kernel that faults takes its whole context with it. Its launch, and everything
+//! else that is asked of the device from then on, ends with
+//! [`DeviceError::Lost`]; once all that was made on the device is dropped, the
+//! driver destroys the context, and the device can be opened again. Other devices
+//! notice nothing.
+
+mod context;
+mod driver;
+mod event;
+mod jit;
+mod launch;
+mod memory;
+mod module;
+mod queue;
+mod stream;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use cudarc::driver::sys::CUdevice_attribute;
+use targets::DeviceArch;
+
+use self::context::Context;
+use self::launch::Ends;
+use self::memory::Memory;
+use self::module::{CudaModule, Globals};
+use self::queue::CudaQueue;
+use self::stream::Streams;
+use super::{Device, MappedMemory, MemoryInfo, Module, Queue};
+use crate::env::Env;
+use crate::error::{DeviceError, Error, ImageError};
+use crate::image::Image;
+
+/// Number of GPUs.
+///
+/// # Errors
+/// There is no driver, or it is of no use.
+pub(super) fn count() -> Result<u32, Error> {
+    Ok(context::count()?)
+}
+
+/// How long opening waits for a context that is lost to go: when all that was made in
+/// it is dropped, the thread that notices the ends of kernels may be the last owner.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Opens GPU `number`, which exists.
+pub(super) fn open(number: u32, _env: &Env) -> Result<Arc<dyn Device>, Error> {
+    let start = Instant::now();
+    loop {
+        match open_once(number) {
+            Err(Error::Device(DeviceError::Lost { .. })) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            result => return result,
+        }
+    }
+}
+
+fn open_once(number: u32) -> Result<Arc<dyn Device>, Error> {
+    use CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY as MAPS,
+        CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING as UNIFIED,
+    };
+    let context = Context::retain(number)?;
+    for (attribute, what) in [
+        (MAPS, "memory of the host"),
+        (
+            UNIFIED,
+            "one address space with the host (unified addressing)",
+        ),
+    ] {
+        if context.attribute(attribute) == 0 {
+            return Err(DeviceError::NotSuitable {
+                device: context.name().to_owned(),
+                reason: format!("it cannot map {what}, which calls to the host need"),
+            }
+            .into());
+        }
+    }
+    let arch = arch(&context)?;
+    let memory = Memory::new(&context)?;
+    Ok(Arc::new_cyclic(|this| CudaDevice {
+        this: Weak::clone(this),
+        arch,
+        ends: Ends::default(),
+        streams: Streams::default(),
+        memory,
+        globals: Arc::default(),
+        context,
+    }))
+}
+
+fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
+    use CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR as MAJOR,
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR as MINOR,
+    };
+    let (major, minor) = (context.attribute(MAJOR), context.attribute(MINOR));
+    let name = format!("sm_{major}{minor}");
+    name.parse().map_err(|_| DeviceError::NotSuitable {
+        device: context.name().to_owned(),
+        reason: format!("its architecture, {name}, is unknown"),
+    })
+}
+
+/// The device. Fields that own something of the context come before it.
+struct CudaDevice {
+    this: Weak<Self>,
+    arch: DeviceArch,
+    ends: Ends,
+    streams: Streams,
+    memory: Memory,
+    globals: Arc<Globals>,
+    context: Arc<Context>,
+}
+
+/// A poisoned lock is one that a panicking thread held; what these guard is
+/// consistent at every point where a panic could happen.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Device for CudaDevice {
+    fn name(&self) -> &str {
+        self.context.name()
+    }
+
+    fn number(&self) -> u32 {
+        self.context.number
+    }
+
+    fn arch(&self) -> DeviceArch {
+        self.arch.clone()
+    }
+
+    fn description(&self) -> String {
+        use CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as COUNT;
+        format!(
+            "{} ({}), {} multiprocessors, at {}, driver for CUDA {}",
+            self.context.product(),
+            self.arch,
+            self.context.attribute(COUNT),
+            self.context.bus(),
+            driver::dotted(self.context.driver.version),
+        )
+    }
+
+    fn memory(&self) -> MemoryInfo {
+        self.memory.info()
+    }
+
+    fn has_bell(&self) -> bool {
+        false
+    }
+
+    fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
+        self.memory.alloc(bytes)
+    }
+
+    fn free(&self, address: u64) {
+        self.memory.free(address);
+    }
+
+    fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
+        memory::mapped(&self.context, bytes)
+    }
+
+    fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {
+        Ok(CudaModule::load(&self.context, &self.globals, image)?)
+    }
+
+    fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
+        match self.this.upgrade() {
+            Some(device) => Ok(Box::new(CudaQueue::of(device)?)),
+            None => unreachable!("a method of the device runs, so the device exists"),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Loading images: as they are, or linked by the driver.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::{CString, c_void};
+use std::ptr::null_mut;
+use std::sync::{Arc, Mutex};
+
+use cudarc::driver::sys::{self, CUfunction, CUjitInputType, CUlinkState, CUmodule, CUresult};
+
+use super::context::Context;
+use super::jit::JitLog;
+use super::lock;
+use crate::device::{Global, Module};
+use crate::error::{DeviceError, ImageError};
+use crate::image::{Format, Image};
+
+/// A loaded image.
+pub(super) struct CudaModule {
+    context: Arc<Context>,
+    /// Where those that were asked for are made known.
+    globals: Arc<Globals>,
+    raw: CUmodule,
+    /// The kernels that the image declares.
+    kernels: HashMap<String, Global>,
+}
+
+// SAFETY: modules may be used by any number of threads.
+unsafe impl Send for CudaModule {}
+// SAFETY: as above.
+unsafe impl Sync for CudaModule {}
+
+impl CudaModule {
+    /// Loads `image` on the device that is called `device` in messages.
+    pub(super) fn load(
+        context: &Arc<Context>,
+        globals: &Arc<Globals>,
+        image: &Image,
+    ) -> Result<Arc<Self>, ImageError> {
+        let parts = image.parts();
+        for part in parts {
+            if input_type(part.format()).is_none() {
+                return Err(ImageError::OtherMachine {
+                    name: part.name().to_owned(),
+                    found: part.format().to_string(),
+                    device: context.name().to_owned(),
+                    wanted: "PTX, cubins and fatbins".to_owned(),
+                });
+            }
+        }
+        let failed = |error: DeviceError| ImageError::Load {
+            name: image.name().to_owned(),
+            reason: error.to_string(),
+        };
+        let _entered = context.enter().map_err(failed)?;
+        let raw = match parts {
+            [part] => load_data(context, &with_nul(part), part.name())?,
+            parts => link(context, image.name(), parts)?,
+        };
+        let mut module = Self {
+            context: Arc::clone(context),
+            globals: Arc::clone(globals),
+            raw,
+            kernels: HashMap::new(),
+        };
+        // Now, not when they are launched: the driver may load the code of a kernel
+        // when it is first asked for, and may wait for all kernels that run to do so.
+        for kernel in image.kernels()? {
+            if let Some(code) = module.function(&kernel.name).map_err(failed)? {
+                module.kernels.insert(kernel.name, code);
+            }
+        }
+        Ok(Arc::new(module))
+    }
+
+    fn function(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        let Ok(name) = CString::new(name) else {
+            return Ok(None);
+        };
+        let _entered = self.context.enter()?;
+        let mut function: CUfunction = null_mut();
+        // SAFETY: the function writes the handle; the module is alive, the name a C
+        // string.
+        let code = unsafe { sys::cuModuleGetFunction(&raw mut function, self.raw, name.as_ptr()) };
+        let found = self.found("cuModuleGetFunction", code)?;
+        Ok(found.then_some(Global {
+            address: function as u64,
+            size: 0,
+        }))
+    }
+
+    /// What a search for a symbol answered: whether it is there.
+    fn found(&self, call: &'static str, code: CUresult) -> Result<bool, DeviceError> {
+        if code == CUresult::CUDA_ERROR_NOT_FOUND {
+            return Ok(false);
+        }
+        self.context.check(call, code).map(|()| true)
+    }
+}
+
+impl Module for CudaModule {
+    fn global(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        let Ok(name) = CString::new(name) else {
+            return Ok(None);
+        };
+        let _entered = self.context.enter()?;
+        let (mut address, mut size) = (0, 0);
+        // SAFETY: the function writes the two numbers; the module is alive, the name
+        // a C string.
+        let code = unsafe {
+            sys::cuModuleGetGlobal_v2(&raw mut address, &raw mut size, self.raw, name.as_ptr())
+        };
+        let found = self.found("cuModuleGetGlobal", code)?;
+        if found {
+            self.globals.add(self.raw, address, size as u64);
+        }
+        Ok(found.then_some(Global {
+            address,
+            size: size as u64,
+        }))
+    }
+
+    fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        match self.kernels.get(name) {
+            Some(&code) => Ok(Some(code)),
+            None => self.function(name),
+        }
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+impl Drop for CudaModule {
+    fn drop(&mut self) {
+        self.globals.remove(self.raw);
+        let unloaded = self.context.enter().and_then(|_entered| {
+            // SAFETY: loaded by `load`, and nobody else's; no kernel of it runs, since
+            // launches own it.
+            let code = unsafe { sys::cuModuleUnload(self.raw) };
+            self.context.check("cuModuleUnload", code)
+        });
+        match unloaded {
+            // With the context, its modules have gone.
+            Ok(()) | Err(DeviceError::Lost { .. }) => {}
+            Err(error) => tracing::warn!(%error, "an image was not unloaded"),
+        }
+    }
+}
+
+/// The variables of images that were asked for by name: where the host may copy to and
+/// from without asking the driver.
+#[derive(Default)]
+pub(super) struct Globals(Mutex<BTreeMap<u64, (u64, usize)>>);
+
+impl Globals {
+    fn add(&self, module: CUmodule, address: u64, size: u64) {
+        lock(&self.0).insert(address, (size, module.addr()));
+    }
+
+    fn remove(&self, module: CUmodule) {
+        lock(&self.0).retain(|_, (_, of)| *of != module.addr());
+    }
+
+    /// `Some(true)` if the range is in one of them; otherwise the driver knows.
+    pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
+        let globals = lock(&self.0);
+        let (&start, &(size, _)) = globals.range(..=address).next_back()?;
+        let end = (address - start).checked_add(len)?;
+        (end <= size).then_some(true)
+    }
+}
+
+/// What the linker calls an image of that format; `None` for those of others.
+fn input_type(format: Format) -> Option<CUjitInputType> {
+    use CUjitInputType::*;
+    match format {
+        Format::Ptx => Some(CU_JIT_INPUT_PTX),
+        Format::Cubin => Some(CU_JIT_INPUT_CUBIN),
+        Format::Fatbin => Some(CU_JIT_INPUT_FATBINARY),
+        _ => None,
+    }
+}
+
+/// The bytes; of text with the 0 that the driver wants at its end.
+fn with_nul(part: &Image) -> Vec<u8> {
+    let mut bytes = part.bytes().to_vec();
+    if part.format() == Format::Ptx && bytes.last() != Some(&0) {
+        bytes.push(0);
+    }
+    bytes
+}
+
+fn load_data(context: &Context, bytes: &[u8], name: &str) -> Result<CUmodule, ImageError> {
+    let mut raw = null_mut();
+    let mut log = JitLog::new();
+    let (count, options, values) = log.options();
+    // SAFETY: the function writes the handle. Text ends with a 0; binaries say how
+    // long they are, which the driver takes at its word: whoever loads an image trusts
+    // it as code. The log lives until the function returns.
+    let code = unsafe {
+        sys::cuModuleLoadDataEx(&raw mut raw, bytes.as_ptr().cast(), count, options, values)
+    };
+    check(context, "cuModuleLoadDataEx", code, name, &log)?;
+    Ok(raw)
+}
+
+/// Links the parts and loads the result.
+fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, ImageError> {
+    // The linker writes to it until it is destroyed, which is before: it is declared
+    // later.
+    let mut log = JitLog::new();
+    let (count, options, values) = log.options();
+    let mut state = null_mut();
+    // SAFETY: the function writes the handle; the log outlives the linker.
+    let code = unsafe { sys::cuLinkCreate_v2(count, options, values, &raw mut state) };
+    check(context, "cuLinkCreate", code, name, &log)?;
+    let linker = Linker(state);
+    for part in parts {
+        let Some(kind) = input_type(part.format()) else {
+            unreachable!("`load` has looked at the formats")
+        };
+        let mut bytes = with_nul(part);
+        let part_name = CString::new(part.name()).unwrap_or_default();
+        // SAFETY: the linker is alive; the bytes are an image of that kind, of that
+        // length; the driver copies them and the name.
+        let code = unsafe {
+            sys::cuLinkAddData_v2(
+                linker.0,
+                kind,
+                bytes.as_mut_ptr().cast(),
+                bytes.len(),
+                part_name.as_ptr(),
+                0,
+                null_mut(),
+                null_mut(),
+            )
+        };
+        check(context, "cuLinkAddData", code, part.name(), &log)?;
+    }
+    let (mut cubin, mut size): (*mut c_void, usize) = (null_mut(), 0);
+    // SAFETY: the function writes pointer and size; the linker is alive.
+    let code = unsafe { sys::cuLinkComplete(linker.0, &raw mut cubin, &raw mut size) };
+    check(context, "cuLinkComplete", code, name, &log)?;
+    // SAFETY: the linker's memory of that size, until it is destroyed.
+    let linked = unsafe { std::slice::from_raw_parts(cubin.cast::<u8>(), size) };
+    load_data(context, linked, name)
+}
+
+/// A linker, destroyed when dropped.
+struct Linker(CUlinkState);
+
+impl Drop for Linker {
+    fn drop(&mut self) {
+        // SAFETY: made by `link`, and nobody else's.
+        let _ = unsafe { sys::cuLinkDestroy(self.0) };
+    }
+}
+
+fn check(
+    context: &Context,
+    call: &'static str,
+    code: CUresult,
+    name: &str,
+    log: &JitLog,
+) -> Result<(), ImageError> {
+    context.check(call, code).map_err(|error| ImageError::Load {
+        name: name.to_owned(),
+        reason: match log.text() {
+            log if log.is_empty() => error.to_string(),
+            log => format!("{error}:\n{log}"),
+        },
+    })
+}

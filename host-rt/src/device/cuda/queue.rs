@@ -1,0 +1,312 @@
+//! Queues: a stream each, whose small copies go through pinned memory.
+
+use std::ptr::{NonNull, copy_nonoverlapping};
+use std::sync::Arc;
+
+use cudarc::driver::sys::{self, CUresult, CUstream};
+
+use super::event::{CudaEvent, Reached};
+use super::stream::{STAGING, Stream};
+use super::{CudaDevice, launch};
+use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
+use crate::error::DeviceError;
+
+/// Alignment of copies in the staging memory: those of words are one access.
+const STAGING_ALIGN: usize = 16;
+
+/// A copy whose bytes are in the staging memory when the stream gets there.
+struct Arriving {
+    to: *mut u8,
+    offset: usize,
+    len: usize,
+}
+
+/// A queue.
+pub(super) struct CudaQueue {
+    /// Taken by the drop.
+    stream: Option<Stream>,
+    /// Where the stream goes afterwards; none for the device's own.
+    device: Option<Arc<CudaDevice>>,
+    /// Bytes of the staging memory that are in use.
+    staged: usize,
+    arriving: Vec<Arriving>,
+}
+
+// SAFETY: the pointers in `arriving` are the caller's memory, which it leaves to the
+// queue until `synchronize`, on whatever thread that is.
+unsafe impl Send for CudaQueue {}
+
+impl CudaQueue {
+    /// The device's own queue.
+    pub(super) fn new(stream: Stream) -> Self {
+        Self {
+            stream: Some(stream),
+            device: None,
+            staged: 0,
+            arriving: Vec::new(),
+        }
+    }
+
+    /// A queue of `device`.
+    pub(super) fn of(device: Arc<CudaDevice>) -> Result<Self, DeviceError> {
+        let mut queue = Self::new(device.streams.take(&device.context)?);
+        queue.device = Some(device);
+        Ok(queue)
+    }
+
+    fn parts(&self) -> &Stream {
+        match &self.stream {
+            Some(stream) => stream,
+            None => unreachable!("the stream is taken by the drop alone"),
+        }
+    }
+
+    pub(super) fn stream(&self) -> CUstream {
+        self.parts().raw
+    }
+
+    /// Room for `len` bytes in the staging memory, if there is so much.
+    fn stage(&mut self, len: usize) -> Option<(usize, NonNull<u8>)> {
+        let offset = self.staged.next_multiple_of(STAGING_ALIGN);
+        let end = offset.checked_add(len).filter(|&end| end <= STAGING)?;
+        self.staged = end;
+        // SAFETY: `end` is within the memory.
+        Some((offset, unsafe { self.parts().staging.host.add(offset) }))
+    }
+
+    /// What a copy answered; `address` is the device's.
+    fn copied(
+        &self,
+        call: &'static str,
+        code: CUresult,
+        address: u64,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        if code == CUresult::CUDA_ERROR_INVALID_VALUE {
+            return Err(unreachable(address, len, BEYOND));
+        }
+        self.parts().context.check(call, code)
+    }
+
+    /// Refuses what is not device memory from end to end: a device names the range, and
+    /// the driver would copy to and from much more. Mapped memory is refused too: both
+    /// sides use it at the same time, word by word, and a copy must not get in between.
+    fn check_range(&self, address: u64, len: usize) -> Result<(), DeviceError> {
+        use sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as DEVICE;
+        use sys::CUpointer_attribute::{
+            CU_POINTER_ATTRIBUTE_MEMORY_TYPE as TYPE, CU_POINTER_ATTRIBUTE_RANGE_SIZE as SIZE,
+            CU_POINTER_ATTRIBUTE_RANGE_START_ADDR as START,
+        };
+        if let Some(device) = &self.device {
+            let known = device.memory.contains(address, len as u64);
+            match known.or_else(|| device.globals.contains(address, len as u64)) {
+                Some(true) => return Ok(()),
+                Some(false) => {
+                    let what = "device memory that is not (all) allocated";
+                    return Err(unreachable(address, len, what));
+                }
+                None => {}
+            }
+        }
+        // What others in this process have allocated, and globals that nobody has asked
+        // for by name.
+        let (mut kind, mut start, mut size) = (0u32, 0u64, 0usize);
+        // SAFETY: the function writes a value of the attribute's size, and looks at the
+        // address alone.
+        let codes = unsafe {
+            [
+                sys::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address),
+                sys::cuPointerGetAttribute((&raw mut start).cast(), START, address),
+                sys::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address),
+            ]
+        };
+        let is_inside = address
+            .checked_sub(start)
+            .and_then(|offset| offset.checked_add(len as u64))
+            .is_some_and(|end| end <= size as u64);
+        if codes != [CUresult::CUDA_SUCCESS; 3] || kind != DEVICE as u32 || !is_inside {
+            return Err(unreachable(address, len, BEYOND));
+        }
+        Ok(())
+    }
+
+    /// Zeroes memory, waiting for nothing but copies: a memset is a kernel, and where
+    /// those that wait for the host fill the device, it would wait for them. For a queue
+    /// whose staging memory nobody has used.
+    pub(super) fn zero(&mut self, address: u64, size: usize) -> Result<(), DeviceError> {
+        let zeros = self.parts().staging.host.as_ptr().cast_const();
+        for at in (0..size).step_by(STAGING) {
+            let (to, len) = (address + at as u64, STAGING.min(size - at));
+            let stream = self.parts().raw;
+            // SAFETY: the memory was just allocated; the staging memory is long enough.
+            let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, zeros.cast(), len, stream) };
+            self.parts().context.check("cuMemcpyHtoDAsync", code)?;
+        }
+        self.synchronize()
+    }
+}
+
+/// What lies where no copy reaches.
+const BEYOND: &str = "no device memory that a copy reaches: a device thread's stack, memory that a \
+                      kernel allocated, or a host address";
+
+fn unreachable(address: u64, len: usize, what: &'static str) -> DeviceError {
+    DeviceError::Unreachable {
+        address,
+        len: len as u64,
+        what,
+    }
+}
+
+impl Queue for CudaQueue {
+    unsafe fn copy_to_device(
+        &mut self,
+        to: u64,
+        from: *const u8,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        if len == 0 {
+            return Ok(());
+        }
+        let context = Arc::clone(&self.parts().context);
+        let _entered = context.enter()?;
+        self.check_range(to, len)?;
+        let source = match self.stage(len) {
+            Some((_, staged)) => {
+                // SAFETY: the caller vouches for `from`; the room is ours alone until
+                // `synchronize`.
+                unsafe { copy_nonoverlapping(from, staged.as_ptr(), len) };
+                staged.as_ptr().cast_const()
+            }
+            None => from,
+        };
+        // SAFETY: the source stays as it is until `synchronize`, by the caller's
+        // promise or because it is staged; the driver checks the device's range.
+        let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, source.cast(), len, self.parts().raw) };
+        self.copied("cuMemcpyHtoDAsync", code, to, len)
+    }
+
+    unsafe fn copy_from_device(
+        &mut self,
+        to: *mut u8,
+        from: u64,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        if len == 0 {
+            return Ok(());
+        }
+        let context = Arc::clone(&self.parts().context);
+        let _entered = context.enter()?;
+        self.check_range(from, len)?;
+        let staged = self.stage(len);
+        let target = staged.map_or(to, |(_, staged)| staged.as_ptr());
+        // SAFETY: the target is the queue's until `synchronize`, by the caller's
+        // promise or because it is staged; the driver checks the device's range.
+        let code = unsafe { sys::cuMemcpyDtoHAsync_v2(target.cast(), from, len, self.parts().raw) };
+        self.copied("cuMemcpyDtoHAsync", code, from, len)?;
+        if let Some((offset, _)) = staged {
+            self.arriving.push(Arriving { to, offset, len });
+        }
+        Ok(())
+    }
+
+    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+        if !to.is_multiple_of(4) {
+            return Err(unreachable(to, 4, "not aligned for a word"));
+        }
+        if self.staged + STAGING_ALIGN + 4 > STAGING {
+            self.synchronize()?;
+        }
+        // Edge `R2`, completing end, for callers whose word is in device memory. The
+        // stream is in order, so what was copied before has arrived, and an aligned
+        // word is one transaction of the copy engine.
+        //
+        // SAFETY: the word is copied to the staging memory at once.
+        unsafe { self.copy_to_device(to, (&raw const word).cast(), 4) }
+    }
+
+    unsafe fn launch(
+        &mut self,
+        module: &Arc<dyn Module>,
+        kernel: Global,
+        grid: Grid,
+        params: &[Vec<u8>],
+        context: LaunchContext,
+    ) -> Result<Arc<dyn Running>, DeviceError> {
+        let Some(device) = &self.device else {
+            unreachable!("the device's own queue launches nothing")
+        };
+        // SAFETY: passed on.
+        let launch =
+            unsafe { launch::start(device, self.stream(), module, kernel, grid, params, context)? };
+        Ok(launch)
+    }
+
+    fn record(&mut self) -> Arc<dyn Event> {
+        let stream = self.parts();
+        let recorded = stream.context.enter().and_then(|_entered| {
+            let event = CudaEvent::new(&stream.context)?;
+            event.record(stream.raw)?;
+            Ok(event)
+        });
+        match recorded {
+            Ok(event) => Arc::new(event),
+            // Reached it is once the queue has got there.
+            Err(error) => {
+                tracing::warn!(%error, "waiting for a queue instead of marking a place");
+                let _ = self.synchronize();
+                Arc::new(Reached)
+            }
+        }
+    }
+
+    fn wait_for(&mut self, event: &Arc<dyn Event>) {
+        let Some(event) = event.as_any().downcast_ref::<CudaEvent>() else {
+            // Another device's, whose events the driver does not know.
+            event.wait();
+            return;
+        };
+        let stream = self.parts();
+        let waits = stream.context.enter().and_then(|_entered| {
+            // SAFETY: both handles are alive; events of all GPUs will do.
+            let code = unsafe { sys::cuStreamWaitEvent(stream.raw, event.raw, 0) };
+            stream.context.check("cuStreamWaitEvent", code)
+        });
+        if let Err(error) = waits {
+            tracing::warn!(%error, "a queue waits on the host instead");
+            event.wait();
+        }
+    }
+
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
+        let stream = self.parts();
+        let synchronized = stream.context.enter().and_then(|_entered| {
+            // SAFETY: the handle is alive.
+            let code = unsafe { sys::cuStreamSynchronize(stream.raw) };
+            stream.context.check_progress("cuStreamSynchronize", code)
+        });
+        self.staged = 0;
+        let arriving = std::mem::take(&mut self.arriving);
+        synchronized?;
+        let staging = self.parts().staging.host;
+        for Arriving { to, offset, len } in arriving {
+            // SAFETY: the range was given out by `stage`, and the copy to it has been
+            // waited for; `to` is the queue's by the promise of its caller, which
+            // holds until this returns.
+            unsafe { copy_nonoverlapping(staging.add(offset).as_ptr(), to, len) };
+        }
+        Ok(())
+    }
+}
+
+impl Drop for CudaQueue {
+    fn drop(&mut self) {
+        // Copies under way use the staging memory, which is used again.
+        if self.staged > 0 {
+            let _ = self.synchronize();
+        }
+        if let (Some(stream), Some(device)) = (self.stream.take(), &self.device) {
+            device.streams.put(stream);
+        }
+    }
+}

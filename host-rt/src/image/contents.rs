@@ -1,0 +1,41 @@
+//! What stands in an image, whatever its format.
+
+use std::collections::HashMap;
+
+use super::{Segment, Symbol};
+
+/// The largest variable whose bytes are kept. What an image says of itself is in
+/// small ones.
+pub(super) const LARGEST_VALUE: u64 = 64;
+
+/// What stands in an image.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Contents {
+    /// The exported symbols.
+    pub(super) symbols: Vec<Symbol>,
+    /// The loaded parts.
+    pub(super) segments: Vec<Segment>,
+    /// Functions that a device can launch, as far as the format tells; to be asked
+    /// where the image declares no kernels.
+    pub(super) entries: Vec<String>,
+    /// Initial bytes of small exported variables, by name.
+    pub(super) values: HashMap<String, Vec<u8>>,
+}
+
+impl Contents {
+    /// Those of exported functions that are not the runtime's.
+    pub(super) fn functions(symbols: &[Symbol]) -> Vec<String> {
+        let functions = symbols.iter().filter(|symbol| symbol.is_code);
+        functions
+            .map(|symbol| symbol.name.clone())
+            .filter(|name| !is_runtime_symbol(name))
+            .collect()
+    }
+}
+
+fn is_runtime_symbol(name: &str) -> bool {
+    name.starts_with('_')
+        || name.starts_with("revoff_")
+        || name.starts_with("GOMP_")
+        || name.starts_with("rust_")
+}

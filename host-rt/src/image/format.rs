@@ -1,0 +1,98 @@
+//! What the bytes of an image are.
+
+use object::elf;
+use targets::offload_binary::{self, ImageKind};
+
+/// What the bytes of an image are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// A shared object for the machine with this ELF number.
+    SharedObject(u16),
+    /// PTX text, for an NVIDIA GPU.
+    Ptx,
+    /// A cubin, for an NVIDIA GPU.
+    Cubin,
+    /// A fatbin: what NVIDIA's tools pack PTX and cubins into. Only the driver knows
+    /// what is in it.
+    Fatbin,
+    /// A code object, for an AMD GPU.
+    CodeObject,
+    /// Several images, for different devices.
+    Several,
+    /// Several images that the device links to one.
+    Parts,
+}
+
+/// What a fatbin begins with.
+const FATBIN: [u8; 4] = 0xBA55_ED50u32.to_le_bytes();
+
+/// ELF's number for the machine that this code runs on.
+pub(crate) const HOST_MACHINE: u16 = if cfg!(target_arch = "x86_64") {
+    elf::EM_X86_64.0
+} else if cfg!(target_arch = "aarch64") {
+    elf::EM_AARCH64.0
+} else {
+    elf::EM_NONE.0
+};
+
+impl Format {
+    /// What `bytes` look like; the rest of them may be broken.
+    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+        if offload_binary::is_offload_binary(bytes) {
+            return Some(Self::Several);
+        }
+        if bytes.starts_with(&FATBIN) {
+            return Some(Self::Fatbin);
+        }
+        if bytes.starts_with(b"\x7fELF") {
+            let machine = bytes
+                .get(18..20)
+                .map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
+            return Some(match elf::Machine(machine) {
+                elf::EM_CUDA => Self::Cubin,
+                elf::EM_AMDGPU => Self::CodeObject,
+                _ => Self::SharedObject(machine),
+            });
+        }
+        is_ptx(bytes).then_some(Self::Ptx)
+    }
+
+    /// What a file of several images calls it.
+    pub(super) fn kind(self) -> ImageKind {
+        match self {
+            Self::SharedObject(_) | Self::CodeObject => ImageKind::OBJECT,
+            Self::Ptx => ImageKind::PTX,
+            Self::Cubin => ImageKind::CUBIN,
+            Self::Fatbin => ImageKind::FATBINARY,
+            Self::Several | Self::Parts => ImageKind::NONE,
+        }
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Self::SharedObject(machine) => match elf::Machine(machine) {
+                elf::EM_X86_64 => f.write_str("a shared object for x86-64"),
+                elf::EM_AARCH64 => f.write_str("a shared object for AArch64"),
+                _ => write!(f, "a shared object for ELF machine {machine}"),
+            },
+            Self::Ptx => f.write_str("PTX for an NVIDIA GPU"),
+            Self::Cubin => f.write_str("a cubin for an NVIDIA GPU"),
+            Self::Fatbin => f.write_str("a fatbin for NVIDIA GPUs"),
+            Self::CodeObject => f.write_str("a code object for an AMD GPU"),
+            Self::Several => f.write_str("several images for different devices"),
+            Self::Parts => f.write_str("parts that the device links"),
+        }
+    }
+}
+
+fn is_ptx(bytes: &[u8]) -> bool {
+    // Comments and blank lines may come first; `.version` is the first directive.
+    let head = &bytes[..bytes.len().min(4096)];
+    head.split(|&b| b == b'\n')
+        .map(|line| line.trim_ascii())
+        .find(|line| !line.is_empty() && !line.starts_with(b"//"))
+        .is_some_and(|line| line.starts_with(b".version"))
+}

@@ -1,0 +1,261 @@
+//! Finding out what PTX exports: a scan of its directives at the outermost level,
+//! which leaves out all that it does not understand. Only the driver's compiler
+//! knows whether the text is good.
+//!
+//! Source: the PTX ISA, "Directives" and "State Spaces, Types, and Variables".
+
+mod tokens;
+mod variable;
+
+use std::collections::HashSet;
+
+use self::tokens::Tokens;
+use self::variable::Variable;
+use super::Symbol;
+use super::contents::Contents;
+
+/// Directives that make a name visible to others.
+const EXPORTS: [&[u8]; 3] = [b".visible", b".weak", b".common"];
+
+/// The longest statement that is looked at. What an image says of itself is short;
+/// tables of data can be long.
+const LONGEST: usize = 256;
+
+/// What PTX exports.
+pub(super) fn read(text: &[u8]) -> Contents {
+    let mut contents = Contents::default();
+    let mut tokens = Tokens::of(text);
+    let mut seen = HashSet::new();
+    while let Some(statement) = statement(&mut tokens) {
+        read_statement(&statement, &mut seen, &mut contents);
+    }
+    contents
+}
+
+/// The next statement: a declaration up to its semicolon, or up to the body of a
+/// function, which is skipped. One that exports begins with the word that does so,
+/// though a line's end alone ends some of those before it (`.file`).
+fn statement<'a>(tokens: &mut Tokens<'a>) -> Option<Vec<&'a [u8]>> {
+    let mut statement = Vec::new();
+    let mut last: &[u8] = b"";
+    loop {
+        let token = tokens.next()?;
+        match token {
+            b";" => return Some(statement),
+            b"{" if last != b"=" => {
+                skip_body(tokens);
+                return Some(statement);
+            }
+            _ if EXPORTS.contains(&token) => statement = vec![token],
+            _ if statement.len() < LONGEST => statement.push(token),
+            _ => {}
+        }
+        last = token;
+    }
+}
+
+/// Skips to the end of a body whose first brace is read.
+fn skip_body(tokens: &mut Tokens<'_>) {
+    let mut depth = 1u64;
+    for token in tokens {
+        match token {
+            b"{" => depth += 1,
+            b"}" => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return;
+        }
+    }
+}
+
+/// Adds what a statement exports, unless it is among the names `seen`: a function
+/// may be declared before it is defined.
+fn read_statement<'a>(
+    statement: &[&'a [u8]],
+    seen: &mut HashSet<&'a str>,
+    contents: &mut Contents,
+) {
+    let [export, what, rest @ ..] = statement else {
+        return;
+    };
+    if !EXPORTS.contains(export) {
+        return;
+    }
+    let mut symbol = |name: &'a str, size, is_code| {
+        let is_new = seen.insert(name);
+        if is_new {
+            contents.symbols.push(Symbol {
+                name: name.to_owned(),
+                // Known when the driver has compiled it.
+                address: 0,
+                size,
+                is_code,
+            });
+        }
+        is_new
+    };
+    match *what {
+        b".entry" | b".func" => {
+            let Some(name) = function_name(rest) else {
+                return;
+            };
+            if symbol(name, 0, true) && *what == b".entry" {
+                contents.entries.push(name.to_owned());
+            }
+        }
+        b".global" | b".const" => {
+            let Some(variable) = Variable::read(rest) else {
+                return;
+            };
+            if symbol(variable.name, variable.size, false)
+                && let Some(value) = variable.value
+            {
+                contents.values.insert(variable.name.to_owned(), value);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The name after `.entry` or `.func`; what a function returns may stand before it.
+fn function_name<'a>(rest: &[&'a [u8]]) -> Option<&'a str> {
+    let mut depth = 0u64;
+    for token in rest {
+        match *token {
+            b"(" => depth += 1,
+            b")" => depth = depth.saturating_sub(1),
+            _ if depth == 0 => {
+                if let Some(name) = name(token) {
+                    return Some(name);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The name that a token is.
+fn name(token: &[u8]) -> Option<&str> {
+    let first = *token.first()?;
+    let is_name = first.is_ascii_alphabetic() || matches!(first, b'_' | b'$' | b'%');
+    is_name.then(|| str::from_utf8(token).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exports(text: &str) -> Contents {
+        read(text.as_bytes())
+    }
+
+    fn names(contents: &Contents) -> Vec<&str> {
+        contents.symbols.iter().map(|s| s.name.as_str()).collect()
+    }
+
+    /// As LLVM, nvcc and GCC write it.
+    const TEXT: &str = r#"
+        // BEGIN PREAMBLE .visible .entry not_this();
+        .version 6.3
+        .target sm_70, debug
+        .address_size 64
+        .file 1 "a;b{.visible .entry nor_this"
+        .extern .global .align 8 .b8 elsewhere[8];
+        .extern .func gone (.param .b64 a);
+        .visible .func later (.param .b64 a);
+        .global .align 4 .u32 inner = 1;
+        .visible .global .align 8 .b8 twice[2][4] = {{1, 2, 3, 4}, {5, 6}};
+        .weak .const .align 4 .u32 number = 0x1F;
+        .visible .func (.param .b32 result) later(
+            .param .b64 a
+        )
+        {
+            /* } .visible .entry nor_this2() */
+            { .reg .b64 %rd<4>; }
+            .visible .global .b8 nor_this3[1];
+            ret;
+        }
+        .func inside() { ret; }
+        .visible .entry first(.param .u64 .ptr .align 1 a, .param .u32 b)
+        .maxntid 128, 1, 1
+        { ret; }
+        .weak .entry second() { ret; }
+        .section .debug_info { .b8 1; }
+        .visible .entry last()
+        { ret; }
+    "#;
+
+    #[test]
+    fn what_is_exported_is_found() {
+        let contents = exports(TEXT);
+        assert_eq!(
+            names(&contents),
+            ["later", "twice", "number", "first", "second", "last"]
+        );
+        assert_eq!(contents.entries, ["first", "second", "last"]);
+        let code: Vec<_> = contents.symbols.iter().map(|s| s.is_code).collect();
+        assert_eq!(code, [true, false, false, true, true, true]);
+        assert_eq!(contents.values["number"], [0x1f, 0, 0, 0]);
+        assert_eq!(contents.symbols[1].size, 8);
+    }
+
+    #[test]
+    fn cut_off_anywhere_it_finds_no_more_than_there_is() {
+        let all = exports(TEXT);
+        for len in 0..TEXT.len() {
+            let some = read(&TEXT.as_bytes()[..len]);
+            assert!(some.symbols.len() <= all.symbols.len(), "{len}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_ptx_is_no_trouble() {
+        for text in [
+            "",
+            ";",
+            "{",
+            "}",
+            "}}}",
+            ".visible",
+            ".visible;",
+            ".visible .entry",
+            ".visible .func (",
+            ".visible .func ()",
+            ".visible .global",
+            ".visible .global .b8",
+            ".visible .global x =",
+            ".visible .global .b8 x[",
+            ".visible .global .b8 x[]",
+            "\"",
+            "/*",
+            "//",
+            "= {",
+            "\u{e9};",
+            ".visible .global .b8 x[99999999999999999999] = {1};",
+            ".visible .global .b8 x[18446744073709551615][2] = {1};",
+        ] {
+            assert!(exports(text).values.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_without_a_semicolon_hide_nothing_after_them() {
+        let files = ".file 1 \"a.c\"\n".repeat(1000);
+        let contents = exports(&format!("{files}.visible .entry first() {{ ret; }}"));
+        assert_eq!(contents.entries, ["first"]);
+    }
+
+    #[test]
+    fn a_long_table_hides_nothing_after_it() {
+        let table = "1, ".repeat(10_000);
+        let text = format!(
+            ".visible .global .b8 table[10000] = {{{table}1}};\n.visible .global .b8 next[1] = {{7}};"
+        );
+        let contents = exports(&text);
+        assert_eq!(names(&contents), ["table", "next"]);
+        assert_eq!(contents.symbols[0].size, 10_000);
+        assert_eq!(contents.values["next"], [7]);
+    }
+}

@@ -1,0 +1,214 @@
+//! Loading images: what they say of themselves, and whether host and image agree.
+
+use std::sync::Arc;
+
+use shared_abi::gomp::REV_OFFLOAD_VAR;
+use shared_abi::image::{FUNCTION_PREFIX, FunctionInfo, IMAGE_INFO, ImageInfo, RUNTIME};
+use shared_abi::wire::WireKind;
+
+use super::program::ProgramInner;
+use super::{Inner, Program, Runtime, connect};
+use crate::device::{Global, Module};
+use crate::error::{DeviceError, ImageError, Result};
+use crate::functions::Functions;
+use crate::image::{FunctionDeclaration, Image};
+
+impl Runtime {
+    /// What [`load`](Self::load) loads of `image`: of a file of several images the
+    /// one that suits the device best, otherwise the image itself.
+    ///
+    /// # Errors
+    /// The file has none for this device.
+    pub fn select(&self, image: &Image) -> Result<Image> {
+        Ok(image.for_device(&self.inner.device.arch())?)
+    }
+
+    /// Loads `image`, or the best of several, whose kernels may call `functions`.
+    ///
+    /// # Errors
+    /// The image is not for this device or this host, or disagrees with
+    /// `functions` about a signature.
+    pub fn load(&self, image: &Image, functions: &Functions) -> Result<Program> {
+        let image = &self.select(image)?;
+        let says = if image.is_opaque() {
+            None
+        } else {
+            let says = Says::read(image)?;
+            says.check(image, functions, self.inner.wire)?;
+            Some(says)
+        };
+        let kernels = image.kernels()?;
+        let module = self.inner.device.load(image)?;
+        let says = match says {
+            Some(says) => says,
+            None => {
+                let says = Says::ask(&self.inner, image, &*module, functions)?;
+                says.check(image, functions, self.inner.wire)?;
+                says
+            }
+        };
+        let kind = says.wire(self.inner.wire);
+        connect::connect(&self.inner, image, &*module, kind)?;
+        let mut known = Vec::new();
+        let declared = says.functions.iter().map(|f| (f.name.as_str(), None));
+        let registered = functions.iter().map(|entry| (entry.name(), Some(entry)));
+        for (name, entry) in declared.chain(registered) {
+            if let Some(global) = module.global(&symbol_of(name))? {
+                known.push((global.address, name, entry));
+            }
+        }
+        self.inner.server.change_functions(|table| {
+            for &(word, name, entry) in &known {
+                table.insert(word, name, entry);
+            }
+        });
+        let words = known.into_iter().map(|(word, ..)| word).collect();
+        Ok(Program {
+            inner: Arc::new(ProgramInner {
+                runtime: Arc::clone(&self.inner),
+                module,
+                image: image.clone(),
+                kernels,
+                words,
+                calls_host: kind.is_some(),
+            }),
+        })
+    }
+}
+
+/// The data symbol of the host function `name`.
+fn symbol_of(name: &str) -> String {
+    format!("{FUNCTION_PREFIX}{name}")
+}
+
+/// What an image says of itself.
+struct Says {
+    info: Option<ImageInfo>,
+    has_reverse_offload: bool,
+    /// The host functions that it may call; where that cannot be seen, those of the
+    /// host's that it knows.
+    functions: Vec<FunctionDeclaration>,
+}
+
+impl Says {
+    /// Reads it in the image.
+    fn read(image: &Image) -> Result<Self, ImageError> {
+        Ok(Self {
+            info: image.info()?,
+            has_reverse_offload: image.has_reverse_offload(),
+            functions: image.functions()?,
+        })
+    }
+
+    /// Reads it on the device, where the image is loaded and nothing has run.
+    fn ask(
+        inner: &Inner,
+        image: &Image,
+        module: &dyn Module,
+        functions: &Functions,
+    ) -> Result<Self> {
+        let info = read_global(inner, image, module, IMAGE_INFO)?;
+        let mut declared = Vec::new();
+        for entry in functions.iter() {
+            const SIZE: usize = size_of::<FunctionInfo>();
+            let symbol = symbol_of(entry.name());
+            if let Some(signature) = read_global::<SIZE>(inner, image, module, &symbol)? {
+                declared.push(FunctionDeclaration {
+                    name: entry.name().to_owned(),
+                    signature: u64::from_le_bytes(signature),
+                });
+            }
+        }
+        let has = |symbol| Ok::<_, DeviceError>(module.global(symbol)?.is_some());
+        Ok(Self {
+            info: info.map(|info| image.info_from(&info)).transpose()?,
+            has_reverse_offload: has(RUNTIME)? || has(REV_OFFLOAD_VAR)?,
+            functions: declared,
+        })
+    }
+
+    /// Whether image and host agree, and the image speaks the wire that is `wanted`.
+    fn check(
+        &self,
+        image: &Image,
+        functions: &Functions,
+        wanted: Option<WireKind>,
+    ) -> Result<(), ImageError> {
+        if let Some(info) = self.info
+            && info.abi_version != shared_abi::ABI_VERSION
+        {
+            return Err(ImageError::OtherAbi {
+                name: image.name().to_owned(),
+                image: info.abi_version,
+                host: shared_abi::ABI_VERSION,
+            });
+        }
+        if let Some(kind) = self.wire(wanted)
+            && self.wires() & kind.bit() == 0
+        {
+            return Err(ImageError::NoWire {
+                name: image.name().to_owned(),
+                wire: kind.name().unwrap_or("unknown").to_owned(),
+                speaks: Image::wire_names(self.wires()),
+            });
+        }
+        for entry in functions.iter() {
+            let theirs = self
+                .functions
+                .iter()
+                .find(|f| f.name == entry.name())
+                .map_or(0, |f| f.signature);
+            if theirs != 0 && entry.signature() != 0 && theirs != entry.signature() {
+                return Err(ImageError::OtherSignature {
+                    name: image.name().to_owned(),
+                    function: entry.name().to_owned(),
+                    image: theirs,
+                    host: entry.signature(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The wires that it can speak. An image that says nothing is one of GCC's; which
+    /// of the two wires it speaks cannot be seen.
+    fn wires(&self) -> u32 {
+        self.info.map_or(
+            WireKind::GCC_SLOT.bit() | WireKind::GCC_RING.bit(),
+            |info| info.wires,
+        )
+    }
+
+    /// The wire that it is to speak; `None` if it has no reverse offload. Unless one
+    /// is `wanted`, of GCC's two that of mainline.
+    fn wire(&self, wanted: Option<WireKind>) -> Option<WireKind> {
+        let default = if self.info.is_some() {
+            WireKind::NATIVE
+        } else {
+            WireKind::GCC_SLOT
+        };
+        self.has_reverse_offload.then(|| wanted.unwrap_or(default))
+    }
+}
+
+/// What the variable `symbol` holds on the device, if there is one.
+fn read_global<const N: usize>(
+    inner: &Inner,
+    image: &Image,
+    module: &dyn Module,
+    symbol: &str,
+) -> Result<Option<[u8; N]>> {
+    let Some(Global { address, size }) = module.global(symbol)? else {
+        return Ok(None);
+    };
+    if size != N as u64 {
+        let reason = format!("has {size} bytes, expected {N}");
+        return Err(image.bad_symbol(symbol, reason).into());
+    }
+    let mut bytes = [0; N];
+    let mut queue = inner.device.queue()?;
+    // SAFETY: `bytes` is ours alone until `synchronize` returns.
+    unsafe { queue.copy_from_device(bytes.as_mut_ptr(), address, N)? };
+    queue.synchronize()?;
+    Ok(Some(bytes))
+}
