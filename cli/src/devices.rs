@@ -24,7 +24,8 @@ struct Answer {
 
 #[derive(Debug, Serialize)]
 struct Device {
-    name: &'static str,
+    /// The device; where there is none of its kind, the kind.
+    name: String,
     about: &'static str,
     /// What it is like; absent if it does not open.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,18 +65,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let env = env::Env::read()?;
     let devices = device::KINDS
         .iter()
-        .map(|kind| {
-            let (opened, error) = match open(kind.name, &env) {
-                Ok(opened) => (Some(opened), None),
-                Err(error) => (None, Some(error.to_string())),
-            };
-            Device {
-                name: kind.name,
-                about: kind.about,
-                opened,
-                error,
-            }
-        })
+        .flat_map(|kind| of_kind(kind, &env))
         .collect();
     let environment = env::VARIABLES
         .iter()
@@ -93,6 +83,32 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         output::json(&answer)
     } else {
         output::print(&render(&answer)?)
+    }
+}
+
+/// The devices of a kind, or the reason why there are none.
+fn of_kind(kind: &device::Kind, env: &env::Env) -> Vec<Device> {
+    let device = |name: String, opened: Result<Opened, host_rt::Error>| {
+        let (opened, error) = match opened {
+            Ok(opened) => (Some(opened), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Device {
+            name,
+            about: kind.about,
+            opened,
+            error,
+        }
+    };
+    match kind.devices() {
+        Ok(names) => names
+            .into_iter()
+            .map(|name| {
+                let opened = open(&name, env);
+                device(name, opened)
+            })
+            .collect(),
+        Err(error) => vec![device(kind.name.to_owned(), Err(error))],
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use host_rt::Image;
-use host_rt::image::Format;
+use host_rt::error::ImageError;
+use host_rt::image::{self, Format};
 use host_rt::shared_abi::{ABI_VERSION, wire::WireKind};
 use serde::Serialize;
 
@@ -15,12 +16,18 @@ use crate::output;
 #[command(after_help = "\
 Examples:
   revoff inspect libhello.so
-  revoff inspect libhello.so --json | jq '.functions[].name'
+  revoff inspect libhello.so --json | jq '.content.functions[].name'
+  revoff inspect hello.images --arch sm_70
 
 Nothing of the image runs: this is safe with files from anywhere.")]
 pub(crate) struct Options {
-    /// The image: a shared object, PTX, a cubin or a code object
+    /// The image: a shared object, PTX, a cubin, a code object, or a file of several
     image: PathBuf,
+
+    /// Only the images for this architecture in a file of several: sm_70, gfx90a; for
+    /// a machine, its triple
+    #[arg(long, value_name = "NAME")]
+    arch: Option<String>,
 
     /// Print one JSON object instead
     #[arg(long)]
@@ -30,14 +37,34 @@ pub(crate) struct Options {
 #[derive(Debug, Serialize)]
 struct Answer {
     image: String,
+    /// That of this command.
+    host_abi_version: u32,
+    #[serde(flatten)]
+    described: Described,
+    /// The images of a file of several.
+    members: Vec<Member>,
+}
+
+/// What one image says of itself.
+#[derive(Debug, Serialize)]
+struct Described {
     format: String,
     /// Version of the ABI that it was built with; absent without `device-rt`.
     abi_version: Option<u32>,
-    /// That of this command.
-    host_abi_version: u32,
-    /// What can be known without loading it; absent where its symbols cannot be
-    /// read.
+    /// Absent for a file of several images.
     content: Option<Content>,
+}
+
+#[derive(Debug, Serialize)]
+struct Member {
+    triple: String,
+    arch: String,
+    kind: String,
+    bytes: usize,
+    /// Absent where it cannot be read.
+    image: Option<Described>,
+    /// Why it cannot be read.
+    problem: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -52,7 +79,7 @@ struct Content {
 #[derive(Debug, Serialize)]
 struct Kernel {
     name: String,
-    /// Absent where the image exports a function and does not describe it.
+    /// Absent where the image does not describe it.
     params: Option<Params>,
 }
 
@@ -75,10 +102,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let image = Image::open(&options.image)?;
     let answer = Answer {
         image: image.name().to_owned(),
-        format: image.format().to_string(),
-        abi_version: image.info()?.map(|info| info.abi_version),
         host_abi_version: ABI_VERSION,
-        content: content(&image)?,
+        described: describe(&image)?,
+        members: members(&image, options.arch.as_deref())?,
     };
     if options.json {
         output::json(&answer)
@@ -87,10 +113,69 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-fn content(image: &Image) -> Result<Option<Content>, host_rt::error::ImageError> {
-    if image.format() == Format::Ptx {
-        return Ok(None);
+/// The members of `image`, or those for `arch` alone.
+fn members(image: &Image, arch: Option<&str>) -> anyhow::Result<Vec<Member>> {
+    let mut members: Vec<_> = image.members().iter().map(member).collect();
+    let Some(arch) = arch else {
+        return Ok(members);
+    };
+    let (file, format) = (image.name(), image.format());
+    if format != Format::Several {
+        anyhow::bail!("{file} is one image, {format}: leave out --arch {arch}");
     }
+    let mut has: Vec<_> = members.iter().map(|m| m.name().to_owned()).collect();
+    // PTX and a cubin have one name.
+    has.dedup();
+    members.retain(|member| member.name() == arch);
+    if members.is_empty() {
+        anyhow::bail!(
+            "{file} has no image for `{arch}`; it has {}",
+            has.join(", ")
+        );
+    }
+    Ok(members)
+}
+
+impl Member {
+    /// What it is for, in a word.
+    fn name(&self) -> &str {
+        if self.arch.is_empty() {
+            &self.triple
+        } else {
+            &self.arch
+        }
+    }
+}
+
+fn member(member: &image::Member) -> Member {
+    let described = member.image().and_then(|image| describe(&image));
+    let (image, problem) = match described {
+        Ok(described) => (Some(described), None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    Member {
+        triple: member.triple.clone(),
+        arch: member.arch.clone(),
+        kind: member.kind.to_string(),
+        bytes: member.bytes().len(),
+        image,
+        problem,
+    }
+}
+
+fn describe(image: &Image) -> Result<Described, ImageError> {
+    Ok(Described {
+        format: image.format().to_string(),
+        abi_version: image.info()?.map(|info| info.abi_version),
+        content: match image.format() {
+            // The driver alone knows.
+            Format::Several | Format::Fatbin => None,
+            _ => Some(content(image)?),
+        },
+    })
+}
+
+fn content(image: &Image) -> Result<Content, ImageError> {
     let wires = image.info()?.map_or(0, |info| info.wires);
     let hash = |hash: u64| format!("{hash:#018x}");
     let kernels = image.kernels()?.into_iter().map(|kernel| Kernel {
@@ -117,7 +202,7 @@ fn content(image: &Image) -> Result<Option<Content>, host_rt::error::ImageError>
         .map(|s| s.name.clone())
         .collect();
     gcc_symbols.sort();
-    Ok(Some(Content {
+    Ok(Content {
         reverse_offload: image.has_reverse_offload(),
         wires: WireKind::ALL
             .iter()
@@ -127,13 +212,39 @@ fn content(image: &Image) -> Result<Option<Content>, host_rt::error::ImageError>
         kernels: kernels.collect(),
         functions: functions.collect(),
         gcc_symbols,
-    }))
+    })
 }
 
 fn render(answer: &Answer) -> Result<String, fmt::Error> {
     let mut text = String::new();
-    writeln!(text, "{}: {}", answer.image, answer.format)?;
-    match answer.abi_version {
+    writeln!(text, "{}: {}", answer.image, answer.described.format)?;
+    render_image(&mut text, &answer.described)?;
+    for member in &answer.members {
+        let (name, Member { triple, kind, .. }) = (member.name(), member);
+        writeln!(
+            text,
+            "  {name}: {kind} for {triple}, {} bytes",
+            member.bytes
+        )?;
+    }
+    for member in &answer.members {
+        write!(text, "\n{}, {}: ", member.name(), member.kind)?;
+        match (&member.image, &member.problem) {
+            (Some(image), _) => {
+                writeln!(text, "{}", image.format)?;
+                render_image(&mut text, image)?;
+            }
+            (None, problem) => writeln!(text, "{}", problem.as_deref().unwrap_or("unknown"))?,
+        }
+    }
+    Ok(text)
+}
+
+fn render_image(text: &mut String, image: &Described) -> fmt::Result {
+    let Some(content) = &image.content else {
+        return Ok(());
+    };
+    match image.abi_version {
         Some(version) if version == ABI_VERSION => writeln!(text, "ABI version: {version}")?,
         Some(version) => {
             writeln!(
@@ -143,10 +254,6 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
         }
         None => writeln!(text, "ABI version: none")?,
     }
-    let Some(content) = &answer.content else {
-        writeln!(text, "its symbols are not known before it is loaded")?;
-        return Ok(text);
-    };
     let reverse = if content.reverse_offload { "yes" } else { "no" };
     writeln!(text, "reverse offload: {reverse}")?;
     if !content.wires.is_empty() {
@@ -180,5 +287,5 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
             content.gcc_symbols.join(", ")
         )?;
     }
-    Ok(text)
+    Ok(())
 }

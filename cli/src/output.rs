@@ -41,6 +41,15 @@ pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
     if error.downcast_ref::<io::Error>().is_some_and(is_closed) {
         return ExitCode::SUCCESS;
     }
+    let is_deadline = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(
+            cause.downcast_ref(),
+            Some(Error::Launch(LaunchError::Deadline { .. }))
+        )
+    };
+    if error.chain().any(is_deadline) {
+        abandon(&format!("{error:#}"));
+    }
     say(&format!("{error:#}"));
     let is_launch = error.chain().any(|cause| {
         cause.is::<LaunchError>() || matches!(cause.downcast_ref(), Some(Error::Launch(_)))
@@ -59,4 +68,12 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     // Help, or the version: an answer. Nobody may be left to read it.
     let _ = error.print();
     ExitCode::SUCCESS
+}
+
+/// Ends the command at once, past everything that would wait for a kernel.
+pub(crate) fn abandon(message: &str) -> ! {
+    say(message);
+    // SAFETY: ends the process; neither its destructors nor what it registered for
+    // its end are run, and nothing of what they would save is of use.
+    unsafe { libc::_exit(KERNEL_FAILED.into()) }
 }

@@ -3,9 +3,11 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use common::{Ended, image, revoff, run, scratch};
+use host_rt::targets::DeviceArch;
+use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use serde_json::Value;
 
 fn inspect(path: impl AsRef<Path>) -> Ended {
@@ -33,11 +35,25 @@ fn an_image_in_rust() {
             .map(|item| item["name"].as_str().expect("a name").to_owned())
             .collect()
     };
-    assert_eq!(names("kernels"), ["count", "now", "pauses", "time"]);
-    assert_eq!(names("functions"), ["bare", "nothing", "touch"]);
-    // `count(what: u32, from: u64, until: u64, counts: *mut u64)`.
-    assert_eq!(content["kernels"][0]["params"]["count"], 4);
-    assert_eq!(content["kernels"][0]["params"]["bytes"], 28);
+    assert_eq!(
+        names("kernels"),
+        [
+            "arithmetic",
+            "count",
+            "now",
+            "pauses",
+            "ping_count",
+            "ping_time",
+            "time"
+        ]
+    );
+    assert_eq!(
+        names("functions"),
+        ["bare", "nothing", "touch", "touch_large", "work"]
+    );
+    // `count(what: u32, from: u64, until: u64, batch: u64, counts: *mut u64)`.
+    assert_eq!(content["kernels"][1]["params"]["count"], 5);
+    assert_eq!(content["kernels"][1]["params"]["bytes"], 36);
     assert!(
         content["functions"][0]["signature"].is_null(),
         "called without a declaration"
@@ -50,7 +66,7 @@ fn an_image_in_rust() {
 
     let text = inspect(image::BENCH).answer();
     for word in [
-        "count: 4 parameters, 28 bytes",
+        "count: 5 parameters, 36 bytes",
         "nothing: signature 0x",
         "native, gcc-ring",
     ] {
@@ -86,13 +102,143 @@ fn a_library_has_no_reverse_offload() {
     );
 }
 
+/// As rustc and clang write it, by hand.
+const PTX: &str = "// made by hand
+.version 7.0
+.target sm_70
+.visible .global .align 8 .b8 __revoff_fn_greet[8] = {136, 119, 102, 85, 68, 51, 34, 17};
+.visible .global .align 8 .b8 __revoff_kernel_hello[16] = {2, 0, 0, 0, 12, 0, 0, 0, 7};
+.visible .entry hello(.param .u64 out, .param .u32 n) { ret; }
+";
+
 #[test]
-fn ptx_is_known_by_its_first_directive() {
+fn ptx_is_read_as_text() {
     let path = scratch("inspect-ptx").join("k.ptx");
-    fs::write(&path, "// made by hand\n.version 7.0\n.target sm_70\n").expect("written");
+    fs::write(&path, PTX).expect("written");
     let answer = inspect_json(&path);
     assert_eq!(answer["format"], "PTX for an NVIDIA GPU");
+    assert_eq!(answer["members"], serde_json::json!([]));
+    let content = &answer["content"];
+    assert_eq!(
+        content["kernels"],
+        serde_json::json!([{
+            "name": "hello",
+            "params": { "count": 2, "bytes": 12, "signature": "0x0000000000000007" }
+        }])
+    );
+    assert_eq!(
+        content["functions"],
+        serde_json::json!([{ "name": "greet", "signature": "0x1122334455667788" }])
+    );
+    // Nothing but what is declared is known of a text without the runtime.
+    fs::write(&path, ".version 7.0\n.visible .entry bare() { ret; }\n").expect("written");
+    let text = inspect(&path).answer();
+    for line in [
+        "kernels: 1\n  bare: ",
+        "parameters not described",
+        "reverse offload: no",
+    ] {
+        assert!(text.contains(line), "no `{line}` in: {text}");
+    }
+}
+
+/// A file with the benchmark's image, PTX, and what nobody reads.
+fn several(folder: &Path) -> PathBuf {
+    let here = DeviceArch::this_machine().to_string();
+    let host = fs::read(image::BENCH).expect("the image");
+    let entry = |triple, arch, image_kind, image| Entry {
+        image_kind,
+        offload_kind: OffloadKind::NONE,
+        triple,
+        arch,
+        image,
+    };
+    let path = folder.join("several.images");
+    let file = write(&[
+        entry(
+            "nvptx64-nvidia-cuda",
+            "sm_70",
+            ImageKind::PTX,
+            PTX.as_bytes(),
+        ),
+        entry(&here, "", ImageKind::OBJECT, &host),
+        entry(
+            "amdgcn-amd-amdhsa",
+            "gfx90a",
+            ImageKind::BITCODE,
+            b"BC\xc0\xde",
+        ),
+    ]);
+    fs::write(&path, file).expect("written");
+    path
+}
+
+#[test]
+fn each_of_several_is_shown() {
+    let path = several(&scratch("inspect-several"));
+    let here = DeviceArch::this_machine().to_string();
+    let answer = inspect_json(&path);
+    assert_eq!(answer["format"], "several images for different devices");
     assert_eq!(answer["content"], Value::Null);
+    let members = answer["members"].as_array().expect("a list");
+    let column = |name: &str| -> Vec<_> { members.iter().map(|m| m[name].clone()).collect() };
+    assert_eq!(
+        column("triple"),
+        ["nvptx64-nvidia-cuda", &here, "amdgcn-amd-amdhsa"]
+    );
+    assert_eq!(column("arch"), ["sm_70", "", "gfx90a"]);
+    assert_eq!(column("kind"), ["ptx", "object", "bitcode"]);
+    assert_eq!(members[0]["bytes"], PTX.len());
+    assert_eq!(
+        members[0]["image"]["content"]["functions"][0]["name"],
+        "greet"
+    );
+    // What a member says is what the image says by itself.
+    let alone = inspect_json(image::BENCH);
+    for field in ["format", "abi_version", "content"] {
+        assert_eq!(members[1]["image"][field], alone[field], "{field}");
+    }
+    assert_eq!(members[2]["image"], Value::Null);
+    let problem = members[2]["problem"].as_str().expect("a reason");
+    assert!(
+        problem.contains("(gfx90a, bitcode) is no device image"),
+        "{problem}"
+    );
+
+    let text = inspect(&path).answer();
+    for line in [
+        &*format!(
+            "  sm_70: ptx for nvptx64-nvidia-cuda, {} bytes\n",
+            PTX.len()
+        ),
+        "\nsm_70, ptx: PTX for an NVIDIA GPU\n",
+        "  hello: 2 parameters, 12 bytes",
+        "  count: 5 parameters, 36 bytes",
+        "(gfx90a, bitcode) is no device image",
+    ] {
+        assert!(text.contains(line), "no `{line}` in: {text}");
+    }
+}
+
+#[test]
+fn one_of_several_is_shown() {
+    let path = several(&scratch("inspect-arch"));
+    let only = |arch: &str| run(revoff().arg("inspect").arg(&path).args(["--arch", arch]));
+    let text = only("sm_70").answer();
+    assert!(
+        text.contains("  hello: 2 parameters") && !text.contains("gfx90a"),
+        "{text}"
+    );
+    let here = DeviceArch::this_machine().to_string();
+    assert!(only(&here).answer().contains("  count: 5 parameters"));
+    only("sm_80").refused(&["`sm_80`", "sm_70, ", ", gfx90a"]);
+
+    let mut alone = revoff();
+    alone.args(["inspect", image::BENCH, "--arch", "sm_70"]);
+    run(&mut alone).refused(&["is one image", "leave out --arch sm_70"]);
+    let broken = scratch("inspect-arch").join("broken.images");
+    fs::write(&broken, b"\x10\xff\x10\xad").expect("written");
+    inspect(&broken).refused(&["broken.images", "broken file of several", "at byte 4"]);
 }
 
 #[test]

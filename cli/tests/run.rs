@@ -6,6 +6,8 @@ use std::fs;
 use std::process::Command;
 
 use common::{image, revoff, run, scratch};
+use host_rt::targets::DeviceArch;
+use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use serde_json::Value;
 
 /// A run of the C example's kernel on `teams` teams of two threads.
@@ -66,6 +68,44 @@ fn kernels_in_c_call_functions_in_c() {
             );
         }
     }
+}
+
+/// Its functions are looked up for the image that the device loads.
+#[test]
+fn the_image_may_be_one_of_several() {
+    let folder = scratch("run-several");
+    let here = DeviceArch::this_machine().to_string();
+    let host = fs::read(&image::hello().image).expect("the image");
+    let entry = |triple, arch, image_kind, image| Entry {
+        image_kind,
+        offload_kind: OffloadKind::NONE,
+        triple,
+        arch,
+        image,
+    };
+    let ptx = entry(
+        "nvptx64-nvidia-cuda",
+        "sm_70",
+        ImageKind::PTX,
+        b".version 7.0\n",
+    );
+    let start = |file: &[Entry<'_>]| {
+        let path = folder.join("hello.images");
+        fs::write(&path, write(file)).expect("written");
+        let mut command = revoff();
+        command.arg("run").arg(path);
+        command.args(["--kernel", "hello", "--threads", "2", "--functions"]);
+        command.arg(&image::hello().functions).arg("buf:16");
+        command
+    };
+    let ended = run(&mut start(&[
+        ptx,
+        entry(&here, "", ImageKind::OBJECT, &host),
+    ]));
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("4 calls"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains("warning"), "{}", ended.stderr);
+    run(&mut start(&[ptx])).refused(&["hello.images", &here, "sm_70, ptx"]);
 }
 
 #[test]
@@ -172,7 +212,7 @@ fn wrong_parameters_are_refused() {
     run(&mut now(&["buf:8", "buf:8"])).refused(&["2 of 16 bytes"]);
     run(&mut now(&["file:/nowhere/at/all"])).refused(&["/nowhere/at/all", "No such file"]);
     run(&mut now(&["buf:1T"])).refused(&["cannot allocate"]);
-    let (missing, there) = ("no kernel `noon`", "count, now, pauses, time");
+    let (missing, there) = ("no kernel `noon`", "arithmetic, count, now, pauses");
     run(revoff().args(["run", image::BENCH, "--kernel", "noon"])).refused(&[missing, there]);
     run(&mut now(&["buf:8", "--threads", "4096"])).refused(&["4096", "1024"]);
 }

@@ -1,25 +1,25 @@
 //! Times counted in buckets, so that a kernel needs little memory however long it
-//! runs: exact below 2048 ns, within a thousandth above.
+//! runs: exact below 2048 ticks, within a thousandth above.
 
 /// Buckets of an octave, as a power of two.
 const BITS: u32 = 10;
 
-/// Longer times, of more than a minute, count as this one.
+/// Longer times, half a minute of a fast GPU's, count as this one.
 const LONGEST: u64 = (1 << 36) - 1;
 
 /// Number of buckets.
 pub const COUNT: usize = bucket(LONGEST) + 1;
 
-/// The bucket of a time in nanoseconds.
+/// The bucket of a time in ticks.
 #[must_use]
-pub const fn bucket(ns: u64) -> usize {
-    let ns = if ns > LONGEST { LONGEST } else { ns };
+pub const fn bucket(ticks: u64) -> usize {
+    let ticks = if ticks > LONGEST { LONGEST } else { ticks };
     // Times below two octaves of buckets have one each.
-    let shift = (u64::BITS - ns.leading_zeros()).saturating_sub(BITS + 1);
-    ((shift as usize) << BITS) + (ns >> shift) as usize
+    let shift = (u64::BITS - ticks.leading_zeros()).saturating_sub(BITS + 1);
+    ((shift as usize) << BITS) + (ticks >> shift) as usize
 }
 
-/// The shortest time, in nanoseconds, that is counted in a bucket.
+/// The shortest time, in ticks, that is counted in a bucket.
 #[must_use]
 pub const fn shortest(bucket: usize) -> u64 {
     let shift = (bucket >> BITS).saturating_sub(1);
@@ -42,11 +42,11 @@ mod tests {
 
     #[test]
     fn times_are_exact_to_a_thousandth() {
-        for ns in [0, 1, 2047, 2048, 2049, 123_456, 7_000_000_001, LONGEST] {
-            let short = shortest(bucket(ns));
+        for ticks in [0, 1, 2047, 2048, 2049, 123_456, 7_000_000_001, LONGEST] {
+            let short = shortest(bucket(ticks));
             assert!(
-                short <= ns && (ns - short) * 1000 <= ns,
-                "{ns} counts as {short}"
+                short <= ticks && (ticks - short) * 1000 <= ticks,
+                "{ticks} counts as {short}"
             );
         }
         assert_eq!(bucket(u64::MAX), COUNT - 1);

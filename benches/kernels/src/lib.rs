@@ -1,26 +1,29 @@
 //! The kernels of `revoff bench`.
 //!
-//! Times are this device's: the host has them from [`now`], so that all threads
-//! of a launch measure over the same stretch.
+//! Windows are this device's time: the host has it from [`now`], so that all threads
+//! of a launch measure over the same stretch. All kernels end soon after theirs.
 #![no_std]
 #![cfg_attr(
     any(target_arch = "nvptx64", target_arch = "amdgpu"),
     feature(abi_gpu_kernel)
 )]
 
-use core::ptr::null_mut;
+mod calls;
+mod measure;
+mod ping;
 
-use bench_calls::{EMPTY, TOFROM, TYPED, buckets, nothing, touch};
-use device_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
-use device_rt::shared_abi::image::FunctionInfo;
-use device_rt::shared_abi::status::Status;
-use device_rt::target_ext::GOMP_target_ext;
+#[path = "../../quiet/src/arithmetic.rs"]
+mod arithmetic_of_quiet;
+
+use bench_calls::{buckets, nothing};
 use device_rt::{arch, thread};
 
-device_rt::image!();
+use calls::caller;
+use measure::{Calibration, Window};
 
-/// Calls between two looks at the clock where calls are only counted.
-const BATCH: u64 = 16;
+pub use ping::{ping_count, ping_time};
+
+device_rt::image!();
 
 /// Writes the device's time to `time`.
 ///
@@ -33,71 +36,55 @@ pub unsafe fn now(time: *mut u64) {
 }
 
 /// Calls from now on, and counts the calls between `from` and `until`; thread `i`
-/// writes their number to `counts[i]`.
+/// writes their number to `counts[i]`. One in `batch` calls is followed by a look at
+/// the clock.
 ///
 /// # Safety
 /// `counts` has a word for each thread.
 #[device_rt::kernel]
-pub unsafe fn count(what: u32, from: u64, until: u64, counts: *mut u64) {
-    let mut counted = 0;
-    let mut call = caller(what);
-    loop {
-        for _ in 0..BATCH {
-            if !call() {
-                return;
-            }
-        }
-        let time = thread::clock();
-        if time >= until {
-            break;
-        }
-        if time >= from {
-            counted += BATCH;
-        }
-    }
+pub unsafe fn count(what: u32, from: u64, until: u64, batch: u64, counts: *mut u64) {
+    let counted = measure::count(Window { from, until }, batch, caller(what));
     // SAFETY: the launcher provides the memory, one word for each thread.
     unsafe { counts.add(thread::global() as usize).write(counted) };
 }
 
-/// Calls from now on, and times each call between `from` and `until`; thread `i`
-/// counts the times in the [`buckets::COUNT`] words from
-/// `times + i * buckets::COUNT` on.
-///
-/// A time lasts from the end of one call to the end of the next, so it has one
-/// look at the clock and the counting in it.
+/// Calls from now on, and times each call between `from` and `until` of one thread
+/// in `every`. The `i`th of these counts the ticks in the [`buckets::COUNT`] words
+/// from `times + i * buckets::COUNT` on, and writes to `spans[i]` how many nanoseconds
+/// and how many ticks all of it took.
 ///
 /// # Safety
-/// `times` has the words, zeroed.
+/// `times` has the words, zeroed, and `spans` a pair for each of these threads.
 #[device_rt::kernel]
-pub unsafe fn time(what: u32, from: u64, until: u64, times: *mut u32) {
-    // SAFETY: the launcher provides the memory, a part of its own for each thread.
-    let times = unsafe {
-        core::slice::from_raw_parts_mut(
-            times.add(thread::global() as usize * buckets::COUNT),
-            buckets::COUNT,
-        )
-    };
-    let mut call = caller(what);
-    let mut last = thread::clock();
-    while last < until {
-        if !call() {
-            return;
-        }
-        let time = thread::clock();
-        if last >= from {
-            times[buckets::bucket(time - last)] += 1;
-        }
-        last = time;
+pub unsafe fn time(
+    what: u32,
+    from: u64,
+    until: u64,
+    every: u32,
+    times: *mut u32,
+    spans: *mut [u64; 2],
+) {
+    let i = (thread::global() / every) as usize;
+    let counts = thread::global().is_multiple_of(every);
+    // SAFETY: the launcher provides the memory, a part of its own for each of these
+    // threads.
+    let times = counts.then(|| unsafe { &mut *times.add(i * buckets::COUNT).cast() });
+    let span = measure::time(Window { from, until }, times, caller(what));
+    if counts {
+        // SAFETY: as above.
+        unsafe { spans.add(i).write(span) };
     }
 }
 
 /// Makes `count` calls, each after a pause of `pause` nanoseconds in which it uses
-/// as little of its processor as it can, and writes how long they took to `times`.
+/// as little of its processor as it can, and writes how many ticks they took to
+/// `times`; to `span`, how many nanoseconds and how many ticks all of it took.
 ///
 /// # Safety
 /// `times` has `count` words; one thread runs.
 #[device_rt::kernel]
-pub unsafe fn pauses(pause: u64, count: u64, times: *mut u64) {
+pub unsafe fn pauses(pause: u64, count: u64, times: *mut u64, span: *mut [u64; 2]) {
+    let calibration = Calibration::begin();
     if nothing().is_err() {
         return;
     }
@@ -106,55 +93,24 @@ pub unsafe fn pauses(pause: u64, count: u64, times: *mut u64) {
         while thread::clock() < awake {
             arch::pause(u32::MAX);
         }
-        let start = thread::clock();
+        let start = thread::ticks();
         if nothing().is_err() {
             return;
         }
-        let time = thread::clock() - start;
+        let took = thread::ticks() - start;
         // SAFETY: the launcher provides `count` words, for one thread.
-        unsafe { times.add(i as usize).write(time) };
+        unsafe { times.add(i as usize).write(took) };
     }
+    // SAFETY: the launcher provides the pair, for one thread.
+    unsafe { span.write(calibration.span()) };
 }
 
-/// What is called; `false` once a call has failed.
-fn caller(what: u32) -> impl FnMut() -> bool {
-    let mut data = [0u8; 64];
-    move || match what {
-        EMPTY => bare(),
-        TYPED => nothing().is_ok(),
-        TOFROM => {
-            let expected = data[0].wrapping_add(1);
-            let done = touch(&mut data).is_ok();
-            assert!(
-                !done || data[0] == expected,
-                "the host's bytes did not arrive"
-            );
-            done
-        }
-        _ => true,
-    }
-}
-
-/// Stands for the host function [`bench_calls::BARE`].
-#[unsafe(no_mangle)]
-static __revoff_fn_bare: FunctionInfo = FunctionInfo { signature: 0 };
-
-/// Calls it; `false` if that is known to have failed (GCC's wires do not tell).
-fn bare() -> bool {
-    let mut status = Status::NONE;
-    // SAFETY: no arguments, and `args` points to the status word.
-    unsafe {
-        GOMP_target_ext(
-            GOMP_DEVICE_HOST_FALLBACK,
-            (&raw const __revoff_fn_bare).cast_mut().cast(),
-            0,
-            null_mut(),
-            null_mut(),
-            null_mut(),
-            REVOFF_FLAG_STATUS,
-            null_mut(),
-            (&raw mut status).cast(),
-        );
-    }
-    matches!(status, Status::DONE | Status::NONE)
+/// The kernel of `benches/quiet`, in an image that has the runtime.
+///
+/// # Safety
+/// `seed` is not 0.
+#[device_rt::kernel]
+pub unsafe fn arithmetic(steps: u64, seed: u64, out: *mut u64) {
+    // SAFETY: the launcher's promise.
+    unsafe { arithmetic_of_quiet::run(steps, seed, out) };
 }

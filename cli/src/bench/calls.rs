@@ -2,98 +2,157 @@
 
 use std::time::Duration;
 
-use bench_calls::{EMPTY, TOFROM, TYPED};
-use host_rt::shared_abi::wire::WireKind;
+use anyhow::anyhow;
+use bench_calls::{EMPTY, LARGE, TOFROM, TYPED, WORK};
 
+use super::context::Bench;
 use super::latency::Latency;
-use super::report::{Calls, Floor, Ratio};
-use super::session::{Session, Setup};
-use super::{ADAPTIVE, Options, PATCHED, rates, waiting_name};
+use super::plan::Item;
+use super::report::{Calls, Failed, Floor};
+use super::session::{Session, TIMED, Use};
+use super::shape::Shape;
+use super::{rates, waiting_name};
 
-/// A call of a function that takes nothing and does nothing, as OpenMP's `target
-/// device(ancestor:1)` without clauses makes it.
-pub(crate) const EMPTY_CALL: &str = "empty";
+/// A kind of call.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub(crate) name: &'static str,
+    /// What the kernels call it.
+    what: u32,
+    /// Bytes that travel each way.
+    bytes: u32,
+}
 
-/// The same by way of `host-fn`, which maps a result to tell whether the call was
-/// served.
-pub(crate) const TYPED_CALL: &str = "typed";
+/// The kinds of calls.
+pub(crate) const CALLS: [Call; 5] = [
+    // A function that takes nothing and does nothing, as OpenMP's `target
+    // device(ancestor:1)` without clauses calls it.
+    Call::new("empty", EMPTY, 0),
+    // The same by way of `host-fn`, which maps a result to tell whether the call was
+    // served.
+    Call::new("typed", TYPED, 0),
+    // With bytes of the device thread's stack, there and back.
+    Call::new("tofrom-64", TOFROM, 64),
+    Call::new("tofrom-4096", LARGE, 4096),
+    // A function that takes its time.
+    Call::new("work-10us", WORK, 0),
+];
 
-/// A call with 64 bytes of the device thread's stack, there and back.
-pub(crate) const TOFROM_CALL: &str = "tofrom-64";
+impl Call {
+    const fn new(name: &'static str, what: u32, bytes: u32) -> Self {
+        Self { name, what, bytes }
+    }
+}
 
 /// One kind of call, and what was measured of it so far.
 pub(crate) struct Case {
-    setup: Setup,
-    call: &'static str,
-    threads: u32,
+    item: Item,
     cores: Option<[usize; 2]>,
     requests: u64,
     rates: Vec<f64>,
     latency: Latency,
     pinned: bool,
+    /// Why it could not be measured.
+    pub(crate) failure: Option<anyhow::Error>,
 }
 
 impl Case {
-    pub(crate) fn new(
-        options: &Options,
-        setup: Setup,
-        call: &'static str,
-        threads: u32,
-    ) -> anyhow::Result<Self> {
+    pub(crate) fn new(bench: &Bench, item: Item) -> anyhow::Result<Self> {
         // More threads share the cores as the system sees fit.
-        let cores = options.cores().filter(|_| threads == 1);
+        let cores = bench.cores.filter(|_| item.grid == Shape::ONE);
         Ok(Self {
-            setup,
-            call,
-            threads,
+            item,
             cores,
             requests: 0,
             rates: Vec::new(),
             latency: Latency::new()?,
             pinned: true,
+            failure: None,
         })
     }
 
+    /// Measures once more, unless it could not be measured before.
+    pub(crate) fn round(&mut self, bench: &Bench) {
+        if self.failure.is_none() {
+            self.failure = self.measure(bench).err();
+        }
+    }
+
+    /// There is no time to measure it once more.
+    pub(crate) fn skip(&mut self, limit: Duration) {
+        if self.failure.is_none() && self.rates.is_empty() {
+            let seconds = limit.as_secs();
+            self.failure = Some(anyhow!("the {seconds} s (--limit) were over before"));
+        }
+    }
+
     /// Measures once more, in a runtime of its own.
-    pub(crate) fn round(&mut self, options: &Options) -> anyhow::Result<()> {
-        let what = match self.call {
-            EMPTY_CALL => EMPTY,
-            TYPED_CALL => TYPED,
-            _ => TOFROM,
-        };
-        let mut session = Session::open(&options.device, self.setup, self.threads, self.cores)?;
-        let (requests, seconds) = enough(options, "counted", |time| {
+    fn measure(&mut self, bench: &Bench) -> anyhow::Result<()> {
+        bench.watchdog.at(self.item.to_string());
+        let mut session = Session::open(
+            bench,
+            Use {
+                setup: self.item.setup,
+                grid: self.item.grid,
+                host_threads: Some(self.item.host_threads),
+                cores: self.cores,
+            },
+        )?;
+        let what = self.item.call.what;
+        let (requests, seconds) = enough(bench, "counted", |time| {
             let counted = session.count(what, time)?;
             Ok((counted.0, counted))
         })?;
         self.requests += requests;
         self.rates.push(requests as f64 / seconds);
-        let times = enough(options, "timed", |time| {
-            let times = session.time(what, time)?;
-            Ok((times.len(), times))
-        })?;
-        self.latency.merge(&times)?;
+        // Not all threads of a large grid are timed. Where these make hardly a call,
+        // none of their times would say anything.
+        let threads = self.item.grid.device_threads();
+        if threads <= TIMED || requests * TIMED / threads >= ENOUGH {
+            let times = enough(bench, "timed", |time| {
+                let (times, _) = session.time(what, time)?;
+                Ok((times.len(), times))
+            })?;
+            self.latency.merge(&times)?;
+        }
         self.pinned &= session.pinned();
         Ok(())
     }
 
-    /// What was measured.
-    pub(crate) fn figures(&self, floor: &Floor) -> Calls {
+    /// What was measured; nothing if it could not be.
+    pub(crate) fn figures(&self, floor: &Floor) -> Option<Calls> {
+        if self.failure.is_some() {
+            return None;
+        }
         let rate = rates(&self.rates);
-        let p50_ns = self.latency.percentile(50.0);
-        Calls {
-            wire: self.setup.wire.name().unwrap_or_default(),
-            waiting: waiting_name(self.setup.waiting),
-            call: self.call,
-            threads: self.threads,
+        let is_timed = self.latency.len() > 0;
+        let percentile = |percent| is_timed.then(|| self.latency.percentile(percent));
+        let p50_ns = percentile(50.0);
+        Some(Calls {
+            wire: self.item.wire().to_owned(),
+            waiting: waiting_name(self.item.setup.waiting).to_owned(),
+            call: self.item.call.name.to_owned(),
+            bytes: self.item.call.bytes,
+            grid: self.item.grid,
+            host_threads: self.item.host_threads,
+            rounds: self.rates.len() as u32,
             requests: self.requests,
             rate_to_floor: rate.median / floor.rate.median,
-            p50_to_floor: p50_ns as f64 / floor.p50_ns as f64,
+            p50_to_floor: p50_ns.map(|ns| ns as f64 / floor.p50_ns as f64),
             rate,
             p50_ns,
-            p99_ns: self.latency.percentile(99.0),
+            p99_ns: percentile(99.0),
             cores: self.cores.filter(|_| self.pinned),
-        }
+        })
+    }
+
+    /// What could not be measured, and why.
+    pub(crate) fn failed(&self) -> Option<Failed> {
+        let error = self.failure.as_ref()?;
+        Some(Failed {
+            what: self.item.to_string(),
+            error: format!("{error:#}"),
+        })
     }
 }
 
@@ -102,42 +161,23 @@ const ENOUGH: u64 = 100;
 
 /// Measures for as long as was asked for; where others keep the machine too busy
 /// for [`ENOUGH`] calls, again and longer.
-fn enough<T>(
-    options: &Options,
+pub(crate) fn enough<T>(
+    bench: &Bench,
     what: &str,
     mut measure: impl FnMut(Duration) -> anyhow::Result<(u64, T)>,
 ) -> anyhow::Result<T> {
-    let mut time = options.time();
+    let mut time = bench.time;
+    let mut last = 0;
     for _ in 0..6 {
         let (calls, measured) = measure(time)?;
         if calls >= ENOUGH {
             return Ok(measured);
         }
+        last = calls;
         time *= 2;
     }
     anyhow::bail!(
-        "fewer than {ENOUGH} calls could be {what} within {time:?}: other programs keep the \
-         machine busy"
+        "only {last} calls could be {what} within {:?}: the device or the machine is too busy",
+        time / 2
     )
-}
-
-/// How many times the requests that gcc-ring serves as patched, native serves.
-pub(crate) fn native_to_patched(calls: &[Calls]) -> Vec<Ratio> {
-    let empty = |wire: WireKind, waiting| {
-        calls.iter().filter(move |calls| {
-            calls.call == EMPTY_CALL
-                && Some(calls.wire) == wire.name()
-                && calls.waiting == waiting_name(waiting)
-        })
-    };
-    empty(WireKind::NATIVE, ADAPTIVE)
-        .flat_map(|native| {
-            empty(WireKind::GCC_RING, PATCHED)
-                .filter(|patched| patched.threads == native.threads)
-                .map(|patched| Ratio {
-                    threads: native.threads,
-                    rate: native.rate.median / patched.rate.median,
-                })
-        })
-        .collect()
 }

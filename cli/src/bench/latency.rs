@@ -1,13 +1,12 @@
 //! Times of calls, put together from those of all device threads.
 
-use anyhow::Context;
 use bench_calls::buckets;
 use hdrhistogram::Histogram;
 
-/// A minute and more than any call takes; the buckets end there too.
+/// A minute and more than any call takes.
 const LONGEST: u64 = 1 << 37;
 
-/// Times of calls, exact to about a thousandth.
+/// Times of calls in nanoseconds, exact to about a thousandth.
 pub(crate) struct Latency(Histogram<u64>);
 
 impl Latency {
@@ -16,22 +15,19 @@ impl Latency {
         Ok(Self(Histogram::new_with_max(LONGEST, 3)?))
     }
 
-    /// Adds what a thread counted in [`buckets`].
-    pub(crate) fn add_buckets(&mut self, counts: &[u32]) -> anyhow::Result<()> {
+    /// Adds what a thread counted in [`buckets`], whose ticks last so long.
+    pub(crate) fn add_buckets(&mut self, counts: &[u32], tick_ns: f64) {
         for (bucket, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
-            self.0.record_n(buckets::shortest(bucket), count.into())?;
+            let ns = in_ns(buckets::shortest(bucket), tick_ns);
+            self.0.saturating_record_n(ns, count.into());
         }
-        Ok(())
     }
 
-    /// Adds single times.
-    pub(crate) fn add(&mut self, times: &[u64]) -> anyhow::Result<()> {
+    /// Adds single times in ticks that last so long.
+    pub(crate) fn add(&mut self, times: &[u64], tick_ns: f64) {
         for &time in times {
-            self.0
-                .record(time)
-                .with_context(|| format!("a call that took {time} ns"))?;
+            self.0.saturating_record(in_ns(time, tick_ns));
         }
-        Ok(())
     }
 
     /// Adds other times.
@@ -47,5 +43,40 @@ impl Latency {
     /// The time, in nanoseconds, that `percent` of the calls did not exceed.
     pub(crate) fn percentile(&self, percent: f64) -> u64 {
         self.0.value_at_percentile(percent)
+    }
+}
+
+fn in_ns(ticks: u64, tick_ns: f64) -> u64 {
+    (ticks as f64 * tick_ns).round() as u64
+}
+
+/// How long a tick lasts, by what threads saw of the clock and of their ticks.
+pub(crate) fn tick_ns(spans: &[[u64; 2]]) -> anyhow::Result<f64> {
+    let sum = |index: usize| spans.iter().map(|span| span[index] as f64).sum::<f64>();
+    let (ns, ticks) = (sum(0), sum(1));
+    anyhow::ensure!(
+        ns > 0.0 && ticks > 0.0,
+        "the device's clock or its ticks stand still ({ns} ns, {ticks} ticks while a kernel ran)"
+    );
+    Ok(ns / ticks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Latency, tick_ns};
+    use bench_calls::buckets;
+
+    #[test]
+    fn ticks_become_nanoseconds() {
+        let tick = tick_ns(&[[500, 1000], [500, 1000]]).unwrap();
+        let mut latency = Latency::new().unwrap();
+        let mut counts = vec![0; buckets::COUNT];
+        counts[buckets::bucket(1000)] = 3;
+        latency.add_buckets(&counts, tick);
+        latency.add(&[7000], tick);
+        assert_eq!(latency.len(), 4);
+        assert_eq!(latency.percentile(50.0), 500);
+        assert!(latency.percentile(99.0).abs_diff(3500) <= 4);
+        assert!(tick_ns(&[[0, 0]]).is_err());
     }
 }

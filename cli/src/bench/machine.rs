@@ -10,8 +10,8 @@ pub(crate) fn machine(others: &Others) -> Machine {
     Machine {
         model: model(),
         cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        arch: std::env::consts::ARCH,
-        os: std::env::consts::OS,
+        arch: std::env::consts::ARCH.to_owned(),
+        os: std::env::consts::OS.to_owned(),
         others_percent: others.percent(),
     }
 }

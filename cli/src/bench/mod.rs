@@ -2,26 +2,38 @@
 //! than.
 
 mod calls;
+mod context;
 mod floor;
 mod latency;
+mod linked;
 mod machine;
+mod options;
+mod plan;
+mod plot;
+mod ratios;
 mod report;
 mod session;
+mod shape;
 mod table;
 mod tasks;
 mod waiting;
+mod watchdog;
 
-use std::time::Duration;
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
 
 use bench_calls::MEASURE;
-use clap::Args;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Runtime, Waiting, env};
 
 use self::calls::Case;
+use self::context::Bench;
 use self::floor::FloorCase;
+pub(crate) use self::options::Options;
+use self::plan::{Item, Wanted};
 use self::report::{Rate, Report};
-use self::session::{Session, Setup};
+use self::session::{Session, Setup, Use};
+use self::shape::Shape;
 use crate::output;
 
 /// How a runtime waits unless it is told otherwise.
@@ -30,175 +42,161 @@ const ADAPTIVE: Waiting = Waiting::Adaptive;
 /// How the parallel patch for GCC waits after each look at its ring.
 const PATCHED: Waiting = Waiting::Sleep(Duration::from_micros(1));
 
-/// Seconds that each figure is measured with `--quick`.
-const QUICK: f64 = 0.05;
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-The floor is what two threads need to hand a word over and back, with nothing
-between them: no call can be faster. `sleep-1us` is how the parallel patch for
-GCC waits: it sleeps a microsecond between two looks.
-
-Examples:
-  revoff bench --wires native --threads 1
-  revoff bench --json > figures.json
-
-What else the machine does while this runs is in the figures.")]
-pub(crate) struct Options {
-    /// Print one JSON object instead of a table (docs/bench-json.md)
-    #[arg(long)]
-    json: bool,
-
-    /// Seconds that each figure is measured, in each round
-    #[arg(long, default_value = "0.2", value_parser = seconds)]
-    seconds: f64,
-
-    /// Rounds in which everything is measured; rates are the median of all
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    rounds: u32,
-
-    /// One short round that only shows that everything works
-    #[arg(long, conflicts_with_all = ["seconds", "rounds"])]
-    quick: bool,
-
-    /// The wires to measure
-    #[arg(
-        long,
-        value_name = "WIRE,..",
-        value_delimiter = ',',
-        default_value = "native,gcc-ring,gcc-slot",
-        value_parser = crate::options::wire
-    )]
-    wires: Vec<WireKind>,
-
-    /// Numbers of device threads to measure with
-    #[arg(
-        long,
-        value_name = "N,..",
-        value_delimiter = ',',
-        default_value = "1,2,4,8",
-        value_parser = clap::value_parser!(u32).range(1..=1024)
-    )]
-    threads: Vec<u32>,
-
-    /// The device that runs the kernels
-    #[arg(long, default_value = "host")]
-    device: String,
-
-    /// Leave it to the system where threads run
-    ///
-    /// Otherwise the two threads of the floor have a core each, and so have the
-    /// device thread and the serving threads where there is one device thread.
-    #[arg(long)]
-    no_pin: bool,
-}
-
-impl Options {
-    fn time(&self) -> Duration {
-        Duration::from_secs_f64(if self.quick { QUICK } else { self.seconds })
-    }
-
-    fn rounds(&self) -> u32 {
-        if self.quick { 1 } else { self.rounds }
-    }
-
-    /// Where two threads are to run, if they are to be told.
-    fn cores(&self) -> Option<[usize; 2]> {
-        if self.no_pin {
-            None
-        } else {
-            tasks::two_cores()
-        }
-    }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    text.parse()
-        .ok()
-        .filter(|seconds| (0.01..=60.0).contains(seconds))
-        .ok_or_else(|| "a number from 0.01 to 60 is expected".to_owned())
-}
-
 /// Measures everything and prints it.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let report = measure(options)?;
+    let mut failure = None;
+    let report = match &options.from {
+        Some(file) => Report::read(file)?,
+        None => measure(options, &mut failure)?,
+    };
     if options.json {
-        output::json(&report)
+        output::json(&report)?;
     } else {
-        output::print(&table::render(&report)?)
+        output::print(&table::render(&report)?)?;
+    }
+    // Afterwards: what was measured is not lost if it cannot be drawn.
+    if let Some(dir) = &options.plot {
+        plot::draw(&report, dir)?;
+    }
+    match failure {
+        Some(error) => Err(error),
+        None => Ok(()),
     }
 }
 
-fn measure(options: &Options) -> anyhow::Result<Report> {
-    let others = machine::Others::watch();
-    // First of all: there is such a device, and the environment makes sense.
-    let runtime = Runtime::open(&options.device)?;
-    let device = report::Device {
-        name: options.device.clone(),
-        description: runtime.description(),
-    };
-    drop(runtime);
+/// Measures everything. What could not be measured is in the report, and the first
+/// reason for it in `failure`.
+fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Result<Report> {
+    let (others, start) = (machine::Others::watch(), Instant::now());
+    // First of all: there is such a device, it has images, and the environment makes
+    // sense.
+    let bench = Bench::open(options)?;
+    let wanted = wanted(options, &bench)?;
+    let items = plan::plan(&wanted);
+    announce(options, &items);
 
-    let adaptive = |&wire: &WireKind| Setup {
-        wire,
-        waiting: ADAPTIVE,
+    let mut floor = FloorCase::new(&bench, options.floor)?;
+    let (measuring_ns, tick_ns) = measuring(&bench)?;
+    let linked_grid = if bench.is_host() {
+        Shape::ONE
+    } else {
+        *wanted.grids.last().unwrap_or(&Shape::ONE)
     };
-    let mut setups: Vec<Setup> = options.wires.iter().map(adaptive).collect();
-    if options.wires.contains(&WireKind::GCC_RING) {
-        setups.push(Setup {
-            wire: WireKind::GCC_RING,
-            waiting: PATCHED,
-        });
-    }
-    let mut cases = Vec::new();
-    for &setup in &setups {
-        for &threads in &options.threads {
-            cases.push(Case::new(options, setup, calls::EMPTY_CALL, threads)?);
-        }
-        cases.push(Case::new(options, setup, calls::TYPED_CALL, 1)?);
-        cases.push(Case::new(options, setup, calls::TOFROM_CALL, 1)?);
-    }
+    let linked = linked::measure(&bench, linked_grid, options.quick)?;
+    let waiting = plan::setups(&options.wires)
+        .into_iter()
+        .map(|setup| waiting::measure(&bench, setup, options.quick))
+        .collect::<anyhow::Result<_>>()?;
     // Everything once, then everything again: what else the machine does in the
     // meantime strikes all alike.
-    let mut floor = FloorCase::new(options.cores())?;
-    for _ in 0..options.rounds() {
-        floor.round(options.time())?;
-        cases.iter_mut().try_for_each(|case| case.round(options))?;
+    let mut cases = Vec::new();
+    for item in items {
+        cases.push(Case::new(&bench, item)?);
     }
+    let mut no_floor = None;
+    for _ in 0..options.rounds() {
+        // Figures without the floor are better than none.
+        if let Err(error) = floor.round(&bench) {
+            no_floor = Some(error.context("the floor could not be measured"));
+        }
+        for case in &mut cases {
+            if start.elapsed() < options.limit() {
+                case.round(&bench);
+            } else {
+                case.skip(options.limit());
+            }
+        }
+    }
+
     let floor = floor.figures();
-    let calls: Vec<_> = cases.iter().map(|case| case.figures(&floor)).collect();
-    let mut waiting = Vec::new();
-    for &setup in &setups {
-        waiting.push(waiting::measure(options, setup)?);
+    let calls: Vec<_> = cases
+        .iter()
+        .filter_map(|case| case.figures(&floor))
+        .collect();
+    let failed: Vec<_> = cases.iter().filter_map(Case::failed).collect();
+    if let Some(error) = cases.into_iter().find_map(|case| case.failure) {
+        let message = format!("{} figures could not be measured, the first", failed.len());
+        *failure = Some(error.context(message));
+    }
+    if let Some(error) = no_floor {
+        *failure = Some(error);
     }
     Ok(Report {
         schema: report::SCHEMA,
-        revoff: env!("CARGO_PKG_VERSION"),
+        revoff: env!("CARGO_PKG_VERSION").to_owned(),
         date: machine::now(),
         machine: machine::machine(&others),
-        device,
+        device: report::Device {
+            name: bench.name().to_owned(),
+            description: bench.device.description(),
+            arch: bench.device.arch().to_string(),
+            image: bench.image.name().to_owned(),
+        },
         environment: env::VARIABLES
             .iter()
-            .filter_map(|&(name, _)| Some((name, std::env::var(name).ok()?)))
+            .filter_map(|&(name, _)| Some((name.to_owned(), std::env::var(name).ok()?)))
             .collect(),
         rounds: options.rounds(),
         seconds: options.time().as_secs_f64(),
-        measuring_ns: measuring(options)?,
-        native_to_patched: calls::native_to_patched(&calls),
+        elapsed_seconds: start.elapsed().as_secs_f64(),
+        measuring_ns,
+        tick_ns,
+        ratios: ratios::ratios(&wanted.grids, &floor, &calls, linked.as_ref()),
+        native_to_patched: ratios::native_to_patched(&wanted.grids, &calls),
         floor,
         calls,
+        failed,
+        linked,
         waiting,
     })
 }
 
-/// What of each time is the measuring itself: the median of timing nothing.
-fn measuring(options: &Options) -> anyhow::Result<u64> {
-    let setup = Setup {
-        wire: WireKind::NATIVE,
-        waiting: Waiting::Adaptive,
-    };
-    let mut session = Session::open(&options.device, setup, 1, options.cores())?;
-    Ok(session.time(MEASURE, options.time())?.percentile(50.0))
+/// What the command line asks for.
+fn wanted(options: &Options, bench: &Bench) -> anyhow::Result<Wanted> {
+    // Whatever the environment has, or none.
+    let usual_threads = Runtime::open(bench.name())?.cost().threads;
+    Ok(Wanted {
+        wires: options.wires.clone(),
+        calls: options.calls(),
+        grids: options.grids(bench.is_host()),
+        host_threads: options.host_threads.iter().map(|&n| n.into()).collect(),
+        usual_threads,
+    })
+}
+
+/// Says on a terminal how long it will take.
+fn announce(options: &Options, items: &[Item]) {
+    if std::io::stderr().is_terminal() {
+        let time = plan::estimate(items, options.rounds(), options.time());
+        // Quiet kernels, on each wire.
+        let quiet = if options.quick { 1 } else { 5 } * plan::setups(&options.wires).len();
+        output::say(&format!(
+            "{} figures in {} rounds, about {} s",
+            items.len(),
+            options.rounds(),
+            time.as_secs() + quiet as u64
+        ));
+    }
+}
+
+/// What of each time is the measuring itself, the median of timing nothing, and how
+/// long a tick lasts.
+fn measuring(bench: &Bench) -> anyhow::Result<(u64, f64)> {
+    bench.watchdog.at("timing nothing");
+    let mut session = Session::open(
+        bench,
+        Use {
+            setup: Setup {
+                wire: WireKind::NATIVE,
+                waiting: ADAPTIVE,
+            },
+            grid: Shape::ONE,
+            host_threads: None,
+            cores: bench.cores,
+        },
+    )?;
+    let (latency, tick_ns) = session.time(MEASURE, bench.time)?;
+    Ok((latency.percentile(50.0), tick_ns))
 }
 
 /// The rates of several rounds.

@@ -2,46 +2,59 @@
 //! docs/bench-json.md: a change of meaning, or a field less, grows [`SCHEMA`].
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use serde::Serialize;
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::shape::Shape;
 
 /// Version of these names.
-pub(crate) const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 2;
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) schema: u32,
-    pub(crate) revoff: &'static str,
+    pub(crate) revoff: String,
     pub(crate) date: String,
     pub(crate) machine: Machine,
     pub(crate) device: Device,
-    pub(crate) environment: BTreeMap<&'static str, String>,
+    pub(crate) environment: BTreeMap<String, String>,
     pub(crate) rounds: u32,
     pub(crate) seconds: f64,
+    pub(crate) elapsed_seconds: f64,
     pub(crate) measuring_ns: u64,
+    pub(crate) tick_ns: f64,
     pub(crate) floor: Floor,
     pub(crate) calls: Vec<Calls>,
-    pub(crate) native_to_patched: Vec<Ratio>,
+    pub(crate) failed: Vec<Failed>,
+    pub(crate) ratios: Ratios,
+    pub(crate) native_to_patched: Vec<ToPatched>,
+    pub(crate) linked: Option<Linked>,
     pub(crate) waiting: Vec<Quiet>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Machine {
     pub(crate) model: Option<String>,
     pub(crate) cores: usize,
-    pub(crate) arch: &'static str,
-    pub(crate) os: &'static str,
+    pub(crate) arch: String,
+    pub(crate) os: String,
     pub(crate) others_percent: Option<f64>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) description: String,
+    pub(crate) arch: String,
+    pub(crate) image: String,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Floor {
+    pub(crate) kind: String,
     pub(crate) p50_ns: u64,
     pub(crate) p99_ns: u64,
     pub(crate) rate: Rate,
@@ -49,47 +62,99 @@ pub(crate) struct Floor {
 }
 
 /// Times a second, over all rounds.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Rate {
     pub(crate) median: f64,
     pub(crate) min: f64,
     pub(crate) max: f64,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Calls {
-    pub(crate) wire: &'static str,
-    pub(crate) waiting: &'static str,
-    pub(crate) call: &'static str,
-    pub(crate) threads: u32,
+    pub(crate) wire: String,
+    pub(crate) waiting: String,
+    pub(crate) call: String,
+    pub(crate) bytes: u32,
+    pub(crate) grid: Shape,
+    pub(crate) host_threads: usize,
+    pub(crate) rounds: u32,
     pub(crate) requests: u64,
     pub(crate) rate: Rate,
-    pub(crate) p50_ns: u64,
-    pub(crate) p99_ns: u64,
+    pub(crate) p50_ns: Option<u64>,
+    pub(crate) p99_ns: Option<u64>,
     pub(crate) rate_to_floor: f64,
-    pub(crate) p50_to_floor: f64,
+    pub(crate) p50_to_floor: Option<f64>,
     pub(crate) cores: Option<[usize; 2]>,
 }
 
-#[derive(Debug, Serialize)]
-pub(crate) struct Ratio {
-    pub(crate) threads: u32,
+/// What could not be measured.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Failed {
+    pub(crate) what: String,
+    pub(crate) error: String,
+}
+
+/// What the figures come down to.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Ratios {
+    pub(crate) native_p50_to_floor: Option<f64>,
+    pub(crate) native_tofrom_64_minus_empty_ns: Option<i64>,
+    pub(crate) largest_grid: Option<Shape>,
+    pub(crate) native_to_gcc_slot_rate: Option<f64>,
+    pub(crate) native_to_patched_rate: Option<f64>,
+    pub(crate) linked_to_unlinked_time: Option<f64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ToPatched {
+    pub(crate) grid: Shape,
     pub(crate) rate: f64,
 }
 
-#[derive(Debug, Serialize)]
+/// A kernel that makes no call, in an image with the runtime and in one without.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Linked {
+    pub(crate) grid: Shape,
+    pub(crate) runs: u32,
+    pub(crate) linked_ns: u64,
+    pub(crate) unlinked_ns: u64,
+    pub(crate) ratio: f64,
+    pub(crate) ratio_low: f64,
+    pub(crate) ratio_high: f64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Quiet {
-    pub(crate) wire: &'static str,
-    pub(crate) waiting: &'static str,
+    pub(crate) wire: String,
+    pub(crate) waiting: String,
     pub(crate) quiet_seconds: f64,
     pub(crate) cpu_percent: Option<f64>,
     pub(crate) pauses: Vec<Pauses>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Pauses {
     pub(crate) pause_seconds: f64,
     pub(crate) calls: u64,
     pub(crate) p50_ns: u64,
     pub(crate) p99_ns: u64,
+}
+
+impl Report {
+    /// Reads what `--json` wrote.
+    pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
+        let named = || format!("{} is no report of `revoff bench --json`", file.display());
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read the report {}", file.display()))?;
+        // The version first: what else is in it depends on that.
+        let value: Value = serde_json::from_str(&text).with_context(named)?;
+        let schema = value.get("schema").and_then(Value::as_u64);
+        let schema = schema.context("it has no schema").with_context(named)?;
+        anyhow::ensure!(
+            schema == u64::from(SCHEMA),
+            "{} has schema {schema}, this command reads schema {SCHEMA}: measure again",
+            file.display()
+        );
+        serde_json::from_value(value).with_context(named)
+    }
 }

@@ -3,19 +3,30 @@
 
 use std::time::{Duration, Instant};
 
-use bench_calls::{BARE, Nothing, Touch, buckets};
+use bench_calls::{BARE, Nothing, Touch, TouchLarge, WORK_NS, Work, buckets};
 use host_rt::shared_abi::wire::WireKind;
-use host_rt::{Functions, Grid, Image, Kernel, Launch, Program, Runtime, Waiting};
+use host_rt::{DeviceBuffer, Functions, KernelArg, Launch, Program, Runtime, Waiting};
 
-use super::latency::Latency;
+use super::context::Bench;
+use super::latency::{Latency, tick_ns};
+use super::shape::Shape;
 use super::tasks;
-
-/// The image, in the command itself.
-static IMAGE: &[u8] = include_bytes!(env!("REVOFF_IMAGE_BENCH"));
 
 /// Calls that come before those that count: all threads run, are where they
 /// belong, and have found their pace.
-const WARM_UP: Duration = Duration::from_millis(20);
+pub(crate) const WARM_UP: Duration = Duration::from_millis(20);
+
+/// What it takes to start a device thread, where they are many, and to serve its
+/// first call.
+const WARM_UP_OF_A_THREAD: Duration = Duration::from_micros(10);
+
+/// Calls of all threads between two of their looks at the clock, as far as one
+/// thread's may be so many: where a thread's calls take long because others call too,
+/// it looks at the clock after each.
+const BATCH: u64 = 16;
+
+/// Threads whose calls are timed, at most: each needs memory for its times.
+pub(crate) const TIMED: u64 = 64;
 
 /// A wire, and how the host waits for requests on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,42 +42,45 @@ struct Window {
     until: u64,
 }
 
+/// What a session is for.
+#[derive(Clone, Copy)]
+pub(crate) struct Use {
+    pub(crate) setup: Setup,
+    pub(crate) grid: Shape,
+    /// Most host threads; as the environment has it if not given.
+    pub(crate) host_threads: Option<usize>,
+    /// Where the device threads run, and the serving threads.
+    pub(crate) cores: Option<[usize; 2]>,
+}
+
 /// A runtime, and where its threads are to run.
-pub(crate) struct Session {
+pub(crate) struct Session<'a> {
+    bench: &'a Bench,
     runtime: Runtime,
     program: Program,
-    threads: u32,
+    grid: Shape,
     cores: Option<[usize; 2]>,
     /// All launches so far ran where they were to.
     pinned: bool,
 }
 
-impl Session {
-    /// A session on `device` with kernels of `threads` threads. With `cores`,
-    /// device threads run on the first of them and serving threads on the second.
-    pub(crate) fn open(
-        device: &str,
-        setup: Setup,
-        threads: u32,
-        cores: Option<[usize; 2]>,
-    ) -> anyhow::Result<Self> {
-        let runtime = Runtime::builder(device)
-            .wire(setup.wire)
-            .waiting(setup.waiting)
-            .build()?;
-        let image = Image::from_bytes("the benchmark's image", IMAGE)?;
-        let mut functions = Functions::new();
-        functions.add(Nothing::bind(|| ()))?;
-        // SAFETY: it touches nothing.
-        unsafe { functions.add_raw(BARE, bare)? };
-        functions.add(Touch::bind(|data| data[0] = data[0].wrapping_add(1)))?;
-        let program = runtime.load(&image, &functions)?;
+impl<'a> Session<'a> {
+    pub(crate) fn open(bench: &'a Bench, this: Use) -> anyhow::Result<Self> {
+        let mut builder = Runtime::builder(bench.name())
+            .wire(this.setup.wire)
+            .waiting(this.setup.waiting);
+        if let Some(threads) = this.host_threads {
+            builder = builder.threads(threads);
+        }
+        let runtime = builder.build()?;
+        let program = runtime.load(&bench.image, &functions()?)?;
         Ok(Self {
+            bench,
             runtime,
             program,
-            threads,
-            cores,
-            pinned: cores.is_some(),
+            grid: this.grid,
+            cores: this.cores,
+            pinned: this.cores.is_some(),
         })
     }
 
@@ -78,37 +92,47 @@ impl Session {
     /// Lets a kernel call `what` for `time`; the number of calls, and the seconds
     /// that they took.
     pub(crate) fn count(&mut self, what: u32, time: Duration) -> anyhow::Result<(u64, f64)> {
-        let kernel = self.program.kernel("count")?;
-        let counts = self.runtime.alloc(u64::from(self.threads) * 8)?;
+        let threads = self.grid.device_threads();
+        let counts = self.runtime.alloc(threads * 8)?;
         let Window { from, until } = self.window(time)?;
+        let batch = (BATCH / threads).max(1);
         // SAFETY: the parameters are the kernel's; `counts` has a word for each
         // thread and lives until `wait` returns.
-        let launch = unsafe { kernel.launch(self.grid(), &[&what, &from, &until, &counts])? };
+        let launch =
+            unsafe { self.launch("count", self.grid, &[&what, &from, &until, &batch, &counts])? };
         self.pin();
         launch.wait()?;
-        let mut per_thread = vec![0u64; self.threads as usize];
+        let mut per_thread = vec![0u64; threads as usize];
         counts.read(0, &mut per_thread)?;
         Ok((per_thread.iter().sum(), (until - from) as f64 / 1e9))
     }
 
-    /// Lets a kernel call `what` for `time`; how long the calls took.
-    pub(crate) fn time(&mut self, what: u32, time: Duration) -> anyhow::Result<Latency> {
-        let kernel = self.program.kernel("time")?;
-        let words = self.threads as usize * buckets::COUNT;
+    /// Lets a kernel call `what` for `time`; how long the calls took, and how many
+    /// nanoseconds a tick.
+    pub(crate) fn time(&mut self, what: u32, time: Duration) -> anyhow::Result<(Latency, f64)> {
+        let threads = self.grid.device_threads();
+        let every = threads.div_ceil(TIMED) as u32;
+        let timed = threads.div_ceil(every.into()) as usize;
+        let words = timed * buckets::COUNT;
         let times = self.runtime.alloc(words as u64 * 4)?;
+        let spans = self.runtime.alloc(timed as u64 * 16)?;
         let Window { from, until } = self.window(time)?;
-        // SAFETY: the parameters are the kernel's; `times` has the words that it
-        // asks for each thread, and lives until `wait` returns.
-        let launch = unsafe { kernel.launch(self.grid(), &[&what, &from, &until, &times])? };
+        // SAFETY: the parameters are the kernel's; `times` and `spans` have what it
+        // asks for each thread that is timed, and live until `wait` returns.
+        let launch = unsafe {
+            let args: [&dyn KernelArg; 6] = [&what, &from, &until, &every, &times, &spans];
+            self.launch("time", self.grid, &args)?
+        };
         self.pin();
         launch.wait()?;
         let mut counts = vec![0u32; words];
         times.read(0, &mut counts)?;
+        let tick_ns = tick(&spans, timed)?;
         let mut latency = Latency::new()?;
         for counts in counts.chunks_exact(buckets::COUNT) {
-            latency.add_buckets(counts)?;
+            latency.add_buckets(counts, tick_ns);
         }
-        Ok(latency)
+        Ok((latency, tick_ns))
     }
 
     /// Lets a kernel call `count` times, each time after a `pause`, while
@@ -119,56 +143,50 @@ impl Session {
         count: u64,
         meanwhile: impl FnOnce() -> T,
     ) -> anyhow::Result<(Latency, T)> {
-        let kernel = self.program.kernel("pauses")?;
         let times = self.runtime.alloc(count * 8)?;
+        let span = self.runtime.alloc(16)?;
         let pause = pause.as_nanos() as u64;
-        let grid = Grid {
-            teams: 1,
-            threads: 1,
-        };
-        // SAFETY: the parameters are the kernel's; `times` has `count` words and
-        // lives until `wait` returns; one thread runs.
-        let launch = unsafe { kernel.launch(grid, &[&pause, &count, &times])? };
+        // SAFETY: the parameters are the kernel's; `times` has `count` words, and both
+        // live until `wait` returns; one thread runs.
+        let launch =
+            unsafe { self.launch("pauses", Shape::ONE, &[&pause, &count, &times, &span])? };
         self.pin();
         let found = meanwhile();
         launch.wait()?;
         let mut list = vec![0u64; count as usize];
         times.read(0, &mut list)?;
         let mut latency = Latency::new()?;
-        latency.add(&list)?;
+        latency.add(&list, tick(&span, 1)?);
         Ok((latency, found))
-    }
-
-    fn grid(&self) -> Grid {
-        Grid {
-            teams: 1,
-            threads: self.threads,
-        }
     }
 
     /// The stretch of `time` after the warm-up, from now on.
     fn window(&self, time: Duration) -> anyhow::Result<Window> {
-        let kernel: Kernel = self.program.kernel("now")?;
         let word = self.runtime.alloc(8)?;
         // SAFETY: the parameter is the kernel's, a word that lives until `wait`
         // returns; one thread runs.
-        let launch: Launch = unsafe {
-            kernel.launch(
-                Grid {
-                    teams: 1,
-                    threads: 1,
-                },
-                &[&word],
-            )?
-        };
+        let launch = unsafe { self.launch("now", Shape::ONE, &[&word])? };
         launch.wait()?;
         let mut now = [0u64];
         word.read(0, &mut now)?;
-        let from = now[0] + WARM_UP.as_nanos() as u64;
+        let from = now[0] + warm_up(self.grid).as_nanos() as u64;
         Ok(Window {
             from,
             until: from + time.as_nanos() as u64,
         })
+    }
+
+    /// # Safety
+    /// As for [`host_rt::Kernel::launch`].
+    unsafe fn launch(
+        &self,
+        name: &str,
+        grid: Shape,
+        args: &[&dyn KernelArg],
+    ) -> anyhow::Result<Launch> {
+        self.bench.watchdog.alive();
+        // SAFETY: passed on.
+        Ok(unsafe { self.program.kernel(name)?.launch(grid.into(), args)? })
     }
 
     /// Puts the threads where they belong. They run already: the warm-up is long
@@ -180,6 +198,35 @@ impl Session {
             self.pinned &= obeyed && start.elapsed() < WARM_UP;
         }
     }
+}
+
+/// How long a launch runs before anything counts.
+pub(crate) fn warm_up(grid: Shape) -> Duration {
+    WARM_UP + WARM_UP_OF_A_THREAD * grid.device_threads().min(2048) as u32
+}
+
+/// How long a tick lasts, by the spans of so many threads.
+fn tick(spans: &DeviceBuffer, threads: usize) -> anyhow::Result<f64> {
+    let mut list = vec![[0u64; 2]; threads];
+    spans.read(0, &mut list)?;
+    tick_ns(&list)
+}
+
+/// The host functions.
+fn functions() -> anyhow::Result<Functions> {
+    let mut functions = Functions::new();
+    functions.add(Nothing::bind(|| ()))?;
+    functions.add(Touch::bind(|data| data[0] = data[0].wrapping_add(1)))?;
+    functions.add(TouchLarge::bind(|data| data[0] = data[0].wrapping_add(1)))?;
+    functions.add(Work::bind(|| {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_nanos(WORK_NS) {
+            std::hint::spin_loop();
+        }
+    }))?;
+    // SAFETY: it touches nothing.
+    unsafe { functions.add_raw(BARE, bare)? };
+    Ok(functions)
 }
 
 /// The host function that does nothing.

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use super::report::{Calls, Quiet, Report};
+use super::report::{Calls, Floor, Linked, Quiet, Ratios, Report};
 
 /// From here on, in percent of a core, what others do shows in the figures.
 const DISTURBED: f64 = 10.0;
@@ -14,13 +14,15 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
     let machine = &report.machine;
     writeln!(
         out,
-        "revoff {} on {} ({} cores, {}), device {}, {}",
+        "revoff {} on {} ({} cores, {}), {}\ndevice {} ({}): {}",
         report.revoff,
         machine.model.as_deref().unwrap_or("an unnamed processor"),
         machine.cores,
         machine.arch,
-        report.device.name,
         report.date,
+        report.device.name,
+        report.device.arch,
+        report.device.description,
     )?;
     if let Some(percent) = machine.others_percent {
         writeln!(
@@ -36,29 +38,25 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
     for (name, value) in &report.environment {
         writeln!(out, "{name}={value}")?;
     }
-    let floor = &report.floor;
+    floor(out, &report.floor)?;
     writeln!(
         out,
-        "\nfloor: two threads hand a word over and back in {} (p99 {}), {:.0} times a second, {}",
-        time(floor.p50_ns),
-        time(floor.p99_ns),
-        floor.rate.median,
-        place(floor.cores),
-    )?;
-    writeln!(
-        out,
-        "measuring itself is {} of each time; rounds: {}, {} s for each figure",
+        "measuring itself is {} of each time, a tick {:.3} ns; {} rounds, {} s for each figure, \
+         {:.0} s in all",
         time(report.measuring_ns),
+        report.tick_ns,
         report.rounds,
         report.seconds,
+        report.elapsed_seconds,
     )?;
 
     writeln!(
         out,
-        "\n{:<10} {:<10} {:<10} {:>7} {:>12} {:>21} {:>9} {:>9} {:>10} {:>9}  threads",
+        "\n{:<8} {:<9} {:<11} {:>8} {:>7} {:>12} {:>21} {:>9} {:>9} {:>10} {:>9}  cores",
         "wire",
         "waiting",
         "call",
+        "grid",
         "threads",
         "requests/s",
         "of all rounds",
@@ -70,14 +68,19 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
     for calls in &report.calls {
         line(out, calls)?;
     }
+    for failed in &report.failed {
+        writeln!(out, "not measured: {}: {}", failed.what, failed.error)?;
+    }
+    ratios(out, &report.ratios)?;
     for ratio in &report.native_to_patched {
         writeln!(
             out,
-            "native serves {:.1} times the requests/s of gcc-ring as patched, {} device thread{}",
-            ratio.rate,
-            ratio.threads,
-            if ratio.threads == 1 { "" } else { "s" },
+            "native serves {:.1} times the requests/s of gcc-ring as patched, grid {}",
+            ratio.rate, ratio.grid,
         )?;
+    }
+    if let Some(linked) = &report.linked {
+        linked_line(out, linked)?;
     }
 
     writeln!(
@@ -90,21 +93,75 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
+fn floor(out: &mut String, floor: &Floor) -> fmt::Result {
+    writeln!(
+        out,
+        "\nfloor: {} hand a word over and back in {} (p99 {}), {:.0} times a second, {}",
+        match &*floor.kind {
+            "kernel" => "a kernel and a thread",
+            _ => "two threads",
+        },
+        time(floor.p50_ns),
+        time(floor.p99_ns),
+        floor.rate.median,
+        place(floor.cores),
+    )
+}
+
 fn line(out: &mut String, calls: &Calls) -> fmt::Result {
     writeln!(
         out,
-        "{:<10} {:<10} {:<10} {:>7} {:>12.0} {:>21} {:>9} {:>9} {:>10.4} {:>9.2}  {}",
+        "{:<8} {:<9} {:<11} {:>8} {:>7} {:>12.0} {:>21} {:>9} {:>9} {:>10.4} {:>9}  {}",
         calls.wire,
         calls.waiting,
         calls.call,
-        calls.threads,
+        calls.grid,
+        calls.host_threads,
         calls.rate.median,
         format!("{:.0} to {:.0}", calls.rate.min, calls.rate.max),
-        time(calls.p50_ns),
-        time(calls.p99_ns),
+        known(calls.p50_ns.map(time)),
+        known(calls.p99_ns.map(time)),
         calls.rate_to_floor,
-        calls.p50_to_floor,
+        known(calls.p50_to_floor.map(|ratio| format!("{ratio:.2}"))),
         place(calls.cores),
+    )
+}
+
+fn ratios(out: &mut String, ratios: &Ratios) -> fmt::Result {
+    writeln!(out)?;
+    if let Some(ratio) = ratios.native_p50_to_floor {
+        writeln!(
+            out,
+            "native's empty call takes {ratio:.2} times the floor (p50)"
+        )?;
+    }
+    if let Some(ns) = ratios.native_tofrom_64_minus_empty_ns {
+        writeln!(
+            out,
+            "64 bytes there and back take native {ns} ns more (p50)"
+        )?;
+    }
+    if let (Some(ratio), Some(grid)) = (ratios.native_to_gcc_slot_rate, ratios.largest_grid) {
+        writeln!(
+            out,
+            "native serves {ratio:.1} times the requests/s of gcc-slot, grid {grid}"
+        )?;
+    }
+    Ok(())
+}
+
+fn linked_line(out: &mut String, linked: &Linked) -> fmt::Result {
+    writeln!(
+        out,
+        "a kernel that makes no call takes {:.4} times as long in an image with the runtime \
+         (quarters of {} pairs: {:.4} and {:.4}), {} instead of {}, grid {}",
+        linked.ratio,
+        linked.runs,
+        linked.ratio_low,
+        linked.ratio_high,
+        time(linked.linked_ns),
+        time(linked.unlinked_ns),
+        linked.grid,
     )
 }
 
@@ -134,6 +191,11 @@ fn time(ns: u64) -> String {
         10_000..10_000_000 => format!("{:.1} us", ns as f64 / 1e3),
         _ => format!("{:.1} ms", ns as f64 / 1e6),
     }
+}
+
+/// What was measured, if it was.
+fn known(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
 }
 
 /// Where threads ran.

@@ -3,26 +3,34 @@
 
 use std::time::{Duration, Instant};
 
+use super::context::Bench;
+use super::latency::Latency;
 use super::report::{Pauses, Quiet};
-use super::session::{Session, Setup};
-use super::{Options, latency::Latency, tasks, waiting_name};
+use super::session::{Session, Setup, Use};
+use super::shape::Shape;
+use super::{tasks, waiting_name};
 
 /// From the start of a kernel to the time when its first call is over and the
 /// serving threads have settled.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// Measures one wire.
-pub(crate) fn measure(options: &Options, setup: Setup) -> anyhow::Result<Quiet> {
-    let (quiet, long_pauses, short_pauses) = if options.quick {
-        (200, 1, 5)
-    } else {
-        (1000, 3, 30)
-    };
+/// Measures one wire, roughly where `quick`.
+pub(crate) fn measure(bench: &Bench, setup: Setup, quick: bool) -> anyhow::Result<Quiet> {
+    bench.watchdog.at("a kernel that asks for nothing");
+    let (quiet, long_pauses, short_pauses) = if quick { (200, 1, 5) } else { (1000, 3, 30) };
     let quiet = Duration::from_millis(quiet);
     let short = Duration::from_millis(20);
-    let mut session = Session::open(&options.device, setup, 1, options.cores())?;
+    let mut session = Session::open(
+        bench,
+        Use {
+            setup,
+            grid: Shape::ONE,
+            host_threads: None,
+            cores: bench.cores,
+        },
+    )?;
 
-    let (latency, _) = session.pauses(short, short_pauses, || ())?;
+    let (latency, ()) = session.pauses(short, short_pauses, || ())?;
     let mut pauses = vec![figures(short, short_pauses, &latency)];
 
     // The kernel's first pause begins soon after its start and lasts longer than
@@ -38,8 +46,8 @@ pub(crate) fn measure(options: &Options, setup: Setup) -> anyhow::Result<Quiet> 
     pauses.push(figures(long, long_pauses, &latency));
 
     Ok(Quiet {
-        wire: setup.wire.name().unwrap_or_default(),
-        waiting: waiting_name(setup.waiting),
+        wire: setup.wire.name().unwrap_or_default().to_owned(),
+        waiting: waiting_name(setup.waiting).to_owned(),
         quiet_seconds: quiet.as_secs_f64(),
         cpu_percent: busy,
         pauses,

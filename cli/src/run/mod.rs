@@ -30,6 +30,7 @@ Examples:
   revoff run libhello.so --kernel hello u32:7
   revoff run sort.so --kernel sort --teams 8 --threads 32 inout:numbers.bin u64:1000
   revoff run hello.so --kernel hello --functions ./hello_host.so --wire gcc-ring
+  revoff run kernel.ptx --link revoff.ptx --device cuda:0 --kernel hello
 
 Images for the `host` device and libraries for --functions are code that runs in
 this process with your rights, from the moment they are loaded: name only those
@@ -42,6 +43,11 @@ command line, the environment or a file is not as it should be.")]
 pub(crate) struct Options {
     /// The image
     image: PathBuf,
+
+    /// A further part, which the device links to the image (PTX, cubins); may be given
+    /// several times
+    #[arg(long, value_name = "IMAGE")]
+    link: Vec<PathBuf>,
 
     /// The kernel
     #[arg(long)]
@@ -103,12 +109,13 @@ struct Output {
 
 /// Runs one kernel.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let image = Image::open(&options.image)?;
+    let image = open(options)?;
     let mut builder = Runtime::builder(&options.device);
     if let Some(wire) = options.wire {
         builder = builder.wire(wire);
     }
     let runtime = builder.build()?;
+    let image = runtime.select(&image)?;
     let found = functions::find(&image, &options.functions)?;
     if !found.missing.is_empty() {
         let names = found.missing.join(", ");
@@ -162,6 +169,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     ended
         .map(drop)
         .map_err(|error: LaunchError| Error::from(error).into())
+}
+
+/// The image, with the parts that belong to it.
+fn open(options: &Options) -> Result<Image, Error> {
+    let image = Image::open(&options.image)?;
+    if options.link.is_empty() {
+        return Ok(image);
+    }
+    let mut parts = vec![image];
+    for path in &options.link {
+        parts.push(Image::open(path)?);
+    }
+    Ok(Image::link(options.image.display().to_string(), parts)?)
 }
 
 /// Writes what host functions in C have printed, before we print ourselves.

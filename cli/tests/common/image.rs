@@ -41,6 +41,15 @@ pub(crate) fn link(source: &Path, image: &Path) {
         .arg("-Wl,--no-whole-archive"));
 }
 
+/// Builds a shared object from a source in C, without the device library.
+pub(crate) fn link_alone(source: &Path, image: &Path) {
+    cc(Command::new("cc")
+        .arg("-shared")
+        .arg("-o")
+        .arg(image)
+        .arg(source));
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

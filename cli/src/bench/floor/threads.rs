@@ -1,5 +1,4 @@
-//! The floor: what two threads need to hand a word over and back, with nothing
-//! between them but the two words. No call to another processor is faster.
+//! The floor of the machine: what two threads need.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use bench_calls::buckets;
 
-use super::latency::Latency;
-use super::report::Floor;
-use super::{rates, tasks};
+use super::Round;
+use crate::bench::latency::Latency;
+use crate::bench::tasks;
 
 /// A word on lines of its own, as far apart as prefetchers pair lines, and more.
 #[repr(align(256))]
@@ -24,57 +23,7 @@ const SPINS: u32 = 1 << 16;
 /// Round trips between two looks at the clock where they are only counted.
 const BATCH: u64 = 256;
 
-/// The floor, and what was measured of it so far.
-pub(crate) struct FloorCase {
-    cores: Option<[usize; 2]>,
-    rates: Vec<f64>,
-    latency: Latency,
-    pinned: bool,
-}
-
-impl FloorCase {
-    /// To be measured with a thread on each of the `cores`.
-    pub(crate) fn new(cores: Option<[usize; 2]>) -> anyhow::Result<Self> {
-        Ok(Self {
-            cores,
-            rates: Vec::new(),
-            latency: Latency::new()?,
-            pinned: true,
-        })
-    }
-
-    /// Measures once more.
-    pub(crate) fn round(&mut self, time: Duration) -> anyhow::Result<()> {
-        let Round {
-            rate,
-            latency,
-            pinned,
-        } = measure(self.cores, time)?;
-        self.rates.push(rate);
-        self.latency.merge(&latency)?;
-        self.pinned &= pinned;
-        Ok(())
-    }
-
-    /// What was measured.
-    pub(crate) fn figures(&self) -> Floor {
-        Floor {
-            p50_ns: self.latency.percentile(50.0),
-            p99_ns: self.latency.percentile(99.0),
-            rate: rates(&self.rates),
-            cores: self.cores.filter(|_| self.pinned),
-        }
-    }
-}
-
-/// What one round finds.
-struct Round {
-    rate: f64,
-    latency: Latency,
-    pinned: bool,
-}
-
-fn measure(cores: Option<[usize; 2]>, time: Duration) -> anyhow::Result<Round> {
+pub(super) fn measure(cores: Option<[usize; 2]>, time: Duration) -> anyhow::Result<Round> {
     let (ping, pong) = (Flag(AtomicU32::new(0)), Flag(AtomicU32::new(0)));
     let pinned_to = |core: Option<usize>| core.is_some_and(tasks::pin_this);
     std::thread::scope(|scope| {
@@ -151,14 +100,17 @@ fn rate(trip: &mut impl FnMut(), time: Duration) -> f64 {
 fn latency(trip: &mut impl FnMut(), time: Duration) -> anyhow::Result<Latency> {
     let mut counts = vec![0u32; buckets::COUNT];
     let start = Instant::now();
-    let mut last = 0;
-    while u128::from(last) < time.as_nanos() {
+    loop {
+        let before = start.elapsed();
         trip();
-        let now = start.elapsed().as_nanos() as u64;
-        counts[buckets::bucket(now - last)] += 1;
-        last = now;
+        let after = start.elapsed();
+        if after >= time {
+            break;
+        }
+        counts[buckets::bucket((after - before).as_nanos() as u64)] += 1;
     }
     let mut latency = Latency::new()?;
-    latency.add_buckets(&counts)?;
+    // The ticks are nanoseconds.
+    latency.add_buckets(&counts, 1.0);
     Ok(latency)
 }

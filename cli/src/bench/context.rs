@@ -1,0 +1,117 @@
+//! What all measurements share: the device, its images, and how long to measure.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use host_rt::device::{self, Device};
+use host_rt::targets::DeviceArch;
+use host_rt::{Image, env};
+
+use super::options::Options;
+use super::tasks;
+use super::watchdog::Watchdog;
+
+/// The images for the `host` device, in the command itself.
+static KERNELS: &[u8] = include_bytes!(env!("REVOFF_IMAGE_BENCH"));
+static QUIET: &[u8] = include_bytes!(env!("REVOFF_IMAGE_BENCH_QUIET"));
+
+/// What all measurements share.
+pub(crate) struct Bench {
+    /// Kept open from the first measurement to the last: opening a GPU takes long.
+    pub(crate) device: Arc<dyn Device>,
+    /// The kernels.
+    pub(crate) image: Image,
+    /// The kernel without the runtime, if there is an image with it.
+    pub(crate) quiet: Option<Image>,
+    /// Where two threads are to run, if they are to be told.
+    pub(crate) cores: Option<[usize; 2]>,
+    /// How long each figure is measured in a round.
+    pub(crate) time: Duration,
+    pub(crate) watchdog: Watchdog,
+}
+
+impl Bench {
+    pub(crate) fn open(options: &Options) -> anyhow::Result<Self> {
+        let watchdog = Watchdog::start(options.patience())?;
+        watchdog.at(format!("opening the device {}", options.device));
+        let device = device::open(&options.device, &env::Env::read()?)?;
+        let arch = device.arch();
+        let is_host = is_host(&*device);
+        let image = match &options.image {
+            Some(file) => open(file, &arch)?,
+            None if is_host => Image::from_bytes("the benchmark's image", KERNELS)?,
+            None => anyhow::bail!(
+                "the command carries no kernels for {} ({arch}): name an image by --image, and \
+                 one without the runtime by --quiet-image. {}",
+                options.device,
+                build(&arch)
+            ),
+        };
+        let quiet = match &options.quiet_image {
+            Some(file) => Some(open(file, &arch)?),
+            None if is_host => Some(Image::from_bytes("the image without the runtime", QUIET)?),
+            None => None,
+        };
+        Ok(Self {
+            cores: tasks::two_cores().filter(|_| is_host && !options.no_pin),
+            device,
+            image,
+            quiet,
+            time: options.time(),
+            watchdog,
+        })
+    }
+
+    /// The device's name.
+    pub(crate) fn name(&self) -> &str {
+        self.device.name()
+    }
+
+    /// Whether device threads are threads of this process.
+    pub(crate) fn is_host(&self) -> bool {
+        is_host(&*self.device)
+    }
+}
+
+fn is_host(device: &dyn Device) -> bool {
+    matches!(device.arch(), DeviceArch::Host(_))
+}
+
+/// The image in `file` for a device of this architecture.
+fn open(file: &Path, arch: &DeviceArch) -> anyhow::Result<Image> {
+    Image::open(file)?
+        .for_device(arch)
+        .map_err(|error| anyhow!("{error}. {}", build(arch)))
+}
+
+/// What builds images for such a device.
+fn build(arch: &DeviceArch) -> String {
+    let arch = match arch {
+        DeviceArch::Host(_) => "--target host".to_owned(),
+        arch => format!("--arch {arch}"),
+    };
+    format!(
+        "This builds both into target/images: cargo xtask images --kernel-crate benches/kernels \
+         --kernel-crate benches/quiet {arch}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DeviceArch, build};
+
+    #[test]
+    fn who_has_no_image_is_told_how_to_build_one() {
+        let command = "cargo xtask images --kernel-crate benches/kernels \
+                       --kernel-crate benches/quiet";
+        let gpu = build(&"sm_90".parse().unwrap());
+        assert!(gpu.ends_with(&format!("{command} --arch sm_90")), "{gpu}");
+        let host = build(&DeviceArch::this_machine());
+        assert!(
+            host.ends_with(&format!("{command} --target host")),
+            "{host}"
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! The floor of a device: a kernel of one thread writes a word in mapped memory, a
+//! thread of this machine writes it back to another.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use bench_calls::{FLAGS, PING, PONG, buckets};
+use host_rt::device::{Device, LaunchContext, MappedMemory, Running};
+use host_rt::shared_abi::words::{Coherent, Load, Store, SystemWords};
+
+use super::Round;
+use crate::bench::calls::enough;
+use crate::bench::context::Bench;
+use crate::bench::latency::{Latency, tick_ns};
+use crate::bench::session::WARM_UP;
+use crate::bench::shape::Shape;
+use crate::bench::tasks;
+
+/// Looks at the word after which the kernel takes the host for gone: some seconds at
+/// the rate of a GPU's reads across the bus, and of a processor's.
+const KERNEL_LOOKS: [u64; 2] = [1 << 24, 1 << 34];
+
+/// Looks at the word after which the answering thread looks whether the kernel has
+/// ended, and lets others run: many times as many as it takes a word to come.
+const HOST_LOOKS: u32 = 1 << 12;
+
+/// Device memory that is freed with its owner.
+struct Memory<'a> {
+    device: &'a dyn Device,
+    address: u64,
+    bytes: usize,
+}
+
+impl<'a> Memory<'a> {
+    fn new(device: &'a dyn Device, bytes: usize) -> anyhow::Result<Self> {
+        let address = device.alloc(bytes as u64)?;
+        Ok(Self {
+            device,
+            address,
+            bytes,
+        })
+    }
+
+    /// The words in it.
+    fn read(&self) -> anyhow::Result<Vec<u32>> {
+        let mut words = vec![0u32; self.bytes / size_of::<u32>()];
+        let mut queue = self.device.queue()?;
+        // SAFETY: `words` has no more bytes than the memory, and stays as it is until
+        // `synchronize` returns.
+        unsafe { queue.copy_from_device(words.as_mut_ptr().cast(), self.address, self.bytes)? };
+        queue.synchronize()?;
+        Ok(words)
+    }
+}
+
+/// The `index`th word of 64 bits.
+fn long(words: &[u32], index: usize) -> u64 {
+    u64::from(words[2 * index]) | u64::from(words[2 * index + 1]) << 32
+}
+
+impl Drop for Memory<'_> {
+    fn drop(&mut self) {
+        self.device.free(self.address);
+    }
+}
+
+pub(super) fn measure(bench: &Bench) -> anyhow::Result<Round> {
+    let device = &*bench.device;
+    let mut pinned = true;
+    let (trips, time) = enough(bench, "counted", |time| {
+        let count = Memory::new(device, 8)?;
+        pinned &= run(bench, "ping_count", time, &[&count])?;
+        let trips = long(&count.read()?, 0);
+        Ok((trips, (trips, time)))
+    })?;
+    let latency = enough(bench, "timed", |time| {
+        let (times, span) = (
+            Memory::new(device, buckets::COUNT * 4)?,
+            Memory::new(device, 16)?,
+        );
+        pinned &= run(bench, "ping_time", time, &[&times, &span])?;
+        let span = span.read()?;
+        let mut latency = Latency::new()?;
+        let tick_ns = tick_ns(&[[long(&span, 0), long(&span, 1)]])?;
+        latency.add_buckets(&times.read()?, tick_ns);
+        Ok((latency.len(), latency))
+    })?;
+    Ok(Round {
+        rate: trips as f64 / time.as_secs_f64(),
+        latency,
+        pinned,
+    })
+}
+
+/// Runs a kernel for `time`, whose last parameters are `results`, and answers it;
+/// whether both were where they were to be.
+fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> anyhow::Result<bool> {
+    bench.watchdog.alive();
+    let device = &bench.device;
+    let module = device.load(&bench.image)?;
+    let kernel = module
+        .kernel(name)?
+        .with_context(|| format!("{} has no kernel `{name}`", bench.image.name()))?;
+    let flags = device.alloc_mapped(FLAGS)?;
+    let looks = KERNEL_LOOKS[usize::from(bench.is_host())];
+    let nanoseconds = [WARM_UP, time].map(|time| time.as_nanos() as u64);
+    let params: Vec<Vec<u8>> = [flags.device, looks, nanoseconds[0], nanoseconds[1]]
+        .into_iter()
+        .chain(results.iter().map(|memory| memory.address))
+        .map(|word| word.to_ne_bytes().to_vec())
+        .collect();
+    let context = LaunchContext {
+        key: 1,
+        calls_host: false,
+        ring: Arc::new(|| ()),
+        ended: Arc::new(|| ()),
+    };
+    let mut queue = device.queue()?;
+    // SAFETY: the parameters are the kernel's, all of 8 bytes; the memory that they
+    // name lives until the kernel has ended, for which `answer` waits.
+    let running = unsafe { queue.launch(&module, kernel, Shape::ONE.into(), &params, context)? };
+    // A thread of its own: what it is told of its core is not for others.
+    let pinned = std::thread::scope(|scope| {
+        let answering = scope.spawn(|| {
+            let pinned = bench.cores.is_some_and(|[_, core]| tasks::pin_this(core));
+            answer(&flags, &*running);
+            pinned
+        });
+        let asks = bench
+            .cores
+            .is_some_and(|[core, _]| tasks::pin(tasks::DEVICE, core));
+        answering.join().map(|answers| asks && answers)
+    })
+    .map_err(|_| anyhow!("the thread that answers the floor panicked"));
+    if let Some(Err(fault)) = running.wait(None) {
+        anyhow::bail!("the kernel of the floor: {fault}");
+    }
+    pinned
+}
+
+/// Writes back what the kernel writes, until it has ended.
+fn answer(flags: &MappedMemory, running: &dyn Running) {
+    // SAFETY: mapped memory that outlives this, aligned for words of 8 bytes; both
+    // sides touch these words by the methods of `Coherent` and its like alone.
+    let words = unsafe { Coherent::new(flags.host.as_ptr()) };
+    let (mut last, mut looks) = (0, 0u32);
+    loop {
+        // Relaxed, as is the store: the words are all that is handed over.
+        let word = words.load32(PING, Load::Relaxed);
+        if word != last {
+            words.store32(PONG, word, Store::Relaxed);
+            (last, looks) = (word, 0);
+            continue;
+        }
+        looks += 1;
+        if looks < HOST_LOOKS {
+            std::hint::spin_loop();
+        } else if running.is_done() {
+            return;
+        } else {
+            looks = 0;
+            std::thread::yield_now();
+        }
+    }
+}

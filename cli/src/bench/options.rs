@@ -1,0 +1,199 @@
+//! The command line of `revoff bench`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use host_rt::shared_abi::wire::WireKind;
+
+use super::calls::{CALLS, Call};
+use super::floor::Kind;
+use super::shape::Shape;
+
+/// Seconds that each figure is measured with `--quick`.
+const QUICK: f64 = 0.05;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The floor is what it takes to hand a word over and back with nothing between the
+two sides: no call can be faster. `sleep-1us` is how the parallel patch for GCC
+waits: it sleeps a microsecond between two looks.
+
+Examples:
+  revoff bench --wires native --threads 1
+  revoff bench --json > figures.json
+  revoff bench --from figures.json --plot figures
+  revoff bench --device cuda:0 --image bench_kernels.offload \\
+      --quiet-image bench_quiet.offload --json --plot figures > figures.json
+
+What else the machine does while this runs is in the figures.")]
+pub(crate) struct Options {
+    /// Print one JSON object instead of a table (docs/bench-json.md)
+    #[arg(long)]
+    pub(super) json: bool,
+
+    /// Draw the figures into this folder too, as SVG
+    #[arg(long, value_name = "DIR")]
+    pub(super) plot: Option<PathBuf>,
+
+    /// Measure nothing; take the figures from a file that --json wrote
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = [
+            "seconds", "rounds", "quick", "limit", "wires", "calls", "threads", "grids",
+            "host_threads", "floor", "device", "image", "quiet_image", "no_pin", "patience",
+        ]
+    )]
+    pub(super) from: Option<PathBuf>,
+
+    /// Seconds that each figure is measured, in each round
+    #[arg(long, default_value = "0.1", value_parser = seconds)]
+    seconds: f64,
+
+    /// Rounds in which everything is measured; rates are the median of all
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+
+    /// One short round that only shows that everything works
+    #[arg(long, conflicts_with_all = ["seconds", "rounds"])]
+    pub(super) quick: bool,
+
+    /// Seconds after which nothing more is measured, not even a first time
+    #[arg(long, value_name = "SECONDS", default_value_t = 200)]
+    limit: u64,
+
+    /// The wires to measure
+    #[arg(
+        long,
+        value_name = "WIRE,..",
+        value_delimiter = ',',
+        default_value = "native,gcc-ring,gcc-slot",
+        value_parser = crate::options::wire
+    )]
+    pub(super) wires: Vec<WireKind>,
+
+    /// The calls to measure: empty, typed, tofrom-64, tofrom-4096, work-10us
+    /// [default: all]
+    #[arg(long, value_name = "CALL,..", value_delimiter = ',', value_parser = call)]
+    calls: Vec<&'static Call>,
+
+    /// Numbers of device threads to measure with, in one team
+    /// [default on `host`: 1,2,4,8]
+    #[arg(
+        long,
+        value_name = "N,..",
+        value_delimiter = ',',
+        conflicts_with = "grids",
+        value_parser = clap::value_parser!(u32).range(1..=1024)
+    )]
+    threads: Vec<u32>,
+
+    /// Grids to measure with
+    /// [default elsewhere: 1x1,1x32,8x32,132x32,132x256]
+    #[arg(long, value_name = "TEAMSxTHREADS,..", value_delimiter = ',')]
+    grids: Vec<Shape>,
+
+    /// Most host threads that serve calls, where their number is what is measured
+    #[arg(
+        long,
+        value_name = "N,..",
+        value_delimiter = ',',
+        default_value = "1,2,4,8,16",
+        value_parser = clap::value_parser!(u16).range(1..=1024)
+    )]
+    pub(super) host_threads: Vec<u16>,
+
+    /// What the floor is measured with: two threads of this machine, or a kernel and
+    /// a thread [default: `threads` on `host`, `kernel` elsewhere]
+    #[arg(long, value_enum)]
+    pub(super) floor: Option<Kind>,
+
+    /// The device that runs the kernels
+    #[arg(long, default_value = "host")]
+    pub(super) device: String,
+
+    /// Image with the kernels (of benches/kernels), for a device other than `host`
+    #[arg(long, value_name = "FILE")]
+    pub(super) image: Option<PathBuf>,
+
+    /// Image without the runtime (of benches/quiet), for a device other than `host`
+    #[arg(long, value_name = "FILE")]
+    pub(super) quiet_image: Option<PathBuf>,
+
+    /// Leave it to the system where threads run
+    ///
+    /// Otherwise, on `host`, the two threads of the floor have a core each, and so
+    /// have the device thread and the serving threads where there is one device
+    /// thread.
+    #[arg(long)]
+    pub(super) no_pin: bool,
+
+    /// Seconds without any progress after which the command gives up
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60,
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    patience: u64,
+}
+
+impl Options {
+    /// How long each figure is measured in a round.
+    pub(super) fn time(&self) -> Duration {
+        Duration::from_secs_f64(if self.quick { QUICK } else { self.seconds })
+    }
+
+    pub(super) fn rounds(&self) -> u32 {
+        if self.quick { 1 } else { self.rounds }
+    }
+
+    pub(super) fn limit(&self) -> Duration {
+        Duration::from_secs(self.limit)
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        Duration::from_secs(self.patience)
+    }
+
+    /// The calls, in the order of the list of all.
+    pub(super) fn calls(&self) -> Vec<&'static Call> {
+        let chosen = |call: &&Call| {
+            self.calls.is_empty() || self.calls.iter().any(|chosen| chosen.name == call.name)
+        };
+        CALLS.iter().filter(chosen).collect()
+    }
+
+    /// The grids, from the smallest to the largest, each once.
+    pub(super) fn grids(&self, is_host: bool) -> Vec<Shape> {
+        let mut grids = self.grids.clone();
+        let of = |&threads: &u32| Shape { teams: 1, threads };
+        grids.extend(self.threads.iter().map(of));
+        if grids.is_empty() && is_host {
+            grids.extend([1, 2, 4, 8].iter().map(of));
+        } else if grids.is_empty() {
+            // From a thread and a warp to all that the multiprocessors of a large GPU
+            // have: more threads than any wire has slots.
+            let gpu = [(1, 1), (1, 32), (8, 32), (132, 32), (132, 256)];
+            grids.extend(gpu.map(|(teams, threads)| Shape { teams, threads }));
+        }
+        grids.sort_by_key(|grid| (grid.device_threads(), grid.teams));
+        grids.dedup();
+        grids
+    }
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|seconds| (0.01..=60.0).contains(seconds))
+        .ok_or_else(|| "a number from 0.01 to 60 is expected".to_owned())
+}
+
+fn call(name: &str) -> Result<&'static Call, String> {
+    CALLS.iter().find(|call| call.name == name).ok_or_else(|| {
+        let names: Vec<_> = CALLS.iter().map(|call| call.name).collect();
+        format!("there are {}", names.join(", "))
+    })
+}

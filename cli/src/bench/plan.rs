@@ -1,0 +1,185 @@
+//! Which figures there are. Not every call with every grid on every wire with every
+//! number of host threads: what a reader compares.
+
+use std::fmt;
+use std::time::Duration;
+
+use host_rt::Waiting;
+use host_rt::shared_abi::wire::WireKind;
+
+use super::calls::Call;
+use super::session::{Setup, warm_up};
+use super::shape::Shape;
+use super::{ADAPTIVE, PATCHED, waiting_name};
+
+/// Device threads that keep any number of host threads busy.
+const BUSY: u64 = 256;
+
+/// A figure to be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    pub(crate) setup: Setup,
+    pub(crate) call: &'static Call,
+    pub(crate) grid: Shape,
+    pub(crate) host_threads: usize,
+}
+
+impl Item {
+    pub(crate) fn wire(&self) -> &'static str {
+        self.setup.wire.name().unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {}, {}, grid {}, {} host threads",
+            self.wire(),
+            waiting_name(self.setup.waiting),
+            self.call.name,
+            self.grid,
+            self.host_threads,
+        )
+    }
+}
+
+/// What figures are wanted of.
+pub(crate) struct Wanted {
+    pub(crate) wires: Vec<WireKind>,
+    pub(crate) calls: Vec<&'static Call>,
+    /// From the smallest to the largest, one at least.
+    pub(crate) grids: Vec<Shape>,
+    pub(crate) host_threads: Vec<usize>,
+    /// Host threads where their number is not what is measured.
+    pub(crate) usual_threads: usize,
+}
+
+/// The wires, each once with each way of waiting on it.
+pub(crate) fn setups(wires: &[WireKind]) -> Vec<Setup> {
+    let with = |waiting: Waiting| move |&wire: &WireKind| Setup { wire, waiting };
+    let mut setups: Vec<Setup> = wires.iter().map(with(ADAPTIVE)).collect();
+    let rings = wires.iter().filter(|&&wire| wire == WireKind::GCC_RING);
+    setups.extend(rings.map(with(PATCHED)));
+    let mut once: Vec<Setup> = Vec::new();
+    for setup in setups {
+        if !once.contains(&setup) {
+            once.push(setup);
+        }
+    }
+    once
+}
+
+/// The figures, each once.
+pub(crate) fn plan(wanted: &Wanted) -> Vec<Item> {
+    let (Some(&smallest), Some(&largest)) = (wanted.grids.first(), wanted.grids.last()) else {
+        return Vec::new();
+    };
+    let busy = wanted
+        .grids
+        .iter()
+        .find(|grid| grid.device_threads() >= BUSY);
+    let busy = *busy.unwrap_or(&largest);
+    let mut items: Vec<Item> = Vec::new();
+    for setup in setups(&wanted.wires) {
+        let is_native = setup.wire == WireKind::NATIVE;
+        for &call in &wanted.calls {
+            let mut add = |grid, host_threads| {
+                let item = Item {
+                    setup,
+                    call,
+                    grid,
+                    host_threads,
+                };
+                if !items.contains(&item) {
+                    items.push(item);
+                }
+            };
+            for &grid in &wanted.grids {
+                let is_wanted = match call.name {
+                    "empty" => true,
+                    "typed" => grid == smallest,
+                    _ => is_native || grid == smallest || grid == largest,
+                };
+                if is_wanted {
+                    add(grid, wanted.usual_threads);
+                }
+            }
+            if call.name == "work-10us" || call.name == "empty" && is_native {
+                for &threads in &wanted.host_threads {
+                    add(busy, threads);
+                }
+                // The usual number is one of them.
+                add(busy, wanted.usual_threads);
+            }
+        }
+    }
+    items
+}
+
+/// How long it takes to measure these, roughly.
+pub(crate) fn estimate(items: &[Item], rounds: u32, time: Duration) -> Duration {
+    /// To make a runtime, load an image, start kernels and read what they found.
+    const AROUND: Duration = Duration::from_millis(30);
+    let of_one = |item: &Item| {
+        // A kernel ends when each thread's last call is over.
+        let call = if item.setup.waiting == PATCHED {
+            Duration::from_micros(75)
+        } else if item.call.name == "work-10us" {
+            Duration::from_micros(12)
+        } else {
+            Duration::from_micros(3)
+        };
+        AROUND + 2 * (warm_up(item.grid) + time + call * item.grid.device_threads() as u32)
+    };
+    items.iter().map(of_one).sum::<Duration>() * rounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::calls::CALLS;
+
+    fn wanted(grids: &[&str]) -> Wanted {
+        Wanted {
+            wires: vec![WireKind::NATIVE, WireKind::GCC_RING, WireKind::GCC_SLOT],
+            calls: CALLS.iter().collect(),
+            grids: grids.iter().map(|grid| grid.parse().unwrap()).collect(),
+            host_threads: vec![1, 2, 4, 8, 16],
+            usual_threads: 8,
+        }
+    }
+
+    #[test]
+    fn what_is_compared_is_there_once() {
+        let wanted = wanted(&["1x1", "1x32", "8x32", "132x256"]);
+        let items = plan(&wanted);
+        let count = |is: &dyn Fn(&Item) -> bool| items.iter().filter(|item| is(item)).count();
+        for (index, item) in items.iter().enumerate() {
+            assert!(!items[..index].contains(item), "{item} is there twice");
+        }
+        for setup in setups(&wanted.wires) {
+            let of = |call: &'static str| {
+                count(&|item| {
+                    item.setup == setup && item.call.name == call && item.host_threads == 8
+                })
+            };
+            assert_eq!((of("empty"), of("typed")), (4, 1));
+            assert!(of("tofrom-64") >= 2 && of("work-10us") >= 2);
+            let work = |item: &Item| {
+                item.setup == setup
+                    && item.call.name == "work-10us"
+                    && item.grid.to_string() == "8x32"
+            };
+            assert_eq!(count(&work), 5);
+        }
+    }
+
+    #[test]
+    fn a_run_on_a_gpu_takes_some_minutes_at_most() {
+        let items = plan(&wanted(&["1x1", "1x32", "8x32", "132x32", "132x256"]));
+        let time = estimate(&items, 3, Duration::from_millis(100));
+        assert!(time < Duration::from_secs(200), "{time:?}");
+        assert!(time > Duration::from_secs(20), "{time:?}");
+    }
+}

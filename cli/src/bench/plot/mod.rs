@@ -1,0 +1,173 @@
+//! Pictures of a report, as SVG: what a reader compares at a glance.
+
+mod axis;
+mod bars;
+mod lines;
+mod page;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use plotters::style::RGBColor;
+
+use self::bars::Group;
+use self::lines::{Line, Lines, Point};
+use super::calls::CALLS;
+use super::report::{Calls, Report};
+
+/// Draws everything that the report has into the folder `dir`.
+pub(crate) fn draw(report: &Report, dir: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(dir)
+        .with_context(|| format!("cannot make the folder {} (--plot)", dir.display()))?;
+    let write = |name: String, svg: Option<String>| -> anyhow::Result<()> {
+        let Some(svg) = svg else { return Ok(()) };
+        let file = dir.join(name).with_extension("svg");
+        fs::write(&file, svg).with_context(|| format!("cannot write {}", file.display()))
+    };
+    // Names of files are ours: a report may come from anywhere.
+    for call in CALLS.iter().map(|call| call.name) {
+        write(format!("rates-{call}"), rates(report, call)?)?;
+        write(format!("times-{call}"), times(report, call)?)?;
+    }
+    write("host-threads".to_owned(), host_threads(report)?)
+}
+
+/// Requests a second over device threads, a line for each wire.
+fn rates(report: &Report, call: &str) -> anyhow::Result<Option<String>> {
+    let Some(usual) = report.calls.first().map(|calls| calls.host_threads) else {
+        return Ok(None);
+    };
+    let lines = lines_of(report, wire, |calls| {
+        let is = calls.call == call && calls.host_threads == usual;
+        is.then(|| calls.grid.device_threads() as f64)
+    });
+    lines::draw(&Lines {
+        title: format!("Requests a second, {} call, {usual} host threads", call),
+        subtitle: subtitle(report),
+        x: "device threads".to_owned(),
+        floor: Some(report.floor.rate.median),
+        lines,
+    })
+}
+
+/// Requests a second over host threads, a line for each wire and call.
+fn host_threads(report: &Report) -> anyhow::Result<Option<String>> {
+    // The grid with which their number was measured.
+    let Some(usual) = report.calls.first().map(|calls| calls.host_threads) else {
+        return Ok(None);
+    };
+    let Some(other) = report
+        .calls
+        .iter()
+        .find(|calls| calls.host_threads != usual)
+    else {
+        return Ok(None);
+    };
+    let grid = other.grid;
+    let varied = |calls: &Calls| {
+        report.calls.iter().any(|other| {
+            other.host_threads != usual && key(other) == key(calls) && other.call == calls.call
+        })
+    };
+    let lines = lines_of(
+        report,
+        |calls| format!("{}, {}", wire(calls), calls.call),
+        |calls| (calls.grid == grid && varied(calls)).then_some(calls.host_threads as f64),
+    );
+    lines::draw(&Lines {
+        title: format!("Requests a second, grid {grid}"),
+        subtitle: subtitle(report),
+        x: "host threads".to_owned(),
+        floor: None,
+        lines,
+    })
+}
+
+/// Round trips of one device thread, a group for each wire.
+fn times(report: &Report, call: &str) -> anyhow::Result<Option<String>> {
+    let smallest = |calls: &&Calls| calls.grid.device_threads();
+    let of_call = || report.calls.iter().filter(|calls| calls.call == call);
+    let Some(first) = of_call().min_by_key(smallest) else {
+        return Ok(None);
+    };
+    let groups: Vec<Group> = of_call()
+        .filter(|calls| (calls.grid, calls.host_threads) == (first.grid, first.host_threads))
+        .filter_map(|calls| {
+            Some(Group {
+                label: wire(calls),
+                color: color(calls),
+                p50_ns: calls.p50_ns? as f64,
+                p99_ns: calls.p99_ns? as f64,
+            })
+        })
+        .collect();
+    bars::draw(
+        &format!("Time of a round trip, {call} call, grid {}", first.grid),
+        &subtitle(report),
+        &groups,
+        [report.floor.p50_ns as f64, report.floor.p99_ns as f64],
+    )
+}
+
+/// The figures for which `x` has a value, as lines of one `label` each.
+fn lines_of(
+    report: &Report,
+    label: impl Fn(&Calls) -> String,
+    x: impl Fn(&Calls) -> Option<f64>,
+) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for calls in &report.calls {
+        let Some(x) = x(calls) else { continue };
+        let label = label(calls);
+        let point = Point {
+            x,
+            min: calls.rate.min,
+            median: calls.rate.median,
+            max: calls.rate.max,
+        };
+        match lines.iter_mut().find(|line| line.label == label) {
+            Some(line) => line.points.push(point),
+            None => lines.push(Line {
+                label,
+                color: color(calls),
+                is_hollow: calls.call == "empty",
+                points: vec![point],
+            }),
+        }
+    }
+    for line in &mut lines {
+        line.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    lines
+}
+
+fn key(calls: &Calls) -> (&str, &str) {
+    (&calls.wire, &calls.waiting)
+}
+
+/// What a wire is called in a picture.
+fn wire(calls: &Calls) -> String {
+    match key(calls) {
+        (wire, "sleep-1us") => format!("{wire}, 1 us poll"),
+        (wire, _) => wire.to_owned(),
+    }
+}
+
+/// Colours that people tell apart who do not see all of them (Okabe and Ito's).
+fn color(calls: &Calls) -> RGBColor {
+    match key(calls) {
+        ("native", _) => RGBColor(0, 114, 178),
+        ("gcc-slot", _) => RGBColor(0, 158, 115),
+        ("gcc-ring", "adaptive") => RGBColor(230, 159, 0),
+        ("gcc-ring", _) => RGBColor(213, 94, 0),
+        _ => RGBColor(204, 121, 167),
+    }
+}
+
+/// Where and when it was measured.
+fn subtitle(report: &Report) -> String {
+    let device = &report.device;
+    let day = report.date.split('T').next().unwrap_or_default();
+    format!("{}: {}, {day}", device.name, device.description)
+}

@@ -1,0 +1,131 @@
+//! What the figures come down to: few numbers, each a comparison within one run.
+
+use super::report::{Calls, Floor, Linked, Ratios, ToPatched};
+use super::shape::Shape;
+use super::{ADAPTIVE, PATCHED, waiting_name};
+
+/// The figures of one run, to be searched.
+struct Figures<'a>(&'a [Calls]);
+
+impl Figures<'_> {
+    /// Those of a call with this grid on a wire, served by the usual number of host
+    /// threads, which is that of the first figure.
+    fn find(&self, wire: &str, waiting: &str, call: &str, grid: Shape) -> Option<&Calls> {
+        let usual = self.0.first()?.host_threads;
+        self.0.iter().find(|calls| {
+            (&*calls.wire, &*calls.waiting, &*calls.call) == (wire, waiting, call)
+                && (calls.grid, calls.host_threads) == (grid, usual)
+        })
+    }
+
+    fn native(&self, call: &str, grid: Shape) -> Option<&Calls> {
+        self.find("native", waiting_name(ADAPTIVE), call, grid)
+    }
+
+    fn patched(&self, grid: Shape) -> Option<&Calls> {
+        self.find("gcc-ring", waiting_name(PATCHED), "empty", grid)
+    }
+}
+
+fn rate(one: Option<&Calls>, other: Option<&Calls>) -> Option<f64> {
+    Some(one?.rate.median / other?.rate.median)
+}
+
+/// All of them; those are missing whose figures are.
+pub(crate) fn ratios(
+    grids: &[Shape],
+    floor: &Floor,
+    calls: &[Calls],
+    linked: Option<&Linked>,
+) -> Ratios {
+    let figures = Figures(calls);
+    let smallest = grids.first().copied().unwrap_or(Shape::ONE);
+    let largest = grids.last().copied();
+    let at_most = |call| figures.native(call, largest?);
+    let slot = || figures.find("gcc-slot", waiting_name(ADAPTIVE), "empty", largest?);
+    let p50 = |call| figures.native(call, smallest)?.p50_ns;
+    let difference = || Some(p50("tofrom-64")? as i64 - p50("empty")? as i64);
+    Ratios {
+        native_p50_to_floor: p50("empty").map(|ns| ns as f64 / floor.p50_ns as f64),
+        native_tofrom_64_minus_empty_ns: difference(),
+        largest_grid: largest,
+        native_to_gcc_slot_rate: rate(at_most("empty"), slot()),
+        native_to_patched_rate: largest
+            .and_then(|grid| rate(at_most("empty"), figures.patched(grid))),
+        linked_to_unlinked_time: linked.map(|linked| linked.ratio),
+    }
+}
+
+/// How many times the requests that gcc-ring serves as patched, native serves.
+pub(crate) fn native_to_patched(grids: &[Shape], calls: &[Calls]) -> Vec<ToPatched> {
+    let figures = Figures(calls);
+    let of = |&grid: &Shape| {
+        let rate = rate(figures.native("empty", grid), figures.patched(grid))?;
+        Some(ToPatched { grid, rate })
+    };
+    grids.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::report::Rate;
+
+    fn calls(wire: &str, waiting: &str, call: &str, threads: u32, p50_ns: u64, rate: f64) -> Calls {
+        Calls {
+            wire: wire.to_owned(),
+            waiting: waiting.to_owned(),
+            call: call.to_owned(),
+            bytes: 0,
+            grid: Shape { teams: 1, threads },
+            host_threads: 8,
+            rounds: 1,
+            requests: 100,
+            rate: Rate {
+                median: rate,
+                min: rate,
+                max: rate,
+            },
+            p50_ns: Some(p50_ns),
+            p99_ns: Some(p50_ns),
+            rate_to_floor: 1.0,
+            p50_to_floor: Some(1.0),
+            cores: None,
+        }
+    }
+
+    #[test]
+    fn each_compares_what_it_says() {
+        let list = [
+            calls("native", "adaptive", "empty", 1, 600, 1e6),
+            calls("native", "adaptive", "empty", 8, 900, 8e6),
+            calls("native", "adaptive", "tofrom-64", 1, 1000, 1e6),
+            calls("gcc-slot", "adaptive", "empty", 8, 1, 2e6),
+            calls("gcc-ring", "sleep-1us", "empty", 8, 1, 1e5),
+        ];
+        let floor = Floor {
+            kind: "threads".to_owned(),
+            p50_ns: 300,
+            p99_ns: 300,
+            rate: Rate {
+                median: 1.0,
+                min: 1.0,
+                max: 1.0,
+            },
+            cores: None,
+        };
+        let grids = [1, 8].map(|threads| Shape { teams: 1, threads });
+        let found = ratios(&grids, &floor, &list, None);
+        assert_eq!(found.native_p50_to_floor, Some(2.0));
+        assert_eq!(found.native_tofrom_64_minus_empty_ns, Some(400));
+        assert_eq!(found.native_to_gcc_slot_rate, Some(4.0));
+        assert_eq!(found.native_to_patched_rate, Some(80.0));
+        assert_eq!(found.linked_to_unlinked_time, None);
+        let patched = native_to_patched(&grids, &list);
+        assert_eq!((patched.len(), patched[0].grid), (1, grids[1]));
+
+        let found = ratios(&grids, &floor, &list[3..], None);
+        assert_eq!(found.native_p50_to_floor, None);
+        assert_eq!(found.native_to_patched_rate, None);
+    }
+}
