@@ -12,6 +12,13 @@ pub fn is_for(name: &str) -> bool {
     std::env::var_os(CHILD).is_some_and(|child| child == name)
 }
 
+/// Whether this process is there for one test: whoever started it has looked whether
+/// its device is there.
+#[must_use]
+pub fn is_one() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
 /// Runs the test `name` of this program in a process of its own.
 ///
 /// # Errors

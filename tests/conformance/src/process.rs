@@ -51,7 +51,7 @@ pub fn thread_names() -> BTreeMap<String, usize> {
 
 /// Waits until `count` of something has come down to `expected`, for a while:
 /// the system lists a thread a little longer than it runs. Returns the last count.
-pub fn settle(count: fn() -> usize, expected: usize) -> usize {
+pub fn settle<T: Copy + PartialOrd>(count: impl Fn() -> T, expected: T) -> T {
     let start = Instant::now();
     loop {
         let now = count();

@@ -1,10 +1,11 @@
 //! What the suite runs on.
 
+use cuda_standin::loader;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Builder, Runtime};
 
 /// The devices that the suite runs on where a machine has them: one line each.
-pub const DEVICES: [&str; 1] = ["host"];
+pub const DEVICES: [&str; 2] = ["host", "cuda:0"];
 
 /// A device, and the wire that its kernels use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,49 @@ impl Target {
         Runtime::builder(self.device).wire(self.wire)
     }
 
+    /// Whether it is the `host` device.
+    #[must_use]
+    pub fn is_host(&self) -> bool {
+        self.device == "host"
+    }
+
+    /// Whether it is hardware that nothing stands in for.
+    #[must_use]
+    pub fn is_hardware(&self) -> bool {
+        !self.is_host() && !loader::is_loaded()
+    }
+
+    /// Whether its kernels are those of shared objects, which the build has made on
+    /// this machine and tests can change.
+    #[must_use]
+    pub fn runs_shared_objects(&self) -> bool {
+        !self.is_hardware()
+    }
+
+    /// Whether nobody else uses the device's memory.
+    #[must_use]
+    pub fn shares_no_memory(&self) -> bool {
+        !self.is_hardware()
+    }
+
+    /// Whether a request says which launch it is from.
+    #[must_use]
+    pub fn tells_launches_apart(&self) -> bool {
+        self.is_host()
+    }
+
+    /// Whether a kernel that faults takes nothing else with it, and says why.
+    #[must_use]
+    pub fn survives_faults(&self) -> bool {
+        self.is_host()
+    }
+
+    /// Whether a kernel that faults takes the whole device with it.
+    #[must_use]
+    pub fn is_lost_by_faults(&self) -> bool {
+        !self.survives_faults()
+    }
+
     /// Whether a caller learns how its call ended. On GCC's wires it does not.
     #[must_use]
     pub fn reports_status(&self) -> bool {
@@ -48,8 +92,12 @@ impl Target {
     }
 }
 
-/// A device's name in the names of tests, such as `cuda_0`.
+/// A device's name in the names of tests, such as `cuda_0`. Nobody shall take what
+/// stands in for hardware for it.
 #[must_use]
 pub fn device_name(device: &str) -> String {
+    if device != "host" && loader::is_loaded() {
+        return "stand_in".to_owned();
+    }
     device.replace(':', "_")
 }

@@ -241,22 +241,12 @@ impl SystemWords for View {
         }
     }
 
-    unsafe fn write_bytes(&self, at: usize, from: *const u8, len: usize) {
-        assert!(len.is_multiple_of(8), "models carry whole words");
-        for i in (0..len).step_by(8) {
-            // SAFETY: `i + 8 <= len`, for which the caller vouches.
-            let word = unsafe { from.add(i).cast::<u64>().read_unaligned() };
-            self.store64(at + i, word, Store::Relaxed);
-        }
+    fn load8(&self, _: usize) -> u8 {
+        unreachable!("models carry whole words")
     }
 
-    unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize) {
-        assert!(len.is_multiple_of(8), "models carry whole words");
-        for i in (0..len).step_by(8) {
-            let word = self.load64(at + i, Load::Relaxed);
-            // SAFETY: `i + 8 <= len`, for which the caller vouches.
-            unsafe { to.add(i).cast::<u64>().write_unaligned(word) };
-        }
+    fn store8(&self, _: usize, _: u8) {
+        unreachable!("models carry whole words")
     }
 }
 

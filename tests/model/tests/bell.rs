@@ -127,7 +127,8 @@ fn run_native(callers: u32, weak: Option<Weak>) {
                 bounce_first: 0,
                 bounce_blocks: 0,
             };
-            producer.publish(claim, &header);
+            producer.describe(claim, &header);
+            producer.publish(claim);
             bedside.ring_if_asleep();
         }));
     }

@@ -3,8 +3,8 @@
 use core::mem::offset_of;
 use std::sync::Arc;
 
-use device_rt::claims;
 use device_rt::wire::native::Producer;
+use device_rt::{claims, lanes};
 use host_rt::wire::native::{Watcher, complete};
 use host_rt::wire::{At, Poll, Taken};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
@@ -12,7 +12,7 @@ use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};
 use shared_abi::status::Status;
 use shared_abi::wire::claims::{ClaimGroup, group_offset};
-use shared_abi::wire::native::{ReplyHeader, RequestHeader, Slot, door_offset, slot_offset};
+use shared_abi::wire::native::{self, ReplyHeader, RequestHeader, Slot, door_offset, slot_offset};
 use shared_abi::words::SystemWords;
 
 /// The turn that slots have had: the next one is 0, past the wrap.
@@ -43,8 +43,11 @@ fn wire(slots: u32, weak: Option<Weak>) -> (View, View) {
                 0,
             )
             .data64(at + offset_of!(Slot, request_payload), "request payload", 0)
-            .flag32(reply + offset_of!(ReplyHeader, turn), "reply", TURN)
-            .data32(reply + offset_of!(ReplyHeader, status), "status", 0)
+            .flag64(
+                reply + offset_of!(ReplyHeader, turn),
+                "reply",
+                native::answer(TURN, Status::NONE.0),
+            )
             .data64(reply + offset_of!(ReplyHeader, copied), "copied", 0)
             .data64(at + offset_of!(Slot, reply_payload), "reply payload", 0);
     }
@@ -71,13 +74,14 @@ fn claims(slots: u32, weak: Option<Weak>) -> View {
 
 /// What a device thread does; `id` is all over its request and its reply.
 fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
-    let claim = claims::claim(device, slots, 0, pause);
+    // SAFETY: `rounds` has the lanes of the group here.
+    let claim = lanes::rounds(|group| unsafe { claims::claim(device, slots, 0, group, pause) });
     // SAFETY: `id` is a readable word of ours.
     unsafe {
         let at = producer.request_payload(claim);
         producer.system().write_bytes(at, (&raw const id).cast(), 8);
     }
-    producer.publish(
+    producer.describe(
         claim,
         &RequestHeader {
             turn: claim.turn,
@@ -89,9 +93,10 @@ fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
             bounce_blocks: id as u32,
         },
     );
-    let reply = producer.wait(claim, pause);
-    assert_eq!(reply.status, Status::DONE);
-    assert_eq!(reply.copied, id, "a reply to somebody else's request");
+    producer.publish(claim);
+    assert_eq!(producer.wait(claim, pause), Status::DONE);
+    let copied = producer.copied(claim);
+    assert_eq!(copied, id, "a reply to somebody else's request");
     let mut back = 0u64;
     // SAFETY: `back` is a writable word of ours.
     unsafe {
@@ -261,6 +266,39 @@ fn three_callers_two_slots() {
         Runs::Preemptions(1),
         shape,
     );
+}
+
+/// Two warps of two lanes and a slot too few: each takes what there is for both of its
+/// lanes at once, and comes again for the rest.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+fn two_warps_claim_together() {
+    const SLOTS: u32 = 3;
+    explore("claims, two warps", Runs::Preemptions(3), || {
+        let device = claims(SLOTS, None);
+        let warp = |device: View| {
+            move || {
+                let mut lanes = 2;
+                while lanes > 0 {
+                    let (group, taken) = claims::take(&device, SLOTS, 0, lanes, pause);
+                    assert_eq!((group, taken >> SLOTS), (0, 0), "no slot of the wire");
+                    assert!((1..=lanes).contains(&taken.count_ones()));
+                    lanes -= taken.count_ones();
+                    let ours = (0..SLOTS).filter(|bit| taken & (1 << bit) != 0);
+                    // All begin before one ends, as lanes do.
+                    let begun: Vec<_> = ours.map(|bit| claims::begin(&device, 0, bit)).collect();
+                    for claim in begun {
+                        claims::release(&device, claim);
+                    }
+                }
+            }
+        };
+        let other = loom::thread::spawn(warp(device.clone()));
+        warp(device)();
+        if other.join().is_err() {
+            panic!("a thread failed");
+        }
+    });
 }
 
 /// A model that lacks an order.

@@ -10,10 +10,10 @@ use device_rt::shared_abi::wire::claims::{self, ClaimGroup};
 use device_rt::shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
 use device_rt::shared_abi::wire::gcc_slot::GccSlot;
 use device_rt::shared_abi::wire::native::{
-    MapEntry, ReplyHeader, RequestHeader, Slot, claim_of, door_offset, slot_offset,
+    MapEntry, ReplyHeader, RequestHeader, Slot, claim_of, door_offset, slot_offset, turn_and_status,
 };
 use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
-use device_rt::{arch, thread};
+use device_rt::{arch, lanes, thread};
 
 /// How long a kernel stays after a request that gets no answer, so that the host
 /// sees it while the launch is there to be blamed: 1/2 s.
@@ -27,7 +27,10 @@ pub fn die_with_slot() {
     // SAFETY: the host filled `runtime` with the address of claims that it keeps
     // while kernels of this image run.
     let device = unsafe { arch::device_memory(runtime.claims) };
-    let claim = claim(&device, runtime.slots, thread::global(), arch::pause);
+    let claim = lanes::rounds(|group| {
+        // SAFETY: `rounds` has the lanes of the group here.
+        unsafe { claim(&device, runtime.slots, thread::global(), group, arch::pause) }
+    });
     panic!("dies with slot {}", claim.slot);
 }
 
@@ -105,10 +108,10 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
     }
     let reply = slot + offset_of!(Slot, reply);
     let at = reply + offset_of!(ReplyHeader, turn);
-    wait(|| SystemWords::load32(&wire, at, Load::Acquire) == turn);
-    let at = reply + offset_of!(ReplyHeader, status);
+    let answer = || turn_and_status(wire.load64(at, Load::Acquire));
+    wait(|| answer().0 == turn);
     // SAFETY: the launcher's promise.
-    unsafe { status.write(SystemWords::load32(&wire, at, Load::Relaxed)) };
+    unsafe { status.write(answer().1) };
 }
 
 /// Publishes `request`, and waits until it is completed: that is, until

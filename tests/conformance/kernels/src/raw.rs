@@ -3,9 +3,9 @@
 use core::ffi::c_void;
 use core::ptr;
 
+use crate::GOMP_target_ext;
 use conformance_calls::{DEEP_STACK_BYTES, MAX_STACK_ARGS, NULL, RawCall, STACK_BYTES, VALUE};
 use device_rt::shared_abi::image::FunctionInfo;
-use device_rt::target_ext::GOMP_target_ext;
 
 /// A host function that takes anything.
 #[unsafe(export_name = "__revoff_fn_probe")]

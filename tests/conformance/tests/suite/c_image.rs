@@ -6,10 +6,14 @@ use conformance::Target;
 use host_rt::Functions;
 use host_rt::shared_abi::status::Status;
 
-use crate::session::{Session, open, read};
+use crate::image::c_calls;
+use crate::session::{Session, read};
 use crate::{Test, test};
 
-pub(crate) const TESTS: &[Test] = &[test!(a_c_kernel_calls), test!(strays_of_a_c_kernel)];
+pub(crate) const TESTS: &[Test] = &[
+    test!(a_c_kernel_calls).only(Target::runs_shared_objects),
+    test!(strays_of_a_c_kernel).only(Target::runs_shared_objects),
+];
 
 /// Adds 1000 to a number, and the sum of two words to a third.
 unsafe extern "C" fn lookup(args: *mut *mut c_void) {
@@ -28,7 +32,7 @@ fn open_session(target: &Target) -> Session {
     // SAFETY: see `lookup`; the image is the suite's own.
     unsafe { functions.add_raw("lookup", lookup).unwrap() };
     let runtime = target.builder().build().unwrap();
-    Session::on(&runtime, &open(env!("REVOFF_IMAGE_C_CALLS")), &functions)
+    Session::on(&runtime, &c_calls(target), &functions)
 }
 
 fn a_c_kernel_calls(target: &Target) {

@@ -6,13 +6,15 @@ use std::sync::{Arc, Mutex};
 use conformance::Target;
 use host_rt::{Functions, LaunchError, current_call};
 
-use crate::session::{Session, acting, acting_or, image, read};
+use crate::image::image;
+use crate::session::{Session, acting, acting_or, read};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
     test!(calls_know_their_launch),
     test!(calls_know_their_launch_of_two_images),
-    test!(failures_stay_with_their_launch),
+    test!(failures_stay_with_their_launch).only(Target::tells_launches_apart),
+    test!(failures_reach_their_launch),
     test!(there_is_no_context_outside_a_call),
 ];
 
@@ -28,38 +30,39 @@ fn noting(seen: &Seen) -> Functions {
     })
 }
 
-fn check(sessions: &[&Session], seen: &Seen) {
+fn check(target: &Target, sessions: &[&Session], seen: &Seen) {
     let (grid, rounds) = ((8, 4), 5);
     let launches: Vec<_> = (0..6)
         .map(|i| sessions[i % sessions.len()].start_act(grid, i as u64, 0, rounds))
         .collect();
-    let mut expected = BTreeSet::new();
+    let (mut ids, mut expected) = (BTreeSet::new(), BTreeSet::new());
     for (what, acting) in launches.iter().enumerate() {
         acting.launch.wait().unwrap();
         let id = acting.launch.id();
+        assert!(ids.insert(id), "launches have ids of their own");
+        // Where requests do not say whose they are, calls have none.
+        let id = if target.tells_launches_apart() { id } else { 0 };
         for outcome in read::<conformance_calls::Outcome>(&acting.outcomes) {
             assert_eq!(outcome.ok, rounds);
             assert_eq!(outcome.sum, u64::from(id) * u64::from(rounds));
         }
         expected.insert((what as u64, id));
     }
-    let ids: BTreeSet<_> = expected.iter().map(|&(_, id)| id).collect();
-    assert_eq!(ids.len(), launches.len(), "launches have ids of their own");
     assert_eq!(*seen.lock().unwrap(), expected);
 }
 
 fn calls_know_their_launch(target: &Target) {
     let seen = Seen::default();
     let session = Session::new(target, &noting(&seen));
-    check(&[&session], &seen);
+    check(target, &[&session], &seen);
 }
 
 fn calls_know_their_launch_of_two_images(target: &Target) {
     let seen = Seen::default();
     let functions = noting(&seen);
     let one = Session::new(target, &functions);
-    let other = Session::on(&one.runtime, &image(), &functions);
-    check(&[&one, &other], &seen);
+    let other = Session::on(&one.runtime, &image(target), &functions);
+    check(target, &[&one, &other], &seen);
 }
 
 fn failures_stay_with_their_launch(target: &Target) {
@@ -84,6 +87,34 @@ fn failures_stay_with_their_launch(target: &Target) {
             (what, result) => panic!("launch {i}, act({what}): {result:?}"),
         }
     }
+}
+
+/// On every device; others that run at the same time may hear of them too.
+fn failures_reach_their_launch(target: &Target) {
+    let functions = acting_or(|what| match what {
+        0 | 1 => Ok(what),
+        _ => Err(format!("no {what}")),
+    });
+    let session = Session::new(target, &functions);
+    let launches: Vec<_> = (0..6u64)
+        .map(|i| session.start_act((4, 4), if i % 2 == 0 { 0 } else { i + 1 }, 0, 5))
+        .collect();
+    for (i, acting) in launches.iter().enumerate() {
+        match acting.launch.wait() {
+            Err(LaunchError::Call { first, .. }) => {
+                assert!(first.to_string().contains("`act` failed: no "), "{first}");
+            }
+            Ok(_) => assert_eq!(i % 2, 0, "this one failed"),
+            Err(error) => panic!("{error}"),
+        }
+        for outcome in read::<conformance_calls::Outcome>(&acting.outcomes) {
+            let expected = if i % 2 == 0 { (5, 0) } else { (0, 5) };
+            if target.reports_status() {
+                assert_eq!((outcome.ok, outcome.failed), expected);
+            }
+        }
+    }
+    session.works();
 }
 
 fn there_is_no_context_outside_a_call(target: &Target) {

@@ -13,7 +13,7 @@ pub(crate) const TESTS: &[Test] = &[
 
 fn run(target: &Target, first: u32, slots: u32, grid: (u32, u32), rounds: u32) {
     let builder = target.builder().first_turn(first).slots(slots);
-    let session = Session::build(builder, &acting(|what| what));
+    let session = Session::build(target, builder, &acting(|what| what));
     for _ in 0..2 {
         let (outcomes, result) = session.act(grid, 1, 1, rounds);
         result.unwrap();

@@ -31,7 +31,7 @@ fn all_served(session: &Session, grid: (u32, u32), rounds: u32) {
 }
 
 fn more_threads_than_slots(target: &Target) {
-    let session = Session::build(target.builder().slots(2), &acting(|what| what));
+    let session = Session::build(target, target.builder().slots(2), &acting(|what| what));
     all_served(&session, (8, 8), 20);
 }
 
@@ -42,7 +42,7 @@ fn more_threads_than_the_ring_has_slots(target: &Target) {
 
 /// A slot that were lost would be missed at once.
 fn one_slot_many_launches(target: &Target) {
-    let session = Session::build(target.builder().slots(1), &acting(|what| what));
+    let session = Session::build(target, target.builder().slots(1), &acting(|what| what));
     for _ in 0..200 {
         all_served(&session, (1, 2), 2);
     }
@@ -61,7 +61,7 @@ fn more_callers_than_bounce_blocks(target: &Target) {
             Ok(())
         }))
         .unwrap();
-    let session = Session::build(builder, &functions);
+    let session = Session::build(target, builder, &functions);
     all_served(&session, (16, 16), 5);
     carry(&session, 4 * bounce::BLOCK, 24);
 }
@@ -77,7 +77,7 @@ fn runs_of_different_length(target: &Target) {
             Ok(())
         }))
         .unwrap();
-    let session = Session::build(builder, &functions);
+    let session = Session::build(target, builder, &functions);
     std::thread::scope(|scope| {
         for len in [600, 5000, 20_000, 40_000, 60_000] {
             let session = &session;

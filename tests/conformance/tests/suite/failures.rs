@@ -8,9 +8,10 @@ use conformance_calls::{Act, Outcome};
 use host_rt::shared_abi::status::Status;
 use host_rt::{CallError, Error, Functions, LaunchError, error::ImageError};
 
+use crate::image::image;
 use crate::probe::Probe;
 use crate::raw::{Form, Where, perform};
-use crate::session::{Session, acting, acting_or, image};
+use crate::session::{Session, acting, acting_or};
 use crate::{Test, test};
 use host_rt::shared_abi::map_kind::MapKind;
 
@@ -99,6 +100,7 @@ fn functions_panic(target: &Target) {
 fn every_serving_thread_has_panicked(target: &Target) {
     let builder = target.builder().threads(2);
     let session = Session::build(
+        target,
         builder,
         &acting(|what| {
             if what == 1 {
@@ -203,7 +205,7 @@ fn other_signature(target: &Target) {
         functions
             .add(Probe::new("act", |_| Ok(())).declared(signature))
             .unwrap();
-        runtime.load(&image(), &functions)
+        runtime.load(&image(target), &functions)
     };
     match load(!Act::SIGNATURE) {
         Err(Error::Image(error @ ImageError::OtherSignature { .. })) => {

@@ -41,7 +41,7 @@ fn functions() -> Functions {
 }
 
 fn open(target: &Target) -> Session {
-    Session::build(target.builder().slots(32), &functions())
+    Session::build(target, target.builder().slots(32), &functions())
 }
 
 fn native(session: &Session, entries: &[[u64; 3]]) -> Native {

@@ -2,27 +2,33 @@
 
 use conformance::Target;
 use conformance_calls::Outcome;
+use host_rt::env::Env;
 use host_rt::error::{DeviceError, ImageError};
 use host_rt::shared_abi::ABI_VERSION;
 use host_rt::shared_abi::image::IMAGE_MAGIC;
 use host_rt::shared_abi::wire::WireKind;
+use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
+use host_rt::targets::{DeviceArch, Target as Architecture};
 use host_rt::{Error, Functions, Grid, Image, KernelArg, Runtime};
 
-use crate::session::{Session, acting, image, open, read};
+use crate::image::{c_silent, image, patched as as_patched, shared_object};
+use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
     test!(an_unknown_kernel),
     test!(wrong_parameters),
     test!(impossible_grids),
-    test!(what_is_no_image),
-    test!(another_machine),
-    test!(another_abi_version),
-    test!(another_magic),
-    test!(a_wire_that_is_not_spoken),
+    test!(what_is_no_image).only(Target::runs_shared_objects),
+    test!(another_machine).only(Target::runs_shared_objects),
+    test!(one_of_several),
+    test!(none_of_several),
+    test!(another_abi_version).only(Target::runs_shared_objects),
+    test!(another_magic).only(Target::runs_shared_objects),
+    test!(a_wire_that_is_not_spoken).only(Target::runs_shared_objects),
     test!(loaded_twice),
     test!(unloaded_functions_are_gone),
-    test!(an_image_that_cannot_call),
+    test!(an_image_that_cannot_call).only(Target::runs_shared_objects),
     test!(what_an_image_declares),
     test!(no_wire_at_all),
     test!(unknown_devices_and_wires),
@@ -50,7 +56,7 @@ fn an_unknown_kernel(target: &Target) {
                 text.contains("call_act, ") && text.contains("count_up"),
                 "{text}"
             );
-            assert!(text.contains(image().name()), "{text}");
+            assert!(text.contains(image(target).name()), "{text}");
         }
         other => panic!("{:?}", other.map(|_| "found")),
     }
@@ -122,7 +128,8 @@ fn what_is_no_image(target: &Target) {
     no_image(b"", "it is empty");
     no_image(b"a text file\n", "neither ELF nor PTX");
     no_image(b"\x7fELF", "ELF");
-    let good = image();
+    // As another device has it, if this takes no shared objects.
+    let good = shared_object();
     // No length of a broken file does worse than an error.
     for len in (4..200).chain((200..good.bytes().len()).step_by(good.bytes().len() / 50)) {
         if let Ok(image) = Image::from_bytes("cut off", &good.bytes()[..len]) {
@@ -148,16 +155,21 @@ fn what_is_no_image(target: &Target) {
     assert!(text.contains("suite"), "{text}");
 }
 
-/// A copy of the suite's image with other bytes somewhere.
-fn patched(at: usize, bytes: &[u8]) -> Image {
-    let mut image = image().bytes().to_vec();
+/// A copy of the suite's shared object with other bytes somewhere.
+fn changed(at: usize, bytes: &[u8]) -> Image {
+    let mut image = shared_object().bytes().to_vec();
     image[at..at + bytes.len()].copy_from_slice(bytes);
     Image::from_bytes("a patched image", image).expect("an ELF file as before")
 }
 
+/// What the device takes for that.
+fn patched(target: &Target, at: usize, bytes: &[u8]) -> Image {
+    as_patched(target, changed(at, bytes))
+}
+
 /// Where in the file the image says what it is.
 fn info_offset() -> usize {
-    let image = image();
+    let image = shared_object();
     let mut wanted = IMAGE_MAGIC.to_le_bytes().to_vec();
     wanted.extend(ABI_VERSION.to_le_bytes());
     let places: Vec<_> = image
@@ -174,7 +186,7 @@ fn info_offset() -> usize {
 fn another_machine(target: &Target) {
     // e_machine: RISC-V, and a number that is nobody's.
     for machine in [243u16, 0xbeef] {
-        match refusal(target, &patched(18, &machine.to_le_bytes())) {
+        match refusal(target, &changed(18, &machine.to_le_bytes())) {
             error @ ImageError::OtherMachine { .. } => {
                 let text = error.to_string();
                 assert!(text.contains(&format!("ELF machine {machine}")), "{text}");
@@ -185,10 +197,77 @@ fn another_machine(target: &Target) {
     }
 }
 
+/// Images that no device of this century runs.
+const OTHERS: [Entry<'_>; 2] = [
+    Entry {
+        image_kind: ImageKind::PTX,
+        offload_kind: OffloadKind::NONE,
+        triple: "nvptx64-nvidia-cuda",
+        arch: "sm_999",
+        image: b".version 9.9\n.target sm_999\n",
+    },
+    Entry {
+        image_kind: ImageKind::OBJECT,
+        offload_kind: OffloadKind::NONE,
+        triple: "amdgcn-amd-amdhsa",
+        arch: "gfx0",
+        image: b"no object",
+    },
+];
+
+/// The image for this device out of a file with others before and after it.
+fn one_of_several(target: &Target) {
+    let image = image(target);
+    let device = host_rt::device::open(target.device, &Env::default()).unwrap();
+    let arch = device.arch().to_string();
+    let (triple, arch) = match device.arch() {
+        DeviceArch::Nvidia(_) => (Architecture::Nvptx.offload_triple(), &*arch),
+        DeviceArch::Amd(_) => (Architecture::Amdgcn.offload_triple(), &*arch),
+        DeviceArch::Host(_) => (&*arch, ""),
+    };
+    let fitting = Entry {
+        // As packers leave it that do not know what they pack.
+        image_kind: ImageKind::NONE,
+        offload_kind: OffloadKind::NONE,
+        triple,
+        arch,
+        image: image.bytes(),
+    };
+    let [before, after] = OTHERS;
+    let file = Image::from_bytes("several", write(&[before, fitting, after])).unwrap();
+    let session = Session::on(&runtime(target), &file, &acting(|what| what));
+    session.works();
+    let loaded = session.program.image();
+    assert_eq!(loaded.bytes(), image.bytes());
+    assert!(loaded.name().starts_with("several ("), "{}", loaded.name());
+    assert!(loaded.members().is_empty());
+}
+
+fn none_of_several(target: &Target) {
+    let file = Image::from_bytes("several", write(&OTHERS)).unwrap();
+    match refusal(target, &file) {
+        error @ ImageError::NoMember { .. } => {
+            let text = error.to_string();
+            for word in ["several: ", "sm_999, ptx", "gfx0, object"] {
+                assert!(text.contains(word), "no `{word}` in: {text}");
+            }
+        }
+        other => panic!("{other}"),
+    }
+    // To a device itself it is no image at all.
+    let device = host_rt::device::open(target.device, &Env::default()).unwrap();
+    match device.load(&file) {
+        Err(error @ ImageError::OtherMachine { .. }) => {
+            assert!(error.to_string().contains("several images"), "{error}");
+        }
+        other => panic!("{:?}", other.map(|_| "loaded")),
+    }
+}
+
 fn another_abi_version(target: &Target) {
     let at = info_offset();
     for version in [ABI_VERSION + 1, 0, u32::MAX] {
-        match refusal(target, &patched(at + 8, &version.to_le_bytes())) {
+        match refusal(target, &patched(target, at + 8, &version.to_le_bytes())) {
             error @ ImageError::OtherAbi { .. } => {
                 let text = error.to_string();
                 assert!(text.contains(&format!("ABI version {version}")), "{text}");
@@ -203,7 +282,7 @@ fn another_abi_version(target: &Target) {
 }
 
 fn another_magic(target: &Target) {
-    let image = patched(info_offset(), b"foverr");
+    let image = patched(target, info_offset(), b"foverr");
     match refusal(target, &image) {
         error @ ImageError::BadSymbol { .. } => {
             assert!(error.to_string().contains("`__revoff_image`"), "{error}");
@@ -214,7 +293,7 @@ fn another_magic(target: &Target) {
 
 fn a_wire_that_is_not_spoken(target: &Target) {
     let at = info_offset() + 12;
-    let only_slot = patched(at, &WireKind::GCC_SLOT.bit().to_le_bytes());
+    let only_slot = patched(target, at, &WireKind::GCC_SLOT.bit().to_le_bytes());
     for wire in [WireKind::NATIVE, WireKind::GCC_RING] {
         let builder = Runtime::builder(target.device).wire(wire);
         match builder.build().unwrap().load(&only_slot, &Functions::new()) {
@@ -235,7 +314,7 @@ fn a_wire_that_is_not_spoken(target: &Target) {
         .build()
         .unwrap();
     Session::on(&runtime, &only_slot, &acting(|what| what)).works();
-    let none = patched(at, &0u32.to_le_bytes());
+    let none = patched(target, at, &0u32.to_le_bytes());
     assert!(
         refusal(target, &none)
             .to_string()
@@ -246,7 +325,7 @@ fn a_wire_that_is_not_spoken(target: &Target) {
 /// Each has variables of its own, and its functions.
 fn loaded_twice(target: &Target) {
     let runtime = runtime(target);
-    let image = image();
+    let image = image(target);
     let one = Session::on(&runtime, &image, &acting(|_| 1));
     let other = Session::on(&runtime, &image, &acting(|_| 1000));
     let count = one.zeroed::<u32>(1);
@@ -282,12 +361,12 @@ fn loaded_twice(target: &Target) {
 fn unloaded_functions_are_gone(target: &Target) {
     let runtime = runtime(target);
     for round in 1..20 {
-        let session = Session::on(&runtime, &image(), &acting(move |_| round));
+        let session = Session::on(&runtime, &image(target), &acting(move |_| round));
         let (outcomes, result) = session.act((1, 1), 0, 0, 1);
         result.unwrap();
         assert_eq!(outcomes[0].sum, round);
         drop(session);
-        let session = Session::on(&runtime, &image(), &Functions::new());
+        let session = Session::on(&runtime, &image(target), &Functions::new());
         let error = session.act((1, 1), 0, 0, 1).1.unwrap_err().to_string();
         assert!(error.contains("`act`"), "{error}");
     }
@@ -295,7 +374,7 @@ fn unloaded_functions_are_gone(target: &Target) {
 
 /// No thread serves what cannot call.
 fn an_image_that_cannot_call(target: &Target) {
-    let image = open(env!("REVOFF_IMAGE_C_SILENT"));
+    let image = c_silent(target);
     assert!(!image.has_reverse_offload());
     let session = Session::on(&runtime(target), &image, &acting(|what| what));
     let number = session.filled(&[41u64]);
@@ -308,7 +387,7 @@ fn an_image_that_cannot_call(target: &Target) {
 }
 
 fn what_an_image_declares(target: &Target) {
-    let image = image();
+    let image = image(target);
     let info = image.info().unwrap().expect("it has device-rt");
     assert_eq!(info.abi_version, ABI_VERSION);
     let functions: Vec<_> = image
@@ -343,8 +422,8 @@ fn no_wire_at_all(target: &Target) {
     use std::sync::Arc;
 
     let device = device::open(target.device, &host_rt::env::Env::default()).unwrap();
-    let module = device.load(&image()).unwrap();
-    let kernel = module.kernel("call_act").expect("a kernel of the image");
+    let module = device.load(&image(target)).unwrap();
+    let kernel = module.kernel("call_act").unwrap().expect("a kernel");
     let bytes = size_of::<Outcome>();
     let outcomes = device.alloc(bytes as u64).unwrap();
     let params = [
@@ -355,6 +434,7 @@ fn no_wire_at_all(target: &Target) {
     ];
     let context = LaunchContext {
         key: 1,
+        calls_host: false,
         ring: Arc::new(|| ()),
         ended: Arc::new(|| ()),
     };

@@ -2,15 +2,23 @@
 //!
 //! A test is a function that takes a [`Target`] and panics if something is wrong.
 //! Those in [`per_wire`] run for each wire of a device, those in [`per_device`]
-//! once. For a device that a machine does not have they are counted as ignored.
+//! once. For a device that a machine does not have they are counted as ignored; for
+//! NVIDIA GPUs there is a stand-in, whose tests are called `stand_in`. On hardware
+//! (`cuda_0`) they take images: `cargo xtask images --kernel-crate
+//! tests/conformance/kernels --out FOLDER`, and `REVOFF_TEST_IMAGES=FOLDER`.
 
 mod c_image;
 mod context;
 mod counters;
 mod crowd;
+mod deadline;
+mod driver_calls;
+mod driver_errors;
 mod failures;
 mod forged;
+mod image;
 mod images;
+mod lost;
 mod maps;
 mod nested;
 mod no_calls;
@@ -29,7 +37,9 @@ use std::process::ExitCode;
 
 use conformance::watchdog::Watchdog;
 use conformance::{DEVICES, Target, child, target};
+use cuda_standin::loader;
 use host_rt::Runtime;
+use host_rt::device::KINDS;
 use host_rt::shared_abi::wire::WireKind;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -39,6 +49,8 @@ struct Test {
     name: &'static str,
     run: fn(&Target),
     process: Process,
+    /// Whether it makes sense on a target.
+    fits: fn(&Target) -> bool,
 }
 
 /// In which process a test runs.
@@ -63,6 +75,11 @@ impl Test {
             ..self
         }
     }
+
+    /// Only on targets that `fits` says yes to.
+    const fn only(self, fits: fn(&Target) -> bool) -> Self {
+        Self { fits, ..self }
+    }
 }
 
 /// The test that a function is.
@@ -72,6 +89,7 @@ macro_rules! test {
             name: stringify!($run),
             run: $run,
             process: crate::Process::Shared,
+            fits: |_| true,
         }
     };
 }
@@ -90,11 +108,13 @@ fn per_wire() -> Vec<Test> {
         failures::TESTS,
         shutdown::TESTS,
         traps::TESTS,
+        deadline::TESTS,
         pool::TESTS,
         nested::TESTS,
         forged::TESTS,
         resources::TESTS,
         c_image::TESTS,
+        lost::TESTS,
     ]
     .concat()
 }
@@ -106,12 +126,14 @@ fn per_device() -> Vec<Test> {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     std::panic::set_hook(Box::new(report_panic));
+    stand_in_if_needed();
     let mut trials = Vec::new();
     for device in DEVICES {
         let mut of_device = Vec::new();
         for target in Target::all_of(device) {
             let named = per_wire()
                 .into_iter()
+                .filter(|test| (test.fits)(&target))
                 .map(|test| trial(target, target.name(), test));
             of_device.extend(named);
         }
@@ -119,12 +141,12 @@ fn main() -> ExitCode {
             device,
             wire: WireKind::NATIVE,
         };
-        let named = per_device().into_iter();
+        let named = per_device().into_iter().filter(|test| (test.fits)(&target));
         of_device.extend(named.map(|test| trial(target, target::device_name(device), test)));
-        match Runtime::open(device) {
-            Ok(_) => trials.extend(of_device),
+        match look(&target) {
+            Ok(()) => trials.extend(of_device),
             Err(reason) => {
-                say_skipped(device, of_device.len(), &reason.to_string());
+                say_skipped(device, of_device.len(), &reason);
                 trials.extend(
                     of_device
                         .into_iter()
@@ -133,7 +155,44 @@ fn main() -> ExitCode {
             }
         }
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    if loader::is_loaded() {
+        let target = Target {
+            device: "cuda:0",
+            wire: WireKind::NATIVE,
+        };
+        let prefix = || driver_errors::PREFIX.to_owned();
+        let tests = driver_errors::TESTS.iter().chain(driver_calls::TESTS);
+        trials.extend(tests.map(|&test| trial(target, prefix(), test)));
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    // Tests that are to leak have a process of their own.
+    if loader::is_loaded() && !child::is_one() && loader::leaks() > 0 {
+        say("the tests with the stand-in have left things behind, see above");
+        return ExitCode::FAILURE;
+    }
+    conclusion.exit_code()
+}
+
+/// Whether the device is there, and the suite's kernels for it.
+fn look(target: &Target) -> Result<(), String> {
+    if child::is_one() {
+        return Ok(());
+    }
+    Runtime::open(target.device).map_err(|e| e.to_string())?;
+    image::look(target)
+}
+
+/// Where there is no NVIDIA GPU, or the environment says so, the tests that want one
+/// run with what stands in for the driver: in this process, begun anew with that in
+/// the driver's place.
+fn stand_in_if_needed() {
+    let cuda = KINDS.iter().find(|kind| kind.name == "cuda");
+    let is_there = || cuda.is_some_and(|kind| kind.devices().is_ok_and(|all| !all.is_empty()));
+    if loader::is_loaded() || (is_there() && !loader::is_wanted()) {
+        return;
+    }
+    let reason = loader::run_again();
+    say(&format!("nothing stands in for a GPU's driver: {reason}"));
 }
 
 fn trial(target: Target, prefix: String, test: Test) -> Trial {
@@ -155,6 +214,11 @@ fn trial(target: Target, prefix: String, test: Test) -> Trial {
 #[expect(clippy::print_stderr, reason = "what is skipped must be seen")]
 fn say_skipped(device: &str, tests: usize, reason: &str) {
     eprintln!("SKIPPED device {device}, {tests} tests counted as ignored: {reason}");
+}
+
+#[expect(clippy::print_stderr, reason = "why a device is missing must be seen")]
+fn say(what: &str) {
+    eprintln!("{what}");
 }
 
 /// Says where a test panicked. The panics of host functions are part of tests and

@@ -6,7 +6,8 @@ use conformance::Target;
 use conformance_calls::Outcome;
 use host_rt::{Builder, Kernel, Runtime, current_call};
 
-use crate::session::{Session, acting_or, image, read};
+use crate::image::image;
+use crate::session::{Session, acting_or, read};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -77,11 +78,12 @@ fn nest(target: &Target, builder: Builder, grid: (u32, u32), depth: u64) {
     if !target.is_parallel() {
         // The caller has the wire's one slot until its function returns: a call
         // of an inner kernel would wait for it for ever.
-        return calling_nobody(builder);
+        return calling_nobody(target, builder);
     }
     let inner = Inner::default();
     let launcher = inner.clone();
     let session = Session::build(
+        target,
         builder,
         &acting_or(move |what| {
             if what == 0 {
@@ -118,14 +120,15 @@ fn several_at_once_with_two_threads(target: &Target) {
 }
 
 fn a_kernel_that_calls_nobody(target: &Target) {
-    calling_nobody(target.builder());
-    calling_nobody(target.builder().threads(1));
+    calling_nobody(target, target.builder());
+    calling_nobody(target, target.builder().threads(1));
 }
 
-fn calling_nobody(builder: Builder) {
+fn calling_nobody(target: &Target, builder: Builder) {
     let inner = Inner::default();
     let launcher = inner.clone();
     let session = Session::build(
+        target,
         builder,
         &acting_or(move |what| {
             let (runtime, kernel) = launcher.get();
@@ -157,7 +160,7 @@ fn on_another_runtime(target: &Target) {
     let launcher = inner.clone();
     let functions = acting_or(move |what| launcher.call((2, 2), what));
     let runtime = target.builder().threads(1).build().unwrap();
-    let session = Session::on(&runtime, &image(), &functions);
+    let session = Session::on(&runtime, &image(target), &functions);
     let (outcomes, result) = session.act((2, 2), 5, 0, 2);
     inner.clear();
     result.unwrap();

@@ -53,6 +53,7 @@ fn fill(target: &Target, builder: host_rt::Builder, limit: usize) {
     let inside = Arc::new(Inside::default());
     let all = Arc::clone(&inside);
     let session = Session::build(
+        target,
         builder,
         &acting(move |what| {
             all.enter();
@@ -125,7 +126,7 @@ fn delay(target: &Target, threads: usize, slow: u64) -> u64 {
         })
     };
     let threads = if target.is_parallel() { threads } else { 1 };
-    let session = Session::build(target.builder().threads(threads), &functions);
+    let session = Session::build(target, target.builder().threads(threads), &functions);
     let (outcomes, result) = session.act((1, 8), 0, 1, u32::MAX);
     result.unwrap();
     assert!(
@@ -213,7 +214,7 @@ fn meet(target: &Target, count: u32, before: u32) {
             }
         })
     };
-    let session = Session::build(target.builder().threads(count as usize), &functions);
+    let session = Session::build(target, target.builder().threads(count as usize), &functions);
     if before > 0 {
         session.act((1, 1), 0, 0, before).1.unwrap();
     }

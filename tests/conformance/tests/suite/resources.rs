@@ -5,17 +5,21 @@ use std::time::Duration;
 
 use conformance::{Target, process};
 use conformance_calls::Outcome;
+use host_rt::Runtime;
 
+use crate::image::image;
 use crate::maps::probing;
 use crate::raw::{Form, Where, perform};
-use crate::session::{Session, acting, acting_or, image};
+use crate::session::{Session, acting, acting_or};
 use crate::{Test, test};
 use host_rt::shared_abi::map_kind::MapKind;
 
 pub(crate) const TESTS: &[Test] = &[
     test!(threads_end_with_the_runtime).alone(),
     test!(no_more_threads_than_allowed).alone(),
-    test!(device_memory_comes_back).alone(),
+    test!(device_memory_comes_back)
+        .alone()
+        .only(Target::shares_no_memory),
     test!(nothing_runs_while_no_kernel_does).alone(),
     test!(cost_does_not_grow).alone(),
 ];
@@ -33,8 +37,11 @@ fn threads_end_with_the_runtime(target: &Target) {
     let (threads, files) = (process::threads(), process::files());
     for _ in 0..10 {
         use_it(target);
-        assert_eq!(process::settle(process::threads, threads), threads);
-        assert_eq!(process::files(), files, "the images' files");
+        assert!(process::settle(process::threads, threads) <= threads);
+        assert!(
+            process::settle(process::files, files) <= files,
+            "the images' files"
+        );
     }
     // Also after calls that failed and kernels that trapped.
     {
@@ -44,11 +51,11 @@ fn threads_end_with_the_runtime(target: &Target) {
         let args: [&dyn host_rt::KernelArg; 3] = [&1u64, &0u32, &outcomes];
         session.run("call_and_trap", (2, 2), &args).unwrap_err();
     }
-    assert_eq!(process::settle(process::threads, threads), threads);
-    assert_eq!(process::files(), files);
+    assert!(process::settle(process::threads, threads) <= threads);
+    assert!(process::settle(process::files, files) <= files);
     // A runtime that never ran anything.
     drop(target.builder().build().unwrap());
-    assert_eq!(process::settle(process::threads, threads), threads);
+    assert!(process::settle(process::threads, threads) <= threads);
 }
 
 fn serving() -> usize {
@@ -68,7 +75,7 @@ fn no_more_threads_than_allowed(target: &Target) {
             std::thread::sleep(Duration::from_millis(1));
             what
         });
-        let session = Session::build(target.builder().threads(limit), &functions);
+        let session = Session::build(target, target.builder().threads(limit), &functions);
         session.act((8, 8), 1, 0, 2).1.unwrap();
         let most = most.load(std::sync::atomic::Ordering::Relaxed);
         assert!(
@@ -81,30 +88,36 @@ fn no_more_threads_than_allowed(target: &Target) {
     }
 }
 
+/// Device memory that is used, once what has been freed is free: a device may take
+/// its time.
+fn used(runtime: &Runtime, expected: u64) -> u64 {
+    process::settle(|| runtime.memory().used, expected)
+}
+
 fn device_memory_comes_back(target: &Target) {
     let runtime = target.builder().build().unwrap();
     assert_eq!(runtime.memory().used, 0, "nothing has been asked for");
     let functions = acting(|what| what);
     // The first image that calls brings the claims, which stay.
-    Session::on(&runtime, &image(), &functions).works();
-    let before = runtime.memory().used;
+    Session::on(&runtime, &image(target), &functions).works();
+    let before = used(&runtime, runtime.cost().device.next_multiple_of(256));
     assert!(before >= runtime.cost().device, "what claims need");
     assert!(before < runtime.cost().device + 4096, "and little else");
     for _ in 0..3 {
-        let session = Session::on(&runtime, &image(), &functions);
-        let other = Session::on(&runtime, &image(), &functions);
+        let session = Session::on(&runtime, &image(target), &functions);
+        let other = Session::on(&runtime, &image(target), &functions);
         let held = session.zeroed::<u8>(1 << 20);
         assert_eq!(runtime.memory().used, before + (1 << 20));
         session.works();
         other.works();
         drop(held);
-        assert_eq!(runtime.memory().used, before);
+        assert_eq!(used(&runtime, before), before);
     }
     assert!(
         runtime.alloc(runtime.memory().total).is_err(),
         "there is not that much"
     );
-    assert_eq!(runtime.memory().used, before);
+    assert_eq!(used(&runtime, before), before);
 }
 
 /// Processor time, so that it does not matter what else the machine does.
@@ -126,7 +139,7 @@ fn nothing_runs_while_no_kernel_does(target: &Target) {
 /// However many kernels run, and whatever they send.
 fn cost_does_not_grow(target: &Target) {
     let (session, _) = probing(target, |_| Ok(()));
-    let (cost, used) = (session.runtime.cost(), session.runtime.memory().used);
+    let (cost, before) = (session.runtime.cost(), session.runtime.memory().used);
     for size in [8, 100, 60_000] {
         for place in [Where::Memory, Where::Stack] {
             let forms = [Form::at(0, size, MapKind::TOFROM)];
@@ -136,8 +149,8 @@ fn cost_does_not_grow(target: &Target) {
         }
     }
     assert_eq!(
-        (session.runtime.cost(), session.runtime.memory().used),
-        (cost, used)
+        (session.runtime.cost(), used(&session.runtime, before)),
+        (cost, before)
     );
     assert!(cost.mapped > 0 && cost.device > 0 && cost.threads == 8);
 }

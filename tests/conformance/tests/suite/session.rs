@@ -8,15 +8,7 @@ use host_rt::{
     Runtime,
 };
 
-/// The image of the suite's kernels, see `kernels/`.
-pub(crate) fn image() -> Image {
-    open(env!("REVOFF_IMAGE_KERNELS"))
-}
-
-/// The image in the file at `path`.
-pub(crate) fn open(path: &str) -> Image {
-    Image::open(path).expect("an image that the build made")
-}
+use crate::image::image;
 
 /// A runtime, and an image that is loaded there.
 pub(crate) struct Session {
@@ -27,15 +19,15 @@ pub(crate) struct Session {
 impl Session {
     /// The suite's kernels on a new runtime, which call `functions`.
     pub(crate) fn new(target: &Target, functions: &Functions) -> Self {
-        Self::build(target.builder(), functions)
+        Self::build(target, target.builder(), functions)
     }
 
     /// As `new`, on the runtime that `builder` describes.
-    pub(crate) fn build(builder: Builder, functions: &Functions) -> Self {
+    pub(crate) fn build(target: &Target, builder: Builder, functions: &Functions) -> Self {
         let runtime = builder
             .build()
             .expect("a device that could be opened before");
-        Self::on(&runtime, &image(), functions)
+        Self::on(&runtime, &image(target), functions)
     }
 
     /// Loads `image` on a runtime that there is.
@@ -102,6 +94,13 @@ impl Session {
         let outcomes = self.zeroed::<Outcome>((grid.0 * grid.1) as usize);
         let launch = self.start("call_act", grid, &[&what, &step, &rounds, &outcomes]);
         Acting { launch, outcomes }
+    }
+
+    /// Checks that a kernel that calls nobody runs.
+    pub(crate) fn works_without_calls(&self) {
+        let flag = self.filled(&[1u32]);
+        let result = self.run("wait_for", (1, 1), &[&flag]);
+        result.expect("a launch after what happened before");
     }
 
     /// Checks that a kernel can call the host and that nothing is amiss: what a

@@ -8,11 +8,11 @@ use crate::session::{Session, acting, acting_or, read};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
-    test!(a_kernel_panics),
-    test!(many_kernels_panic),
-    test!(a_panic_beside_a_failed_call),
-    test!(others_go_on_beside_a_panic),
-    test!(a_thread_dies_with_a_slot),
+    test!(a_kernel_panics).only(Target::survives_faults),
+    test!(many_kernels_panic).only(Target::survives_faults),
+    test!(a_panic_beside_a_failed_call).only(Target::survives_faults),
+    test!(others_go_on_beside_a_panic).only(Target::survives_faults),
+    test!(a_thread_dies_with_a_slot).only(Target::survives_faults),
 ];
 
 fn trap(session: &Session, grid: (u32, u32), victim: u32) -> (Vec<Outcome>, LaunchError) {
@@ -43,7 +43,7 @@ fn a_kernel_panics(target: &Target) {
 /// What a launch held is free again: slots, runs, the lock of `gcc-slot`.
 fn many_kernels_panic(target: &Target) {
     let builder = target.builder().slots(1).bounce_bytes(1);
-    let session = Session::build(builder, &acting(|what| what));
+    let session = Session::build(target, builder, &acting(|what| what));
     let used = session.runtime.memory().used;
     for victim in 0..40 {
         let (_, error) = trap(&session, (2, 2), victim % 4);
@@ -76,7 +76,7 @@ fn others_go_on_beside_a_panic(target: &Target) {
 /// A device thread that dies between claim and publish costs its slot, never the
 /// wire: with three of four slots gone, everything is served through the last.
 fn a_thread_dies_with_a_slot(target: &Target) {
-    let session = Session::build(target.builder().slots(4), &acting(|what| what));
+    let session = Session::build(target, target.builder().slots(4), &acting(|what| what));
     for _ in 0..3 {
         let error = session.run("die_with_slot", (1, 1), &[]).unwrap_err();
         assert!(error.to_string().contains("dies with slot"), "{error}");

@@ -1,0 +1,11 @@
+//! The kernel of `quiet`, in an image that has no way to the host.
+#![no_std]
+#![cfg_attr(
+    any(target_arch = "nvptx64", target_arch = "amdgpu"),
+    feature(abi_gpu_kernel)
+)]
+
+#[path = "../../quiet/src/kernel.rs"]
+pub mod kernel;
+
+device_rt::panic_handler!();

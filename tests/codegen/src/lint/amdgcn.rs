@@ -1,0 +1,102 @@
+//! What AMD's code may contain.
+//!
+//! Words are the compiler's own atomics here, always at system scope. At that scope the
+//! bits of memory that PCIe has no operation for are changed by compare-and-swap, which
+//! leaves two operations in all.
+
+use targets::arch::Arch;
+
+use crate::listing::Instruction;
+
+/// What is wrong with `instruction`, if anything is.
+pub(super) fn wrong(arch: &Arch, instruction: &Instruction) -> Option<&'static str> {
+    let op = instruction.op.as_str();
+    let is_on_lds = op.starts_with("ds_") && !op.starts_with("ds_read") && {
+        // Everything else on block-shared memory that returns or combines.
+        [
+            "_rtn", "ds_add", "ds_sub", "ds_inc", "ds_dec", "ds_min", "ds_max", "ds_and", "ds_or",
+        ]
+        .iter()
+        .any(|part| op.contains(part))
+    };
+    if !op.contains("_atomic") && !is_on_lds {
+        return None;
+    }
+    // From gfx11 on operations have their type in their name.
+    let known = ["cmpswap", "cmpswap_b32", "add", "add_u32"]
+        .iter()
+        .any(|operation| op == format!("flat_atomic_{operation}"));
+    if !known {
+        return Some("a read-modify-write that is none of device-rt's");
+    }
+    // Elsewhere they always act on the memory itself, or the cache that it has in common.
+    let scope = match arch.name {
+        "gfx942" => "sc1",
+        name if name.starts_with("gfx12") => "scope:SCOPE_SYS",
+        _ => return None,
+    };
+    let mut words = instruction.operands.split_whitespace();
+    (!words.any(|word| word == scope)).then_some("a read-modify-write below system scope")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lint::lint;
+    use crate::listing::functions;
+    use targets::arch::{Target, find};
+
+    /// Findings in a function with this instruction.
+    #[track_caller]
+    fn findings(arch: &str, instruction: &str) -> Vec<String> {
+        let isa = format!("\t.type\tf,@function\nf:\n\t{instruction}\n\t.size\tf, 4\n");
+        let found = lint(find(arch).expect(arch), &functions(Target::Amdgcn, &isa));
+        found.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn device_rts_own_pass() {
+        for (arch, instruction) in [
+            (
+                "gfx90a",
+                "flat_atomic_cmpswap v3, v[0:1], v[4:5] offset:128 glc",
+            ),
+            ("gfx942", "flat_atomic_add v0, v[0:1], v2 sc0 sc1"),
+            ("gfx1100", "flat_atomic_cmpswap_b32 v3, v[0:1], v[4:5] glc"),
+            (
+                "gfx1201",
+                "flat_atomic_add_u32 v3, v[0:1], v4 th:TH_ATOMIC_RETURN scope:SCOPE_SYS",
+            ),
+            ("gfx90a", "flat_atomic_add v[0:1], v2"),
+            ("gfx90a", "flat_store_dword v[0:1], v2"),
+            ("gfx90a", "ds_read_b32 v0, v1"),
+        ] {
+            assert_eq!(findings(arch, instruction), [""; 0], "{arch} {instruction}");
+        }
+    }
+
+    #[test]
+    fn each_of_these_is_found() {
+        for (arch, planted) in [
+            ("gfx90a", "global_atomic_add v0, v[0:1], v2, off glc"),
+            ("gfx90a", "flat_atomic_or v0, v[0:1], v2 glc"),
+            ("gfx90a", "flat_atomic_add_x2 v[0:1], v[0:1], v[2:3] glc"),
+            ("gfx942", "flat_atomic_add v0, v[0:1], v2 sc0"),
+            (
+                "gfx1201",
+                "flat_atomic_add_u32 v3, v[0:1], v4 th:TH_ATOMIC_RETURN scope:SCOPE_DEV",
+            ),
+            ("gfx1030", "buffer_atomic_add v0, v1, s[0:3], 0 offen glc"),
+            ("gfx90a", "ds_add_u32 v0, v1"),
+            ("gfx90a", "ds_cmpst_rtn_b32 v0, v1, v2, v3"),
+        ] {
+            let found = findings(arch, planted);
+            let [only] = &found[..] else {
+                panic!("{arch} {planted}: {found:?}");
+            };
+            assert!(
+                only.starts_with(&format!("f, line 3: `{planted}`: ")),
+                "{only}"
+            );
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The functions of an assembly file.
+
+mod amdgcn;
+mod nvptx;
+
+use targets::arch::Target;
+
+/// A function or kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Function {
+    /// Its symbol.
+    pub name: String,
+    /// Its instructions and labels.
+    pub lines: Vec<Line>,
+    /// Another function that this is only a second name of.
+    pub same_as: Option<String>,
+}
+
+/// A line of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Its number in the file, from 1.
+    pub number: usize,
+    /// What stands there.
+    pub what: What,
+}
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A place to jump to.
+    Label(String),
+    /// An instruction.
+    Instruction(Instruction),
+}
+
+/// An instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// The condition in front of it, with its `@`, or nothing.
+    pub guard: String,
+    /// The operation with its qualifiers, `ld.param.b64`.
+    pub op: String,
+    /// Everything after it.
+    pub operands: String,
+}
+
+impl Instruction {
+    /// Reads one; `text` has neither comment nor semicolon.
+    fn parse(text: &str) -> Self {
+        let split = |text: &str| match text.split_once(char::is_whitespace) {
+            Some((first, rest)) => (first.to_owned(), rest.trim().to_owned()),
+            None => (text.to_owned(), String::new()),
+        };
+        let (first, rest) = split(text.trim());
+        if first.starts_with('@') {
+            let (op, operands) = split(&rest);
+            return Self {
+                guard: first,
+                op,
+                operands,
+            };
+        }
+        Self {
+            guard: String::new(),
+            op: first,
+            operands: rest,
+        }
+    }
+}
+
+impl std::fmt::Display for Instruction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts = [&self.guard, &self.op, &self.operands];
+        let parts: Vec<&str> = parts
+            .into_iter()
+            .filter(|part| !part.is_empty())
+            .map(String::as_str)
+            .collect();
+        f.write_str(&parts.join(" "))
+    }
+}
+
+impl Function {
+    /// Its instructions, with the numbers of their lines.
+    pub fn instructions(&self) -> impl Iterator<Item = (usize, &Instruction)> {
+        self.lines.iter().filter_map(|line| match &line.what {
+            What::Instruction(instruction) => Some((line.number, instruction)),
+            What::Label(_) => None,
+        })
+    }
+}
+
+/// The functions that `assembly` defines, in its order.
+#[must_use]
+pub fn functions(target: Target, assembly: &str) -> Vec<Function> {
+    match target {
+        Target::Nvptx => nvptx::functions(assembly),
+        Target::Amdgcn => amdgcn::functions(assembly),
+    }
+}
+
+/// The function called `name`, or that whose second name this is.
+#[must_use]
+pub fn find<'f>(functions: &'f [Function], name: &str) -> Option<&'f Function> {
+    let found = functions.iter().find(|function| function.name == name)?;
+    match &found.same_as {
+        Some(other) => find(functions, other),
+        None => Some(found),
+    }
+}

@@ -1,0 +1,112 @@
+//! What device code compiles to, on every architecture.
+//!
+//! A check is a function that takes the [`Workbench`] and an architecture. Those that
+//! need the compiler alone run everywhere; where they want an assembler that is not
+//! there, they say so.
+
+mod floor;
+mod golden;
+mod lint;
+mod resources;
+mod rules;
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use codegen::workbench::Workbench;
+use image_build::device::{Assemblers, Toolchain};
+use libtest_mimic::{Arguments, Trial};
+use targets::arch::{ARCHES, Arch, Target};
+
+/// A check, and the architectures that it is for.
+struct Check {
+    name: &'static str,
+    run: fn(&Workbench, &'static Arch) -> Result<(), String>,
+    is_for: fn(&Arch) -> bool,
+}
+
+const CHECKS: &[Check] = &[
+    Check::everywhere("golden", golden::golden),
+    Check::everywhere("primitives", rules::primitives),
+    Check::everywhere("hand_over", rules::hand_over),
+    Check::everywhere("lint", lint::images),
+    Check {
+        name: "lint_finds_the_planted_kernel",
+        run: lint::planted,
+        is_for: |arch| arch.name == "sm_70",
+    },
+    Check {
+        name: "a_call_fits_its_registers",
+        run: resources::call,
+        is_for: |arch| arch.target == Target::Nvptx,
+    },
+    Check {
+        name: "the_floor_is_words_alone",
+        run: floor::words_alone,
+        is_for: |arch| arch.name == "sm_70",
+    },
+    Check::everywhere("quiet_kernels_carry_nothing", resources::quiet),
+    Check {
+        name: "calls_cost_digest_little_stack",
+        run: resources::digest,
+        is_for: |arch| arch.target == Target::Nvptx,
+    },
+];
+
+impl Check {
+    const fn everywhere(
+        name: &'static str,
+        run: fn(&Workbench, &'static Arch) -> Result<(), String>,
+    ) -> Self {
+        Self {
+            name,
+            run,
+            is_for: |_| true,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // Two compilers at a time are as many as small machines hold.
+    arguments.test_threads.get_or_insert(2);
+    let arches: Vec<&'static Arch> = ARCHES.iter().collect();
+    let bench = match Toolchain::find(&arches) {
+        Ok(toolchain) => Some(Arc::new(Workbench::new(
+            toolchain,
+            Assemblers::find().expect("assemblers, or none"),
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
+            Path::new(env!("CARGO_TARGET_TMPDIR")),
+            &arches,
+        ))),
+        Err(reason) => {
+            say(&format!("SKIPPED codegen, every test: {reason}"));
+            None
+        }
+    };
+    // One check on all architectures, then the next: so threads build different ones.
+    let trials = CHECKS
+        .iter()
+        .flat_map(|check| {
+            let arches = ARCHES.iter().filter(|arch| (check.is_for)(arch));
+            arches.map(|arch| trial(check, arch, bench.clone()))
+        })
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn trial(check: &'static Check, arch: &'static Arch, bench: Option<Arc<Workbench>>) -> Trial {
+    let ignored = bench.is_none();
+    Trial::test(format!("{}::{}", arch.name, check.name), move || {
+        let Some(bench) = bench else { return Ok(()) };
+        (check.run)(&bench, arch).map_err(Into::into)
+    })
+    .with_ignored_flag(ignored)
+}
+
+/// Says something past the harness.
+#[expect(clippy::print_stderr, reason = "what is skipped must be seen")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,0 +1,293 @@
+//! AMD: LLVM, "User Guide for AMDGPU Backend", "Memory Model", the tables of code
+//! sequences, the rows for system scope.
+
+use codegen::listing::{Function, find};
+use codegen::shared::shared;
+use targets::arch::{Arch, Target};
+
+use super::{check, says};
+
+/// A step of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// An instruction, with the bits that say how far it goes.
+    Op(&'static str),
+    /// A wait until all loads have come, and on gfx9 until all stores are done.
+    Loads,
+    /// A wait until all stores are done.
+    Stores,
+    /// The wait for the write-back before it.
+    WriteBack,
+}
+use Step::{Loads, Op, Stores, WriteBack};
+
+/// What system scope takes on a family of processors.
+struct Family {
+    arches: &'static [&'static str],
+    /// In front of a release.
+    release: &'static [Step],
+    /// Behind an acquire.
+    acquire: &'static [Step],
+    /// Stores of 8, 32 and 64 bits.
+    stores: [&'static str; 3],
+    /// Loads of 8, 32 and 64 bits.
+    loads: [&'static str; 3],
+    /// Compare-and-swap, and add.
+    changes: [&'static str; 2],
+}
+
+const FAMILIES: &[Family] = &[
+    Family {
+        arches: &["gfx906", "gfx908"],
+        release: &[Loads, Stores],
+        acquire: &[Loads, Op("buffer_wbinvl1_vol")],
+        stores: ["flat_store_byte", "flat_store_dword", "flat_store_dwordx2"],
+        loads: [
+            "flat_load_ubyte glc",
+            "flat_load_dword glc",
+            "flat_load_dwordx2 glc",
+        ],
+        changes: ["flat_atomic_cmpswap glc", "flat_atomic_add glc"],
+    },
+    Family {
+        arches: &["gfx90a"],
+        release: &[Loads, Stores, Op("buffer_wbl2"), WriteBack],
+        acquire: &[Loads, Op("buffer_invl2"), Op("buffer_wbinvl1_vol")],
+        stores: ["flat_store_byte", "flat_store_dword", "flat_store_dwordx2"],
+        loads: [
+            "flat_load_ubyte glc",
+            "flat_load_dword glc",
+            "flat_load_dwordx2 glc",
+        ],
+        changes: ["flat_atomic_cmpswap glc", "flat_atomic_add glc"],
+    },
+    Family {
+        arches: &["gfx942"],
+        release: &[Loads, Stores, Op("buffer_wbl2 sc0 sc1"), WriteBack],
+        acquire: &[Loads, Op("buffer_inv sc0 sc1")],
+        stores: [
+            "flat_store_byte sc0 sc1",
+            "flat_store_dword sc0 sc1",
+            "flat_store_dwordx2 sc0 sc1",
+        ],
+        loads: [
+            "flat_load_ubyte sc0 sc1",
+            "flat_load_dword sc0 sc1",
+            "flat_load_dwordx2 sc0 sc1",
+        ],
+        changes: ["flat_atomic_cmpswap sc0 sc1", "flat_atomic_add sc0 sc1"],
+    },
+    Family {
+        arches: &["gfx1030"],
+        release: &[Loads, Stores],
+        acquire: &[Loads, Op("buffer_gl1_inv"), Op("buffer_gl0_inv")],
+        stores: ["flat_store_byte", "flat_store_dword", "flat_store_dwordx2"],
+        loads: [
+            "flat_load_ubyte glc dlc",
+            "flat_load_dword glc dlc",
+            "flat_load_dwordx2 glc dlc",
+        ],
+        changes: ["flat_atomic_cmpswap glc", "flat_atomic_add glc"],
+    },
+    Family {
+        arches: &["gfx1100"],
+        release: &[Loads, Stores],
+        acquire: &[Loads, Op("buffer_gl1_inv"), Op("buffer_gl0_inv")],
+        stores: ["flat_store_b8", "flat_store_b32", "flat_store_b64"],
+        loads: [
+            "flat_load_d16_u8 glc",
+            "flat_load_b32 glc",
+            "flat_load_b64 glc",
+        ],
+        changes: ["flat_atomic_cmpswap_b32 glc", "flat_atomic_add_u32 glc"],
+    },
+    Family {
+        arches: &["gfx1201"],
+        release: &[Loads, Op("global_wb scope:SCOPE_SYS"), Stores],
+        acquire: &[Loads, Op("global_inv scope:SCOPE_SYS")],
+        stores: [
+            "flat_store_b8 scope:SCOPE_SYS",
+            "flat_store_b32 scope:SCOPE_SYS",
+            "flat_store_b64 scope:SCOPE_SYS",
+        ],
+        loads: [
+            "flat_load_u8 scope:SCOPE_SYS",
+            "flat_load_b32 scope:SCOPE_SYS",
+            "flat_load_b64 scope:SCOPE_SYS",
+        ],
+        changes: [
+            "flat_atomic_cmpswap_b32 th:TH_ATOMIC_RETURN scope:SCOPE_SYS",
+            "flat_atomic_add_u32 th:TH_ATOMIC_RETURN scope:SCOPE_SYS",
+        ],
+    },
+];
+
+impl Family {
+    fn of(arch: &Arch) -> Option<&'static Self> {
+        FAMILIES
+            .iter()
+            .find(|family| family.arches.contains(&arch.name))
+    }
+
+    /// Each primitive that touches memory. A bit is set and cleared by compare-and-swap,
+    /// since PCIe has no other operation for it.
+    fn sequences(&self) -> Vec<(&'static str, Vec<Step>)> {
+        let [store8, store32, store64] = self.stores.map(Op);
+        let [load8, load32, load64] = self.loads.map(Op);
+        let [swap, add] = self.changes.map(Op);
+        let released = |store| [self.release, &[store]].concat();
+        let acquired = |load| [&[load], self.acquire].concat();
+        // The acquire's wait is for a load that there is none of.
+        let acquire = &self.acquire[1..];
+        let fence = match self.release {
+            // device-rt waits before LLVM's fence, which then writes back once more.
+            [Loads, Stores, write_back, WriteBack] => {
+                [self.release, &[*write_back], acquire].concat()
+            }
+            release => [release, acquire].concat(),
+        };
+        // What is handed over in device memory is words alone, and they are written
+        // through: no write-back needs to be waited for.
+        let device_released: Vec<_> = released(swap)
+            .into_iter()
+            .filter(|step| *step != WriteBack)
+            .collect();
+        vec![
+            ("system_load8", vec![load8]),
+            ("system_load32_relaxed", vec![load32]),
+            ("system_load32_acquire", acquired(load32)),
+            ("system_load64_relaxed", vec![load64]),
+            ("system_load64_acquire", acquired(load64)),
+            ("system_store8", vec![store8]),
+            ("system_store32_relaxed", vec![store32]),
+            ("system_store32_release", released(store32)),
+            ("system_store64_relaxed", vec![store64]),
+            ("system_store64_release", released(store64)),
+            ("system_fence", fence),
+            ("ticket_add_relaxed", vec![add]),
+            ("device_load32_relaxed", vec![load32]),
+            ("device_load32_acquire", acquired(load32)),
+            ("device_store32_relaxed", vec![store32]),
+            ("device_or_acquire", acquired(swap)),
+            ("device_and_release", device_released),
+        ]
+    }
+}
+
+/// Whether an instruction, as [`shared`] says it, waits for the loads before it.
+fn waits_for_loads(text: &str) -> bool {
+    text.starts_with("s_waitcnt ") && text.contains("vmcnt(0)")
+        || ["s_wait_loadcnt 0x0", "s_wait_loadcnt_dscnt 0x0"].contains(&text)
+}
+
+/// Whether it waits for the stores. Up to gfx9 there is one counter for both.
+fn waits_for_stores(arch: &Arch, text: &str) -> bool {
+    if arch.name.starts_with("gfx9") {
+        waits_for_loads(text)
+    } else {
+        text == "s_waitcnt_vscnt null, 0x0"
+            || ["s_wait_storecnt 0x0", "s_wait_storecnt_dscnt 0x0"].contains(&text)
+    }
+}
+
+/// Whether `found` has the steps in their order, and no other operation among them.
+/// Waits may stand anywhere between two operations; more of them do no harm.
+fn follows(arch: &Arch, found: &[String], steps: &[Step]) -> bool {
+    let is_op = |text: &String| !text.starts_with("s_wait");
+    let mut rest = found;
+    let mut before_next: &[String] = &[];
+    let mut looked = false;
+    for step in steps {
+        if !looked {
+            let end = rest.iter().position(is_op).unwrap_or(rest.len());
+            (before_next, rest) = rest.split_at(end);
+            looked = true;
+        }
+        let waited = |waits: &dyn Fn(&str) -> bool| before_next.iter().any(|text| waits(text));
+        let is_there = match step {
+            Loads => waited(&waits_for_loads),
+            Stores => waited(&|text| waits_for_stores(arch, text)),
+            WriteBack => waited(&|text| waits_for_stores(arch, text)),
+            Op(op) => {
+                let Some((first, after)) = rest.split_first() else {
+                    return false;
+                };
+                rest = after;
+                looked = false;
+                first == op
+            }
+        };
+        if !is_there {
+            return false;
+        }
+    }
+    !rest.iter().any(is_op)
+}
+
+pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
+    let Some(family) = Family::of(arch) else {
+        return vec![format!("{} is in no family here: add it", arch.name)];
+    };
+    let mut wrong = vec![];
+    for (name, steps) in family.sequences() {
+        check(functions, name, &mut wrong, |function| {
+            let found = texts(function);
+            if follows(arch, &found, &steps) {
+                Ok(())
+            } else {
+                Err(format!("it is {found:?}, it must be {steps:?}"))
+            }
+        });
+    }
+    for (name, words) in [
+        ("space_of", &["src_shared_base"][..]),
+        ("space_of", &["src_private_base"]),
+        ("pause_first", &["s_sleep", " 1"]),
+        ("pause_late", &["s_sleep", " 16"]),
+        ("first", &["v_readfirstlane_b32"]),
+        ("lane", &["v_mbcnt_lo_u32_b32"]),
+        ("active_lanes", &["exec"]),
+    ] {
+        check(functions, name, &mut wrong, |function| {
+            says(function, words)
+        });
+    }
+    // A function of its own where a trap may not stand in others.
+    let trap = find(functions, "revoff_trap").ok_or("it is not there".to_owned());
+    if let Err(said) = trap.and_then(|function| says(function, &["s_trap", " 2"])) {
+        wrong.push(format!("revoff_trap: {said}"));
+    }
+    wrong
+}
+
+/// What a kernel wrote before a call must have left the caches when the call is
+/// published: no store while a write-back is on its way.
+///
+/// Compare-and-swaps are left out. They hand over slots, of which nothing but words is
+/// used, and those are written through.
+pub(super) fn hand_over(arch: &Arch, functions: &[Function]) -> Vec<String> {
+    let mut wrong = vec![];
+    for function in functions {
+        let mut writing_back = None;
+        for (line, text) in shared(Target::Amdgcn, function) {
+            if text.starts_with("buffer_wbl2") || text.starts_with("global_wb ") {
+                writing_back = Some(line);
+            } else if waits_for_stores(arch, &text) || text.contains("_atomic") {
+                writing_back = None;
+            } else if let Some(since) = writing_back
+                && text.contains("_store")
+            {
+                wrong.push(format!(
+                    "{}, line {line}: `{text}` does not wait for the write-back in line {since}",
+                    function.name
+                ));
+            }
+        }
+    }
+    wrong
+}
+
+fn texts(function: &Function) -> Vec<String> {
+    let found = shared(Target::Amdgcn, function).into_iter();
+    found.map(|(_, text)| text).collect()
+}

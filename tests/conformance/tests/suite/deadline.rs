@@ -1,0 +1,99 @@
+//! Launches that do not end in time.
+
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use conformance::Target;
+use host_rt::{Functions, LaunchError, Runtime};
+
+use crate::image::image;
+use crate::session::{Session, acting};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    // What such a launch leaves behind stays until the process ends.
+    test!(a_kernel_that_does_not_end_is_named).alone(),
+    test!(calls_under_way_are_named).alone(),
+    test!(a_kernel_in_time_notices_nothing),
+    test!(the_environment_sets_a_deadline).alone_with(&[("REVOFF_DEADLINE", "1")]),
+];
+
+const DEADLINE: Duration = Duration::from_millis(200);
+
+fn deadline_of(error: LaunchError) -> (String, Duration, Vec<String>) {
+    match error {
+        LaunchError::Deadline {
+            kernel,
+            after,
+            pending,
+        } => (kernel, after, pending),
+        other => panic!("{other}"),
+    }
+}
+
+fn a_kernel_that_does_not_end_is_named(target: &Target) {
+    let session = Session::build(
+        target,
+        target.builder().deadline(DEADLINE),
+        &Functions::new(),
+    );
+    let flag = session.zeroed::<u32>(1);
+    let launch = session.start("wait_for", (1, 1), &[&flag]);
+    let error = launch.wait().expect_err("nobody writes the flag");
+    let text = error.to_string();
+    assert_eq!(
+        deadline_of(error),
+        ("wait_for".to_owned(), DEADLINE, Vec::new())
+    );
+    assert!(text.contains("REVOFF_DEADLINE"), "{text}");
+    // The device goes on; so does the kernel, whose flag is still there.
+    session.works_without_calls();
+    flag.write(0, &[1u32]).expect("a word");
+    launch.wait().expect("the kernel ends after all");
+    // And one that nobody has patience for is left alone.
+    let launch = session.start("wait_for", (1, 1), &[&session.zeroed::<u32>(1)]);
+    launch.wait().expect_err("nobody writes that flag");
+    drop(launch);
+    session.works_without_calls();
+}
+
+fn calls_under_way_are_named(target: &Target) {
+    let (release, wait) = channel::<()>();
+    let wait = Mutex::new(wait);
+    let functions = acting(move |what| {
+        // Ends with the sender.
+        let _ = wait.lock().expect("nobody panics").recv();
+        what
+    });
+    let session = Session::build(target, target.builder().deadline(DEADLINE), &functions);
+    let acting = session.start_act((1, 1), 1, 0, 1);
+    let error = acting.launch.wait().expect_err("the function waits");
+    let (kernel, _, pending) = deadline_of(error);
+    assert_eq!(kernel, "call_act");
+    assert_eq!(pending, ["`act`"]);
+    drop(release);
+    acting.launch.wait().expect("the call has returned");
+}
+
+fn a_kernel_in_time_notices_nothing(target: &Target) {
+    let hour = Duration::from_secs(3600);
+    let session = Session::build(
+        target,
+        target.builder().deadline(hour),
+        &acting(|what| what),
+    );
+    session.works();
+}
+
+fn the_environment_sets_a_deadline(target: &Target) {
+    let runtime = Runtime::builder(target.device)
+        .wire(target.wire)
+        .build()
+        .expect("a device that could be opened before");
+    let session = Session::on(&runtime, &image(target), &Functions::new());
+    let flag = session.zeroed::<u32>(1);
+    let launch = session.start("wait_for", (1, 1), &[&flag]);
+    let (_, after, _) = deadline_of(launch.wait().expect_err("nobody writes the flag"));
+    assert_eq!(after, Duration::from_secs(1));
+}

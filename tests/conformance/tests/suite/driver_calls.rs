@@ -1,0 +1,153 @@
+//! Each call of NVIDIA's driver fails once: that leads to an error and to nothing worse.
+
+use conformance::{Target, child, process};
+use cuda_standin::loader;
+
+use crate::driver_errors::PREFIX;
+use crate::image::image;
+use crate::session::acting;
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(calls_for_devices_fail),
+    test!(calls_for_memory_fail),
+    test!(calls_for_kernels_fail),
+    test!(one_call_fails).alone(),
+];
+
+/// Functions of the driver, whose failure must not lead to worse than an error.
+const OF_DEVICES: &[&str] = &[
+    "cuDeviceGetCount",
+    "cuDeviceGet",
+    "cuDeviceGetAttribute",
+    "cuDeviceGetName",
+    "cuDeviceGetPCIBusId",
+    "cuDevicePrimaryCtxRetain",
+    "cuCtxGetCurrent",
+    "cuCtxSetCurrent",
+    "cuMemGetInfo_v2",
+    "cuStreamCreate",
+    "cuStreamDestroy_v2",
+    "cuStreamSynchronize",
+];
+const OF_MEMORY: &[&str] = &[
+    "cuMemAllocAsync",
+    "cuMemFreeAsync",
+    "cuMemHostAlloc",
+    "cuMemFreeHost",
+    "cuMemHostGetDevicePointer_v2",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+];
+const OF_KERNELS: &[&str] = &[
+    "cuModuleLoadDataEx",
+    "cuModuleUnload",
+    "cuModuleGetFunction",
+    "cuModuleGetGlobal_v2",
+    "cuFuncGetAttribute",
+    "cuLaunchKernel",
+    "cuEventCreate",
+    "cuEventDestroy_v2",
+    "cuEventRecord",
+    "cuEventQuery",
+    "cuEventSynchronize",
+];
+
+/// Of these, those that say how far the device is. Where one fails as nobody expects,
+/// kernels may still run, so what they use is left to them, context and all.
+const PROGRESS: [&str; 4] = [
+    "cuStreamSynchronize",
+    "cuEventRecord",
+    "cuEventQuery",
+    "cuEventSynchronize",
+];
+
+/// Which calls fail, and how: with an error that nobody expects, or one after which
+/// the device is lost.
+const FAULTS: [(u32, u32); 4] = [(1, 999), (2, 999), (5, 999), (2, 719)];
+
+fn calls_for_devices_fail(_: &Target) {
+    fail(OF_DEVICES);
+}
+
+fn calls_for_memory_fail(_: &Target) {
+    fail(OF_MEMORY);
+}
+
+fn calls_for_kernels_fail(_: &Target) {
+    fail(OF_KERNELS);
+}
+
+fn fail(functions: &[&str]) {
+    let name = format!("{PREFIX}::one_call_fails");
+    let mut failed = Vec::new();
+    for function in functions {
+        for (call, code) in FAULTS {
+            let fault = format!("{function}:{call}={code}");
+            let mut environment = vec![("REVOFF_STAND_IN_FAIL", fault.as_str())];
+            // The threads of kernels that are left to themselves are no finding.
+            let sanitizer = std::env::var("TSAN_OPTIONS").unwrap_or_default();
+            let sanitizer = format!("{sanitizer} report_thread_leaks=0");
+            if is_in_the_dark(&fault) {
+                environment.push(("TSAN_OPTIONS", &sanitizer));
+            }
+            if let Err(what) = child::run(&name, &environment) {
+                failed.push(format!("{fault}: {what}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// Whether nobody knows after that what the device does.
+fn is_in_the_dark(fault: &str) -> bool {
+    fault.ends_with("=999") && PROGRESS.iter().any(|call| fault.starts_with(call))
+}
+
+/// Does a bit of everything, again and again.
+fn one_call_fails(target: &Target) {
+    let fault = std::env::var("REVOFF_STAND_IN_FAIL").unwrap_or_default();
+    let is_in_the_dark = is_in_the_dark(&fault);
+    // The call that fails may be one of the second time.
+    for time in 0..6 {
+        let result = use_it(target);
+        if fault.is_empty() || time == 5 {
+            result.expect("nothing fails any more");
+        }
+        // Not before is a device that was lost as good as new.
+        if !is_in_the_dark {
+            assert_eq!(process::settle(loader::contexts, 0), 0, "contexts");
+        }
+    }
+    // What is called once or twice has no fifth call; otherwise a fault that never came
+    // has tested nothing.
+    if !fault.is_empty() && !fault.contains(":5=") {
+        assert_eq!(loader::faults(), 1, "calls that failed");
+    }
+    // What could not be freed, with or without a context, is still there.
+    let frees = ["Free", "Destroy", "Unload", "SetCurrent", "GetCurrent"];
+    if !is_in_the_dark && !frees.iter().any(|free| fault.contains(free)) {
+        assert_eq!(loader::leaks(), 0, "leaks");
+    }
+}
+
+fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
+    let runtime = target.builder().build()?;
+    let program = runtime.load(&image(target), &acting(|what| what))?;
+    let _ = (runtime.memory(), runtime.description());
+    let outcomes = runtime.alloc(4 * size_of::<conformance_calls::Outcome>() as u64)?;
+    let kernel = program.kernel("call_act")?;
+    let args: [&dyn host_rt::KernelArg; 4] = [&1u64, &0u64, &3u32, &outcomes];
+    let grid = host_rt::Grid {
+        teams: 2,
+        threads: 2,
+    };
+    // SAFETY: the parameters are those of `call_act`, with an outcome for each
+    // thread, allocated until the launch has been waited for.
+    unsafe { kernel.launch(grid, &args) }?.wait()?;
+    let mut data = vec![conformance_calls::Outcome::default(); 4];
+    outcomes.read(0, &mut data)?;
+    // A failure is an error of something, never a result that is wrong.
+    assert!(data.iter().all(|outcome| outcome.ok == 3));
+    Ok(())
+}

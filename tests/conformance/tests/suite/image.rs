@@ -1,0 +1,96 @@
+//! The suite's images, in the form that a device takes.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use conformance::Target;
+use host_rt::env::Env;
+use host_rt::{Image, device};
+
+/// Where images for GPUs are: a folder that `cargo xtask images` wrote.
+const FOLDER: &str = "REVOFF_TEST_IMAGES";
+
+/// What that calls the image of the suite's kernels.
+const FILE: &str = "conformance_kernels.offload";
+
+/// The image of the suite's kernels, see `kernels/`.
+pub(crate) fn image(target: &Target) -> Image {
+    static HARDWARE: OnceLock<Image> = OnceLock::new();
+    if target.is_hardware() {
+        // Tests ask for it often, and there is one such device.
+        let image = HARDWARE.get_or_init(|| for_hardware(target).expect("looked for before"));
+        return image.clone();
+    }
+    adapt(target, shared_object())
+}
+
+/// The suite's kernels as the `host` device has them.
+pub(crate) fn shared_object() -> Image {
+    open(env!("REVOFF_IMAGE_KERNELS"))
+}
+
+/// An image in C; there are none for hardware.
+pub(crate) fn c_calls(target: &Target) -> Image {
+    adapt(target, open(env!("REVOFF_IMAGE_C_CALLS")))
+}
+
+/// One whose kernel cannot call.
+pub(crate) fn c_silent(target: &Target) -> Image {
+    adapt(target, open(env!("REVOFF_IMAGE_C_SILENT")))
+}
+
+/// What the device takes for a copy of the suite's shared object that says something
+/// else of itself.
+pub(crate) fn patched(target: &Target, image: Image) -> Image {
+    at(target, Path::new(env!("REVOFF_IMAGE_KERNELS")), image)
+}
+
+fn adapt(target: &Target, image: Image) -> Image {
+    let path = image.name().to_owned();
+    at(target, Path::new(&path), image)
+}
+
+fn at(target: &Target, path: &Path, image: Image) -> Image {
+    if target.is_host() {
+        return image;
+    }
+    let text = cuda_standin::image::ptx(path, &image, params).expect("good declarations");
+    Image::from_bytes(image.name(), text.into_bytes()).expect("a text like PTX")
+}
+
+/// Sizes of parameters, where they are not all of 8 bytes or not declared.
+fn params(kernel: &str) -> Option<Vec<usize>> {
+    match kernel {
+        "call_act" => Some(vec![8, 8, 4, 8]),
+        "call_tally" => Some(vec![4, 8]),
+        "call_and_trap" => Some(vec![8, 4, 8]),
+        // In C.
+        "translate" => Some(vec![8; 3]),
+        "strays" | "silent" => Some(vec![8]),
+        _ => None,
+    }
+}
+
+fn open(path: &str) -> Image {
+    Image::open(path).expect("an image that the build made")
+}
+
+/// Whether the suite's kernels are there for the device.
+pub(crate) fn look(target: &Target) -> Result<(), String> {
+    if target.is_hardware() {
+        for_hardware(target)?;
+    }
+    Ok(())
+}
+
+fn for_hardware(target: &Target) -> Result<Image, String> {
+    let folder = std::env::var(FOLDER).map_err(|_| {
+        format!(
+            "no image for it: {FOLDER} is no folder that `cargo xtask images --kernel-crate \
+             tests/conformance/kernels --out FOLDER` has written"
+        )
+    })?;
+    let file = Image::open(Path::new(&folder).join(FILE)).map_err(|e| e.to_string())?;
+    let device = device::open(target.device, &Env::default()).map_err(|e| e.to_string())?;
+    file.for_device(&device.arch()).map_err(|e| e.to_string())
+}

@@ -1,0 +1,115 @@
+//! A kernel that faults takes its device with it, where devices are like that. What
+//! was made on the device must go before it works again; other devices go on.
+
+use conformance::{Target, process};
+use conformance_calls::Outcome;
+use cuda_standin::loader;
+use host_rt::error::DeviceError;
+use host_rt::{Error, KernelArg, LaunchError, Runtime};
+
+use crate::session::{Session, acting, read};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(a_fault_loses_the_device)
+        .alone()
+        .only(Target::is_lost_by_faults),
+    test!(everything_on_it_is_lost)
+        .alone()
+        .only(Target::is_lost_by_faults),
+    test!(another_device_goes_on).alone().only(has_a_second),
+];
+
+/// The stand-in has two devices.
+fn has_a_second(target: &Target) -> bool {
+    target.is_lost_by_faults() && !target.is_hardware()
+}
+
+fn fault(session: &Session) {
+    let outcomes = session.zeroed::<Outcome>(4);
+    let args: [&dyn KernelArg; 3] = [&1u64, &3u32, &outcomes];
+    match session.run("call_and_trap", (1, 4), &args) {
+        Err(LaunchError::Fault { kernel, message }) => {
+            assert_eq!(kernel, "call_and_trap");
+            assert!(message.contains("is lost: "), "{message}");
+            assert!(message.contains("open it again"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn is_lost<T>(result: Result<T, Error>) {
+    match result {
+        Err(Error::Device(DeviceError::Lost { .. })) => {}
+        // Of the image that could not be loaded.
+        Err(Error::Image(error)) if error.to_string().contains("is lost: ") => {}
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it works"),
+    }
+}
+
+/// What a device has to have given back when nothing is left of it.
+fn nothing_is_left(target: &Target) {
+    if !target.is_hardware() {
+        // The last owner may be a thread of the device, which is about to end.
+        assert_eq!(process::settle(loader::contexts, 0), 0);
+        assert_eq!(loader::leaks(), 0);
+    }
+}
+
+fn a_fault_loses_the_device(target: &Target) {
+    for _ in 0..3 {
+        let session = Session::new(target, &acting(|what| what));
+        session.works();
+        fault(&session);
+        is_lost(session.runtime.alloc(8));
+        // Nor does it work for somebody else, while this is there.
+        assert!(target.builder().build().is_err());
+        drop(session);
+        nothing_is_left(target);
+    }
+    Session::new(target, &acting(|what| what)).works();
+    nothing_is_left(target);
+}
+
+/// Also a kernel that did nothing wrong, with its calls.
+fn everything_on_it_is_lost(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let memory = session.filled(&[1u32]);
+    let other = session.start_act((4, 4), 1, 0, u32::MAX);
+    while session.runtime.requests() < 100 {
+        std::thread::yield_now();
+    }
+    fault(&session);
+    match other.launch.wait() {
+        Err(LaunchError::Fault { message, .. }) => {
+            assert!(message.contains("is lost: "), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+    is_lost(memory.read(0, &mut [0u32]));
+    is_lost(
+        session
+            .runtime
+            .load(session.program.image(), &acting(|_| 0)),
+    );
+    drop((other, memory, session));
+    nothing_is_left(target);
+    Session::new(target, &acting(|what| what)).works();
+}
+
+fn another_device_goes_on(target: &Target) {
+    let broken = Session::new(target, &acting(|what| what));
+    let builder = Runtime::builder("cuda:1").wire(target.wire);
+    let session = Session::build(target, builder, &acting(|what| what));
+    let acting = session.start_act((2, 2), 1, 0, 2000);
+    fault(&broken);
+    acting.launch.wait().unwrap();
+    for outcome in read::<Outcome>(&acting.outcomes) {
+        assert_eq!((outcome.ok, outcome.failed), (2000, 0));
+    }
+    drop(acting);
+    session.works();
+    drop((session, broken));
+    nothing_is_left(target);
+}

@@ -1,0 +1,146 @@
+//! Copies. Device ranges are checked when a copy is queued; memory that is freed
+//! before its turn comes breaks the context.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use host_rt::device::Queue;
+
+use crate::code::{Answer, Code};
+use crate::context::Context;
+use crate::driver::{setting, with_context};
+use crate::memory::Pinned;
+
+/// The host's side of a copy.
+enum Side {
+    /// Read when the copy was queued, as the driver does with memory that it cannot
+    /// read later.
+    Staged(Vec<u8>),
+    /// Read or written when the stream gets there.
+    Pinned(Weak<Pinned>, u64),
+    /// Written when the stream gets there, without a claim on the memory.
+    Pageable(u64),
+}
+
+/// As long as a copy may take.
+fn delay() {
+    let delay = setting("REVOFF_STAND_IN_DELAY", 0);
+    if delay > 0 {
+        std::thread::sleep(Duration::from_micros(delay));
+    }
+}
+
+impl Context {
+    /// Queues what accesses a range of device memory.
+    fn queue_access(
+        &self,
+        stream: u64,
+        (address, len): (u64, usize),
+        write: bool,
+        work: impl FnOnce(&mut dyn Queue) -> Answer + Send + 'static,
+    ) -> Answer {
+        let stream = self.stream(stream)?;
+        if len == 0 {
+            return Ok(());
+        }
+        self.device_memory(address, len as u64, write)?;
+        stream.queue(move |queue| {
+            delay();
+            work(queue)
+        })
+    }
+}
+
+/// # Safety
+/// `from` is good for reads until `synchronize`, which follows.
+unsafe fn write(queue: &mut dyn Queue, to: u64, from: *const u8, len: usize) -> Answer {
+    let result = if len == 4 && to.is_multiple_of(4) {
+        let mut word = [0; 4];
+        // SAFETY: four bytes, by the caller's promise.
+        unsafe { word.as_mut_ptr().copy_from_nonoverlapping(from, 4) };
+        // A device thread that waits for it sees what was copied before.
+        queue.store_word(to, u32::from_ne_bytes(word))
+    } else {
+        // SAFETY: passed on.
+        unsafe { queue.copy_to_device(to, from, len) }
+    };
+    let result = result.and_then(|()| queue.synchronize());
+    result.map_err(|_| Code::ILLEGAL_ADDRESS)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, len: usize, stream: u64) -> u32 {
+    with_context("cuMemcpyHtoDAsync_v2", |context| {
+        if from.is_null() && len > 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let side = match context.pinned(from.addr() as u64, len as u64) {
+            Some(pinned) => Side::Pinned(Arc::downgrade(&pinned), from.addr() as u64),
+            None => {
+                let mut bytes = vec![0; len];
+                if len > 0 {
+                    // SAFETY: the caller of the driver has `len` bytes there.
+                    unsafe {
+                        bytes
+                            .as_mut_ptr()
+                            .copy_from_nonoverlapping(from.cast(), len);
+                    }
+                }
+                Side::Staged(bytes)
+            }
+        };
+        context.queue_access(stream, (to, len), true, move |queue| match side {
+            // SAFETY: the bytes live until this is done.
+            Side::Staged(bytes) => unsafe { write(queue, to, bytes.as_ptr(), len) },
+            Side::Pinned(pinned, from) => {
+                let _held = pinned.upgrade().ok_or(Code::ILLEGAL_ADDRESS)?;
+                // SAFETY: the range lies in the memory that is held.
+                unsafe { write(queue, to, from as *const u8, len) }
+            }
+            Side::Pageable(_) => unreachable!("a source is pinned or staged"),
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, len: usize, stream: u64) -> u32 {
+    with_context("cuMemcpyDtoHAsync_v2", |context| {
+        if to.is_null() && len > 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let to = to.expose_provenance() as u64;
+        let side = match context.pinned(to, len as u64) {
+            Some(pinned) => Side::Pinned(Arc::downgrade(&pinned), to),
+            None => Side::Pageable(to),
+        };
+        context.queue_access(stream, (from, len), false, move |queue| {
+            let (_held, to) = match side {
+                Side::Pinned(pinned, to) => {
+                    (Some(pinned.upgrade().ok_or(Code::ILLEGAL_ADDRESS)?), to)
+                }
+                Side::Pageable(to) => (None, to),
+                Side::Staged(_) => unreachable!("a target is pinned or pageable"),
+            };
+            // SAFETY: the caller of the driver has `len` bytes there that it leaves to
+            // the driver until the stream is done, or they lie in what is held.
+            let copied = unsafe { queue.copy_from_device(to as *mut u8, from, len) };
+            let copied = copied.and_then(|()| queue.synchronize());
+            copied.map_err(|_| Code::ILLEGAL_ADDRESS)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuMemsetD8Async(to: u64, byte: u8, len: usize, stream: u64) -> u32 {
+    with_context("cuMemsetD8Async", |context| {
+        context.queue_access(stream, (to, len), true, move |queue| {
+            let bytes = vec![byte; len.min(1 << 16)];
+            (0..len).step_by(bytes.len()).try_for_each(|at| {
+                let len = bytes.len().min(len - at);
+                // SAFETY: the bytes live until this is done.
+                unsafe { write(queue, to + at as u64, bytes.as_ptr(), len) }
+            })
+        })
+    })
+}

@@ -1,0 +1,216 @@
+//! The state of the process: devices, their primary contexts, and whose context is
+//! current.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::code::{Answer, Code};
+use crate::context::Context;
+use crate::pointers::Out;
+use crate::{faults, lock};
+
+/// The driver, once there was `cuInit`.
+pub(crate) struct Driver {
+    pub(crate) gpus: Vec<Gpu>,
+}
+
+/// A device.
+#[derive(Default)]
+pub(crate) struct Gpu {
+    pub(crate) primary: Mutex<Primary>,
+}
+
+/// A device's primary context.
+#[derive(Default)]
+pub(crate) struct Primary {
+    /// How often it has been retained and not released.
+    retained: u32,
+    pub(crate) context: Option<Arc<Context>>,
+}
+
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+
+/// What contexts still held when they were destroyed.
+static LEAKS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    /// Handle of the calling thread's context; 0 for none.
+    static CURRENT: Cell<u64> = const { Cell::new(0) };
+}
+
+/// A handle: nobody else's, ever, and no address.
+pub(crate) fn handle() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0x5afe_0000_0000_0001);
+    // Relaxed: only a number that is nobody else's.
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A number from the environment.
+pub(crate) fn setting(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name}={text:?}: a number expected")),
+        Err(_) => default,
+    }
+}
+
+impl Driver {
+    pub(crate) fn gpu(&self, device: i32) -> Answer<&Gpu> {
+        let index = usize::try_from(device).map_err(|_| Code::INVALID_DEVICE)?;
+        self.gpus.get(index).ok_or(Code::INVALID_DEVICE)
+    }
+
+    /// All contexts that there are.
+    pub(crate) fn contexts(&self) -> impl Iterator<Item = Arc<Context>> {
+        let gpus = self.gpus.iter();
+        gpus.filter_map(|gpu| lock(&gpu.primary).context.clone())
+    }
+}
+
+/// A function that can always be called: what it answers, as C has it.
+pub(crate) fn answer(function: &str, run: impl FnOnce() -> Answer) -> u32 {
+    let answer = match faults::of_call(function) {
+        Some(code) => Err(code),
+        None => run(),
+    };
+    answer.err().unwrap_or(Code::SUCCESS).0
+}
+
+/// A function that takes an initialised driver.
+pub(crate) fn with_driver(function: &str, run: impl FnOnce(&Driver) -> Answer) -> u32 {
+    match DRIVER.get() {
+        Some(driver) => answer(function, || run(driver)),
+        None => Code::NOT_INITIALIZED.0,
+    }
+}
+
+/// A function that takes a current context which is in order.
+pub(crate) fn with_context(function: &str, run: impl FnOnce(&Arc<Context>) -> Answer) -> u32 {
+    let Some(driver) = DRIVER.get() else {
+        return Code::NOT_INITIALIZED.0;
+    };
+    let current = CURRENT.get();
+    if current == 0 {
+        return Code::INVALID_CONTEXT.0;
+    }
+    let Some(context) = driver.contexts().find(|context| context.handle == current) else {
+        return Code::CONTEXT_IS_DESTROYED.0;
+    };
+    if let Some(code) = context.progress.broken() {
+        return code.0;
+    }
+    let answer = match faults::of_call(function) {
+        Some(code) => Err(code),
+        None => run(&context),
+    };
+    if let Err(code) = answer
+        && code.is_sticky()
+    {
+        context.progress.break_with(code);
+    }
+    answer.err().unwrap_or(Code::SUCCESS).0
+}
+
+/// All contexts, for what a function may find in another one than the current.
+pub(crate) fn contexts() -> impl Iterator<Item = Arc<Context>> {
+    DRIVER.get().into_iter().flat_map(Driver::contexts)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuInit(flags: u32) -> u32 {
+    answer("cuInit", || {
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        DRIVER.get_or_init(|| Driver {
+            gpus: (0..setting("REVOFF_STAND_IN_DEVICES", 2))
+                .map(|_| Gpu::default())
+                .collect(),
+        });
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDriverGetVersion(version: Out<i32>) -> u32 {
+    answer("cuDriverGetVersion", || {
+        version.set(setting("REVOFF_STAND_IN_VERSION", 12_040) as i32)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxRetain(context: Out<u64>, device: i32) -> u32 {
+    with_driver("cuDevicePrimaryCtxRetain", |driver| {
+        let mut primary = lock(&driver.gpu(device)?.primary);
+        let retained = match &primary.context {
+            Some(retained) => Arc::clone(retained),
+            None => Context::new(device)?,
+        };
+        if let Some(code) = retained.progress.broken() {
+            return Err(code);
+        }
+        context.set(retained.handle)?;
+        primary.context = Some(retained);
+        primary.retained += 1;
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxRelease_v2(device: i32) -> u32 {
+    with_driver("cuDevicePrimaryCtxRelease_v2", |driver| {
+        let mut primary = lock(&driver.gpu(device)?.primary);
+        primary.retained = primary
+            .retained
+            .checked_sub(1)
+            .ok_or(Code::INVALID_CONTEXT)?;
+        if primary.retained == 0
+            && let Some(context) = primary.context.take()
+        {
+            drop(primary);
+            // Relaxed: a count that is looked at when all is over.
+            LEAKS.fetch_add(context.destroy(), Ordering::Relaxed);
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuDevicePrimaryCtxGetState(device: i32, flags: Out<u32>, active: Out<i32>) -> u32 {
+    with_driver("cuDevicePrimaryCtxGetState", |driver| {
+        let primary = lock(&driver.gpu(device)?.primary);
+        flags.set(0)?;
+        active.set(i32::from(primary.context.is_some()))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxSetCurrent(context: u64) -> u32 {
+    with_driver("cuCtxSetCurrent", |driver| {
+        if context != 0 && !driver.contexts().any(|known| known.handle == context) {
+            return Err(Code::INVALID_CONTEXT);
+        }
+        CURRENT.set(context);
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn cuCtxGetCurrent(context: Out<u64>) -> u32 {
+    with_driver("cuCtxGetCurrent", |_| context.set(CURRENT.get()))
+}
+
+/// No function of NVIDIA's: how many contexts there are.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_stand_in_contexts() -> u64 {
+    contexts().count() as u64
+}
+
+/// No function of NVIDIA's: how much contexts still held when they were destroyed.
+/// What one that broke held does not count, since nothing could be freed any more.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_stand_in_leaks() -> u64 {
+    LEAKS.load(Ordering::Relaxed)
+}

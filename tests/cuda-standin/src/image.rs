@@ -1,0 +1,156 @@
+//! The texts that stand for images: PTX as far as host-rt reads it, whose kernels are
+//! those of a shared object for the `host` device.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use host_rt::Image;
+use host_rt::error::ImageError;
+use host_rt::shared_abi::image::{FUNCTION_PREFIX, HOST_ARCH, IMAGE_INFO, KERNEL_PREFIX};
+
+/// Precedes the shared object's path.
+const MARK: &str = "// stand-in: ";
+
+/// In the place of a path: a text that no linker takes.
+pub const DOES_NOT_LINK: &str = "does not link";
+
+/// The text that stands for the shared object at `path`, which exports what `image`
+/// does. `params` says how large the parameters of a kernel are, which a shared object
+/// does not tell, where they are not all of 8 bytes.
+///
+/// # Errors
+/// The image's declarations are not what they should be.
+///
+/// # Panics
+/// `params` contradicts the declaration, or is silent about a kernel that needs it.
+pub fn ptx(
+    path: &Path,
+    image: &Image,
+    params: impl Fn(&str) -> Option<Vec<usize>>,
+) -> Result<String, ImageError> {
+    let values = values(image)?;
+    let mut text = format!(
+        ".version 7.8\n.target sm_90\n.address_size 64\n{MARK}{}\n",
+        path.display()
+    );
+    let data = image.symbols().iter().filter(|symbol| !symbol.is_code);
+    for symbol in data.filter(|symbol| symbol.size > 0 && symbol.name != HOST_ARCH) {
+        let (name, size) = (&symbol.name, symbol.size);
+        let _ = write!(text, ".visible .global .align 8 .b8 {name}[{size}]");
+        if let Some(value) = values.get(name) {
+            let bytes: Vec<_> = value.iter().map(u8::to_string).collect();
+            let _ = write!(text, " = {{{}}}", bytes.join(", "));
+        }
+        text.push_str(";\n");
+    }
+    for kernel in image.kernels()? {
+        let declared = kernel
+            .info
+            .map(|info| (info.params as usize, info.bytes as usize));
+        let sizes = params(&kernel.name).or_else(|| Some(vec![8; declared?.0]));
+        let sizes = sizes.unwrap_or_else(|| panic!("kernel `{}`: unknown sizes", kernel.name));
+        let found = (sizes.len(), sizes.iter().sum());
+        assert_eq!(declared.unwrap_or(found), found, "kernel `{}`", kernel.name);
+        let params = sizes.iter().enumerate();
+        let params: Vec<_> = params
+            .map(|(i, size)| format!(".param .b8 p{i}[{size}]"))
+            .collect();
+        let _ = writeln!(
+            text,
+            "{ENTRY}{}({}) {{ ret; }}",
+            kernel.name,
+            params.join(", ")
+        );
+    }
+    Ok(text)
+}
+
+/// Initial bytes of the symbols by which an image says what it is.
+fn values(image: &Image) -> Result<HashMap<String, Vec<u8>>, ImageError> {
+    let mut values = HashMap::new();
+    // One with something else in it is to be found by whoever reads the text.
+    if let Ok(Some(info)) = image.info() {
+        let mut bytes = info.magic.to_le_bytes().to_vec();
+        bytes.extend(info.abi_version.to_le_bytes());
+        bytes.extend(info.wires.to_le_bytes());
+        values.insert(IMAGE_INFO.to_owned(), bytes);
+    }
+    for kernel in image.kernels()? {
+        if let Some(info) = kernel.info {
+            let mut bytes = info.params.to_le_bytes().to_vec();
+            bytes.extend(info.bytes.to_le_bytes());
+            bytes.extend(info.signature.to_le_bytes());
+            values.insert(format!("{KERNEL_PREFIX}{}", kernel.name), bytes);
+        }
+    }
+    for function in image.functions()? {
+        let bytes = function.signature.to_le_bytes().to_vec();
+        values.insert(format!("{FUNCTION_PREFIX}{}", function.name), bytes);
+    }
+    Ok(values)
+}
+
+/// What a fatbin begins with. One for the stand-in has a text after it, and a zero
+/// byte.
+pub const FATBIN: [u8; 4] = 0xba55_ed50u32.to_le_bytes();
+
+/// The text in an image.
+pub(crate) fn text(image: &[u8]) -> Option<&str> {
+    let text = image.strip_prefix(&FATBIN).unwrap_or(image);
+    Some(str::from_utf8(text).ok()?.trim_end_matches('\0'))
+}
+
+/// What a kernel's line begins with, and that of everything exported.
+const ENTRY: &str = ".visible .entry ";
+const EXPORT: &str = ".visible ";
+
+/// What a text says: a shared object, and what is to be found there.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) path: PathBuf,
+    /// Sizes of the kernels' parameters.
+    pub(crate) kernels: HashMap<String, Vec<usize>>,
+    /// Names of data.
+    pub(crate) data: Vec<String>,
+}
+
+/// Reads what [`ptx`] wrote, or several of these one after the other.
+pub(crate) fn read(text: &str) -> Result<Vec<Part>, String> {
+    let mut parts: Vec<Part> = Vec::new();
+    for line in text.lines() {
+        if let Some(path) = line.strip_prefix(MARK) {
+            if path == DOES_NOT_LINK {
+                return Err("this text does not link".to_owned());
+            }
+            parts.push(Part {
+                path: path.into(),
+                kernels: HashMap::new(),
+                data: Vec::new(),
+            });
+            continue;
+        }
+        let (Some(part), true) = (parts.last_mut(), line.starts_with(EXPORT)) else {
+            continue;
+        };
+        if let Some(entry) = line.strip_prefix(ENTRY) {
+            let (name, params) = entry.split_once('(').ok_or("a kernel without parameters")?;
+            part.kernels.insert(name.to_owned(), numbers(params));
+        } else if let Some((name, _)) = line.rsplit_once('[') {
+            let name = name.rsplit(' ').next().unwrap_or_default();
+            part.data.push(name.to_owned());
+        }
+    }
+    if parts.is_empty() {
+        return Err(format!("PTX, but no line `{MARK}/path/of/an/image.so`"));
+    }
+    Ok(parts)
+}
+
+/// The numbers in brackets.
+fn numbers(text: &str) -> Vec<usize> {
+    let inner = text.split('[').skip(1);
+    inner
+        .filter_map(|rest| rest.split(']').next()?.parse().ok())
+        .collect()
+}

@@ -1,0 +1,54 @@
+//! A stand-in for NVIDIA's driver: the functions of `libcuda.so` that host-rt calls,
+//! on top of host-rt's own `host` device. Everything that is written for the driver
+//! runs with it on any machine; what a GPU would do differently from threads of the
+//! process it cannot show.
+//!
+//! It is stricter than the driver, and meant to be: handles are numbers that are
+//! looked up and never used again, a copy takes place when its stream gets to it and
+//! no sooner, memory is not zeroed, the default stream is refused, and what a context
+//! still holds when it is destroyed counts as leaked.
+//!
+//! | module | functions |
+//! |---|---|
+//! | `driver` | the state of the process, `cuInit`, contexts |
+//! | `device`, `memory`, `copy`, `stream`, `event`, `launch`, `module`, `link` | theirs |
+//! | `code`, `faults`, `pointers` | what functions answer, are made to answer, and take |
+//! | [`image`] | the texts that stand for images |
+//! | [`loader`] | putting it in the driver's place |
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `REVOFF_STAND_IN` | 1: tests use it even where there is a driver |
+//! | `REVOFF_STAND_IN_VERSION` | the driver's version (12040) |
+//! | `REVOFF_STAND_IN_DEVICES` | number of devices (2) |
+//! | `REVOFF_STAND_IN_UNIFIED`, `_POOLS` | 0: no unified addressing, no memory pools |
+//! | `REVOFF_STAND_IN_WAITS` | 1: freeing pinned memory or a module waits for all kernels |
+//! | `REVOFF_STAND_IN_DELAY` | microseconds before each copy (0) |
+//! | `REVOFF_STAND_IN_FAIL` | `cuMemHostAlloc:3=2`: the third call answers 2; a list with commas |
+//!
+//! Memory and stacks are those of `host`: `REVOFF_HOST_MEMORY`, `REVOFF_HOST_STACK`.
+
+mod code;
+mod context;
+mod copy;
+mod device;
+mod driver;
+mod event;
+mod faults;
+pub mod image;
+mod jit;
+mod launch;
+mod link;
+pub mod loader;
+mod memory;
+mod module;
+mod pointers;
+mod stream;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A poisoned lock is one that a panicking thread held; what these guard is
+/// consistent at every point where a panic could happen.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

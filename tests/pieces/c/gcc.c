@@ -1,0 +1,28 @@
+/*
+ * An OpenMP program that calls GOMP_target_ext from a target region, as GCC 13 and newer
+ * do for `target device(ancestor:1)`. GCC 12 does not know that, and its libgomp has no
+ * control variables for devices: both are here in its place.
+ */
+
+#include <stddef.h>
+
+#pragma omp declare target
+extern void GOMP_target_ext(int, void (*)(void *), size_t, void **, size_t *, unsigned short *,
+                            unsigned int, void **, void **);
+struct {
+    int device_num, default_device, nteams, teams_thread_limit;
+} __gomp_additional_icvs;
+#pragma omp end declare target
+
+int main(void)
+{
+    long number = 1;
+#pragma omp target map(tofrom : number)
+    {
+        void *addrs[] = {&number};
+        size_t sizes[] = {sizeof number};
+        unsigned short kinds[] = {3 << 8 | 3};
+        GOMP_target_ext(-2, (void (*)(void *))1, 1, addrs, sizes, kinds, 0, NULL, NULL);
+    }
+    return number != 1;
+}

@@ -1,0 +1,194 @@
+//! GCC's tools for NVIDIA: nvptx-tools and the offload compiler.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pieces::{Tool, check_linked, nvlink, piece, ptxas, run, said, scratch, tool};
+
+use super::{TMP, root};
+
+const PACKAGE: &str = "gcc-12 gcc-12-offload-nvptx";
+const ARCHIVE: &str = "librevoff-gcc.a";
+
+/// An object with a kernel that takes `GOMP_target_ext` from another.
+const CALLER: &str = "\
+// BEGIN PREAMBLE
+.version 6.3
+.target sm_35
+.address_size 64
+// END PREAMBLE
+// BEGIN GLOBAL FUNCTION DECL: GOMP_target_ext
+.extern .func GOMP_target_ext (.param .u32 a, .param .u64 b, .param .u64 c, .param .u64 d,
+  .param .u64 e, .param .u64 f, .param .u32 g, .param .u64 h, .param .u64 i);
+// BEGIN GLOBAL FUNCTION DEF: caller
+.visible .entry caller { ret; }
+";
+
+const CONTROL_VARIABLES: &str = "\
+// BEGIN GLOBAL VAR DEF: __gomp_additional_icvs
+.visible .global .align 4 .u64 __gomp_additional_icvs[2];
+";
+
+#[test]
+fn the_linker_of_nvptx_tools() {
+    const TEST: &str = "nvptx-none-ld";
+    let Some(ld) = tool(TEST, "nvptx-none-ld", "nvptx-tools") else {
+        return;
+    };
+    let out = scratch(Path::new(TMP), "gcc-ld");
+    let archive = piece(root(), "sm_35", ARCHIVE);
+    let library = archive
+        .parent()
+        .expect("the folder of the piece")
+        .to_owned();
+    let object = |name: &str, text: &str| {
+        let path = out.join(name);
+        fs::write(&path, text).expect("a file in the target folder");
+        path
+    };
+    let caller = object("caller.o", CALLER);
+    let with_variables = object("complete.o", &format!("{CALLER}{CONTROL_VARIABLES}"));
+    let linked = out.join("linked.ptx");
+    let link = |objects: &[&Path], library: Option<&Path>| {
+        let mut command = ld.command();
+        command.args(objects).arg("-o").arg(&linked);
+        if let Some(library) = library {
+            command.arg("-L").arg(library).arg("-lrevoff-gcc");
+        }
+        command
+    };
+
+    let why = said(&mut link(&[&with_variables], None));
+    assert!(why.contains("unresolved symbol GOMP_target_ext"), "{why}");
+    // The control variables are libgomp's, not ours.
+    let why = said(&mut link(&[&caller], Some(&library)));
+    assert!(
+        why.contains("unresolved symbol __gomp_additional_icvs"),
+        "{why}"
+    );
+    run(&mut link(&[&with_variables], Some(&library)));
+    let text = fs::read_to_string(&linked).expect("PTX is text");
+    assert!(text.contains("\n// BEGIN GLOBAL VAR DEF: __revoff_runtime\n"));
+
+    // The piece for others has them itself; it is an object, not an archive.
+    let plain = piece(root(), "sm_35", "revoff_device.ptx");
+    run(&mut link(&[&caller, &plain], None));
+
+    // What these lines are for: without them the linker sees nothing.
+    let unmarked = out.join("unmarked");
+    fs::create_dir_all(&unmarked).expect("a folder in the target folder");
+    let text = fs::read_to_string(&plain).expect("PTX is text");
+    let unmarked = object("unmarked.o", &text.replace("// BEGIN GLOBAL", "//"));
+    let why = said(&mut link(&[&caller, &unmarked], None));
+    assert!(why.contains("unresolved symbol GOMP_target_ext"), "{why}");
+}
+
+#[test]
+fn the_archive_lists_its_symbols() {
+    const TEST: &str = "nvptx-none-nm";
+    // Versions of nvptx-tools from before 2023 have none.
+    let Some(nm) = tool(TEST, "nvptx-none-nm", "nvptx-tools of trixie or newer") else {
+        return;
+    };
+    for name in [ARCHIVE, "revoff_device.ptx"] {
+        let listed = run(nm.command().arg(piece(root(), "sm_35", name)));
+        for symbol in ["T GOMP_target_ext", "D __revoff_runtime"] {
+            assert!(listed.contains(symbol), "{name}: no {symbol} in\n{listed}");
+        }
+    }
+}
+
+#[test]
+fn the_archive_is_one_to_ar() {
+    let Some(ar) = tool("ar", "ar", "binutils") else {
+        return;
+    };
+    let listed = run(ar.command().arg("t").arg(piece(root(), "sm_35", ARCHIVE)));
+    assert_eq!(listed, "revoff_gcc.ptx\n");
+}
+
+/// GCC 12 itself: it links the archive, and NVIDIA's linker takes all that it linked.
+#[test]
+fn an_openmp_program() {
+    const TEST: &str = "OpenMP program by GCC";
+    let offload = "x86_64-linux-gnu-accel-nvptx-none-gcc-12";
+    let (Some(gcc), Some(_)) = (tool(TEST, "gcc-12", PACKAGE), tool(TEST, offload, PACKAGE)) else {
+        return;
+    };
+    let out = scratch(Path::new(TMP), "gcc-openmp");
+
+    // libgomp's own, which in GCC 12 does nothing: what ours replaces.
+    let without = device_code(&gcc, &out.join("without"), None);
+    assert!(!without.contains("__revoff_runtime"));
+    assert_eq!(without.matches("FUNCTION DEF: GOMP_target_ext").count(), 1);
+
+    for arch in ["sm_35", "sm_70", "sm_90"] {
+        let archive = piece(root(), arch, ARCHIVE);
+        let linked = device_code(&gcc, &out.join(arch), archive.parent());
+        for (line, why) in [
+            (
+                "// BEGIN GLOBAL VAR DEF: __revoff_runtime\n",
+                "ours is linked",
+            ),
+            ("// BEGIN GLOBAL FUNCTION DEF: GOMP_target_ext\n", "once"),
+        ] {
+            assert_eq!(linked.matches(line).count(), 1, "{arch}: {why}");
+        }
+        let cubin = out.join(format!("{arch}.cubin"));
+        if assemble(TEST, &linked, &out.join(arch), &cubin) {
+            check_linked(&cubin, "main$_omp_fn$0", &[]);
+        }
+    }
+}
+
+/// What the offload compiler linked of `gcc.c`: the text of each file, with a NUL after
+/// it. `library` is the folder of our archive.
+fn device_code(gcc: &Tool, folder: &Path, library: Option<&Path>) -> String {
+    fs::create_dir_all(folder).expect("a folder in the target folder");
+    let mut options = "nvptx-none=-misa=sm_35".to_owned();
+    if let Some(library) = library {
+        options += &format!(" -L{} -lrevoff-gcc", library.display());
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("c/gcc.c");
+    let mut command: Command = gcc.command();
+    command
+        .current_dir(folder)
+        .args(["-O2", "-fopenmp", "-foffload=nvptx-none"]);
+    command.arg(format!("-foffload-options={options}"));
+    run(command.args(["-save-temps", "-o", "program"]).arg(source));
+    let linked = folder.join("program.xnvptx-none.mkoffload");
+    let linked = [linked, folder.join("a.xnvptx-none.mkoffload")]
+        .into_iter()
+        .find(|path| path.is_file())
+        .expect("GCC kept what it linked");
+    String::from_utf8_lossy(&fs::read(linked).expect("it can be read")).into_owned()
+}
+
+/// Makes one cubin of all files in `linked`; false where a tool for it is missing.
+fn assemble(test: &str, linked: &str, folder: &Path, cubin: &Path) -> bool {
+    const FOR: &str = "sm_90";
+    let (Some(ptxas), Some(nvlink)) = (ptxas(test, FOR), nvlink(test, FOR)) else {
+        return false;
+    };
+    let mut objects: Vec<PathBuf> = vec![];
+    for text in linked.split('\0').filter(|text| !text.trim().is_empty()) {
+        let ptx = folder.join(format!("{}.ptx", objects.len()));
+        fs::write(&ptx, text).expect("a file in the target folder");
+        let object = ptx.with_extension("o");
+        let mut command = ptxas.command();
+        run(command
+            .args(["-c", "-arch", FOR])
+            .arg(&ptx)
+            .arg("-o")
+            .arg(&object));
+        objects.push(object);
+    }
+    let mut command = nvlink.command();
+    run(command
+        .args(["-arch", FOR])
+        .args(objects)
+        .arg("-o")
+        .arg(cubin));
+    true
+}
