@@ -17,6 +17,25 @@ skip() {
     exit "$SKIPPED"
 }
 
+# Where ci/setup puts NVIDIA's assemblers, absolute: tests run in other folders.
+ptxas_place=$(realpath -m "${CARGO_TARGET_DIR:-target}/ci/ptxas")
+if [ -z "${REVOFF_PTXAS:-}" ]; then
+    for found in "$ptxas_place"/*/nvidia/*/bin/ptxas; do
+        [ ! -x "$found" ] || REVOFF_PTXAS=${REVOFF_PTXAS:+$REVOFF_PTXAS:}$found
+    done
+    export REVOFF_PTXAS=${REVOFF_PTXAS:-}
+fi
+
+# need_device_toolchain [OPTION..]: ends the job where nothing here builds what
+# `cargo xtask images` would with these options.
+need_device_toolchain() {
+    local status=0
+    cargo build -q -p xtask
+    cargo xtask images --which "$@" || status=$?
+    [ "$status" -ne "$SKIPPED" ] || skip "no Rust toolchain that builds for GPUs (see above)"
+    [ "$status" -eq 0 ] || exit "$status"
+}
+
 # version_ge A B: whether A is B or newer.
 version_ge() {
     [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]
