@@ -5,7 +5,6 @@
 //! what the host copies to or from must be memory that is allocated there, and a
 //! device thread's stack is out of the host's reach.
 
-mod arena;
 mod module;
 mod queue;
 mod thread;
@@ -14,9 +13,9 @@ use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use device_arena::Arena;
 use targets::DeviceArch;
 
-use self::arena::Arena;
 use self::module::HostModule;
 use self::queue::HostQueue;
 use super::{Device, MappedMemory, MemoryInfo, Module, Queue};
@@ -36,7 +35,7 @@ const MAPPED_ALIGN: usize = 128;
 /// Opens the `host` device.
 pub(super) fn open(env: &Env) -> Result<Arc<dyn Device>, Error> {
     let bytes = env.host_memory.unwrap_or(DEFAULT_MEMORY);
-    let arena = Arena::new(bytes).map_err(|reason| DeviceError::System {
+    let arena = Arena::new(bytes, None).map_err(|reason| DeviceError::System {
         what: format!("reserving {bytes} bytes for the host device (REVOFF_HOST_MEMORY)"),
         reason,
     })?;
@@ -117,7 +116,10 @@ impl Device for HostDevice {
     }
 
     fn memory(&self) -> MemoryInfo {
-        self.arena.info()
+        MemoryInfo {
+            total: self.arena.bytes(),
+            used: self.arena.used(),
+        }
     }
 
     fn has_bell(&self) -> bool {
@@ -126,7 +128,7 @@ impl Device for HostDevice {
 
     fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
         self.arena.alloc(bytes).ok_or_else(|| {
-            let MemoryInfo { total, used } = self.arena.info();
+            let MemoryInfo { total, used } = self.memory();
             DeviceError::OutOfMemory {
                 device: "host".to_owned(),
                 bytes,

@@ -1,21 +1,20 @@
-//! Device memory of the `host` device: one reserved range of addresses, pages
-//! of it used as they are touched.
+//! Device memory of devices that have the host's: one reserved range of addresses,
+//! pages of it used as they are touched.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::Mutex;
-
-use super::lock;
-use crate::device::MemoryInfo;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Alignment of every block, and the granularity of sizes.
-const ALIGN: u64 = 256;
+pub const ALIGN: u64 = 256;
 
 /// An arena of device memory.
 #[derive(Debug)]
-pub(super) struct Arena {
+pub struct Arena {
     base: NonNull<u8>,
+    /// Where the device sees the first byte.
+    window: u64,
     bytes: u64,
     blocks: Mutex<Blocks>,
 }
@@ -36,8 +35,12 @@ struct Blocks {
 }
 
 impl Arena {
-    /// Reserves `bytes` of addresses.
-    pub(super) fn new(bytes: u64) -> io::Result<Self> {
+    /// Reserves `bytes` of addresses, which the device sees from `window` on, or where
+    /// the host sees them.
+    ///
+    /// # Errors
+    /// The system does not give that much.
+    pub fn new(bytes: u64, window: Option<u64>) -> io::Result<Self> {
         let bytes = bytes.next_multiple_of(1 << 12);
         // SAFETY: an anonymous mapping at an address of the kernel's choice
         // touches no memory of ours.
@@ -62,19 +65,55 @@ impl Arena {
         };
         Ok(Self {
             base,
+            window: window.unwrap_or(base.as_ptr() as u64),
             bytes,
             blocks: Mutex::new(blocks),
         })
     }
 
-    fn base(&self) -> u64 {
-        self.base.as_ptr() as u64
+    fn blocks(&self) -> MutexGuard<'_, Blocks> {
+        // What it guards is consistent wherever a panic could happen.
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Allocates `bytes` zeroed bytes; `None` if there is no room.
-    pub(super) fn alloc(&self, bytes: u64) -> Option<u64> {
+    /// Where the device sees the first byte.
+    #[must_use]
+    pub fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// Where the host sees the first byte.
+    #[must_use]
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Size of the range in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Bytes that are allocated.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.blocks().used_bytes
+    }
+
+    /// Where the host sees a device address; `None` if it is not in the range.
+    #[must_use]
+    pub fn host(&self, address: u64) -> Option<*mut u8> {
+        let offset = address
+            .checked_sub(self.window)
+            .filter(|&offset| offset < self.bytes)?;
+        Some(self.base.as_ptr().wrapping_add(offset as usize))
+    }
+
+    /// Allocates `bytes` zeroed bytes and returns their device address, aligned to
+    /// [`ALIGN`]; `None` if there is no room.
+    pub fn alloc(&self, bytes: u64) -> Option<u64> {
         let len = bytes.max(1).checked_next_multiple_of(ALIGN)?;
-        let mut blocks = lock(&self.blocks);
+        let mut blocks = self.blocks();
         let (&offset, &free) = blocks.free.iter().find(|&(_, &free)| free >= len)?;
         blocks.free.remove(&offset);
         if free > len {
@@ -85,13 +124,20 @@ impl Arena {
         drop(blocks);
         // SAFETY: the block lies in the mapping and belongs to nobody else.
         unsafe { std::ptr::write_bytes(self.base.as_ptr().add(offset as usize), 0, len as usize) };
-        Some(self.base() + offset)
+        Some(self.window + offset)
+    }
+
+    /// Size, as asked for, of the block at `address`, if there is one.
+    #[must_use]
+    pub fn block(&self, address: u64) -> Option<u64> {
+        let offset = address.wrapping_sub(self.window);
+        self.blocks().used.get(&offset).map(|&(_, bytes)| bytes)
     }
 
     /// Frees the block at `address`, if there is one.
-    pub(super) fn free(&self, address: u64) {
-        let mut blocks = lock(&self.blocks);
-        let mut offset = address.wrapping_sub(self.base());
+    pub fn free(&self, address: u64) {
+        let mut blocks = self.blocks();
+        let mut offset = address.wrapping_sub(self.window);
         let Some((mut len, _)) = blocks.used.remove(&offset) else {
             return;
         };
@@ -111,11 +157,11 @@ impl Arena {
 
     /// Whether the range lies in one allocated block; `None` if it does not even
     /// start in the arena.
-    pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
+    pub fn contains(&self, address: u64, len: u64) -> Option<bool> {
         let offset = address
-            .checked_sub(self.base())
+            .checked_sub(self.window)
             .filter(|&offset| offset < self.bytes)?;
-        let blocks = lock(&self.blocks);
+        let blocks = self.blocks();
         let inside =
             blocks
                 .used
@@ -127,13 +173,6 @@ impl Arena {
                         .is_some_and(|end| end <= size)
                 });
         Some(inside)
-    }
-
-    pub(super) fn info(&self) -> MemoryInfo {
-        MemoryInfo {
-            total: self.bytes,
-            used: lock(&self.blocks).used_bytes,
-        }
     }
 }
 
@@ -151,7 +190,7 @@ mod tests {
 
     #[test]
     fn blocks_are_found_split_and_merged() {
-        let arena = Arena::new(1 << 20).unwrap();
+        let arena = Arena::new(1 << 20, None).unwrap();
         let a = arena.alloc(1000).unwrap();
         let b = arena.alloc(1).unwrap();
         let c = arena.alloc(5000).unwrap();
@@ -174,7 +213,7 @@ mod tests {
         arena.free(a);
         assert_eq!(arena.contains(a, 1), Some(false));
         arena.free(c);
-        assert_eq!(arena.info().used, 0);
+        assert_eq!(arena.used(), 0);
         assert!(
             arena.alloc(1 << 20).is_some(),
             "all of it is one block again"
@@ -184,7 +223,7 @@ mod tests {
 
     #[test]
     fn memory_is_zeroed_again() {
-        let arena = Arena::new(1 << 20).unwrap();
+        let arena = Arena::new(1 << 20, None).unwrap();
         let a = arena.alloc(64).unwrap();
         // SAFETY: `a` is a block of 64 bytes of ours.
         unsafe { std::ptr::write_bytes(a as *mut u8, 7, 64) };

@@ -1,0 +1,565 @@
+//! Arithmetic of single and double precision. Source: the PTX ISA, "Floating Point
+//! Instructions".
+//!
+//! Rounding to nearest is the machine's own; the other modes, which it cannot be asked
+//! for in Rust, are `rustc_apfloat`'s. Approximations are computed in double precision
+//! and rounded, which is within every bound that the ISA gives.
+
+use rustc_apfloat::ieee::{Double, Single};
+use rustc_apfloat::{Float, Round};
+
+use super::{Bin, Lanes, Mask, Test, Tri, Un, Value, each, each_active, lanes_of};
+use crate::text::types::Type;
+
+/// The NaN that single precision makes.
+pub(crate) const NAN32: u64 = 0x7fff_ffff;
+
+/// How to round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    Nearest,
+    Zero,
+    Down,
+    Up,
+}
+
+impl Rounding {
+    /// As modifiers name it: `rn`, `rz`, `rm`, `rp`.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "rn" => Self::Nearest,
+            "rz" => Self::Zero,
+            "rm" => Self::Down,
+            "rp" => Self::Up,
+            _ => return None,
+        })
+    }
+
+    pub(crate) const fn soft(self) -> Round {
+        match self {
+            Self::Nearest => Round::NearestTiesToEven,
+            Self::Zero => Round::TowardZero,
+            Self::Down => Round::TowardNegative,
+            Self::Up => Round::TowardPositive,
+        }
+    }
+}
+
+/// What all arithmetic of floats may be asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    pub(crate) rounding: Rounding,
+    /// Subnormal numbers count as zeros, in and out.
+    pub(crate) ftz: bool,
+    /// The result is clamped to 0 to 1.
+    pub(crate) sat: bool,
+}
+
+/// A subnormal number as a zero of its sign.
+pub(crate) fn flush(value: f32, ftz: bool) -> f32 {
+    if ftz && value.is_subnormal() {
+        return 0f32.copysign(value);
+    }
+    value
+}
+
+/// Clamped to 0 to 1, where NaN is 0.
+pub(crate) fn saturate(value: f32, sat: bool) -> f32 {
+    match sat {
+        false => value,
+        true if value.is_nan() => 0.0,
+        true => value.clamp(0.0, 1.0) + 0.0,
+    }
+}
+
+fn saturate64(value: f64, sat: bool) -> f64 {
+    match sat {
+        false => value,
+        true if value.is_nan() => 0.0,
+        true => value.clamp(0.0, 1.0) + 0.0,
+    }
+}
+
+const ADD: u8 = 0;
+const SUB: u8 = 1;
+const MUL: u8 = 2;
+const DIV: u8 = 3;
+
+const ROUNDINGS: [Rounding; 4] = [
+    Rounding::Nearest,
+    Rounding::Zero,
+    Rounding::Down,
+    Rounding::Up,
+];
+
+fn soft32(value: f32) -> Single {
+    Single::from_bits(u128::from(value.to_bits()))
+}
+
+fn hard32(value: Single) -> f32 {
+    f32::from_bits(value.to_bits() as u32)
+}
+
+fn soft64(value: f64) -> Double {
+    Double::from_bits(u128::from(value.to_bits()))
+}
+
+fn hard64(value: Double) -> f64 {
+    f64::from_bits(value.to_bits() as u64)
+}
+
+fn bin32<const OP: u8, const ROUND: usize, const FTZ: bool, const SAT: bool>(
+    d: &mut Lanes,
+    mask: Mask,
+    a: &Lanes,
+    b: &Lanes,
+) {
+    let one = |a: u64, b: u64| {
+        let (x, y) = (flush(f32::get(a), FTZ), flush(f32::get(b), FTZ));
+        let result = if ROUND == 0 {
+            match OP {
+                ADD => x + y,
+                SUB => x - y,
+                MUL => x * y,
+                _ => x / y,
+            }
+        } else {
+            let round = ROUNDINGS[ROUND].soft();
+            let (x, y) = (soft32(x), soft32(y));
+            hard32(match OP {
+                ADD => x.add_r(y, round).value,
+                SUB => x.sub_r(y, round).value,
+                MUL => x.mul_r(y, round).value,
+                _ => x.div_r(y, round).value,
+            })
+        };
+        saturate(flush(result, FTZ), SAT).put()
+    };
+    if ROUND == 0 && OP != DIV {
+        for i in 0..super::LANES {
+            d[i] = one(a[i], b[i]);
+        }
+    } else {
+        for i in lanes_of(mask) {
+            d[i] = one(a[i], b[i]);
+        }
+    }
+}
+
+fn bin64<const OP: u8, const ROUND: usize, const SAT: bool>(
+    d: &mut Lanes,
+    mask: Mask,
+    a: &Lanes,
+    b: &Lanes,
+) {
+    for i in lanes_of(mask) {
+        let (x, y) = (f64::get(a[i]), f64::get(b[i]));
+        let result = if ROUND == 0 {
+            match OP {
+                ADD => x + y,
+                SUB => x - y,
+                MUL => x * y,
+                _ => x / y,
+            }
+        } else {
+            let round = ROUNDINGS[ROUND].soft();
+            let (x, y) = (soft64(x), soft64(y));
+            hard64(match OP {
+                ADD => x.add_r(y, round).value,
+                SUB => x.sub_r(y, round).value,
+                MUL => x.mul_r(y, round).value,
+                _ => x.div_r(y, round).value,
+            })
+        };
+        d[i] = saturate64(result, SAT).put();
+    }
+}
+
+fn fma32<const ROUND: usize, const FTZ: bool, const SAT: bool>(
+    d: &mut Lanes,
+    mask: Mask,
+    a: &Lanes,
+    b: &Lanes,
+    c: &Lanes,
+) {
+    for i in lanes_of(mask) {
+        let x = flush(f32::get(a[i]), FTZ);
+        let y = flush(f32::get(b[i]), FTZ);
+        let z = flush(f32::get(c[i]), FTZ);
+        let result = if ROUND == 0 {
+            x.mul_add(y, z)
+        } else {
+            let round = ROUNDINGS[ROUND].soft();
+            hard32(soft32(x).mul_add_r(soft32(y), soft32(z), round).value)
+        };
+        d[i] = saturate(flush(result, FTZ), SAT).put();
+    }
+}
+
+fn fma64<const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes, b: &Lanes, c: &Lanes) {
+    for i in lanes_of(mask) {
+        let (x, y, z) = (f64::get(a[i]), f64::get(b[i]), f64::get(c[i]));
+        d[i] = if ROUND == 0 {
+            x.mul_add(y, z)
+        } else {
+            let round = ROUNDINGS[ROUND].soft();
+            hard64(soft64(x).mul_add_r(soft64(y), soft64(z), round).value)
+        }
+        .put();
+    }
+}
+
+/// The square root, rounded otherwise than to nearest: the nearest one is at most one
+/// step away, and its square tells in which direction.
+fn sqrt64_rounded(x: f64, rounding: Rounding) -> f64 {
+    let nearest = x.sqrt();
+    if nearest == 0.0 || !nearest.is_finite() {
+        return nearest;
+    }
+    let excess = nearest.mul_add(nearest, -x);
+    match rounding {
+        Rounding::Zero | Rounding::Down if excess > 0.0 => nearest.next_down(),
+        Rounding::Up if excess < 0.0 => nearest.next_up(),
+        _ => nearest,
+    }
+}
+
+fn sqrt32_rounded(x: f32, rounding: Rounding) -> f32 {
+    let nearest = x.sqrt();
+    if nearest == 0.0 || !nearest.is_finite() {
+        return nearest;
+    }
+    // Exact in double precision.
+    let excess = f64::from(nearest) * f64::from(nearest) - f64::from(x);
+    match rounding {
+        Rounding::Zero | Rounding::Down if excess > 0.0 => nearest.next_down(),
+        Rounding::Up if excess < 0.0 => nearest.next_up(),
+        _ => nearest,
+    }
+}
+
+fn sqrt32<const ROUND: usize, const FTZ: bool, const SAT: bool>(
+    d: &mut Lanes,
+    mask: Mask,
+    a: &Lanes,
+) {
+    for i in lanes_of(mask) {
+        let x = flush(f32::get(a[i]), FTZ);
+        d[i] = flush(sqrt32_rounded(x, ROUNDINGS[ROUND]), FTZ).put();
+    }
+}
+
+fn rcp32<const ROUND: usize, const FTZ: bool, const SAT: bool>(
+    d: &mut Lanes,
+    mask: Mask,
+    a: &Lanes,
+) {
+    bin32::<DIV, ROUND, FTZ, false>(d, mask, &[u64::from(1f32.to_bits()); 32], a);
+}
+
+fn sqrt64<const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes) {
+    for i in lanes_of(mask) {
+        d[i] = sqrt64_rounded(f64::get(a[i]), ROUNDINGS[ROUND]).put();
+    }
+}
+
+fn rcp64<const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes) {
+    bin64::<DIV, ROUND, false>(d, mask, &[1f64.to_bits(); 32], a);
+}
+
+/// The instance of a function for a style.
+macro_rules! styled {
+    ($style:expr, $f:ident $($op:ident)?) => {
+        match ($style.rounding, $style.ftz, $style.sat) {
+            (Rounding::Nearest, false, false) => $f::<$($op,)? 0, false, false>,
+            (Rounding::Nearest, false, true) => $f::<$($op,)? 0, false, true>,
+            (Rounding::Nearest, true, false) => $f::<$($op,)? 0, true, false>,
+            (Rounding::Nearest, true, true) => $f::<$($op,)? 0, true, true>,
+            (Rounding::Zero, false, false) => $f::<$($op,)? 1, false, false>,
+            (Rounding::Zero, false, true) => $f::<$($op,)? 1, false, true>,
+            (Rounding::Zero, true, false) => $f::<$($op,)? 1, true, false>,
+            (Rounding::Zero, true, true) => $f::<$($op,)? 1, true, true>,
+            (Rounding::Down, false, false) => $f::<$($op,)? 2, false, false>,
+            (Rounding::Down, false, true) => $f::<$($op,)? 2, false, true>,
+            (Rounding::Down, true, false) => $f::<$($op,)? 2, true, false>,
+            (Rounding::Down, true, true) => $f::<$($op,)? 2, true, true>,
+            (Rounding::Up, false, false) => $f::<$($op,)? 3, false, false>,
+            (Rounding::Up, false, true) => $f::<$($op,)? 3, false, true>,
+            (Rounding::Up, true, false) => $f::<$($op,)? 3, true, false>,
+            (Rounding::Up, true, true) => $f::<$($op,)? 3, true, true>,
+        }
+    };
+}
+
+macro_rules! rounded {
+    ($style:expr, $f:ident $($op:ident)? $(, $sat:literal)?) => {
+        match $style.rounding {
+            Rounding::Nearest => $f::<$($op,)? 0 $(, $sat)?>,
+            Rounding::Zero => $f::<$($op,)? 1 $(, $sat)?>,
+            Rounding::Down => $f::<$($op,)? 2 $(, $sat)?>,
+            Rounding::Up => $f::<$($op,)? 3 $(, $sat)?>,
+        }
+    };
+}
+
+pub(crate) fn add(ty: Type, style: Style) -> Option<Bin> {
+    Some(match ty {
+        Type::F32 => styled!(style, bin32 ADD),
+        Type::F64 => rounded!(style, bin64 ADD, false),
+        _ => return None,
+    })
+}
+
+pub(crate) fn sub(ty: Type, style: Style) -> Option<Bin> {
+    Some(match ty {
+        Type::F32 => styled!(style, bin32 SUB),
+        Type::F64 => rounded!(style, bin64 SUB, false),
+        _ => return None,
+    })
+}
+
+pub(crate) fn mul(ty: Type, style: Style) -> Option<Bin> {
+    Some(match ty {
+        Type::F32 => styled!(style, bin32 MUL),
+        Type::F64 => rounded!(style, bin64 MUL, false),
+        _ => return None,
+    })
+}
+
+pub(crate) fn div(ty: Type, style: Style) -> Option<Bin> {
+    Some(match ty {
+        Type::F32 => styled!(style, bin32 DIV),
+        Type::F64 => rounded!(style, bin64 DIV, false),
+        _ => return None,
+    })
+}
+
+pub(crate) fn fma(ty: Type, style: Style) -> Option<Tri> {
+    Some(match ty {
+        Type::F32 => styled!(style, fma32),
+        Type::F64 => rounded!(style, fma64),
+        _ => return None,
+    })
+}
+
+pub(crate) fn sqrt(ty: Type, style: Style) -> Option<Un> {
+    Some(match ty {
+        Type::F32 => styled!(style, sqrt32),
+        Type::F64 => rounded!(style, sqrt64),
+        _ => return None,
+    })
+}
+
+pub(crate) fn rcp(ty: Type, style: Style) -> Option<Un> {
+    Some(match ty {
+        Type::F32 => styled!(style, rcp32),
+        Type::F64 => rounded!(style, rcp64),
+        _ => return None,
+    })
+}
+
+/// Signs alone: NaN stays what it is.
+pub(crate) fn neg(ty: Type, ftz: bool) -> Option<Un> {
+    Some(match (ty, ftz) {
+        (Type::F32, false) => each!(|a: u32| a ^ (1 << 31)),
+        (Type::F32, true) => each!(|a: f32| flush(-a, true)),
+        (Type::F64, false) => each!(|a: u64| a ^ (1 << 63)),
+        _ => return None,
+    })
+}
+
+pub(crate) fn abs(ty: Type, ftz: bool) -> Option<Un> {
+    Some(match (ty, ftz) {
+        (Type::F32, false) => each!(|a: u32| a & !(1 << 31)),
+        (Type::F32, true) => each!(|a: f32| flush(a.abs(), true)),
+        (Type::F64, false) => each!(|a: u64| a & !(1 << 63)),
+        _ => return None,
+    })
+}
+
+/// What `min` and `max` may be asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extremum {
+    pub(crate) max: bool,
+    pub(crate) ftz: bool,
+    /// A NaN makes the result NaN; otherwise the number wins.
+    pub(crate) nan: bool,
+    /// The greater or lesser of the magnitudes, with the product's sign.
+    pub(crate) xorsign: bool,
+}
+
+macro_rules! extremum {
+    ($name:ident, $T:ty, $flush:expr) => {
+        fn $name(x: $T, y: $T, how: Extremum) -> $T {
+            let (mut x, mut y) = ($flush(x, how.ftz), $flush(y, how.ftz));
+            let negative = x.is_sign_negative() ^ y.is_sign_negative();
+            if how.xorsign {
+                (x, y) = (x.abs(), y.abs());
+            }
+            let result = if x.is_nan() || y.is_nan() {
+                if how.nan || (x.is_nan() && y.is_nan()) {
+                    return <$T>::NAN;
+                }
+                if x.is_nan() { y } else { x }
+            } else if x == y {
+                // Of two zeros the negative one is the lesser.
+                let is_x = if how.max {
+                    x.is_sign_positive()
+                } else {
+                    x.is_sign_negative()
+                };
+                if is_x { x } else { y }
+            } else if (x > y) == how.max {
+                x
+            } else {
+                y
+            };
+            if how.xorsign && negative {
+                -result
+            } else {
+                result
+            }
+        }
+    };
+}
+extremum!(extremum32, f32, flush);
+extremum!(extremum64, f64, |x, _| x);
+
+/// Minima and maxima of half precision go through this, too: it is exact.
+pub(crate) fn extremum_of(x: f32, y: f32, how: Extremum) -> f32 {
+    extremum32(x, y, how)
+}
+
+pub(crate) fn extremum(ty: Type, how: Extremum) -> Option<Bin> {
+    macro_rules! with {
+        ($($max:literal $ftz:literal $nan:literal $xor:literal),*) => {
+            match (how.max, how.ftz, how.nan, how.xorsign) {
+                $(($max, $ftz, $nan, $xor) => each!(|a: f32, b: f32| extremum32(a, b,
+                    Extremum { max: $max, ftz: $ftz, nan: $nan, xorsign: $xor })),)*
+            }
+        };
+    }
+    Some(match ty {
+        Type::F32 => with!(
+            false false false false, false false false true,
+            false false true false, false false true true,
+            false true false false, false true false true,
+            false true true false, false true true true,
+            true false false false, true false false true,
+            true false true false, true false true true,
+            true true false false, true true false true,
+            true true true false, true true true true
+        ),
+        Type::F64 if how.ftz || how.nan || how.xorsign => return None,
+        Type::F64 if how.max => each!(|a: f64, b: f64| extremum64(
+            a,
+            b,
+            Extremum {
+                max: true,
+                ftz: false,
+                nan: false,
+                xorsign: false
+            }
+        )),
+        Type::F64 => each!(|a: f64, b: f64| extremum64(
+            a,
+            b,
+            Extremum {
+                max: false,
+                ftz: false,
+                nan: false,
+                xorsign: false
+            }
+        )),
+        _ => return None,
+    })
+}
+
+/// `a`'s sign and `b`'s magnitude.
+pub(crate) fn copysign(ty: Type) -> Option<Bin> {
+    Some(match ty {
+        Type::F32 => each!(|a: u32, b: u32| (a & (1 << 31)) | (b & !(1 << 31))),
+        Type::F64 => each!(|a: u64, b: u64| (a & (1 << 63)) | (b & !(1 << 63))),
+        _ => return None,
+    })
+}
+
+/// Functions of single precision that hardware approximates.
+pub(crate) fn approximate(name: &str, ftz: bool) -> Option<Un> {
+    macro_rules! of {
+        ($x:ident => $result:expr) => {
+            if ftz {
+                each_active!(|a: f32| {
+                    let $x = f64::from(flush(a, true));
+                    flush(($result) as f32, true)
+                })
+            } else {
+                each_active!(|a: f32| {
+                    let $x = f64::from(a);
+                    ($result) as f32
+                })
+            }
+        };
+    }
+    Some(match name {
+        "rcp" => of!(x => 1.0 / x),
+        "sqrt" => of!(x => x.sqrt()),
+        "rsqrt" => of!(x => if x < 0.0 { f64::NAN } else { 1.0 / x.sqrt() }),
+        "sin" => of!(x => x.sin()),
+        "cos" => of!(x => x.cos()),
+        "lg2" => of!(x => x.log2()),
+        "ex2" => of!(x => x.exp2()),
+        "tanh" => of!(x => x.tanh()),
+        _ => return None,
+    })
+}
+
+/// `rcp.approx.ftz.f64` and `rsqrt.approx.f64`: the ISA lets them be exact, but for the
+/// low half of the result, which the former clears.
+pub(crate) fn approximate64(name: &str) -> Option<Un> {
+    Some(match name {
+        "rcp" => each_active!(|a: f64| f64::from_bits((1.0 / a).to_bits() & !0xffff_ffff)),
+        "rsqrt" => each_active!(|a: f64| 1.0 / a.sqrt()),
+        _ => return None,
+    })
+}
+
+/// `div.approx` and `div.full`.
+pub(crate) fn approximate_div(ftz: bool) -> Bin {
+    if ftz {
+        each_active!(|a: f32, b: f32| flush(flush(a, true) / flush(b, true), true))
+    } else {
+        each_active!(|a: f32, b: f32| a / b)
+    }
+}
+
+/// `testp`
+pub(crate) fn test(ty: Type, what: &str) -> Option<Test> {
+    macro_rules! tests {
+        ($T:ty, $($name:literal => |$x:ident| $test:expr),*) => {
+            match what {
+                $($name => {
+                    fn f(a: &Lanes) -> Mask {
+                        let mut mask = 0;
+                        for (i, &bits) in a.iter().enumerate() {
+                            let $x = <$T>::get(bits);
+                            mask |= Mask::from($test) << i;
+                        }
+                        mask
+                    }
+                    Some(f as Test)
+                })*
+                _ => None,
+            }
+        };
+    }
+    match ty {
+        Type::F32 => tests!(f32, "finite" => |x| x.is_finite(), "infinite" => |x| x.is_infinite(),
+            "number" => |x| !x.is_nan(), "notanumber" => |x| x.is_nan(),
+            "normal" => |x| x.is_normal(), "subnormal" => |x| x.is_subnormal()),
+        Type::F64 => tests!(f64, "finite" => |x| x.is_finite(), "infinite" => |x| x.is_infinite(),
+            "number" => |x| !x.is_nan(), "notanumber" => |x| x.is_nan(),
+            "normal" => |x| x.is_normal(), "subnormal" => |x| x.is_subnormal()),
+        _ => None,
+    }
+}

@@ -1,0 +1,350 @@
+//! Half precision and `bf16`, alone and in pairs. Source: the PTX ISA, "Half Precision
+//! Floating-Point Instructions".
+
+use rustc_apfloat::ieee::{BFloat, Half, Single};
+use rustc_apfloat::{Float, FloatConvert, Round};
+
+use super::{Bin, LANES, Lanes, Mask, Tri, Un, lanes_of};
+use crate::alu::float::{Extremum, extremum_of};
+use crate::text::types::Type;
+
+/// Exact.
+pub(crate) fn single_of_half(bits: u16) -> f32 {
+    let single: Single = Half::from_bits(u128::from(bits)).convert(&mut false).value;
+    f32::from_bits(single.to_bits() as u32)
+}
+
+/// Exact: the same exponents.
+pub(crate) fn single_of_brain(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
+/// The NaN that arithmetic of half precision makes.
+const NAN: u16 = 0x7fff;
+
+fn soft_half(bits: u16) -> Half {
+    Half::from_bits(u128::from(bits))
+}
+
+fn soft_brain(bits: u16) -> BFloat {
+    BFloat::from_bits(u128::from(bits))
+}
+
+/// What the types of 16 bits have in common.
+trait Small: Float {
+    fn of(bits: u16) -> Self;
+    fn single(bits: u16) -> f32;
+
+    fn bits(self) -> u16 {
+        if self.is_nan() {
+            return NAN;
+        }
+        self.to_bits() as u16
+    }
+
+    fn flushed(self, ftz: bool) -> Self {
+        if ftz && self.is_denormal() {
+            return Self::ZERO.copy_sign(self);
+        }
+        self
+    }
+
+    fn saturated(self, sat: bool) -> Self {
+        if !sat {
+            return self;
+        }
+        let one = Self::from_u128(1).value;
+        if self.is_nan() || self < Self::ZERO {
+            Self::ZERO
+        } else if self > one {
+            one
+        } else {
+            self.abs()
+        }
+    }
+}
+
+impl Small for Half {
+    fn of(bits: u16) -> Self {
+        soft_half(bits)
+    }
+    fn single(bits: u16) -> f32 {
+        single_of_half(bits)
+    }
+}
+
+impl Small for BFloat {
+    fn of(bits: u16) -> Self {
+        soft_brain(bits)
+    }
+    fn single(bits: u16) -> f32 {
+        single_of_brain(bits)
+    }
+}
+
+/// What arithmetic may be asked for: it always rounds to nearest.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Style {
+    pub(crate) ftz: bool,
+    pub(crate) sat: bool,
+    /// Negative results are zeros.
+    pub(crate) relu: bool,
+}
+
+const FTZ: u8 = 1;
+const SAT: u8 = 2;
+const RELU: u8 = 4;
+
+impl Style {
+    const fn code(self) -> u8 {
+        self.ftz as u8 * FTZ + self.sat as u8 * SAT + self.relu as u8 * RELU
+    }
+}
+
+fn finish<F: Small, const STYLE: u8>(value: F) -> u16 {
+    let mut value = value.flushed(STYLE & FTZ != 0).saturated(STYLE & SAT != 0);
+    if STYLE & RELU != 0 && !value.is_nan() && value.is_negative() {
+        value = F::ZERO;
+    }
+    value.bits()
+}
+
+fn start<F: Small, const STYLE: u8>(bits: u16) -> F {
+    F::of(bits).flushed(STYLE & FTZ != 0)
+}
+
+const ADD: u8 = 0;
+const SUB: u8 = 1;
+const MUL: u8 = 2;
+
+fn bin_one<F: Small, const OP: u8, const STYLE: u8>(a: u16, b: u16) -> u16 {
+    let (a, b) = (start::<F, STYLE>(a), start::<F, STYLE>(b));
+    let round = Round::NearestTiesToEven;
+    let result = match OP {
+        ADD => a.add_r(b, round),
+        SUB => a.sub_r(b, round),
+        _ => a.mul_r(b, round),
+    };
+    finish::<F, STYLE>(result.value)
+}
+
+fn fma_one<F: Small, const STYLE: u8>(a: u16, b: u16, c: u16) -> u16 {
+    let (a, b, c) = (
+        start::<F, STYLE>(a),
+        start::<F, STYLE>(b),
+        start::<F, STYLE>(c),
+    );
+    finish::<F, STYLE>(a.mul_add_r(b, c, Round::NearestTiesToEven).value)
+}
+
+fn halves(bits: u64) -> [u16; 2] {
+    [bits as u16, (bits >> 16) as u16]
+}
+
+fn whole([low, high]: [u16; 2]) -> u64 {
+    u64::from(low) | u64::from(high) << 16
+}
+
+fn bin<F: Small, const PAIR: bool, const OP: u8, const STYLE: u8>(
+    d: &mut Lanes,
+    mask: Mask,
+    a: &Lanes,
+    b: &Lanes,
+) {
+    for i in lanes_of(mask) {
+        let (x, y) = (halves(a[i]), halves(b[i]));
+        let low = bin_one::<F, OP, STYLE>(x[0], y[0]);
+        let high = if PAIR {
+            bin_one::<F, OP, STYLE>(x[1], y[1])
+        } else {
+            0
+        };
+        d[i] = whole([low, high]);
+    }
+}
+
+fn tri<F: Small, const PAIR: bool, const STYLE: u8>(
+    d: &mut Lanes,
+    mask: Mask,
+    a: &Lanes,
+    b: &Lanes,
+    c: &Lanes,
+) {
+    for i in lanes_of(mask) {
+        let (x, y, z) = (halves(a[i]), halves(b[i]), halves(c[i]));
+        let low = fma_one::<F, STYLE>(x[0], y[0], z[0]);
+        let high = if PAIR {
+            fma_one::<F, STYLE>(x[1], y[1], z[1])
+        } else {
+            0
+        };
+        d[i] = whole([low, high]);
+    }
+}
+
+macro_rules! by_type {
+    ($ty:expr, $f:ident, $($op:ident,)? $style:literal) => {
+        match $ty {
+            Type::F16 => Some($f::<Half, false, $($op,)? $style> as _),
+            Type::F16x2 => Some($f::<Half, true, $($op,)? $style> as _),
+            Type::Bf16 => Some($f::<BFloat, false, $($op,)? $style> as _),
+            Type::Bf16x2 => Some($f::<BFloat, true, $($op,)? $style> as _),
+            _ => None,
+        }
+    };
+}
+
+macro_rules! arithmetic {
+    ($name:ident, $op:ident) => {
+        pub(crate) fn $name(ty: Type, style: Style) -> Option<Bin> {
+            match style.code() {
+                0 => by_type!(ty, bin, $op, 0),
+                1 => by_type!(ty, bin, $op, 1),
+                2 => by_type!(ty, bin, $op, 2),
+                3 => by_type!(ty, bin, $op, 3),
+                _ => None,
+            }
+        }
+    };
+}
+arithmetic!(add, ADD);
+arithmetic!(sub, SUB);
+arithmetic!(mul, MUL);
+
+pub(crate) fn fma(ty: Type, style: Style) -> Option<Tri> {
+    match style.code() {
+        0 => by_type!(ty, tri, 0),
+        1 => by_type!(ty, tri, 1),
+        2 => by_type!(ty, tri, 2),
+        3 => by_type!(ty, tri, 3),
+        4 => by_type!(ty, tri, 4),
+        5 => by_type!(ty, tri, 5),
+        _ => None,
+    }
+}
+
+/// A function of all lanes from one of the sign bits' mask and the rest.
+macro_rules! signs {
+    (|$a:ident, $sign:ident| $result:expr) => {{
+        fn one(d: &mut Lanes, _: Mask, a: &Lanes) {
+            for i in 0..LANES {
+                let ($a, $sign) = (a[i] & 0xffff, 0x8000u64);
+                d[i] = $result & 0xffff;
+            }
+        }
+        fn two(d: &mut Lanes, _: Mask, a: &Lanes) {
+            for i in 0..LANES {
+                let ($a, $sign) = (a[i] & 0xffff_ffff, 0x8000_8000u64);
+                d[i] = $result & 0xffff_ffff;
+            }
+        }
+        (one as Un, two as Un)
+    }};
+}
+
+fn is_pair(ty: Type) -> Option<bool> {
+    match ty {
+        Type::F16 | Type::Bf16 => Some(false),
+        Type::F16x2 | Type::Bf16x2 => Some(true),
+        _ => None,
+    }
+}
+
+pub(crate) fn neg(ty: Type) -> Option<Un> {
+    let (one, two) = signs!(|a, sign| a ^ sign);
+    Some(if is_pair(ty)? { two } else { one })
+}
+
+pub(crate) fn abs(ty: Type) -> Option<Un> {
+    let (one, two) = signs!(|a, sign| a & !sign);
+    Some(if is_pair(ty)? { two } else { one })
+}
+
+fn extremum_one<F: Small, const HOW: u8>(a: u16, b: u16) -> u16 {
+    let how = Extremum {
+        max: HOW & 1 != 0,
+        ftz: false,
+        nan: HOW & 2 != 0,
+        xorsign: HOW & 4 != 0,
+    };
+    let ftz = HOW & 8 != 0;
+    let (a, b) = (F::of(a).flushed(ftz), F::of(b).flushed(ftz));
+    let (a, b) = (a.to_bits() as u16, b.to_bits() as u16);
+    let result = extremum_of(F::single(a), F::single(b), how);
+    if result.is_nan() {
+        return NAN;
+    }
+    // It is one of the two, but for the sign.
+    let sign = if result.is_sign_negative() { 0x8000 } else { 0 };
+    let same = |bits: u16| F::single(bits & 0x7fff) == result.abs();
+    let magnitude = if same(a) { a } else { b };
+    (magnitude & 0x7fff) | sign
+}
+
+fn extremum_lanes<F: Small, const PAIR: bool, const HOW: u8>(
+    d: &mut Lanes,
+    mask: Mask,
+    a: &Lanes,
+    b: &Lanes,
+) {
+    for i in lanes_of(mask) {
+        let (x, y) = (halves(a[i]), halves(b[i]));
+        let low = extremum_one::<F, HOW>(x[0], y[0]);
+        let high = if PAIR {
+            extremum_one::<F, HOW>(x[1], y[1])
+        } else {
+            0
+        };
+        d[i] = whole([low, high]);
+    }
+}
+
+pub(crate) fn extremum(ty: Type, how: Extremum) -> Option<Bin> {
+    let code = u8::from(how.max)
+        + 2 * u8::from(how.nan)
+        + 4 * u8::from(how.xorsign)
+        + 8 * u8::from(how.ftz);
+    macro_rules! with {
+        ($($code:literal)*) => {
+            match code {
+                $($code => by_type!(ty, extremum_lanes, $code),)*
+                _ => None,
+            }
+        };
+    }
+    with!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
+}
+
+/// `ex2.approx` and `tanh.approx`.
+pub(crate) fn approximate(name: &str, ty: Type) -> Option<Un> {
+    fn round<F: Small>(value: f64) -> u16
+    where
+        rustc_apfloat::ieee::Double: FloatConvert<F>,
+    {
+        let exact = rustc_apfloat::ieee::Double::from_bits(u128::from(value.to_bits()));
+        exact.convert(&mut false).value.bits()
+    }
+    const EX2: u8 = 0;
+    const TANH: u8 = 1;
+    fn lanes<F: Small, const PAIR: bool, const OP: u8, const STYLE: u8>(
+        d: &mut Lanes,
+        mask: Mask,
+        a: &Lanes,
+    ) where
+        rustc_apfloat::ieee::Double: FloatConvert<F>,
+    {
+        let one = |bits: u16| {
+            let x = f64::from(F::single(bits));
+            round::<F>(if OP == TANH { x.tanh() } else { x.exp2() })
+        };
+        for i in lanes_of(mask) {
+            let [low, high] = halves(a[i]);
+            d[i] = whole([one(low), if PAIR { one(high) } else { 0 }]);
+        }
+    }
+    match name {
+        "ex2" => by_type!(ty, lanes, EX2, 0),
+        "tanh" => by_type!(ty, lanes, TANH, 0),
+        _ => None,
+    }
+}

@@ -1,0 +1,690 @@
+//! Arithmetic, logic, comparisons.
+
+use super::modifiers::Modifiers;
+use super::{Decoder, Result, exactly};
+use crate::alu::convert::{Convert, Integral};
+use crate::alu::float::{Extremum, Rounding, Style};
+use crate::alu::{Bin, Carry, Quad, Tri, Un, bits, compare, convert, float, half, integer};
+use crate::code::op::{Logic, Op, Reg, Src};
+use crate::text::ast::Operand;
+use crate::text::types::Type;
+
+type Operands<'a> = &'a [Operand<'a>];
+
+fn wrong_type() -> String {
+    "there is no such instruction for this type".to_owned()
+}
+
+impl<'a> Decoder<'a> {
+    /// Whether it is one of these.
+    pub(super) fn arithmetic(
+        &mut self,
+        name: &str,
+        m: &mut Modifiers<'a>,
+        operands: Operands<'a>,
+    ) -> Result<bool> {
+        match name {
+            "add" | "sub" | "addc" | "subc" => self.add(name, m, operands),
+            "mul" | "mul24" => self.mul(name, m, operands),
+            "mad" | "madc" | "mad24" | "fma" => self.mad(name, m, operands),
+            "div" => self.div(m, operands),
+            "rem" | "and" | "or" | "xor" | "shl" | "shr" | "copysign" | "bmsk" | "szext" => {
+                self.two(name, m, operands)
+            }
+            "min" | "max" => self.extremum(name, m, operands),
+            "abs" | "neg" | "not" | "cnot" | "popc" | "clz" | "brev" | "bfind" | "rcp" | "sqrt"
+            | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" | "tanh" => self.one(name, m, operands),
+            "sad" | "shf" | "prmt" | "bfe" | "dp4a" | "dp2a" => self.three(name, m, operands),
+            "lop3" | "bfi" => self.four(name, m, operands),
+            "vadd" | "vsub" | "vmin" | "vmax" | "vabsdiff" => self.video(name, m, operands),
+            "setp" => self.setp(m, operands),
+            "set" => self.set(m, operands),
+            "testp" => self.testp(m, operands),
+            "cvt" => self.cvt(m, operands),
+            _ => return Ok(false),
+        }
+        .map(|()| true)
+    }
+
+    fn emit1(&mut self, f: Un, ty: Type, bits: u32, operands: Operands<'a>) -> Result<()> {
+        let [d, a] = exactly(operands)?;
+        let (d, a) = (self.dst(d, bits)?, self.src(a, ty)?);
+        self.push(Op::Un { f, d, a });
+        Ok(())
+    }
+
+    fn emit2(&mut self, f: Bin, tys: [Type; 2], bits: u32, operands: Operands<'a>) -> Result<()> {
+        let [d, a, b] = exactly(operands)?;
+        let d = self.dst(d, bits)?;
+        let (a, b) = (self.src(a, tys[0])?, self.src(b, tys[1])?);
+        self.push(Op::Bin { f, d, a, b });
+        Ok(())
+    }
+
+    fn emit3(&mut self, f: Tri, tys: [Type; 3], bits: u32, operands: Operands<'a>) -> Result<()> {
+        let [d, a, b, c] = exactly(operands)?;
+        let d = self.dst(d, bits)?;
+        let (a, b, c) = (
+            self.src(a, tys[0])?,
+            self.src(b, tys[1])?,
+            self.src(c, tys[2])?,
+        );
+        self.push(Op::Tri { f, d, a, b, c });
+        Ok(())
+    }
+
+    fn emit4(&mut self, f: Quad, tys: [Type; 4], bits: u32, operands: Operands<'a>) -> Result<()> {
+        let [d, a, b, c, e] = exactly(operands)?;
+        let d = self.dst(d, bits)?;
+        let (a, b) = (self.src(a, tys[0])?, self.src(b, tys[1])?);
+        let (c, e) = (self.src(c, tys[2])?, self.src(e, tys[3])?);
+        self.push(Op::Quad { f, d, a, b, c, e });
+        Ok(())
+    }
+
+    fn emit_carry(
+        &mut self,
+        f: Carry,
+        ty: Type,
+        flags: [bool; 2],
+        operands: Operands<'a>,
+    ) -> Result<()> {
+        let (d, a, b, c) = match operands {
+            [d, a, b] => (d, a, b, None),
+            [d, a, b, c] => (d, a, b, Some(c)),
+            _ => return Err("3 or 4 operands expected".to_owned()),
+        };
+        let d = self.dst(d, ty.bits())?;
+        let (a, b) = (self.src(a, ty)?, self.src(b, ty)?);
+        let c = match c {
+            Some(c) => self.src(c, ty)?,
+            None => self.constant(0),
+        };
+        let [reads, writes] = flags;
+        self.push(Op::Carry {
+            f,
+            d,
+            a,
+            b,
+            c,
+            reads,
+            writes,
+        });
+        Ok(())
+    }
+
+    fn style(m: &mut Modifiers<'a>) -> Style {
+        Style {
+            rounding: m.rounding().unwrap_or(Rounding::Nearest),
+            ftz: m.take("ftz"),
+            sat: m.take("sat"),
+        }
+    }
+
+    /// Arithmetic of 16-bit floats rounds to nearest, said or not.
+    fn half_style(m: &mut Modifiers<'a>) -> half::Style {
+        m.take("rn");
+        half::Style {
+            ftz: m.take("ftz"),
+            sat: m.take("sat"),
+            relu: m.take("relu"),
+        }
+    }
+
+    fn add(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let is_add = name.starts_with("add");
+        let ty = m.ty()?;
+        let writes = m.take("cc");
+        let reads = name.ends_with('c');
+        if reads || writes {
+            let f = if is_add {
+                integer::add_carry(ty)
+            } else {
+                integer::sub_carry(ty)
+            };
+            let f = f.ok_or_else(wrong_type)?;
+            return self.emit_carry(f, ty, [reads, writes], operands);
+        }
+        let f = match ty {
+            Type::S32 if m.take("sat") => Some(if is_add {
+                integer::add_sat()
+            } else {
+                integer::sub_sat()
+            }),
+            Type::F32 | Type::F64 => {
+                let style = Self::style(m);
+                if is_add {
+                    float::add(ty, style)
+                } else {
+                    float::sub(ty, style)
+                }
+            }
+            _ if ty.is_float() => {
+                let style = Self::half_style(m);
+                if is_add {
+                    half::add(ty, style)
+                } else {
+                    half::sub(ty, style)
+                }
+            }
+            _ if is_add => integer::add(ty),
+            _ => integer::sub(ty),
+        };
+        self.emit2(f.ok_or_else(wrong_type)?, [ty; 2], ty.bits(), operands)
+    }
+
+    fn mul(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let ty = m.ty()?;
+        let mut bits = ty.bits();
+        let f = match ty {
+            Type::F32 | Type::F64 => float::mul(ty, Self::style(m)),
+            _ if ty.is_float() => half::mul(ty, Self::half_style(m)),
+            _ if m.take("lo") && name == "mul24" => integer::mul24(ty, false),
+            _ if m.take("hi") => {
+                if name == "mul24" {
+                    integer::mul24(ty, true)
+                } else {
+                    integer::mul_hi(ty)
+                }
+            }
+            _ if m.take("wide") => {
+                bits *= 2;
+                integer::mul_wide(ty)
+            }
+            // `.lo` was taken above.
+            _ => integer::mul_lo(ty),
+        };
+        self.emit2(f.ok_or_else(wrong_type)?, [ty; 2], bits, operands)
+    }
+
+    fn mad(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let ty = m.ty()?;
+        let mut wide = ty;
+        let f = match ty {
+            Type::F32 | Type::F64 => float::fma(ty, Self::style(m)),
+            _ if ty.is_float() => half::fma(ty, Self::half_style(m)),
+            _ => {
+                let (low, high) = (m.take("lo"), m.take("hi"));
+                let (writes, reads) = (m.take("cc"), name == "madc");
+                if reads || writes {
+                    let f = integer::mad_carry(ty, high).ok_or_else(wrong_type)?;
+                    return self.emit_carry(f, ty, [reads, writes], operands);
+                }
+                match name {
+                    "fma" => None,
+                    "mad24" => integer::mad24(ty, high),
+                    _ if high && m.take("sat") => {
+                        Some(integer::mad_hi_sat()).filter(|_| ty == Type::S32)
+                    }
+                    _ if high => integer::mad_hi(ty),
+                    _ if low => integer::mad_lo(ty),
+                    _ if m.take("wide") => {
+                        wide = match ty.bits() {
+                            16 => Type::B32,
+                            _ => Type::B64,
+                        };
+                        integer::mad_wide(ty)
+                    }
+                    _ => None,
+                }
+            }
+        };
+        self.emit3(
+            f.ok_or_else(wrong_type)?,
+            [ty, ty, wide],
+            wide.bits(),
+            operands,
+        )
+    }
+
+    fn div(&mut self, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let ty = m.ty()?;
+        let f = match ty {
+            Type::F32 if m.take("approx") || m.take("full") => {
+                Some(float::approximate_div(m.take("ftz")))
+            }
+            Type::F32 | Type::F64 => float::div(ty, Self::style(m)),
+            _ => integer::div(ty),
+        };
+        self.emit2(f.ok_or_else(wrong_type)?, [ty; 2], ty.bits(), operands)
+    }
+
+    fn two(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let ty = m.ty()?;
+        if ty == Type::Pred {
+            let op = match name {
+                "and" => Logic::And,
+                "or" => Logic::Or,
+                "xor" => Logic::Xor,
+                _ => return Err(wrong_type()),
+            };
+            let [d, a, b] = exactly(operands)?;
+            let (a, b) = (self.pred_src(a)?, self.pred_src(b)?);
+            if let Some(d) = self.dst_pred(d)? {
+                self.push(Op::PredLogic { op, d, a, b });
+            }
+            return Ok(());
+        }
+        let mut second = ty;
+        let logic = ty.is_int() && ty.bits() >= 16;
+        let f = match name {
+            "rem" => integer::rem(ty),
+            "and" => Some(bits::and()).filter(|_| logic),
+            "or" => Some(bits::or()).filter(|_| logic),
+            "xor" => Some(bits::xor()).filter(|_| logic),
+            "shl" | "shr" => {
+                second = Type::B32;
+                if !ty.is_int() {
+                    None
+                } else if name == "shl" {
+                    bits::shl(ty)
+                } else {
+                    bits::shr(ty)
+                }
+            }
+            "copysign" => float::copysign(ty),
+            "bmsk" | "szext" => {
+                let wrap = m.take("wrap");
+                if !wrap && !m.take("clamp") {
+                    return Err("`.clamp` or `.wrap` is missing".to_owned());
+                }
+                second = Type::B32;
+                if name == "bmsk" {
+                    Some(bits::bmsk(wrap))
+                } else {
+                    bits::szext(ty, wrap)
+                }
+            }
+            _ => None,
+        };
+        self.emit2(f.ok_or_else(wrong_type)?, [ty, second], ty.bits(), operands)
+    }
+
+    fn extremum(
+        &mut self,
+        name: &str,
+        m: &mut Modifiers<'a>,
+        operands: Operands<'a>,
+    ) -> Result<()> {
+        let ty = m.ty()?;
+        let f = if ty.is_float() {
+            let how = Extremum {
+                max: name == "max",
+                ftz: m.take("ftz"),
+                nan: m.take("NaN"),
+                xorsign: m.take("xorsign") && m.take("abs"),
+            };
+            match ty {
+                Type::F32 | Type::F64 => float::extremum(ty, how),
+                _ => half::extremum(ty, how),
+            }
+        } else if name == "max" {
+            integer::max(ty)
+        } else {
+            integer::min(ty)
+        };
+        self.emit2(f.ok_or_else(wrong_type)?, [ty; 2], ty.bits(), operands)
+    }
+
+    fn one(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let ty = m.ty()?;
+        if ty == Type::Pred {
+            let [d, a] = exactly(operands)?;
+            let a = self.pred_src(a)?;
+            if name != "not" {
+                return Err(wrong_type());
+            }
+            if let Some(d) = self.dst_pred(d)? {
+                let b = crate::code::op::PredSrc::Const(true);
+                self.push(Op::PredLogic {
+                    op: Logic::Xor,
+                    d,
+                    a,
+                    b,
+                });
+            }
+            return Ok(());
+        }
+        let mut bits = ty.bits();
+        let f = match name {
+            "abs" | "neg" if !ty.is_float() => {
+                if name == "abs" {
+                    integer::abs(ty)
+                } else {
+                    integer::neg(ty)
+                }
+            }
+            "abs" | "neg" => {
+                let ftz = m.take("ftz");
+                match (ty, name) {
+                    (Type::F32 | Type::F64, "abs") => float::abs(ty, ftz),
+                    (Type::F32 | Type::F64, _) => float::neg(ty, ftz),
+                    (_, "abs") => half::abs(ty).filter(|_| !ftz),
+                    _ => half::neg(ty).filter(|_| !ftz),
+                }
+            }
+            "not" => bits::not(ty).filter(|_| ty.is_int()),
+            "cnot" => bits::cnot(ty).filter(|_| ty.is_int()),
+            "popc" | "clz" | "bfind" => {
+                bits = 32;
+                match name {
+                    "popc" => bits::popc(ty),
+                    "clz" => bits::clz(ty),
+                    _ => bits::bfind(ty, m.take("shiftamt")),
+                }
+            }
+            "brev" => bits::brev(ty),
+            _ => self.function(name, ty, m)?,
+        };
+        self.emit1(f.ok_or_else(wrong_type)?, ty, bits, operands)
+    }
+
+    /// Roots, reciprocals and what hardware approximates.
+    fn function(&mut self, name: &str, ty: Type, m: &mut Modifiers<'a>) -> Result<Option<Un>> {
+        if m.take("approx") {
+            let ftz = m.take("ftz");
+            return Ok(match ty {
+                Type::F32 => float::approximate(name, ftz),
+                Type::F64 => float::approximate64(name),
+                _ => half::approximate(name, ty),
+            });
+        }
+        let Some(rounding) = m.rounding() else {
+            return Err("`.approx` or a rounding is missing".to_owned());
+        };
+        let style = Style {
+            rounding,
+            ftz: m.take("ftz"),
+            sat: false,
+        };
+        Ok(match name {
+            "sqrt" => float::sqrt(ty, style),
+            "rcp" => float::rcp(ty, style),
+            _ => None,
+        })
+    }
+
+    fn three(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        if name == "shf" {
+            let left = m.take("l");
+            if !left && !m.take("r") {
+                return Err("`.l` or `.r` is missing".to_owned());
+            }
+            let wrap = m.take("wrap");
+            if !wrap && !m.take("clamp") {
+                return Err("`.clamp` or `.wrap` is missing".to_owned());
+            }
+            let ty = m.ty()?;
+            let f = bits::funnel(left, wrap);
+            return self.emit3(f, [ty; 3], 32, operands);
+        }
+        let ty = m.ty()?;
+        match name {
+            "sad" => {
+                let f = integer::sad(ty).ok_or_else(wrong_type)?;
+                self.emit3(f, [ty; 3], ty.bits(), operands)
+            }
+            "prmt" => {
+                let mode = m.find(|part| {
+                    Some(match part {
+                        "f4e" => bits::Permute::F4e,
+                        "b4e" => bits::Permute::B4e,
+                        "rc8" => bits::Permute::Rc8,
+                        "ecl" => bits::Permute::Ecl,
+                        "ecr" => bits::Permute::Ecr,
+                        "rc16" => bits::Permute::Rc16,
+                        _ => return None,
+                    })
+                });
+                let f = bits::prmt(mode.unwrap_or(bits::Permute::General));
+                self.emit3(f, [Type::B32; 3], 32, operands)
+            }
+            "bfe" => {
+                let f = bits::bfe(ty).ok_or_else(wrong_type)?;
+                self.emit3(f, [ty, Type::B32, Type::B32], ty.bits(), operands)
+            }
+            _ => {
+                // The types of both operands are named.
+                let other = m.ty()?;
+                if ty.bits() != 32 || other.bits() != 32 {
+                    return Err(wrong_type());
+                }
+                let (a, b) = (ty.is_signed(), other.is_signed());
+                let f = if name == "dp4a" {
+                    integer::dp4a(a, b)
+                } else {
+                    let high = m.take("hi");
+                    if !high && !m.take("lo") {
+                        return Err("`.lo` or `.hi` is missing".to_owned());
+                    }
+                    integer::dp2a(a, b, high)
+                };
+                self.emit3(f, [Type::B32; 3], 32, operands)
+            }
+        }
+    }
+
+    fn four(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let ty = m.ty()?;
+        if name == "lop3" {
+            return self.emit4(bits::lop3(), [Type::B32; 4], 32, operands);
+        }
+        let f = bits::bfi(ty).ok_or_else(wrong_type)?;
+        self.emit4(f, [ty, ty, Type::B32, Type::B32], ty.bits(), operands)
+    }
+
+    /// Video instructions of whole words, with or without a second operation. Those that
+    /// choose bytes or saturate are not known.
+    fn video(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let (to, of_a, of_b) = (m.ty()?, m.ty()?, m.ty()?);
+        let is_word = |ty: Type| matches!(ty, Type::U32 | Type::S32);
+        if !is_word(to) || of_a != of_b || !is_word(of_a) {
+            return Err(wrong_type());
+        }
+        let first = match name {
+            "vadd" => integer::add(of_a),
+            "vsub" => integer::sub(of_a),
+            "vmin" => integer::min(of_a),
+            "vmax" => integer::max(of_a),
+            _ => {
+                let [d, a, b] = exactly(operands)?;
+                let d = self.dst(d, 32)?;
+                let (a, b, c) = (self.src(a, of_a)?, self.src(b, of_b)?, self.constant(0));
+                let f = integer::sad(of_a).ok_or_else(wrong_type)?;
+                self.push(Op::Tri { f, d, a, b, c });
+                return Ok(());
+            }
+        };
+        let first = first.ok_or_else(wrong_type)?;
+        let second = m.find(|part| match part {
+            "add" => integer::add(Type::U32),
+            "min" => integer::min(to),
+            "max" => integer::max(to),
+            _ => None,
+        });
+        let Some(second) = second else {
+            return self.emit2(first, [of_a, of_b], 32, operands);
+        };
+        let [d, a, b, c] = exactly(operands)?;
+        let d = self.dst(d, 32)?;
+        let (a, b, c) = (self.src(a, of_a)?, self.src(b, of_b)?, self.src(c, to)?);
+        let middle = self.new_reg();
+        self.push(Op::Bin {
+            f: first,
+            d: middle,
+            a,
+            b,
+        });
+        self.push(Op::Bin {
+            f: second,
+            d,
+            a: Src(middle),
+            b: c,
+        });
+        Ok(())
+    }
+
+    fn comparison(m: &mut Modifiers<'a>) -> Result<(&'a str, Option<Logic>)> {
+        let op = m.word()?;
+        let logic = m.next(|part| {
+            Some(match part {
+                "and" => Logic::And,
+                "or" => Logic::Or,
+                "xor" => Logic::Xor,
+                _ => return None,
+            })
+        });
+        Ok((op, logic))
+    }
+
+    fn setp(&mut self, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let (op, logic) = Self::comparison(m)?;
+        let ftz = m.take("ftz");
+        let ty = m.ty()?;
+        let f = compare::compare(op, ty, ftz).ok_or_else(wrong_type)?;
+        let (to, a, b, with) = self.compared(logic, ty, operands)?;
+        let (p, q) = match to {
+            Operand::Pair(p, q) => (self.dst_pred(p)?, self.dst_pred(q)?),
+            p => (self.dst_pred(p)?, None),
+        };
+        self.push(Op::SetPred {
+            f,
+            p,
+            q,
+            a,
+            b,
+            with,
+        });
+        Ok(())
+    }
+
+    #[expect(clippy::type_complexity, reason = "the operands of an instruction")]
+    fn compared(
+        &mut self,
+        logic: Option<Logic>,
+        ty: Type,
+        operands: Operands<'a>,
+    ) -> Result<(
+        &'a Operand<'a>,
+        Src,
+        Src,
+        Option<(Logic, crate::code::op::PredSrc)>,
+    )> {
+        match (logic, operands) {
+            (None, [d, a, b]) => Ok((d, self.src(a, ty)?, self.src(b, ty)?, None)),
+            (Some(logic), [d, a, b, c]) => {
+                let with = Some((logic, self.pred_src(c)?));
+                Ok((d, self.src(a, ty)?, self.src(b, ty)?, with))
+            }
+            _ => Err("another number of operands expected".to_owned()),
+        }
+    }
+
+    fn set(&mut self, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let (op, logic) = Self::comparison(m)?;
+        let ftz = m.take("ftz");
+        let (to, ty) = (m.ty()?, m.ty()?);
+        let one = match to {
+            Type::U32 | Type::S32 | Type::B32 => 0xffff_ffff,
+            Type::F32 => u64::from(1f32.to_bits()),
+            _ => return Err(wrong_type()),
+        };
+        let f = compare::compare(op, ty, ftz).ok_or_else(wrong_type)?;
+        let (d, a, b, with) = self.compared(logic, ty, operands)?;
+        let d = self.dst(d, 32)?;
+        self.push(Op::Set {
+            f,
+            d,
+            a,
+            b,
+            with,
+            one,
+        });
+        Ok(())
+    }
+
+    fn testp(&mut self, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let what = m.word()?;
+        let ty = m.ty()?;
+        let f = float::test(ty, what).ok_or_else(wrong_type)?;
+        let [p, a] = exactly(operands)?;
+        let a = self.src(a, ty)?;
+        if let Some(p) = self.dst_pred(p)? {
+            self.push(Op::Test { f, p, a });
+        }
+        Ok(())
+    }
+
+    fn cvt(&mut self, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        let integral = m.find(Integral::named);
+        let rounding = m.rounding();
+        let (ftz, sat, relu) = (m.take("ftz"), m.take("sat"), m.take("relu"));
+        let (to, from) = (m.ty()?, m.ty()?);
+        let single = match to {
+            Type::F16x2 => Type::F16,
+            Type::Bf16x2 => Type::Bf16,
+            _ => to,
+        };
+        let mut how = Convert {
+            from,
+            to: single,
+            width: single.bits(),
+            rounding,
+            integral,
+            ftz,
+            sat,
+            relu,
+        };
+        if matches!(
+            from,
+            Type::F16x2 | Type::Bf16x2 | Type::B8 | Type::B16 | Type::B32 | Type::B64
+        ) || matches!(
+            to,
+            Type::B8 | Type::B16 | Type::B32 | Type::B64 | Type::Pred
+        ) {
+            return Err(wrong_type());
+        }
+        how.check().map_err(str::to_owned)?;
+        if single != to {
+            let [d, a, b] = exactly(operands)?;
+            let (d, a, b) = (self.dst(d, 32)?, self.src(a, from)?, self.src(b, from)?);
+            let how = Box::new(how);
+            self.push(Op::ConvertPair { how, d, a, b });
+            return Ok(());
+        }
+        let [d, a] = exactly(operands)?;
+        let (d, d_ty) = self.reg(d)?;
+        // Integers may go to, and come from, wider registers.
+        let is_wide = if to.is_float() {
+            d_ty.bits() == to.bits()
+        } else {
+            d_ty.bits() >= to.bits()
+        };
+        if d != 0 && !is_wide {
+            return Err(format!(
+                "the result has {} bits, its register {}",
+                to.bits(),
+                d_ty.bits()
+            ));
+        }
+        how.width = if d == 0 { to.bits() } else { d_ty.bits() };
+        let a = if from.is_float() {
+            self.src(a, from)?
+        } else {
+            self.wide_src(a, from)?
+        };
+        self.convert(how, d, a);
+        Ok(())
+    }
+
+    fn convert(&mut self, how: convert::Convert, d: Reg, a: Src) {
+        match how.quick() {
+            Some(f) => self.push(Op::Un { f, d, a }),
+            None => self.push(Op::Convert {
+                how: Box::new(how),
+                d,
+                a,
+            }),
+        }
+    }
+}

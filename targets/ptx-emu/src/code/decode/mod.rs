@@ -1,0 +1,529 @@
+//! Decoding functions: names become places, opcodes what they do.
+
+mod arithmetic;
+mod control;
+mod memory;
+mod modifiers;
+mod moves;
+mod warp;
+
+use std::collections::HashMap;
+
+use self::modifiers::Modifiers;
+use super::op::{Instr, Op, Pc, Pred, PredSrc, Reg, Slot, Special, Src};
+use super::{Function, flow};
+use crate::alu::{LANES, Lanes};
+use crate::text::ast::{self, Instruction, Operand, Space, StatementKind, Variable};
+use crate::text::types::Type;
+
+/// What a name outside the function stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Symbol {
+    /// A variable in global or constant memory, at this address.
+    Global(u64),
+    /// A variable in shared memory, at this offset.
+    Shared(u64),
+    /// A function: its number and its address.
+    Function(u32, u64),
+    /// A function that the driver provides.
+    System(super::op::System),
+}
+
+/// Finds names outside the function.
+pub(crate) trait Resolve {
+    /// What `name` stands for.
+    fn symbol(&self, name: &str) -> Option<Symbol>;
+    /// Parameters and results of a function, by its number.
+    fn signature(&self, function: u32) -> (&[Slot], &[Slot]);
+}
+
+/// What a name inside the function stands for.
+#[derive(Clone, Debug)]
+enum Local<'a> {
+    Reg(Reg, Type),
+    Elements(Vec<Reg>, Type),
+    Pred(Pred),
+    /// A parameter or a local variable.
+    Frame(Slot),
+    /// A parameter of the kernel.
+    Param(Slot),
+    Targets(Vec<&'a str>),
+    Prototype(Vec<u32>, Vec<u32>),
+}
+
+type Result<T> = std::result::Result<T, String>;
+
+struct Decoder<'a> {
+    resolve: &'a dyn Resolve,
+    scopes: Vec<Scope<'a>>,
+    instrs: Vec<Instr>,
+    labels: HashMap<&'a str, Pc>,
+    /// Branches and the labels that they go to.
+    fixups: Vec<(usize, Vec<&'a str>)>,
+    regs: u32,
+    preds: u32,
+    constants: Vec<Lanes>,
+    known_constants: HashMap<u64, u32>,
+    /// Bytes of the frame in use, and the most that ever were.
+    frame: u32,
+    largest_frame: u32,
+    guard: Option<PredSrc>,
+    line: u32,
+    is_kernel: bool,
+}
+
+struct Scope<'a> {
+    names: HashMap<&'a str, Local<'a>>,
+    frame: u32,
+}
+
+/// Sizes of parameters in a space, one after the other.
+pub(crate) fn layout(params: &[Variable<'_>]) -> (Vec<Slot>, u32) {
+    let mut end = 0u32;
+    let slots = params
+        .iter()
+        .map(|param| {
+            let bytes = param.bytes() as u32;
+            let offset = end.next_multiple_of(param.align);
+            end = offset + bytes;
+            Slot { offset, bytes }
+        })
+        .collect();
+    (slots, end)
+}
+
+/// Decodes a function that has a body.
+///
+/// # Errors
+/// The line, and what is wrong there.
+pub(crate) fn decode<'a>(
+    function: &'a ast::Function<'a>,
+    part: usize,
+    resolve: &'a dyn Resolve,
+) -> std::result::Result<Function, (u32, String)> {
+    let mut decoder = Decoder {
+        resolve,
+        scopes: vec![Scope {
+            names: HashMap::new(),
+            frame: 0,
+        }],
+        instrs: Vec::new(),
+        labels: HashMap::new(),
+        fixups: Vec::new(),
+        // Register 0 takes what goes to `_`.
+        regs: 1,
+        preds: 0,
+        constants: Vec::new(),
+        known_constants: HashMap::new(),
+        frame: 0,
+        largest_frame: 0,
+        guard: None,
+        line: function.line,
+        is_kernel: function.is_kernel,
+    };
+    let (params, results) = decoder.parameters(function);
+    for statement in function.body.iter().flatten() {
+        decoder.line = statement.line;
+        decoder
+            .statement(&statement.kind)
+            .map_err(|what| (statement.line, what))?;
+    }
+    decoder.guard = None;
+    decoder.push(Op::Return);
+    decoder.patch()?;
+    let meets = flow::meeting_points(&decoder.instrs);
+    Ok(Function {
+        name: function.name.to_owned(),
+        part,
+        is_kernel: function.is_kernel,
+        meets,
+        instrs: decoder.instrs,
+        regs: decoder.regs,
+        preds: decoder.preds.max(1),
+        constants: decoder.constants,
+        frame: decoder.largest_frame.next_multiple_of(16),
+        params,
+        results,
+    })
+}
+
+impl<'a> Decoder<'a> {
+    fn parameters(&mut self, function: &'a ast::Function<'a>) -> (Vec<Slot>, Vec<Slot>) {
+        let (params, end) = layout(&function.params);
+        if function.is_kernel {
+            for (param, &slot) in function.params.iter().zip(&params) {
+                self.name(param.name, Local::Param(slot));
+            }
+            return (params, Vec::new());
+        }
+        let mut results = Vec::new();
+        self.take_frame(end, 1);
+        for (param, &slot) in function.params.iter().zip(&params) {
+            self.formal(param, slot);
+        }
+        for result in &function.results {
+            let slot = self.slot(result);
+            self.formal(result, slot);
+            results.push(slot);
+        }
+        (params, results)
+    }
+
+    /// A parameter of a function. Those in registers are copied by whoever reads them.
+    fn formal(&mut self, variable: &Variable<'a>, slot: Slot) {
+        self.name(variable.name, Local::Frame(slot));
+    }
+
+    fn name(&mut self, name: &'a str, local: Local<'a>) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.names.insert(name, local);
+        }
+    }
+
+    fn take_frame(&mut self, bytes: u32, align: u32) -> u32 {
+        let offset = self.frame.next_multiple_of(align);
+        self.frame = offset.saturating_add(bytes);
+        self.largest_frame = self.largest_frame.max(self.frame);
+        offset
+    }
+
+    fn slot(&mut self, variable: &Variable<'_>) -> Slot {
+        let bytes = u32::try_from(variable.bytes()).unwrap_or(u32::MAX / 2);
+        let offset = self.take_frame(bytes, variable.align.min(16));
+        Slot { offset, bytes }
+    }
+
+    fn find(&self, name: &str) -> Option<&Local<'a>> {
+        let mut scopes = self.scopes.iter().rev();
+        scopes.find_map(|scope| scope.names.get(name))
+    }
+
+    fn statement(&mut self, statement: &'a StatementKind<'a>) -> Result<()> {
+        match statement {
+            StatementKind::Open => {
+                let frame = self.frame;
+                let names = HashMap::new();
+                self.scopes.push(Scope { names, frame });
+            }
+            StatementKind::Close => {
+                if let Some(scope) = self.scopes.pop() {
+                    self.frame = scope.frame;
+                }
+            }
+            StatementKind::Registers { ty, vector, names } => {
+                for &(name, count) in names {
+                    self.registers(*ty, *vector, name, count);
+                }
+            }
+            StatementKind::Variable(variable) => match variable.space {
+                Space::Local | Space::Param => {
+                    let slot = self.slot(variable);
+                    if self.frame > 1 << 24 {
+                        return Err(format!("`{}` is too large", variable.name));
+                    }
+                    self.name(variable.name, Local::Frame(slot));
+                }
+                // The module has placed them.
+                _ => {}
+            },
+            StatementKind::Label(name) => {
+                if self.labels.insert(name, self.instrs.len() as Pc).is_some() {
+                    return Err(format!("label `{name}` is there twice"));
+                }
+            }
+            StatementKind::Targets { name, labels } => {
+                self.name(name, Local::Targets(labels.clone()));
+            }
+            StatementKind::Prototype {
+                name,
+                results,
+                params,
+            } => {
+                let sizes = |list: &[Variable<'_>]| list.iter().map(|v| v.bytes() as u32).collect();
+                self.name(name, Local::Prototype(sizes(params), sizes(results)));
+            }
+            StatementKind::Instruction(instruction) => {
+                self.guard = match instruction.guard {
+                    None => None,
+                    Some((name, negated)) => {
+                        let pred = self.pred(name)?;
+                        Some(if negated {
+                            PredSrc::Not(pred)
+                        } else {
+                            PredSrc::Is(pred)
+                        })
+                    }
+                };
+                self.instruction(instruction)
+                    .map_err(|what| format!("`{}`: {what}", instruction.opcode))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn registers(&mut self, ty: Type, vector: u32, name: &'a str, count: Option<u32>) {
+        // Names with numbers are looked up by their parts.
+        match (ty, count) {
+            (Type::Pred, None) => {
+                self.name(name, Local::Pred(self.preds));
+                self.preds += 1;
+            }
+            (_, None) if vector > 1 => {
+                let elements = (0..vector).map(|n| self.regs + n).collect();
+                self.name(name, Local::Elements(elements, ty));
+                self.regs += vector;
+            }
+            (_, None) => {
+                self.name(name, Local::Reg(self.regs, ty));
+                self.regs += 1;
+            }
+            (Type::Pred, Some(count)) => {
+                let first = self.preds;
+                self.preds += count;
+                self.range(name, count, first, Type::Pred);
+            }
+            (_, Some(count)) => {
+                let first = self.regs;
+                self.regs += count;
+                self.range(name, count, first, ty);
+            }
+        }
+    }
+
+    /// `%r<100>`: remembered under the name before the number.
+    fn range(&mut self, name: &'a str, count: u32, first: u32, ty: Type) {
+        // As a vector of which each element has a name of its own.
+        let elements = (0..count).map(|n| first + n).collect();
+        self.name(name, Local::Elements(elements, ty));
+    }
+
+    /// The register or predicate called `name`.
+    fn register(&self, name: &str) -> Option<(Reg, Type)> {
+        if name == "_" {
+            return Some((0, Type::B64));
+        }
+        if let Some(local) = self.find(name) {
+            return match local {
+                Local::Reg(reg, ty) => Some((*reg, *ty)),
+                Local::Pred(pred) => Some((*pred, Type::Pred)),
+                _ => None,
+            };
+        }
+        // `%v.x`
+        if let Some((base, part)) = name.split_once('.') {
+            let place = ["x", "y", "z", "w"].iter().position(|&axis| axis == part);
+            let place = place.or_else(|| {
+                ["r", "g", "b", "a"]
+                    .iter()
+                    .position(|&colour| colour == part)
+            })?;
+            return match self.find(base) {
+                Some(Local::Elements(elements, ty)) => Some((*elements.get(place)?, *ty)),
+                _ => None,
+            };
+        }
+        let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number: usize = name[base.len()..].parse().ok()?;
+        match self.find(base) {
+            Some(Local::Elements(elements, ty)) => Some((*elements.get(number)?, *ty)),
+            _ => None,
+        }
+    }
+
+    fn pred(&self, name: &str) -> Result<Pred> {
+        match self.register(name) {
+            Some((pred, Type::Pred)) => Ok(pred),
+            _ => Err(format!("`{name}` is no predicate")),
+        }
+    }
+
+    fn push(&mut self, op: Op) {
+        self.instrs.push(Instr {
+            guard: self.guard,
+            op,
+            line: self.line,
+        });
+    }
+
+    fn constant(&mut self, value: u64) -> Src {
+        let next = self.constants.len() as u32;
+        let index = *self.known_constants.entry(value).or_insert(next);
+        if index == next {
+            self.constants.push([value; LANES]);
+        }
+        Src(Src::CONSTANTS + index)
+    }
+
+    fn new_reg(&mut self) -> Reg {
+        self.regs += 1;
+        self.regs - 1
+    }
+
+    /// The register that `operand` names, and its type.
+    fn reg(&self, operand: &Operand<'_>) -> Result<(Reg, Type)> {
+        match operand {
+            Operand::Name(name) => match self.register(name) {
+                Some((_, Type::Pred)) | None => Err(format!("`{name}` is no register")),
+                Some(found) => Ok(found),
+            },
+            _ => Err("a register expected".to_owned()),
+        }
+    }
+
+    /// The register for a result of `bits`.
+    fn dst(&self, operand: &Operand<'_>, bits: u32) -> Result<Reg> {
+        let (reg, ty) = self.reg(operand)?;
+        if reg != 0 && ty.bits() != bits {
+            return Err(format!(
+                "the result has {bits} bits, its register {}",
+                ty.bits()
+            ));
+        }
+        Ok(reg)
+    }
+
+    /// The predicate for a result; `_` is none.
+    fn dst_pred(&self, operand: &Operand<'_>) -> Result<Option<Pred>> {
+        match operand {
+            Operand::Name("_") => Ok(None),
+            Operand::Name(name) => self.pred(name).map(Some),
+            _ => Err("a predicate expected".to_owned()),
+        }
+    }
+
+    fn pred_src(&self, operand: &Operand<'_>) -> Result<PredSrc> {
+        match operand {
+            Operand::Name(name) => self.pred(name).map(PredSrc::Is),
+            Operand::Not(name) => self.pred(name).map(PredSrc::Not),
+            Operand::Int(value) => Ok(PredSrc::Const(*value != 0)),
+            _ => Err("a predicate expected".to_owned()),
+        }
+    }
+
+    /// An operand of type `ty`.
+    fn src(&mut self, operand: &'a Operand<'a>, ty: Type) -> Result<Src> {
+        self.src_of(operand, ty, true)
+    }
+
+    /// An operand whose register may be wider.
+    fn wide_src(&mut self, operand: &'a Operand<'a>, ty: Type) -> Result<Src> {
+        self.src_of(operand, ty, false)
+    }
+
+    fn src_of(&mut self, operand: &'a Operand<'a>, ty: Type, exact: bool) -> Result<Src> {
+        let bits = match operand {
+            Operand::Name(name) => {
+                if let Some((reg, found)) = self.register(name) {
+                    if found == Type::Pred || reg == 0 {
+                        return Err(format!("`{name}` is no register"));
+                    }
+                    let fits = if exact {
+                        found.bits() == ty.bits()
+                    } else {
+                        found.bits() >= ty.bits()
+                    };
+                    if !fits {
+                        return Err(format!(
+                            "`{name}` has {} bits where {} are wanted",
+                            found.bits(),
+                            ty.bits()
+                        ));
+                    }
+                    return Ok(Src(reg));
+                }
+                if *name == "WARP_SZ" {
+                    32
+                } else if let Some(what) = Special::named(name) {
+                    let d = self.new_reg();
+                    let guard = self.guard.take();
+                    self.push(Op::Special { d, what });
+                    self.guard = guard;
+                    return Ok(Src(d));
+                } else {
+                    return self.address_of(name, 0);
+                }
+            }
+            Operand::Sum(name, addend) => return self.address_of(name, *addend),
+            Operand::Int(value) => *value,
+            Operand::Single(bits) => match ty {
+                Type::F64 => f64::from(f32::from_bits(*bits)).to_bits(),
+                _ => u64::from(*bits),
+            },
+            Operand::Double(bits) => match ty {
+                Type::F32 => u64::from((f64::from_bits(*bits) as f32).to_bits()),
+                _ => *bits,
+            },
+            _ => return Err("a register or a constant expected".to_owned()),
+        };
+        let bits = match ty.bits() {
+            64 => bits,
+            width => bits & ((1 << width.min(63)) - 1),
+        };
+        Ok(self.constant(bits))
+    }
+
+    /// The address of a variable or a function, in its own space.
+    fn address_of(&mut self, name: &str, addend: i64) -> Result<Src> {
+        match self.find(name) {
+            Some(Local::Frame(slot)) => {
+                let offset = i64::from(slot.offset) + addend;
+                let offset = u32::try_from(offset).map_err(|_| "out of the frame".to_owned())?;
+                let d = self.new_reg();
+                let guard = self.guard.take();
+                self.push(Op::FrameAddress { d, offset });
+                self.guard = guard;
+                return Ok(Src(d));
+            }
+            Some(Local::Param(slot)) => {
+                let address = u64::from(slot.offset).wrapping_add_signed(addend);
+                return Ok(self.constant(address));
+            }
+            _ => {}
+        }
+        match self.resolve.symbol(name) {
+            Some(
+                Symbol::Global(address) | Symbol::Shared(address) | Symbol::Function(_, address),
+            ) => Ok(self.constant(address.wrapping_add_signed(addend))),
+            Some(Symbol::System(_)) => Err(format!("`{name}` has no address")),
+            None => Err(format!("`{name}` is not declared, or defined nowhere")),
+        }
+    }
+
+    fn patch(&mut self) -> std::result::Result<(), (u32, String)> {
+        for (at, labels) in std::mem::take(&mut self.fixups) {
+            let line = self.instrs[at].line;
+            let mut found = Vec::new();
+            for label in labels {
+                let pc = self.labels.get(label);
+                found.push(*pc.ok_or_else(|| (line, format!("there is no label `{label}`")))?);
+            }
+            match &mut self.instrs[at].op {
+                Op::Branch { to } => *to = found[0],
+                Op::BranchIndexed { to, .. } => *to = found.into(),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, instruction: &'a Instruction<'a>) -> Result<()> {
+        let (name, mut modifiers) = Modifiers::split(instruction.opcode);
+        let operands = &instruction.operands;
+        let known = self.arithmetic(name, &mut modifiers, operands)?
+            || self.moves(name, &mut modifiers, operands)?
+            || self.memory(name, &mut modifiers, operands)?
+            || self.control(name, &mut modifiers, operands)?
+            || self.warp(name, &mut modifiers, operands)?;
+        if !known {
+            return Err("this instruction is not known".to_owned());
+        }
+        modifiers.done()
+    }
+}
+
+/// Exactly `N` operands.
+fn exactly<'o, 'a, const N: usize>(operands: &'o [Operand<'a>]) -> Result<&'o [Operand<'a>; N]> {
+    operands
+        .try_into()
+        .map_err(|_| format!("{N} operands expected, found {}", operands.len()))
+}

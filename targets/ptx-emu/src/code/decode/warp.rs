@@ -1,0 +1,238 @@
+//! What lanes of a warp and warps of a block do together.
+
+use super::memory::atom_op;
+use super::modifiers::Modifiers;
+use super::{Decoder, Result, exactly};
+use crate::code::op::{Barrier, BarrierKind, Joint, Op, Pred, Shuffle, Together};
+use crate::text::ast::Operand;
+use crate::text::types::Type;
+
+impl<'a> Decoder<'a> {
+    /// Whether it is one of these.
+    pub(super) fn warp(
+        &mut self,
+        name: &str,
+        m: &mut Modifiers<'a>,
+        operands: &'a [Operand<'a>],
+    ) -> Result<bool> {
+        match name {
+            "bar" | "barrier" => self.barrier(m, operands),
+            "shfl" => self.shuffle(m, operands),
+            "vote" => self.vote(m, operands),
+            "match" => self.matching(m, operands),
+            "redux" => self.reduce(m, operands),
+            "elect" => {
+                if !m.take("sync") {
+                    return Err("`.sync` is missing".to_owned());
+                }
+                let [Operand::Pair(d, p), members] = exactly(operands)? else {
+                    return Err("a register and a predicate expected".to_owned());
+                };
+                let d = self.dst(d, 32)?;
+                let p = self.dst_pred(p)?.unwrap_or_else(|| self.new_pred());
+                self.together(Joint::Elect { d, p }, Some(members))
+            }
+            "activemask" => {
+                m.ty()?;
+                let [d] = exactly(operands)?;
+                let d = self.dst(d, 32)?;
+                self.push(Op::ActiveMask { d });
+                Ok(())
+            }
+            _ => return Ok(false),
+        }
+        .map(|()| true)
+    }
+
+    fn new_pred(&mut self) -> Pred {
+        self.preds += 1;
+        self.preds - 1
+    }
+
+    fn together(&mut self, joint: Joint, members: Option<&'a Operand<'a>>) -> Result<()> {
+        let members = members
+            .map(|members| self.src(members, Type::B32))
+            .transpose()?;
+        self.push(Op::Together(Box::new(Together { joint, members })));
+        Ok(())
+    }
+
+    fn barrier(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
+        if m.take("warp") {
+            if !m.take("sync") {
+                return Err("`.sync` is missing".to_owned());
+            }
+            let [members] = exactly(operands)?;
+            return self.together(Joint::Sync, Some(members));
+        }
+        m.take("cta");
+        m.take("aligned");
+        if m.take("red") {
+            return self.barrier_red(m, operands);
+        }
+        let kind = if m.take("arrive") {
+            BarrierKind::Arrive
+        } else if m.take("sync") {
+            BarrierKind::Sync
+        } else {
+            return Err("`.sync`, `.arrive` or `.red` is missing".to_owned());
+        };
+        let (number, count) = match operands {
+            [number] => (number, None),
+            [number, count] => (number, Some(count)),
+            _ => return Err("1 or 2 operands expected".to_owned()),
+        };
+        if kind == BarrierKind::Arrive && count.is_none() {
+            return Err("the number of threads is missing".to_owned());
+        }
+        self.push_barrier(kind, number, count)
+    }
+
+    fn barrier_red(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
+        let op = m.word()?;
+        m.ty()?;
+        let (d, number, count, p) = match operands {
+            [d, number, p] => (d, number, None, p),
+            [d, number, count, p] => (d, number, Some(count), p),
+            _ => return Err("3 or 4 operands expected".to_owned()),
+        };
+        let p = self.pred_src(p)?;
+        let kind = if op == "popc" {
+            let d = self.dst(d, 32)?;
+            BarrierKind::Count { d, p }
+        } else {
+            let d = self.dst_pred(d)?.unwrap_or_else(|| self.new_pred());
+            match op {
+                "and" => BarrierKind::All { d, p },
+                "or" => BarrierKind::Any { d, p },
+                _ => return Err(format!("`.{op}` is not known here")),
+            }
+        };
+        self.push_barrier(kind, number, count)
+    }
+
+    fn push_barrier(
+        &mut self,
+        kind: BarrierKind,
+        number: &'a Operand<'a>,
+        count: Option<&'a Operand<'a>>,
+    ) -> Result<()> {
+        let number = self.src(number, Type::U32)?;
+        let count = count.map(|count| self.src(count, Type::U32)).transpose()?;
+        self.push(Op::Barrier(Box::new(Barrier {
+            kind,
+            number,
+            count,
+        })));
+        Ok(())
+    }
+
+    fn shuffle(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
+        let sync = m.take("sync");
+        let mode = m.find(|part| {
+            Some(match part {
+                "up" => Shuffle::Up,
+                "down" => Shuffle::Down,
+                "bfly" => Shuffle::Butterfly,
+                "idx" => Shuffle::Index,
+                _ => return None,
+            })
+        });
+        let mode = mode.ok_or_else(|| "the mode is missing".to_owned())?;
+        if m.ty()?.bits() != 32 {
+            return Err("it takes .b32".to_owned());
+        }
+        let (to, a, b, c, members) = match (sync, operands) {
+            (true, [to, a, b, c, members]) => (to, a, b, c, Some(members)),
+            (false, [to, a, b, c]) => (to, a, b, c, None),
+            _ => return Err("another number of operands expected".to_owned()),
+        };
+        let (d, p) = match to {
+            Operand::Pair(d, p) => (self.dst(d, 32)?, self.dst_pred(p)?),
+            d => (self.dst(d, 32)?, None),
+        };
+        let (a, b, c) = (
+            self.src(a, Type::B32)?,
+            self.src(b, Type::B32)?,
+            self.src(c, Type::B32)?,
+        );
+        self.together(
+            Joint::Shuffle {
+                mode,
+                d,
+                p,
+                a,
+                b,
+                c,
+            },
+            members,
+        )
+    }
+
+    fn vote(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
+        let sync = m.take("sync");
+        let mode = m.word()?;
+        m.ty()?;
+        let (d, p, members) = match (sync, operands) {
+            (true, [d, p, members]) => (d, p, Some(members)),
+            (false, [d, p]) => (d, p, None),
+            _ => return Err("another number of operands expected".to_owned()),
+        };
+        let p = self.pred_src(p)?;
+        let joint = if mode == "ballot" {
+            let d = self.dst(d, 32)?;
+            Joint::Ballot { d, p }
+        } else {
+            let d = self.dst_pred(d)?.unwrap_or_else(|| self.new_pred());
+            match mode {
+                "all" => Joint::All { d, p },
+                "any" => Joint::Any { d, p },
+                "uni" => Joint::Uniform { d, p },
+                _ => return Err(format!("`.{mode}` is not known here")),
+            }
+        };
+        self.together(joint, members)
+    }
+
+    fn matching(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
+        let mode = m.word()?;
+        if !m.take("sync") {
+            return Err("`.sync` is missing".to_owned());
+        }
+        let ty = m.ty()?;
+        let [to, a, members] = exactly(operands)?;
+        let a = self.src(a, ty)?;
+        let joint = match (mode, to) {
+            ("any", d) => Joint::MatchAny {
+                d: self.dst(d, 32)?,
+                a,
+            },
+            ("all", Operand::Pair(d, p)) => Joint::MatchAll {
+                d: self.dst(d, 32)?,
+                p: self.dst_pred(p)?,
+                a,
+            },
+            ("all", d) => Joint::MatchAll {
+                d: self.dst(d, 32)?,
+                p: None,
+                a,
+            },
+            _ => return Err(format!("`.{mode}` is not known here")),
+        };
+        self.together(joint, Some(members))
+    }
+
+    fn reduce(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
+        if !m.take("sync") {
+            return Err("`.sync` is missing".to_owned());
+        }
+        let op = m.word()?;
+        let ty = m.ty()?;
+        let op = atom_op(op, ty)
+            .filter(|_| ty.bits() == 32 && !ty.is_float())
+            .ok_or("there is no such operation for this type")?;
+        let [d, a, members] = exactly(operands)?;
+        let (d, a) = (self.dst(d, 32)?, self.src(a, ty)?);
+        self.together(Joint::Reduce { op, d, a }, Some(members))
+    }
+}

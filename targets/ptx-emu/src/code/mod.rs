@@ -1,0 +1,34 @@
+//! From what a text says to what a warp executes.
+
+mod decode;
+mod flow;
+pub(crate) mod op;
+
+use crate::alu::Lanes;
+
+pub(crate) use self::decode::{Resolve, Symbol, decode};
+use self::op::{Instr, Pc, Slot};
+
+/// A function or kernel, decoded.
+#[derive(Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// The text that it is from, by its number in the module.
+    pub(crate) part: usize,
+    pub(crate) is_kernel: bool,
+    pub(crate) instrs: Vec<Instr>,
+    /// Where lanes that part at an instruction meet again; [`NOWHERE`] for the end.
+    pub(crate) meets: Vec<Pc>,
+    pub(crate) regs: u32,
+    pub(crate) preds: u32,
+    /// Constants, the same in all lanes.
+    pub(crate) constants: Vec<Lanes>,
+    /// Bytes of local memory that a call takes.
+    pub(crate) frame: u32,
+    /// Parameters and results, in the frame; of a kernel in its parameter space.
+    pub(crate) params: Vec<Slot>,
+    pub(crate) results: Vec<Slot>,
+}
+
+/// No instruction: the end of a function.
+pub(crate) const NOWHERE: Pc = Pc::MAX;

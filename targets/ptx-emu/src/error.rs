@@ -1,0 +1,182 @@
+//! What can go wrong.
+
+use std::fmt;
+
+/// Text that cannot be loaded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// A line says something wrong, or something that is not known.
+    #[error("{part}:{line}: {what}")]
+    Text {
+        /// The text's name.
+        part: String,
+        /// From 1.
+        line: u32,
+        /// What is wrong.
+        what: String,
+    },
+    /// The text is for a newer device.
+    #[error("{part} is for sm_{wanted}, this device is sm_{device}")]
+    Newer {
+        /// The text's name.
+        part: String,
+        /// What it asks for.
+        wanted: u32,
+        /// What there is.
+        device: u32,
+    },
+    /// Device memory is full.
+    #[error("no room for `{variable}` of {bytes} bytes")]
+    OutOfMemory {
+        /// The variable.
+        variable: String,
+        /// Its size.
+        bytes: u64,
+    },
+}
+
+/// A launch that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LaunchError {
+    /// Grid, block or shared memory are out of bounds.
+    #[error("{0}")]
+    Bounds(String),
+    /// Other parameters than the kernel takes.
+    #[error("kernel `{kernel}` takes parameters of {wanted:?} bytes, not of {given:?}")]
+    Params {
+        /// The kernel.
+        kernel: String,
+        /// Sizes that it takes.
+        wanted: Vec<u32>,
+        /// Sizes that were given.
+        given: Vec<usize>,
+    },
+    /// The system gives no threads.
+    #[error("no threads to run it on: {0}")]
+    Threads(String),
+}
+
+/// What a device thread did that ends the launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The block's place in the grid.
+    pub block: [u32; 3],
+    /// The thread's place in the block.
+    pub thread: [u32; 3],
+    /// The text, its line, and what it says there.
+    pub at: Place,
+    /// What happened.
+    pub what: FaultKind,
+}
+
+/// An instruction of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The text's name.
+    pub part: String,
+    /// From 1.
+    pub line: u32,
+    /// The line.
+    pub text: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: `{}`", self.part, self.line, self.text)
+    }
+}
+
+/// What a device thread did.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// An access to memory that is not there, or not for it.
+    #[error("{access} of {bytes} bytes at {address:#x}, which is {what}")]
+    Unreachable {
+        /// Load, store or atomic operation.
+        access: &'static str,
+        /// The address, in the space that the instruction names.
+        address: u64,
+        /// Bytes of the access.
+        bytes: u32,
+        /// What is at the address.
+        what: &'static str,
+    },
+    /// An access to an address that is no multiple of its size.
+    #[error("{access} of {bytes} bytes at {address:#x}, which is misaligned")]
+    Misaligned {
+        /// Load, store or atomic operation.
+        access: &'static str,
+        /// The address.
+        address: u64,
+        /// Bytes of the access.
+        bytes: u32,
+    },
+    /// A trap.
+    #[error("trap")]
+    Trap,
+    /// An assertion of the program.
+    #[error("assertion failed: {0}")]
+    Assertion(String),
+    /// Local memory is used up.
+    #[error("the stack of {limit} bytes is used up")]
+    StackOverflow {
+        /// Bytes of a thread.
+        limit: u32,
+    },
+    /// A call to what is no function, or not of that signature.
+    #[error("call of {address:#x}: {what}")]
+    BadCall {
+        /// The address.
+        address: u64,
+        /// What is there.
+        what: &'static str,
+    },
+    /// An indexed branch beyond its targets.
+    #[error("indexed branch to number {index} of {targets}")]
+    BadBranch {
+        /// The index.
+        index: u32,
+        /// Targets there are.
+        targets: usize,
+    },
+    /// Lanes that an instruction wants together are apart, on hardware that cannot wait
+    /// for them; or lanes that name others and not themselves.
+    #[error("lanes {members:#010x} are wanted, lanes {active:#010x} are here")]
+    NotTogether {
+        /// The lanes that are named.
+        members: u32,
+        /// The lanes that execute the instruction.
+        active: u32,
+    },
+    /// A barrier that does not exist, or with a number of threads that cannot be.
+    #[error("barrier {number} for {count} threads")]
+    BadBarrier {
+        /// The barrier.
+        number: u64,
+        /// The threads.
+        count: u64,
+    },
+    /// All threads wait for each other.
+    #[error("deadlock: {0}")]
+    Deadlock(String),
+    /// Accesses that nothing orders.
+    #[error("{0}")]
+    Race(String),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [bx, by, bz] = self.block;
+        let [x, y, z] = self.thread;
+        write!(
+            f,
+            "kernel `{}`, block ({bx}, {by}, {bz}), thread ({x}, {y}, {z}), {}: {}",
+            self.kernel, self.at, self.what
+        )
+    }
+}
+
+impl std::error::Error for Fault {}

@@ -1,0 +1,271 @@
+//! The device: memory, multiprocessors, and what runs on them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::check::Checker;
+use crate::code::op::Slot;
+use crate::error::{Fault, LaunchError, LoadError};
+use crate::memory::Memory;
+use crate::module::{Kernel, Module, Part};
+use crate::run::{Activity, Launch, MOST_SHARED, MOST_THREADS, Make, Model, Processors};
+
+/// A thread whose instructions are to be printed.
+#[derive(Clone)]
+pub struct Trace {
+    /// The block's place in the grid.
+    pub block: [u32; 3],
+    /// The thread's place in the block.
+    pub thread: [u32; 3],
+    /// Takes a line each.
+    pub sink: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Trace(block {:?}, thread {:?})", self.block, self.thread)
+    }
+}
+
+/// What a device is to be.
+#[derive(Clone)]
+pub struct Options {
+    /// Its architecture: 90 for `sm_90`. Up to 62 lanes are in lock-step.
+    pub sm: u32,
+    /// Bytes of device memory; addresses, of which pages are used as they are touched.
+    pub memory: u64,
+    /// Multiprocessors, which are OS threads.
+    pub processors: u32,
+    /// Whether accesses that nothing orders are faults.
+    pub check: bool,
+    /// How long nothing may happen on the device before threads that go round in circles
+    /// are taken to do so for ever.
+    pub patience: Duration,
+    /// Takes what device code prints.
+    pub output: Arc<dyn Fn(&str) + Send + Sync>,
+    /// A thread to follow.
+    pub trace: Option<Trace>,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("sm", &self.sm)
+            .field("memory", &self.memory)
+            .field("processors", &self.processors)
+            .field("check", &self.check)
+            .field("patience", &self.patience)
+            .field("trace", &self.trace)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self {
+            sm: 90,
+            memory: 16 << 30,
+            processors: cores.min(1024) as u32,
+            check: false,
+            patience: Duration::from_secs(10),
+            output: Arc::new(|_| {}),
+            trace: None,
+        }
+    }
+}
+
+/// A launch: grid and block as for CUDA.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+}
+
+/// A device.
+pub struct Machine {
+    options: Options,
+    memory: Arc<Memory>,
+    processors: Processors,
+    activity: Arc<Activity>,
+    checker: Option<Arc<Checker>>,
+    modules: AtomicU32,
+    launches: AtomicU64,
+    start: Instant,
+}
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Machine")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Machine {
+    /// Makes a device.
+    ///
+    /// # Errors
+    /// The system does not give as much memory, not even addresses.
+    pub fn new(options: Options) -> std::io::Result<Self> {
+        Ok(Self {
+            memory: Arc::new(Memory::new(options.memory)?),
+            processors: Processors::new(options.processors.max(1)),
+            activity: Arc::new(Activity::new()),
+            checker: options.check.then(Arc::default),
+            modules: AtomicU32::new(1),
+            launches: AtomicU64::new(1),
+            start: Instant::now(),
+            options,
+        })
+    }
+
+    /// Its memory.
+    #[must_use]
+    pub fn memory(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+
+    /// What it was made to be.
+    #[must_use]
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Whether lanes progress independently.
+    #[must_use]
+    pub fn model(&self) -> Model {
+        if self.options.sm >= 70 {
+            Model::Independent
+        } else {
+            Model::LockStep
+        }
+    }
+
+    /// Loads texts as one module.
+    ///
+    /// # Errors
+    /// One of them says something wrong or unknown, is for a newer device, or names
+    /// what is defined nowhere or twice.
+    pub fn load(&self, parts: &[Part<'_>]) -> Result<Arc<Module>, LoadError> {
+        let number = self.modules.fetch_add(1, Ordering::Relaxed);
+        Module::load(&self.memory, number, self.options.sm, parts).map(Arc::new)
+    }
+
+    /// Starts a kernel with parameters, the bytes of each; `ended` is called when it has
+    /// ended, before anybody who waits for it learns so.
+    ///
+    /// # Errors
+    /// It cannot be started so; `ended` is not called.
+    pub fn launch(
+        &self,
+        module: &Arc<Module>,
+        kernel: Kernel,
+        grid: Grid,
+        params: &[Vec<u8>],
+        ended: Box<dyn FnOnce() + Send>,
+    ) -> Result<Running, LaunchError> {
+        let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
+        if grid.grid.contains(&0) || threads == 0 || threads > u64::from(MOST_THREADS) {
+            return Err(LaunchError::Bounds(format!(
+                "grid {:?}, block {:?}: no dimension may be 0, and a block has at most \
+                 {MOST_THREADS} threads",
+                grid.grid, grid.block
+            )));
+        }
+        if u64::from(module.shared) + u64::from(grid.shared) > MOST_SHARED {
+            return Err(LaunchError::Bounds(format!(
+                "a block has at most {MOST_SHARED} bytes of shared memory, not {} for variables \
+                 and {} beyond",
+                module.shared, grid.shared
+            )));
+        }
+        let function = &module.functions[kernel.0 as usize];
+        let params = place(&function.params, params).ok_or_else(|| LaunchError::Params {
+            kernel: function.name.clone(),
+            wanted: module.params(kernel),
+            given: params.iter().map(Vec::len).collect(),
+        })?;
+        let launch = Arc::new(Launch::new(Make {
+            number: self.launches.fetch_add(1, Ordering::Relaxed),
+            module: Arc::clone(module),
+            kernel,
+            memory: Arc::clone(&self.memory),
+            grid: grid.grid,
+            block: grid.block,
+            params,
+            dynamic_shared: grid.shared,
+            model: self.model(),
+            processors: self.processors.count(),
+            patience: self.options.patience,
+            activity: Arc::clone(&self.activity),
+            checker: self.checker.clone(),
+            output: Arc::clone(&self.options.output),
+            trace: self.options.trace.clone(),
+            start: self.start,
+            ended,
+        }));
+        self.activity.note();
+        self.processors
+            .submit(Arc::clone(&launch))
+            .map_err(|error| LaunchError::Threads(error.to_string()))?;
+        Ok(Running(launch))
+    }
+}
+
+/// Parameters as the kernel finds them.
+fn place(slots: &[Slot], params: &[Vec<u8>]) -> Option<Vec<u8>> {
+    if slots.len() != params.len() {
+        return None;
+    }
+    let end = slots.iter().map(|slot| slot.offset + slot.bytes).max();
+    let mut bytes = vec![0; end.unwrap_or(0) as usize];
+    for (slot, param) in slots.iter().zip(params) {
+        if slot.bytes as usize != param.len() {
+            return None;
+        }
+        let at = slot.offset as usize;
+        bytes[at..at + param.len()].copy_from_slice(param);
+    }
+    Some(bytes)
+}
+
+/// A kernel under way.
+#[derive(Clone)]
+pub struct Running(Arc<Launch>);
+
+impl std::fmt::Debug for Running {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Running(over: {})", self.0.is_over())
+    }
+}
+
+impl Running {
+    /// Whether it has ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.0.is_over()
+    }
+
+    /// Waits for the end, at most until then; `None` if it has not come.
+    #[must_use]
+    pub fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
+        self.0.wait(until)
+    }
+
+    /// Ends it at the next chance.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+
+    /// Instructions that lanes have executed so far.
+    #[must_use]
+    pub fn instructions(&self) -> u64 {
+        self.0.instructions()
+    }
+}

@@ -1,0 +1,523 @@
+//! Loading: several texts become one module, as NVIDIA's linker makes it.
+//!
+//! Source for which definition wins: the PTX ISA, "Linking Directives".
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::code::op::{Slot, System};
+use crate::code::{Function, Resolve, Symbol, decode};
+use crate::error::LoadError;
+use crate::memory::{CODE, Memory};
+use crate::text::ast::{self, Init, Linkage, Space, StatementKind, Text, Variable};
+use crate::text::parse;
+
+/// A text and its name in messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// PTX.
+    pub text: &'a str,
+}
+
+/// A variable of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// Its device address.
+    pub address: u64,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+/// A kernel of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Kernel(pub(crate) u32);
+
+/// A loaded module; its variables are freed with it.
+#[derive(Debug)]
+pub struct Module {
+    memory: Arc<Memory>,
+    /// Distinguishes its functions' addresses from other modules'.
+    number: u32,
+    pub(crate) functions: Vec<Function>,
+    kernels: HashMap<String, Kernel>,
+    /// Functions by the name that others know them by.
+    visible: HashMap<String, u32>,
+    globals: HashMap<String, Global>,
+    allocated: Vec<u64>,
+    /// Bytes of shared memory that its variables take.
+    pub(crate) shared: u32,
+    parts: Vec<(String, String)>,
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        for &address in &self.allocated {
+            self.memory.free(address);
+        }
+    }
+}
+
+/// What a name means in one part.
+type Names<'a> = HashMap<&'a str, Symbol>;
+
+struct Linker<'a> {
+    memory: &'a Memory,
+    number: u32,
+    parts: &'a [Part<'a>],
+    texts: &'a [Text<'a>],
+    /// Names that all parts share, with the part that defines them.
+    shared_names: Names<'a>,
+    /// Names of each part's own.
+    own_names: Vec<Names<'a>>,
+    signatures: Vec<(Vec<Slot>, Vec<Slot>)>,
+    globals: HashMap<String, Global>,
+    allocated: Vec<u64>,
+    shared: u64,
+}
+
+impl Linker<'_> {
+    fn error(&self, part: usize, line: u32, what: impl Into<String>) -> LoadError {
+        LoadError::Text {
+            part: self.parts[part].name.to_owned(),
+            line,
+            what: what.into(),
+        }
+    }
+}
+
+/// A definition and where it is.
+struct Definition<'a, T> {
+    part: usize,
+    item: &'a T,
+}
+
+/// How strongly a definition claims its name.
+fn strength(linkage: Linkage) -> u8 {
+    match linkage {
+        Linkage::Extern => 0,
+        Linkage::Common | Linkage::Weak => 1,
+        Linkage::Static | Linkage::Visible => 2,
+    }
+}
+
+impl Module {
+    /// Loads `parts` as one module for an `sm_device`.
+    pub(crate) fn load(
+        memory: &Arc<Memory>,
+        number: u32,
+        device: u32,
+        parts: &[Part<'_>],
+    ) -> Result<Self, LoadError> {
+        let mut texts = Vec::new();
+        for part in parts {
+            let text = parse(part.text).map_err(|(line, what)| LoadError::Text {
+                part: part.name.to_owned(),
+                line,
+                what,
+            })?;
+            if text.target > device {
+                return Err(LoadError::Newer {
+                    part: part.name.to_owned(),
+                    wanted: text.target,
+                    device,
+                });
+            }
+            texts.push(text);
+        }
+        let mut linker = Linker {
+            memory,
+            number,
+            parts,
+            texts: &texts,
+            shared_names: HashMap::new(),
+            own_names: (0..texts.len()).map(|_| HashMap::new()).collect(),
+            signatures: Vec::new(),
+            globals: HashMap::new(),
+            allocated: Vec::new(),
+            shared: 0,
+        };
+        let linked = linker.link();
+        let allocated = std::mem::take(&mut linker.allocated);
+        let mut module = Self {
+            memory: Arc::clone(memory),
+            number,
+            functions: Vec::new(),
+            kernels: HashMap::new(),
+            visible: HashMap::new(),
+            globals: std::mem::take(&mut linker.globals),
+            allocated,
+            shared: u32::try_from(linker.shared).unwrap_or(u32::MAX),
+            parts: parts
+                .iter()
+                .map(|part| (part.name.to_owned(), part.text.to_owned()))
+                .collect(),
+        };
+        // An error here frees what is allocated.
+        let (functions, visible) = linked?;
+        module.functions = functions;
+        module.visible = visible;
+        module.kernels = module
+            .functions
+            .iter()
+            .enumerate()
+            .filter(|(_, function)| function.is_kernel)
+            .map(|(index, function)| (function.name.clone(), Kernel(index as u32)))
+            .collect();
+        Ok(module)
+    }
+
+    /// The variable `name`, if others may see it.
+    #[must_use]
+    pub fn global(&self, name: &str) -> Option<Global> {
+        self.globals.get(name).copied()
+    }
+
+    /// The kernel `name`.
+    #[must_use]
+    pub fn kernel(&self, name: &str) -> Option<Kernel> {
+        self.kernels.get(name).copied()
+    }
+
+    /// The address of the function `name`, kernel or not, as device code sees it.
+    #[must_use]
+    pub fn function(&self, name: &str) -> Option<u64> {
+        let index = self.visible.get(name)?;
+        Some(code_address(self.number, *index))
+    }
+
+    /// The kernel at an address of [`function`](Self::function).
+    #[must_use]
+    pub fn kernel_at(&self, address: u64) -> Option<Kernel> {
+        let index = self.function_at(address)?;
+        self.functions[index as usize]
+            .is_kernel
+            .then_some(Kernel(index))
+    }
+
+    /// Sizes of a kernel's parameters in bytes.
+    #[must_use]
+    pub fn params(&self, kernel: Kernel) -> Vec<u32> {
+        let params = &self.functions[kernel.0 as usize].params;
+        params.iter().map(|slot| slot.bytes).collect()
+    }
+
+    /// Whether the host may copy to or from the range: whether it lies in one variable.
+    #[must_use]
+    pub fn holds(&self, address: u64, bytes: u64) -> bool {
+        self.allocated.iter().any(|&start| start <= address)
+            && self.memory.host(address, bytes).is_some()
+    }
+
+    pub(crate) fn function_at(&self, address: u64) -> Option<u32> {
+        let index = address.wrapping_sub(code_address(self.number, 0)) / 16;
+        (address.is_multiple_of(16) && index < self.functions.len() as u64).then_some(index as u32)
+    }
+
+    /// The name of a part, and one of its lines.
+    pub(crate) fn line(&self, part: usize, line: u32) -> (&str, &str) {
+        let (name, text) = &self.parts[part];
+        let line = text.lines().nth(line.saturating_sub(1) as usize);
+        (name, line.unwrap_or_default().trim())
+    }
+}
+
+/// Where a function is: not a place that can be read.
+fn code_address(module: u32, function: u32) -> u64 {
+    CODE + (u64::from(module) << 28) + (u64::from(function) + 1) * 16
+}
+
+impl<'a> Linker<'a> {
+    #[expect(
+        clippy::type_complexity,
+        reason = "functions, and those that others see"
+    )]
+    fn link(&mut self) -> Result<(Vec<Function>, HashMap<String, u32>), LoadError> {
+        let functions = self.functions()?;
+        let variables = self.variables()?;
+        for Definition { part, item } in &variables {
+            self.place(*part, item)?;
+        }
+        for (part, text) in self.texts.iter().enumerate() {
+            for function in &text.functions {
+                for statement in function.body.iter().flatten() {
+                    if let StatementKind::Variable(variable) = &statement.kind
+                        && !matches!(variable.space, Space::Local | Space::Param)
+                    {
+                        self.place(part, variable)?;
+                    }
+                }
+            }
+        }
+        self.dynamic_shared();
+        for Definition { part, item } in &variables {
+            self.initialise(*part, item)?;
+        }
+        let mut decoded = Vec::new();
+        for Definition { part, item } in &functions {
+            let names = View {
+                linker: self,
+                part: *part,
+            };
+            let function = decode(item, *part, &names)
+                .map_err(|(line, what)| self.error(*part, line, what))?;
+            decoded.push(function);
+        }
+        let visible = self
+            .shared_names
+            .iter()
+            .filter_map(|(name, symbol)| match symbol {
+                Symbol::Function(index, _) => Some(((*name).to_owned(), *index)),
+                _ => None,
+            })
+            .collect();
+        Ok((decoded, visible))
+    }
+
+    /// The functions that have bodies, one per name; their numbers are their places.
+    fn functions(&mut self) -> Result<Vec<Definition<'a, ast::Function<'a>>>, LoadError> {
+        let mut found: Vec<Definition<'a, ast::Function<'a>>> = Vec::new();
+        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        let mut statics = Vec::new();
+        let texts = self.texts;
+        for (part, text) in texts.iter().enumerate() {
+            for item in text.functions.iter().filter(|f| f.body.is_some()) {
+                // Kernels are visible with or without the word.
+                if item.linkage == Linkage::Static && !item.is_kernel {
+                    statics.push((part, found.len(), item.name));
+                    found.push(Definition { part, item });
+                    continue;
+                }
+                match by_name.get(item.name) {
+                    None => {
+                        by_name.insert(item.name, found.len());
+                        found.push(Definition { part, item });
+                    }
+                    Some(&other) => {
+                        let there = strength(found[other].item.linkage);
+                        match (there, strength(item.linkage)) {
+                            (2, 2) => {
+                                let what = format!(
+                                    "`{}` is defined in {}, too",
+                                    item.name, self.parts[found[other].part].name
+                                );
+                                return Err(self.error(part, item.line, what));
+                            }
+                            (1, 2) => found[other] = Definition { part, item },
+                            _ => {}
+                        }
+                    }
+                }
+            }
+        }
+        for (index, definition) in found.iter().enumerate() {
+            let item = definition.item;
+            self.signatures.push(signature(item));
+            let symbol = Symbol::Function(index as u32, code_address(self.number, index as u32));
+            if by_name.get(item.name) == Some(&index) {
+                self.shared_names.insert(item.name, symbol);
+            }
+        }
+        for (part, index, name) in statics {
+            let symbol = Symbol::Function(index as u32, code_address(self.number, index as u32));
+            self.own_names[part].insert(name, symbol);
+        }
+        for (part, text) in texts.iter().enumerate() {
+            for &(name, of) in &text.aliases {
+                let found = self.own_names[part].get(of).or(self.shared_names.get(of));
+                let Some(&symbol) = found else {
+                    return Err(self.error(
+                        part,
+                        1,
+                        format!("`{name}` is to be `{of}`, which is not defined"),
+                    ));
+                };
+                self.shared_names.entry(name).or_insert(symbol);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The variables at the outermost level that are to be placed: one per name that
+    /// parts share.
+    fn variables(&mut self) -> Result<Vec<Definition<'a, Variable<'a>>>, LoadError> {
+        let mut found: Vec<Definition<'a, Variable<'a>>> = Vec::new();
+        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        let texts = self.texts;
+        for (part, text) in texts.iter().enumerate() {
+            for item in &text.variables {
+                if item.linkage == Linkage::Extern {
+                    continue;
+                }
+                if item.linkage == Linkage::Static {
+                    found.push(Definition { part, item });
+                    continue;
+                }
+                let Some(&other) = by_name.get(item.name) else {
+                    by_name.insert(item.name, found.len());
+                    found.push(Definition { part, item });
+                    continue;
+                };
+                let there = found[other].item;
+                match (there.linkage, item.linkage) {
+                    (Linkage::Visible, Linkage::Visible) => {
+                        let what = format!(
+                            "`{}` is defined in {}, too",
+                            item.name, self.parts[found[other].part].name
+                        );
+                        return Err(self.error(part, item.line, what));
+                    }
+                    (Linkage::Weak | Linkage::Common, Linkage::Visible)
+                    | (Linkage::Common, Linkage::Weak) => found[other] = Definition { part, item },
+                    (Linkage::Common, Linkage::Common) if item.bytes() > there.bytes() => {
+                        found[other] = Definition { part, item };
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn place(&mut self, part: usize, variable: &'a Variable<'a>) -> Result<(), LoadError> {
+        let bytes = variable.bytes();
+        let symbol = if variable.space == Space::Shared {
+            let offset = self.shared.next_multiple_of(u64::from(variable.align));
+            self.shared = offset + bytes;
+            if self.shared > crate::run::MOST_SHARED {
+                let what = format!("`{}`: shared memory is used up", variable.name);
+                return Err(self.error(part, variable.line, what));
+            }
+            Symbol::Shared(offset)
+        } else {
+            let room = || LoadError::OutOfMemory {
+                variable: variable.name.to_owned(),
+                bytes,
+            };
+            // Blocks are aligned to 256 bytes; more is asked for by nobody.
+            if variable.align > 256 {
+                let what = format!("`{}` is aligned to more than 256 bytes", variable.name);
+                return Err(self.error(part, variable.line, what));
+            }
+            let address = if variable.space == Space::Const {
+                self.memory.alloc_constant(bytes)
+            } else {
+                self.memory.alloc(bytes)
+            };
+            let address = address.ok_or_else(room)?;
+            self.allocated.push(address);
+            if variable.linkage != Linkage::Static {
+                let name = variable.name.to_owned();
+                self.globals.insert(name, Global { address, bytes });
+            }
+            Symbol::Global(address)
+        };
+        let names = match variable.linkage {
+            Linkage::Static => &mut self.own_names[part],
+            _ => &mut self.shared_names,
+        };
+        names.insert(variable.name, symbol);
+        Ok(())
+    }
+
+    /// Dynamic shared memory begins where the variables end: `.extern .shared` without
+    /// a size, and without a definition elsewhere.
+    fn dynamic_shared(&mut self) {
+        let texts = self.texts;
+        let open = |v: &&Variable<'_>| {
+            v.space == Space::Shared && v.linkage == Linkage::Extern && v.count.is_none()
+        };
+        let all = || texts.iter().flat_map(|text| &text.variables);
+        if all().any(|v| open(&v)) {
+            self.shared = self.shared.next_multiple_of(128);
+        }
+        for variable in all().filter(open) {
+            let symbol = Symbol::Shared(self.shared);
+            self.shared_names.entry(variable.name).or_insert(symbol);
+        }
+    }
+
+    fn initialise(&self, part: usize, variable: &Variable<'_>) -> Result<(), LoadError> {
+        if variable.init.is_empty() {
+            return Ok(());
+        }
+        if variable.space == Space::Shared {
+            let what = format!("`{}`: shared memory has no initial values", variable.name);
+            return Err(self.error(part, variable.line, what));
+        }
+        let names = View { linker: self, part };
+        let Some(Symbol::Global(address)) = names.symbol(variable.name) else {
+            return Ok(());
+        };
+        let width = variable.ty.bytes() as usize;
+        let mut bytes = Vec::new();
+        for init in &variable.init {
+            let value = match *init {
+                Init::Bits(bits) => bits,
+                Init::Address {
+                    symbol,
+                    addend,
+                    mask,
+                    line,
+                } => {
+                    let base = match names.symbol(symbol) {
+                        Some(Symbol::Global(address) | Symbol::Function(_, address)) => address,
+                        Some(Symbol::Shared(offset)) => crate::memory::SHARED + offset,
+                        _ => {
+                            let what = format!("`{symbol}` is not declared, or defined nowhere");
+                            return Err(self.error(part, line, what));
+                        }
+                    };
+                    let value = base.wrapping_add_signed(addend);
+                    if mask == u64::MAX {
+                        value
+                    } else {
+                        (value & mask) >> mask.trailing_zeros().min(63)
+                    }
+                }
+            };
+            bytes.extend_from_slice(&value.to_le_bytes()[..width.min(8)]);
+        }
+        let Some(to) = self.memory.host(address, variable.bytes().max(1)) else {
+            return Ok(());
+        };
+        let len = bytes.len().min(variable.bytes() as usize);
+        // SAFETY: the variable was allocated with this size, and no device thread knows
+        // of it yet.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), len) };
+        Ok(())
+    }
+}
+
+fn signature(function: &ast::Function<'_>) -> (Vec<Slot>, Vec<Slot>) {
+    let sizes = |list: &[Variable<'_>]| {
+        list.iter()
+            .map(|variable| Slot {
+                offset: 0,
+                bytes: variable.bytes() as u32,
+            })
+            .collect()
+    };
+    (sizes(&function.params), sizes(&function.results))
+}
+
+/// Names as one part sees them.
+struct View<'l, 'a> {
+    linker: &'l Linker<'a>,
+    part: usize,
+}
+
+impl Resolve for View<'_, '_> {
+    fn symbol(&self, name: &str) -> Option<Symbol> {
+        let own = self.linker.own_names[self.part].get(name);
+        own.or_else(|| self.linker.shared_names.get(name))
+            .copied()
+            .or_else(|| System::named(name).map(Symbol::System))
+    }
+
+    fn signature(&self, function: u32) -> (&[Slot], &[Slot]) {
+        let (params, results) = &self.linker.signatures[function as usize];
+        (params, results)
+    }
+}

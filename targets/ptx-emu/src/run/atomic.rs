@@ -1,0 +1,47 @@
+//! What atomic operations make of a word. Source: the PTX ISA, `atom`.
+
+use crate::alu::Value;
+use crate::code::op::AtomOp;
+
+/// The new value of a word of `bytes`; compare-and-swap is not among them.
+pub(super) fn combine(op: AtomOp, bytes: u32, old: u64, b: u64) -> u64 {
+    let wide = bytes == 8;
+    let signed = |value: u64| {
+        if wide {
+            value as i64
+        } else {
+            i64::from(value as u32 as i32)
+        }
+    };
+    let value = match op {
+        AtomOp::Add => old.wrapping_add(b),
+        AtomOp::MinUnsigned => old.min(b),
+        AtomOp::MaxUnsigned => old.max(b),
+        AtomOp::MinSigned => signed(old).min(signed(b)) as u64,
+        AtomOp::MaxSigned => signed(old).max(signed(b)) as u64,
+        AtomOp::And => old & b,
+        AtomOp::Or => old | b,
+        AtomOp::Xor => old ^ b,
+        AtomOp::Exchange | AtomOp::CompareAndSwap => b,
+        AtomOp::Increment => {
+            if old >= b {
+                0
+            } else {
+                old + 1
+            }
+        }
+        AtomOp::Decrement => {
+            if old == 0 || old > b {
+                b
+            } else {
+                old - 1
+            }
+        }
+        AtomOp::AddF32 => {
+            // Subnormal numbers count as zeros in global memory's units.
+            (f32::get(old) + f32::get(b)).put()
+        }
+        AtomOp::AddF64 => (f64::get(old) + f64::get(b)).put(),
+    };
+    if wide { value } else { value & 0xffff_ffff }
+}

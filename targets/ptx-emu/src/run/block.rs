@@ -1,0 +1,249 @@
+//! A block: warps that share memory and barriers, on one OS thread.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::exec::{Faulted, run};
+use super::launch::Launch;
+use super::space::Private;
+use super::stuck::Watch;
+use super::warp::{State, Warp};
+use crate::alu::{LANES, Mask};
+use crate::code::op::BarrierKind;
+use crate::error::{Fault, FaultKind};
+
+/// Instructions of a warp in a turn.
+const TURN: u32 = 1024;
+
+/// Barriers of a block.
+pub(super) const BARRIERS: usize = 16;
+
+/// What the warps of a block share.
+pub(super) struct Common {
+    pub(super) launch: Arc<Launch>,
+    pub(super) index: [u32; 3],
+    /// The multiprocessor, by its number.
+    pub(super) processor: u32,
+    pub(super) shared: Private,
+    pub(super) barriers: [BarrierState; BARRIERS],
+    /// Whether something happened that another thread may have waited for.
+    pub(super) progress: bool,
+    /// Whether a load was from memory that the host sees.
+    pub(super) asks_host: bool,
+}
+
+/// Who is at a barrier.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BarrierState {
+    /// Threads that it takes; `None` for all.
+    expects: Option<u32>,
+    /// Threads that came, and those of their warps that cannot.
+    came: u32,
+    /// Warps of which a thread came.
+    warps: u64,
+    /// Those that wait, and those of them with the predicate.
+    waiting: u32,
+    holds: u32,
+}
+
+pub(super) struct Block {
+    pub(super) common: Common,
+    pub(super) warps: Vec<Warp>,
+    watch: Watch,
+}
+
+/// How a turn of a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// All threads have ended.
+    Done,
+    /// It goes on.
+    Busy,
+    /// Nothing happened that anybody could notice; if all threads that are not stopped
+    /// sleep, until when.
+    Idle(Option<Instant>),
+}
+
+impl Block {
+    pub(super) fn new(
+        launch: &Arc<Launch>,
+        number: u64,
+        processor: u32,
+        locals: &mut Vec<Private>,
+    ) -> Self {
+        let [gx, gy, _] = launch.grid.map(u64::from);
+        let index = [number % gx, number / gx % gy, number / gx / gy].map(|n| n as u32);
+        let [x, y, z] = launch.block;
+        let threads = x * y * z;
+        let function = &launch.module.functions[launch.kernel.0 as usize];
+        let warps = (0..threads.div_ceil(LANES as u32))
+            .map(|warp| {
+                let mut places = [[0; 3]; LANES];
+                let mut exists: Mask = 0;
+                for lane in 0..LANES as u32 {
+                    let thread = warp * LANES as u32 + lane;
+                    if thread < threads {
+                        places[lane as usize] = [thread % x, thread / x % y, thread / x / y];
+                        exists |= 1 << lane;
+                    }
+                }
+                let kernel = (launch.kernel.0, function);
+                let mut made = Warp::new(warp, places, exists, kernel, launch.model, locals.pop());
+                made.traced = launch.traced_lane(index, &places, exists);
+                made
+            })
+            .collect();
+        Self {
+            common: Common {
+                launch: Arc::clone(launch),
+                index,
+                processor,
+                shared: Private::new(launch.shared_bytes().max(8) as usize),
+                barriers: [BarrierState::default(); BARRIERS],
+                progress: false,
+                asks_host: false,
+            },
+            warps,
+            watch: Watch::default(),
+        }
+    }
+
+    /// Lets each warp run for a while.
+    pub(super) fn turn(&mut self) -> Result<Turn, Box<Fault>> {
+        let common = &mut self.common;
+        common.progress = false;
+        common.asks_host = false;
+        let mut ran = false;
+        for warp in &mut self.warps {
+            let result = run(warp, common, TURN);
+            warp.end_turn();
+            ran |= result.map_err(|faulted| fault(warp, common, faulted))?;
+        }
+        let released = self.release();
+        if self.warps.iter().all(|warp| warp.live() == 0) {
+            return Ok(Turn::Done);
+        }
+        if released || self.common.progress {
+            self.watch.reset();
+            return Ok(Turn::Busy);
+        }
+        let wakes = self.warps.iter().filter_map(Warp::wakes).min();
+        if let Some(report) = self.watch.look(&self.common, &self.warps, ran, wakes) {
+            let warp = self.warps.iter().find(|warp| warp.live() != 0);
+            if let Some(warp) = warp {
+                let faulted = Faulted::of(warp, FaultKind::Deadlock(report));
+                return Err(fault(warp, &self.common, faulted));
+            }
+        }
+        Ok(Turn::Idle(wakes.filter(|_| !ran)))
+    }
+
+    /// Opens barriers at which all are that are wanted; whether there was one.
+    fn release(&mut self) -> bool {
+        let live: u32 = self.warps.iter().map(|warp| warp.live().count_ones()).sum();
+        let mut any = false;
+        for number in 0..BARRIERS {
+            let state = self.common.barriers[number];
+            let complete = match state.expects {
+                _ if state.came == 0 => false,
+                Some(count) => state.came >= count,
+                None => state.waiting == live,
+            };
+            if !complete {
+                continue;
+            }
+            any = true;
+            self.common.barriers[number] = BarrierState::default();
+            for warp in &mut self.warps {
+                open(warp, &self.common.launch, number, state);
+            }
+        }
+        any
+    }
+
+    /// What can be used again for other blocks.
+    pub(super) fn dismantle(self) -> impl Iterator<Item = Private> {
+        self.warps.into_iter().map(|warp| warp.local)
+    }
+}
+
+/// Lets those of a warp on who wait at a barrier.
+fn open(warp: &mut Warp, launch: &Launch, number: usize, state: BarrierState) {
+    for at in 0..warp.groups.len() {
+        let group = warp.groups[at];
+        if group.state != (State::AtBarrier { number }) {
+            continue;
+        }
+        let frame = warp.frames.get_mut(group.frame);
+        let function = &launch.module.functions[frame.function as usize];
+        if let crate::code::op::Op::Barrier(barrier) = &function.instrs[group.pc as usize].op {
+            let all = |holds: bool| Mask::from(holds).wrapping_neg();
+            match barrier.kind {
+                BarrierKind::Sync | BarrierKind::Arrive => {}
+                BarrierKind::Count { d, .. } => {
+                    frame.set(d, group.lanes, &[u64::from(state.holds); LANES]);
+                }
+                BarrierKind::All { d, .. } => {
+                    frame.set_pred(d, group.lanes, all(state.holds == state.waiting));
+                }
+                BarrierKind::Any { d, .. } => {
+                    frame.set_pred(d, group.lanes, all(state.holds > 0));
+                }
+            }
+        }
+        warp.groups[at].state = State::Ready;
+        warp.groups[at].pc += 1;
+    }
+}
+
+impl Common {
+    /// `lanes` of a warp come to a barrier, of which `holds` have the predicate; whether
+    /// they wait there.
+    pub(super) fn arrive(
+        &mut self,
+        warp: (u32, Mask, Mask),
+        number: u64,
+        count: Option<u64>,
+        kind: BarrierKind,
+        holds: Mask,
+    ) -> Result<usize, FaultKind> {
+        let (warp, lanes, live) = warp;
+        let bad = || FaultKind::BadBarrier {
+            number,
+            count: count.unwrap_or(0),
+        };
+        if number >= BARRIERS as u64
+            || count.is_some_and(|count| count == 0 || !count.is_multiple_of(32) || count > 1024)
+        {
+            return Err(bad());
+        }
+        let number = number as usize;
+        let state = &mut self.barriers[number];
+        let expects = count.map(|count| count as u32);
+        if state.came > 0 && state.expects != expects {
+            return Err(bad());
+        }
+        state.expects = expects;
+        state.came += lanes.count_ones();
+        if state.warps >> warp & 1 == 0 {
+            state.warps |= 1 << warp;
+            // A barrier counts in warps: threads that are not there have come.
+            state.came += LANES as u32 - live.count_ones();
+        }
+        if kind != BarrierKind::Arrive {
+            state.waiting += lanes.count_ones();
+        }
+        state.holds += (holds & lanes).count_ones();
+        Ok(number)
+    }
+}
+
+/// A fault with all that there is to say about it.
+fn fault(warp: &Warp, common: &Common, faulted: Faulted) -> Box<Fault> {
+    common.launch.fault(
+        common.index,
+        warp.threads[faulted.lane],
+        (faulted.function, faulted.pc),
+        faulted.kind,
+    )
+}

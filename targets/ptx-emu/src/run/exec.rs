@@ -1,0 +1,636 @@
+//! Executing instructions.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::access::{atom, load, store};
+use super::block::Common;
+use super::frame::Frame;
+use super::launch::Launch;
+use super::space::{Spaces, is_in, window};
+use super::system;
+use super::together::{join, together};
+use super::warp::{Model, State, Stop, Warp};
+use crate::alu::{LANES, Lanes, Mask, lanes_of};
+use crate::code::op::{BarrierKind, Callee, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where};
+use crate::code::{Function, NOWHERE};
+use crate::error::FaultKind;
+
+/// A fault and where it happened.
+#[derive(Debug)]
+pub(super) struct Faulted {
+    pub(super) lane: usize,
+    pub(super) function: u32,
+    pub(super) pc: Pc,
+    pub(super) kind: FaultKind,
+}
+
+impl Faulted {
+    /// Of a warp as a whole: where its first lane is.
+    pub(super) fn of(warp: &Warp, kind: FaultKind) -> Self {
+        let lane = warp.live().trailing_zeros() as usize % LANES;
+        let group = warp
+            .groups
+            .iter()
+            .rev()
+            .find(|group| (group.lanes >> lane) & 1 != 0);
+        Self {
+            lane,
+            function: group.map_or(0, |group| warp.frames.get(group.frame).function),
+            pc: group.map_or(0, |group| group.pc),
+            kind,
+        }
+    }
+}
+
+/// A lane and what it did.
+type LaneFault = (usize, FaultKind);
+
+/// What an instruction of control does to its group.
+enum Flow {
+    Next,
+    /// The group is elsewhere, or another one.
+    Changed,
+}
+
+/// Lets a warp execute up to `budget` instructions; whether it executed any.
+pub(super) fn run(warp: &mut Warp, common: &mut Common, budget: u32) -> Result<bool, Faulted> {
+    let launch = Arc::clone(&common.launch);
+    let mut left = budget;
+    let mut executed = 0u64;
+    let mut result = Ok(());
+    while left > 0 && result.is_ok() {
+        let Some((at, is_first)) = warp.choose() else {
+            break;
+        };
+        result = run_group(
+            warp,
+            common,
+            &launch,
+            (at, is_first),
+            &mut left,
+            &mut executed,
+        );
+    }
+    warp.executed += executed;
+    launch.count(executed);
+    result.map(|()| left < budget)
+}
+
+fn run_group(
+    warp: &mut Warp,
+    common: &mut Common,
+    launch: &Launch,
+    (mut at, is_first): (usize, bool),
+    left: &mut u32,
+    executed: &mut u64,
+) -> Result<(), Faulted> {
+    let id = warp.groups[at].frame;
+    let number = warp.frames.get(id).function;
+    let function = &launch.module.functions[number as usize];
+    let mut pc = warp.groups[at].pc;
+    let mut lanes = warp.groups[at].lanes;
+    let fault = |pc: Pc| {
+        move |(lane, kind): LaneFault| Faulted {
+            lane,
+            function: number,
+            pc,
+            kind,
+        }
+    };
+    loop {
+        if warp.is_apart() {
+            warp.groups[at].pc = pc;
+            if warp.meet(&mut at, is_first) == Some(Stop::Changed) {
+                return Ok(());
+            }
+            lanes = warp.groups[at].lanes;
+        }
+        if *left == 0 || pc == NOWHERE {
+            warp.groups[at].pc = pc;
+            if pc == NOWHERE {
+                warp.ret(at, &launch.module, common);
+            }
+            return Ok(());
+        }
+        *left -= 1;
+        let instr = &function.instrs[pc as usize];
+        let frame = warp.frames.get_mut(id);
+        let active = match instr.guard {
+            None => lanes,
+            Some(guard) => lanes & frame.pred(guard),
+        };
+        *executed += u64::from(active.count_ones());
+        let is_data = if active == 0 {
+            true
+        } else {
+            let mut spaces = Spaces {
+                global: &launch.memory,
+                shared: &mut common.shared,
+                shared_bytes: launch.shared_bytes(),
+                local: &mut warp.local,
+                params: &launch.params,
+            };
+            let ids = Ids {
+                launch,
+                index: common.index,
+                processor: common.processor,
+                warp: warp.number,
+                threads: &warp.threads,
+                place: (number, pc),
+            };
+            let mut notes = Notes {
+                progress: &mut common.progress,
+                asks_host: &mut common.asks_host,
+            };
+            data(
+                instr,
+                function,
+                frame,
+                active,
+                &mut spaces,
+                &ids,
+                &mut notes,
+            )
+            .map_err(fault(pc))?
+        };
+        if let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
+            launch.trace(warp, id, (number, pc), (active >> lane) & 1 != 0);
+        }
+        if is_data {
+            pc += 1;
+            continue;
+        }
+        warp.groups[at].pc = pc;
+        match control(warp, common, launch, at, active, instr).map_err(fault(pc))? {
+            Flow::Next => pc += 1,
+            Flow::Changed => {
+                // It may go on right here.
+                let Some(group) = warp.groups.get(at) else {
+                    return Ok(());
+                };
+                if warp.is_apart() || group.frame != id || group.state != State::Ready {
+                    return Ok(());
+                }
+                pc = group.pc;
+                lanes = group.lanes;
+            }
+        }
+    }
+}
+
+/// What threads are asked for by special registers, and for reports.
+pub(super) struct Ids<'a> {
+    pub(super) launch: &'a Launch,
+    pub(super) index: [u32; 3],
+    pub(super) processor: u32,
+    pub(super) warp: u32,
+    pub(super) threads: &'a [[u32; 3]; LANES],
+    /// Function and instruction.
+    pub(super) place: (u32, Pc),
+}
+
+/// What a block learns of its threads' accesses.
+pub(super) struct Notes<'a> {
+    pub(super) progress: &'a mut bool,
+    pub(super) asks_host: &'a mut bool,
+}
+
+/// Executes an instruction that leaves lanes together; false if it is not one.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one arm for each kind of instruction"
+)]
+fn data(
+    instr: &Instr,
+    function: &Function,
+    frame: &mut Frame,
+    active: Mask,
+    spaces: &mut Spaces<'_>,
+    ids: &Ids<'_>,
+    notes: &mut Notes<'_>,
+) -> Result<bool, LaneFault> {
+    let mut t: Lanes = [0; LANES];
+    match &instr.op {
+        Op::Nop => {}
+        Op::Un { f, d, a } => {
+            f(&mut t, active, frame.src(function, *a));
+            frame.set(*d, active, &t);
+        }
+        Op::Bin { f, d, a, b } => {
+            f(
+                &mut t,
+                active,
+                frame.src(function, *a),
+                frame.src(function, *b),
+            );
+            frame.set(*d, active, &t);
+        }
+        Op::Tri { f, d, a, b, c } => {
+            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
+            f(&mut t, active, a, b, frame.src(function, *c));
+            frame.set(*d, active, &t);
+        }
+        Op::Quad { f, d, a, b, c, e } => {
+            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
+            let (c, e) = (frame.src(function, *c), frame.src(function, *e));
+            f(&mut t, active, a, b, c, e);
+            frame.set(*d, active, &t);
+        }
+        Op::Carry {
+            f,
+            d,
+            a,
+            b,
+            c,
+            reads,
+            writes,
+        } => {
+            let carry = if *reads { frame.carry } else { 0 };
+            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
+            let out = f(&mut t, carry, a, b, frame.src(function, *c));
+            frame.set(*d, active, &t);
+            if *writes {
+                frame.carry = (frame.carry & !active) | (out & active);
+            }
+        }
+        Op::Convert { how, d, a } => {
+            let a = frame.src(function, *a);
+            for i in lanes_of(active) {
+                t[i] = how.apply(a[i]);
+            }
+            frame.set(*d, active, &t);
+        }
+        Op::ConvertPair { how, d, a, b } => {
+            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
+            for i in lanes_of(active) {
+                t[i] = how.apply(a[i]) << 16 | how.apply(b[i]);
+            }
+            frame.set(*d, active, &t);
+        }
+        Op::SetPred {
+            f,
+            p,
+            q,
+            a,
+            b,
+            with,
+        } => {
+            let holds = f(frame.src(function, *a), frame.src(function, *b));
+            let combined = |frame: &Frame, holds| combine(frame, holds, *with);
+            let (is, is_not) = (combined(frame, holds), combined(frame, !holds));
+            if let Some(p) = p {
+                frame.set_pred(*p, active, is);
+            }
+            if let Some(q) = q {
+                frame.set_pred(*q, active, is_not);
+            }
+        }
+        Op::Set {
+            f,
+            d,
+            a,
+            b,
+            with,
+            one,
+        } => {
+            let holds = f(frame.src(function, *a), frame.src(function, *b));
+            let holds = combine(frame, holds, *with);
+            for (i, t) in t.iter_mut().enumerate() {
+                *t = if (holds >> i) & 1 != 0 { *one } else { 0 };
+            }
+            frame.set(*d, active, &t);
+        }
+        Op::Test { f, p, a } => {
+            let holds = f(frame.src(function, *a));
+            frame.set_pred(*p, active, holds);
+        }
+        Op::Select { d, a, b, p } => {
+            let p = frame.pred(*p);
+            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
+            for (i, t) in t.iter_mut().enumerate() {
+                *t = if (p >> i) & 1 != 0 { a[i] } else { b[i] };
+            }
+            frame.set(*d, active, &t);
+        }
+        Op::SelectBySign {
+            f,
+            d,
+            a,
+            b,
+            c,
+            zero,
+        } => {
+            let p = f(frame.src(function, *c), frame.src(function, *zero));
+            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
+            for (i, t) in t.iter_mut().enumerate() {
+                *t = if (p >> i) & 1 != 0 { a[i] } else { b[i] };
+            }
+            frame.set(*d, active, &t);
+        }
+        Op::PredLogic { op, d, a, b } => {
+            let (a, b) = (frame.pred(*a), frame.pred(*b));
+            let value = match op {
+                Logic::And => a & b,
+                Logic::Or => a | b,
+                Logic::Xor => a ^ b,
+            };
+            frame.set_pred(*d, active, value);
+        }
+        Op::PredMove { d, a } => {
+            let a = frame.pred(*a);
+            frame.set_pred(*d, active, a);
+        }
+        Op::Special { d, what } => {
+            special(*what, ids, &mut t);
+            frame.set(*d, active, &t);
+        }
+        Op::Unpack { ds, a, bits } => {
+            let a = *frame.src(function, *a);
+            for (part, &d) in ds.iter().enumerate() {
+                for i in 0..LANES {
+                    t[i] = (a[i] >> (part as u32 * bits)) & ((1 << bits) - 1);
+                }
+                frame.set(d, active, &t);
+            }
+        }
+        Op::Pack { d, sources, bits } => {
+            for (part, &source) in sources.iter().enumerate() {
+                let a = frame.src(function, source);
+                for i in 0..LANES {
+                    t[i] |= (a[i] & ((1 << bits) - 1)) << (part as u32 * bits);
+                }
+            }
+            frame.set(*d, active, &t);
+        }
+        Op::FrameAddress { d, offset } => {
+            t = [u64::from(frame.base + offset); LANES];
+            frame.set(*d, active, &t);
+        }
+        Op::ToGeneric { d, a, space } => {
+            let a = frame.src(function, *a);
+            for i in 0..LANES {
+                t[i] = a[i].wrapping_add(window(*space));
+            }
+            frame.set(*d, active, &t);
+        }
+        Op::FromGeneric { d, a, space } => {
+            let a = frame.src(function, *a);
+            for i in 0..LANES {
+                t[i] = a[i].wrapping_sub(window(*space));
+            }
+            frame.set(*d, active, &t);
+        }
+        Op::IsSpace { p, a, space } => {
+            let a = frame.src(function, *a);
+            let mut holds = 0;
+            for (i, &a) in a.iter().enumerate() {
+                holds |= Mask::from(is_in(a, *space)) << i;
+            }
+            frame.set_pred(*p, active, holds);
+        }
+        Op::Load(op) => load(op, function, frame, active, spaces, ids, notes)?,
+        Op::Store(op) => store(op, function, frame, active, spaces, ids, notes)?,
+        Op::Atom(op) => atom(op, function, frame, active, spaces, ids, notes)?,
+        Op::Fence { semantics, scope } => {
+            std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+            if let Some(checker) = &ids.launch.checker {
+                for lane in lanes_of(active) {
+                    checker.fence(ids.thread(lane), *semantics, *scope);
+                }
+            }
+        }
+        Op::ActiveMask { d } => {
+            t = [u64::from(active); LANES];
+            frame.set(*d, active, &t);
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn combine(frame: &Frame, holds: Mask, with: Option<(Logic, PredSrc)>) -> Mask {
+    match with {
+        None => holds,
+        Some((Logic::And, p)) => holds & frame.pred(p),
+        Some((Logic::Or, p)) => holds | frame.pred(p),
+        Some((Logic::Xor, p)) => holds ^ frame.pred(p),
+    }
+}
+
+fn special(what: Special, ids: &Ids<'_>, t: &mut Lanes) {
+    let launch = ids.launch;
+    let mut all = |value: u64| *t = [value; LANES];
+    match what {
+        Special::Tid(axis) => {
+            for (t, thread) in t.iter_mut().zip(ids.threads) {
+                *t = u64::from(thread[axis]);
+            }
+        }
+        Special::Ntid(axis) => all(u64::from(launch.block[axis])),
+        Special::Ctaid(axis) => all(u64::from(ids.index[axis])),
+        Special::Nctaid(axis) => all(u64::from(launch.grid[axis])),
+        Special::LaneId => *t = std::array::from_fn(|i| i as u64),
+        Special::WarpId => all(u64::from(ids.warp)),
+        Special::Warps => all(64),
+        Special::Processor => all(u64::from(ids.processor)),
+        Special::Processors => all(u64::from(launch.processors)),
+        Special::GridId => all(launch.number),
+        Special::LanesEqual => *t = std::array::from_fn(|i| 1 << i),
+        Special::LanesLess => *t = std::array::from_fn(|i| (1 << i) - 1),
+        Special::LanesLessEqual => *t = std::array::from_fn(|i| (1 << (i + 1)) - 1),
+        Special::LanesGreater => *t = std::array::from_fn(|i| 0xffff_ffff & !((1 << (i + 1)) - 1)),
+        Special::LanesGreaterEqual => *t = std::array::from_fn(|i| 0xffff_ffff & !((1 << i) - 1)),
+        Special::Clock => all(launch.clock() & 0xffff_ffff),
+        Special::ClockHigh => all(launch.clock() >> 32),
+        Special::Clock64 => all(launch.clock()),
+        Special::Timer => all(launch.timer()),
+        Special::TimerLow => all(launch.timer() & 0xffff_ffff),
+        Special::TimerHigh => all(launch.timer() >> 32),
+        Special::DynamicShared => all(u64::from(launch.dynamic_shared)),
+        Special::TotalShared => all(u64::from(launch.shared_bytes())),
+        Special::Zero => all(0),
+    }
+}
+
+/// Executes an instruction after which lanes may be elsewhere.
+fn control(
+    warp: &mut Warp,
+    common: &mut Common,
+    launch: &Launch,
+    at: usize,
+    active: Mask,
+    instr: &Instr,
+) -> Result<Flow, LaneFault> {
+    let group = warp.groups[at];
+    let frame = warp.frames.get(group.frame);
+    let function = &launch.module.functions[frame.function as usize];
+    let meets = function.meets[group.pc as usize];
+    let first = active.trailing_zeros() as usize;
+    // A part of independent lanes goes its own way from here.
+    let is_part = active != group.lanes;
+    match &instr.op {
+        Op::Branch { to } => {
+            if is_part {
+                warp.part(at, active, *to, group.pc + 1, meets);
+            } else {
+                warp.groups[at].pc = *to;
+            }
+            return Ok(Flow::Changed);
+        }
+        Op::BranchIndexed { index, to } => {
+            let index = *frame.src(function, *index);
+            for lane in lanes_of(active) {
+                if index[lane] >= to.len() as u64 {
+                    let (index, targets) = (index[lane] as u32, to.len());
+                    return Err((lane, FaultKind::BadBranch { index, targets }));
+                }
+            }
+            let same = lanes_of(active).filter(|&lane| index[lane] == index[first]);
+            let taken = same.fold(0, |mask, lane| mask | 1 << lane);
+            let to = to[index[first] as usize];
+            if taken == group.lanes {
+                warp.groups[at].pc = to;
+            } else {
+                // Those that go elsewhere come back to this instruction.
+                warp.part(at, taken, to, group.pc, meets);
+            }
+            return Ok(Flow::Changed);
+        }
+        Op::Sleep { nanoseconds } => {
+            let time = frame.src(function, *nanoseconds)[first].min(1_000_000);
+            warp.groups[at].pc += 1;
+            warp.groups[at].state = State::Sleeping {
+                until: Instant::now() + Duration::from_nanos(time),
+            };
+            return Ok(Flow::Changed);
+        }
+        Op::Trap => return Err((first, FaultKind::Trap)),
+        Op::Exit => {
+            warp.groups[at].pc += 1;
+            warp.exit(active, common);
+            join(warp, launch);
+            return Ok(Flow::Changed);
+        }
+        _ => {}
+    }
+    if is_part && (warp.model() == Model::Independent || matches!(instr.op, Op::Return)) {
+        let to = match (&instr.op, warp.model()) {
+            (Op::Return, Model::LockStep) => NOWHERE,
+            _ => group.pc,
+        };
+        warp.part(at, active, to, group.pc + 1, meets);
+        return Ok(Flow::Changed);
+    }
+    match &instr.op {
+        Op::Return => {
+            warp.ret(at, &launch.module, common);
+            join(warp, launch);
+            Ok(Flow::Changed)
+        }
+        Op::Call(call) => {
+            let number = match &call.callee {
+                Callee::Function(number) => *number,
+                Callee::System(what) => {
+                    let base = frame.base;
+                    let mut spaces = Spaces {
+                        global: &launch.memory,
+                        shared: &mut common.shared,
+                        shared_bytes: launch.shared_bytes(),
+                        local: &mut warp.local,
+                        params: &launch.params,
+                    };
+                    for lane in lanes_of(active) {
+                        system::call(*what, call, lane, base, &mut spaces, launch)
+                            .map_err(|kind| (lane, kind))?;
+                    }
+                    return Ok(Flow::Next);
+                }
+                Callee::Address(source) => {
+                    let addresses = *frame.src(function, *source);
+                    let same = lanes_of(active).filter(|&i| addresses[i] == addresses[first]);
+                    let taken = same.fold(0, |mask, lane| mask | 1 << lane);
+                    let number = callee(launch, addresses[first], call).map_err(|k| (first, k))?;
+                    if taken != active {
+                        // Those that call another function come back to this instruction.
+                        warp.part(at, taken, group.pc, group.pc, meets);
+                        return Ok(Flow::Changed);
+                    }
+                    number
+                }
+            };
+            warp.call(at, active, &launch.module, number, call)
+                .map_err(|kind| (first, kind))?;
+            Ok(Flow::Changed)
+        }
+        Op::Barrier(op) => {
+            let live = warp.live();
+            if warp.model() == Model::LockStep && active != live {
+                let members = live;
+                return Err((first, FaultKind::NotTogether { members, active }));
+            }
+            let value = |src: Src| frame.src(function, src)[first];
+            let number = value(op.number);
+            let count = op.count.map(value);
+            let holds = match op.kind {
+                BarrierKind::Sync | BarrierKind::Arrive => 0,
+                BarrierKind::Count { p, .. }
+                | BarrierKind::All { p, .. }
+                | BarrierKind::Any { p, .. } => frame.pred(p),
+            };
+            let who = (warp.number, active, live);
+            let number = common
+                .arrive(who, number, count, op.kind, holds)
+                .map_err(|kind| (first, kind))?;
+            if op.kind == BarrierKind::Arrive {
+                return Ok(Flow::Next);
+            }
+            warp.groups[at].state = State::AtBarrier { number };
+            Ok(Flow::Changed)
+        }
+        Op::Together(op) => together(warp, launch, at, active, op)
+            .map(|done| if done { Flow::Next } else { Flow::Changed }),
+        _ => Ok(Flow::Next),
+    }
+}
+
+/// The function at an address, if it can be called so.
+fn callee(launch: &Launch, address: u64, call: &crate::code::op::Call) -> Result<u32, FaultKind> {
+    let bad = |what| FaultKind::BadCall { address, what };
+    let number = launch
+        .module
+        .function_at(address)
+        .ok_or_else(|| bad("no function of the module"))?;
+    let function = &launch.module.functions[number as usize];
+    let sizes = |slots: &[crate::code::op::Slot]| slots.iter().map(|s| s.bytes).collect::<Vec<_>>();
+    if function.is_kernel {
+        return Err(bad("a kernel"));
+    }
+    if sizes(&function.params) != sizes(&call.arguments)
+        || sizes(&function.results) != sizes(&call.results)
+    {
+        return Err(bad("a function with other parameters or results"));
+    }
+    Ok(number)
+}
+
+impl Ids<'_> {
+    /// A thread for the checker.
+    pub(super) fn thread(&self, lane: usize) -> crate::check::Thread {
+        let [gx, gy, _] = self.launch.grid.map(u64::from);
+        let [x, y, z] = self.index.map(u64::from);
+        crate::check::Thread {
+            launch: self.launch.number,
+            block: (z * gy + y) * gx + x,
+            thread: self.warp * LANES as u32 + lane as u32,
+        }
+    }
+
+    /// Whether a base address goes by the frame.
+    pub(super) fn address(&self, frame: &Frame, at: &crate::code::op::Address) -> i64 {
+        match at.space {
+            Where::Frame => at.offset + i64::from(frame.base),
+            _ => at.offset,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Calls under way: registers of a warp, one set per call.
+
+use crate::alu::{LANES, Lanes, Mask};
+use crate::code::Function;
+use crate::code::op::{Pc, PredSrc, Reg, Src};
+
+/// A call of a function by some lanes.
+#[derive(Debug)]
+pub(super) struct Frame {
+    /// The function's number in the module.
+    pub(super) function: u32,
+    pub(super) regs: Vec<Lanes>,
+    pub(super) preds: Vec<Mask>,
+    /// The carry flag.
+    pub(super) carry: Mask,
+    /// Who called, and where that goes on; `None` for the kernel.
+    pub(super) caller: Option<(FrameId, Pc)>,
+    /// Where its part of local memory begins.
+    pub(super) base: u32,
+    /// Lanes that have not returned.
+    pub(super) live: Mask,
+    pub(super) depth: u32,
+}
+
+pub(super) type FrameId = usize;
+
+impl Frame {
+    /// What an operand stands for.
+    pub(super) fn src<'a>(&'a self, function: &'a Function, src: Src) -> &'a Lanes {
+        match src.0.checked_sub(Src::CONSTANTS) {
+            Some(constant) => &function.constants[constant as usize],
+            None => &self.regs[src.0 as usize],
+        }
+    }
+
+    /// Writes the lanes of `mask`.
+    pub(super) fn set(&mut self, d: Reg, mask: Mask, values: &Lanes) {
+        let to = &mut self.regs[d as usize];
+        if mask == Mask::MAX {
+            *to = *values;
+            return;
+        }
+        for (i, (to, &value)) in to.iter_mut().zip(values).enumerate() {
+            if (mask >> i) & 1 != 0 {
+                *to = value;
+            }
+        }
+    }
+
+    pub(super) fn pred(&self, src: PredSrc) -> Mask {
+        match src {
+            PredSrc::Is(pred) => self.preds[pred as usize],
+            PredSrc::Not(pred) => !self.preds[pred as usize],
+            PredSrc::Const(value) => Mask::from(value).wrapping_neg(),
+        }
+    }
+
+    pub(super) fn set_pred(&mut self, d: u32, mask: Mask, values: Mask) {
+        let to = &mut self.preds[d as usize];
+        *to = (*to & !mask) | (values & mask);
+    }
+}
+
+/// The frames of a warp.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    all: Vec<Frame>,
+    free: Vec<FrameId>,
+}
+
+impl Frames {
+    pub(super) fn get(&self, id: FrameId) -> &Frame {
+        &self.all[id]
+    }
+
+    pub(super) fn get_mut(&mut self, id: FrameId) -> &mut Frame {
+        &mut self.all[id]
+    }
+
+    /// Begins a call by `live`.
+    pub(super) fn enter(
+        &mut self,
+        number: u32,
+        function: &Function,
+        caller: Option<(FrameId, Pc)>,
+        base: u32,
+        live: Mask,
+    ) -> FrameId {
+        let depth = caller.map_or(0, |(caller, _)| self.all[caller].depth + 1);
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.all.push(Frame {
+                function: 0,
+                regs: Vec::new(),
+                preds: Vec::new(),
+                carry: 0,
+                caller: None,
+                base: 0,
+                live: 0,
+                depth: 0,
+            });
+            self.all.len() - 1
+        });
+        let frame = &mut self.all[id];
+        frame.function = number;
+        frame.regs.clear();
+        frame.regs.resize(function.regs as usize, [0; LANES]);
+        frame.preds.clear();
+        frame.preds.resize(function.preds as usize, 0);
+        frame.carry = 0;
+        frame.caller = caller;
+        frame.base = base;
+        frame.live = live;
+        frame.depth = depth;
+        id
+    }
+
+    /// Lanes leave a call, which ends with the last of them.
+    pub(super) fn leave(&mut self, id: FrameId, lanes: Mask) {
+        let frame = &mut self.all[id];
+        frame.live &= !lanes;
+        if frame.live == 0 {
+            self.free.push(id);
+        }
+    }
+}

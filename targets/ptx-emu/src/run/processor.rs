@@ -1,0 +1,225 @@
+//! Multiprocessors: OS threads that run blocks.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::block::{Block, Turn};
+use super::launch::Launch;
+use super::space::Private;
+
+/// Threads and blocks that a multiprocessor holds at a time, as hardware does. Source:
+/// the CUDA C++ programming guide, table "Technical Specifications per Compute
+/// Capability".
+const RESIDENT_THREADS: u32 = 2048;
+const RESIDENT_BLOCKS: usize = 32;
+
+/// Sleeps that are shorter cost more than they save.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
+
+/// Rounds in which nothing happens before a multiprocessor takes a rest.
+const IDLE_ROUNDS: u32 = 200;
+
+/// The multiprocessors of a device, which exist from the first launch on.
+pub(crate) struct Processors {
+    shared: Arc<Shared>,
+    count: u32,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    work: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// Launches with blocks that nobody has taken.
+    waiting: VecDeque<Arc<Launch>>,
+    /// Those that are not over.
+    all: Vec<Arc<Launch>>,
+    closing: bool,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Processors {
+    pub(crate) fn new(count: u32) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                state: Mutex::default(),
+                work: Condvar::new(),
+            }),
+            count,
+            threads: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Runs a launch as soon as there is room for its blocks.
+    ///
+    /// # Errors
+    /// The system gives no threads.
+    pub(crate) fn submit(&self, launch: Arc<Launch>) -> std::io::Result<()> {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        while threads.len() < self.count as usize {
+            let number = threads.len() as u32;
+            let shared = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new()
+                .name(format!("emu {number}"))
+                .spawn(move || work(&shared, number));
+            match thread {
+                Ok(thread) => threads.push(thread),
+                // Fewer do as well.
+                Err(_) if !threads.is_empty() => break,
+                Err(error) => return Err(error),
+            }
+        }
+        drop(threads);
+        let mut state = self.shared.state();
+        state.all.retain(|launch| !launch.is_over());
+        state.all.push(Arc::clone(&launch));
+        state.waiting.push_back(launch);
+        drop(state);
+        self.shared.work.notify_all();
+        Ok(())
+    }
+}
+
+impl Drop for Processors {
+    fn drop(&mut self) {
+        let mut state = self.shared.state();
+        state.closing = true;
+        for launch in &state.all {
+            launch.stop();
+        }
+        drop(state);
+        self.shared.work.notify_all();
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // The last owner may be what a launch's end calls.
+            if thread.thread().id() != std::thread::current().id() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// A multiprocessor.
+fn work(shared: &Shared, number: u32) {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut locals = Vec::new();
+    let mut idle = 0;
+    loop {
+        take_blocks(shared, number, &mut blocks, &mut locals);
+        if blocks.is_empty() {
+            let state = shared.state();
+            if state.closing {
+                return;
+            }
+            if state.waiting.is_empty() {
+                // Nothing is kept for launches that may never come.
+                locals.clear();
+                drop(shared.work.wait(state));
+            }
+            continue;
+        }
+        let mut busy = false;
+        let mut wakes = None;
+        let mut all_sleep = true;
+        let mut at = 0;
+        while at < blocks.len() {
+            let block = &mut blocks[at];
+            let (over, fault) = if block.common.launch.is_stopped() {
+                (true, None)
+            } else {
+                match block.turn() {
+                    Ok(Turn::Done) => (true, None),
+                    Ok(Turn::Busy) => {
+                        block.common.launch.activity.note();
+                        busy = true;
+                        (false, None)
+                    }
+                    Ok(Turn::Idle(until)) => {
+                        all_sleep &= until.is_some();
+                        wakes = earlier(wakes, until);
+                        (false, None)
+                    }
+                    Err(fault) => (true, Some(fault)),
+                }
+            };
+            if over {
+                busy = true;
+                let block = blocks.swap_remove(at);
+                let launch = Arc::clone(&block.common.launch);
+                locals.extend(block.dismantle());
+                launch.end_block(fault);
+            } else {
+                at += 1;
+            }
+        }
+        idle = if busy { 0 } else { idle + 1 };
+        rest(idle, wakes.filter(|_| all_sleep));
+    }
+}
+
+fn earlier(one: Option<Instant>, two: Option<Instant>) -> Option<Instant> {
+    match (one, two) {
+        (Some(one), Some(two)) => Some(one.min(two)),
+        (one, two) => one.or(two),
+    }
+}
+
+/// Leaves the core to others while all threads wait.
+fn rest(idle: u32, wakes: Option<Instant>) {
+    if idle == 0 {
+        return;
+    }
+    let sleep = wakes.map(|until| until.saturating_duration_since(Instant::now()));
+    match sleep {
+        Some(time) if time >= SHORTEST_SLEEP => std::thread::sleep(time),
+        _ if idle > IDLE_ROUNDS => std::thread::sleep(SHORTEST_SLEEP),
+        _ => std::thread::yield_now(),
+    }
+}
+
+/// Takes as many blocks as there is room for, one of each launch in turn.
+fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, locals: &mut Vec<Private>) {
+    loop {
+        let threads: u32 = blocks
+            .iter()
+            .map(|block| block.common.launch.threads())
+            .sum();
+        let mut state = shared.state();
+        let Some(launch) = state.waiting.pop_front() else {
+            return;
+        };
+        if launch.is_stopped() {
+            drop(state);
+            launch.end_unbegun();
+            continue;
+        }
+        let fits = threads + launch.threads() <= RESIDENT_THREADS && blocks.len() < RESIDENT_BLOCKS;
+        if !fits && !blocks.is_empty() {
+            state.waiting.push_front(launch);
+            return;
+        }
+        let Some(block) = launch.take_block() else {
+            continue;
+        };
+        if launch.has_blocks() {
+            state.waiting.push_back(Arc::clone(&launch));
+        }
+        drop(state);
+        blocks.push(Block::new(&launch, block, number, locals));
+    }
+}

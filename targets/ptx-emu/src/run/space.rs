@@ -1,0 +1,329 @@
+//! Memory as a device thread sees it.
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use crate::alu::LANES;
+use crate::code::op::{Semantics, Where};
+use crate::error::FaultKind;
+use crate::memory::{self, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
+
+/// Local memory of one thread, the most that hardware gives. Source: the CUDA C++
+/// programming guide, table "Technical Specifications per Compute Capability".
+pub(super) const LOCAL_BYTES: u32 = 512 << 10;
+
+/// Memory of one OS thread alone: bytes, aligned for every access.
+#[derive(Debug)]
+pub(super) struct Private {
+    words: Box<[u64]>,
+}
+
+impl Private {
+    pub(super) fn new(bytes: usize) -> Self {
+        let words = bytes.div_ceil(8);
+        // SAFETY: zero bytes are `u64`s. The system's pages are touched as they are used.
+        let words = unsafe { Box::<[u64]>::new_zeroed_slice(words).assume_init() };
+        Self { words }
+    }
+
+    /// The place of an access that lies inside.
+    fn at(&mut self, offset: usize) -> *mut u8 {
+        self.words.as_mut_ptr().cast::<u8>().wrapping_add(offset)
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.words.len() * 8
+    }
+
+    pub(super) fn copy_within(&mut self, from: usize, to: usize, len: usize) {
+        assert!(from.max(to) + len <= self.bytes(), "inside local memory");
+        // SAFETY: both ranges are inside, as was just asserted.
+        unsafe { std::ptr::copy(self.at(from), self.at(to), len) };
+    }
+}
+
+/// Where an access goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// Memory that other threads, and perhaps the host, use at the same time.
+    Common(*mut u8),
+    /// Memory that this OS thread alone uses.
+    Own(*mut u8),
+}
+
+/// All that the threads of a warp can reach.
+pub(super) struct Spaces<'a> {
+    pub(super) global: &'a Memory,
+    pub(super) shared: &'a mut Private,
+    /// Bytes of shared memory that the launch has.
+    pub(super) shared_bytes: u32,
+    pub(super) local: &'a mut Private,
+    pub(super) params: &'a [u8],
+}
+
+/// An access, for errors.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) name: &'static str,
+    pub(super) bytes: u32,
+    pub(super) write: bool,
+}
+
+impl Spaces<'_> {
+    /// Finds the place of a lane's access to `address` in `space`.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(super) fn find(
+        &mut self,
+        lane: usize,
+        space: Where,
+        address: u64,
+        access: Access,
+    ) -> Result<Place, FaultKind> {
+        let bytes = u64::from(access.bytes);
+        if !address.is_multiple_of(bytes) {
+            return Err(FaultKind::Misaligned {
+                access: access.name,
+                address,
+                bytes: access.bytes,
+            });
+        }
+        let unreachable = |what| FaultKind::Unreachable {
+            access: access.name,
+            address,
+            bytes: access.bytes,
+            what,
+        };
+        let end = |offset: u64| offset.checked_add(bytes);
+        match space {
+            Where::Global => {
+                if !memory::is_global(address) {
+                    return Err(unreachable("not in global memory"));
+                }
+                match self.global.reach(address, bytes, access.write) {
+                    Some(host) => Ok(Place::Common(host.as_ptr())),
+                    None if self.global.reach(address, bytes, false).is_some() => {
+                        Err(unreachable("constant"))
+                    }
+                    None => Err(unreachable("not allocated")),
+                }
+            }
+            Where::Shared => {
+                let size = u64::from(self.shared_bytes);
+                if end(address).is_none_or(|end| end > size) {
+                    return Err(unreachable("beyond the block's shared memory"));
+                }
+                Ok(Place::Own(self.shared.at(address as usize)))
+            }
+            Where::Local | Where::Frame => {
+                if end(address).is_none_or(|end| end > u64::from(LOCAL_BYTES)) {
+                    return Err(unreachable("beyond the thread's local memory"));
+                }
+                let at = lane * LOCAL_BYTES as usize + address as usize;
+                Ok(Place::Own(self.local.at(at)))
+            }
+            Where::Param => {
+                if access.write || end(address).is_none_or(|end| end > self.params.len() as u64) {
+                    return Err(unreachable("no parameter, or to be written"));
+                }
+                Ok(Place::Own(
+                    self.params
+                        .as_ptr()
+                        .wrapping_add(address as usize)
+                        .cast_mut(),
+                ))
+            }
+            Where::Generic => {
+                let inner = |space, base| (space, address - base);
+                let (space, offset) = if memory::is_global(address) {
+                    inner(Where::Global, 0)
+                } else if is_window(address, SHARED) {
+                    inner(Where::Shared, SHARED)
+                } else if is_window(address, LOCAL) {
+                    inner(Where::Local, LOCAL)
+                } else if is_window(address, PARAM) {
+                    inner(Where::Param, PARAM)
+                } else if is_window(address, CODE) {
+                    return Err(unreachable("code"));
+                } else if address < 1 << 16 {
+                    return Err(unreachable("next to null"));
+                } else {
+                    return Err(unreachable("no device address"));
+                };
+                self.find(lane, space, offset, access)
+                    .map_err(|fault| with_address(fault, address))
+            }
+        }
+    }
+}
+
+/// The same fault with the address that the program used.
+fn with_address(fault: FaultKind, address: u64) -> FaultKind {
+    match fault {
+        FaultKind::Unreachable {
+            access,
+            bytes,
+            what,
+            ..
+        } => FaultKind::Unreachable {
+            access,
+            address,
+            bytes,
+            what,
+        },
+        FaultKind::Misaligned { access, bytes, .. } => FaultKind::Misaligned {
+            access,
+            address,
+            bytes,
+        },
+        other => other,
+    }
+}
+
+/// Whether an address is in the window at `base`.
+pub(super) fn is_window(address: u64, base: u64) -> bool {
+    address.wrapping_sub(base) < WINDOW
+}
+
+/// The window of a space, for conversions to generic addresses.
+pub(super) fn window(space: Where) -> u64 {
+    match space {
+        Where::Shared => SHARED,
+        Where::Local | Where::Frame => LOCAL,
+        Where::Param => PARAM,
+        Where::Generic | Where::Global => 0,
+    }
+}
+
+/// Whether a generic address is in a space.
+pub(super) fn is_in(address: u64, space: Where) -> bool {
+    match space {
+        Where::Global => memory::is_global(address),
+        Where::Generic => true,
+        _ => is_window(address, window(space)),
+    }
+}
+
+/// What orders a load does on this machine; those that want less get more.
+fn load_order(semantics: Semantics) -> Ordering {
+    match semantics {
+        Semantics::Weak | Semantics::Volatile | Semantics::Relaxed | Semantics::Release => {
+            Ordering::Relaxed
+        }
+        Semantics::Acquire | Semantics::AcqRel => Ordering::Acquire,
+        Semantics::Sc => Ordering::SeqCst,
+    }
+}
+
+fn store_order(semantics: Semantics) -> Ordering {
+    match semantics {
+        Semantics::Weak | Semantics::Volatile | Semantics::Relaxed | Semantics::Acquire => {
+            Ordering::Relaxed
+        }
+        Semantics::Release | Semantics::AcqRel => Ordering::Release,
+        Semantics::Sc => Ordering::SeqCst,
+    }
+}
+
+macro_rules! atomic {
+    ($at:expr, $bytes:expr, |$word:ident: $T:ident| $result:expr) => {
+        match $bytes {
+            1 => {
+                type $T = u8;
+                // SAFETY: the place is inside memory that is there (`find`), aligned for
+                // its size, and used by all with atomic operations only.
+                let $word = unsafe { AtomicU8::from_ptr($at) };
+                $result
+            }
+            2 => {
+                type $T = u16;
+                // SAFETY: as above.
+                let $word = unsafe { AtomicU16::from_ptr($at.cast()) };
+                $result
+            }
+            4 => {
+                type $T = u32;
+                // SAFETY: as above.
+                let $word = unsafe { AtomicU32::from_ptr($at.cast()) };
+                $result
+            }
+            _ => {
+                type $T = u64;
+                // SAFETY: as above.
+                let $word = unsafe { AtomicU64::from_ptr($at.cast()) };
+                $result
+            }
+        }
+    };
+}
+
+impl Place {
+    /// Loads 1, 2, 4 or 8 bytes.
+    pub(super) fn load(self, bytes: u32, semantics: Semantics) -> u64 {
+        match self {
+            Self::Common(at) => {
+                let order = load_order(semantics);
+                atomic!(at, bytes, |word: T| u64::from(word.load(order) as T))
+            }
+            // SAFETY: the place is inside (`find`), aligned, and nobody else's.
+            Self::Own(at) => unsafe {
+                match bytes {
+                    1 => u64::from(at.read()),
+                    2 => u64::from(at.cast::<u16>().read()),
+                    4 => u64::from(at.cast::<u32>().read()),
+                    _ => at.cast::<u64>().read(),
+                }
+            },
+        }
+    }
+
+    /// Stores 1, 2, 4 or 8 bytes; whether that changed them.
+    pub(super) fn store(self, bytes: u32, value: u64, semantics: Semantics) -> bool {
+        match self {
+            Self::Common(at) => {
+                let order = store_order(semantics);
+                atomic!(at, bytes, |word: T| {
+                    let changed = word.load(Ordering::Relaxed) != value as T;
+                    word.store(value as T, order);
+                    changed
+                })
+            }
+            // SAFETY: as above.
+            Self::Own(at) => unsafe {
+                match bytes {
+                    1 => at.write(value as u8),
+                    2 => at.cast::<u16>().write(value as u16),
+                    4 => at.cast::<u32>().write(value as u32),
+                    _ => at.cast::<u64>().write(value),
+                }
+                true
+            },
+        }
+    }
+
+    /// Replaces a word by what `change` makes of it; the old one.
+    pub(super) fn update(self, bytes: u32, mut change: impl FnMut(u64) -> u64) -> u64 {
+        match self {
+            // The strongest order: what an atomic may leave out, nobody can count on.
+            Self::Common(at) => atomic!(at, bytes, |word: T| {
+                let mut old = word.load(Ordering::Relaxed);
+                loop {
+                    let new = change(u64::from(old)) as T;
+                    match word.compare_exchange_weak(old, new, Ordering::SeqCst, Ordering::Relaxed)
+                    {
+                        Ok(old) => break u64::from(old),
+                        Err(now) => old = now,
+                    }
+                }
+            }),
+            Self::Own(_) => {
+                let old = self.load(bytes, Semantics::Weak);
+                self.store(bytes, change(old), Semantics::Weak);
+                old
+            }
+        }
+    }
+}
+
+/// Bytes of local memory of a warp.
+pub(super) const WARP_LOCAL_BYTES: usize = LANES * LOCAL_BYTES as usize;

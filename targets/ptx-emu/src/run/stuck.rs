@@ -1,0 +1,129 @@
+//! Finding out that threads wait for each other for ever.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Instant;
+
+use super::block::Common;
+use super::warp::{Model, State, Warp};
+use crate::alu::lanes_of;
+
+/// Turns without a new state after which a block is taken to go round in circles.
+const CIRCLES: u32 = 64;
+
+/// Looks at a block in which nothing happens.
+///
+/// That all its threads wait at barriers or for lanes is certain at once. That they spin
+/// is: the same registers come again and again, no load is from memory that the host may
+/// change, and nothing has happened on the whole device for as long as the launch's
+/// patience.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    since: Option<Instant>,
+    seen: HashSet<u64>,
+    known: u32,
+}
+
+impl Watch {
+    /// Something happened.
+    pub(super) fn reset(&mut self) {
+        self.since = None;
+        self.seen.clear();
+        self.known = 0;
+    }
+
+    /// Looks after a turn in which nothing happened; a report if nothing ever will.
+    pub(super) fn look(
+        &mut self,
+        common: &Common,
+        warps: &[Warp],
+        ran: bool,
+        wakes: Option<Instant>,
+    ) -> Option<String> {
+        if !ran && wakes.is_none() {
+            return Some(report(common, warps));
+        }
+        if common.asks_host {
+            common.launch.activity.note();
+        }
+        let now = Instant::now();
+        let since = *self.since.get_or_insert(now);
+        let patience = common.launch.patience;
+        if now - since < patience || common.launch.activity.is_recent(patience) {
+            return None;
+        }
+        if !ran {
+            return None;
+        }
+        if self.seen.insert(state(warps)) {
+            self.known = 0;
+        } else {
+            self.known += 1;
+        }
+        if self.seen.len() > 1 << 16 {
+            self.reset();
+        }
+        (self.known >= CIRCLES).then(|| report(common, warps))
+    }
+}
+
+/// All that decides what warps do next, but for memory.
+fn state(warps: &[Warp]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for warp in warps {
+        for group in &warp.groups {
+            (group.lanes, group.pc, group.frame).hash(&mut hasher);
+            let frame = warp.frames.get(group.frame);
+            frame.regs.hash(&mut hasher);
+            frame.preds.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// Which lanes wait where, and for what.
+fn report(common: &Common, warps: &[Warp]) -> String {
+    let [x, y, z] = common.index;
+    let mut text = format!("no thread of block ({x}, {y}, {z}) gets on:");
+    for warp in warps {
+        let top = warp.groups.len().saturating_sub(1);
+        for (at, group) in warp.groups.iter().enumerate() {
+            let lanes = group.lanes & warp.live();
+            // In lock-step those above on the stack are among the lanes of those below.
+            let above = match warp.model() {
+                Model::LockStep => warp.groups[at + 1..].iter().fold(0, |m, g| m | g.lanes),
+                Model::Independent => 0,
+            };
+            let lanes = lanes & !above;
+            if lanes == 0 {
+                continue;
+            }
+            let frame = warp.frames.get(group.frame);
+            let pc = group.pc.min(
+                common.launch.module.functions[frame.function as usize]
+                    .instrs
+                    .len() as u32
+                    - 1,
+            );
+            let place = common.launch.place(frame.function, pc);
+            let why = match group.state {
+                State::AtBarrier { number } => format!("wait at barrier {number}"),
+                State::Joining { members } => format!("wait for lanes {members:#010x}"),
+                State::Ready | State::Sleeping { .. }
+                    if warp.model() == Model::LockStep && at < top =>
+                {
+                    "wait for the lanes below, from which they parted".to_owned()
+                }
+                State::Ready | State::Sleeping { .. } => "go round in circles".to_owned(),
+            };
+            let first = lanes_of(lanes).next().unwrap_or(0);
+            let _ = write!(
+                text,
+                "\n  warp {}, lanes {lanes:#010x} (first {first}): {why}, at {place}",
+                warp.number
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,162 @@
+//! Instructions for which lanes come together.
+
+use super::frame::Frame;
+use super::joint::{Operands, perform};
+use super::launch::Launch;
+use super::warp::{Group, Model, State, Warp};
+use crate::alu::{Mask, lanes_of};
+use crate::code::Function;
+use crate::code::op::{Joint, Op, Together};
+use crate::error::FaultKind;
+
+/// `active`, which is all of the group at `at`, executes `op`; whether that is done, or
+/// they wait for others.
+pub(super) fn together(
+    warp: &mut Warp,
+    launch: &Launch,
+    at: usize,
+    active: Mask,
+    op: &Together,
+) -> Result<bool, (usize, FaultKind)> {
+    let group = warp.groups[at];
+    let frame = warp.frames.get(group.frame);
+    let function = &launch.module.functions[frame.function as usize];
+    let live = warp.live();
+    let members = match op.members {
+        None => active,
+        Some(members) => {
+            let named = frame.src(function, members);
+            let first = active.trailing_zeros() as usize;
+            let members = named[first] as Mask;
+            let differs = lanes_of(active)
+                .find(|&lane| named[lane] as Mask != members || (members >> lane) & 1 == 0);
+            if let Some(lane) = differs {
+                let members = named[lane] as Mask;
+                return Err((lane, FaultKind::NotTogether { members, active }));
+            }
+            members
+        }
+    };
+    if members & live == active {
+        let mut operands = Operands::default();
+        gather(frame, function, &op.joint, active, &mut operands);
+        let results = perform(&op.joint, active, &operands);
+        let frame = warp.frames.get_mut(group.frame);
+        scatter(frame, &op.joint, active, &results);
+        return Ok(true);
+    }
+    if warp.model() == Model::LockStep {
+        let lane = active.trailing_zeros() as usize;
+        let members = members & live;
+        return Err((lane, FaultKind::NotTogether { members, active }));
+    }
+    warp.groups[at].state = State::Joining { members };
+    join(warp, launch);
+    Ok(false)
+}
+
+/// Lets those on who wait for each other and are all there.
+pub(super) fn join(warp: &mut Warp, launch: &Launch) {
+    let waiting = |group: &Group| match group.state {
+        State::Joining { members } => Some(members),
+        _ => None,
+    };
+    let candidates: Vec<Mask> = warp.groups.iter().filter_map(waiting).collect();
+    for members in candidates {
+        let here: Vec<usize> = (0..warp.groups.len())
+            .filter(|&at| waiting(&warp.groups[at]) == Some(members))
+            .collect();
+        let lanes = here
+            .iter()
+            .fold(0, |mask, &at| mask | warp.groups[at].lanes);
+        if here.is_empty() || lanes != members & warp.live() {
+            continue;
+        }
+        let joints: Vec<Joint> = here
+            .iter()
+            .filter_map(|&at| joint(warp, launch, &warp.groups[at]))
+            .collect();
+        let same =
+            |joint: &Joint| std::mem::discriminant(joint) == std::mem::discriminant(&joints[0]);
+        if joints.len() != here.len() || !joints.iter().all(same) {
+            continue;
+        }
+        let mut operands = Operands::default();
+        for (&at, joint) in here.iter().zip(&joints) {
+            let group = warp.groups[at];
+            let frame = warp.frames.get(group.frame);
+            let function = &launch.module.functions[frame.function as usize];
+            gather(frame, function, joint, group.lanes, &mut operands);
+        }
+        let results = perform(&joints[0], lanes, &operands);
+        for (&at, joint) in here.iter().zip(&joints) {
+            let group = warp.groups[at];
+            scatter(
+                warp.frames.get_mut(group.frame),
+                joint,
+                group.lanes,
+                &results,
+            );
+            warp.groups[at].state = State::Ready;
+            warp.groups[at].pc += 1;
+        }
+    }
+}
+
+/// What a group that waits is about to do.
+fn joint(warp: &Warp, launch: &Launch, group: &Group) -> Option<Joint> {
+    let frame = warp.frames.get(group.frame);
+    let function = &launch.module.functions[frame.function as usize];
+    match &function.instrs[group.pc as usize].op {
+        Op::Together(op) => Some(op.joint),
+        _ => None,
+    }
+}
+
+fn gather(frame: &Frame, function: &Function, joint: &Joint, lanes: Mask, to: &mut Operands) {
+    let mut copy = |src, to: &mut crate::alu::Lanes| {
+        let from = frame.src(function, src);
+        for lane in lanes_of(lanes) {
+            to[lane] = from[lane];
+        }
+    };
+    match joint {
+        Joint::Sync | Joint::Elect { .. } => {}
+        Joint::Shuffle { a, b, c, .. } => {
+            copy(*a, &mut to.a);
+            copy(*b, &mut to.b);
+            copy(*c, &mut to.c);
+        }
+        Joint::All { p, .. }
+        | Joint::Any { p, .. }
+        | Joint::Uniform { p, .. }
+        | Joint::Ballot { p, .. } => {
+            to.p |= frame.pred(*p) & lanes;
+        }
+        Joint::MatchAny { a, .. } | Joint::MatchAll { a, .. } | Joint::Reduce { a, .. } => {
+            copy(*a, &mut to.a);
+        }
+    }
+}
+
+fn scatter(frame: &mut Frame, joint: &Joint, lanes: Mask, results: &super::joint::Results) {
+    match *joint {
+        Joint::Sync => {}
+        Joint::Shuffle { d, p, .. } | Joint::MatchAll { d, p, .. } => {
+            frame.set(d, lanes, &results.d);
+            if let Some(p) = p {
+                frame.set_pred(p, lanes, results.p);
+            }
+        }
+        Joint::All { d, .. } | Joint::Any { d, .. } | Joint::Uniform { d, .. } => {
+            frame.set_pred(d, lanes, results.p);
+        }
+        Joint::Ballot { d, .. } | Joint::MatchAny { d, .. } | Joint::Reduce { d, .. } => {
+            frame.set(d, lanes, &results.d);
+        }
+        Joint::Elect { d, p } => {
+            frame.set(d, lanes, &results.d);
+            frame.set_pred(p, lanes, results.p);
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! A warp: 32 lanes, which of them go together, and where they are.
+//!
+//! From `sm_70` on lanes are independent: those that parted are groups, of which each
+//! gets its turn, and groups that come to the same place in the same call are one again.
+//! Before, lanes that parted meet where all their ways do, and until then one group runs
+//! while the others cannot: what the running one waits for must not be theirs to do.
+
+use std::time::Instant;
+
+use super::block::Common;
+use super::frame::{FrameId, Frames};
+use super::space::{LOCAL_BYTES, Private, WARP_LOCAL_BYTES};
+use crate::alu::{LANES, Mask, lanes_of};
+use crate::code::op::{Call, Pc, Slot};
+use crate::code::{Function, NOWHERE};
+use crate::error::FaultKind;
+use crate::module::Module;
+
+/// Whether lanes of a warp progress independently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// `sm_70` and newer.
+    Independent,
+    /// Older ones.
+    LockStep,
+}
+
+/// What a group of lanes is up to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum State {
+    Ready,
+    Sleeping {
+        until: Instant,
+    },
+    /// At a barrier of the block.
+    AtBarrier {
+        number: usize,
+    },
+    /// Until the lanes that an instruction names are all there.
+    Joining {
+        members: Mask,
+    },
+}
+
+/// Lanes that go together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    pub(super) lanes: Mask,
+    pub(super) pc: Pc,
+    pub(super) frame: FrameId,
+    pub(super) state: State,
+    /// In lock-step: where the lanes meet those below them on the stack.
+    meets: Pc,
+    /// In lock-step: whether it is the first of its call.
+    is_base: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Warp {
+    pub(super) number: u32,
+    /// Places of the threads in the block.
+    pub(super) threads: [[u32; 3]; LANES],
+    pub(super) exists: Mask,
+    pub(super) exited: Mask,
+    /// In lock-step a stack, whose top alone runs.
+    pub(super) groups: Vec<Group>,
+    pub(super) frames: Frames,
+    pub(super) local: Private,
+    /// Whose turn it is among groups.
+    turn: usize,
+    model: Model,
+    /// A lane whose instructions are printed.
+    pub(super) traced: Option<usize>,
+    /// Instructions that it executed.
+    pub(super) executed: u64,
+}
+
+/// Why a group stopped running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// Its turn is over.
+    Turn,
+    /// It waits, it parted, or is no more.
+    Changed,
+}
+
+impl Warp {
+    pub(super) fn new(
+        number: u32,
+        threads: [[u32; 3]; LANES],
+        exists: Mask,
+        kernel: (u32, &Function),
+        model: Model,
+        local: Option<Private>,
+    ) -> Self {
+        let mut frames = Frames::default();
+        let frame = frames.enter(kernel.0, kernel.1, None, 0, exists);
+        let group = Group {
+            lanes: exists,
+            pc: 0,
+            frame,
+            state: State::Ready,
+            meets: NOWHERE,
+            is_base: true,
+        };
+        Self {
+            number,
+            threads,
+            exists,
+            exited: 0,
+            groups: vec![group],
+            frames,
+            local: local.unwrap_or_else(|| Private::new(WARP_LOCAL_BYTES)),
+            turn: 0,
+            model,
+            traced: None,
+            executed: 0,
+        }
+    }
+
+    pub(super) fn live(&self) -> Mask {
+        self.exists & !self.exited
+    }
+
+    pub(super) fn model(&self) -> Model {
+        self.model
+    }
+
+    /// When a group that sleeps wakes up, the first of several.
+    pub(super) fn wakes(&self) -> Option<Instant> {
+        let candidates = match self.model {
+            Model::Independent => &self.groups[..],
+            Model::LockStep => &self.groups[self.groups.len().saturating_sub(1)..],
+        };
+        let times = candidates.iter().filter_map(|group| match group.state {
+            State::Sleeping { until } => Some(until),
+            _ => None,
+        });
+        times.min()
+    }
+
+    fn awaken(&mut self) {
+        let mut now = None;
+        for group in &mut self.groups {
+            if let State::Sleeping { until } = group.state
+                && *now.get_or_insert_with(Instant::now) >= until
+            {
+                group.state = State::Ready;
+            }
+        }
+    }
+
+    /// The group to run next: of those that are ready the deepest in calls, and of those
+    /// the one that is least far, which is what brings lanes together again; but on each
+    /// other turn another, so that none waits for ever.
+    /// Also whether it is the one that is least far.
+    pub(super) fn choose(&mut self) -> Option<(usize, bool)> {
+        self.awaken();
+        if self.model == Model::LockStep {
+            let top = self.groups.len().checked_sub(1)?;
+            return (self.groups[top].state == State::Ready).then_some((top, true));
+        }
+        let mut ready: Vec<usize> = (0..self.groups.len())
+            .filter(|&at| self.groups[at].state == State::Ready)
+            .collect();
+        if ready.len() > 1 {
+            ready.sort_by_key(|&at| {
+                let group = &self.groups[at];
+                (u32::MAX - self.frames.get(group.frame).depth, group.pc)
+            });
+        }
+        let place = self.turn % ready.len().max(1);
+        Some((*ready.get(place)?, place == 0))
+    }
+
+    /// Ends a turn: whether the next one is another group's.
+    pub(super) fn end_turn(&mut self) {
+        self.turn = self.turn.wrapping_add(1);
+    }
+
+    /// Whether lanes may be apart from those that run.
+    pub(super) fn is_apart(&self) -> bool {
+        self.groups.len() > 1
+    }
+
+    /// Whether the group, now at its pc, has to stop here: it met others, or is where it
+    /// meets others.
+    pub(super) fn meet(&mut self, at: &mut usize, is_first: bool) -> Option<Stop> {
+        match self.model {
+            Model::LockStep => {
+                let group = &self.groups[*at];
+                if !group.is_base && group.pc == group.meets {
+                    self.groups.pop();
+                    return Some(Stop::Changed);
+                }
+                None
+            }
+            Model::Independent => {
+                let mut other = 0;
+                while other < self.groups.len() {
+                    let (me, it) = (self.groups[*at], self.groups[other]);
+                    if other == *at || it.state != State::Ready || it.frame != me.frame {
+                        other += 1;
+                        continue;
+                    }
+                    if it.pc == me.pc {
+                        self.groups[*at].lanes |= it.lanes;
+                        self.groups.swap_remove(other);
+                        if *at == self.groups.len() {
+                            *at = other;
+                        }
+                        continue;
+                    }
+                    if is_first && it.pc < me.pc {
+                        return Some(Stop::Changed);
+                    }
+                    other += 1;
+                }
+                None
+            }
+        }
+    }
+
+    /// Some lanes of the group go to `to`, the others to `rest_to`.
+    pub(super) fn part(&mut self, at: usize, taken: Mask, to: Pc, rest_to: Pc, meets: Pc) {
+        let group = self.groups[at];
+        let rest = group.lanes & !taken;
+        match self.model {
+            Model::Independent => {
+                self.groups[at].lanes = rest;
+                self.groups[at].pc = rest_to;
+                self.groups.push(Group {
+                    lanes: taken,
+                    pc: to,
+                    ..group
+                });
+            }
+            Model::LockStep => {
+                // The group itself waits where they meet. If it is to stop there, too,
+                // those below it on the stack do the waiting.
+                if !group.is_base && group.meets == meets {
+                    self.groups.pop();
+                } else {
+                    self.groups[at].pc = meets;
+                }
+                for (lanes, pc) in [(rest, rest_to), (taken, to)] {
+                    if pc != meets {
+                        self.groups.push(Group {
+                            lanes,
+                            pc,
+                            meets,
+                            is_base: false,
+                            ..group
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lanes of the group call a function; the others go on.
+    ///
+    /// # Errors
+    /// Local memory is used up.
+    pub(super) fn call(
+        &mut self,
+        at: usize,
+        lanes: Mask,
+        module: &Module,
+        number: u32,
+        call: &Call,
+    ) -> Result<(), FaultKind> {
+        let group = self.groups[at];
+        let caller = self.frames.get(group.frame);
+        let function = &module.functions[number as usize];
+        let from = caller.base;
+        let base = from + module.functions[caller.function as usize].frame;
+        if base
+            .checked_add(function.frame)
+            .is_none_or(|end| end > LOCAL_BYTES)
+        {
+            let limit = LOCAL_BYTES;
+            return Err(FaultKind::StackOverflow { limit });
+        }
+        let back = group.pc + 1;
+        let frame = self
+            .frames
+            .enter(number, function, Some((group.frame, back)), base, lanes);
+        self.copy(lanes, (from, &call.arguments), (base, &function.params));
+        let inner = Group {
+            lanes,
+            pc: 0,
+            frame,
+            state: State::Ready,
+            meets: NOWHERE,
+            is_base: true,
+        };
+        match self.model {
+            Model::Independent if lanes == group.lanes => self.groups[at] = inner,
+            Model::Independent => {
+                self.groups[at].lanes = group.lanes & !lanes;
+                self.groups[at].pc = back;
+                self.groups.push(inner);
+            }
+            Model::LockStep => {
+                self.groups[at].pc = back;
+                self.groups.push(inner);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies pieces of one frame to those of another.
+    fn copy(&mut self, lanes: Mask, from: (u32, &[Slot]), to: (u32, &[Slot])) {
+        for lane in lanes_of(lanes) {
+            let start = lane * LOCAL_BYTES as usize;
+            for (a, b) in from.1.iter().zip(to.1) {
+                self.local.copy_within(
+                    start + (from.0 + a.offset) as usize,
+                    start + (to.0 + b.offset) as usize,
+                    a.bytes.min(b.bytes) as usize,
+                );
+            }
+        }
+    }
+
+    /// The group returns, all of it.
+    pub(super) fn ret(&mut self, at: usize, module: &Module, common: &mut Common) {
+        let group = self.groups[at];
+        if self.model == Model::LockStep && !group.is_base {
+            // They wait for the others of the call.
+            self.groups.pop();
+            return;
+        }
+        let frame = self.frames.get(group.frame);
+        let Some((caller, back)) = frame.caller else {
+            self.exit(group.lanes, common);
+            return;
+        };
+        let base = frame.base;
+        let function = &module.functions[frame.function as usize];
+        let outer = self.frames.get(caller);
+        let outer_base = outer.base;
+        let instr = &module.functions[outer.function as usize].instrs[back as usize - 1];
+        if let crate::code::op::Op::Call(call) = &instr.op {
+            self.copy(
+                group.lanes,
+                (base, &function.results),
+                (outer_base, &call.results),
+            );
+        }
+        self.frames.leave(group.frame, group.lanes);
+        match self.model {
+            Model::LockStep => drop(self.groups.pop()),
+            Model::Independent => {
+                self.groups[at].frame = caller;
+                self.groups[at].pc = back;
+            }
+        }
+    }
+
+    /// Lanes end.
+    pub(super) fn exit(&mut self, lanes: Mask, common: &mut Common) {
+        self.exited |= lanes;
+        common.progress = true;
+        for group in &mut self.groups {
+            group.lanes &= !lanes;
+        }
+        match self.model {
+            Model::Independent => self.groups.retain(|group| group.lanes != 0),
+            Model::LockStep => {
+                while self.groups.last().is_some_and(|group| group.lanes == 0) {
+                    self.groups.pop();
+                }
+            }
+        }
+    }
+}
