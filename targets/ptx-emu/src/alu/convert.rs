@@ -3,7 +3,7 @@
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use super::float::{Rounding, flush, saturate};
+use super::float::{Rounding, flush};
 use super::half::{single_of_brain, single_of_half};
 use super::{Un, Value, each};
 use crate::text::types::Type;
@@ -103,6 +103,9 @@ impl Convert {
         if self.integral.is_some() && (!from || (to && self.from != self.to)) {
             return Err("integer rounding is for floats of one type, or integers made of them");
         }
+        if self.relu && (self.from != Type::F32 || self.to.bits() != 16 || !to) {
+            return Err(".relu is for single precision to 16 bits");
+        }
         if self.ftz && self.from != Type::F32 && self.to != Type::F32 {
             return Err(".ftz is for single precision");
         }
@@ -157,6 +160,11 @@ impl Convert {
         } else {
             value
         };
+        self.extended(value)
+    }
+
+    /// An integer as the register takes it.
+    fn extended(&self, value: i128) -> u64 {
         let value = low(value as u64, self.to.bits());
         let value = if self.to.is_signed() {
             number(value, self.to) as u64
@@ -184,11 +192,11 @@ impl Convert {
             } else {
                 1 << (self.to.bits() - 1)
             };
-            return self.int(value);
+            return self.extended(value);
         }
         let value = self.integral.unwrap_or(Integral::Zero).round(value);
         let (least, most) = range(self.to);
-        self.int((value as i128).clamp(least, most))
+        self.extended((value as i128).clamp(least, most))
     }
 
     fn round(&self) -> Round {
@@ -196,16 +204,18 @@ impl Convert {
     }
 
     fn float_of_int(&self, value: i128) -> u64 {
+        // Of integers 0 and 1 are all that there is from 0 to 1.
+        let value = if self.sat { value.clamp(0, 1) } else { value };
         match (self.to, self.round()) {
             (Type::F32, Round::NearestTiesToEven) => self.finish32(value as f32),
-            (Type::F64, Round::NearestTiesToEven) => self.finish64(value as f64),
+            (Type::F64, Round::NearestTiesToEven) => (value as f64).put(),
             (Type::F32, round) => {
                 let single = Single::from_i128_r(value, round).value;
                 self.finish32(f32::from_bits(single.to_bits() as u32))
             }
             (Type::F64, round) => {
                 let double = Double::from_i128_r(value, round).value;
-                self.finish64(f64::from_bits(double.to_bits() as u64))
+                f64::from_bits(double.to_bits() as u64).put()
             }
             (Type::F16, round) => Half::from_i128_r(value, round).value.to_bits() as u64,
             (_, round) => BFloat::from_i128_r(value, round).value.to_bits() as u64,
@@ -236,16 +246,7 @@ impl Convert {
     }
 
     fn finish32(&self, value: f32) -> u64 {
-        saturate(flush(value, self.ftz), self.sat).put()
-    }
-
-    fn finish64(&self, value: f64) -> u64 {
-        let value = match self.sat {
-            true if value.is_nan() => 0.0,
-            true => value.clamp(0.0, 1.0),
-            false => value,
-        };
-        value.put()
+        flush(value, self.ftz).put()
     }
 }
 

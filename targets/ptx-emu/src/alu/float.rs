@@ -64,15 +64,7 @@ pub(crate) fn flush(value: f32, ftz: bool) -> f32 {
 }
 
 /// Clamped to 0 to 1, where NaN is 0.
-pub(crate) fn saturate(value: f32, sat: bool) -> f32 {
-    match sat {
-        false => value,
-        true if value.is_nan() => 0.0,
-        true => value.clamp(0.0, 1.0) + 0.0,
-    }
-}
-
-fn saturate64(value: f64, sat: bool) -> f64 {
+fn saturate(value: f32, sat: bool) -> f32 {
     match sat {
         false => value,
         true if value.is_nan() => 0.0,
@@ -146,12 +138,7 @@ fn bin32<const OP: u8, const ROUND: usize, const FTZ: bool, const SAT: bool>(
     }
 }
 
-fn bin64<const OP: u8, const ROUND: usize, const SAT: bool>(
-    d: &mut Lanes,
-    mask: Mask,
-    a: &Lanes,
-    b: &Lanes,
-) {
+fn bin64<const OP: u8, const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes, b: &Lanes) {
     for i in lanes_of(mask) {
         let (x, y) = (f64::get(a[i]), f64::get(b[i]));
         let result = if ROUND == 0 {
@@ -171,7 +158,7 @@ fn bin64<const OP: u8, const ROUND: usize, const SAT: bool>(
                 _ => x.div_r(y, round).value,
             })
         };
-        d[i] = saturate64(result, SAT).put();
+        d[i] = result.put();
     }
 }
 
@@ -209,12 +196,21 @@ fn fma64<const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes, b: &Lanes, c:
     }
 }
 
+/// From here on the square of a root differs from the number by what a double can hold.
+const SMALL: f64 = 1e-280;
+
 /// The square root, rounded otherwise than to nearest: the nearest one is at most one
 /// step away, and its square tells in which direction.
 fn sqrt64_rounded(x: f64, rounding: Rounding) -> f64 {
     let nearest = x.sqrt();
     if nearest == 0.0 || !nearest.is_finite() {
         return nearest;
+    }
+    if x < SMALL {
+        // What the square is off by could be less than any number is; powers of two do
+        // not round.
+        let root = sqrt64_rounded(x * f64::exp2(200.0), rounding);
+        return root * f64::exp2(-100.0);
     }
     let excess = nearest.mul_add(nearest, -x);
     match rounding {
@@ -264,7 +260,7 @@ fn sqrt64<const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes) {
 }
 
 fn rcp64<const ROUND: usize>(d: &mut Lanes, mask: Mask, a: &Lanes) {
-    bin64::<DIV, ROUND, false>(d, mask, &[1f64.to_bits(); 32], a);
+    bin64::<DIV, ROUND>(d, mask, &[1f64.to_bits(); 32], a);
 }
 
 /// The instance of a function for a style.
@@ -292,12 +288,12 @@ macro_rules! styled {
 }
 
 macro_rules! rounded {
-    ($style:expr, $f:ident $($op:ident)? $(, $sat:literal)?) => {
+    ($style:expr, $f:ident $($op:ident)?) => {
         match $style.rounding {
-            Rounding::Nearest => $f::<$($op,)? 0 $(, $sat)?>,
-            Rounding::Zero => $f::<$($op,)? 1 $(, $sat)?>,
-            Rounding::Down => $f::<$($op,)? 2 $(, $sat)?>,
-            Rounding::Up => $f::<$($op,)? 3 $(, $sat)?>,
+            Rounding::Nearest => $f::<$($op,)? 0>,
+            Rounding::Zero => $f::<$($op,)? 1>,
+            Rounding::Down => $f::<$($op,)? 2>,
+            Rounding::Up => $f::<$($op,)? 3>,
         }
     };
 }
@@ -305,7 +301,7 @@ macro_rules! rounded {
 pub(crate) fn add(ty: Type, style: Style) -> Option<Bin> {
     Some(match ty {
         Type::F32 => styled!(style, bin32 ADD),
-        Type::F64 => rounded!(style, bin64 ADD, false),
+        Type::F64 => rounded!(style, bin64 ADD),
         _ => return None,
     })
 }
@@ -313,7 +309,7 @@ pub(crate) fn add(ty: Type, style: Style) -> Option<Bin> {
 pub(crate) fn sub(ty: Type, style: Style) -> Option<Bin> {
     Some(match ty {
         Type::F32 => styled!(style, bin32 SUB),
-        Type::F64 => rounded!(style, bin64 SUB, false),
+        Type::F64 => rounded!(style, bin64 SUB),
         _ => return None,
     })
 }
@@ -321,7 +317,7 @@ pub(crate) fn sub(ty: Type, style: Style) -> Option<Bin> {
 pub(crate) fn mul(ty: Type, style: Style) -> Option<Bin> {
     Some(match ty {
         Type::F32 => styled!(style, bin32 MUL),
-        Type::F64 => rounded!(style, bin64 MUL, false),
+        Type::F64 => rounded!(style, bin64 MUL),
         _ => return None,
     })
 }
@@ -329,7 +325,7 @@ pub(crate) fn mul(ty: Type, style: Style) -> Option<Bin> {
 pub(crate) fn div(ty: Type, style: Style) -> Option<Bin> {
     Some(match ty {
         Type::F32 => styled!(style, bin32 DIV),
-        Type::F64 => rounded!(style, bin64 DIV, false),
+        Type::F64 => rounded!(style, bin64 DIV),
         _ => return None,
     })
 }
@@ -514,14 +510,27 @@ pub(crate) fn approximate(name: &str, ftz: bool) -> Option<Un> {
     })
 }
 
-/// `rcp.approx.ftz.f64` and `rsqrt.approx.f64`: the ISA lets them be exact, but for the
-/// low half of the result, which the former clears.
-pub(crate) fn approximate64(name: &str) -> Option<Un> {
-    Some(match name {
-        "rcp" => each_active!(|a: f64| f64::from_bits((1.0 / a).to_bits() & !0xffff_ffff)),
-        "rsqrt" => each_active!(|a: f64| 1.0 / a.sqrt()),
+/// `rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64` and `rsqrt.approx.f64`: the ISA lets them
+/// be exact, but for the low half of the result, which the former two clear.
+pub(crate) fn approximate64(name: &str, ftz: bool) -> Option<Un> {
+    Some(match (name, ftz) {
+        ("rcp", true) => each_active!(|a: f64| coarse(1.0 / flush64(a))),
+        ("rsqrt", true) => each_active!(|a: f64| coarse(1.0 / flush64(a).sqrt())),
+        ("rsqrt", false) => each_active!(|a: f64| 1.0 / a.sqrt()),
         _ => return None,
     })
+}
+
+fn flush64(value: f64) -> f64 {
+    if value.is_subnormal() {
+        return 0f64.copysign(value);
+    }
+    value
+}
+
+/// A number's high half, or a zero instead of a subnormal one.
+fn coarse(value: f64) -> f64 {
+    f64::from_bits(flush64(value).to_bits() & !0xffff_ffff)
 }
 
 /// `div.approx` and `div.full`.
@@ -533,7 +542,7 @@ pub(crate) fn approximate_div(ftz: bool) -> Bin {
     }
 }
 
-/// `testp`
+/// `testp`, to which zeros are normal numbers.
 pub(crate) fn test(ty: Type, what: &str) -> Option<Test> {
     macro_rules! tests {
         ($T:ty, $($name:literal => |$x:ident| $test:expr),*) => {
@@ -556,10 +565,10 @@ pub(crate) fn test(ty: Type, what: &str) -> Option<Test> {
     match ty {
         Type::F32 => tests!(f32, "finite" => |x| x.is_finite(), "infinite" => |x| x.is_infinite(),
             "number" => |x| !x.is_nan(), "notanumber" => |x| x.is_nan(),
-            "normal" => |x| x.is_normal(), "subnormal" => |x| x.is_subnormal()),
+            "normal" => |x| x.is_normal() || x == 0.0, "subnormal" => |x| x.is_subnormal()),
         Type::F64 => tests!(f64, "finite" => |x| x.is_finite(), "infinite" => |x| x.is_infinite(),
             "number" => |x| !x.is_nan(), "notanumber" => |x| x.is_nan(),
-            "normal" => |x| x.is_normal(), "subnormal" => |x| x.is_subnormal()),
+            "normal" => |x| x.is_normal() || x == 0.0, "subnormal" => |x| x.is_subnormal()),
         _ => None,
     }
 }

@@ -139,6 +139,11 @@ pub(crate) fn mad24(ty: Type, high: bool) -> Option<Tri> {
     })
 }
 
+/// `|a - b|`
+pub(crate) fn absdiff(ty: Type) -> Option<Bin> {
+    by_type!(ty, T => each!(|a: T, b: T| a.abs_diff(b) as T))
+}
+
 /// `|a - b| + c`
 pub(crate) fn sad(ty: Type) -> Option<Tri> {
     by_type!(ty, T => each!(|a: T, b: T, c: T| (a.abs_diff(b) as T).wrapping_add(c)))

@@ -177,6 +177,8 @@ pub(super) fn atom(
             .find(lane, op.at.space, at[lane], access)
             .map_err(|kind| (lane, kind))?;
         let b = frame.src(function, op.b)[lane];
+        // Global memory flushes, shared memory does not.
+        let ftz = matches!(place, Place::Common(_));
         let mut left = 0;
         let old = match (op.op, op.c) {
             (AtomOp::CompareAndSwap, Some(c)) => {
@@ -187,7 +189,7 @@ pub(super) fn atom(
                 })
             }
             _ => place.update(op.bytes, |old| {
-                left = combine(op.op, op.bytes, old, b);
+                left = combine(op.op, op.bytes, old, b, ftz);
                 left
             }),
         };

@@ -1,10 +1,12 @@
 //! What atomic operations make of a word. Source: the PTX ISA, `atom`.
 
 use crate::alu::Value;
+use crate::alu::float::flush;
 use crate::code::op::AtomOp;
 
-/// The new value of a word of `bytes`; compare-and-swap is not among them.
-pub(super) fn combine(op: AtomOp, bytes: u32, old: u64, b: u64) -> u64 {
+/// The new value of a word of `bytes`; compare-and-swap is not among them. With `ftz`
+/// subnormal numbers of single precision count as zeros.
+pub(super) fn combine(op: AtomOp, bytes: u32, old: u64, b: u64, ftz: bool) -> u64 {
     let wide = bytes == 8;
     let signed = |value: u64| {
         if wide {
@@ -38,8 +40,8 @@ pub(super) fn combine(op: AtomOp, bytes: u32, old: u64, b: u64) -> u64 {
             }
         }
         AtomOp::AddF32 => {
-            // Subnormal numbers count as zeros in global memory's units.
-            (f32::get(old) + f32::get(b)).put()
+            let (x, y) = (flush(f32::get(old), ftz), flush(f32::get(b), ftz));
+            flush(x + y, ftz).put()
         }
         AtomOp::AddF64 => (f64::get(old) + f64::get(b)).put(),
     };

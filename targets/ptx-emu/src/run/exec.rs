@@ -507,9 +507,12 @@ fn control(
         }
         Op::Trap => return Err((first, FaultKind::Trap)),
         Op::Exit => {
-            warp.groups[at].pc += 1;
-            warp.exit(active, common);
-            join(warp, launch);
+            exit(warp, common, launch, at, active);
+            return Ok(Flow::Changed);
+        }
+        // Nobody waits for those that return from the kernel.
+        Op::Return if frame.caller.is_none() => {
+            exit(warp, common, launch, at, active);
             return Ok(Flow::Changed);
         }
         _ => {}
@@ -592,6 +595,13 @@ fn control(
             .map(|done| if done { Flow::Next } else { Flow::Changed }),
         _ => Ok(Flow::Next),
     }
+}
+
+/// Lanes of a group end, and the others of it go on.
+fn exit(warp: &mut Warp, common: &mut Common, launch: &Launch, at: usize, lanes: Mask) {
+    warp.groups[at].pc += 1;
+    warp.exit(lanes, common);
+    join(warp, launch);
 }
 
 /// The function at an address, if it can be called so.

@@ -99,5 +99,5 @@ fn shuffle(mode: Shuffle, members: Mask, operands: &Operands, results: &mut Resu
 }
 
 fn combine(op: AtomOp, x: u64, y: u64) -> u64 {
-    crate::run::atomic::combine(op, 4, x, y)
+    crate::run::atomic::combine(op, 4, x, y, false)
 }

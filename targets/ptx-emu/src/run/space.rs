@@ -288,16 +288,19 @@ impl Place {
                     changed
                 })
             }
-            // SAFETY: as above.
-            Self::Own(at) => unsafe {
-                match bytes {
-                    1 => at.write(value as u8),
-                    2 => at.cast::<u16>().write(value as u16),
-                    4 => at.cast::<u32>().write(value as u32),
-                    _ => at.cast::<u64>().write(value),
+            Self::Own(at) => {
+                let old = self.load(bytes, semantics);
+                // SAFETY: the place is inside (`find`), aligned, and nobody else's.
+                unsafe {
+                    match bytes {
+                        1 => at.write(value as u8),
+                        2 => at.cast::<u16>().write(value as u16),
+                        4 => at.cast::<u32>().write(value as u32),
+                        _ => at.cast::<u64>().write(value),
+                    }
                 }
-                true
-            },
+                old != self.load(bytes, semantics)
+            }
         }
     }
 

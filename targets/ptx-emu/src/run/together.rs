@@ -114,7 +114,7 @@ fn joint(warp: &Warp, launch: &Launch, group: &Group) -> Option<Joint> {
 }
 
 fn gather(frame: &Frame, function: &Function, joint: &Joint, lanes: Mask, to: &mut Operands) {
-    let mut copy = |src, to: &mut crate::alu::Lanes| {
+    let copy = |src, to: &mut crate::alu::Lanes| {
         let from = frame.src(function, src);
         for lane in lanes_of(lanes) {
             to[lane] = from[lane];

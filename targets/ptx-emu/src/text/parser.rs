@@ -312,7 +312,7 @@ impl<'a> Parser<'a> {
             line,
         };
         if self.eat('=')? {
-            self.init(&mut variable.init)?;
+            self.init(ty, &mut variable.init)?;
             let given = variable.init.len() as u64;
             let room = variable.count.unwrap_or(given) * u64::from(declared.vector);
             if given > room {
@@ -323,10 +323,10 @@ impl<'a> Parser<'a> {
         Ok(variable)
     }
 
-    fn init(&mut self, values: &mut Vec<Init<'a>>) -> Result2<()> {
+    fn init(&mut self, ty: Type, values: &mut Vec<Init<'a>>) -> Result2<()> {
         if self.eat('{')? {
             while !self.eat('}')? {
-                self.init(values)?;
+                self.init(ty, values)?;
                 if !self.eat(',')? {
                     self.expect('}')?;
                     break;
@@ -343,7 +343,18 @@ impl<'a> Parser<'a> {
                 value
             }
         };
+        let float = |value: f64| {
+            let value = if negative { -value } else { value };
+            match ty {
+                Type::F32 | Type::B32 => Ok(u64::from((value as f32).to_bits())),
+                Type::F64 | Type::B64 => Ok(value.to_bits()),
+                _ => Err("a float for a variable that is none".to_owned()),
+            }
+        };
         let value = match self.next()? {
+            TokenKind::Int(_) if ty.is_float() => {
+                return Err("a float expected: an integer stands for no number here".to_owned());
+            }
             TokenKind::Int(mask) if self.peek()? == TokenKind::Mark('(') => {
                 self.next()?;
                 let inner = self.address_init(u64::MAX, line)?;
@@ -364,8 +375,8 @@ impl<'a> Parser<'a> {
                 }
             }
             TokenKind::Int(value) => Init::Bits(sign(value)),
-            TokenKind::Single(bits) => Init::Bits(u64::from(bits)),
-            TokenKind::Double(bits) => Init::Bits(bits),
+            TokenKind::Single(bits) => Init::Bits(float(f64::from(f32::from_bits(bits)))?),
+            TokenKind::Double(bits) => Init::Bits(float(f64::from_bits(bits))?),
             TokenKind::Word(word) => self.address_of(word, u64::MAX, line)?,
             found => return Err(format!("a value expected, found {}", describe(found))),
         };

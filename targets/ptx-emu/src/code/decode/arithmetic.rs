@@ -11,6 +11,19 @@ use crate::text::types::Type;
 
 type Operands<'a> = &'a [Operand<'a>];
 
+/// What of a product of integers is wanted.
+#[derive(Clone, Copy)]
+enum Product {
+    Low,
+    High,
+    Wide,
+}
+
+/// The types of words, which most instructions on bits are for.
+fn is_word(ty: Type) -> bool {
+    matches!(ty, Type::B32 | Type::U32 | Type::S32)
+}
+
 fn wrong_type() -> String {
     "there is no such instruction for this type".to_owned()
 }
@@ -113,12 +126,23 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn style(m: &mut Modifiers<'a>) -> Style {
+    /// Rounds to nearest if nothing else is said; `.ftz` and `.sat` are for `.f32`.
+    fn style(ty: Type, m: &mut Modifiers<'a>) -> Style {
+        let is_single = ty == Type::F32;
         Style {
             rounding: m.rounding().unwrap_or(Rounding::Nearest),
-            ftz: m.take("ftz"),
-            sat: m.take("sat"),
+            ftz: is_single && m.take("ftz"),
+            sat: is_single && m.take("sat"),
         }
+    }
+
+    /// The same where the rounding must be said.
+    fn rounded_style(ty: Type, m: &mut Modifiers<'a>) -> Result<Style> {
+        let rounding = m
+            .rounding()
+            .ok_or_else(|| "the rounding is missing".to_owned())?;
+        let style = Self::style(ty, m);
+        Ok(Style { rounding, ..style })
     }
 
     /// Arithmetic of 16-bit floats rounds to nearest, said or not.
@@ -152,7 +176,7 @@ impl<'a> Decoder<'a> {
                 integer::sub_sat()
             }),
             Type::F32 | Type::F64 => {
-                let style = Self::style(m);
+                let style = Self::style(ty, m);
                 if is_add {
                     float::add(ty, style)
                 } else {
@@ -173,26 +197,35 @@ impl<'a> Decoder<'a> {
         self.emit2(f.ok_or_else(wrong_type)?, [ty; 2], ty.bits(), operands)
     }
 
+    fn half_of_product(m: &mut Modifiers<'a>) -> Result<Product> {
+        m.find(|part| {
+            Some(match part {
+                "lo" => Product::Low,
+                "hi" => Product::High,
+                "wide" => Product::Wide,
+                _ => return None,
+            })
+        })
+        .ok_or_else(|| "`.lo`, `.hi` or `.wide` is missing".to_owned())
+    }
+
     fn mul(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
         let ty = m.ty()?;
         let mut bits = ty.bits();
         let f = match ty {
-            Type::F32 | Type::F64 => float::mul(ty, Self::style(m)),
+            Type::F32 | Type::F64 => float::mul(ty, Self::style(ty, m)),
             _ if ty.is_float() => half::mul(ty, Self::half_style(m)),
-            _ if m.take("lo") && name == "mul24" => integer::mul24(ty, false),
-            _ if m.take("hi") => {
-                if name == "mul24" {
-                    integer::mul24(ty, true)
-                } else {
-                    integer::mul_hi(ty)
+            _ => match (name, Self::half_of_product(m)?) {
+                ("mul24", Product::Low) => integer::mul24(ty, false),
+                ("mul24", Product::High) => integer::mul24(ty, true),
+                ("mul", Product::Low) => integer::mul_lo(ty),
+                ("mul", Product::High) => integer::mul_hi(ty),
+                ("mul", Product::Wide) => {
+                    bits *= 2;
+                    integer::mul_wide(ty)
                 }
-            }
-            _ if m.take("wide") => {
-                bits *= 2;
-                integer::mul_wide(ty)
-            }
-            // `.lo` was taken above.
-            _ => integer::mul_lo(ty),
+                _ => None,
+            },
         };
         self.emit2(f.ok_or_else(wrong_type)?, [ty; 2], bits, operands)
     }
@@ -201,24 +234,29 @@ impl<'a> Decoder<'a> {
         let ty = m.ty()?;
         let mut wide = ty;
         let f = match ty {
-            Type::F32 | Type::F64 => float::fma(ty, Self::style(m)),
+            Type::F32 | Type::F64 => float::fma(ty, Self::rounded_style(ty, m)?),
             _ if ty.is_float() => half::fma(ty, Self::half_style(m)),
             _ => {
-                let (low, high) = (m.take("lo"), m.take("hi"));
+                let product = Self::half_of_product(m)?;
                 let (writes, reads) = (m.take("cc"), name == "madc");
                 if reads || writes {
-                    let f = integer::mad_carry(ty, high).ok_or_else(wrong_type)?;
+                    let f = match product {
+                        Product::Low => integer::mad_carry(ty, false),
+                        Product::High => integer::mad_carry(ty, true),
+                        Product::Wide => None,
+                    };
+                    let f = f.ok_or_else(wrong_type)?;
                     return self.emit_carry(f, ty, [reads, writes], operands);
                 }
-                match name {
-                    "fma" => None,
-                    "mad24" => integer::mad24(ty, high),
-                    _ if high && m.take("sat") => {
-                        Some(integer::mad_hi_sat()).filter(|_| ty == Type::S32)
+                match (name, product) {
+                    ("mad24", Product::Low) => integer::mad24(ty, false),
+                    ("mad24", Product::High) => integer::mad24(ty, true),
+                    ("mad", Product::High) if ty == Type::S32 && m.take("sat") => {
+                        Some(integer::mad_hi_sat())
                     }
-                    _ if high => integer::mad_hi(ty),
-                    _ if low => integer::mad_lo(ty),
-                    _ if m.take("wide") => {
+                    ("mad", Product::High) => integer::mad_hi(ty),
+                    ("mad", Product::Low) => integer::mad_lo(ty),
+                    ("mad", Product::Wide) => {
                         wide = match ty.bits() {
                             16 => Type::B32,
                             _ => Type::B64,
@@ -243,7 +281,7 @@ impl<'a> Decoder<'a> {
             Type::F32 if m.take("approx") || m.take("full") => {
                 Some(float::approximate_div(m.take("ftz")))
             }
-            Type::F32 | Type::F64 => float::div(ty, Self::style(m)),
+            Type::F32 | Type::F64 => float::div(ty, Self::rounded_style(ty, m)?),
             _ => integer::div(ty),
         };
         self.emit2(f.ok_or_else(wrong_type)?, [ty; 2], ty.bits(), operands)
@@ -266,7 +304,7 @@ impl<'a> Decoder<'a> {
             return Ok(());
         }
         let mut second = ty;
-        let logic = ty.is_int() && ty.bits() >= 16;
+        let logic = matches!(ty, Type::B16 | Type::B32 | Type::B64);
         let f = match name {
             "rem" => integer::rem(ty),
             "and" => Some(bits::and()).filter(|_| logic),
@@ -274,10 +312,8 @@ impl<'a> Decoder<'a> {
             "xor" => Some(bits::xor()).filter(|_| logic),
             "shl" | "shr" => {
                 second = Type::B32;
-                if !ty.is_int() {
-                    None
-                } else if name == "shl" {
-                    bits::shl(ty)
+                if name == "shl" {
+                    bits::shl(ty).filter(|_| logic)
                 } else {
                     bits::shr(ty)
                 }
@@ -290,7 +326,7 @@ impl<'a> Decoder<'a> {
                 }
                 second = Type::B32;
                 if name == "bmsk" {
-                    Some(bits::bmsk(wrap))
+                    Some(bits::bmsk(wrap)).filter(|_| ty == Type::B32)
                 } else {
                     bits::szext(ty, wrap)
                 }
@@ -346,6 +382,7 @@ impl<'a> Decoder<'a> {
             return Ok(());
         }
         let mut bits = ty.bits();
+        let logic = matches!(ty, Type::B16 | Type::B32 | Type::B64);
         let f = match name {
             "abs" | "neg" if !ty.is_float() => {
                 if name == "abs" {
@@ -363,8 +400,8 @@ impl<'a> Decoder<'a> {
                     _ => half::neg(ty).filter(|_| !ftz),
                 }
             }
-            "not" => bits::not(ty).filter(|_| ty.is_int()),
-            "cnot" => bits::cnot(ty).filter(|_| ty.is_int()),
+            "not" => bits::not(ty).filter(|_| logic),
+            "cnot" => bits::cnot(ty).filter(|_| logic),
             "popc" | "clz" | "bfind" => {
                 bits = 32;
                 match name {
@@ -385,7 +422,7 @@ impl<'a> Decoder<'a> {
             let ftz = m.take("ftz");
             return Ok(match ty {
                 Type::F32 => float::approximate(name, ftz),
-                Type::F64 => float::approximate64(name),
+                Type::F64 => float::approximate64(name, ftz),
                 _ => half::approximate(name, ty),
             });
         }
@@ -414,9 +451,11 @@ impl<'a> Decoder<'a> {
             if !wrap && !m.take("clamp") {
                 return Err("`.clamp` or `.wrap` is missing".to_owned());
             }
-            let ty = m.ty()?;
+            if m.ty()? != Type::B32 {
+                return Err(wrong_type());
+            }
             let f = bits::funnel(left, wrap);
-            return self.emit3(f, [ty; 3], 32, operands);
+            return self.emit3(f, [Type::B32; 3], 32, operands);
         }
         let ty = m.ty()?;
         match name {
@@ -424,6 +463,7 @@ impl<'a> Decoder<'a> {
                 let f = integer::sad(ty).ok_or_else(wrong_type)?;
                 self.emit3(f, [ty; 3], ty.bits(), operands)
             }
+            "prmt" if ty != Type::B32 => Err(wrong_type()),
             "prmt" => {
                 let mode = m.find(|part| {
                     Some(match part {
@@ -446,7 +486,7 @@ impl<'a> Decoder<'a> {
             _ => {
                 // The types of both operands are named.
                 let other = m.ty()?;
-                if ty.bits() != 32 || other.bits() != 32 {
+                if !is_word(ty) || !is_word(other) {
                     return Err(wrong_type());
                 }
                 let (a, b) = (ty.is_signed(), other.is_signed());
@@ -466,10 +506,11 @@ impl<'a> Decoder<'a> {
 
     fn four(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
         let ty = m.ty()?;
-        if name == "lop3" {
+        if name == "lop3" && ty == Type::B32 {
             return self.emit4(bits::lop3(), [Type::B32; 4], 32, operands);
         }
-        let f = bits::bfi(ty).ok_or_else(wrong_type)?;
+        let f = bits::bfi(ty).filter(|_| name == "bfi");
+        let f = f.ok_or_else(wrong_type)?;
         self.emit4(f, [ty, ty, Type::B32, Type::B32], ty.bits(), operands)
     }
 
@@ -477,7 +518,6 @@ impl<'a> Decoder<'a> {
     /// choose bytes or saturate are not known.
     fn video(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
         let (to, of_a, of_b) = (m.ty()?, m.ty()?, m.ty()?);
-        let is_word = |ty: Type| matches!(ty, Type::U32 | Type::S32);
         if !is_word(to) || of_a != of_b || !is_word(of_a) {
             return Err(wrong_type());
         }
@@ -486,14 +526,7 @@ impl<'a> Decoder<'a> {
             "vsub" => integer::sub(of_a),
             "vmin" => integer::min(of_a),
             "vmax" => integer::max(of_a),
-            _ => {
-                let [d, a, b] = exactly(operands)?;
-                let d = self.dst(d, 32)?;
-                let (a, b, c) = (self.src(a, of_a)?, self.src(b, of_b)?, self.constant(0));
-                let f = integer::sad(of_a).ok_or_else(wrong_type)?;
-                self.push(Op::Tri { f, d, a, b, c });
-                return Ok(());
-            }
+            _ => integer::absdiff(of_a),
         };
         let first = first.ok_or_else(wrong_type)?;
         let second = m.find(|part| match part {

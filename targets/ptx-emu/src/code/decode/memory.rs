@@ -117,20 +117,15 @@ impl<'a> Decoder<'a> {
             self.push(Op::Store(Box::new(store)));
             return Ok(());
         }
-        let ds: Vec<u32> = match count {
-            Some(count) => self.vector(value, ty, count)?,
-            None => vec![self.reg(value)?.0],
+        let regs = match count {
+            Some(count) => self.vector(value, count)?,
+            None => vec![self.reg(value)?],
         };
-        let width = match value {
-            Operand::Vector(list) => list
-                .first()
-                .map_or(64, |first| self.reg(first).map_or(64, |(_, ty)| ty.bits())),
-            Operand::Name(_) if count.is_some() => ty.bits(),
-            other => self.reg(other)?.1.bits(),
-        };
+        let width = Self::common_width(&regs)?.unwrap_or(64);
         if width < ty.bits() {
             return Err(format!("a register of {width} bits for {}", ty.bits()));
         }
+        let ds: Vec<u32> = regs.iter().map(|&(reg, _)| reg).collect();
         let extend = if ty.is_signed() { width } else { 0 };
         let ds = ds.into();
         let load = Load {
@@ -145,7 +140,8 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn stored(
+    /// What is stored: registers, perhaps wider ones, or constants.
+    pub(super) fn stored(
         &mut self,
         value: &'a Operand<'a>,
         ty: Type,
@@ -157,8 +153,13 @@ impl<'a> Decoder<'a> {
                 list.iter().map(|value| self.wide_src(value, ty)).collect()
             }
             (Some(count), value) => {
-                let regs = self.vector(value, ty, count)?;
-                Ok(regs.into_iter().map(Src).collect())
+                let regs = self.vector(value, count)?;
+                match Self::common_width(&regs)? {
+                    Some(width) if width == ty.bits() => {
+                        Ok(regs.iter().map(|&(reg, _)| Src(reg)).collect())
+                    }
+                    _ => Err("a vector of another type".to_owned()),
+                }
             }
         }
     }
@@ -247,7 +248,9 @@ impl<'a> Decoder<'a> {
         let op = m.word()?;
         m.take("noftz");
         let ty = m.ty()?;
-        let op = atom_op(op, ty).ok_or("there is no such operation for this type")?;
+        let op = atom_op(op, ty)
+            .filter(|op| name == "atom" || !matches!(op, AtomOp::Exchange | AtomOp::CompareAndSwap))
+            .ok_or("there is no such operation for this type")?;
         let (d, operands) = if name == "atom" {
             let Some((d, rest)) = operands.split_first() else {
                 return Err("operands expected".to_owned());

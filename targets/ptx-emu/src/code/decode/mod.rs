@@ -121,7 +121,9 @@ pub(crate) fn decode<'a>(
         line: function.line,
         is_kernel: function.is_kernel,
     };
-    let (params, results) = decoder.parameters(function);
+    let (params, results) = decoder
+        .parameters(function)
+        .map_err(|what| (function.line, what))?;
     for statement in function.body.iter().flatten() {
         decoder.line = statement.line;
         decoder
@@ -141,42 +143,45 @@ pub(crate) fn decode<'a>(
         regs: decoder.regs,
         preds: decoder.preds.max(1),
         constants: decoder.constants,
-        frame: decoder.largest_frame.next_multiple_of(16),
+        // A call takes room even if it keeps nothing: recursion has an end.
+        frame: decoder.largest_frame.next_multiple_of(16).max(16),
         params,
         results,
     })
 }
 
 impl<'a> Decoder<'a> {
-    fn parameters(&mut self, function: &'a ast::Function<'a>) -> (Vec<Slot>, Vec<Slot>) {
+    fn parameters(&mut self, function: &'a ast::Function<'a>) -> Result<(Vec<Slot>, Vec<Slot>)> {
         let (params, end) = layout(&function.params);
         if function.is_kernel {
             for (param, &slot) in function.params.iter().zip(&params) {
-                self.name(param.name, Local::Param(slot));
+                self.name(param.name, Local::Param(slot))?;
             }
-            return (params, Vec::new());
+            return Ok((params, Vec::new()));
         }
         let mut results = Vec::new();
         self.take_frame(end, 1);
         for (param, &slot) in function.params.iter().zip(&params) {
-            self.formal(param, slot);
+            self.formal(param, slot)?;
         }
         for result in &function.results {
             let slot = self.slot(result);
-            self.formal(result, slot);
+            self.formal(result, slot)?;
             results.push(slot);
         }
-        (params, results)
+        Ok((params, results))
     }
 
     /// A parameter of a function. Those in registers are copied by whoever reads them.
-    fn formal(&mut self, variable: &Variable<'a>, slot: Slot) {
-        self.name(variable.name, Local::Frame(slot));
+    fn formal(&mut self, variable: &Variable<'a>, slot: Slot) -> Result<()> {
+        self.name(variable.name, Local::Frame(slot))
     }
 
-    fn name(&mut self, name: &'a str, local: Local<'a>) {
-        if let Some(scope) = self.scopes.last_mut() {
-            scope.names.insert(name, local);
+    fn name(&mut self, name: &'a str, local: Local<'a>) -> Result<()> {
+        let scope = self.scopes.last_mut();
+        match scope.and_then(|scope| scope.names.insert(name, local)) {
+            None => Ok(()),
+            Some(_) => Err(format!("`{name}` is there twice")),
         }
     }
 
@@ -212,7 +217,7 @@ impl<'a> Decoder<'a> {
             }
             StatementKind::Registers { ty, vector, names } => {
                 for &(name, count) in names {
-                    self.registers(*ty, *vector, name, count);
+                    self.registers(*ty, *vector, name, count)?;
                 }
             }
             StatementKind::Variable(variable) => match variable.space {
@@ -221,7 +226,7 @@ impl<'a> Decoder<'a> {
                     if self.frame > 1 << 24 {
                         return Err(format!("`{}` is too large", variable.name));
                     }
-                    self.name(variable.name, Local::Frame(slot));
+                    self.name(variable.name, Local::Frame(slot))?;
                 }
                 // The module has placed them.
                 _ => {}
@@ -232,7 +237,7 @@ impl<'a> Decoder<'a> {
                 }
             }
             StatementKind::Targets { name, labels } => {
-                self.name(name, Local::Targets(labels.clone()));
+                self.name(name, Local::Targets(labels.clone()))?;
             }
             StatementKind::Prototype {
                 name,
@@ -240,7 +245,7 @@ impl<'a> Decoder<'a> {
                 params,
             } => {
                 let sizes = |list: &[Variable<'_>]| list.iter().map(|v| v.bytes() as u32).collect();
-                self.name(name, Local::Prototype(sizes(params), sizes(results)));
+                self.name(name, Local::Prototype(sizes(params), sizes(results)))?;
             }
             StatementKind::Instruction(instruction) => {
                 self.guard = match instruction.guard {
@@ -261,40 +266,47 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn registers(&mut self, ty: Type, vector: u32, name: &'a str, count: Option<u32>) {
+    fn registers(
+        &mut self,
+        ty: Type,
+        vector: u32,
+        name: &'a str,
+        count: Option<u32>,
+    ) -> Result<()> {
         // Names with numbers are looked up by their parts.
         match (ty, count) {
             (Type::Pred, None) => {
-                self.name(name, Local::Pred(self.preds));
+                self.name(name, Local::Pred(self.preds))?;
                 self.preds += 1;
             }
             (_, None) if vector > 1 => {
                 let elements = (0..vector).map(|n| self.regs + n).collect();
-                self.name(name, Local::Elements(elements, ty));
+                self.name(name, Local::Elements(elements, ty))?;
                 self.regs += vector;
             }
             (_, None) => {
-                self.name(name, Local::Reg(self.regs, ty));
+                self.name(name, Local::Reg(self.regs, ty))?;
                 self.regs += 1;
             }
             (Type::Pred, Some(count)) => {
                 let first = self.preds;
                 self.preds += count;
-                self.range(name, count, first, Type::Pred);
+                self.range(name, count, first, Type::Pred)?;
             }
             (_, Some(count)) => {
                 let first = self.regs;
                 self.regs += count;
-                self.range(name, count, first, ty);
+                self.range(name, count, first, ty)?;
             }
         }
+        Ok(())
     }
 
     /// `%r<100>`: remembered under the name before the number.
-    fn range(&mut self, name: &'a str, count: u32, first: u32, ty: Type) {
+    fn range(&mut self, name: &'a str, count: u32, first: u32, ty: Type) -> Result<()> {
         // As a vector of which each element has a name of its own.
         let elements = (0..count).map(|n| first + n).collect();
-        self.name(name, Local::Elements(elements, ty));
+        self.name(name, Local::Elements(elements, ty))
     }
 
     /// The register or predicate called `name`.
@@ -444,6 +456,9 @@ impl<'a> Decoder<'a> {
                 }
             }
             Operand::Sum(name, addend) => return self.address_of(name, *addend),
+            Operand::Int(_) if matches!(ty, Type::F32 | Type::F64) => {
+                return Err("a float expected: an integer stands for no number here".to_owned());
+            }
             Operand::Int(value) => *value,
             Operand::Single(bits) => match ty {
                 Type::F64 => f64::from(f32::from_bits(*bits)).to_bits(),

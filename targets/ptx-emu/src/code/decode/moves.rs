@@ -3,7 +3,7 @@
 use super::modifiers::Modifiers;
 use super::{Decoder, Local, Result, exactly};
 use crate::alu::{bits, compare};
-use crate::code::op::{Op, Where};
+use crate::code::op::{Op, Reg, Where};
 use crate::text::ast::Operand;
 use crate::text::types::Type;
 
@@ -72,29 +72,14 @@ impl<'a> Decoder<'a> {
         });
         let ty = m.ty()?;
         if let Some(count) = elements {
-            let ds = self.vector(d, ty, count)?;
-            let Operand::Vector(list) = a else {
-                let sources = self.vector(a, ty, count)?;
-                for (d, a) in ds.into_iter().zip(sources) {
-                    let a = crate::code::op::Src(a);
-                    self.push(Op::Un {
-                        f: bits::copy(),
-                        d,
-                        a,
-                    });
-                }
-                return Ok(());
-            };
-            if list.len() != count {
-                return Err(format!("a vector of {count} expected"));
+            let ds = self.vector(d, count)?;
+            if Self::common_width(&ds)?.is_some_and(|width| width != ty.bits()) {
+                return Err("a vector of another type".to_owned());
             }
-            for (d, a) in ds.into_iter().zip(list) {
-                let a = self.src(a, ty)?;
-                self.push(Op::Un {
-                    f: bits::copy(),
-                    d,
-                    a,
-                });
+            let sources = self.stored(a, ty, Some(count))?;
+            for ((d, _), a) in ds.into_iter().zip(sources) {
+                let f = bits::truncate(ty.bits()).ok_or("there is no such vector")?;
+                self.push(Op::Un { f, d, a });
             }
             return Ok(());
         }
@@ -157,15 +142,15 @@ impl<'a> Decoder<'a> {
     }
 
     /// The registers of a vector, which is one by name or several in braces.
-    pub(super) fn vector(&self, operand: &Operand<'_>, ty: Type, count: usize) -> Result<Vec<u32>> {
-        let regs = match operand {
+    pub(super) fn vector(&self, operand: &Operand<'_>, count: usize) -> Result<Vec<(Reg, Type)>> {
+        let regs: Vec<_> = match operand {
             Operand::Vector(list) => list
                 .iter()
-                .map(|operand| self.reg(operand).map(|(reg, _)| reg))
-                .collect::<Result<Vec<_>>>()?,
+                .map(|operand| self.reg(operand))
+                .collect::<Result<_>>()?,
             Operand::Name(name) => match self.find(name) {
-                Some(Local::Elements(regs, found)) if found.bits() == ty.bits() => regs.clone(),
-                _ => return Err(format!("`{name}` is no vector of that type")),
+                Some(Local::Elements(regs, ty)) => regs.iter().map(|&reg| (reg, *ty)).collect(),
+                _ => return Err(format!("`{name}` is no vector")),
             },
             _ => return Err("a vector expected".to_owned()),
         };
@@ -176,6 +161,19 @@ impl<'a> Decoder<'a> {
             ));
         }
         Ok(regs)
+    }
+
+    /// The width that the registers of a vector have; those called `_` have none.
+    pub(super) fn common_width(regs: &[(Reg, Type)]) -> Result<Option<u32>> {
+        let mut widths = regs
+            .iter()
+            .filter(|&&(reg, _)| reg != 0)
+            .map(|(_, ty)| ty.bits());
+        let first = widths.next();
+        if widths.any(|width| Some(width) != first) {
+            return Err("the registers of a vector have one width".to_owned());
+        }
+        Ok(first)
     }
 
     fn cvta(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {

@@ -228,7 +228,9 @@ impl<'a> Decoder<'a> {
         }
         let op = m.word()?;
         let ty = m.ty()?;
-        let op = atom_op(op, ty)
+        let op = Some(op)
+            .filter(|op| ["add", "min", "max", "and", "or", "xor"].contains(op))
+            .and_then(|op| atom_op(op, ty))
             .filter(|_| ty.bits() == 32 && !ty.is_float())
             .ok_or("there is no such operation for this type")?;
         let [d, a, members] = exactly(operands)?;

@@ -1,0 +1,39 @@
+//! Small programs with known answers, for every instruction that is known: what they are
+//! to give follows from NVIDIA's "Parallel Thread Execution ISA", whose sections the
+//! files of `corpus/` name. `harness/mod.rs` says how these files are read.
+
+mod harness;
+
+use harness::File;
+
+macro_rules! files {
+    ($($name:ident),* $(,)?) => {
+        /// All files, by name.
+        const FILES: &[File] = &[$(File {
+            name: concat!(stringify!($name), ".ptx"),
+            text: include_str!(concat!("corpus/", stringify!($name), ".ptx")),
+        }),*];
+
+        mod answers {
+            $(
+                #[test]
+                fn $name() {
+                    let name = concat!(stringify!($name), ".ptx");
+                    let file = super::FILES.iter().find(|file| file.name == name).unwrap();
+                    super::harness::check(file);
+                }
+            )*
+        }
+    };
+}
+
+files!(
+    atomics, bits, calls, compare, control, convert, errors, faults, float, half, integer, linking,
+    memory, special, stuck, system, video, warp,
+);
+
+#[test]
+fn every_instruction_is_there() {
+    let missing = harness::coverage::missing(FILES);
+    assert!(missing.is_empty(), "in no file of the corpus: {missing:?}");
+}
