@@ -71,6 +71,8 @@ struct Linker<'a> {
     shared_names: Names<'a>,
     /// Names of each part's own.
     own_names: Vec<Names<'a>>,
+    /// Names inside functions, by part and function.
+    inner_names: HashMap<(usize, &'a str), Names<'a>>,
     signatures: Vec<(Vec<Slot>, Vec<Slot>)>,
     globals: HashMap<String, Global>,
     allocated: Vec<u64>,
@@ -133,6 +135,7 @@ impl Module {
             texts: &texts,
             shared_names: HashMap::new(),
             own_names: (0..texts.len()).map(|_| HashMap::new()).collect(),
+            inner_names: HashMap::new(),
             signatures: Vec::new(),
             globals: HashMap::new(),
             allocated: Vec::new(),
@@ -237,7 +240,7 @@ impl<'a> Linker<'a> {
         let functions = self.functions()?;
         let variables = self.variables()?;
         for Definition { part, item } in &variables {
-            self.place(*part, item)?;
+            self.place(*part, None, item)?;
         }
         for (part, text) in self.texts.iter().enumerate() {
             for function in &text.functions {
@@ -245,7 +248,7 @@ impl<'a> Linker<'a> {
                     if let StatementKind::Variable(variable) = &statement.kind
                         && !matches!(variable.space, Space::Local | Space::Param)
                     {
-                        self.place(part, variable)?;
+                        self.place(part, Some(function.name), variable)?;
                     }
                 }
             }
@@ -259,6 +262,7 @@ impl<'a> Linker<'a> {
             let names = View {
                 linker: self,
                 part: *part,
+                function: Some(item.name),
             };
             let function = decode(item, *part, &names)
                 .map_err(|(line, what)| self.error(*part, line, what))?;
@@ -321,7 +325,10 @@ impl<'a> Linker<'a> {
         }
         for (part, index, name) in statics {
             let symbol = Symbol::Function(index as u32, code_address(self.number, index as u32));
-            self.own_names[part].insert(name, symbol);
+            if self.own_names[part].insert(name, symbol).is_some() {
+                let line = found[index].item.line;
+                return Err(self.error(part, line, format!("`{name}` is there twice")));
+            }
         }
         for (part, text) in texts.iter().enumerate() {
             for &(name, of) in &text.aliases {
@@ -380,7 +387,13 @@ impl<'a> Linker<'a> {
         Ok(found)
     }
 
-    fn place(&mut self, part: usize, variable: &'a Variable<'a>) -> Result<(), LoadError> {
+    /// Places a variable of a part, or of a function of it.
+    fn place(
+        &mut self,
+        part: usize,
+        function: Option<&'a str>,
+        variable: &'a Variable<'a>,
+    ) -> Result<(), LoadError> {
         let bytes = variable.bytes();
         let symbol = if variable.space == Space::Shared {
             let offset = self.shared.next_multiple_of(u64::from(variable.align));
@@ -413,11 +426,17 @@ impl<'a> Linker<'a> {
             }
             Symbol::Global(address)
         };
-        let names = match variable.linkage {
-            Linkage::Static => &mut self.own_names[part],
+        let names = match (variable.linkage, function) {
+            (Linkage::Static, Some(function)) => {
+                self.inner_names.entry((part, function)).or_default()
+            }
+            (Linkage::Static, None) => &mut self.own_names[part],
             _ => &mut self.shared_names,
         };
-        names.insert(variable.name, symbol);
+        if names.insert(variable.name, symbol).is_some() {
+            let what = format!("`{}` is there twice", variable.name);
+            return Err(self.error(part, variable.line, what));
+        }
         Ok(())
     }
 
@@ -446,7 +465,11 @@ impl<'a> Linker<'a> {
             let what = format!("`{}`: shared memory has no initial values", variable.name);
             return Err(self.error(part, variable.line, what));
         }
-        let names = View { linker: self, part };
+        let names = View {
+            linker: self,
+            part,
+            function: None,
+        };
         let Some(Symbol::Global(address)) = names.symbol(variable.name) else {
             return Ok(());
         };
@@ -506,12 +529,20 @@ fn signature(function: &ast::Function<'_>) -> (Vec<Slot>, Vec<Slot>) {
 struct View<'l, 'a> {
     linker: &'l Linker<'a>,
     part: usize,
+    /// The function inside of which they are.
+    function: Option<&'l str>,
 }
 
 impl Resolve for View<'_, '_> {
     fn symbol(&self, name: &str) -> Option<Symbol> {
-        let own = self.linker.own_names[self.part].get(name);
-        own.or_else(|| self.linker.shared_names.get(name))
+        let linker = self.linker;
+        let inner = self
+            .function
+            .and_then(|function| linker.inner_names.get(&(self.part, function)));
+        inner
+            .and_then(|names| names.get(name))
+            .or_else(|| linker.own_names[self.part].get(name))
+            .or_else(|| linker.shared_names.get(name))
             .copied()
             .or_else(|| System::named(name).map(Symbol::System))
     }

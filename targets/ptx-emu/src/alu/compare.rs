@@ -111,6 +111,7 @@ macro_rules! floats {
 /// The comparison called `op`.
 #[expect(
     clippy::neg_cmp_op_on_partial_ord,
+    clippy::double_comparisons,
     reason = "what NaN makes of it is the point"
 )]
 pub(crate) fn compare(op: &str, ty: Type, ftz: bool) -> Option<Compare> {

@@ -10,7 +10,7 @@ use super::launch::Launch;
 use super::space::{Spaces, is_in, window};
 use super::system;
 use super::together::{join, together};
-use super::warp::{Model, State, Stop, Warp};
+use super::warp::{Model, State, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::code::op::{BarrierKind, Callee, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where};
 use crate::code::{Function, NOWHERE};
@@ -101,7 +101,7 @@ fn run_group(
     loop {
         if warp.is_apart() {
             warp.groups[at].pc = pc;
-            if warp.meet(&mut at, is_first) == Some(Stop::Changed) {
+            if warp.meet(&mut at, is_first) {
                 return Ok(());
             }
             lanes = warp.groups[at].lanes;
@@ -532,8 +532,8 @@ fn control(
             Ok(Flow::Changed)
         }
         Op::Call(call) => {
-            let number = match &call.callee {
-                Callee::Function(number) => *number,
+            let (at, lanes, number) = match &call.callee {
+                Callee::Function(number) => (at, active, *number),
                 Callee::System(what) => {
                     let base = frame.base;
                     let mut spaces = Spaces {
@@ -554,15 +554,17 @@ fn control(
                     let same = lanes_of(active).filter(|&i| addresses[i] == addresses[first]);
                     let taken = same.fold(0, |mask, lane| mask | 1 << lane);
                     let number = callee(launch, addresses[first], call).map_err(|k| (first, k))?;
-                    if taken != active {
-                        // Those that call another function come back to this instruction.
+                    if taken == active {
+                        (at, active, number)
+                    } else {
+                        // Those that call another function stay at this instruction. The
+                        // others must leave it at once: at one place they are one group.
                         warp.part(at, taken, group.pc, group.pc, meets);
-                        return Ok(Flow::Changed);
+                        (warp.groups.len() - 1, taken, number)
                     }
-                    number
                 }
             };
-            warp.call(at, active, &launch.module, number, call)
+            warp.call(at, lanes, &launch.module, number, call)
                 .map_err(|kind| (first, kind))?;
             Ok(Flow::Changed)
         }

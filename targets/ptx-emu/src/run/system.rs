@@ -24,10 +24,9 @@ pub(super) fn call(
         System::Vprintf => {
             let (format, arguments) = (argument(0)?, argument(1)?);
             let format = thread.text(format)?;
-            let text = thread.format(&format, arguments)?;
+            let (text, items) = thread.format(&format, arguments)?;
             (launch.output)(&text);
-            let items = format.iter().filter(|&&byte| byte == b'%').count();
-            thread.give(call.results[0], items as u64)
+            thread.give(call.results[0], items)
         }
         System::Malloc => {
             let bytes = argument(0)?;
@@ -103,9 +102,10 @@ impl Thread<'_, '_> {
     }
 
     /// What `printf` makes of it; arguments lie one after the other, aligned to their
-    /// sizes, floats as doubles.
-    fn format(&mut self, format: &[u8], arguments: u64) -> Result<String, FaultKind> {
+    /// sizes, floats as doubles. Also for how many of them there was an item.
+    fn format(&mut self, format: &[u8], arguments: u64) -> Result<(String, u64), FaultKind> {
         let mut text = Vec::new();
+        let mut items = 0;
         let mut offset = 0u64;
         let mut rest = format.iter().copied().peekable();
         while let Some(byte) = rest.next() {
@@ -137,6 +137,7 @@ impl Thread<'_, '_> {
                 }
             };
             let size = if item.long { 8 } else { 4 };
+            items += u64::from(conversion.is_some_and(|conversion| conversion != b'%'));
             let formatted = match conversion {
                 None => break,
                 Some(b'%') => "%".to_owned(),
@@ -171,7 +172,7 @@ impl Thread<'_, '_> {
             };
             text.extend_from_slice(formatted.as_bytes());
         }
-        Ok(String::from_utf8_lossy(&text).into_owned())
+        Ok((String::from_utf8_lossy(&text).into_owned(), items))
     }
 
     fn argument(&mut self, from: u64, offset: &mut u64, bytes: u32) -> Result<u64, FaultKind> {

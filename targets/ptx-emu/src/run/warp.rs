@@ -75,15 +75,6 @@ pub(super) struct Warp {
     pub(super) executed: u64,
 }
 
-/// Why a group stopped running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// Its turn is over.
-    Turn,
-    /// It waits, it parted, or is no more.
-    Changed,
-}
-
 impl Warp {
     pub(super) fn new(
         number: u32,
@@ -128,10 +119,7 @@ impl Warp {
 
     /// When a group that sleeps wakes up, the first of several.
     pub(super) fn wakes(&self) -> Option<Instant> {
-        let candidates = match self.model {
-            Model::Independent => &self.groups[..],
-            Model::LockStep => &self.groups[self.groups.len().saturating_sub(1)..],
-        };
+        let candidates = &self.groups[self.first_candidate()..];
         let times = candidates.iter().filter_map(|group| match group.state {
             State::Sleeping { until } => Some(until),
             _ => None,
@@ -139,9 +127,18 @@ impl Warp {
         times.min()
     }
 
+    /// The first of the groups that may run: all of them, or the top of the stack.
+    fn first_candidate(&self) -> usize {
+        match self.model {
+            Model::Independent => 0,
+            Model::LockStep => self.groups.len().saturating_sub(1),
+        }
+    }
+
     fn awaken(&mut self) {
         let mut now = None;
-        for group in &mut self.groups {
+        let first = self.first_candidate();
+        for group in &mut self.groups[first..] {
             if let State::Sleeping { until } = group.state
                 && *now.get_or_insert_with(Instant::now) >= until
             {
@@ -185,15 +182,15 @@ impl Warp {
 
     /// Whether the group, now at its pc, has to stop here: it met others, or is where it
     /// meets others.
-    pub(super) fn meet(&mut self, at: &mut usize, is_first: bool) -> Option<Stop> {
+    pub(super) fn meet(&mut self, at: &mut usize, is_first: bool) -> bool {
         match self.model {
             Model::LockStep => {
                 let group = &self.groups[*at];
                 if !group.is_base && group.pc == group.meets {
                     self.groups.pop();
-                    return Some(Stop::Changed);
+                    return true;
                 }
-                None
+                false
             }
             Model::Independent => {
                 let mut other = 0;
@@ -212,11 +209,11 @@ impl Warp {
                         continue;
                     }
                     if is_first && it.pc < me.pc {
-                        return Some(Stop::Changed);
+                        return true;
                     }
                     other += 1;
                 }
-                None
+                false
             }
         }
     }

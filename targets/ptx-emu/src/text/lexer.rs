@@ -90,8 +90,8 @@ impl<'a> Lexer<'a> {
         loop {
             if is_inside(self.peek(0)) {
                 self.at += 1;
-            } else if self.peek(0) == b':' && self.peek(1) == b':' && is_start(self.peek(2)) {
-                // A modifier of two parts: `.shared::cta`.
+            } else if self.peek(0) == b':' && self.peek(1) == b':' && is_inside(self.peek(2)) {
+                // A modifier of two parts: `.shared::cta`, `.L2::128B`.
                 self.at += 2;
             } else {
                 return &self.text[start..self.at];

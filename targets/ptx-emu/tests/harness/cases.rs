@@ -84,26 +84,26 @@ fn read<'a>(first: &'a str, body: &[(u32, &'a str)]) -> Result<Case<'a>, &'a str
             }
             _ => text = line,
         }
-        if let Some((_, failure)) = line.split_once("//! ") {
+        if let Some((before, failure)) = line.split_once("//! ") {
+            // Faults quote their line: it must not have what they are searched for.
+            text = before;
             let (kind, what) = failure.split_once(' ').ok_or(failure)?;
             case.fails = Some((number, kind, what));
         }
         let part = case.parts.last_mut().ok_or(line)?;
-        *part += text;
         *part += "\n";
+        *part += text;
     }
     Ok(case)
 }
 
-/// Begins a text, of which the line after the next is number `start` of the file: what
-/// comes before is in one line.
+/// Begins a text, of which the next line is number `start` of the file, as it is there.
 fn begin(case: &mut Case<'_>, start: u32) {
     let mut text = "\n".repeat(start as usize - 2);
     if !case.is_bare {
         // The oldest that all of it is for.
         text.insert_str(0, ".version 8.0 .target sm_60 .address_size 64 ");
     }
-    text += "\n";
     case.parts.push(text);
 }
 
