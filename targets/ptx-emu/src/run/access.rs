@@ -1,7 +1,7 @@
 //! Loads, stores and atomic operations.
 
 use super::atomic::combine;
-use super::exec::{Ids, Notes};
+use super::exec::{Faults, Ids, LaneFault, Notes};
 use super::frame::Frame;
 use super::space::{Access, Place, Spaces};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
@@ -10,8 +10,6 @@ use crate::code::Function;
 use crate::code::op::{Address, Atom, AtomOp, Load, Scope, Semantics, Store};
 use crate::error::FaultKind;
 use crate::memory;
-
-type LaneFault = (usize, FaultKind);
 
 fn addresses(at: &Address, function: &Function, frame: &Frame, ids: &Ids<'_>) -> Lanes {
     let offset = ids.address(frame, at);
@@ -44,7 +42,7 @@ fn check(ids: &Ids<'_>, lane: usize, place: Place, operation: Operation) -> Resu
         (ids.launch.module_id(), function, pc),
         &at,
     ) {
-        Some(report) => Err((lane, FaultKind::Race(report))),
+        Some(report) => Err((1 << lane, FaultKind::Race(report))),
         None => Ok(()),
     }
 }
@@ -85,10 +83,15 @@ pub(super) fn load(
     };
     let shift = 64 - op.bytes * 8;
     let mut places = [None; LANES];
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = spaces
-            .find(lane, op.at.space, at[lane], access)
-            .map_err(|kind| (lane, kind))?;
+        let place = match spaces.find(lane, op.at.space, at[lane], access) {
+            Ok(place) => place,
+            Err(kind) => {
+                faults.add(lane, kind);
+                continue;
+            }
+        };
         places[lane] = Some(place);
         *notes.asks_host |= memory::is_mapped(at[lane]);
     }
@@ -115,7 +118,7 @@ pub(super) fn load(
         }
         frame.set(d, active, &t);
     }
-    Ok(())
+    faults.result()
 }
 
 pub(super) fn store(
@@ -133,10 +136,15 @@ pub(super) fn store(
         bytes: op.bytes * op.sources.len() as u32,
         write: true,
     };
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = spaces
-            .find(lane, op.at.space, at[lane], access)
-            .map_err(|kind| (lane, kind))?;
+        let place = match spaces.find(lane, op.at.space, at[lane], access) {
+            Ok(place) => place,
+            Err(kind) => {
+                faults.add(lane, kind);
+                continue;
+            }
+        };
         let is_common = matches!(place, Place::Common(_));
         for (part, &source) in op.sources.iter().enumerate() {
             let by = part as u32 * op.bytes;
@@ -153,7 +161,7 @@ pub(super) fn store(
             *notes.progress |= changed && op.at.space != crate::code::op::Where::Frame;
         }
     }
-    Ok(())
+    faults.result()
 }
 
 pub(super) fn atom(
@@ -172,10 +180,15 @@ pub(super) fn atom(
         write: true,
     };
     let mut t: Lanes = [0; LANES];
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = spaces
-            .find(lane, op.at.space, at[lane], access)
-            .map_err(|kind| (lane, kind))?;
+        let place = match spaces.find(lane, op.at.space, at[lane], access) {
+            Ok(place) => place,
+            Err(kind) => {
+                faults.add(lane, kind);
+                continue;
+            }
+        };
         let b = frame.src(function, op.b)[lane];
         let mut left = 0;
         let old = match (op.op, op.c) {
@@ -202,5 +215,5 @@ pub(super) fn atom(
     if let Some(d) = op.d {
         frame.set(d, active, &t);
     }
-    Ok(())
+    faults.result()
 }

@@ -10,7 +10,7 @@ use super::launch::Launch;
 use super::space::{Spaces, is_in, window};
 use super::system;
 use super::together::{join, together};
-use super::warp::{Model, State, Stop, Warp};
+use super::warp::{Model, State, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::code::op::{BarrierKind, Callee, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where};
 use crate::code::{Function, NOWHERE};
@@ -19,32 +19,55 @@ use crate::error::FaultKind;
 /// A fault and where it happened.
 #[derive(Debug)]
 pub(super) struct Faulted {
-    pub(super) lane: usize,
+    /// The lanes that it ends; the first of them is blamed.
+    pub(super) lanes: Mask,
     pub(super) function: u32,
     pub(super) pc: Pc,
     pub(super) kind: FaultKind,
 }
 
+/// Lanes and what the first of them did.
+pub(super) type LaneFault = (Mask, FaultKind);
+
+/// Of lanes that fault in one instruction, the first.
+#[derive(Default)]
+pub(super) struct Faults {
+    lanes: Mask,
+    first: Option<FaultKind>,
+}
+
+impl Faults {
+    pub(super) fn add(&mut self, lane: usize, kind: FaultKind) {
+        self.lanes |= 1 << lane;
+        self.first.get_or_insert(kind);
+    }
+
+    pub(super) fn result(self) -> Result<(), LaneFault> {
+        match self.first {
+            None => Ok(()),
+            Some(kind) => Err((self.lanes, kind)),
+        }
+    }
+}
+
 impl Faulted {
     /// Of a warp as a whole: where its first lane is.
     pub(super) fn of(warp: &Warp, kind: FaultKind) -> Self {
-        let lane = warp.live().trailing_zeros() as usize % LANES;
+        let lanes = warp.live();
+        let first = lanes & lanes.wrapping_neg();
         let group = warp
             .groups
             .iter()
             .rev()
-            .find(|group| (group.lanes >> lane) & 1 != 0);
+            .find(|group| group.lanes & first != 0);
         Self {
-            lane,
+            lanes,
             function: group.map_or(0, |group| warp.frames.get(group.frame).function),
             pc: group.map_or(0, |group| group.pc),
             kind,
         }
     }
 }
-
-/// A lane and what it did.
-type LaneFault = (usize, FaultKind);
 
 /// What an instruction of control does to its group.
 enum Flow {
@@ -91,8 +114,8 @@ fn run_group(
     let mut pc = warp.groups[at].pc;
     let mut lanes = warp.groups[at].lanes;
     let fault = |pc: Pc| {
-        move |(lane, kind): LaneFault| Faulted {
-            lane,
+        move |(lanes, kind): LaneFault| Faulted {
+            lanes,
             function: number,
             pc,
             kind,
@@ -101,7 +124,7 @@ fn run_group(
     loop {
         if warp.is_apart() {
             warp.groups[at].pc = pc;
-            if warp.meet(&mut at, is_first) == Some(Stop::Changed) {
+            if warp.meet(&mut at, is_first) {
                 return Ok(());
             }
             lanes = warp.groups[at].lanes;
@@ -143,7 +166,7 @@ fn run_group(
                 progress: &mut common.progress,
                 asks_host: &mut common.asks_host,
             };
-            data(
+            let done = data(
                 instr,
                 function,
                 frame,
@@ -151,8 +174,10 @@ fn run_group(
                 &mut spaces,
                 &ids,
                 &mut notes,
-            )
-            .map_err(fault(pc))?
+            );
+            // The other lanes are through with it.
+            done.inspect_err(|_| warp.groups[at].pc = pc + 1)
+                .map_err(fault(pc))?
         };
         if let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
             launch.trace(warp, id, (number, pc), (active >> lane) & 1 != 0);
@@ -480,12 +505,12 @@ fn control(
         }
         Op::BranchIndexed { index, to } => {
             let index = *frame.src(function, *index);
-            for lane in lanes_of(active) {
-                if index[lane] >= to.len() as u64 {
-                    let (index, targets) = (index[lane] as u32, to.len());
-                    return Err((lane, FaultKind::BadBranch { index, targets }));
-                }
+            let mut faults = Faults::default();
+            for lane in lanes_of(active).filter(|&lane| index[lane] >= to.len() as u64) {
+                let (index, targets) = (index[lane] as u32, to.len());
+                faults.add(lane, FaultKind::BadBranch { index, targets });
             }
+            faults.result()?;
             let same = lanes_of(active).filter(|&lane| index[lane] == index[first]);
             let taken = same.fold(0, |mask, lane| mask | 1 << lane);
             let to = to[index[first] as usize];
@@ -505,7 +530,7 @@ fn control(
             };
             return Ok(Flow::Changed);
         }
-        Op::Trap => return Err((first, FaultKind::Trap)),
+        Op::Trap => return Err((active, FaultKind::Trap)),
         Op::Exit => {
             warp.groups[at].pc += 1;
             warp.exit(active, common);
@@ -542,7 +567,7 @@ fn control(
                     };
                     for lane in lanes_of(active) {
                         system::call(*what, call, lane, base, &mut spaces, launch)
-                            .map_err(|kind| (lane, kind))?;
+                            .map_err(|kind| (1 << lane, kind))?;
                     }
                     return Ok(Flow::Next);
                 }
@@ -550,7 +575,8 @@ fn control(
                     let addresses = *frame.src(function, *source);
                     let same = lanes_of(active).filter(|&i| addresses[i] == addresses[first]);
                     let taken = same.fold(0, |mask, lane| mask | 1 << lane);
-                    let number = callee(launch, addresses[first], call).map_err(|k| (first, k))?;
+                    let number =
+                        callee(launch, addresses[first], call).map_err(|kind| (taken, kind))?;
                     if taken != active {
                         // Those that call another function come back to this instruction.
                         warp.part(at, taken, group.pc, group.pc, meets);
@@ -560,14 +586,14 @@ fn control(
                 }
             };
             warp.call(at, active, &launch.module, number, call)
-                .map_err(|kind| (first, kind))?;
+                .map_err(|kind| (active, kind))?;
             Ok(Flow::Changed)
         }
         Op::Barrier(op) => {
             let live = warp.live();
             if warp.model() == Model::LockStep && active != live {
                 let members = live;
-                return Err((first, FaultKind::NotTogether { members, active }));
+                return Err((active, FaultKind::NotTogether { members, active }));
             }
             let value = |src: Src| frame.src(function, src)[first];
             let number = value(op.number);
@@ -581,7 +607,7 @@ fn control(
             let who = (warp.number, active, live);
             let number = common
                 .arrive(who, number, count, op.kind, holds)
-                .map_err(|kind| (first, kind))?;
+                .map_err(|kind| (active, kind))?;
             if op.kind == BarrierKind::Arrive {
                 return Ok(Flow::Next);
             }

@@ -75,15 +75,6 @@ pub(super) struct Warp {
     pub(super) executed: u64,
 }
 
-/// Why a group stopped running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// Its turn is over.
-    Turn,
-    /// It waits, it parted, or is no more.
-    Changed,
-}
-
 impl Warp {
     pub(super) fn new(
         number: u32,
@@ -185,15 +176,15 @@ impl Warp {
 
     /// Whether the group, now at its pc, has to stop here: it met others, or is where it
     /// meets others.
-    pub(super) fn meet(&mut self, at: &mut usize, is_first: bool) -> Option<Stop> {
+    pub(super) fn meet(&mut self, at: &mut usize, is_first: bool) -> bool {
         match self.model {
             Model::LockStep => {
                 let group = &self.groups[*at];
                 if !group.is_base && group.pc == group.meets {
                     self.groups.pop();
-                    return Some(Stop::Changed);
+                    return true;
                 }
-                None
+                false
             }
             Model::Independent => {
                 let mut other = 0;
@@ -212,11 +203,11 @@ impl Warp {
                         continue;
                     }
                     if is_first && it.pc < me.pc {
-                        return Some(Stop::Changed);
+                        return true;
                     }
                     other += 1;
                 }
-                None
+                false
             }
         }
     }
