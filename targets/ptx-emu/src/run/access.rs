@@ -75,6 +75,7 @@ pub(super) fn load(
     notes: &mut Notes<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
+    *notes.polls |= op.semantics != Semantics::Weak;
     let count = op.ds.len() as u32;
     let access = Access {
         name: "load",
@@ -205,6 +206,7 @@ pub(super) fn atom(
             }),
         };
         *notes.progress |= old != left;
+        *notes.polls |= old == left;
         if ids.launch.checker.is_some() {
             let mut operation = operation(Kind::Atomic, at[lane], op.bytes, op.semantics, op.scope);
             (operation.seen, operation.left) = (old, left);

@@ -31,6 +31,8 @@ pub(super) struct Common {
     pub(super) progress: bool,
     /// Whether a load was from memory that the host sees.
     pub(super) asks_host: bool,
+    /// Whether an access or a fence was of the kind that is for waiting.
+    pub(super) polls: bool,
 }
 
 /// Who is at a barrier.
@@ -60,8 +62,8 @@ pub(super) enum Turn {
     Done,
     /// It goes on.
     Busy,
-    /// Nothing happened that anybody could notice; if all threads that are not stopped
-    /// sleep, until when.
+    /// Its threads wait: nothing happened that anybody could notice. If all of them sleep
+    /// or are stopped, until when.
     Idle(Option<Instant>),
 }
 
@@ -103,6 +105,7 @@ impl Block {
                 barriers: [BarrierState::default(); BARRIERS],
                 progress: false,
                 asks_host: false,
+                polls: false,
             },
             warps,
             watch: Watch::default(),
@@ -114,6 +117,7 @@ impl Block {
         let common = &mut self.common;
         common.progress = false;
         common.asks_host = false;
+        common.polls = false;
         let mut ran = false;
         for warp in &mut self.warps {
             let result = run(warp, common, TURN);
@@ -132,6 +136,7 @@ impl Block {
         }
         if released || self.common.progress {
             self.watch.reset();
+            self.common.launch.activity.note();
             return Turn::Busy;
         }
         let wakes = self.warps.iter().filter_map(Warp::wakes).min();
@@ -142,6 +147,10 @@ impl Block {
                 end_lanes(warp, &mut self.common, faulted);
             }
             return Turn::Done;
+        }
+        if ran && !self.common.polls {
+            // They compute.
+            return Turn::Busy;
         }
         Turn::Idle(wakes.filter(|_| !ran))
     }

@@ -72,7 +72,9 @@ impl Faulted {
 /// What an instruction of control does to its group.
 enum Flow {
     Next,
-    /// The group is elsewhere, or another one.
+    /// It is elsewhere, all of it.
+    Jumped(Pc),
+    /// It waits, parted, or is another one.
     Changed,
 }
 
@@ -121,13 +123,16 @@ fn run_group(
             kind,
         }
     };
+    // From which instruction on others may be met.
+    let mut meets = 0;
     loop {
-        if warp.is_apart() {
+        if pc >= meets {
             warp.groups[at].pc = pc;
             if warp.meet(&mut at, is_first) {
                 return Ok(());
             }
             lanes = warp.groups[at].lanes;
+            meets = warp.next_meeting(at);
         }
         if *left == 0 || pc == NOWHERE {
             warp.groups[at].pc = pc;
@@ -144,9 +149,16 @@ fn run_group(
             Some(guard) => lanes & frame.pred(guard),
         };
         *executed += u64::from(active.count_ones());
-        let is_data = if active == 0 {
-            true
-        } else {
+        let ids = Ids {
+            launch,
+            index: common.index,
+            processor: common.processor,
+            warp: warp.number,
+            threads: &warp.threads,
+            place: (number, pc),
+        };
+        let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
+        if !is_data {
             let mut spaces = Spaces {
                 global: &launch.memory,
                 shared: &mut common.shared,
@@ -154,31 +166,24 @@ fn run_group(
                 local: &mut warp.local,
                 params: &launch.params,
             };
-            let ids = Ids {
-                launch,
-                index: common.index,
-                processor: common.processor,
-                warp: warp.number,
-                threads: &warp.threads,
-                place: (number, pc),
-            };
             let mut notes = Notes {
                 progress: &mut common.progress,
                 asks_host: &mut common.asks_host,
+                polls: &mut common.polls,
             };
-            let done = data(
-                instr,
+            is_data = access(
+                &instr.op,
                 function,
                 frame,
                 active,
                 &mut spaces,
                 &ids,
                 &mut notes,
-            );
+            )
             // The other lanes are through with it.
-            done.inspect_err(|_| warp.groups[at].pc = pc + 1)
-                .map_err(fault(pc))?
-        };
+            .inspect_err(|_| warp.groups[at].pc = pc + 1)
+            .map_err(fault(pc))?;
+        }
         if let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
             launch.trace(warp, id, (number, pc), (active >> lane) & 1 != 0);
         }
@@ -189,17 +194,11 @@ fn run_group(
         warp.groups[at].pc = pc;
         match control(warp, common, launch, at, active, instr).map_err(fault(pc))? {
             Flow::Next => pc += 1,
-            Flow::Changed => {
-                // It may go on right here.
-                let Some(group) = warp.groups.get(at) else {
-                    return Ok(());
-                };
-                if warp.is_apart() || group.frame != id || group.state != State::Ready {
-                    return Ok(());
-                }
-                pc = group.pc;
-                lanes = group.lanes;
+            Flow::Jumped(to) => {
+                pc = to;
+                meets = 0;
             }
+            Flow::Changed => return Ok(()),
         }
     }
 }
@@ -219,24 +218,17 @@ pub(super) struct Ids<'a> {
 pub(super) struct Notes<'a> {
     pub(super) progress: &'a mut bool,
     pub(super) asks_host: &'a mut bool,
+    pub(super) polls: &'a mut bool,
 }
 
-/// Executes an instruction that leaves lanes together; false if it is not one.
+/// Executes an instruction that computes; false if it is not one.
 #[expect(
     clippy::too_many_lines,
     reason = "one arm for each kind of instruction"
 )]
-fn data(
-    instr: &Instr,
-    function: &Function,
-    frame: &mut Frame,
-    active: Mask,
-    spaces: &mut Spaces<'_>,
-    ids: &Ids<'_>,
-    notes: &mut Notes<'_>,
-) -> Result<bool, LaneFault> {
+fn compute(op: &Op, function: &Function, frame: &mut Frame, active: Mask, ids: &Ids<'_>) -> bool {
     let mut t: Lanes = [0; LANES];
-    match &instr.op {
+    match op {
         Op::Nop => {}
         Op::Un { f, d, a } => {
             f(&mut t, active, frame.src(function, *a));
@@ -414,20 +406,37 @@ fn data(
             }
             frame.set_pred(*p, active, holds);
         }
+        Op::ActiveMask { d } => {
+            t = [u64::from(active); LANES];
+            frame.set(*d, active, &t);
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Executes an instruction that uses memory; false if it is not one.
+fn access(
+    op: &Op,
+    function: &Function,
+    frame: &mut Frame,
+    active: Mask,
+    spaces: &mut Spaces<'_>,
+    ids: &Ids<'_>,
+    notes: &mut Notes<'_>,
+) -> Result<bool, LaneFault> {
+    match op {
         Op::Load(op) => load(op, function, frame, active, spaces, ids, notes)?,
         Op::Store(op) => store(op, function, frame, active, spaces, ids, notes)?,
         Op::Atom(op) => atom(op, function, frame, active, spaces, ids, notes)?,
         Op::Fence { semantics, scope } => {
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+            *notes.polls = true;
             if let Some(checker) = &ids.launch.checker {
                 for lane in lanes_of(active) {
                     checker.fence(ids.thread(lane), *semantics, *scope);
                 }
             }
-        }
-        Op::ActiveMask { d } => {
-            t = [u64::from(active); LANES];
-            frame.set(*d, active, &t);
         }
         _ => return Ok(false),
     }
@@ -496,11 +505,10 @@ fn control(
     let is_part = active != group.lanes;
     match &instr.op {
         Op::Branch { to } => {
-            if is_part {
-                warp.part(at, active, *to, group.pc + 1, meets);
-            } else {
-                warp.groups[at].pc = *to;
+            if !is_part {
+                return Ok(Flow::Jumped(*to));
             }
+            warp.part(at, active, *to, group.pc + 1, meets);
             return Ok(Flow::Changed);
         }
         Op::BranchIndexed { index, to } => {
@@ -515,11 +523,10 @@ fn control(
             let taken = same.fold(0, |mask, lane| mask | 1 << lane);
             let to = to[index[first] as usize];
             if taken == group.lanes {
-                warp.groups[at].pc = to;
-            } else {
-                // Those that go elsewhere come back to this instruction.
-                warp.part(at, taken, to, group.pc, meets);
+                return Ok(Flow::Jumped(to));
             }
+            // Those that go elsewhere come back to this instruction.
+            warp.part(at, taken, to, group.pc, meets);
             return Ok(Flow::Changed);
         }
         Op::Sleep { nanoseconds } => {

@@ -143,7 +143,6 @@ fn work(shared: &Shared, number: u32) {
                 || match block.turn() {
                     Turn::Done => true,
                     Turn::Busy => {
-                        block.common.launch.activity.note();
                         busy = true;
                         false
                     }
