@@ -232,10 +232,7 @@ fn code_address(module: u32, function: u32) -> u64 {
 }
 
 impl<'a> Linker<'a> {
-    #[expect(
-        clippy::type_complexity,
-        reason = "functions, and those that others see"
-    )]
+    /// Functions, and those that others see.
     fn link(&mut self) -> Result<(Vec<Function>, HashMap<String, u32>), LoadError> {
         let functions = self.functions()?;
         let variables = self.variables()?;

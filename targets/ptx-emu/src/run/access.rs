@@ -1,7 +1,7 @@
 //! Loads, stores and atomic operations.
 
 use super::atomic::combine;
-use super::exec::{Ids, Notes};
+use super::exec::{Faults, Ids, LaneFault, Notes};
 use super::frame::Frame;
 use super::space::{Access, Place, Spaces};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
@@ -10,8 +10,6 @@ use crate::code::Function;
 use crate::code::op::{Address, Atom, AtomOp, Load, Scope, Semantics, Store};
 use crate::error::FaultKind;
 use crate::memory;
-
-type LaneFault = (usize, FaultKind);
 
 fn addresses(at: &Address, function: &Function, frame: &Frame, ids: &Ids<'_>) -> Lanes {
     let offset = ids.address(frame, at);
@@ -44,7 +42,7 @@ fn check(ids: &Ids<'_>, lane: usize, place: Place, operation: Operation) -> Resu
         (ids.launch.module_id(), function, pc),
         &at,
     ) {
-        Some(report) => Err((lane, FaultKind::Race(report))),
+        Some(report) => Err((1 << lane, FaultKind::Race(report))),
         None => Ok(()),
     }
 }
@@ -77,6 +75,7 @@ pub(super) fn load(
     notes: &mut Notes<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
+    *notes.polls |= op.semantics != Semantics::Weak;
     let count = op.ds.len() as u32;
     let access = Access {
         name: "load",
@@ -85,10 +84,15 @@ pub(super) fn load(
     };
     let shift = 64 - op.bytes * 8;
     let mut places = [None; LANES];
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = spaces
-            .find(lane, op.at.space, at[lane], access)
-            .map_err(|kind| (lane, kind))?;
+        let place = match spaces.find(lane, op.at.space, at[lane], access) {
+            Ok(place) => place,
+            Err(kind) => {
+                faults.add(lane, kind);
+                continue;
+            }
+        };
         places[lane] = Some(place);
         *notes.asks_host |= memory::is_mapped(at[lane]);
     }
@@ -115,7 +119,7 @@ pub(super) fn load(
         }
         frame.set(d, active, &t);
     }
-    Ok(())
+    faults.result()
 }
 
 pub(super) fn store(
@@ -133,10 +137,15 @@ pub(super) fn store(
         bytes: op.bytes * op.sources.len() as u32,
         write: true,
     };
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = spaces
-            .find(lane, op.at.space, at[lane], access)
-            .map_err(|kind| (lane, kind))?;
+        let place = match spaces.find(lane, op.at.space, at[lane], access) {
+            Ok(place) => place,
+            Err(kind) => {
+                faults.add(lane, kind);
+                continue;
+            }
+        };
         let is_common = matches!(place, Place::Common(_));
         for (part, &source) in op.sources.iter().enumerate() {
             let by = part as u32 * op.bytes;
@@ -153,7 +162,7 @@ pub(super) fn store(
             *notes.progress |= changed && op.at.space != crate::code::op::Where::Frame;
         }
     }
-    Ok(())
+    faults.result()
 }
 
 pub(super) fn atom(
@@ -172,10 +181,15 @@ pub(super) fn atom(
         write: true,
     };
     let mut t: Lanes = [0; LANES];
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = spaces
-            .find(lane, op.at.space, at[lane], access)
-            .map_err(|kind| (lane, kind))?;
+        let place = match spaces.find(lane, op.at.space, at[lane], access) {
+            Ok(place) => place,
+            Err(kind) => {
+                faults.add(lane, kind);
+                continue;
+            }
+        };
         let b = frame.src(function, op.b)[lane];
         // Global memory flushes, shared memory does not.
         let ftz = matches!(place, Place::Common(_));
@@ -194,6 +208,7 @@ pub(super) fn atom(
             }),
         };
         *notes.progress |= old != left;
+        *notes.polls |= old == left;
         if ids.launch.checker.is_some() {
             let mut operation = operation(Kind::Atomic, at[lane], op.bytes, op.semantics, op.scope);
             (operation.seen, operation.left) = (old, left);
@@ -204,5 +219,5 @@ pub(super) fn atom(
     if let Some(d) = op.d {
         frame.set(d, active, &t);
     }
-    Ok(())
+    faults.result()
 }

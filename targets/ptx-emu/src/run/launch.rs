@@ -73,7 +73,7 @@ struct State {
     /// Blocks that were handed out, and those that have ended.
     begun: u64,
     done: u64,
-    fault: Option<Box<Fault>>,
+    fault: Option<Fault>,
     is_over: bool,
     call: Option<Ended>,
 }
@@ -151,71 +151,54 @@ impl Launch {
 
     /// The next block to run, unless there is none any more.
     pub(super) fn take_block(&self) -> Option<u64> {
-        if self.is_stopped() {
-            return None;
-        }
         let mut state = self.state();
-        if state.begun == self.blocks() {
+        if !self.begins_more(&state) {
             return None;
         }
         state.begun += 1;
         Some(state.begun - 1)
     }
 
-    /// Whether there are blocks left to take.
-    pub(super) fn has_blocks(&self) -> bool {
-        !self.is_stopped() && self.state().begun < self.blocks()
+    /// Whether there are blocks left that are to begin.
+    pub(super) fn begins_blocks(&self) -> bool {
+        self.begins_more(&self.state())
+    }
+
+    /// After a fault those that have not begun stay away.
+    fn begins_more(&self, state: &State) -> bool {
+        state.fault.is_none() && !self.is_stopped() && state.begun < self.blocks()
     }
 
     /// A block has ended, well or not.
-    pub(super) fn end_block(&self, fault: Option<Box<Fault>>) {
+    pub(super) fn end_block(&self) {
+        self.state().done += 1;
+        self.end_if_over();
+    }
+
+    /// Says so if all blocks that ever begin have ended.
+    pub(super) fn end_if_over(&self) {
         let mut state = self.state();
-        if state.fault.is_none() {
-            state.fault = fault;
+        if state.done < state.begun || self.begins_more(&state) {
+            return;
         }
-        if state.fault.is_some() {
-            // The others are of no use any more.
-            self.stop.store(true, Ordering::Relaxed);
-        }
-        state.done += 1;
-        let over = if self.is_stopped() {
-            state.begun
-        } else {
-            self.blocks()
+        let Some(call) = state.call.take() else {
+            return;
         };
-        if state.done == over && !state.is_over {
-            let call = state.call.take();
-            drop(state);
-            if let Some(call) = call {
-                call();
-            }
-            self.state().is_over = true;
-            self.ended.notify_all();
-        }
+        drop(state);
+        call();
+        self.state().is_over = true;
+        self.ended.notify_all();
     }
 
     /// Ends it at the next chance.
     pub(crate) fn stop(&self) {
+        let _state = self.state();
         self.stop.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        // A hint, to be noticed at some time.
+        // A hint to those who run blocks; others hold the lock.
         self.stop.load(Ordering::Relaxed)
-    }
-
-    /// Ends a launch that was stopped before any of its blocks began.
-    pub(super) fn end_unbegun(&self) {
-        let mut state = self.state();
-        if state.done == state.begun && !state.is_over {
-            let call = state.call.take();
-            drop(state);
-            if let Some(call) = call {
-                call();
-            }
-            self.state().is_over = true;
-            self.ended.notify_all();
-        }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -240,7 +223,7 @@ impl Launch {
         }
         Some(match &state.fault {
             None => Ok(()),
-            Some(fault) => Err(Fault::clone(fault)),
+            Some(fault) => Err(fault.clone()),
         })
     }
 
@@ -279,20 +262,22 @@ impl Launch {
         }
     }
 
-    pub(super) fn fault(
+    /// A thread has faulted; the first fault is the launch's.
+    pub(super) fn fail(
         &self,
         block: [u32; 3],
         thread: [u32; 3],
         (function, pc): (u32, Pc),
         what: FaultKind,
-    ) -> Box<Fault> {
-        Box::new(Fault {
+    ) {
+        let fault = Fault {
             kernel: self.module.functions[self.kernel.0 as usize].name.clone(),
             block,
             thread,
             at: self.place(function, pc),
             what,
-        })
+        };
+        self.state().fault.get_or_insert(fault);
     }
 
     /// The lane of a warp whose instructions are to be printed.

@@ -57,7 +57,7 @@ impl Device {
 
     /// Runs the kernel `test`, whose parameters are, as far as it has them, where its
     /// output goes and where its input is; what is in the output afterwards.
-    fn run(&self, module: &Arc<Module>, grid: Grid, input: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn run(&self, module: &Arc<Module>, grid: Grid, input: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
         let memory = self.machine.memory();
         let [to, from] = [(); 2].map(|()| memory.alloc(ROOM as u64).unwrap());
         let host = |address| memory.host(address, ROOM as u64).unwrap().as_ptr();
@@ -80,7 +80,7 @@ impl Device {
         unsafe { host(to).copy_to_nonoverlapping(output.as_mut_ptr(), ROOM) };
         memory.free(to);
         memory.free(from);
-        result.map(|()| output)
+        result.map(|()| output).map_err(Box::new)
     }
 
     /// What was printed since the last call.

@@ -19,7 +19,7 @@ impl<'a> Decoder<'a> {
                 m.take("uni");
                 let [label] = exactly(operands)?;
                 let label = plain(label)?;
-                self.fixups.push((self.instrs.len(), vec![label]));
+                self.goes_to(vec![label]);
                 self.push(Op::Branch { to: 0 });
             }
             "brx" => {
@@ -33,7 +33,7 @@ impl<'a> Decoder<'a> {
                     return Err(format!("`{targets}` is no list of targets"));
                 };
                 let index = self.src(index, Type::U32)?;
-                self.fixups.push((self.instrs.len(), labels));
+                self.goes_to(labels);
                 self.push(Op::BranchIndexed {
                     index,
                     to: Box::default(),

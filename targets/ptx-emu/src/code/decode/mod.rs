@@ -56,10 +56,11 @@ type Result<T> = std::result::Result<T, String>;
 struct Decoder<'a> {
     resolve: &'a dyn Resolve,
     scopes: Vec<Scope<'a>>,
+    last_scope: u32,
     instrs: Vec<Instr>,
-    labels: HashMap<&'a str, Pc>,
-    /// Branches and the labels that they go to.
-    fixups: Vec<(usize, Vec<&'a str>)>,
+    /// Labels, by the scope that they are in.
+    labels: HashMap<(u32, &'a str), Pc>,
+    fixups: Vec<Fixup<'a>>,
     regs: u32,
     preds: u32,
     constants: Vec<Lanes>,
@@ -73,8 +74,18 @@ struct Decoder<'a> {
 }
 
 struct Scope<'a> {
+    /// Unlike any other of the function.
+    number: u32,
     names: HashMap<&'a str, Local<'a>>,
     frame: u32,
+}
+
+/// A branch whose labels may be further down.
+struct Fixup<'a> {
+    at: usize,
+    labels: Vec<&'a str>,
+    /// Where the labels are known, from the outermost scope inwards.
+    scopes: Vec<u32>,
 }
 
 /// Sizes of parameters in a space, one after the other.
@@ -104,9 +115,11 @@ pub(crate) fn decode<'a>(
     let mut decoder = Decoder {
         resolve,
         scopes: vec![Scope {
+            number: 0,
             names: HashMap::new(),
             frame: 0,
         }],
+        last_scope: 0,
         instrs: Vec::new(),
         labels: HashMap::new(),
         fixups: Vec::new(),
@@ -172,8 +185,11 @@ impl<'a> Decoder<'a> {
         Ok((params, results))
     }
 
-    /// A parameter of a function. Those in registers are copied by whoever reads them.
+    /// A parameter or a result of a function.
     fn formal(&mut self, variable: &Variable<'a>, slot: Slot) -> Result<()> {
+        if variable.space != Space::Param {
+            return Err(format!("`{}` is not in the space .param", variable.name));
+        }
         self.name(variable.name, Local::Frame(slot))
     }
 
@@ -207,8 +223,12 @@ impl<'a> Decoder<'a> {
         match statement {
             StatementKind::Open => {
                 let frame = self.frame;
-                let names = HashMap::new();
-                self.scopes.push(Scope { names, frame });
+                self.last_scope += 1;
+                self.scopes.push(Scope {
+                    number: self.last_scope,
+                    names: HashMap::new(),
+                    frame,
+                });
             }
             StatementKind::Close => {
                 if let Some(scope) = self.scopes.pop() {
@@ -232,7 +252,9 @@ impl<'a> Decoder<'a> {
                 _ => {}
             },
             StatementKind::Label(name) => {
-                if self.labels.insert(name, self.instrs.len() as Pc).is_some() {
+                let scope = self.scopes.last().map_or(0, |scope| scope.number);
+                let pc = self.instrs.len() as Pc;
+                if self.labels.insert((scope, name), pc).is_some() {
                     return Err(format!("label `{name}` is there twice"));
                 }
             }
@@ -504,12 +526,20 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// The next instruction is a branch to `labels`.
+    fn goes_to(&mut self, labels: Vec<&'a str>) {
+        let scopes = self.scopes.iter().map(|scope| scope.number).collect();
+        let at = self.instrs.len();
+        self.fixups.push(Fixup { at, labels, scopes });
+    }
+
     fn patch(&mut self) -> std::result::Result<(), (u32, String)> {
-        for (at, labels) in std::mem::take(&mut self.fixups) {
+        for Fixup { at, labels, scopes } in std::mem::take(&mut self.fixups) {
             let line = self.instrs[at].line;
             let mut found = Vec::new();
             for label in labels {
-                let pc = self.labels.get(label);
+                let mut outwards = scopes.iter().rev();
+                let pc = outwards.find_map(|&scope| self.labels.get(&(scope, label)));
                 found.push(*pc.ok_or_else(|| (line, format!("there is no label `{label}`")))?);
             }
             match &mut self.instrs[at].op {
