@@ -3,6 +3,7 @@
 //! [`Device`] is everything that the rest of this crate asks of one. Each kind is
 //! one folder beside this file and one line in [`KINDS`].
 
+mod at_once;
 mod cuda;
 mod emu;
 mod host;

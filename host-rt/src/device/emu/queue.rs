@@ -4,32 +4,23 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ptx_emu::{LaunchError, Running as Kernel};
-use shared_abi::words::{Coherent, Store, SystemWords};
 
 use super::EmuDevice;
 use super::module::EmuModule;
+use crate::device::at_once::{self, After};
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
 /// A queue. Operations happen at once, after waiting for the launches before them.
 pub(super) struct EmuQueue {
     device: Arc<EmuDevice>,
-    /// What the next operation has to wait for.
-    after: Vec<Arc<dyn Event>>,
+    after: After,
 }
 
 impl EmuQueue {
     pub(super) fn new(device: Arc<EmuDevice>) -> Self {
-        Self {
-            device,
-            after: Vec::new(),
-        }
-    }
-
-    fn catch_up(&mut self) {
-        for event in self.after.drain(..) {
-            event.wait();
-        }
+        let after = After::default();
+        Self { device, after }
     }
 }
 
@@ -40,12 +31,13 @@ impl Queue for EmuQueue {
         from: *const u8,
         len: usize,
     ) -> Result<(), DeviceError> {
-        self.catch_up();
-        let place = self.device.reach(to, len)?;
-        // SAFETY: the caller vouches for the host side. The device side was just found,
-        // and its addresses last as long as the device. Device threads may use it
-        // meanwhile, which atomic accesses here make a matter of theirs.
-        unsafe { words_at(place).write_bytes(offset_at(place), from, len) };
+        self.after.catch_up();
+        if len > 0 {
+            let place = self.device.reach(to, len)?;
+            // SAFETY: the caller vouches for the host side. The device side was just found,
+            // its addresses last as long as the device, and threads use it with atomics.
+            unsafe { at_once::write(place, from, len) };
+        }
         Ok(())
     }
 
@@ -55,28 +47,20 @@ impl Queue for EmuQueue {
         from: u64,
         len: usize,
     ) -> Result<(), DeviceError> {
-        self.catch_up();
-        let place = self.device.reach(from, len)?;
-        // SAFETY: as above.
-        unsafe { words_at(place).read_bytes(offset_at(place), to, len) };
+        self.after.catch_up();
+        if len > 0 {
+            let place = self.device.reach(from, len)?;
+            // SAFETY: as above.
+            unsafe { at_once::read(to, place, len) };
+        }
         Ok(())
     }
 
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        self.catch_up();
+        self.after.catch_up();
         let place = self.device.reach(to, 4)?;
-        if !to.is_multiple_of(4) {
-            let what = "not aligned for a word";
-            return Err(DeviceError::Unreachable {
-                address: to,
-                len: 4,
-                what,
-            });
-        }
-        // Edge `R2`, completing end, for callers whose word is in device memory.
-        // SAFETY: as above, and aligned.
-        unsafe { words_at(place) }.store32(offset_at(place), word, Store::Release);
-        Ok(())
+        // SAFETY: as above.
+        unsafe { at_once::store_word(place, to, word) }
     }
 
     unsafe fn launch(
@@ -87,7 +71,7 @@ impl Queue for EmuQueue {
         params: &[Vec<u8>],
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
-        self.catch_up();
+        self.after.catch_up();
         let bad_grid = |reason: String| DeviceError::BadGrid {
             teams: grid.teams,
             threads: grid.threads,
@@ -132,8 +116,7 @@ impl Queue for EmuQueue {
     }
 
     fn record(&mut self) -> Arc<dyn Event> {
-        self.after.retain(|event| !event.is_done());
-        Arc::new(AllOf(self.after.clone()))
+        self.after.record()
     }
 
     fn wait_for(&mut self, event: &Arc<dyn Event>) {
@@ -141,46 +124,13 @@ impl Queue for EmuQueue {
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
-        self.catch_up();
+        self.after.catch_up();
         Ok(())
     }
 }
 
 /// Most threads of a team.
 const MAX_THREADS: u32 = 1024;
-
-/// The words around an address.
-///
-/// # Safety
-/// As for [`Coherent::new`], for the offsets from [`offset_at`] the same address.
-unsafe fn words_at(place: *mut u8) -> Coherent {
-    // SAFETY: passed on; aligned to 8 bytes.
-    unsafe { Coherent::new(place.map_addr(|address| address & !7)) }
-}
-
-/// Offset of an address in the words around it.
-fn offset_at(place: *mut u8) -> usize {
-    place.addr() & 7
-}
-
-/// A place in a queue.
-struct AllOf(Vec<Arc<dyn Event>>);
-
-impl Event for AllOf {
-    fn is_done(&self) -> bool {
-        self.0.iter().all(|event| event.is_done())
-    }
-
-    fn wait(&self) {
-        for event in &self.0 {
-            event.wait();
-        }
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-}
 
 /// A kernel under way.
 struct EmuLaunch {
