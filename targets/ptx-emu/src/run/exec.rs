@@ -554,6 +554,7 @@ fn control(
         warp.part(at, active, to, group.pc + 1, meets);
         return Ok(Flow::Changed);
     }
+    let mut callers = active;
     match &instr.op {
         Op::Return => {
             warp.ret(at, &launch.module, common);
@@ -584,16 +585,17 @@ fn control(
                     let taken = same.fold(0, |mask, lane| mask | 1 << lane);
                     let number =
                         callee(launch, addresses[first], call).map_err(|kind| (taken, kind))?;
-                    if taken != active {
+                    if taken != active && warp.model() == Model::LockStep {
                         // Those that call another function come back to this instruction.
                         warp.part(at, taken, group.pc, group.pc, meets);
                         return Ok(Flow::Changed);
                     }
+                    callers = taken;
                     number
                 }
             };
-            warp.call(at, active, &launch.module, number, call)
-                .map_err(|kind| (active, kind))?;
+            warp.call(at, callers, &launch.module, number, call)
+                .map_err(|kind| (callers, kind))?;
             Ok(Flow::Changed)
         }
         Op::Barrier(op) => {

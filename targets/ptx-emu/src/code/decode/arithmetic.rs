@@ -581,9 +581,12 @@ impl<'a> Decoder<'a> {
     }
 
     fn set(&mut self, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        // GCC writes the result's type before the comparison.
+        let to = m.next(Type::named);
         let (op, logic) = Self::comparison(m)?;
         let ftz = m.take("ftz");
-        let (to, ty) = (m.ty()?, m.ty()?);
+        let to = to.map_or_else(|| m.ty(), Ok)?;
+        let ty = m.ty()?;
         let one = match to {
             Type::U32 | Type::S32 | Type::B32 => 0xffff_ffff,
             Type::F32 => u64::from(1f32.to_bits()),
