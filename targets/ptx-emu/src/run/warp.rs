@@ -267,7 +267,7 @@ impl Warp {
         }
     }
 
-    /// Lanes of the group call a function; the others go on.
+    /// Lanes of the group call a function. In lock-step the others go on.
     ///
     /// # Errors
     /// Local memory is used up.
@@ -307,8 +307,8 @@ impl Warp {
         match self.model {
             Model::Independent if lanes == group.lanes => self.groups[at] = inner,
             Model::Independent => {
+                // The others are yet to call another function, from here.
                 self.groups[at].lanes = group.lanes & !lanes;
-                self.groups[at].pc = back;
                 self.groups.push(inner);
             }
             Model::LockStep => {
