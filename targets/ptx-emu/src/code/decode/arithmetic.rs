@@ -344,11 +344,15 @@ impl<'a> Decoder<'a> {
     ) -> Result<()> {
         let ty = m.ty()?;
         let f = if ty.is_float() {
+            let xorsign = m.take("xorsign");
+            if xorsign && !m.take("abs") {
+                return Err("`.abs` is missing".to_owned());
+            }
             let how = Extremum {
                 max: name == "max",
                 ftz: m.take("ftz"),
                 nan: m.take("NaN"),
-                xorsign: m.take("xorsign") && m.take("abs"),
+                xorsign,
             };
             match ty {
                 Type::F32 | Type::F64 => float::extremum(ty, how),

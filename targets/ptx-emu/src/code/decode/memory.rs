@@ -44,7 +44,10 @@ impl<'a> Decoder<'a> {
             "membar" | "fence" => self.fence(name, m),
             "prefetch" | "prefetchu" | "applypriority" | "discard" => {
                 // Of no consequence without caches; what it names must exist all the same.
+                let space = m.find(space_named);
                 while m.word().is_ok() {}
+                let at = operands.first().ok_or("an address expected")?;
+                self.address(at, space)?;
                 self.push(Op::Nop);
                 Ok(())
             }
