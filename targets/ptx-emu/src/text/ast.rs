@@ -101,6 +101,11 @@ pub(crate) enum StatementKind<'a> {
         names: Vec<(&'a str, Option<u32>)>,
     },
     Variable(Variable<'a>),
+    /// Parameters for calls, `name0` to `nameN-1`.
+    Parameters {
+        like: Variable<'a>,
+        count: u32,
+    },
     Label(&'a str),
     /// Where an indexed branch may go.
     Targets {

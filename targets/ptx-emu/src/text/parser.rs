@@ -547,16 +547,7 @@ impl<'a> Parser<'a> {
             let mut names = Vec::new();
             loop {
                 let name = self.name()?;
-                let mut count = None;
-                if self.eat('<')? {
-                    let number = self.int()?;
-                    count = Some(u32::try_from(number).ok().filter(|&n| n < 1 << 20));
-                    self.expect('>')?;
-                    if count == Some(None) {
-                        return Err(format!("{number} registers are too many"));
-                    }
-                }
-                names.push((name, count.flatten()));
+                names.push((name, self.range()?));
                 if !self.eat(',')? {
                     break;
                 }
@@ -569,11 +560,31 @@ impl<'a> Parser<'a> {
         }
         loop {
             let variable = self.variable(declared, line)?;
-            let kind = StatementKind::Variable(variable);
+            let kind = match self.range()? {
+                Some(count) if variable.space == Space::Param => StatementKind::Parameters {
+                    like: variable,
+                    count,
+                },
+                Some(_) => return Err(format!("`{}` has no numbers", variable.name)),
+                None => StatementKind::Variable(variable),
+            };
             statements.push(Statement { line, kind });
             if !self.eat(',')? {
                 return self.expect(';');
             }
+        }
+    }
+
+    /// `<100>` after the name that numbers are put to.
+    fn range(&mut self) -> Result2<Option<u32>> {
+        if !self.eat('<')? {
+            return Ok(None);
+        }
+        let number = self.int()?;
+        self.expect('>')?;
+        match u32::try_from(number) {
+            Ok(count) if count < 1 << 20 => Ok(Some(count)),
+            _ => Err(format!("{number} of a name are too many")),
         }
     }
 

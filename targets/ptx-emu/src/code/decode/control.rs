@@ -137,10 +137,9 @@ impl<'a> Decoder<'a> {
         operands
             .iter()
             .map(|operand| match operand {
-                Operand::Name(name) => match self.find(name) {
-                    Some(Local::Frame(slot)) => Ok(*slot),
-                    _ => Err(format!("`{name}` is no parameter")),
-                },
+                Operand::Name(name) => self
+                    .frame_slot(name)
+                    .ok_or_else(|| format!("`{name}` is no parameter")),
                 _ => Err("a parameter expected".to_owned()),
             })
             .collect()

@@ -194,22 +194,19 @@ impl<'a> Decoder<'a> {
                 offset,
             });
         }
-        match self.find(name) {
-            Some(Local::Frame(slot)) => {
-                return Ok(Address {
-                    space: Where::Frame,
-                    base: None,
-                    offset: offset + i64::from(slot.offset),
-                });
-            }
-            Some(Local::Param(slot)) => {
-                return Ok(Address {
-                    space: Where::Param,
-                    base: None,
-                    offset: offset + i64::from(slot.offset),
-                });
-            }
-            _ => {}
+        if let Some(slot) = self.frame_slot(name) {
+            return Ok(Address {
+                space: Where::Frame,
+                base: None,
+                offset: offset + i64::from(slot.offset),
+            });
+        }
+        if let Some(Local::Param(slot)) = self.find(name) {
+            return Ok(Address {
+                space: Where::Param,
+                base: None,
+                offset: offset + i64::from(slot.offset),
+            });
         }
         match self.resolve.symbol(name) {
             Some(Symbol::Global(address)) => Ok(Address {

@@ -45,6 +45,8 @@ enum Local<'a> {
     Pred(Pred),
     /// A parameter or a local variable.
     Frame(Slot),
+    /// Parameters whose names differ by their numbers.
+    Frames(Vec<Slot>),
     /// A parameter of the kernel.
     Param(Slot),
     Targets(Vec<&'a str>),
@@ -214,6 +216,13 @@ impl<'a> Decoder<'a> {
         Slot { offset, bytes }
     }
 
+    fn fits(&self, variable: &Variable<'_>) -> Result<()> {
+        if self.frame > 1 << 24 {
+            return Err(format!("`{}` is too large", variable.name));
+        }
+        Ok(())
+    }
+
     fn find(&self, name: &str) -> Option<&Local<'a>> {
         let mut scopes = self.scopes.iter().rev();
         scopes.find_map(|scope| scope.names.get(name))
@@ -243,14 +252,20 @@ impl<'a> Decoder<'a> {
             StatementKind::Variable(variable) => match variable.space {
                 Space::Local | Space::Param => {
                     let slot = self.slot(variable);
-                    if self.frame > 1 << 24 {
-                        return Err(format!("`{}` is too large", variable.name));
-                    }
+                    self.fits(variable)?;
                     self.name(variable.name, Local::Frame(slot))?;
                 }
                 // The module has placed them.
                 _ => {}
             },
+            StatementKind::Parameters { like, count } => {
+                let mut slots = Vec::new();
+                for _ in 0..*count {
+                    slots.push(self.slot(like));
+                    self.fits(like)?;
+                }
+                self.name(like.name, Local::Frames(slots))?;
+            }
             StatementKind::Label(name) => {
                 let scope = self.scopes.last().map_or(0, |scope| scope.number);
                 let pc = self.instrs.len() as Pc;
@@ -331,6 +346,20 @@ impl<'a> Decoder<'a> {
         self.name(name, Local::Elements(elements, ty))
     }
 
+    /// Where in the frame the parameter or local variable called `name` is.
+    fn frame_slot(&self, name: &str) -> Option<Slot> {
+        match self.find(name) {
+            Some(Local::Frame(slot)) => return Some(*slot),
+            Some(_) => return None,
+            None => {}
+        }
+        let (base, number) = numbered(name)?;
+        match self.find(base) {
+            Some(Local::Frames(slots)) => slots.get(number).copied(),
+            _ => None,
+        }
+    }
+
     /// The register or predicate called `name`.
     fn register(&self, name: &str) -> Option<(Reg, Type)> {
         if name == "_" {
@@ -356,8 +385,7 @@ impl<'a> Decoder<'a> {
                 _ => None,
             };
         }
-        let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        let number: usize = name[base.len()..].parse().ok()?;
+        let (base, number) = numbered(name)?;
         match self.find(base) {
             Some(Local::Elements(elements, ty)) => Some((*elements.get(number)?, *ty)),
             _ => None,
@@ -509,21 +537,18 @@ impl<'a> Decoder<'a> {
 
     /// The address of a variable or a function, in its own space.
     fn address_of(&mut self, name: &str, addend: i64) -> Result<Src> {
-        match self.find(name) {
-            Some(Local::Frame(slot)) => {
-                let offset = i64::from(slot.offset) + addend;
-                let offset = u32::try_from(offset).map_err(|_| "out of the frame".to_owned())?;
-                let d = self.new_reg();
-                let guard = self.guard.take();
-                self.push(Op::FrameAddress { d, offset });
-                self.guard = guard;
-                return Ok(Src(d));
-            }
-            Some(Local::Param(slot)) => {
-                let address = u64::from(slot.offset).wrapping_add_signed(addend);
-                return Ok(self.constant(address));
-            }
-            _ => {}
+        if let Some(slot) = self.frame_slot(name) {
+            let offset = i64::from(slot.offset) + addend;
+            let offset = u32::try_from(offset).map_err(|_| "out of the frame".to_owned())?;
+            let d = self.new_reg();
+            let guard = self.guard.take();
+            self.push(Op::FrameAddress { d, offset });
+            self.guard = guard;
+            return Ok(Src(d));
+        }
+        if let Some(Local::Param(slot)) = self.find(name) {
+            let address = u64::from(slot.offset).wrapping_add_signed(addend);
+            return Ok(self.constant(address));
         }
         match self.resolve.symbol(name) {
             Some(
@@ -579,4 +604,11 @@ fn exactly<'o, 'a, const N: usize>(operands: &'o [Operand<'a>]) -> Result<&'o [O
     operands
         .try_into()
         .map_err(|_| format!("{N} operands expected, found {}", operands.len()))
+}
+
+/// `name7` apart, as a name and a number.
+fn numbered(name: &str) -> Option<(&str, usize)> {
+    let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = name[base.len()..].parse().ok()?;
+    Some((base, number))
 }

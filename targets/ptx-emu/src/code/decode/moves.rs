@@ -90,6 +90,20 @@ impl<'a> Decoder<'a> {
             }
             return Ok(());
         }
+        if let Some(regs) = self.whole_vector(d, ty)? {
+            let a = self.src(a, ty)?;
+            let bits = ty.bits() / regs.len() as u32;
+            let ds = regs.into();
+            self.push(Op::Unpack { ds, a, bits });
+            return Ok(());
+        }
+        if let Some(regs) = self.whole_vector(a, ty)? {
+            let d = self.dst(d, ty.bits())?;
+            let bits = ty.bits() / regs.len() as u32;
+            let sources = regs.into_iter().map(crate::code::op::Src).collect();
+            self.push(Op::Pack { d, sources, bits });
+            return Ok(());
+        }
         match (d, a) {
             (Operand::Vector(list), a) => {
                 let part = Self::part(ty, list.len())?;
@@ -131,6 +145,21 @@ impl<'a> Decoder<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The registers of a vector by name that is one value of type `ty`, which GCC writes
+    /// for its elements in braces; `None` for other operands.
+    fn whole_vector(&self, operand: &Operand<'_>, ty: Type) -> Result<Option<Vec<u32>>> {
+        let Operand::Name(name) = operand else {
+            return Ok(None);
+        };
+        let Some(Local::Elements(regs, found)) = self.find(name) else {
+            return Ok(None);
+        };
+        if Self::part(ty, regs.len())?.bits() != found.bits() {
+            return Err(format!("`{name}` has other than {} bits", ty.bits()));
+        }
+        Ok(Some(regs.clone()))
     }
 
     /// The type of one of `count` parts.
