@@ -73,10 +73,7 @@ fn instructions(what: &str, lanes: u32) {
     let module = machine.load(&[part]).expect("good PTX");
     let kernel = module.kernel("rounds").expect("is there");
     let out = machine.memory().alloc(1024).expect("room");
-    let params = [
-        out.to_le_bytes().to_vec(),
-        20_000u32.to_le_bytes().to_vec(),
-    ];
+    let params = [out.to_le_bytes().to_vec(), 20_000u32.to_le_bytes().to_vec()];
     let grid = ptx_emu::Grid {
         grid: [4, 1, 1],
         block: [lanes, 1, 1],
@@ -91,7 +88,10 @@ fn instructions(what: &str, lanes: u32) {
         count += running.instructions();
     }
     let rate = count as f64 / start.elapsed().as_secs_f64();
-    println!("{what}: {:.0} million lane-instructions/s on one core", rate / 1e6);
+    println!(
+        "{what}: {:.0} million lane-instructions/s on one core",
+        rate / 1e6
+    );
 }
 
 /// The digest kernel on both devices.
