@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::exec::{Faulted, run};
-use super::launch::Launch;
+use super::launch::{Launch, place};
 use super::space::Private;
 use super::stuck::Watch;
 use super::warp::{State, Warp};
 use crate::alu::{LANES, Mask};
+use crate::check::Strands;
 use crate::code::op::BarrierKind;
 use crate::error::{Fault, FaultKind};
 
@@ -30,6 +31,8 @@ pub(super) struct Common {
     pub(super) progress: bool,
     /// Whether a load was from memory that the host sees.
     pub(super) asks_host: bool,
+    /// The threads as the checker knows them, if there is one.
+    pub(super) strands: Option<Strands>,
 }
 
 /// Who is at a barrier.
@@ -71,10 +74,8 @@ impl Block {
         processor: u32,
         locals: &mut Vec<Private>,
     ) -> Self {
-        let [gx, gy, _] = launch.grid.map(u64::from);
-        let index = [number % gx, number / gx % gy, number / gx / gy].map(|n| n as u32);
-        let [x, y, z] = launch.block;
-        let threads = x * y * z;
+        let index = place(number, launch.grid);
+        let threads = launch.threads();
         let function = &launch.module.functions[launch.kernel.0 as usize];
         let warps = (0..threads.div_ceil(LANES as u32))
             .map(|warp| {
@@ -83,7 +84,7 @@ impl Block {
                 for lane in 0..LANES as u32 {
                     let thread = warp * LANES as u32 + lane;
                     if thread < threads {
-                        places[lane as usize] = [thread % x, thread / x % y, thread / x / y];
+                        places[lane as usize] = place(u64::from(thread), launch.block);
                         exists |= 1 << lane;
                     }
                 }
@@ -93,6 +94,10 @@ impl Block {
                 made
             })
             .collect();
+        let strands = launch.check.as_ref().map(|check| {
+            let place = (launch.number, number);
+            Strands::new(&check.checker, &check.origin, place, threads, launch.model)
+        });
         Self {
             common: Common {
                 launch: Arc::clone(launch),
@@ -102,6 +107,7 @@ impl Block {
                 barriers: [BarrierState::default(); BARRIERS],
                 progress: false,
                 asks_host: false,
+                strands,
             },
             warps,
             watch: Watch::default(),
@@ -154,6 +160,10 @@ impl Block {
             }
             any = true;
             self.common.barriers[number] = BarrierState::default();
+            if let Some(strands) = &mut self.common.strands {
+                let waiting = self.warps.iter().map(|warp| (warp.number, warp.at(number)));
+                strands.depart(number, waiting);
+            }
             for warp in &mut self.warps {
                 open(warp, &self.common.launch, number, state);
             }
@@ -218,6 +228,9 @@ impl Common {
             return Err(bad());
         }
         let number = number as usize;
+        if let Some(strands) = &mut self.strands {
+            strands.arrive(number, warp, lanes);
+        }
         let state = &mut self.barriers[number];
         let expects = count.map(|count| count as u32);
         if state.came > 0 && state.expects != expects {

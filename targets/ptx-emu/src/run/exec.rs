@@ -12,6 +12,7 @@ use super::system;
 use super::together::{join, together};
 use super::warp::{Model, State, Stop, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
+use crate::check::Strands;
 use crate::code::op::{BarrierKind, Callee, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where};
 use crate::code::{Function, NOWHERE};
 use crate::error::FaultKind;
@@ -142,6 +143,7 @@ fn run_group(
             let mut notes = Notes {
                 progress: &mut common.progress,
                 asks_host: &mut common.asks_host,
+                strands: common.strands.as_mut(),
             };
             data(
                 instr,
@@ -194,6 +196,7 @@ pub(super) struct Ids<'a> {
 pub(super) struct Notes<'a> {
     pub(super) progress: &'a mut bool,
     pub(super) asks_host: &'a mut bool,
+    pub(super) strands: Option<&'a mut Strands>,
 }
 
 /// Executes an instruction that leaves lanes together; false if it is not one.
@@ -394,10 +397,8 @@ fn data(
         Op::Atom(op) => atom(op, function, frame, active, spaces, ids, notes)?,
         Op::Fence { semantics, scope } => {
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
-            if let Some(checker) = &ids.launch.checker {
-                for lane in lanes_of(active) {
-                    checker.fence(ids.thread(lane), *semantics, *scope);
-                }
+            if let Some(strands) = &mut notes.strands {
+                strands.fence(ids.warp, active, *semantics, *scope);
             }
         }
         Op::ActiveMask { d } => {
@@ -509,7 +510,7 @@ fn control(
         Op::Exit => {
             warp.groups[at].pc += 1;
             warp.exit(active, common);
-            join(warp, launch);
+            join(warp, common);
             return Ok(Flow::Changed);
         }
         _ => {}
@@ -525,7 +526,7 @@ fn control(
     match &instr.op {
         Op::Return => {
             warp.ret(at, &launch.module, common);
-            join(warp, launch);
+            join(warp, common);
             Ok(Flow::Changed)
         }
         Op::Call(call) => {
@@ -588,7 +589,7 @@ fn control(
             warp.groups[at].state = State::AtBarrier { number };
             Ok(Flow::Changed)
         }
-        Op::Together(op) => together(warp, launch, at, active, op)
+        Op::Together(op) => together(warp, common, at, active, op)
             .map(|done| if done { Flow::Next } else { Flow::Changed }),
         _ => Ok(Flow::Next),
     }
@@ -615,17 +616,6 @@ fn callee(launch: &Launch, address: u64, call: &crate::code::op::Call) -> Result
 }
 
 impl Ids<'_> {
-    /// A thread for the checker.
-    pub(super) fn thread(&self, lane: usize) -> crate::check::Thread {
-        let [gx, gy, _] = self.launch.grid.map(u64::from);
-        let [x, y, z] = self.index.map(u64::from);
-        crate::check::Thread {
-            launch: self.launch.number,
-            block: (z * gy + y) * gx + x,
-            thread: self.warp * LANES as u32 + lane as u32,
-        }
-    }
-
     /// Whether a base address goes by the frame.
     pub(super) fn address(&self, frame: &Frame, at: &crate::code::op::Address) -> i64 {
         match at.space {

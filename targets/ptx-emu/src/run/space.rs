@@ -259,6 +259,10 @@ macro_rules! atomic {
 
 impl Place {
     /// Loads 1, 2, 4 or 8 bytes.
+    #[expect(
+        clippy::useless_conversion,
+        reason = "one of the four widths needs none"
+    )]
     pub(super) fn load(self, bytes: u32, semantics: Semantics) -> u64 {
         match self {
             Self::Common(at) => {
@@ -302,6 +306,10 @@ impl Place {
     }
 
     /// Replaces a word by what `change` makes of it; the old one.
+    #[expect(
+        clippy::useless_conversion,
+        reason = "one of the four widths needs none"
+    )]
     pub(super) fn update(self, bytes: u32, mut change: impl FnMut(u64) -> u64) -> u64 {
         match self {
             // The strongest order: what an atomic may leave out, nobody can count on.

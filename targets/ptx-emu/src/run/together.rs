@@ -1,5 +1,8 @@
 //! Instructions for which lanes come together.
 
+use std::sync::Arc;
+
+use super::block::Common;
 use super::frame::Frame;
 use super::joint::{Operands, perform};
 use super::launch::Launch;
@@ -13,11 +16,12 @@ use crate::error::FaultKind;
 /// they wait for others.
 pub(super) fn together(
     warp: &mut Warp,
-    launch: &Launch,
+    common: &mut Common,
     at: usize,
     active: Mask,
     op: &Together,
 ) -> Result<bool, (usize, FaultKind)> {
+    let launch = Arc::clone(&common.launch);
     let group = warp.groups[at];
     let frame = warp.frames.get(group.frame);
     let function = &launch.module.functions[frame.function as usize];
@@ -43,6 +47,7 @@ pub(super) fn together(
         let results = perform(&op.joint, active, &operands);
         let frame = warp.frames.get_mut(group.frame);
         scatter(frame, &op.joint, active, &results);
+        order(warp.number, common, &op.joint, active);
         return Ok(true);
     }
     if warp.model() == Model::LockStep {
@@ -51,12 +56,20 @@ pub(super) fn together(
         return Err((lane, FaultKind::NotTogether { members, active }));
     }
     warp.groups[at].state = State::Joining { members };
-    join(warp, launch);
+    join(warp, common);
     Ok(false)
 }
 
+/// Of what lanes do together, `bar.warp.sync` alone orders memory.
+fn order(warp: u32, common: &mut Common, joint: &Joint, lanes: Mask) {
+    if let (Joint::Sync, Some(strands)) = (joint, &mut common.strands) {
+        strands.meet(warp, lanes);
+    }
+}
+
 /// Lets those on who wait for each other and are all there.
-pub(super) fn join(warp: &mut Warp, launch: &Launch) {
+pub(super) fn join(warp: &mut Warp, common: &mut Common) {
+    let launch = Arc::clone(&common.launch);
     let waiting = |group: &Group| match group.state {
         State::Joining { members } => Some(members),
         _ => None,
@@ -74,7 +87,7 @@ pub(super) fn join(warp: &mut Warp, launch: &Launch) {
         }
         let joints: Vec<Joint> = here
             .iter()
-            .filter_map(|&at| joint(warp, launch, &warp.groups[at]))
+            .filter_map(|&at| joint(warp, &launch, &warp.groups[at]))
             .collect();
         let same =
             |joint: &Joint| std::mem::discriminant(joint) == std::mem::discriminant(&joints[0]);
@@ -89,6 +102,7 @@ pub(super) fn join(warp: &mut Warp, launch: &Launch) {
             gather(frame, function, joint, group.lanes, &mut operands);
         }
         let results = perform(&joints[0], lanes, &operands);
+        order(warp.number, common, &joints[0], lanes);
         for (&at, joint) in here.iter().zip(&joints) {
             let group = warp.groups[at];
             scatter(
@@ -114,7 +128,7 @@ fn joint(warp: &Warp, launch: &Launch, group: &Group) -> Option<Joint> {
 }
 
 fn gather(frame: &Frame, function: &Function, joint: &Joint, lanes: Mask, to: &mut Operands) {
-    let mut copy = |src, to: &mut crate::alu::Lanes| {
+    let copy = |src, to: &mut crate::alu::Lanes| {
         let from = frame.src(function, src);
         for lane in lanes_of(lanes) {
             to[lane] = from[lane];

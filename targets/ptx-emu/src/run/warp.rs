@@ -78,8 +78,6 @@ pub(super) struct Warp {
 /// Why a group stopped running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// Its turn is over.
-    Turn,
     /// It waits, it parted, or is no more.
     Changed,
 }
@@ -120,6 +118,13 @@ impl Warp {
 
     pub(super) fn live(&self) -> Mask {
         self.exists & !self.exited
+    }
+
+    /// The lanes that wait at a barrier.
+    pub(super) fn at(&self, barrier: usize) -> Mask {
+        let waits = |group: &&Group| group.state == State::AtBarrier { number: barrier };
+        let groups = self.groups.iter().filter(waits);
+        groups.fold(0, |mask, group| mask | group.lanes)
     }
 
     pub(super) fn model(&self) -> Model {

@@ -136,6 +136,7 @@ pub(crate) fn decode<'a>(
         name: function.name.to_owned(),
         part,
         is_kernel: function.is_kernel,
+        is_old: false,
         meets,
         instrs: decoder.instrs,
         regs: decoder.regs,
