@@ -21,10 +21,19 @@ pub struct Env {
     pub host_memory: Option<u64>,
     /// `REVOFF_HOST_STACK`: stack of a device thread of the `host` device, 16K to 512K.
     pub host_stack: Option<u64>,
+    /// `REVOFF_EMU_MEMORY`: device memory of `emu`, 1M to 1T.
+    pub emu_memory: Option<u64>,
+    /// `REVOFF_EMU_THREADS`: threads that are its multiprocessors, 1 to 1024.
+    pub emu_threads: Option<u32>,
+    /// `REVOFF_EMU_CHECK`: whether accesses that nothing orders are faults.
+    pub emu_check: Option<bool>,
+    /// `REVOFF_EMU_PATIENCE`: how long threads may go round in circles before they are
+    /// taken to do so for ever, 1 to 1000000 seconds.
+    pub emu_patience: Option<Duration>,
 }
 
 /// Names and meanings, for help texts.
-pub const VARIABLES: [(&str, &str); 6] = [
+pub const VARIABLES: [(&str, &str); 10] = [
     (
         "GOMP_REVERSE_OFFLOAD_THREADS",
         "most host threads that serve calls, 1 to 1024 (8)",
@@ -48,6 +57,23 @@ pub const VARIABLES: [(&str, &str); 6] = [
     (
         "REVOFF_DEADLINE",
         "whole seconds that a kernel may take before its launch fails, 1 to 1000000 (no limit)",
+    ),
+    (
+        "REVOFF_EMU_MEMORY",
+        "device memory of emu, 1M to 1T (16G, reserved and used as needed)",
+    ),
+    (
+        "REVOFF_EMU_THREADS",
+        "threads that are emu's multiprocessors, 1 to 1024 (the machine's cores)",
+    ),
+    (
+        "REVOFF_EMU_CHECK",
+        "1: accesses of emu's threads that nothing orders are faults (0)",
+    ),
+    (
+        "REVOFF_EMU_PATIENCE",
+        "seconds without any progress after which emu's threads that go round in circles are \
+         taken to wait for each other, 1 to 1000000 (10)",
     ),
 ];
 
@@ -106,6 +132,19 @@ impl Env {
             })?
             .map(Duration::from_secs),
             host_stack: read(4, "a size from 16K to 512K", &bytes(16 << 10, 512 << 10, 1))?,
+            emu_memory: read(6, "a size from 1M to 1T", &bytes(1 << 20, 1 << 40, 1))?,
+            emu_threads: read(7, "a number from 1 to 1024", &|text| {
+                text.parse().ok().filter(|n| (1..=1024).contains(n))
+            })?
+            .map(|n| n as u32),
+            emu_check: read(8, "0 or 1", &|text| {
+                text.parse().ok().filter(|n| (0..=1).contains(n))
+            })?
+            .map(|n| n == 1),
+            emu_patience: read(9, "a whole number of seconds from 1 to 1000000", &|text| {
+                text.parse().ok().filter(|n| (1..=1_000_000).contains(n))
+            })?
+            .map(Duration::from_secs),
         })
     }
 }

@@ -127,7 +127,11 @@ pub enum DeviceError {
     /// The device has no memory of that size left.
     #[error(
         "device `{device}` cannot allocate {bytes} bytes: {free} of {total} are free{}",
-        if device == "host" { " (REVOFF_HOST_MEMORY sets its size)" } else { "" }
+        match device.as_str() {
+            "host" => " (REVOFF_HOST_MEMORY sets its size)",
+            emu if emu.starts_with("emu") => " (REVOFF_EMU_MEMORY sets its size)",
+            _ => "",
+        }
     )]
     OutOfMemory {
         /// The device.

@@ -4,8 +4,10 @@ mod arg;
 mod functions;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
+use host_rt::device::Trace;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Error, Grid, Image, KernelArg, LaunchError, Runtime};
 use serde::Serialize;
@@ -31,6 +33,7 @@ Examples:
   revoff run sort.so --kernel sort --teams 8 --threads 32 inout:numbers.bin u64:1000
   revoff run hello.so --kernel hello --functions ./hello_host.so --wire gcc-ring
   revoff run kernel.ptx --link revoff.ptx --device cuda:0 --kernel hello
+  revoff run kernel.ptx --device emu:sm_70 --trace 0.31 --threads 32 --kernel hello
 
 Images for the `host` device and libraries for --functions are code that runs in
 this process with your rights, from the moment they are loaded: name only those
@@ -69,6 +72,11 @@ pub(crate) struct Options {
     /// Device threads of a team
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
+
+    /// Print each instruction that one device thread executes, with its result, to the standard
+    /// error; for the device `emu`
+    #[arg(long, value_name = "TEAM.THREAD", value_parser = traced)]
+    trace: Option<(u32, u32)>,
 
     /// A shared library with host functions; may be given several times
     #[arg(long, value_name = "LIBRARY")]
@@ -113,6 +121,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let mut builder = Runtime::builder(&options.device);
     if let Some(wire) = options.wire {
         builder = builder.wire(wire);
+    }
+    if let Some((team, thread)) = options.trace {
+        builder = builder.trace(Trace {
+            team,
+            thread,
+            sink: Arc::new(output::say),
+        });
     }
     let runtime = builder.build()?;
     let image = runtime.select(&image)?;
@@ -169,6 +184,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     ended
         .map(drop)
         .map_err(|error: LaunchError| Error::from(error).into())
+}
+
+/// `2.31`: thread 31 of team 2.
+fn traced(text: &str) -> Result<(u32, u32), String> {
+    let wrong = || format!("`{text}` is no TEAM.THREAD, such as 0.31");
+    let (team, thread) = text.split_once('.').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse().map_err(|_| wrong());
+    Ok((number(team)?, number(thread)?))
 }
 
 /// The image, with the parts that belong to it.

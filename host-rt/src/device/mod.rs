@@ -3,7 +3,9 @@
 //! [`Device`] is everything that the rest of this crate asks of one. Each kind is
 //! one folder beside this file and one line in [`KINDS`].
 
+mod at_once;
 mod cuda;
+mod emu;
 mod host;
 
 use std::ptr::NonNull;
@@ -22,31 +24,69 @@ pub struct Kind {
     pub name: &'static str,
     /// One line for `revoff devices`.
     pub about: &'static str,
+    /// Whether its device threads can be followed.
+    traces: bool,
     found: Found,
+}
+
+/// What a device is to be, as far as its name does not say.
+pub(crate) struct Wanted<'a> {
+    /// What the environment says.
+    pub(crate) env: &'a Env,
+    /// The device thread to follow.
+    pub(crate) trace: Option<&'a Trace>,
+}
+
+/// A device thread, each instruction of which is told.
+#[derive(Clone)]
+pub struct Trace {
+    /// The team's number.
+    pub team: u32,
+    /// The thread's number in the team.
+    pub thread: u32,
+    /// Takes a line for each instruction, from any thread.
+    pub sink: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Trace(team {}, thread {})", self.team, self.thread)
+    }
 }
 
 /// How devices of a kind are found.
 enum Found {
-    /// There is one, whose name has no number.
+    /// There is one, whose name is that of the kind.
     One(Open),
+    /// There is one of any architecture, whose name may follow a colon.
+    OfArch(OpenOfArch),
     /// As many as the first function counts; the second opens one of them.
     Numbered(Count, OpenNumbered),
 }
 
-type Open = fn(&Env) -> Result<Arc<dyn Device>, Error>;
+type Open = fn(&Wanted<'_>) -> Result<Arc<dyn Device>, Error>;
+type OpenOfArch = fn(Option<&str>, &Wanted<'_>) -> Result<Arc<dyn Device>, Error>;
 type Count = fn() -> Result<u32, Error>;
-type OpenNumbered = fn(u32, &Env) -> Result<Arc<dyn Device>, Error>;
+type OpenNumbered = fn(u32, &Wanted<'_>) -> Result<Arc<dyn Device>, Error>;
 
 /// The kinds of devices that this build knows.
-pub const KINDS: [Kind; 2] = [
+pub const KINDS: [Kind; 3] = [
     Kind {
         name: "host",
         about: "threads of this process, always there",
+        traces: false,
         found: Found::One(host::open),
+    },
+    Kind {
+        name: "emu",
+        about: "NVIDIA GPUs emulated, always there: `emu:sm_60` is an `sm_60`",
+        traces: true,
+        found: Found::OfArch(emu::open),
     },
     Kind {
         name: "cuda",
         about: "NVIDIA GPUs, by NVIDIA's driver",
+        traces: false,
         found: Found::Numbered(cuda::count, cuda::open),
     },
 ];
@@ -58,7 +98,7 @@ impl Kind {
     /// There cannot be any: what they need is missing.
     pub fn devices(&self) -> Result<Vec<String>, Error> {
         match self.found {
-            Found::One(_) => Ok(vec![self.name.to_owned()]),
+            Found::One(_) | Found::OfArch(_) => Ok(vec![self.name.to_owned()]),
             Found::Numbered(count, _) => {
                 let names = (0..count()?).map(|number| format!("{}:{number}", self.name));
                 Ok(names.collect())
@@ -67,14 +107,19 @@ impl Kind {
     }
 }
 
-/// Opens the device called `name`: `host`, or `cuda:1`; of those that are numbered,
-/// the kind alone stands for number 0.
+/// Opens the device called `name`: `host`, `emu:sm_60`, or `cuda:1`; of those that are
+/// numbered, the kind alone stands for number 0.
 ///
 /// # Errors
 /// There is none of that name, or it cannot be opened.
 pub fn open(name: &str, env: &Env) -> Result<Arc<dyn Device>, Error> {
-    let (kind, number) = match name.split_once(':') {
-        Some((kind, number)) => (kind, Some(number)),
+    open_as(name, &Wanted { env, trace: None })
+}
+
+/// As [`open`], with all that may be wanted of it.
+pub(crate) fn open_as(name: &str, wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
+    let (kind, rest) = match name.split_once(':') {
+        Some((kind, rest)) => (kind, Some(rest)),
         None => (name, None),
     };
     let no_device = || {
@@ -85,21 +130,19 @@ pub fn open(name: &str, env: &Env) -> Result<Arc<dyn Device>, Error> {
         })
     };
     let known = KINDS.iter().find(|known| known.name == kind);
-    match (known.ok_or_else(no_device)?, number) {
-        (
-            Kind {
-                found: Found::One(open),
-                ..
-            },
-            None,
-        ) => open(env),
-        (
-            Kind {
-                found: Found::Numbered(count, open),
-                ..
-            },
-            number,
-        ) => {
+    let known = known.ok_or_else(no_device)?;
+    if wanted.trace.is_some() && !known.traces {
+        return Err(DeviceError::NotSuitable {
+            device: name.to_owned(),
+            reason: "its threads cannot be traced; those of `emu` can".to_owned(),
+        }
+        .into());
+    }
+    match (&known.found, rest) {
+        (Found::One(open), None) => open(wanted),
+        (Found::One(_), Some(_)) => Err(no_device()),
+        (Found::OfArch(open), arch) => open(arch, wanted),
+        (Found::Numbered(count, open), number) => {
             // Not `+1`, which is a number too.
             let plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
             let number = number.map_or(Some(0), |text| {
@@ -107,9 +150,8 @@ pub fn open(name: &str, env: &Env) -> Result<Arc<dyn Device>, Error> {
             });
             let here = count()?;
             let number = number.filter(|&number| number < here);
-            open(number.ok_or_else(no_device)?, env)
+            open(number.ok_or_else(no_device)?, wanted)
         }
-        _ => Err(no_device()),
     }
 }
 

@@ -8,7 +8,7 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 
 use super::{Inner, Runtime};
-use crate::device;
+use crate::device::{self, Trace, Wanted};
 use crate::env::Env;
 use crate::error::Result;
 use crate::serve::{Config, Server, Waiting};
@@ -43,6 +43,7 @@ pub struct Builder {
     pub(super) deadline: Option<Duration>,
     pub(super) waiting: Waiting,
     pub(super) first_turn: u32,
+    pub(super) trace: Option<Trace>,
 }
 
 impl Builder {
@@ -85,6 +86,12 @@ impl Builder {
         self
     }
 
+    /// Follows a device thread, which `emu` can do: its instructions are told one by one.
+    pub fn trace(mut self, trace: Trace) -> Self {
+        self.trace = Some(trace);
+        self
+    }
+
     /// How to wait for requests while a kernel runs.
     pub fn waiting(mut self, waiting: Waiting) -> Self {
         self.waiting = waiting;
@@ -106,7 +113,11 @@ impl Builder {
     /// nonsense.
     pub fn build(self) -> Result<Runtime> {
         let env = Env::read()?;
-        let device = device::open(&self.device, &env)?;
+        let wanted = Wanted {
+            env: &env,
+            trace: self.trace.as_ref(),
+        };
+        let device = device::open_as(&self.device, &wanted)?;
         let config = Config {
             threads: self.threads.or(env.threads).unwrap_or(DEFAULT_THREADS),
             geometry: Geometry {

@@ -93,6 +93,7 @@ impl Runtime {
             deadline: None,
             waiting: Waiting::Adaptive,
             first_turn: 0,
+            trace: None,
         }
     }
 

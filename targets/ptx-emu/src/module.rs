@@ -203,13 +203,6 @@ impl Module {
         params.iter().map(|slot| slot.bytes).collect()
     }
 
-    /// Whether the host may copy to or from the range: whether it lies in one variable.
-    #[must_use]
-    pub fn holds(&self, address: u64, bytes: u64) -> bool {
-        self.allocated.iter().any(|&start| start <= address)
-            && self.memory.host(address, bytes).is_some()
-    }
-
     pub(crate) fn function_at(&self, address: u64) -> Option<u32> {
         let index = address.wrapping_sub(code_address(self.number, 0)) / 16;
         (address.is_multiple_of(16) && index < self.functions.len() as u64).then_some(index as u32)

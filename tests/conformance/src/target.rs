@@ -4,8 +4,9 @@ use cuda_standin::loader;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Builder, Runtime};
 
-/// The devices that the suite runs on where a machine has them: one line each.
-pub const DEVICES: [&str; 2] = ["host", "cuda:0"];
+/// The devices that the suite runs on where a machine has them: one line each. Emulated
+/// GPUs are one with independent lanes and one in lock-step.
+pub const DEVICES: [&str; 4] = ["host", "emu:sm_90", "emu:sm_60", "cuda:0"];
 
 /// A device, and the wire that its kernels use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,17 +43,29 @@ impl Target {
         self.device == "host"
     }
 
+    /// Whether it is an emulated GPU.
+    #[must_use]
+    pub fn is_emu(&self) -> bool {
+        self.device.starts_with("emu")
+    }
+
     /// Whether it is hardware that nothing stands in for.
     #[must_use]
     pub fn is_hardware(&self) -> bool {
-        !self.is_host() && !loader::is_loaded()
+        !self.is_host() && !self.is_emu() && !loader::is_loaded()
+    }
+
+    /// Whether it is a GPU, real or emulated, and takes images for GPUs.
+    #[must_use]
+    pub fn takes_gpu_images(&self) -> bool {
+        self.is_hardware() || self.is_emu()
     }
 
     /// Whether its kernels are those of shared objects, which the build has made on
     /// this machine and tests can change.
     #[must_use]
     pub fn runs_shared_objects(&self) -> bool {
-        !self.is_hardware()
+        !self.takes_gpu_images()
     }
 
     /// Whether nobody else uses the device's memory.
@@ -67,16 +80,34 @@ impl Target {
         self.is_host()
     }
 
-    /// Whether a kernel that faults takes nothing else with it, and says why.
+    /// Whether a kernel that faults takes nothing else with it.
     #[must_use]
     pub fn survives_faults(&self) -> bool {
-        self.is_host()
+        self.is_host() || self.is_emu()
+    }
+
+    /// Whether the device has `words`, with which a kernel panicked; in images for GPUs a
+    /// panic is a trap, which has none.
+    #[must_use]
+    pub fn words_of_panic<'a>(&self, words: &'a str) -> &'a str {
+        if self.is_emu() { ": trap" } else { words }
     }
 
     /// Whether a kernel that faults takes the whole device with it.
     #[must_use]
     pub fn is_lost_by_faults(&self) -> bool {
         !self.survives_faults()
+    }
+
+    /// Threads that do not wait for each other's calls: those of `grid`, but where lanes of
+    /// a warp go in lock-step each in a team of its own.
+    #[must_use]
+    pub fn apart(&self, (teams, threads): (u32, u32)) -> (u32, u32) {
+        if self.device == "emu:sm_60" {
+            (teams * threads, 1)
+        } else {
+            (teams, threads)
+        }
     }
 
     /// Whether a caller learns how its call ended. On GCC's wires it does not.
@@ -96,7 +127,7 @@ impl Target {
 /// stands in for hardware for it.
 #[must_use]
 pub fn device_name(device: &str) -> String {
-    if device != "host" && loader::is_loaded() {
+    if device.starts_with("cuda") && loader::is_loaded() {
         return "stand_in".to_owned();
     }
     device.replace(':', "_")

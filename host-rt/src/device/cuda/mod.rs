@@ -37,8 +37,7 @@ use self::memory::Memory;
 use self::module::{CudaModule, Globals};
 use self::queue::CudaQueue;
 use self::stream::Streams;
-use super::{Device, MappedMemory, MemoryInfo, Module, Queue};
-use crate::env::Env;
+use super::{Device, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
 
@@ -55,7 +54,7 @@ pub(super) fn count() -> Result<u32, Error> {
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
-pub(super) fn open(number: u32, _env: &Env) -> Result<Arc<dyn Device>, Error> {
+pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
     let start = Instant::now();
     loop {
         match open_once(number) {

@@ -18,8 +18,7 @@ use targets::DeviceArch;
 
 use self::module::HostModule;
 use self::queue::HostQueue;
-use super::{Device, MappedMemory, MemoryInfo, Module, Queue};
-use crate::env::Env;
+use super::{Device, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
 
@@ -33,7 +32,8 @@ const DEFAULT_STACK: u64 = 256 << 10;
 const MAPPED_ALIGN: usize = 128;
 
 /// Opens the `host` device.
-pub(super) fn open(env: &Env) -> Result<Arc<dyn Device>, Error> {
+pub(super) fn open(wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
+    let env = wanted.env;
     let bytes = env.host_memory.unwrap_or(DEFAULT_MEMORY);
     let arena = Arena::new(bytes, None).map_err(|reason| DeviceError::System {
         what: format!("reserving {bytes} bytes for the host device (REVOFF_HOST_MEMORY)"),

@@ -8,11 +8,11 @@ use std::time::Instant;
 
 use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
-use shared_abi::words::{Coherent, Store, SystemWords};
 
 use super::module::HostModule;
 use super::thread::{self, KernelCode};
 use super::{HostDevice, lock};
+use crate::device::at_once::{self, After};
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
@@ -29,22 +29,13 @@ const CARRIER_STACK: usize = 64 << 10;
 /// A queue. Copies happen at once, after waiting for the launches before them.
 pub(super) struct HostQueue {
     device: Arc<HostDevice>,
-    /// What the next operation has to wait for.
-    after: Vec<Arc<dyn Event>>,
+    after: After,
 }
 
 impl HostQueue {
     pub(super) fn new(device: Arc<HostDevice>) -> Self {
-        Self {
-            device,
-            after: Vec::new(),
-        }
-    }
-
-    fn catch_up(&mut self) {
-        for event in self.after.drain(..) {
-            event.wait();
-        }
+        let after = After::default();
+        Self { device, after }
     }
 }
 
@@ -55,13 +46,13 @@ impl Queue for HostQueue {
         from: *const u8,
         len: usize,
     ) -> Result<(), DeviceError> {
-        self.catch_up();
+        self.after.catch_up();
         let _held = self.device.reach(to, len as u64, true)?;
         // SAFETY: the caller vouches for the host side. The device side was just
         // checked and stays: an arena lives as long as its device, a module as
         // long as `_held`. Device threads may use it meanwhile, which atomic
         // accesses here make a matter of theirs.
-        unsafe { words_at(to).write_bytes(offset_at(to), from, len) };
+        unsafe { at_once::write(to as *mut u8, from, len) };
         Ok(())
     }
 
@@ -71,28 +62,18 @@ impl Queue for HostQueue {
         from: u64,
         len: usize,
     ) -> Result<(), DeviceError> {
-        self.catch_up();
+        self.after.catch_up();
         let _held = self.device.reach(from, len as u64, false)?;
         // SAFETY: as above.
-        unsafe { words_at(from).read_bytes(offset_at(from), to, len) };
+        unsafe { at_once::read(to, from as *mut u8, len) };
         Ok(())
     }
 
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        self.catch_up();
+        self.after.catch_up();
         let _held = self.device.reach(to, 4, true)?;
-        if !to.is_multiple_of(4) {
-            let what = "not aligned for a word";
-            return Err(DeviceError::Unreachable {
-                address: to,
-                len: 4,
-                what,
-            });
-        }
-        // Edge `R2`, completing end, for callers whose word is in device memory.
-        // SAFETY: as above, and aligned.
-        unsafe { words_at(to) }.store32(offset_at(to), word, Store::Release);
-        Ok(())
+        // SAFETY: as above.
+        unsafe { at_once::store_word(to as *mut u8, to, word) }
     }
 
     unsafe fn launch(
@@ -129,7 +110,7 @@ impl Queue for HostQueue {
             grid,
             context,
             stack: self.device.stack,
-            after: Mutex::new(std::mem::take(&mut self.after)),
+            after: Mutex::new(self.after.take()),
             faulted: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             remaining: AtomicU32::new(0),
@@ -145,8 +126,7 @@ impl Queue for HostQueue {
     }
 
     fn record(&mut self) -> Arc<dyn Event> {
-        self.after.retain(|event| !event.is_done());
-        Arc::new(AllOf(self.after.clone()))
+        self.after.record()
     }
 
     fn wait_for(&mut self, event: &Arc<dyn Event>) {
@@ -154,41 +134,8 @@ impl Queue for HostQueue {
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
-        self.catch_up();
+        self.after.catch_up();
         Ok(())
-    }
-}
-
-/// The words around a device address.
-///
-/// # Safety
-/// As for [`Coherent::new`], for the offsets from [`offset_at`] the same address.
-unsafe fn words_at(address: u64) -> Coherent {
-    // SAFETY: passed on; aligned to 8 bytes.
-    unsafe { Coherent::new((address & !7) as *mut u8) }
-}
-
-/// Offset of a device address in the words around it.
-const fn offset_at(address: u64) -> usize {
-    (address & 7) as usize
-}
-
-/// A place in a queue.
-struct AllOf(Vec<Arc<dyn Event>>);
-
-impl Event for AllOf {
-    fn is_done(&self) -> bool {
-        self.0.iter().all(|event| event.is_done())
-    }
-
-    fn wait(&self) {
-        for event in &self.0 {
-            event.wait();
-        }
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
     }
 }
 

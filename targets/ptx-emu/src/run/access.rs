@@ -1,7 +1,7 @@
 //! Loads, stores and atomic operations.
 
 use super::atomic::combine;
-use super::exec::{Ids, Notes};
+use super::exec::{Faults, Ids, LaneFault, Notes};
 use super::frame::Frame;
 use super::space::{Access, Place, Spaces};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
@@ -10,8 +10,6 @@ use crate::code::Function;
 use crate::code::op::{Address, Atom, AtomOp, Load, Semantics, Store};
 use crate::error::FaultKind;
 use crate::memory;
-
-type LaneFault = (usize, FaultKind);
 
 fn addresses(at: &Address, function: &Function, frame: &Frame, ids: &Ids<'_>) -> Lanes {
     let offset = ids.address(frame, at);
@@ -63,7 +61,7 @@ impl Checked {
         let lanes = (ids.warp, self.lanes);
         strands
             .access(lanes, &self.operation, site, perform)
-            .map_err(|report| (first(self.lanes), FaultKind::Race(report.text)))
+            .map_err(|report| (self.lanes, FaultKind::Race(report.text)))
     }
 }
 
@@ -77,6 +75,7 @@ pub(super) fn load(
     notes: &mut Notes<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
+    *notes.polls |= op.semantics != Semantics::Weak;
     let count = op.ds.len() as u32;
     let access = Access {
         name: "load",
@@ -85,10 +84,15 @@ pub(super) fn load(
     };
     let shift = 64 - op.bytes * 8;
     let mut places = [None; LANES];
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = spaces
-            .find(lane, op.at.space, at[lane], access)
-            .map_err(|kind| (lane, kind))?;
+        let place = match spaces.find(lane, op.at.space, at[lane], access) {
+            Ok(place) => place,
+            Err(kind) => {
+                faults.add(lane, kind);
+                continue;
+            }
+        };
         places[lane] = Some(place);
         *notes.asks_host |= memory::is_mapped(at[lane]);
     }
@@ -137,7 +141,7 @@ pub(super) fn load(
         }
         frame.set(d, active, &t);
     }
-    Ok(())
+    faults.result()
 }
 
 pub(super) fn store(
@@ -155,10 +159,15 @@ pub(super) fn store(
         bytes: op.bytes * op.sources.len() as u32,
         write: true,
     };
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = spaces
-            .find(lane, op.at.space, at[lane], access)
-            .map_err(|kind| (lane, kind))?;
+        let place = match spaces.find(lane, op.at.space, at[lane], access) {
+            Ok(place) => place,
+            Err(kind) => {
+                faults.add(lane, kind);
+                continue;
+            }
+        };
         for (part, &source) in op.sources.iter().enumerate() {
             let by = part as u32 * op.bytes;
             let values = frame.src(function, source);
@@ -197,7 +206,7 @@ pub(super) fn store(
             *notes.progress |= changed && op.at.space != crate::code::op::Where::Frame;
         }
     }
-    Ok(())
+    faults.result()
 }
 
 pub(super) fn atom(
@@ -216,10 +225,15 @@ pub(super) fn atom(
         write: true,
     };
     let mut t: Lanes = [0; LANES];
+    let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = spaces
-            .find(lane, op.at.space, at[lane], access)
-            .map_err(|kind| (lane, kind))?;
+        let place = match spaces.find(lane, op.at.space, at[lane], access) {
+            Ok(place) => place,
+            Err(kind) => {
+                faults.add(lane, kind);
+                continue;
+            }
+        };
         let b = frame.src(function, op.b)[lane];
         let update = || {
             let mut left = 0;
@@ -258,10 +272,11 @@ pub(super) fn atom(
             _ => perform().seen,
         };
         *notes.progress |= changed;
+        *notes.polls |= !changed;
         t[lane] = old;
     }
     if let Some(d) = op.d {
         frame.set(d, active, &t);
     }
-    Ok(())
+    faults.result()
 }

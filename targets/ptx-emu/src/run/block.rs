@@ -7,11 +7,12 @@ use super::exec::{Faulted, run};
 use super::launch::{Launch, place};
 use super::space::Private;
 use super::stuck::Watch;
+use super::together::join;
 use super::warp::{State, Warp};
 use crate::alu::{LANES, Mask};
 use crate::check::Strands;
 use crate::code::op::BarrierKind;
-use crate::error::{Fault, FaultKind};
+use crate::error::FaultKind;
 
 /// Instructions of a warp in a turn.
 const TURN: u32 = 1024;
@@ -33,6 +34,8 @@ pub(super) struct Common {
     pub(super) asks_host: bool,
     /// The threads as the checker knows them, if there is one.
     pub(super) strands: Option<Strands>,
+    /// Whether an access or a fence was of the kind that is for waiting.
+    pub(super) polls: bool,
 }
 
 /// Who is at a barrier.
@@ -62,8 +65,8 @@ pub(super) enum Turn {
     Done,
     /// It goes on.
     Busy,
-    /// Nothing happened that anybody could notice; if all threads that are not stopped
-    /// sleep, until when.
+    /// Its threads wait: nothing happened that anybody could notice. If all of them sleep
+    /// or are stopped, until when.
     Idle(Option<Instant>),
 }
 
@@ -108,6 +111,7 @@ impl Block {
                 progress: false,
                 asks_host: false,
                 strands,
+                polls: false,
             },
             warps,
             watch: Watch::default(),
@@ -115,33 +119,46 @@ impl Block {
     }
 
     /// Lets each warp run for a while.
-    pub(super) fn turn(&mut self) -> Result<Turn, Box<Fault>> {
+    pub(super) fn turn(&mut self) -> Turn {
         let common = &mut self.common;
         common.progress = false;
         common.asks_host = false;
+        common.polls = false;
         let mut ran = false;
         for warp in &mut self.warps {
             let result = run(warp, common, TURN);
             warp.end_turn();
-            ran |= result.map_err(|faulted| fault(warp, common, faulted))?;
+            ran |= match result {
+                Ok(ran) => ran,
+                Err(faulted) => {
+                    end_lanes(warp, common, faulted);
+                    true
+                }
+            };
         }
         let released = self.release();
         if self.warps.iter().all(|warp| warp.live() == 0) {
-            return Ok(Turn::Done);
+            return Turn::Done;
         }
         if released || self.common.progress {
             self.watch.reset();
-            return Ok(Turn::Busy);
+            self.common.launch.activity.note();
+            return Turn::Busy;
         }
         let wakes = self.warps.iter().filter_map(Warp::wakes).min();
         if let Some(report) = self.watch.look(&self.common, &self.warps, ran, wakes) {
-            let warp = self.warps.iter().find(|warp| warp.live() != 0);
-            if let Some(warp) = warp {
-                let faulted = Faulted::of(warp, FaultKind::Deadlock(report));
-                return Err(fault(warp, &self.common, faulted));
+            let kind = FaultKind::Deadlock(report);
+            for warp in self.warps.iter_mut().filter(|warp| warp.live() != 0) {
+                let faulted = Faulted::of(warp, kind.clone());
+                end_lanes(warp, &mut self.common, faulted);
             }
+            return Turn::Done;
         }
-        Ok(Turn::Idle(wakes.filter(|_| !ran)))
+        if ran && !self.common.polls {
+            // They compute.
+            return Turn::Busy;
+        }
+        Turn::Idle(wakes.filter(|_| !ran))
     }
 
     /// Opens barriers at which all are that are wanted; whether there was one.
@@ -251,12 +268,17 @@ impl Common {
     }
 }
 
-/// A fault with all that there is to say about it.
-fn fault(warp: &Warp, common: &Common, faulted: Faulted) -> Box<Fault> {
-    common.launch.fault(
-        common.index,
-        warp.threads[faulted.lane],
-        (faulted.function, faulted.pc),
-        faulted.kind,
-    )
+/// Lanes end with a fault, which is the launch's; the others go on without them.
+fn end_lanes(warp: &mut Warp, common: &mut Common, faulted: Faulted) {
+    let launch = Arc::clone(&common.launch);
+    let lane = faulted.lanes.trailing_zeros() as usize % LANES;
+    let place = (faulted.function, faulted.pc);
+    // These did nothing that ends them elsewhere: others may wait for them.
+    let is_race = matches!(faulted.kind, FaultKind::Race(_));
+    launch.fail(common.index, warp.threads[lane], place, faulted.kind);
+    if is_race {
+        launch.stop();
+    }
+    warp.exit(faulted.lanes, common);
+    join(warp, common);
 }

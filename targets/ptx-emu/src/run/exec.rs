@@ -10,7 +10,7 @@ use super::launch::Launch;
 use super::space::{Spaces, is_in, window};
 use super::system;
 use super::together::{join, together};
-use super::warp::{Model, State, Stop, Warp};
+use super::warp::{Model, State, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::check::Strands;
 use crate::code::op::{BarrierKind, Callee, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where};
@@ -20,23 +20,49 @@ use crate::error::FaultKind;
 /// A fault and where it happened.
 #[derive(Debug)]
 pub(super) struct Faulted {
-    pub(super) lane: usize,
+    /// The lanes that it ends; the first of them is blamed.
+    pub(super) lanes: Mask,
     pub(super) function: u32,
     pub(super) pc: Pc,
     pub(super) kind: FaultKind,
 }
 
+/// Lanes and what the first of them did.
+pub(super) type LaneFault = (Mask, FaultKind);
+
+/// Of lanes that fault in one instruction, the first.
+#[derive(Default)]
+pub(super) struct Faults {
+    lanes: Mask,
+    first: Option<FaultKind>,
+}
+
+impl Faults {
+    pub(super) fn add(&mut self, lane: usize, kind: FaultKind) {
+        self.lanes |= 1 << lane;
+        self.first.get_or_insert(kind);
+    }
+
+    pub(super) fn result(self) -> Result<(), LaneFault> {
+        match self.first {
+            None => Ok(()),
+            Some(kind) => Err((self.lanes, kind)),
+        }
+    }
+}
+
 impl Faulted {
     /// Of a warp as a whole: where its first lane is.
     pub(super) fn of(warp: &Warp, kind: FaultKind) -> Self {
-        let lane = warp.live().trailing_zeros() as usize % LANES;
+        let lanes = warp.live();
+        let first = lanes & lanes.wrapping_neg();
         let group = warp
             .groups
             .iter()
             .rev()
-            .find(|group| (group.lanes >> lane) & 1 != 0);
+            .find(|group| group.lanes & first != 0);
         Self {
-            lane,
+            lanes,
             function: group.map_or(0, |group| warp.frames.get(group.frame).function),
             pc: group.map_or(0, |group| group.pc),
             kind,
@@ -44,13 +70,12 @@ impl Faulted {
     }
 }
 
-/// A lane and what it did.
-type LaneFault = (usize, FaultKind);
-
 /// What an instruction of control does to its group.
 enum Flow {
     Next,
-    /// The group is elsewhere, or another one.
+    /// It is elsewhere, all of it.
+    Jumped(Pc),
+    /// It waits, parted, or is another one.
     Changed,
 }
 
@@ -92,20 +117,23 @@ fn run_group(
     let mut pc = warp.groups[at].pc;
     let mut lanes = warp.groups[at].lanes;
     let fault = |pc: Pc| {
-        move |(lane, kind): LaneFault| Faulted {
-            lane,
+        move |(lanes, kind): LaneFault| Faulted {
+            lanes,
             function: number,
             pc,
             kind,
         }
     };
+    // From which instruction on others may be met.
+    let mut meets = 0;
     loop {
-        if warp.is_apart() {
+        if pc >= meets {
             warp.groups[at].pc = pc;
-            if warp.meet(&mut at, is_first) == Some(Stop::Changed) {
+            if warp.meet(&mut at, is_first) {
                 return Ok(());
             }
             lanes = warp.groups[at].lanes;
+            meets = warp.next_meeting(at);
         }
         if *left == 0 || pc == NOWHERE {
             warp.groups[at].pc = pc;
@@ -122,9 +150,16 @@ fn run_group(
             Some(guard) => lanes & frame.pred(guard),
         };
         *executed += u64::from(active.count_ones());
-        let is_data = if active == 0 {
-            true
-        } else {
+        let ids = Ids {
+            launch,
+            index: common.index,
+            processor: common.processor,
+            warp: warp.number,
+            threads: &warp.threads,
+            place: (number, pc),
+        };
+        let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
+        if !is_data {
             let mut spaces = Spaces {
                 global: &launch.memory,
                 shared: &mut common.shared,
@@ -132,21 +167,14 @@ fn run_group(
                 local: &mut warp.local,
                 params: &launch.params,
             };
-            let ids = Ids {
-                launch,
-                index: common.index,
-                processor: common.processor,
-                warp: warp.number,
-                threads: &warp.threads,
-                place: (number, pc),
-            };
             let mut notes = Notes {
                 progress: &mut common.progress,
                 asks_host: &mut common.asks_host,
                 strands: common.strands.as_mut(),
+                polls: &mut common.polls,
             };
-            data(
-                instr,
+            is_data = access(
+                &instr.op,
                 function,
                 frame,
                 active,
@@ -154,8 +182,10 @@ fn run_group(
                 &ids,
                 &mut notes,
             )
-            .map_err(fault(pc))?
-        };
+            // The other lanes are through with it.
+            .inspect_err(|_| warp.groups[at].pc = pc + 1)
+            .map_err(fault(pc))?;
+        }
         if let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
             launch.trace(warp, id, (number, pc), (active >> lane) & 1 != 0);
         }
@@ -166,17 +196,11 @@ fn run_group(
         warp.groups[at].pc = pc;
         match control(warp, common, launch, at, active, instr).map_err(fault(pc))? {
             Flow::Next => pc += 1,
-            Flow::Changed => {
-                // It may go on right here.
-                let Some(group) = warp.groups.get(at) else {
-                    return Ok(());
-                };
-                if warp.is_apart() || group.frame != id || group.state != State::Ready {
-                    return Ok(());
-                }
-                pc = group.pc;
-                lanes = group.lanes;
+            Flow::Jumped(to) => {
+                pc = to;
+                meets = 0;
             }
+            Flow::Changed => return Ok(()),
         }
     }
 }
@@ -197,24 +221,17 @@ pub(super) struct Notes<'a> {
     pub(super) progress: &'a mut bool,
     pub(super) asks_host: &'a mut bool,
     pub(super) strands: Option<&'a mut Strands>,
+    pub(super) polls: &'a mut bool,
 }
 
-/// Executes an instruction that leaves lanes together; false if it is not one.
+/// Executes an instruction that computes; false if it is not one.
 #[expect(
     clippy::too_many_lines,
     reason = "one arm for each kind of instruction"
 )]
-fn data(
-    instr: &Instr,
-    function: &Function,
-    frame: &mut Frame,
-    active: Mask,
-    spaces: &mut Spaces<'_>,
-    ids: &Ids<'_>,
-    notes: &mut Notes<'_>,
-) -> Result<bool, LaneFault> {
+fn compute(op: &Op, function: &Function, frame: &mut Frame, active: Mask, ids: &Ids<'_>) -> bool {
     let mut t: Lanes = [0; LANES];
-    match &instr.op {
+    match op {
         Op::Nop => {}
         Op::Un { f, d, a } => {
             f(&mut t, active, frame.src(function, *a));
@@ -392,18 +409,35 @@ fn data(
             }
             frame.set_pred(*p, active, holds);
         }
+        Op::ActiveMask { d } => {
+            t = [u64::from(active); LANES];
+            frame.set(*d, active, &t);
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// Executes an instruction that uses memory; false if it is not one.
+fn access(
+    op: &Op,
+    function: &Function,
+    frame: &mut Frame,
+    active: Mask,
+    spaces: &mut Spaces<'_>,
+    ids: &Ids<'_>,
+    notes: &mut Notes<'_>,
+) -> Result<bool, LaneFault> {
+    match op {
         Op::Load(op) => load(op, function, frame, active, spaces, ids, notes)?,
         Op::Store(op) => store(op, function, frame, active, spaces, ids, notes)?,
         Op::Atom(op) => atom(op, function, frame, active, spaces, ids, notes)?,
         Op::Fence { semantics, scope } => {
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+            *notes.polls = true;
             if let Some(strands) = &mut notes.strands {
                 strands.fence(ids.warp, active, *semantics, *scope);
             }
-        }
-        Op::ActiveMask { d } => {
-            t = [u64::from(active); LANES];
-            frame.set(*d, active, &t);
         }
         _ => return Ok(false),
     }
@@ -472,30 +506,28 @@ fn control(
     let is_part = active != group.lanes;
     match &instr.op {
         Op::Branch { to } => {
-            if is_part {
-                warp.part(at, active, *to, group.pc + 1, meets);
-            } else {
-                warp.groups[at].pc = *to;
+            if !is_part {
+                return Ok(Flow::Jumped(*to));
             }
+            warp.part(at, active, *to, group.pc + 1, meets);
             return Ok(Flow::Changed);
         }
         Op::BranchIndexed { index, to } => {
             let index = *frame.src(function, *index);
-            for lane in lanes_of(active) {
-                if index[lane] >= to.len() as u64 {
-                    let (index, targets) = (index[lane] as u32, to.len());
-                    return Err((lane, FaultKind::BadBranch { index, targets }));
-                }
+            let mut faults = Faults::default();
+            for lane in lanes_of(active).filter(|&lane| index[lane] >= to.len() as u64) {
+                let (index, targets) = (index[lane] as u32, to.len());
+                faults.add(lane, FaultKind::BadBranch { index, targets });
             }
+            faults.result()?;
             let same = lanes_of(active).filter(|&lane| index[lane] == index[first]);
             let taken = same.fold(0, |mask, lane| mask | 1 << lane);
             let to = to[index[first] as usize];
             if taken == group.lanes {
-                warp.groups[at].pc = to;
-            } else {
-                // Those that go elsewhere come back to this instruction.
-                warp.part(at, taken, to, group.pc, meets);
+                return Ok(Flow::Jumped(to));
             }
+            // Those that go elsewhere come back to this instruction.
+            warp.part(at, taken, to, group.pc, meets);
             return Ok(Flow::Changed);
         }
         Op::Sleep { nanoseconds } => {
@@ -506,7 +538,7 @@ fn control(
             };
             return Ok(Flow::Changed);
         }
-        Op::Trap => return Err((first, FaultKind::Trap)),
+        Op::Trap => return Err((active, FaultKind::Trap)),
         Op::Exit => {
             warp.groups[at].pc += 1;
             warp.exit(active, common);
@@ -543,7 +575,7 @@ fn control(
                     };
                     for lane in lanes_of(active) {
                         system::call(*what, call, lane, base, &mut spaces, launch)
-                            .map_err(|kind| (lane, kind))?;
+                            .map_err(|kind| (1 << lane, kind))?;
                     }
                     return Ok(Flow::Next);
                 }
@@ -551,7 +583,8 @@ fn control(
                     let addresses = *frame.src(function, *source);
                     let same = lanes_of(active).filter(|&i| addresses[i] == addresses[first]);
                     let taken = same.fold(0, |mask, lane| mask | 1 << lane);
-                    let number = callee(launch, addresses[first], call).map_err(|k| (first, k))?;
+                    let number =
+                        callee(launch, addresses[first], call).map_err(|kind| (taken, kind))?;
                     if taken != active {
                         // Those that call another function come back to this instruction.
                         warp.part(at, taken, group.pc, group.pc, meets);
@@ -561,14 +594,14 @@ fn control(
                 }
             };
             warp.call(at, active, &launch.module, number, call)
-                .map_err(|kind| (first, kind))?;
+                .map_err(|kind| (active, kind))?;
             Ok(Flow::Changed)
         }
         Op::Barrier(op) => {
             let live = warp.live();
             if warp.model() == Model::LockStep && active != live {
                 let members = live;
-                return Err((first, FaultKind::NotTogether { members, active }));
+                return Err((active, FaultKind::NotTogether { members, active }));
             }
             let value = |src: Src| frame.src(function, src)[first];
             let number = value(op.number);
@@ -582,7 +615,7 @@ fn control(
             let who = (warp.number, active, live);
             let number = common
                 .arrive(who, number, count, op.kind, holds)
-                .map_err(|kind| (first, kind))?;
+                .map_err(|kind| (active, kind))?;
             if op.kind == BarrierKind::Arrive {
                 return Ok(Flow::Next);
             }

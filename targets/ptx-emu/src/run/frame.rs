@@ -1,6 +1,6 @@
 //! Calls under way: registers of a warp, one set per call.
 
-use crate::alu::{LANES, Lanes, Mask};
+use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::code::Function;
 use crate::code::op::{Pc, PredSrc, Reg, Src};
 
@@ -40,10 +40,8 @@ impl Frame {
             *to = *values;
             return;
         }
-        for (i, (to, &value)) in to.iter_mut().zip(values).enumerate() {
-            if (mask >> i) & 1 != 0 {
-                *to = value;
-            }
+        for lane in lanes_of(mask) {
+            to[lane] = values[lane];
         }
     }
 

@@ -79,7 +79,7 @@ struct State {
     /// Blocks that were handed out, and those that have ended.
     begun: u64,
     done: u64,
-    fault: Option<Box<Fault>>,
+    fault: Option<Fault>,
     is_over: bool,
     call: Option<Ended>,
 }
@@ -163,81 +163,68 @@ impl Launch {
 
     /// The next block to run, unless there is none any more.
     pub(super) fn take_block(&self) -> Option<u64> {
-        if self.is_stopped() {
-            return None;
-        }
         let mut state = self.state();
-        if state.begun == self.blocks() {
+        if !self.begins_more(&state) {
             return None;
         }
         state.begun += 1;
         Some(state.begun - 1)
     }
 
-    /// Whether there are blocks left to take.
-    pub(super) fn has_blocks(&self) -> bool {
-        !self.is_stopped() && self.state().begun < self.blocks()
+    /// Whether there are blocks left that are to begin.
+    pub(super) fn begins_blocks(&self) -> bool {
+        self.begins_more(&self.state())
+    }
+
+    /// After a fault those that have not begun stay away.
+    fn begins_more(&self, state: &State) -> bool {
+        state.fault.is_none() && !self.is_stopped() && state.begun < self.blocks()
     }
 
     /// A block has ended, well or not.
-    pub(super) fn end_block(&self, fault: Option<Box<Fault>>) {
-        let mut state = self.state();
-        if state.fault.is_none() {
-            state.fault = fault;
-        }
-        if state.fault.is_some() {
-            // The others are of no use any more.
-            self.stop.store(true, Ordering::Relaxed);
-        }
-        state.done += 1;
-        let over = if self.is_stopped() {
-            state.begun
-        } else {
-            self.blocks()
-        };
-        if state.done == over && !state.is_over {
-            self.end(state);
-        }
+    pub(super) fn end_block(&self) {
+        self.state().done += 1;
+        self.end_if_over();
     }
 
-    /// All its blocks have ended, or never will begin.
-    fn end(&self, mut state: MutexGuard<'_, State>) {
-        let call = state.call.take();
+    /// Says so if all blocks that ever begin have ended.
+    pub(super) fn end_if_over(&self) {
+        let mut state = self.state();
+        if state.done < state.begun || self.begins_more(&state) {
+            return;
+        }
+        let Some(call) = state.call.take() else {
+            return;
+        };
         drop(state);
-        if let Some(check) = &self.check {
-            let report = check.checker.end(self.number);
-            let mut state = self.state();
-            if let (None, Some(report)) = (&state.fault, report) {
-                let index = place(report.block, self.grid);
-                let thread = place(u64::from(report.thread), self.block);
-                let (_, function, pc) = report.site;
-                let what = FaultKind::Race(report.text);
-                state.fault = Some(self.fault(index, thread, (function, pc), what));
-            }
-        }
-        if let Some(call) = call {
-            call();
-        }
+        self.end_check();
+        call();
         self.state().is_over = true;
         self.ended.notify_all();
     }
 
+    /// Tells the checker of the end; what it says then is a fault, too.
+    fn end_check(&self) {
+        let Some(check) = &self.check else {
+            return;
+        };
+        if let Some(report) = check.checker.end(self.number) {
+            let block = place(report.block, self.grid);
+            let thread = place(u64::from(report.thread), self.block);
+            let (_, function, pc) = report.site;
+            self.fail(block, thread, (function, pc), FaultKind::Race(report.text));
+        }
+    }
+
     /// Ends it at the next chance.
     pub(crate) fn stop(&self) {
+        let _state = self.state();
         self.stop.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        // A hint, to be noticed at some time.
+        // A hint to those who run blocks; others hold the lock.
         self.stop.load(Ordering::Relaxed)
-    }
-
-    /// Ends a launch that was stopped before any of its blocks began.
-    pub(super) fn end_unbegun(&self) {
-        let state = self.state();
-        if state.done == state.begun && !state.is_over {
-            self.end(state);
-        }
     }
 
     pub(crate) fn is_over(&self) -> bool {
@@ -262,7 +249,7 @@ impl Launch {
         }
         Some(match &state.fault {
             None => Ok(()),
-            Some(fault) => Err(Fault::clone(fault)),
+            Some(fault) => Err(fault.clone()),
         })
     }
 
@@ -291,20 +278,22 @@ impl Launch {
         self.module.place(function, pc)
     }
 
-    pub(super) fn fault(
+    /// A thread has faulted; the first fault is the launch's.
+    pub(super) fn fail(
         &self,
         block: [u32; 3],
         thread: [u32; 3],
         (function, pc): (u32, Pc),
         what: FaultKind,
-    ) -> Box<Fault> {
-        Box::new(Fault {
+    ) {
+        let fault = Fault {
             kernel: self.module.functions[self.kernel.0 as usize].name.clone(),
             block,
             thread,
             at: self.place(function, pc),
             what,
-        })
+        };
+        self.state().fault.get_or_insert(fault);
     }
 
     /// The lane of a warp whose instructions are to be printed.

@@ -1,7 +1,7 @@
 //! Multiprocessors: OS threads that run blocks.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -37,8 +37,8 @@ struct Shared {
 struct State {
     /// Launches with blocks that nobody has taken.
     waiting: VecDeque<Arc<Launch>>,
-    /// Those that are not over.
-    all: Vec<Arc<Launch>>,
+    /// Those that may not be over.
+    all: Vec<Weak<Launch>>,
     closing: bool,
 }
 
@@ -85,8 +85,8 @@ impl Processors {
         }
         drop(threads);
         let mut state = self.shared.state();
-        state.all.retain(|launch| !launch.is_over());
-        state.all.push(Arc::clone(&launch));
+        state.all.retain(|launch| launch.strong_count() > 0);
+        state.all.push(Arc::downgrade(&launch));
         state.waiting.push_back(launch);
         drop(state);
         self.shared.work.notify_all();
@@ -98,7 +98,7 @@ impl Drop for Processors {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.closing = true;
-        for launch in &state.all {
+        for launch in state.all.iter().filter_map(Weak::upgrade) {
             launch.stop();
         }
         drop(state);
@@ -139,30 +139,25 @@ fn work(shared: &Shared, number: u32) {
         let mut at = 0;
         while at < blocks.len() {
             let block = &mut blocks[at];
-            let (over, fault) = if block.common.launch.is_stopped() {
-                (true, None)
-            } else {
-                match block.turn() {
-                    Ok(Turn::Done) => (true, None),
-                    Ok(Turn::Busy) => {
-                        block.common.launch.activity.note();
+            let over = block.common.launch.is_stopped()
+                || match block.turn() {
+                    Turn::Done => true,
+                    Turn::Busy => {
                         busy = true;
-                        (false, None)
+                        false
                     }
-                    Ok(Turn::Idle(until)) => {
+                    Turn::Idle(until) => {
                         all_sleep &= until.is_some();
                         wakes = earlier(wakes, until);
-                        (false, None)
+                        false
                     }
-                    Err(fault) => (true, Some(fault)),
-                }
-            };
+                };
             if over {
                 busy = true;
                 let block = blocks.swap_remove(at);
                 let launch = Arc::clone(&block.common.launch);
                 locals.extend(block.dismantle());
-                launch.end_block(fault);
+                launch.end_block();
             } else {
                 at += 1;
             }
@@ -203,9 +198,9 @@ fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, locals: &m
         let Some(launch) = state.waiting.pop_front() else {
             return;
         };
-        if launch.is_stopped() {
+        if !launch.begins_blocks() {
             drop(state);
-            launch.end_unbegun();
+            launch.end_if_over();
             continue;
         }
         let fits = threads + launch.threads() <= RESIDENT_THREADS && blocks.len() < RESIDENT_BLOCKS;
@@ -216,7 +211,7 @@ fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, locals: &m
         let Some(block) = launch.take_block() else {
             continue;
         };
-        if launch.has_blocks() {
+        if launch.begins_blocks() {
             state.waiting.push_back(Arc::clone(&launch));
         }
         drop(state);

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::block::Common;
+use super::exec::LaneFault;
 use super::frame::Frame;
 use super::joint::{Operands, perform};
 use super::launch::Launch;
 use super::warp::{Group, Model, State, Warp};
-use crate::alu::{Mask, lanes_of};
+use crate::alu::{LANES, Mask, lanes_of};
 use crate::code::Function;
 use crate::code::op::{Joint, Op, Together};
 use crate::error::FaultKind;
@@ -20,7 +21,7 @@ pub(super) fn together(
     at: usize,
     active: Mask,
     op: &Together,
-) -> Result<bool, (usize, FaultKind)> {
+) -> Result<bool, LaneFault> {
     let launch = Arc::clone(&common.launch);
     let group = warp.groups[at];
     let frame = warp.frames.get(group.frame);
@@ -29,14 +30,19 @@ pub(super) fn together(
     let members = match op.members {
         None => active,
         Some(members) => {
-            let named = frame.src(function, members);
-            let first = active.trailing_zeros() as usize;
-            let members = named[first] as Mask;
-            let differs = lanes_of(active)
-                .find(|&lane| named[lane] as Mask != members || (members >> lane) & 1 == 0);
-            if let Some(lane) = differs {
-                let members = named[lane] as Mask;
-                return Err((lane, FaultKind::NotTogether { members, active }));
+            let named = frame.src(function, members).map(|named| named as Mask);
+            let outside = lanes_of(active).find(|&lane| (named[lane] >> lane) & 1 == 0);
+            if let Some(lane) = outside {
+                let members = named[lane];
+                return Err((active, FaultKind::NotTogether { members, active }));
+            }
+            let members = named[active.trailing_zeros() as usize];
+            let same = lanes_of(active).all(|lane| named[lane] == members);
+            if !same && warp.model() == Model::Independent {
+                // Lanes that happen to be here together wait for different ones.
+                split(warp, at, &named);
+                join(warp, common);
+                return Ok(false);
             }
             members
         }
@@ -51,9 +57,8 @@ pub(super) fn together(
         return Ok(true);
     }
     if warp.model() == Model::LockStep {
-        let lane = active.trailing_zeros() as usize;
         let members = members & live;
-        return Err((lane, FaultKind::NotTogether { members, active }));
+        return Err((active, FaultKind::NotTogether { members, active }));
     }
     warp.groups[at].state = State::Joining { members };
     join(warp, common);
@@ -64,6 +69,22 @@ pub(super) fn together(
 fn order(warp: u32, common: &mut Common, joint: &Joint, lanes: Mask) {
     if let (Joint::Sync, Some(strands)) = (joint, &mut common.strands) {
         strands.meet(warp, lanes);
+    }
+}
+
+/// Makes of a group one for each set of lanes that is named.
+fn split(warp: &mut Warp, at: usize, named: &[Mask; LANES]) {
+    let group = warp.groups.swap_remove(at);
+    let mut left = group.lanes;
+    while left != 0 {
+        let members = named[left.trailing_zeros() as usize];
+        let same = lanes_of(left).filter(|&lane| named[lane] == members);
+        let lanes = same.fold(0, |mask, lane| mask | 1 << lane);
+        left &= !lanes;
+        let mut part = group;
+        part.lanes = lanes;
+        part.state = State::Joining { members };
+        warp.groups.push(part);
     }
 }
 

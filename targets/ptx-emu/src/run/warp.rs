@@ -75,13 +75,6 @@ pub(super) struct Warp {
     pub(super) executed: u64,
 }
 
-/// Why a group stopped running.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// It waits, it parted, or is no more.
-    Changed,
-}
-
 impl Warp {
     pub(super) fn new(
         number: u32,
@@ -165,40 +158,35 @@ impl Warp {
             let top = self.groups.len().checked_sub(1)?;
             return (self.groups[top].state == State::Ready).then_some((top, true));
         }
-        let mut ready: Vec<usize> = (0..self.groups.len())
-            .filter(|&at| self.groups[at].state == State::Ready)
-            .collect();
-        if ready.len() > 1 {
-            ready.sort_by_key(|&at| {
-                let group = &self.groups[at];
-                (u32::MAX - self.frames.get(group.frame).depth, group.pc)
-            });
-        }
-        let place = self.turn % ready.len().max(1);
-        Some((*ready.get(place)?, place == 0))
+        let is_ready = |at: &usize| self.groups[*at].state == State::Ready;
+        let ready = || (0..self.groups.len()).filter(is_ready);
+        let first = ready().min_by_key(|&at| {
+            let group = &self.groups[at];
+            (u32::MAX - self.frames.get(group.frame).depth, group.pc)
+        })?;
+        let chosen = match self.turn % (2 * ready().count()) {
+            odd if odd % 2 == 1 => ready().nth(odd / 2).unwrap_or(first),
+            _ => first,
+        };
+        Some((chosen, chosen == first))
     }
 
-    /// Ends a turn: whether the next one is another group's.
+    /// Ends a turn.
     pub(super) fn end_turn(&mut self) {
         self.turn = self.turn.wrapping_add(1);
     }
 
-    /// Whether lanes may be apart from those that run.
-    pub(super) fn is_apart(&self) -> bool {
-        self.groups.len() > 1
-    }
-
     /// Whether the group, now at its pc, has to stop here: it met others, or is where it
     /// meets others.
-    pub(super) fn meet(&mut self, at: &mut usize, is_first: bool) -> Option<Stop> {
+    pub(super) fn meet(&mut self, at: &mut usize, is_first: bool) -> bool {
         match self.model {
             Model::LockStep => {
                 let group = &self.groups[*at];
                 if !group.is_base && group.pc == group.meets {
                     self.groups.pop();
-                    return Some(Stop::Changed);
+                    return true;
                 }
-                None
+                false
             }
             Model::Independent => {
                 let mut other = 0;
@@ -217,11 +205,28 @@ impl Warp {
                         continue;
                     }
                     if is_first && it.pc < me.pc {
-                        return Some(Stop::Changed);
+                        return true;
                     }
                     other += 1;
                 }
-                None
+                false
+            }
+        }
+    }
+
+    /// The instruction at which a group that goes on step by step has to look whether it
+    /// meets others.
+    pub(super) fn next_meeting(&self, at: usize) -> Pc {
+        let me = &self.groups[at];
+        match self.model {
+            Model::LockStep if me.is_base => NOWHERE,
+            Model::LockStep => me.meets,
+            Model::Independent => {
+                let others = self
+                    .groups
+                    .iter()
+                    .filter(|it| it.state == State::Ready && it.frame == me.frame && it.pc > me.pc);
+                others.map(|it| it.pc).min().unwrap_or(NOWHERE)
             }
         }
     }

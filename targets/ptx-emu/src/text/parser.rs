@@ -37,6 +37,8 @@ struct Declared<'a> {
     ty: Option<Type>,
     vector: u32,
     align: Option<u32>,
+    /// What follows is about what the parameter points to.
+    is_pointer: bool,
     is_function: bool,
     is_kernel: bool,
     /// A directive that stands by itself, and what followed its first dot.
@@ -218,6 +220,7 @@ impl<'a> Parser<'a> {
             ty: None,
             vector: 1,
             align: None,
+            is_pointer: false,
             is_function: false,
             is_kernel: false,
             other: None,
@@ -240,6 +243,8 @@ impl<'a> Parser<'a> {
 
     fn modifier(&mut self, part: &'a str, declared: &mut Declared<'a>) -> Result2<()> {
         match part {
+            "global" | "const" | "shared" | "local" if declared.is_pointer => {}
+            "align" if declared.is_pointer => drop(self.int()?),
             "visible" => declared.linkage = Linkage::Visible,
             "weak" => declared.linkage = Linkage::Weak,
             "common" => declared.linkage = Linkage::Common,
@@ -264,8 +269,7 @@ impl<'a> Parser<'a> {
                 }
                 declared.align = Some(align as u32);
             }
-            // What a parameter points to: the compiler's concern.
-            "ptr" => {}
+            "ptr" => declared.is_pointer = true,
             "attribute" => {
                 self.expect('(')?;
                 while !self.eat(')')? {

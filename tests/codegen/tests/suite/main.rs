@@ -72,12 +72,15 @@ fn main() -> ExitCode {
     // Two compilers at a time are as many as small machines hold.
     arguments.test_threads.get_or_insert(2);
     let arches: Vec<&'static Arch> = ARCHES.iter().collect();
+    let work = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // Where `cargo xtask images` compiles: `core` for all architectures takes minutes.
+    let builds = work.with_file_name("images").join(".work");
     let bench = match Toolchain::find(&arches) {
         Ok(toolchain) => Some(Arc::new(Workbench::new(
             toolchain,
             Assemblers::find().expect("assemblers, or none"),
             &Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
-            Path::new(env!("CARGO_TARGET_TMPDIR")),
+            (&builds, work),
             &arches,
         ))),
         Err(reason) => {

@@ -72,7 +72,7 @@ fn no_such_device(_: &Target) {
     for name in ["cuda:2", "cuda:99999999999", "cuda:", "cuda:x", "cuda:-1"] {
         let error = refusal(name);
         assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-        says(&error, &[&format!("`{name}`"), "host, cuda:0, cuda:1"]);
+        says(&error, &[&format!("`{name}`"), "host, emu, cuda:0, cuda:1"]);
     }
 }
 

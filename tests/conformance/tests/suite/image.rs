@@ -1,7 +1,8 @@
 //! The suite's images, in the form that a device takes.
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::Mutex;
 
 use conformance::Target;
 use host_rt::env::Env;
@@ -15,10 +16,13 @@ const FILE: &str = "conformance_kernels.offload";
 
 /// The image of the suite's kernels, see `kernels/`.
 pub(crate) fn image(target: &Target) -> Image {
-    static HARDWARE: OnceLock<Image> = OnceLock::new();
-    if target.is_hardware() {
-        // Tests ask for it often, and there is one such device.
-        let image = HARDWARE.get_or_init(|| for_hardware(target).expect("looked for before"));
+    static READ: Mutex<BTreeMap<&str, Image>> = Mutex::new(BTreeMap::new());
+    if target.takes_gpu_images() {
+        // Tests ask for it often.
+        let mut read = READ.lock().unwrap();
+        let image = read
+            .entry(target.device)
+            .or_insert_with(|| for_gpu(target).expect("looked for before"));
         return image.clone();
     }
     adapt(target, shared_object())
@@ -77,13 +81,13 @@ fn open(path: &str) -> Image {
 
 /// Whether the suite's kernels are there for the device.
 pub(crate) fn look(target: &Target) -> Result<(), String> {
-    if target.is_hardware() {
-        for_hardware(target)?;
+    if target.takes_gpu_images() {
+        for_gpu(target)?;
     }
     Ok(())
 }
 
-fn for_hardware(target: &Target) -> Result<Image, String> {
+fn for_gpu(target: &Target) -> Result<Image, String> {
     let folder = std::env::var(FOLDER).map_err(|_| {
         format!(
             "no image for it: {FOLDER} is no folder that `cargo xtask images --kernel-crate \

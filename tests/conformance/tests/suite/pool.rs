@@ -67,7 +67,7 @@ fn fill(target: &Target, builder: host_rt::Builder, limit: usize) {
             what
         }),
     );
-    let (outcomes, result) = session.act((4, 8), 1, 0, 3);
+    let (outcomes, result) = session.act(target.apart((4, 8)), 1, 0, 3);
     result.unwrap();
     assert!(outcomes.iter().all(|outcome| outcome.ok == 3));
     assert_eq!(inside.most(), limit, "calls at once");
@@ -127,7 +127,7 @@ fn delay(target: &Target, threads: usize, slow: u64) -> u64 {
     };
     let threads = if target.is_parallel() { threads } else { 1 };
     let session = Session::build(target, target.builder().threads(threads), &functions);
-    let (outcomes, result) = session.act((1, 8), 0, 1, u32::MAX);
+    let (outcomes, result) = session.act(target.apart((1, 8)), 0, 1, u32::MAX);
     result.unwrap();
     assert!(
         outcomes
@@ -218,7 +218,7 @@ fn meet(target: &Target, count: u32, before: u32) {
     if before > 0 {
         session.act((1, 1), 0, 0, before).1.unwrap();
     }
-    let (outcomes, result) = session.act((1, count), 1, 0, 1);
+    let (outcomes, result) = session.act(target.apart((1, count)), 1, 0, 1);
     assert_eq!(calls.load(Ordering::SeqCst), before + count);
     if target.is_parallel() {
         result.unwrap();

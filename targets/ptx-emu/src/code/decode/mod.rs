@@ -401,6 +401,14 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// The special register that an operand names.
+    fn special(&self, operand: &Operand<'_>) -> Option<Special> {
+        match operand {
+            Operand::Name(name) if self.register(name).is_none() => Special::named(name),
+            _ => None,
+        }
+    }
+
     /// An operand of type `ty`.
     fn src(&mut self, operand: &'a Operand<'a>, ty: Type) -> Result<Src> {
         self.src_of(operand, ty, true)

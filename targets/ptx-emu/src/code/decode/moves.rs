@@ -136,6 +136,10 @@ impl<'a> Decoder<'a> {
             }
             (d, a) => {
                 let d = self.dst(d, ty.bits())?;
+                if let Some(what) = self.special(a) {
+                    self.push(Op::Special { d, what });
+                    return Ok(());
+                }
                 let a = self.src(a, ty)?;
                 let f = bits::truncate(ty.bits()).ok_or("there is no such register")?;
                 self.push(Op::Un { f, d, a });

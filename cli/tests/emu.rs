@@ -1,0 +1,119 @@
+//! `revoff run` on emulated GPUs, with PTX written for the purpose.
+
+mod common;
+
+use std::fs;
+
+use common::{revoff, run, scratch};
+
+/// Each thread writes its number plus `bias`; number 40 goes astray if it is told to.
+const PTX: &str = "\
+.version 7.0
+.target sm_60
+.address_size 64
+.visible .entry number(.param .u64 out, .param .u32 bias, .param .u64 astray)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<5>;
+    .reg .pred %p;
+    ld.param.u64 %rd1, [out];
+    ld.param.u32 %r1, [bias];
+    ld.param.u64 %rd3, [astray];
+    mov.u32 %r2, %tid.x;
+    add.u32 %r3, %r2, %r1;
+    mul.wide.u32 %rd2, %r2, 4;
+    add.u64 %rd2, %rd2, %rd1;
+    setp.eq.u32 %p, %r2, 40;
+    @%p add.u64 %rd2, %rd2, %rd3;
+    st.global.u32 [%rd2], %r3;
+    ret;
+}
+";
+
+fn number(folder: &std::path::Path, device: &str, args: &[&str]) -> common::Ended {
+    let text = folder.join("number.ptx");
+    fs::write(&text, PTX).unwrap();
+    run(revoff()
+        .arg("run")
+        .arg(&text)
+        .args(["--device", device, "--kernel", "number", "--threads", "48"])
+        .args(args))
+}
+
+#[test]
+fn a_kernel_runs_on_any_architecture() {
+    let folder = scratch("emu-runs");
+    for device in ["emu", "emu:sm_60", "emu:sm_70", "emu:sm_121"] {
+        let out = folder.join("numbers");
+        let out_arg = format!("out:192:{}", out.display());
+        let ended = number(&folder, device, &[&out_arg, "u32:100", "u64:0"]);
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let expected: Vec<u8> = (100u32..148).flat_map(u32::to_le_bytes).collect();
+        assert_eq!(fs::read(&out).unwrap(), expected, "{device}");
+    }
+}
+
+#[test]
+fn one_thread_is_followed() {
+    let folder = scratch("emu-trace");
+    let args = ["buf:192", "u32:100", "u64:0", "--trace", "0.33"];
+    let ended = number(&folder, "emu:sm_70", &args);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let traced: Vec<&str> = ended
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once("number.ptx:"))
+        .map(|(_, rest)| rest)
+        .collect();
+    assert_eq!(traced.len(), 11, "{}", ended.stderr);
+    assert_eq!(traced[3], "12: mov.u32 %r2, %tid.x;  = 0x21");
+    assert_eq!(traced[4], "13: add.u32 %r3, %r2, %r1;  = 0x85");
+    assert!(traced[8].ends_with("(not executed)"), "{}", traced[8]);
+}
+
+#[test]
+fn what_goes_wrong_is_named() {
+    let folder = scratch("emu-wrong");
+    let stray = number(&folder, "emu", &["buf:192", "u32:1", "u64:0x100000000000"]);
+    assert_eq!(stray.code, Some(1), "{}", stray.stderr);
+    for words in [
+        "thread (40, 0, 0)",
+        "number.ptx",
+        ":18:",
+        "st.global.u32",
+        "not allocated",
+    ] {
+        assert!(stray.stderr.contains(words), "`{words}`: {}", stray.stderr);
+    }
+    let old = number(&folder, "emu:sm_50", &["buf:192", "u32:1", "u64:0"]);
+    assert_eq!(old.code, Some(2));
+    assert!(
+        old.stderr.contains("is for sm_60, this device is sm_50"),
+        "{}",
+        old.stderr
+    );
+    let unknown = number(&folder, "emu:gfx90a", &["buf:192", "u32:1", "u64:0"]);
+    assert_eq!(unknown.code, Some(2));
+    assert!(
+        unknown.stderr.contains("`emu:gfx90a`"),
+        "{}",
+        unknown.stderr
+    );
+    let few = number(&folder, "emu", &["buf:192"]);
+    assert_eq!(few.code, Some(2));
+    assert!(few.stderr.contains("[8, 4, 8]"), "{}", few.stderr);
+    let elsewhere = number(&folder, "host", &["buf:192", "--trace", "0.0"]);
+    assert_eq!(elsewhere.code, Some(2));
+    assert!(
+        elsewhere.stderr.contains("cannot be traced"),
+        "{}",
+        elsewhere.stderr
+    );
+    let nonsense = number(&folder, "emu", &["--trace", "7"]);
+    assert_eq!(nonsense.code, Some(2));
+    assert!(
+        nonsense.stderr.contains("TEAM.THREAD"),
+        "{}",
+        nonsense.stderr
+    );
+}

@@ -1,0 +1,65 @@
+//! Loading PTX.
+
+use std::sync::Arc;
+
+use ptx_emu::{Machine, Part};
+
+use crate::device::{Global, Module};
+use crate::error::{DeviceError, ImageError};
+use crate::image::{Format, Image};
+
+/// A loaded image.
+pub(super) struct EmuModule {
+    pub(super) loaded: Arc<ptx_emu::Module>,
+}
+
+impl EmuModule {
+    /// Loads `image`, or links its parts, on the device called `device` in messages.
+    pub(super) fn load(
+        machine: &Machine,
+        device: &str,
+        image: &Image,
+    ) -> Result<Arc<dyn Module>, ImageError> {
+        let images = image.parts();
+        let mut parts = Vec::new();
+        for part in images {
+            if part.format() != Format::Ptx {
+                return Err(ImageError::OtherMachine {
+                    name: part.name().to_owned(),
+                    found: part.format().to_string(),
+                    device: device.to_owned(),
+                    wanted: "PTX".to_owned(),
+                });
+            }
+            let text = std::str::from_utf8(part.bytes()).map_err(|error| ImageError::Load {
+                name: part.name().to_owned(),
+                reason: error.to_string(),
+            })?;
+            let name = part.name();
+            parts.push(Part { name, text });
+        }
+        let loaded = machine.load(&parts).map_err(|error| ImageError::Load {
+            name: image.name().to_owned(),
+            reason: error.to_string(),
+        })?;
+        Ok(Arc::new(Self { loaded }))
+    }
+}
+
+impl Module for EmuModule {
+    fn global(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        Ok(self.loaded.global(name).map(|global| Global {
+            address: global.address,
+            size: global.bytes,
+        }))
+    }
+
+    fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        let address = self.loaded.function(name);
+        Ok(address.map(|address| Global { address, size: 0 }))
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
