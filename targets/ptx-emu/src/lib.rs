@@ -7,7 +7,8 @@
 //! not for the thread, an instruction or modifier that is not known, lanes that wait for
 //! each other for ever are errors that name the line of the text.
 //!
-//! What it does not show: caches, timing, and weak memory but for what its checker knows.
+//! What it does not show: caches, timing, and weak memory; but [`Options::check`] has it
+//! report accesses that nothing orders, and [`litmus`] says what weak memory may do.
 //!
 //! Source of what instructions do, unless a file names another: NVIDIA's "Parallel Thread
 //! Execution ISA".
@@ -16,6 +17,7 @@ mod alu;
 mod check;
 mod code;
 mod error;
+pub mod litmus;
 mod machine;
 mod memory;
 mod module;

@@ -9,7 +9,7 @@ use crate::code::op::Slot;
 use crate::error::{Fault, LaunchError, LoadError};
 use crate::memory::Memory;
 use crate::module::{Kernel, Module, Part};
-use crate::run::{Activity, Launch, MOST_SHARED, MOST_THREADS, Make, Model, Processors};
+use crate::run::{Activity, Check, Launch, MOST_SHARED, MOST_THREADS, Make, Model, Processors};
 
 /// A thread whose instructions are to be printed.
 #[derive(Clone)]
@@ -113,11 +113,16 @@ impl Machine {
     /// # Errors
     /// The system does not give as much memory, not even addresses.
     pub fn new(options: Options) -> std::io::Result<Self> {
+        let memory = Arc::new(Memory::new(options.memory)?);
+        let checker: Option<Arc<Checker>> = options.check.then(Arc::default);
+        if let Some(checker) = &checker {
+            memory.check_with(checker);
+        }
         Ok(Self {
-            memory: Arc::new(Memory::new(options.memory)?),
+            memory,
             processors: Processors::new(options.processors.max(1)),
             activity: Arc::new(Activity::new()),
-            checker: options.check.then(Arc::default),
+            checker,
             modules: AtomicU32::new(1),
             launches: AtomicU64::new(1),
             start: Instant::now(),
@@ -144,6 +149,25 @@ impl Machine {
             Model::Independent
         } else {
             Model::LockStep
+        }
+    }
+
+    /// Tells the checker that the host has stored to device memory, its own or mapped, or
+    /// has had it copied there: behind the stores, and before the one that lets the device
+    /// know of them. What the host stores to mapped memory is noticed without this as far
+    /// as it changes something.
+    pub fn host_wrote(&self, address: u64, bytes: u64) {
+        if let Some(checker) = &self.checker {
+            checker.host_wrote(&self.memory, address, bytes);
+        }
+    }
+
+    /// Tells the checker that the host has loaded from device memory, its own or mapped,
+    /// or has had it copied from there: behind the loads, and before a store that lets
+    /// the device write there again. Not everything that a host reads need be told.
+    pub fn host_read(&self, address: u64, bytes: u64) {
+        if let Some(checker) = &self.checker {
+            checker.host_read(address, bytes);
         }
     }
 
@@ -191,8 +215,13 @@ impl Machine {
             wanted: module.params(kernel),
             given: params.iter().map(Vec::len).collect(),
         })?;
+        let number = self.launches.fetch_add(1, Ordering::Relaxed);
+        let check = self.checker.as_ref().map(|checker| Check {
+            origin: checker.begin(number, module),
+            checker: Arc::clone(checker),
+        });
         let launch = Arc::new(Launch::new(Make {
-            number: self.launches.fetch_add(1, Ordering::Relaxed),
+            number,
             module: Arc::clone(module),
             kernel,
             memory: Arc::clone(&self.memory),
@@ -204,7 +233,7 @@ impl Machine {
             processors: self.processors.count(),
             patience: self.options.patience,
             activity: Arc::clone(&self.activity),
-            checker: self.checker.clone(),
+            check,
             output: Arc::clone(&self.options.output),
             trace: self.options.trace.clone(),
             start: self.start,
@@ -213,7 +242,12 @@ impl Machine {
         self.activity.note();
         self.processors
             .submit(Arc::clone(&launch))
-            .map_err(|error| LaunchError::Threads(error.to_string()))?;
+            .map_err(|error| {
+                if let Some(checker) = &self.checker {
+                    checker.end(number);
+                }
+                LaunchError::Threads(error.to_string())
+            })?;
         Ok(Running(launch))
     }
 }

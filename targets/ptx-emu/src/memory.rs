@@ -6,8 +6,11 @@
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use device_arena::{ALIGN, Arena};
+
+use crate::check::Checker;
 
 /// Where windows begin: shared and local memory, a kernel's parameters, functions, and
 /// global memory, the device's own and what is mapped for the host.
@@ -92,6 +95,8 @@ impl Region {
 pub struct Memory {
     device: Region,
     mapped: Region,
+    /// Is told what is mapped and what is freed.
+    checker: OnceLock<Arc<Checker>>,
 }
 
 impl Memory {
@@ -103,7 +108,13 @@ impl Memory {
         Ok(Self {
             device: Region::new(bytes, DEVICE)?,
             mapped: Region::new(bytes, MAPPED)?,
+            checker: OnceLock::new(),
         })
+    }
+
+    /// Has a checker follow what is allocated from now on.
+    pub(crate) fn check_with(&self, checker: &Arc<Checker>) {
+        self.checker.get_or_init(|| Arc::clone(checker));
     }
 
     /// Device memory in bytes.
@@ -135,7 +146,11 @@ impl Memory {
     /// device does.
     pub fn alloc_mapped(&self, bytes: u64) -> Option<(NonNull<u8>, u64)> {
         let address = self.mapped.alloc(bytes)?;
-        Some((NonNull::new(self.mapped.arena.host(address)?)?, address))
+        let host = NonNull::new(self.mapped.arena.host(address)?)?;
+        if let Some(checker) = self.checker.get() {
+            checker.map(address, bytes, host);
+        }
+        Some((host, address))
     }
 
     /// Frees what either returned. Other addresses are ignored.
@@ -146,6 +161,9 @@ impl Memory {
             &self.device
         };
         if let Some(bytes) = region.arena.block(address) {
+            if let Some(checker) = self.checker.get() {
+                checker.forget(address, bytes);
+            }
             region.free(address, bytes);
         }
     }

@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::code::op::{Slot, System};
+use crate::code::op::{Pc, Slot, System};
 use crate::code::{Function, Resolve, Symbol, decode};
-use crate::error::LoadError;
+use crate::error::{LoadError, Place};
 use crate::memory::{CODE, Memory};
 use crate::text::ast::{self, Init, Linkage, Space, StatementKind, Text, Variable};
 use crate::text::parse;
@@ -211,6 +211,19 @@ impl Module {
         (address.is_multiple_of(16) && index < self.functions.len() as u64).then_some(index as u32)
     }
 
+    /// Where an instruction stands.
+    pub(crate) fn place(&self, function: u32, pc: Pc) -> Place {
+        let function = &self.functions[function as usize];
+        let instr = function.instrs.get(pc as usize);
+        let line = instr.map_or(0, |instr| instr.line);
+        let (part, text) = self.line(function.part, line);
+        Place {
+            part: part.to_owned(),
+            line,
+            text: text.to_owned(),
+        }
+    }
+
     /// The name of a part, and one of its lines.
     pub(crate) fn line(&self, part: usize, line: u32) -> (&str, &str) {
         let (name, text) = &self.parts[part];
@@ -254,8 +267,9 @@ impl<'a> Linker<'a> {
                 part: *part,
                 function: Some(item.name),
             };
-            let function = decode(item, *part, &names)
+            let mut function = decode(item, *part, &names)
                 .map_err(|(line, what)| self.error(*part, line, what))?;
+            function.is_old = self.texts[*part].target < 70;
             decoded.push(function);
         }
         let visible = self

@@ -110,6 +110,7 @@ macro_rules! floats {
 
 /// The comparison called `op`.
 #[expect(
+    clippy::double_comparisons,
     clippy::neg_cmp_op_on_partial_ord,
     clippy::double_comparisons,
     reason = "what NaN makes of it is the point"

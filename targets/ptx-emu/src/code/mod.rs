@@ -16,6 +16,8 @@ pub(crate) struct Function {
     /// The text that it is from, by its number in the module.
     pub(crate) part: usize,
     pub(crate) is_kernel: bool,
+    /// Whether it is for devices before `sm_70`, which have fences and no other order.
+    pub(crate) is_old: bool,
     pub(crate) instrs: Vec<Instr>,
     /// Where lanes that part at an instruction meet again; [`NOWHERE`] for the end.
     pub(crate) meets: Vec<Pc>,

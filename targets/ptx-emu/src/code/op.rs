@@ -261,6 +261,16 @@ pub enum Semantics {
     Sc,
 }
 
+impl Semantics {
+    pub(crate) const fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::AcqRel | Self::Sc)
+    }
+
+    pub(crate) const fn releases(self) -> bool {
+        matches!(self, Self::Release | Self::AcqRel | Self::Sc)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(crate) at: Address,

@@ -5,9 +5,9 @@ use super::exec::{Faults, Ids, LaneFault, Notes};
 use super::frame::Frame;
 use super::space::{Access, Place, Spaces};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
-use crate::check::{Kind, Operation};
+use crate::check::{Kind, Operation, Outcome, Strands};
 use crate::code::Function;
-use crate::code::op::{Address, Atom, AtomOp, Load, Scope, Semantics, Store};
+use crate::code::op::{Address, Atom, AtomOp, Load, Semantics, Store};
 use crate::error::FaultKind;
 use crate::memory;
 
@@ -29,39 +29,39 @@ fn offset(place: Place, by: u32) -> Place {
     }
 }
 
-/// Tells the checker; its verdict is a fault.
-fn check(ids: &Ids<'_>, lane: usize, place: Place, operation: Operation) -> Result<(), LaneFault> {
-    let (Some(checker), Place::Common(_)) = (&ids.launch.checker, place) else {
-        return Ok(());
+/// Lanes that do the same as `lane` in this instruction; `value` is what they store.
+fn same(lane: usize, active: Mask, at: &Lanes, value: Option<&Lanes>) -> Mask {
+    let is_same = |&other: &usize| {
+        at[other] == at[lane] && value.is_none_or(|value| value[other] == value[lane])
     };
-    let (function, pc) = ids.place;
-    let at = || ids.launch.place(function, pc);
-    match checker.access(
-        ids.thread(lane),
-        operation,
-        (ids.launch.module_id(), function, pc),
-        &at,
-    ) {
-        Some(report) => Err((1 << lane, FaultKind::Race(report))),
-        None => Ok(()),
-    }
+    let lanes = lanes_of(active).filter(is_same);
+    lanes.fold(0, |mask, other| mask | 1 << other)
 }
 
-fn operation(
-    kind: Kind,
-    address: u64,
-    bytes: u32,
-    semantics: Semantics,
-    scope: Scope,
-) -> Operation {
-    Operation {
-        kind,
-        address,
-        bytes,
-        semantics,
-        scope,
-        seen: 0,
-        left: 0,
+fn first(lanes: Mask) -> usize {
+    lanes.trailing_zeros() as usize
+}
+
+/// What lanes of a warp do at once, for the checker.
+struct Checked {
+    lanes: Mask,
+    operation: Operation,
+}
+
+impl Checked {
+    /// Does it with the checker looking on.
+    fn run(
+        &self,
+        ids: &Ids<'_>,
+        strands: &mut Strands,
+        perform: impl FnOnce() -> Outcome,
+    ) -> Result<u64, LaneFault> {
+        let (function, pc) = ids.place;
+        let site = (ids.launch.module_id(), function, pc);
+        let lanes = (ids.warp, self.lanes);
+        strands
+            .access(lanes, &self.operation, site, perform)
+            .map_err(|report| (self.lanes, FaultKind::Race(report.text)))
     }
 }
 
@@ -101,14 +101,36 @@ pub(super) fn load(
         for lane in lanes_of(active) {
             let Some(place) = places[lane] else { continue };
             let by = part as u32 * op.bytes;
-            let mut value = offset(place, by).load(op.bytes, op.semantics);
-            if ids.launch.checker.is_some() {
-                let address = at[lane] + u64::from(by);
-                let mut operation =
-                    operation(Kind::Load, address, op.bytes, op.semantics, op.scope);
-                (operation.seen, operation.left) = (value, value);
-                check(ids, lane, place, operation)?;
-            }
+            let load = || offset(place, by).load(op.bytes, op.semantics);
+            let mut value = match (&mut notes.strands, place) {
+                (Some(strands), Place::Common(_)) => {
+                    let lanes = same(lane, active, &at, None);
+                    if first(lanes) != lane {
+                        t[lane] = t[first(lanes)];
+                        continue;
+                    }
+                    let checked = Checked {
+                        lanes,
+                        operation: Operation {
+                            kind: Kind::Load,
+                            address: at[lane] + u64::from(by),
+                            bytes: op.bytes,
+                            semantics: op.semantics,
+                            scope: op.scope,
+                            is_old: function.is_old,
+                        },
+                    };
+                    checked.run(ids, strands, || {
+                        let (seen, wrote) = (load(), false);
+                        Outcome {
+                            seen,
+                            left: seen,
+                            wrote,
+                        }
+                    })?
+                }
+                _ => load(),
+            };
             if op.extend > 0 {
                 value = ((value << shift) as i64 >> shift) as u64;
                 if op.extend < 64 {
@@ -146,19 +168,41 @@ pub(super) fn store(
                 continue;
             }
         };
-        let is_common = matches!(place, Place::Common(_));
         for (part, &source) in op.sources.iter().enumerate() {
             let by = part as u32 * op.bytes;
-            let value = frame.src(function, source)[lane];
-            if is_common && ids.launch.checker.is_some() {
-                let address = at[lane] + u64::from(by);
-                let mut operation =
-                    operation(Kind::Store, address, op.bytes, op.semantics, op.scope);
-                operation.seen = offset(place, by).load(op.bytes, Semantics::Relaxed);
-                operation.left = value;
-                check(ids, lane, place, operation)?;
-            }
-            let changed = offset(place, by).store(op.bytes, value, op.semantics);
+            let values = frame.src(function, source);
+            let place = offset(place, by);
+            let left = values[lane] & (u64::MAX >> (64 - op.bytes * 8));
+            let changed = match (&mut notes.strands, place) {
+                (Some(strands), Place::Common(_)) => {
+                    let lanes = same(lane, active, &at, Some(values));
+                    if first(lanes) != lane {
+                        continue;
+                    }
+                    let checked = Checked {
+                        lanes,
+                        operation: Operation {
+                            kind: Kind::Store,
+                            address: at[lane] + u64::from(by),
+                            bytes: op.bytes,
+                            semantics: op.semantics,
+                            scope: op.scope,
+                            is_old: function.is_old,
+                        },
+                    };
+                    let seen = checked.run(ids, strands, || {
+                        let seen = place.load(op.bytes, Semantics::Relaxed);
+                        place.store(op.bytes, left, op.semantics);
+                        Outcome {
+                            seen,
+                            left,
+                            wrote: true,
+                        }
+                    })?;
+                    seen != left
+                }
+                _ => place.store(op.bytes, left, op.semantics),
+            };
             *notes.progress |= changed && op.at.space != crate::code::op::Where::Frame;
         }
     }
@@ -193,27 +237,44 @@ pub(super) fn atom(
         let b = frame.src(function, op.b)[lane];
         // Global memory flushes, shared memory does not.
         let ftz = matches!(place, Place::Common(_));
-        let mut left = 0;
-        let old = match (op.op, op.c) {
-            (AtomOp::CompareAndSwap, Some(c)) => {
-                let c = frame.src(function, c)[lane];
-                place.update(op.bytes, |old| {
-                    left = if old == b { c } else { old };
-                    left
-                })
-            }
-            _ => place.update(op.bytes, |old| {
-                left = combine(op.op, op.bytes, old, b, ftz);
+        let update = || {
+            let mut left = 0;
+            let seen = place.update(op.bytes, |old| {
+                left = match (op.op, op.c) {
+                    (AtomOp::CompareAndSwap, Some(_)) if old != b => old,
+                    (AtomOp::CompareAndSwap, Some(c)) => frame.src(function, c)[lane],
+                    _ => combine(op.op, op.bytes, old, b, ftz),
+                };
                 left
-            }),
+            });
+            let wrote = op.op != AtomOp::CompareAndSwap || seen == b;
+            Outcome { seen, left, wrote }
         };
-        *notes.progress |= old != left;
-        *notes.polls |= old == left;
-        if ids.launch.checker.is_some() {
-            let mut operation = operation(Kind::Atomic, at[lane], op.bytes, op.semantics, op.scope);
-            (operation.seen, operation.left) = (old, left);
-            check(ids, lane, place, operation)?;
-        }
+        let mut changed = false;
+        let mut perform = || {
+            let outcome = update();
+            changed = outcome.seen != outcome.left;
+            outcome
+        };
+        let old = match (&mut notes.strands, place) {
+            (Some(strands), Place::Common(_)) => {
+                let checked = Checked {
+                    lanes: 1 << lane,
+                    operation: Operation {
+                        kind: Kind::Atomic,
+                        address: at[lane],
+                        bytes: op.bytes,
+                        semantics: op.semantics,
+                        scope: op.scope,
+                        is_old: function.is_old,
+                    },
+                };
+                checked.run(ids, strands, perform)?
+            }
+            _ => perform().seen,
+        };
+        *notes.progress |= changed;
+        *notes.polls |= !changed;
         t[lane] = old;
     }
     if let Some(d) = op.d {

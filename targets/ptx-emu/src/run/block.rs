@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::exec::{Faulted, run};
-use super::launch::Launch;
+use super::launch::{Launch, place};
 use super::space::Private;
 use super::stuck::Watch;
 use super::together::join;
 use super::warp::{State, Warp};
 use crate::alu::{LANES, Mask};
+use crate::check::Strands;
 use crate::code::op::BarrierKind;
 use crate::error::FaultKind;
 
@@ -31,6 +32,8 @@ pub(super) struct Common {
     pub(super) progress: bool,
     /// Whether a load was from memory that the host sees.
     pub(super) asks_host: bool,
+    /// The threads as the checker knows them, if there is one.
+    pub(super) strands: Option<Strands>,
     /// Whether an access or a fence was of the kind that is for waiting.
     pub(super) polls: bool,
 }
@@ -74,10 +77,8 @@ impl Block {
         processor: u32,
         locals: &mut Vec<Private>,
     ) -> Self {
-        let [gx, gy, _] = launch.grid.map(u64::from);
-        let index = [number % gx, number / gx % gy, number / gx / gy].map(|n| n as u32);
-        let [x, y, z] = launch.block;
-        let threads = x * y * z;
+        let index = place(number, launch.grid);
+        let threads = launch.threads();
         let function = &launch.module.functions[launch.kernel.0 as usize];
         let warps = (0..threads.div_ceil(LANES as u32))
             .map(|warp| {
@@ -86,7 +87,7 @@ impl Block {
                 for lane in 0..LANES as u32 {
                     let thread = warp * LANES as u32 + lane;
                     if thread < threads {
-                        places[lane as usize] = [thread % x, thread / x % y, thread / x / y];
+                        places[lane as usize] = place(u64::from(thread), launch.block);
                         exists |= 1 << lane;
                     }
                 }
@@ -96,6 +97,10 @@ impl Block {
                 made
             })
             .collect();
+        let strands = launch.check.as_ref().map(|check| {
+            let place = (launch.number, number);
+            Strands::new(&check.checker, &check.origin, place, threads, launch.model)
+        });
         Self {
             common: Common {
                 launch: Arc::clone(launch),
@@ -105,6 +110,7 @@ impl Block {
                 barriers: [BarrierState::default(); BARRIERS],
                 progress: false,
                 asks_host: false,
+                strands,
                 polls: false,
             },
             warps,
@@ -171,6 +177,10 @@ impl Block {
             }
             any = true;
             self.common.barriers[number] = BarrierState::default();
+            if let Some(strands) = &mut self.common.strands {
+                let waiting = self.warps.iter().map(|warp| (warp.number, warp.at(number)));
+                strands.depart(number, waiting);
+            }
             for warp in &mut self.warps {
                 open(warp, &self.common.launch, number, state);
             }
@@ -235,6 +245,9 @@ impl Common {
             return Err(bad());
         }
         let number = number as usize;
+        if let Some(strands) = &mut self.strands {
+            strands.arrive(number, warp, lanes);
+        }
         let state = &mut self.barriers[number];
         let expects = count.map(|count| count as u32);
         if state.came > 0 && state.expects != expects {
@@ -260,7 +273,12 @@ fn end_lanes(warp: &mut Warp, common: &mut Common, faulted: Faulted) {
     let launch = Arc::clone(&common.launch);
     let lane = faulted.lanes.trailing_zeros() as usize % LANES;
     let place = (faulted.function, faulted.pc);
+    // These did nothing that ends them elsewhere: others may wait for them.
+    let is_race = matches!(faulted.kind, FaultKind::Race(_));
     launch.fail(common.index, warp.threads[lane], place, faulted.kind);
+    if is_race {
+        launch.stop();
+    }
     warp.exit(faulted.lanes, common);
-    join(warp, &launch);
+    join(warp, common);
 }

@@ -12,6 +12,7 @@ use super::system;
 use super::together::{join, together};
 use super::warp::{Model, State, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
+use crate::check::Strands;
 use crate::code::op::{BarrierKind, Callee, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where};
 use crate::code::{Function, NOWHERE};
 use crate::error::FaultKind;
@@ -169,6 +170,7 @@ fn run_group(
             let mut notes = Notes {
                 progress: &mut common.progress,
                 asks_host: &mut common.asks_host,
+                strands: common.strands.as_mut(),
                 polls: &mut common.polls,
             };
             is_data = access(
@@ -218,6 +220,7 @@ pub(super) struct Ids<'a> {
 pub(super) struct Notes<'a> {
     pub(super) progress: &'a mut bool,
     pub(super) asks_host: &'a mut bool,
+    pub(super) strands: Option<&'a mut Strands>,
     pub(super) polls: &'a mut bool,
 }
 
@@ -432,10 +435,8 @@ fn access(
         Op::Fence { semantics, scope } => {
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
             *notes.polls = true;
-            if let Some(checker) = &ids.launch.checker {
-                for lane in lanes_of(active) {
-                    checker.fence(ids.thread(lane), *semantics, *scope);
-                }
+            if let Some(strands) = &mut notes.strands {
+                strands.fence(ids.warp, active, *semantics, *scope);
             }
         }
         _ => return Ok(false),
@@ -539,12 +540,12 @@ fn control(
         }
         Op::Trap => return Err((active, FaultKind::Trap)),
         Op::Exit => {
-            exit(warp, common, launch, at, active);
+            exit(warp, common, at, active);
             return Ok(Flow::Changed);
         }
         // Nobody waits for those that return from the kernel.
         Op::Return if frame.caller.is_none() => {
-            exit(warp, common, launch, at, active);
+            exit(warp, common, at, active);
             return Ok(Flow::Changed);
         }
         _ => {}
@@ -560,7 +561,7 @@ fn control(
     match &instr.op {
         Op::Return => {
             warp.ret(at, &launch.module, common);
-            join(warp, launch);
+            join(warp, common);
             Ok(Flow::Changed)
         }
         Op::Call(call) => {
@@ -626,17 +627,17 @@ fn control(
             warp.groups[at].state = State::AtBarrier { number };
             Ok(Flow::Changed)
         }
-        Op::Together(op) => together(warp, launch, at, active, op)
+        Op::Together(op) => together(warp, common, at, active, op)
             .map(|done| if done { Flow::Next } else { Flow::Changed }),
         _ => Ok(Flow::Next),
     }
 }
 
 /// Lanes of a group end, and the others of it go on.
-fn exit(warp: &mut Warp, common: &mut Common, launch: &Launch, at: usize, lanes: Mask) {
+fn exit(warp: &mut Warp, common: &mut Common, at: usize, lanes: Mask) {
     warp.groups[at].pc += 1;
     warp.exit(lanes, common);
-    join(warp, launch);
+    join(warp, common);
 }
 
 /// The function at an address, if it can be called so.
@@ -660,17 +661,6 @@ fn callee(launch: &Launch, address: u64, call: &crate::code::op::Call) -> Result
 }
 
 impl Ids<'_> {
-    /// A thread for the checker.
-    pub(super) fn thread(&self, lane: usize) -> crate::check::Thread {
-        let [gx, gy, _] = self.launch.grid.map(u64::from);
-        let [x, y, z] = self.index.map(u64::from);
-        crate::check::Thread {
-            launch: self.launch.number,
-            block: (z * gy + y) * gx + x,
-            thread: self.warp * LANES as u32 + lane as u32,
-        }
-    }
-
     /// Whether a base address goes by the frame.
     pub(super) fn address(&self, frame: &Frame, at: &crate::code::op::Address) -> i64 {
         match at.space {

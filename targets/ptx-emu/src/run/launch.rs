@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::frame::FrameId;
 use super::warp::{Model, Warp};
 use crate::alu::{LANES, Mask, lanes_of};
-use crate::check::Checker;
+use crate::check::{Checker, Clock};
 use crate::code::op::Pc;
 use crate::error::{Fault, FaultKind, Place};
 use crate::machine::Trace;
@@ -45,6 +45,12 @@ impl Activity {
 /// What is to be called once, when a launch has ended.
 pub(crate) type Ended = Box<dyn FnOnce() + Send>;
 
+/// The checker, and what it knows where the launch begins.
+pub(crate) struct Check {
+    pub(crate) checker: Arc<Checker>,
+    pub(crate) origin: Arc<Clock>,
+}
+
 pub(crate) struct Launch {
     pub(super) number: u64,
     pub(super) module: Arc<Module>,
@@ -58,7 +64,7 @@ pub(crate) struct Launch {
     pub(super) processors: u32,
     pub(super) patience: Duration,
     pub(super) activity: Arc<Activity>,
-    pub(super) checker: Option<Arc<Checker>>,
+    pub(super) check: Option<Check>,
     pub(super) output: Arc<dyn Fn(&str) + Send + Sync>,
     pub(super) trace: Option<Trace>,
     pub(super) start: Instant,
@@ -92,11 +98,17 @@ pub(crate) struct Make {
     pub(crate) processors: u32,
     pub(crate) patience: Duration,
     pub(crate) activity: Arc<Activity>,
-    pub(crate) checker: Option<Arc<Checker>>,
+    pub(crate) check: Option<Check>,
     pub(crate) output: Arc<dyn Fn(&str) + Send + Sync>,
     pub(crate) trace: Option<Trace>,
     pub(crate) start: Instant,
     pub(crate) ended: Ended,
+}
+
+/// The place of something by its number, x first.
+pub(super) fn place(number: u64, [x, y, _]: [u32; 3]) -> [u32; 3] {
+    let [x, y] = [x, y].map(u64::from);
+    [number % x, number / x % y, number / x / y].map(|n| n as u32)
 }
 
 impl Launch {
@@ -114,7 +126,7 @@ impl Launch {
             processors: make.processors,
             patience: make.patience,
             activity: make.activity,
-            checker: make.checker,
+            check: make.check,
             output: make.output,
             trace: make.trace,
             start: make.start,
@@ -185,9 +197,23 @@ impl Launch {
             return;
         };
         drop(state);
+        self.end_check();
         call();
         self.state().is_over = true;
         self.ended.notify_all();
+    }
+
+    /// Tells the checker of the end; what it says then is a fault, too.
+    fn end_check(&self) {
+        let Some(check) = &self.check else {
+            return;
+        };
+        if let Some(report) = check.checker.end(self.number) {
+            let block = place(report.block, self.grid);
+            let thread = place(u64::from(report.thread), self.block);
+            let (_, function, pc) = report.site;
+            self.fail(block, thread, (function, pc), FaultKind::Race(report.text));
+        }
     }
 
     /// Ends it at the next chance.
@@ -249,17 +275,7 @@ impl Launch {
 
     /// Where an instruction stands.
     pub(super) fn place(&self, function: u32, pc: Pc) -> Place {
-        let function = &self.module.functions[function as usize];
-        let line = function
-            .instrs
-            .get(pc as usize)
-            .map_or(0, |instr| instr.line);
-        let (part, text) = self.module.line(function.part, line);
-        Place {
-            part: part.to_owned(),
-            line,
-            text: text.to_owned(),
-        }
+        self.module.place(function, pc)
     }
 
     /// A thread has faulted; the first fault is the launch's.

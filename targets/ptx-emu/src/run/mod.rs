@@ -14,7 +14,7 @@ mod system;
 mod together;
 mod warp;
 
-pub(crate) use self::launch::{Activity, Launch, Make};
+pub(crate) use self::launch::{Activity, Check, Launch, Make};
 pub(crate) use self::processor::Processors;
 pub use self::warp::Model;
 

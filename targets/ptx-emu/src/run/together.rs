@@ -1,5 +1,8 @@
 //! Instructions for which lanes come together.
 
+use std::sync::Arc;
+
+use super::block::Common;
 use super::exec::LaneFault;
 use super::frame::Frame;
 use super::joint::{Operands, perform};
@@ -14,11 +17,12 @@ use crate::error::FaultKind;
 /// they wait for others.
 pub(super) fn together(
     warp: &mut Warp,
-    launch: &Launch,
+    common: &mut Common,
     at: usize,
     active: Mask,
     op: &Together,
 ) -> Result<bool, LaneFault> {
+    let launch = Arc::clone(&common.launch);
     let group = warp.groups[at];
     let frame = warp.frames.get(group.frame);
     let function = &launch.module.functions[frame.function as usize];
@@ -37,7 +41,7 @@ pub(super) fn together(
             if !same && warp.model() == Model::Independent {
                 // Lanes that happen to be here together wait for different ones.
                 split(warp, at, &named);
-                join(warp, launch);
+                join(warp, common);
                 return Ok(false);
             }
             members
@@ -49,6 +53,7 @@ pub(super) fn together(
         let results = perform(&op.joint, active, &operands);
         let frame = warp.frames.get_mut(group.frame);
         scatter(frame, &op.joint, active, &results);
+        order(warp.number, common, &op.joint, active);
         return Ok(true);
     }
     if warp.model() == Model::LockStep {
@@ -56,8 +61,15 @@ pub(super) fn together(
         return Err((active, FaultKind::NotTogether { members, active }));
     }
     warp.groups[at].state = State::Joining { members };
-    join(warp, launch);
+    join(warp, common);
     Ok(false)
+}
+
+/// Of what lanes do together, `bar.warp.sync` alone orders memory.
+fn order(warp: u32, common: &mut Common, joint: &Joint, lanes: Mask) {
+    if let (Joint::Sync, Some(strands)) = (joint, &mut common.strands) {
+        strands.meet(warp, lanes);
+    }
 }
 
 /// Makes of a group one for each set of lanes that is named.
@@ -77,7 +89,8 @@ fn split(warp: &mut Warp, at: usize, named: &[Mask; LANES]) {
 }
 
 /// Lets those on who wait for each other and are all there.
-pub(super) fn join(warp: &mut Warp, launch: &Launch) {
+pub(super) fn join(warp: &mut Warp, common: &mut Common) {
+    let launch = Arc::clone(&common.launch);
     let waiting = |group: &Group| match group.state {
         State::Joining { members } => Some(members),
         _ => None,
@@ -95,7 +108,7 @@ pub(super) fn join(warp: &mut Warp, launch: &Launch) {
         }
         let joints: Vec<Joint> = here
             .iter()
-            .filter_map(|&at| joint(warp, launch, &warp.groups[at]))
+            .filter_map(|&at| joint(warp, &launch, &warp.groups[at]))
             .collect();
         let same =
             |joint: &Joint| std::mem::discriminant(joint) == std::mem::discriminant(&joints[0]);
@@ -110,6 +123,7 @@ pub(super) fn join(warp: &mut Warp, launch: &Launch) {
             gather(frame, function, joint, group.lanes, &mut operands);
         }
         let results = perform(&joints[0], lanes, &operands);
+        order(warp.number, common, &joints[0], lanes);
         for (&at, joint) in here.iter().zip(&joints) {
             let group = warp.groups[at];
             scatter(

@@ -113,6 +113,13 @@ impl Warp {
         self.exists & !self.exited
     }
 
+    /// The lanes that wait at a barrier.
+    pub(super) fn at(&self, barrier: usize) -> Mask {
+        let waits = |group: &&Group| group.state == State::AtBarrier { number: barrier };
+        let groups = self.groups.iter().filter(waits);
+        groups.fold(0, |mask, group| mask | group.lanes)
+    }
+
     pub(super) fn model(&self) -> Model {
         self.model
     }

@@ -153,6 +153,7 @@ pub(crate) fn decode<'a>(
         name: function.name.to_owned(),
         part,
         is_kernel: function.is_kernel,
+        is_old: false,
         meets,
         instrs: decoder.instrs,
         regs: decoder.regs,
@@ -259,8 +260,11 @@ impl<'a> Decoder<'a> {
                 _ => {}
             },
             StatementKind::Parameters { like, count } => {
-                let slots = (0..*count).map(|_| self.slot(like)).collect();
-                self.fits(like)?;
+                let mut slots = Vec::new();
+                for _ in 0..*count {
+                    slots.push(self.slot(like));
+                    self.fits(like)?;
+                }
                 self.name(like.name, Local::Frames(slots))?;
             }
             StatementKind::Label(name) => {

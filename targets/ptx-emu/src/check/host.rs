@@ -1,0 +1,356 @@
+//! The host, as far as the device can tell.
+//!
+//! Its accesses cannot be followed. But what differs from what the device last left in
+//! a word, or last saw there, the host has written since then; and what it has not
+//! changed, it may have written as it was. Its accesses are taken to be strong, its
+//! stores to release and its loads to acquire everything, all at system scope.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::report::Party;
+use super::{Cell, Checker, Clock, Operation, Report, lock};
+use crate::memory::{Memory, is_mapped};
+
+/// What the host knows, if it has seen all that was released to it.
+#[derive(Debug, Default)]
+pub(super) struct Host {
+    pub(super) clock: Arc<Clock>,
+    pub(super) running: BTreeSet<u64>,
+}
+
+/// The host's part in eight bytes; times are ticks.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    /// What is there as far as the device knows, and whether it knows.
+    value: [u8; 8],
+    known: u8,
+    /// When it was so for sure.
+    verified: [u64; 8],
+    /// Bytes that the host wrote last, or nobody.
+    pub(super) by_host: u8,
+    /// A moment before the host last wrote.
+    written_after: [u64; 8],
+    /// When the host said that it had read.
+    read_at: [u64; 8],
+}
+
+fn bytes_of(mask: u8) -> impl Iterator<Item = usize> {
+    (0..8).filter(move |byte| (mask >> byte) & 1 != 0)
+}
+
+/// The eight bytes of a cell with a value that an access to part of it has.
+fn spread(address: u64, value: u64) -> [u8; 8] {
+    (value << (address % 8 * 8)).to_le_bytes()
+}
+
+impl View {
+    /// Nothing is known of the bytes yet.
+    fn new() -> Self {
+        Self {
+            by_host: 0xff,
+            ..Self::default()
+        }
+    }
+
+    /// Looks at what is there; bytes that the host has changed.
+    pub(super) fn look(&mut self, address: u64, mask: u8, value: u64, now: u64) -> u8 {
+        let value = spread(address, value);
+        let mut changed = 0;
+        for byte in bytes_of(mask) {
+            let bit = 1 << byte;
+            if self.known & bit != 0 && self.value[byte] != value[byte] {
+                changed |= bit;
+                self.by_host |= bit;
+                self.written_after[byte] = self.verified[byte];
+            }
+            self.known |= bit;
+            self.value[byte] = value[byte];
+            self.verified[byte] = now;
+        }
+        changed
+    }
+
+    /// The device leaves something there.
+    pub(super) fn leave(&mut self, address: u64, mask: u8, value: u64, now: u64) {
+        let value = spread(address, value);
+        for byte in bytes_of(mask) {
+            self.value[byte] = value[byte];
+            self.verified[byte] = now;
+        }
+        self.known |= mask;
+        self.by_host &= !mask;
+    }
+
+    /// What the host did with these bytes that somebody need not know who knows it up to
+    /// `known`.
+    pub(super) fn unknown(&self, mask: u8, wrote: bool, known: u64) -> Option<Party> {
+        let is_later = |at: u64| at >= known;
+        if bytes_of(mask & self.by_host).any(|byte| is_later(self.written_after[byte])) {
+            return Some(Party::Host);
+        }
+        let has_read = wrote && bytes_of(mask).any(|byte| is_later(self.read_at[byte]));
+        has_read.then_some(Party::HostReads)
+    }
+}
+
+/// A page of mapped memory.
+const PAGE: usize = 4096;
+
+/// Mapped memory, and what was there when a launch last began.
+#[derive(Debug, Default)]
+pub(super) struct Mapped {
+    /// Bytes of each block and where they are, by its address.
+    blocks: Mutex<BTreeMap<u64, (u64, HostPointer)>>,
+    then: Mutex<Then>,
+}
+
+#[derive(Debug, Default)]
+struct Then {
+    at: u64,
+    /// Pages that are not all zeros.
+    pages: HashMap<u64, Box<[u8; PAGE]>>,
+}
+
+/// Where a block is.
+#[derive(Clone, Copy, Debug)]
+struct HostPointer(NonNull<u8>);
+
+// SAFETY: it is dereferenced by `byte` and `word` only, with atomic loads.
+unsafe impl Send for HostPointer {}
+
+impl HostPointer {
+    /// # Safety
+    /// The block is allocated and has that many bytes, and seven more.
+    unsafe fn word(self, at: u64) -> u64 {
+        // SAFETY: blocks are aligned, and as for `byte`.
+        let word = unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(at as usize).cast()) };
+        word.load(Ordering::Relaxed)
+    }
+
+    /// # Safety
+    /// The block is allocated and has that many bytes.
+    unsafe fn byte(self, at: u64) -> u8 {
+        // SAFETY: inside, by the caller's promise; others use it with atomic operations
+        // or are the host, whose memory this is shared with as with a device.
+        unsafe { AtomicU8::from_ptr(self.0.as_ptr().add(at as usize)) }.load(Ordering::Relaxed)
+    }
+}
+
+impl Mapped {
+    pub(super) fn add(&self, address: u64, bytes: u64, host: NonNull<u8>) {
+        lock(&self.blocks).insert(address, (bytes, HostPointer(host)));
+    }
+
+    /// Memory that is about to be freed; what comes there next is zeros.
+    pub(super) fn forget(&self, address: u64, bytes: u64) {
+        if lock(&self.blocks).remove(&address).is_none() {
+            return;
+        }
+        let mut then = lock(&self.then);
+        for at in address..address + bytes {
+            if let Some(page) = then.pages.get_mut(&(at / PAGE as u64)) {
+                page[at as usize % PAGE] = 0;
+            }
+        }
+    }
+
+    /// What the device knows of a cell that it has not used yet.
+    pub(super) fn first_view(&self, address: u64) -> View {
+        let mut view = View::new();
+        if !is_mapped(address) {
+            return view;
+        }
+        let then = lock(&self.then);
+        let page = then.pages.get(&(address / PAGE as u64));
+        let at = address as usize % PAGE;
+        let there = page.map_or(&[0; 8][..], |page| &page[at..at + 8]);
+        view.value.copy_from_slice(there);
+        view.known = 0xff;
+        view.verified = [then.at; 8];
+        view
+    }
+}
+
+impl Checker {
+    /// Looks at all mapped memory, so that what the host changes later is known to be
+    /// later.
+    pub(super) fn look_at_mapped(&self) {
+        // As long as this is held nothing is freed.
+        let blocks = lock(&self.mapped.blocks);
+        let at = self.tick();
+        let mut then = Then {
+            at,
+            pages: HashMap::new(),
+        };
+        for (&address, &(bytes, host)) in &*blocks {
+            for offset in (0..bytes).step_by(8) {
+                // SAFETY: the block is not freed yet, and its size is rounded up.
+                let word = unsafe { host.word(offset) };
+                if word != 0 {
+                    let place = address + offset;
+                    let page = then.pages.entry(place / PAGE as u64);
+                    let page = page.or_insert_with(|| Box::new([0; PAGE]));
+                    let at = place as usize % PAGE;
+                    page[at..at + 8].copy_from_slice(&word.to_ne_bytes());
+                }
+            }
+        }
+        *lock(&self.mapped.then) = then;
+        for (&address, &(bytes, host)) in &*blocks {
+            self.each(
+                address,
+                bytes,
+                |start, cell| {
+                    self.host_changed(start, cell, |at| {
+                        let offset = at.checked_sub(address).filter(|&o| o < bytes)?;
+                        // SAFETY: as above.
+                        Some(unsafe { host.byte(offset) })
+                    })
+                },
+                false,
+            );
+        }
+    }
+
+    /// Finds out what the host has changed in a cell; whether it may.
+    fn host_changed(
+        &self,
+        start: u64,
+        cell: &mut Cell,
+        byte: impl Fn(u64) -> Option<u8>,
+    ) -> Option<(u64, Report)> {
+        let view = cell.view.as_mut()?;
+        let now = self.tick();
+        let mut changed = 0;
+        for at in start..start + 8 {
+            if let Some(value) = byte(at) {
+                changed |= view.look(at, 1 << (at - start), u64::from(value), now);
+            }
+        }
+        self.host_did(start, cell, changed, true)
+    }
+
+    fn host_did(&self, start: u64, cell: &Cell, mask: u8, wrote: bool) -> Option<(u64, Report)> {
+        if mask == 0 {
+            return None;
+        }
+        let found = cell.unknown_to_host(mask, wrote, &lock(&self.host).clock)?;
+        let range = (start + u64::from(mask.trailing_zeros()), mask.count_ones());
+        let host = if wrote { Party::Host } else { Party::HostReads };
+        let launch = found.party.launch();
+        Some((launch, self.report(found.trouble, range, found.party, host)))
+    }
+
+    /// The host has written to a range.
+    pub(crate) fn host_wrote(&self, memory: &Memory, address: u64, bytes: u64) {
+        if lock(&self.host).running.is_empty() {
+            return;
+        }
+        // What no device thread used so far is noted up to this size only.
+        let is_noted = bytes <= 1 << 20;
+        let end = address + bytes;
+        for start in (address / 8 * 8..end).step_by(8) {
+            let mut shard = self.shard(start / 8);
+            if !is_noted && !shard.contains_key(&(start / 8)) {
+                continue;
+            }
+            let cell = shard.entry(start / 8).or_default();
+            let is_new = cell.view.is_none();
+            let first = || Box::new(self.mapped.first_view(start));
+            let view = cell.view.get_or_insert_with(first);
+            let now = self.tick();
+            for at in start.max(address)..end.min(start + 8) {
+                view.by_host |= 1 << (at - start);
+                if is_new {
+                    view.written_after[(at - start) as usize] = now;
+                }
+            }
+            let report = self.host_changed(start, cell, |at| {
+                let is_inside = (address..end).contains(&at);
+                let place = is_inside.then(|| memory.reach(at, 1, false)).flatten()?;
+                // SAFETY: it is allocated, and shared with the device by atomic
+                // operations.
+                Some(unsafe { HostPointer(place).byte(0) })
+            });
+            drop(shard);
+            self.note(report);
+        }
+    }
+
+    /// The host has read a range.
+    pub(crate) fn host_read(&self, address: u64, bytes: u64) {
+        if lock(&self.host).running.is_empty() {
+            return;
+        }
+        self.each(
+            address,
+            bytes,
+            |start, cell| {
+                let now = self.tick();
+                let mut mask = 0;
+                for at in start.max(address)..(address + bytes).min(start + 8) {
+                    mask |= 1 << (at - start);
+                    if let Some(view) = &mut cell.view {
+                        view.read_at[(at - start) as usize] = now;
+                    }
+                }
+                self.host_did(start, cell, mask, false)
+            },
+            false,
+        );
+    }
+
+    /// Does something to all cells of a range that somebody used, and notes what was
+    /// wrong; forgets them if they are to be gone.
+    pub(super) fn each(
+        &self,
+        address: u64,
+        bytes: u64,
+        mut what: impl FnMut(u64, &mut Cell) -> Option<(u64, Report)>,
+        gone: bool,
+    ) {
+        let (first, last) = (address / 8, (address + bytes.max(1) - 1) / 8);
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            let mut visit = |at: u64, cell: &mut Cell| {
+                let report = what(at * 8, cell);
+                self.note(report);
+            };
+            // Whichever are fewer.
+            if ((last - first) as usize) < shard.len() {
+                for at in first..=last {
+                    if let Some(cell) = shard.get_mut(&at) {
+                        visit(at, cell);
+                    }
+                }
+            } else {
+                for (&at, cell) in shard.iter_mut() {
+                    if (first..=last).contains(&at) {
+                        visit(at, cell);
+                    }
+                }
+            }
+            if gone {
+                shard.retain(|at, _| !(first..=last).contains(at));
+            }
+        }
+    }
+
+    fn note(&self, report: Option<(u64, Report)>) {
+        let Some((launch, report)) = report else {
+            return;
+        };
+        lock(&self.pending).entry(launch).or_insert(report);
+        self.is_pending.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Operation {
+    /// The range, for reports.
+    pub(super) fn range(&self) -> (u64, u32) {
+        (self.address, self.bytes)
+    }
+}

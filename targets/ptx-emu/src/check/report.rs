@@ -1,0 +1,123 @@
+//! What to tell of accesses that nothing orders.
+
+use std::fmt::Write as _;
+
+use super::cell::{Mark, Who};
+use super::{Checker, Kind, Site, lock};
+use crate::alu::lanes_of;
+use crate::memory::is_mapped;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// Nothing orders them, and one of them is weak or of another size.
+    Race,
+    /// Both are strong, and one of them leaves the other one's thread out.
+    Narrow,
+}
+
+/// One of the two.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Party {
+    Device {
+        who: Who,
+        mark: Mark,
+    },
+    /// It writes.
+    Host,
+    HostReads,
+}
+
+impl Party {
+    pub(super) fn launch(&self) -> u64 {
+        match self {
+            Self::Device { who, .. } => who.launch,
+            Self::Host | Self::HostReads => 0,
+        }
+    }
+}
+
+/// What is wrong, and the device thread and the instruction that it is told of.
+#[derive(Clone, Debug)]
+pub(crate) struct Report {
+    pub(crate) text: String,
+    /// Whether one of the two is the host.
+    pub(super) with_host: bool,
+    pub(crate) block: u64,
+    pub(crate) thread: u32,
+    pub(crate) site: Site,
+}
+
+impl Checker {
+    /// Tells of the older of two and the newer one.
+    pub(super) fn report(
+        &self,
+        trouble: Trouble,
+        (address, bytes): (u64, u32),
+        older: Party,
+        newer: Party,
+    ) -> Report {
+        let what = match trouble {
+            Trouble::Race => "race",
+            Trouble::Narrow => "too narrow a scope",
+        };
+        let space = if is_mapped(address) {
+            "mapped"
+        } else {
+            "device"
+        };
+        let mut text = format!("{what}: {bytes} bytes of {space} memory at {address:#x}: ");
+        let is_host = |party| !matches!(party, Party::Device { .. });
+        let launches = (older.launch(), newer.launch());
+        let is_one = launches.0 == launches.1 || is_host(older) || is_host(newer);
+        self.tell(older, is_one, &mut text);
+        text.push_str(" and ");
+        self.tell(newer, is_one, &mut text);
+        text.push_str(match trouble {
+            Trouble::Race => ": nothing orders them",
+            Trouble::Narrow if is_host(older) || is_host(newer) => ": the other side is the host",
+            Trouble::Narrow => ": a scope leaves the other thread out",
+        });
+        let told = if is_host(newer) { older } else { newer };
+        let (block, thread, site) = match told {
+            Party::Device { who, mark } => (who.block, first(who), mark.site),
+            _ => (0, 0, (0, 0, 0)),
+        };
+        Report {
+            text,
+            with_host: is_host(older) || is_host(newer),
+            block,
+            thread,
+            site,
+        }
+    }
+
+    fn tell(&self, party: Party, is_one_launch: bool, text: &mut String) {
+        let (who, mark) = match party {
+            Party::Host => return text.push_str("a store by the host"),
+            Party::HostReads => return text.push_str("a load by the host"),
+            Party::Device { who, mark } => (who, mark),
+        };
+        text.push_str(match mark.kind {
+            Kind::Load => "load",
+            Kind::Store => "store",
+            Kind::Atomic => "atomic operation",
+        });
+        let _ = write!(text, " by block {} thread {}", who.block, first(who));
+        if who.lanes.count_ones() > 1 {
+            let others = who.lanes.count_ones() - 1;
+            let _ = write!(text, " and {others} more of its warp");
+        }
+        if !is_one_launch {
+            let _ = write!(text, " of launch {}", who.launch);
+        }
+        let (module, function, pc) = mark.site;
+        if let Some(module) = lock(&self.modules).get(&module) {
+            let _ = write!(text, " at {}", module.place(function, pc));
+        }
+    }
+}
+
+fn first(who: Who) -> u32 {
+    let lane = lanes_of(who.lanes).next().unwrap_or(0);
+    who.warp * 32 + lane as u32
+}
