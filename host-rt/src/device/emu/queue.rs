@@ -37,6 +37,7 @@ impl Queue for EmuQueue {
             // SAFETY: the caller vouches for the host side. The device side was just found,
             // its addresses last as long as the device, and threads use it with atomics.
             unsafe { at_once::write(place, from, len) };
+            self.device.machine.host_wrote(to, len as u64);
         }
         Ok(())
     }
@@ -52,6 +53,7 @@ impl Queue for EmuQueue {
             let place = self.device.reach(from, len)?;
             // SAFETY: as above.
             unsafe { at_once::read(to, place, len) };
+            self.device.machine.host_read(from, len as u64);
         }
         Ok(())
     }
@@ -60,7 +62,9 @@ impl Queue for EmuQueue {
         self.after.catch_up();
         let place = self.device.reach(to, 4)?;
         // SAFETY: as above.
-        unsafe { at_once::store_word(place, to, word) }
+        unsafe { at_once::store_word(place, to, word) }?;
+        self.device.machine.host_wrote(to, 4);
+        Ok(())
     }
 
     unsafe fn launch(

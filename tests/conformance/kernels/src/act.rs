@@ -1,7 +1,7 @@
 //! Kernels whose threads call a function and note what became of it.
 
 use core::cell::UnsafeCell;
-use device_rt::shared_abi::words::{DeviceWords, Load};
+use device_rt::shared_abi::words::{Load, SystemWords};
 
 use conformance_calls::{Outcome, STOP, act, nothing, tally};
 use device_rt::thread;
@@ -114,10 +114,10 @@ pub unsafe fn count_up(count: *mut u32) {
 pub unsafe fn wait_for(flag: *const u32) {
     let mut attempt = 0;
     // SAFETY: the word is there, in device memory, and a buffer of its own.
-    let word = unsafe { device_rt::arch::device_memory(flag as u64) };
-    // Acquire, though nothing is read on the strength of it: the host writes it
-    // while we look.
-    while DeviceWords::load32(&word, 0, Load::Acquire) == 0 {
+    let word = unsafe { device_rt::arch::mapped(flag as u64) };
+    // At system scope, since the host writes it while we look. Acquire, though nothing is
+    // read on the strength of it.
+    while SystemWords::load32(&word, 0, Load::Acquire) == 0 {
         device_rt::arch::pause(attempt);
         attempt += 1;
     }
