@@ -277,6 +277,7 @@ impl Checker {
                         cell.take_from_host(mask, clock);
                     }
                 }
+                strands.take_owed(who, operation, scope);
                 for message in cell.messages.iter().filter(|m| m.mask == mask) {
                     strands.take_message(who, operation, scope, message);
                 }
