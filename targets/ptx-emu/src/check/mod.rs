@@ -158,6 +158,7 @@ impl Checker {
         let _boundary = lock(&self.boundary);
         let suspect = self.suspect_of(launch);
         let report = suspect.or_else(|| self.pending_of(launch));
+        lock(&self.pending).remove(&launch);
         let mut host = lock(&self.host);
         host.running.remove(&launch);
         Arc::make_mut(&mut host.clock).end(launch);
