@@ -1,13 +1,15 @@
 //! What somebody knows of everybody's past.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::Thread;
 
 /// A vector clock: of each thread, up to which time it is known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
-    threads: HashMap<Thread, u64>,
+    /// By launch and block. What many know alike is there once.
+    blocks: BTreeMap<(u64, u64), Arc<Vec<u64>>>,
     /// Launches that are known from beginning to end.
     ended: BTreeSet<u64>,
     /// Up to when the host's actions are known, in ticks.
@@ -16,20 +18,27 @@ pub(crate) struct Clock {
 
 impl Clock {
     pub(super) fn knows(&self, thread: Thread, time: u64) -> bool {
-        self.threads
-            .get(&thread)
-            .is_some_and(|&known| known >= time)
-            || self.ended.contains(&thread.launch)
+        let times = self.blocks.get(&(thread.launch, thread.block));
+        let known = times.and_then(|times| times.get(thread.thread as usize));
+        known.is_some_and(|&known| known >= time) || self.ended.contains(&thread.launch)
     }
 
     pub(super) fn learn(&mut self, thread: Thread, time: u64) {
-        let known = self.threads.entry(thread).or_default();
-        *known = time.max(*known);
+        let block = self.blocks.entry((thread.launch, thread.block));
+        let times = Arc::make_mut(block.or_default());
+        let at = thread.thread as usize;
+        if times.len() <= at {
+            times.resize(at + 1, 0);
+        }
+        times[at] = time.max(times[at]);
     }
 
     pub(super) fn join(&mut self, other: &Self) {
-        for (&thread, &time) in &other.threads {
-            self.learn(thread, time);
+        for (&block, theirs) in &other.blocks {
+            let ours = self.blocks.entry(block).or_default();
+            if !Arc::ptr_eq(ours, theirs) {
+                join(ours, theirs);
+            }
         }
         self.ended.extend(&other.ended);
         self.host = self.host.max(other.host);
@@ -37,7 +46,27 @@ impl Clock {
 
     /// All that a launch did is known.
     pub(super) fn end(&mut self, launch: u64) {
-        self.threads.retain(|thread, _| thread.launch != launch);
+        self.blocks.retain(|&(of, _), _| of != launch);
         self.ended.insert(launch);
+    }
+}
+
+/// The later of each two times, with as few copies as can be.
+fn join(ours: &mut Arc<Vec<u64>>, theirs: &Arc<Vec<u64>>) {
+    let is_within =
+        |a: &[u64], b: &[u64]| a.len() <= b.len() && a.iter().zip(b).all(|(a, b)| a <= b);
+    if is_within(theirs, ours) {
+        return;
+    }
+    if is_within(ours, theirs) {
+        *ours = Arc::clone(theirs);
+        return;
+    }
+    let times = Arc::make_mut(ours);
+    if times.len() < theirs.len() {
+        times.resize(theirs.len(), 0);
+    }
+    for (time, &other) in times.iter_mut().zip(theirs.iter()) {
+        *time = other.max(*time);
     }
 }

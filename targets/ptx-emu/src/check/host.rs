@@ -340,11 +340,9 @@ impl Checker {
     }
 
     fn note(&self, report: Option<(u64, Report)>) {
-        let Some((launch, report)) = report else {
-            return;
-        };
-        lock(&self.pending).entry(launch).or_insert(report);
-        self.is_pending.store(true, Ordering::Relaxed);
+        if let Some((launch, report)) = report {
+            self.first(launch, report);
+        }
     }
 }
 

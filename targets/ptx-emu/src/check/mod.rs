@@ -97,7 +97,7 @@ pub(crate) struct Checker {
     /// Words with a release that leaves the host out, until somebody on the device
     /// turns out to be meant.
     suspects: Mutex<HashSet<u64>>,
-    /// What an action of the host showed to be wrong, by launch.
+    /// What was first found to be wrong, by launch.
     pending: Mutex<HashMap<u64, Report>>,
     is_pending: AtomicBool,
     /// Held while a launch begins or ends.
@@ -158,6 +158,7 @@ impl Checker {
         let _boundary = lock(&self.boundary);
         let suspect = self.suspect_of(launch);
         let report = suspect.or_else(|| self.pending_of(launch));
+        lock(&self.pending).remove(&launch);
         let mut host = lock(&self.host);
         host.running.remove(&launch);
         Arc::make_mut(&mut host.clock).end(launch);
@@ -179,11 +180,19 @@ impl Checker {
     }
 
     fn pending_of(&self, launch: u64) -> Option<Report> {
-        // Whoever is too early to see it gets it at the end.
+        // Who could see an effect of it sees this, too, by the lock of the word.
         if !self.is_pending.load(Ordering::Relaxed) {
             return None;
         }
-        lock(&self.pending).remove(&launch)
+        lock(&self.pending).get(&launch).cloned()
+    }
+
+    /// Has all threads of a launch report what one of them was first to: the others go on
+    /// until they are stopped, without what it should have done.
+    fn first(&self, launch: u64, report: Report) -> Report {
+        let first = lock(&self.pending).entry(launch).or_insert(report).clone();
+        self.is_pending.store(true, Ordering::Relaxed);
+        first
     }
 
     /// The cause, if it is known: where a release leaves the host out, all that the host
@@ -255,16 +264,22 @@ impl Checker {
             if changed != 0
                 && let Some(other) = cell.unknown_to_host(changed, true, &lock(&self.host).clock)
             {
-                return Err(self.report(other.trouble, range, other.party, Party::Host));
+                return Err(self.first(
+                    strands.launch,
+                    self.report(other.trouble, range, other.party, Party::Host),
+                ));
             }
         }
         let me = Party::Device { who, mark };
         if let Some((trouble, host)) = cell.against_host(strands, who, mask, strength, wrote) {
-            return Err(self.report(trouble, range, host, me));
+            return Err(self.first(strands.launch, self.report(trouble, range, host, me)));
         }
         // What others did.
         if let Some(other) = cell.unknown_to(strands, who, mask, strength, wrote) {
-            return Err(self.report(other.trouble, range, other.party, me));
+            return Err(self.first(
+                strands.launch,
+                self.report(other.trouble, range, other.party, me),
+            ));
         }
 
         if operation.kind != Kind::Store {
@@ -277,6 +292,7 @@ impl Checker {
                         cell.take_from_host(mask, clock);
                     }
                 }
+                strands.take_owed(who, operation, scope);
                 for message in cell.messages.iter().filter(|m| m.mask == mask) {
                     strands.take_message(who, operation, scope, message);
                 }

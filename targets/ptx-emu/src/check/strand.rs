@@ -20,6 +20,8 @@ struct Strand {
     /// What its strong loads have seen, by how far away the other thread is: a fence of
     /// that scope acquires it.
     owed: [Option<Arc<Clock>>; 3],
+    /// The same of each word alone: acquiring loads there acquire that.
+    owed_at: HashMap<(u64, u8), [Option<Arc<Clock>>; 3]>,
     /// What it released on a word: its later strong stores there do so, too.
     released: HashMap<(u64, u8), (Scope, Arc<Clock>)>,
 }
@@ -207,8 +209,26 @@ impl Strands {
             if operation.semantics.acquires() {
                 join(&mut strand.clock, clock);
             } else {
-                let owed = &mut strand.owed[distance as usize];
-                join(owed.get_or_insert_default(), clock);
+                let at = strand.owed_at.entry((operation.address, operation.mask()));
+                for owed in [&mut strand.owed, at.or_default()] {
+                    join(owed[distance as usize].get_or_insert_default(), clock);
+                }
+            }
+        }
+    }
+
+    /// A load acquires what earlier ones of the same word have seen.
+    pub(super) fn take_owed(&mut self, who: Who, operation: &Operation, scope: Scope) {
+        if !operation.semantics.acquires() {
+            return;
+        }
+        for me in who.threads() {
+            let strand = &mut self.of[me.thread as usize];
+            let word = (operation.address, operation.mask());
+            if let Some(owed) = strand.owed_at.get(&word) {
+                for clock in owed[..=scope as usize].iter().flatten() {
+                    join(&mut strand.clock, clock);
+                }
             }
         }
     }
@@ -236,6 +256,9 @@ impl Strands {
                     if let Some(clock) = owed.take() {
                         join(&mut strand.clock, &clock);
                     }
+                }
+                if scope == Scope::Sys {
+                    strand.owed_at.clear();
                 }
             }
             if semantics.releases() {
