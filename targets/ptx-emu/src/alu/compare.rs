@@ -112,7 +112,6 @@ macro_rules! floats {
 #[expect(
     clippy::double_comparisons,
     clippy::neg_cmp_op_on_partial_ord,
-    clippy::double_comparisons,
     reason = "what NaN makes of it is the point"
 )]
 pub(crate) fn compare(op: &str, ty: Type, ftz: bool) -> Option<Compare> {

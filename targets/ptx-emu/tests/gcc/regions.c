@@ -33,10 +33,10 @@ void numbers(i64 *r) {
     }
 }
 
-/* r[0]: what a neighbour had not written before a barrier; r[1]: passes through a critical
-   section; r[2]: atomic additions; r[3]: a double's; r[4]: passes through `single`;
-   r[5]: through `master`; r[6]: largest value, by compare and exchange; r[7]: passes
-   through a lock. */
+/* r[8]: rounds; r[0]: times that what a neighbour wrote before a barrier was not there;
+   r[1]: passes through a critical section; r[2]: atomic additions; r[3]: a double's;
+   r[4]: passes through `single`; r[5]: through `master`; r[6]: the largest value, by a
+   named critical section; r[7]: passes through a lock. */
 static omp_lock_t lock;
 #pragma omp declare target to(lock)
 
@@ -45,9 +45,10 @@ void synchronisation(i64 *r) {
     {
         i64 written[32] = {0}, guarded = 0, locked = 0;
         double real = 0.5;
+        int rounds = r[8];
         omp_init_lock(&lock);
 #pragma omp parallel
-        for (int round = 1; round <= 10; round++) {
+        for (int round = 1; round <= rounds; round++) {
             int me = omp_get_thread_num(), all = omp_get_num_threads();
             written[me] = round;
 #pragma omp barrier
