@@ -5,6 +5,7 @@
 //! $ cargo xtask images --arch sm_90 --kernel-crate examples/digest/kernel --out images
 //! $ cargo bench -p examples --bench emu -- images/digest_kernel.offload
 //! ```
+#![expect(clippy::print_stdout, reason = "figures are what it is for")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
