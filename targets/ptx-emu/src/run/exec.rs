@@ -98,7 +98,6 @@ pub(super) fn run(warp: &mut Warp, common: &mut Common, budget: u32) -> Result<b
             &mut executed,
         );
     }
-    warp.executed += executed;
     launch.count(executed);
     result.map(|()| left < budget)
 }

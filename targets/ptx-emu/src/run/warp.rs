@@ -71,8 +71,6 @@ pub(super) struct Warp {
     model: Model,
     /// A lane whose instructions are printed.
     pub(super) traced: Option<usize>,
-    /// Instructions that it executed.
-    pub(super) executed: u64,
 }
 
 impl Warp {
@@ -105,7 +103,6 @@ impl Warp {
             turn: 0,
             model,
             traced: None,
-            executed: 0,
         }
     }
 
