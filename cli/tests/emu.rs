@@ -109,6 +109,13 @@ fn what_goes_wrong_is_named() {
         "{}",
         elsewhere.stderr
     );
+    let beyond = number(
+        &folder,
+        "emu",
+        &["buf:192", "u32:1", "u64:0", "--trace", "0.48"],
+    );
+    assert_eq!(beyond.code, Some(2));
+    assert!(beyond.stderr.contains("48 threads"), "{}", beyond.stderr);
     let nonsense = number(&folder, "emu", &["--trace", "7"]);
     assert_eq!(nonsense.code, Some(2));
     assert!(

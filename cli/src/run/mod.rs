@@ -3,9 +3,11 @@
 mod arg;
 mod functions;
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::bail;
 use clap::Args;
 use host_rt::device::Trace;
 use host_rt::shared_abi::wire::WireKind;
@@ -126,8 +128,21 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         builder = builder.trace(Trace {
             team,
             thread,
-            sink: Arc::new(output::say),
+            sink: Arc::new(|line| {
+                // Whoever read it may have seen enough.
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }),
         });
+    }
+    if let Some((team, thread)) = options.trace
+        && (team >= options.teams || thread >= options.threads)
+    {
+        bail!(
+            "--trace {team}.{thread}: the launch has {} teams of {} threads, counted from 0 \
+             (--teams, --threads)",
+            options.teams,
+            options.threads
+        );
     }
     let runtime = builder.build()?;
     let image = runtime.select(&image)?;

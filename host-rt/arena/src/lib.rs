@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Alignment of every block, and the granularity of sizes.
@@ -32,6 +33,8 @@ struct Blocks {
     /// Offset to length, and to the length asked for, of what is allocated.
     used: BTreeMap<u64, (u64, u64)>,
     used_bytes: u64,
+    /// From here on no block has ever been: it is all zeros.
+    fresh: u64,
 }
 
 impl Arena {
@@ -62,6 +65,7 @@ impl Arena {
             free: BTreeMap::from([(0, bytes)]),
             used: BTreeMap::new(),
             used_bytes: 0,
+            fresh: 0,
         };
         Ok(Self {
             base,
@@ -121,9 +125,16 @@ impl Arena {
         }
         blocks.used.insert(offset, (len, bytes));
         blocks.used_bytes += len;
+        let dirty = blocks.fresh.clamp(offset, offset + len) - offset;
+        blocks.fresh = blocks.fresh.max(offset + len);
         drop(blocks);
-        // SAFETY: the block lies in the mapping and belongs to nobody else.
-        unsafe { std::ptr::write_bytes(self.base.as_ptr().add(offset as usize), 0, len as usize) };
+        for word in (offset..offset + dirty).step_by(8) {
+            // SAFETY: inside the mapping, whose blocks are aligned to more. Device threads
+            // that still use what was freed do so with atomic accesses, as this one is.
+            let word = unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(word as usize).cast()) };
+            // Whoever tells others of the block orders this.
+            word.store(0, Ordering::Relaxed);
+        }
         Some(self.window + offset)
     }
 

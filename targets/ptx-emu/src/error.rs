@@ -41,6 +41,9 @@ pub enum LaunchError {
     /// Grid, block or shared memory are out of bounds.
     #[error("{0}")]
     Bounds(String),
+    /// The kernel is another module's, or the module another machine's.
+    #[error("the kernel is of another module, or the module of another machine")]
+    OtherModule,
     /// Other parameters than the kernel takes.
     #[error("kernel `{kernel}` takes parameters of {wanted:?} bytes, not of {given:?}")]
     Params {
@@ -120,6 +123,18 @@ pub enum FaultKind {
     /// An assertion of the program.
     #[error("assertion failed: {0}")]
     Assertion(String),
+    /// Memory is freed that device code did not allocate, or freed before.
+    #[error("free of {address:#x}, which malloc on the device did not return, or which is free")]
+    BadFree {
+        /// The address.
+        address: u64,
+    },
+    /// The launch was stopped from outside.
+    #[error("stopped before its end")]
+    Stopped,
+    /// The interpreter itself failed.
+    #[error("the interpreter panicked: {0}")]
+    Interpreter(String),
     /// Local memory is used up.
     #[error("the stack of {limit} bytes is used up")]
     StackOverflow {

@@ -31,11 +31,12 @@ impl std::fmt::Debug for Trace {
 /// What a device is to be.
 #[derive(Clone)]
 pub struct Options {
-    /// Its architecture: 90 for `sm_90`. Up to 62 lanes are in lock-step.
+    /// Its architecture: 90 for `sm_90`. Before 70 lanes go in lock-step.
     pub sm: u32,
-    /// Bytes of device memory; addresses, of which pages are used as they are touched.
+    /// Bytes of device memory, 1 to 2^48, and as much for mapped memory; addresses, of
+    /// which pages are used as they are touched.
     pub memory: u64,
-    /// Multiprocessors, which are OS threads.
+    /// Multiprocessors, 1 to 1024, which are OS threads.
     pub processors: u32,
     /// Whether accesses that nothing orders are faults.
     pub check: bool,
@@ -76,6 +77,10 @@ impl Default for Options {
     }
 }
 
+/// Blocks of a grid. Source: the CUDA C++ programming guide, table "Technical
+/// Specifications per Compute Capability".
+const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+
 /// A launch: grid and block as for CUDA.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid {
@@ -111,8 +116,18 @@ impl Machine {
     /// Makes a device.
     ///
     /// # Errors
-    /// The system does not give as much memory, not even addresses.
+    /// An option is out of its bounds, or the system does not give as much memory, not
+    /// even addresses.
     pub fn new(options: Options) -> std::io::Result<Self> {
+        if !(1..=1 << 48).contains(&options.memory) || !(1..=1024).contains(&options.processors) {
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::InvalidInput,
+                format!(
+                    "{} bytes of memory or {} multiprocessors: 1 to 2^48, and 1 to 1024, expected",
+                    options.memory, options.processors
+                ),
+            ));
+        }
         let memory = Arc::new(Memory::new(options.memory)?);
         let checker: Option<Arc<Checker>> = options.check.then(Arc::default);
         if let Some(checker) = &checker {
@@ -194,11 +209,23 @@ impl Machine {
         params: &[Vec<u8>],
         ended: Box<dyn FnOnce() + Send>,
     ) -> Result<Running, LaunchError> {
-        let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
-        if grid.grid.contains(&0) || threads == 0 || threads > u64::from(MOST_THREADS) {
+        let is_here = Arc::ptr_eq(&module.memory, &self.memory);
+        if !is_here || kernel.module != module.number {
+            return Err(LaunchError::OtherModule);
+        }
+        let within = |sizes: [u32; 3], most: [u32; 3]| {
+            sizes
+                .iter()
+                .zip(most)
+                .all(|(size, most)| (1..=most).contains(size))
+        };
+        let is_possible = within(grid.grid, MOST_BLOCKS)
+            && within(grid.block, [MOST_THREADS; 3])
+            && grid.block.iter().map(|&n| u64::from(n)).product::<u64>() <= MOST_THREADS.into();
+        if !is_possible {
             return Err(LaunchError::Bounds(format!(
-                "grid {:?}, block {:?}: no dimension may be 0, and a block has at most \
-                 {MOST_THREADS} threads",
+                "grid {:?}, block {:?}: no dimension may be 0, a grid has at most {MOST_BLOCKS:?} \
+                 blocks, and a block {MOST_THREADS} threads",
                 grid.grid, grid.block
             )));
         }
@@ -209,7 +236,7 @@ impl Machine {
                 module.shared, grid.shared
             )));
         }
-        let function = &module.functions[kernel.0 as usize];
+        let function = &module.functions[kernel.index as usize];
         let params = place(&function.params, params).ok_or_else(|| LaunchError::Params {
             kernel: function.name.clone(),
             wanted: module.params(kernel),
@@ -253,12 +280,12 @@ impl Machine {
 }
 
 /// Parameters as the kernel finds them.
-fn place(slots: &[Slot], params: &[Vec<u8>]) -> Option<Vec<u8>> {
+fn place(slots: &[Slot], params: &[Vec<u8>]) -> Option<Vec<u64>> {
     if slots.len() != params.len() {
         return None;
     }
     let end = slots.iter().map(|slot| slot.offset + slot.bytes).max();
-    let mut bytes = vec![0; end.unwrap_or(0) as usize];
+    let mut bytes = vec![0; end.unwrap_or(0).next_multiple_of(8) as usize];
     for (slot, param) in slots.iter().zip(params) {
         if slot.bytes as usize != param.len() {
             return None;
@@ -266,7 +293,8 @@ fn place(slots: &[Slot], params: &[Vec<u8>]) -> Option<Vec<u8>> {
         let at = slot.offset as usize;
         bytes[at..at + param.len()].copy_from_slice(param);
     }
-    Some(bytes)
+    let (words, _) = bytes.as_chunks();
+    Some(words.iter().map(|&word| u64::from_ne_bytes(word)).collect())
 }
 
 /// A kernel under way.

@@ -3,10 +3,11 @@
 //! Generic addresses say by their upper bits which space they are of, so that none of
 //! them is an address of the host, and a pointer of the wrong side faults on either.
 
+use std::collections::HashSet;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use device_arena::{ALIGN, Arena};
 
@@ -34,15 +35,17 @@ pub(crate) const fn is_mapped(address: u64) -> bool {
     address >> 60 == 2
 }
 
-const FREE: u8 = 0;
-const USED: u8 = 1;
-const READ_ONLY: u8 = 2;
+/// Set for a step that the device can only read.
+const READ_ONLY: u16 = 1 << 15;
 
-/// A part of global memory, and what of it may be used: in steps of [`ALIGN`] bytes.
+/// A part of global memory, and what of it may be used.
 #[derive(Debug)]
 struct Region {
     arena: Arena,
-    state: Box<[AtomicU8]>,
+    /// For each [`ALIGN`] bytes how many of them, from the first on, are allocated.
+    steps: Box<[AtomicU16]>,
+    /// Held while a block is looked for and freed.
+    frees: Mutex<()>,
 }
 
 impl Region {
@@ -50,43 +53,55 @@ impl Region {
         let arena = Arena::new(bytes, Some(window))?;
         let steps = arena.bytes().div_ceil(ALIGN) as usize;
         // Zeroed pages of the system: none is touched yet.
-        // SAFETY: zero bytes are `AtomicU8`s, and the layout is that of the array.
-        let state = unsafe { Box::<[AtomicU8]>::new_zeroed_slice(steps).assume_init() };
-        Ok(Self { arena, state })
+        // SAFETY: zero bytes are `AtomicU16`s, and the layout is that of the array.
+        let steps = unsafe { Box::<[AtomicU16]>::new_zeroed_slice(steps).assume_init() };
+        Ok(Self {
+            arena,
+            steps,
+            frees: Mutex::new(()),
+        })
     }
 
-    fn mark(&self, address: u64, bytes: u64, state: u8) {
-        let first = (address - self.arena.window()) / ALIGN;
-        let steps = bytes.max(1).div_ceil(ALIGN);
-        for step in &self.state[first as usize..(first + steps) as usize] {
+    /// Says of each step of a block how much of it is there, given how much of it is in
+    /// the block.
+    fn mark(&self, address: u64, bytes: u64, there: impl Fn(u16) -> u16) {
+        let first = ((address - self.arena.window()) / ALIGN) as usize;
+        for at in 0..bytes.div_ceil(ALIGN) {
+            let inside = (bytes - at * ALIGN).min(ALIGN) as u16;
             // Ordered by whatever tells the device of the address.
-            step.store(state, Ordering::Relaxed);
+            self.steps[first + at as usize].store(there(inside), Ordering::Relaxed);
         }
     }
 
     fn alloc(&self, bytes: u64) -> Option<u64> {
         let address = self.arena.alloc(bytes)?;
-        self.mark(address, bytes, USED);
+        self.mark(address, bytes, |inside| inside);
         Some(address)
     }
 
-    fn free(&self, address: u64, bytes: u64) {
-        self.mark(address, bytes, FREE);
-        self.arena.free(address);
+    /// Frees the block at `address`, after `before` has been told its size.
+    fn free(&self, address: u64, before: impl FnOnce(u64)) {
+        let _held = self.frees.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = self.arena.block(address) {
+            before(bytes);
+            self.mark(address, bytes, |_| 0);
+            self.arena.free(address);
+        }
     }
 
+    /// Where an access goes that is aligned to its size, and so is inside one step.
     fn reach(&self, address: u64, bytes: u64, write: bool) -> Option<NonNull<u8>> {
         let host = NonNull::new(self.arena.host(address)?)?;
-        let first = (address - self.arena.window()) / ALIGN;
-        let last = (address - self.arena.window() + bytes - 1) / ALIGN;
-        for step in first..=last {
-            match self.state.get(step as usize)?.load(Ordering::Relaxed) {
-                USED => {}
-                READ_ONLY if !write => {}
-                _ => return None,
-            }
+        let offset = address - self.arena.window();
+        let step = self.steps.get((offset / ALIGN) as usize)?;
+        let step = step.load(Ordering::Relaxed);
+        let mut there = u64::from(step & !READ_ONLY);
+        if !write {
+            // Libraries in C look for the end of a text in whole words.
+            there = there.next_multiple_of(8);
         }
-        Some(host)
+        let allowed = offset % ALIGN + bytes <= there && !(write && step & READ_ONLY != 0);
+        allowed.then_some(host)
     }
 }
 
@@ -95,6 +110,8 @@ impl Region {
 pub struct Memory {
     device: Region,
     mapped: Region,
+    /// Blocks that device code allocated.
+    heap: Mutex<HashSet<u64>>,
     /// Is told what is mapped and what is freed.
     checker: OnceLock<Arc<Checker>>,
 }
@@ -108,6 +125,7 @@ impl Memory {
         Ok(Self {
             device: Region::new(bytes, DEVICE)?,
             mapped: Region::new(bytes, MAPPED)?,
+            heap: Mutex::default(),
             checker: OnceLock::new(),
         })
     }
@@ -129,6 +147,12 @@ impl Memory {
         self.device.arena.used()
     }
 
+    /// Mapped memory that is allocated, in bytes, of as much as there is device memory.
+    #[must_use]
+    pub fn mapped(&self) -> u64 {
+        self.mapped.arena.used()
+    }
+
     /// Allocates zeroed device memory, aligned to 256 bytes; its address, or `None` if
     /// there is no room.
     pub fn alloc(&self, bytes: u64) -> Option<u64> {
@@ -138,7 +162,8 @@ impl Memory {
     /// The same for memory that the device can only read; the host writes it first.
     pub(crate) fn alloc_constant(&self, bytes: u64) -> Option<u64> {
         let address = self.alloc(bytes)?;
-        self.device.mark(address, bytes, READ_ONLY);
+        self.device
+            .mark(address, bytes, |inside| inside | READ_ONLY);
         Some(address)
     }
 
@@ -160,12 +185,33 @@ impl Memory {
         } else {
             &self.device
         };
-        if let Some(bytes) = region.arena.block(address) {
+        region.free(address, |bytes| {
             if let Some(checker) = self.checker.get() {
                 checker.forget(address, bytes);
             }
-            region.free(address, bytes);
+        });
+    }
+
+    fn heap(&self) -> MutexGuard<'_, HashSet<u64>> {
+        self.heap.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates for device code; 0 if there is no room.
+    pub(crate) fn malloc(&self, bytes: u64) -> u64 {
+        let address = self.alloc(bytes).unwrap_or(0);
+        if address != 0 {
+            self.heap().insert(address);
         }
+        address
+    }
+
+    /// Frees what [`malloc`](Self::malloc) returned; whether it had.
+    pub(crate) fn free_of_heap(&self, address: u64) -> bool {
+        let is_there = self.heap().remove(&address);
+        if is_there {
+            self.free(address);
+        }
+        is_there
     }
 
     /// Where the host finds device memory that is allocated from end to end, in one

@@ -32,14 +32,18 @@ pub struct Global {
 
 /// A kernel of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Kernel(pub(crate) u32);
+pub struct Kernel {
+    pub(crate) index: u32,
+    /// The module's number.
+    pub(crate) module: u32,
+}
 
 /// A loaded module; its variables are freed with it.
 #[derive(Debug)]
 pub struct Module {
-    memory: Arc<Memory>,
+    pub(crate) memory: Arc<Memory>,
     /// Distinguishes its functions' addresses from other modules'.
-    number: u32,
+    pub(crate) number: u32,
     pub(crate) functions: Vec<Function>,
     kernels: HashMap<String, Kernel>,
     /// Functions by the name that others know them by.
@@ -166,7 +170,11 @@ impl Module {
             .iter()
             .enumerate()
             .filter(|(_, function)| function.is_kernel)
-            .map(|(index, function)| (function.name.clone(), Kernel(index as u32)))
+            .map(|(index, function)| {
+                let index = index as u32;
+                let module = number;
+                (function.name.clone(), Kernel { index, module })
+            })
             .collect();
         Ok(module)
     }
@@ -194,15 +202,16 @@ impl Module {
     #[must_use]
     pub fn kernel_at(&self, address: u64) -> Option<Kernel> {
         let index = self.function_at(address)?;
-        self.functions[index as usize]
-            .is_kernel
-            .then_some(Kernel(index))
+        self.functions[index as usize].is_kernel.then_some(Kernel {
+            index,
+            module: self.number,
+        })
     }
 
     /// Sizes of a kernel's parameters in bytes.
     #[must_use]
     pub fn params(&self, kernel: Kernel) -> Vec<u32> {
-        let params = &self.functions[kernel.0 as usize].params;
+        let params = &self.functions[kernel.index as usize].params;
         params.iter().map(|slot| slot.bytes).collect()
     }
 

@@ -31,7 +31,10 @@ pub(super) fn open(arch: Option<&str>, wanted: &Wanted<'_>) -> Result<Arc<dyn De
         _ => {
             return Err(DeviceError::NotSuitable {
                 device: name,
-                reason: "NVIDIA's architectures can be emulated, as in `emu:sm_70`".to_owned(),
+                reason: format!(
+                    "`{arch}` is no architecture of NVIDIA's; `emu:sm_70` is one, and `emu` alone \
+                     {DEFAULT_ARCH}"
+                ),
             }
             .into());
         }
@@ -147,9 +150,11 @@ impl Device for EmuDevice {
     fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
         let memory = Arc::clone(self.machine.memory());
         let Some((host, device)) = memory.alloc_mapped(bytes as u64) else {
-            return Err(DeviceError::NoMappedMemory {
+            return Err(DeviceError::OutOfMemory {
                 device: self.name.clone(),
                 bytes: bytes as u64,
+                free: memory.total() - memory.mapped(),
+                total: memory.total(),
             });
         };
         let free = move || memory.free(device);

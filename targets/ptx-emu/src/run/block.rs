@@ -13,6 +13,7 @@ use crate::alu::{LANES, Mask};
 use crate::check::Strands;
 use crate::code::op::BarrierKind;
 use crate::error::FaultKind;
+use crate::run::MOST_THREADS;
 
 /// Instructions of a warp in a turn.
 const TURN: u32 = 1024;
@@ -27,7 +28,11 @@ pub(super) struct Common {
     /// The multiprocessor, by its number.
     pub(super) processor: u32,
     pub(super) shared: Private,
-    pub(super) barriers: [BarrierState; BARRIERS],
+    barriers: [BarrierState; BARRIERS],
+    /// Phases of barriers that are complete, and whose threads still wait.
+    opened: Vec<(usize, BarrierState)>,
+    /// Lanes that do not exist, or have ended, by warp.
+    gone: [Mask; WARPS],
     /// Whether something happened that another thread may have waited for.
     pub(super) progress: bool,
     /// Whether a load was from memory that the host sees.
@@ -41,15 +46,31 @@ pub(super) struct Common {
 /// Who is at a barrier.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BarrierState {
+    /// How often it has opened.
+    phase: u64,
     /// Threads that it takes; `None` for all.
     expects: Option<u32>,
-    /// Threads that came, and those of their warps that cannot.
-    came: u32,
-    /// Warps of which a thread came.
-    warps: u64,
+    /// Threads that came, by warp.
+    came: [Mask; WARPS],
     /// Those that wait, and those of them with the predicate.
     waiting: u32,
     holds: u32,
+}
+
+/// Warps of a block.
+const WARPS: usize = MOST_THREADS as usize / LANES;
+
+impl BarrierState {
+    fn is_empty(&self) -> bool {
+        self.came.iter().all(|&came| came == 0)
+    }
+
+    /// Threads that came. A barrier counts in warps: with one thread of a warp those come
+    /// that are not there, or no more.
+    fn count(&self, gone: &[Mask; WARPS]) -> u32 {
+        let warps = self.came.iter().zip(gone).filter(|(came, _)| **came != 0);
+        warps.map(|(came, gone)| (came | gone).count_ones()).sum()
+    }
 }
 
 pub(super) struct Block {
@@ -79,7 +100,8 @@ impl Block {
     ) -> Self {
         let index = place(number, launch.grid);
         let threads = launch.threads();
-        let function = &launch.module.functions[launch.kernel.0 as usize];
+        let function = &launch.module.functions[launch.kernel.index as usize];
+        let mut gone = [Mask::MAX; WARPS];
         let warps = (0..threads.div_ceil(LANES as u32))
             .map(|warp| {
                 let mut places = [[0; 3]; LANES];
@@ -91,7 +113,8 @@ impl Block {
                         exists |= 1 << lane;
                     }
                 }
-                let kernel = (launch.kernel.0, function);
+                gone[warp as usize] = !exists;
+                let kernel = (launch.kernel.index, function);
                 let mut made = Warp::new(warp, places, exists, kernel, launch.model, locals.pop());
                 made.traced = launch.traced_lane(index, &places, exists);
                 made
@@ -108,6 +131,8 @@ impl Block {
                 processor,
                 shared: Private::new(launch.shared_bytes().max(8) as usize),
                 barriers: [BarrierState::default(); BARRIERS],
+                opened: Vec::new(),
+                gone,
                 progress: false,
                 asks_host: false,
                 strands,
@@ -137,7 +162,7 @@ impl Block {
             };
         }
         let released = self.release();
-        if self.warps.iter().all(|warp| warp.live() == 0) {
+        if self.is_over() {
             return Turn::Done;
         }
         if released || self.common.progress {
@@ -161,31 +186,32 @@ impl Block {
         Turn::Idle(wakes.filter(|_| !ran))
     }
 
-    /// Opens barriers at which all are that are wanted; whether there was one.
+    /// Whether all threads have ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.warps.iter().all(|warp| warp.live() == 0)
+    }
+
+    /// Lets those on who wait at barriers that have opened; whether there was one.
     fn release(&mut self) -> bool {
         let live: u32 = self.warps.iter().map(|warp| warp.live().count_ones()).sum();
-        let mut any = false;
         for number in 0..BARRIERS {
-            let state = self.common.barriers[number];
-            let complete = match state.expects {
-                _ if state.came == 0 => false,
-                Some(count) => state.came >= count,
-                None => state.waiting == live,
-            };
-            if !complete {
-                continue;
+            let state = &self.common.barriers[number];
+            if state.expects.is_none() && !state.is_empty() && state.waiting == live {
+                self.common.open(number);
             }
-            any = true;
-            self.common.barriers[number] = BarrierState::default();
+        }
+        let opened = std::mem::take(&mut self.common.opened);
+        for &(number, state) in &opened {
             if let Some(strands) = &mut self.common.strands {
-                let waiting = self.warps.iter().map(|warp| (warp.number, warp.at(number)));
+                let at = |warp: &Warp| warp.at(number, state.phase);
+                let waiting = self.warps.iter().map(|warp| (warp.number, at(warp)));
                 strands.depart(number, waiting);
             }
             for warp in &mut self.warps {
                 open(warp, &self.common.launch, number, state);
             }
         }
-        any
+        !opened.is_empty()
     }
 
     /// What can be used again for other blocks.
@@ -198,7 +224,8 @@ impl Block {
 fn open(warp: &mut Warp, launch: &Launch, number: usize, state: BarrierState) {
     for at in 0..warp.groups.len() {
         let group = warp.groups[at];
-        if group.state != (State::AtBarrier { number }) {
+        let phase = state.phase;
+        if group.state != (State::AtBarrier { number, phase }) {
             continue;
         }
         let frame = warp.frames.get_mut(group.frame);
@@ -224,47 +251,71 @@ fn open(warp: &mut Warp, launch: &Launch, number: usize, state: BarrierState) {
 }
 
 impl Common {
-    /// `lanes` of a warp come to a barrier, of which `holds` have the predicate; whether
-    /// they wait there.
+    /// `lanes` of a warp come to a barrier, of which `holds` have the predicate; what those
+    /// are at who wait there.
     pub(super) fn arrive(
         &mut self,
-        warp: (u32, Mask, Mask),
+        (warp, lanes): (u32, Mask),
         number: u64,
         count: Option<u64>,
         kind: BarrierKind,
         holds: Mask,
-    ) -> Result<usize, FaultKind> {
-        let (warp, lanes, live) = warp;
+    ) -> Result<State, FaultKind> {
         let bad = || FaultKind::BadBarrier {
             number,
             count: count.unwrap_or(0),
         };
-        if number >= BARRIERS as u64
-            || count.is_some_and(|count| count == 0 || !count.is_multiple_of(32) || count > 1024)
-        {
+        let most = u64::from(MOST_THREADS);
+        let is_count = |count: u64| (1..=most).contains(&count) && count % LANES as u64 == 0;
+        if number >= BARRIERS as u64 || !count.is_none_or(is_count) {
             return Err(bad());
         }
         let number = number as usize;
+        let state = &mut self.barriers[number];
+        let expects = count.map(|count| count as u32);
+        if !state.is_empty() && state.expects != expects {
+            return Err(bad());
+        }
         if let Some(strands) = &mut self.strands {
             strands.arrive(number, warp, lanes);
         }
-        let state = &mut self.barriers[number];
-        let expects = count.map(|count| count as u32);
-        if state.came > 0 && state.expects != expects {
-            return Err(bad());
-        }
         state.expects = expects;
-        state.came += lanes.count_ones();
-        if state.warps >> warp & 1 == 0 {
-            state.warps |= 1 << warp;
-            // A barrier counts in warps: threads that are not there have come.
-            state.came += LANES as u32 - live.count_ones();
-        }
+        state.came[warp as usize] |= lanes;
         if kind != BarrierKind::Arrive {
             state.waiting += lanes.count_ones();
         }
         state.holds += (holds & lanes).count_ones();
-        Ok(number)
+        let phase = state.phase;
+        self.open_if_complete(number);
+        Ok(State::AtBarrier { number, phase })
+    }
+
+    /// Lanes of a warp have ended: barriers wait for them no more.
+    pub(super) fn leave(&mut self, warp: u32, lanes: Mask) {
+        self.gone[warp as usize] |= lanes;
+        for number in 0..BARRIERS {
+            self.open_if_complete(number);
+        }
+    }
+
+    fn open_if_complete(&mut self, number: usize) {
+        let state = &self.barriers[number];
+        if state
+            .expects
+            .is_some_and(|count| state.count(&self.gone) >= count)
+        {
+            self.open(number);
+        }
+    }
+
+    /// Ends a phase of a barrier; whoever comes now comes to the next.
+    fn open(&mut self, number: usize) {
+        let state = self.barriers[number];
+        self.opened.push((number, state));
+        self.barriers[number] = BarrierState {
+            phase: state.phase + 1,
+            ..BarrierState::default()
+        };
     }
 }
 

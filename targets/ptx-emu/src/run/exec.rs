@@ -616,14 +616,13 @@ fn control(
                 | BarrierKind::All { p, .. }
                 | BarrierKind::Any { p, .. } => frame.pred(p),
             };
-            let who = (warp.number, active, live);
-            let number = common
-                .arrive(who, number, count, op.kind, holds)
+            let state = common
+                .arrive((warp.number, active), number, count, op.kind, holds)
                 .map_err(|kind| (active, kind))?;
             if op.kind == BarrierKind::Arrive {
                 return Ok(Flow::Next);
             }
-            warp.groups[at].state = State::AtBarrier { number };
+            warp.groups[at].state = state;
             Ok(Flow::Changed)
         }
         Op::Together(op) => together(warp, common, at, active, op)

@@ -1,5 +1,6 @@
 //! A kernel under way.
 
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -58,7 +59,7 @@ pub(crate) struct Launch {
     pub(super) memory: Arc<Memory>,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
-    pub(super) params: Vec<u8>,
+    pub(super) params: Vec<u64>,
     pub(super) dynamic_shared: u32,
     pub(super) model: Model,
     pub(super) processors: u32,
@@ -80,6 +81,8 @@ struct State {
     begun: u64,
     done: u64,
     fault: Option<Fault>,
+    /// A block was stopped before its end.
+    is_cut: bool,
     is_over: bool,
     call: Option<Ended>,
 }
@@ -92,7 +95,8 @@ pub(crate) struct Make {
     pub(crate) memory: Arc<Memory>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
-    pub(crate) params: Vec<u8>,
+    /// In whole words, so that they are aligned.
+    pub(crate) params: Vec<u64>,
     pub(crate) dynamic_shared: u32,
     pub(crate) model: Model,
     pub(crate) processors: u32,
@@ -181,9 +185,12 @@ impl Launch {
         state.fault.is_none() && !self.is_stopped() && state.begun < self.blocks()
     }
 
-    /// A block has ended, well or not.
-    pub(super) fn end_block(&self) {
-        self.state().done += 1;
+    /// A block has ended, or was cut off.
+    pub(super) fn end_block(&self, is_cut: bool) {
+        let mut state = self.state();
+        state.done += 1;
+        state.is_cut |= is_cut;
+        drop(state);
         self.end_if_over();
     }
 
@@ -198,7 +205,8 @@ impl Launch {
         };
         drop(state);
         self.end_check();
-        call();
+        // Whoever waits must learn of the end, whatever this does.
+        let _ = panic::catch_unwind(AssertUnwindSafe(call));
         self.state().is_over = true;
         self.ended.notify_all();
     }
@@ -248,8 +256,11 @@ impl Launch {
             };
         }
         Some(match &state.fault {
-            None => Ok(()),
             Some(fault) => Err(fault.clone()),
+            None if state.done < self.blocks() || state.is_cut => {
+                Err(self.fault_of([0; 3], [0; 3], (self.kernel.index, 0), FaultKind::Stopped))
+            }
+            None => Ok(()),
         })
     }
 
@@ -286,14 +297,26 @@ impl Launch {
         (function, pc): (u32, Pc),
         what: FaultKind,
     ) {
-        let fault = Fault {
-            kernel: self.module.functions[self.kernel.0 as usize].name.clone(),
+        let fault = self.fault_of(block, thread, (function, pc), what);
+        self.state().fault.get_or_insert(fault);
+    }
+
+    fn fault_of(
+        &self,
+        block: [u32; 3],
+        thread: [u32; 3],
+        (function, pc): (u32, Pc),
+        what: FaultKind,
+    ) -> Fault {
+        Fault {
+            kernel: self.module.functions[self.kernel.index as usize]
+                .name
+                .clone(),
             block,
             thread,
             at: self.place(function, pc),
             what,
-        };
-        self.state().fault.get_or_insert(fault);
+        }
     }
 
     /// The lane of a warp whose instructions are to be printed.

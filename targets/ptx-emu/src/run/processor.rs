@@ -1,6 +1,7 @@
 //! Multiprocessors: OS threads that run blocks.
 
 use std::collections::VecDeque;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::block::{Block, Turn};
 use super::launch::Launch;
 use super::space::Private;
+use crate::error::FaultKind;
 
 /// Threads and blocks that a multiprocessor holds at a time, as hardware does. Source:
 /// the CUDA C++ programming guide, table "Technical Specifications per Compute
@@ -140,7 +142,7 @@ fn work(shared: &Shared, number: u32) {
         while at < blocks.len() {
             let block = &mut blocks[at];
             let over = block.common.launch.is_stopped()
-                || match block.turn() {
+                || match guarded_turn(block) {
                     Turn::Done => true,
                     Turn::Busy => {
                         busy = true;
@@ -156,8 +158,9 @@ fn work(shared: &Shared, number: u32) {
                 busy = true;
                 let block = blocks.swap_remove(at);
                 let launch = Arc::clone(&block.common.launch);
+                let block_is_over = block.is_over();
                 locals.extend(block.dismantle());
-                launch.end_block();
+                launch.end_block(!block_is_over);
             } else {
                 at += 1;
             }
@@ -165,6 +168,24 @@ fn work(shared: &Shared, number: u32) {
         idle = if busy { 0 } else { idle + 1 };
         rest(idle, wakes.filter(|_| all_sleep));
     }
+}
+
+/// A turn, which ends the block if it panics: somebody waits for the launch, and others
+/// for this thread.
+fn guarded_turn(block: &mut Block) -> Turn {
+    let turn = panic::catch_unwind(AssertUnwindSafe(|| block.turn()));
+    turn.unwrap_or_else(|payload| {
+        let words = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or(payload.downcast_ref::<&str>().copied())
+            .unwrap_or("without a word");
+        let what = FaultKind::Interpreter(words.to_owned());
+        let common = &block.common;
+        let start = (common.launch.kernel.index, 0);
+        common.launch.fail(common.index, [0; 3], start, what);
+        Turn::Done
+    })
 }
 
 fn earlier(one: Option<Instant>, two: Option<Instant>) -> Option<Instant> {

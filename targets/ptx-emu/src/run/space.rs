@@ -1,5 +1,6 @@
 //! Memory as a device thread sees it.
 
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::alu::LANES;
@@ -14,30 +15,44 @@ pub(super) const LOCAL_BYTES: u32 = 512 << 10;
 /// Memory of one OS thread alone: bytes, aligned for every access.
 #[derive(Debug)]
 pub(super) struct Private {
-    words: Box<[u64]>,
+    /// Owned; no reference to it lives while places in it are in use.
+    words: NonNull<u64>,
+    count: usize,
 }
+
+// SAFETY: it owns its memory, as a box does.
+unsafe impl Send for Private {}
 
 impl Private {
     pub(super) fn new(bytes: usize) -> Self {
-        let words = bytes.div_ceil(8);
+        let count = bytes.div_ceil(8);
         // SAFETY: zero bytes are `u64`s. The system's pages are touched as they are used.
-        let words = unsafe { Box::<[u64]>::new_zeroed_slice(words).assume_init() };
-        Self { words }
+        let words = unsafe { Box::<[u64]>::new_zeroed_slice(count).assume_init() };
+        let words = NonNull::from(Box::leak(words)).cast();
+        Self { words, count }
     }
 
     /// The place of an access that lies inside.
-    fn at(&mut self, offset: usize) -> *mut u8 {
-        self.words.as_mut_ptr().cast::<u8>().wrapping_add(offset)
+    fn at(&self, offset: usize) -> *mut u8 {
+        self.words.as_ptr().cast::<u8>().wrapping_add(offset)
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.words.len() * 8
+        self.count * 8
     }
 
-    pub(super) fn copy_within(&mut self, from: usize, to: usize, len: usize) {
+    pub(super) fn copy_within(&self, from: usize, to: usize, len: usize) {
         assert!(from.max(to) + len <= self.bytes(), "inside local memory");
         // SAFETY: both ranges are inside, as was just asserted.
         unsafe { std::ptr::copy(self.at(from), self.at(to), len) };
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        let words = std::ptr::slice_from_raw_parts_mut(self.words.as_ptr(), self.count);
+        // SAFETY: leaked by `new`, with this length, and nobody else's.
+        drop(unsafe { Box::from_raw(words) });
     }
 }
 
@@ -57,7 +72,7 @@ pub(super) struct Spaces<'a> {
     /// Bytes of shared memory that the launch has.
     pub(super) shared_bytes: u32,
     pub(super) local: &'a mut Private,
-    pub(super) params: &'a [u8],
+    pub(super) params: &'a [u64],
 }
 
 /// An access, for errors.
@@ -123,12 +138,14 @@ impl Spaces<'_> {
                 Ok(Place::Own(self.local.at(at)))
             }
             Where::Param => {
-                if access.write || end(address).is_none_or(|end| end > self.params.len() as u64) {
+                if access.write || end(address).is_none_or(|end| end > 8 * self.params.len() as u64)
+                {
                     return Err(unreachable("no parameter, or to be written"));
                 }
                 Ok(Place::Own(
                     self.params
                         .as_ptr()
+                        .cast::<u8>()
                         .wrapping_add(address as usize)
                         .cast_mut(),
                 ))

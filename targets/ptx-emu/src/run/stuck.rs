@@ -50,10 +50,9 @@ impl Watch {
         let now = Instant::now();
         let since = *self.since.get_or_insert(now);
         let patience = common.launch.patience;
-        if now - since < patience || common.launch.activity.is_recent(patience) {
-            return None;
-        }
-        if !ran {
+        let is_early = now - since < patience || common.launch.activity.is_recent(patience);
+        // Those that ask nobody compute, however long.
+        if is_early || !ran || !common.polls {
             return None;
         }
         if self.seen.insert(state(warps)) {
@@ -73,10 +72,15 @@ fn state(warps: &[Warp]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for warp in warps {
         for group in &warp.groups {
-            (group.lanes, group.pc, group.frame).hash(&mut hasher);
-            let frame = warp.frames.get(group.frame);
-            frame.regs.hash(&mut hasher);
-            frame.preds.hash(&mut hasher);
+            (group.lanes, group.pc).hash(&mut hasher);
+            let mut next = Some((group.frame, group.pc));
+            while let Some((frame, pc)) = next {
+                let frame = warp.frames.get(frame);
+                (pc, frame.function, frame.base, frame.carry).hash(&mut hasher);
+                frame.regs.hash(&mut hasher);
+                frame.preds.hash(&mut hasher);
+                next = frame.caller;
+            }
         }
     }
     hasher.finish()
@@ -108,7 +112,7 @@ fn report(common: &Common, warps: &[Warp]) -> String {
             );
             let place = common.launch.place(frame.function, pc);
             let why = match group.state {
-                State::AtBarrier { number } => format!("wait at barrier {number}"),
+                State::AtBarrier { number, .. } => format!("wait at barrier {number}"),
                 State::Joining { members } => format!("wait for lanes {members:#010x}"),
                 State::Ready | State::Sleeping { .. }
                     if warp.model() == Model::LockStep && at < top =>

@@ -9,6 +9,9 @@ use crate::error::FaultKind;
 /// The longest text that is read from a device.
 const LONGEST: usize = 64 << 10;
 
+/// The widest item of a format, which is what Rust's own formatting takes.
+const WIDEST: usize = u16::MAX as usize;
+
 /// A lane calls `what`; its frame begins at `base`.
 pub(super) fn call(
     what: System,
@@ -31,13 +34,14 @@ pub(super) fn call(
         System::Malloc => {
             let bytes = argument(0)?;
             // No room is null, as in C.
-            let address = launch.memory.alloc(bytes).unwrap_or(0);
+            let address = launch.memory.malloc(bytes);
             thread.give(call.results[0], address)
         }
-        System::Free => {
-            launch.memory.free(argument(0)?);
-            Ok(())
-        }
+        System::Free => match argument(0)? {
+            0 => Ok(()),
+            address if launch.memory.free_of_heap(address) => Ok(()),
+            address => Err(FaultKind::BadFree { address }),
+        },
         System::AssertFail => {
             let (message, file, line) = (argument(0)?, argument(1)?, argument(2)?);
             let function = argument(3)?;
@@ -203,10 +207,11 @@ impl Item {
             Some(precision) => precision,
             None => self.width.unwrap_or(0),
         };
-        self.number((number * 10 + digit).min(LONGEST));
+        self.number(number.saturating_mul(10).saturating_add(digit));
     }
 
     fn number(&mut self, number: usize) {
+        let number = number.min(WIDEST);
         match &mut self.precision {
             Some(precision) => *precision = number,
             None => self.width = Some(number),

@@ -110,8 +110,7 @@ pub(super) fn join(warp: &mut Warp, common: &mut Common) {
             .iter()
             .filter_map(|&at| joint(warp, &launch, &warp.groups[at]))
             .collect();
-        let same =
-            |joint: &Joint| std::mem::discriminant(joint) == std::mem::discriminant(&joints[0]);
+        let same = |joint: &Joint| are_alike(joint, &joints[0]);
         if joints.len() != here.len() || !joints.iter().all(same) {
             continue;
         }
@@ -135,6 +134,15 @@ pub(super) fn join(warp: &mut Warp, common: &mut Common) {
             warp.groups[at].state = State::Ready;
             warp.groups[at].pc += 1;
         }
+    }
+}
+
+/// Whether two instructions are the same but for their operands.
+fn are_alike(one: &Joint, two: &Joint) -> bool {
+    match (one, two) {
+        (Joint::Shuffle { mode: one, .. }, Joint::Shuffle { mode: two, .. }) => one == two,
+        (Joint::Reduce { op: one, .. }, Joint::Reduce { op: two, .. }) => one == two,
+        _ => std::mem::discriminant(one) == std::mem::discriminant(two),
     }
 }
 

@@ -35,6 +35,7 @@ pub(super) enum State {
     /// At a barrier of the block.
     AtBarrier {
         number: usize,
+        phase: u64,
     },
     /// Until the lanes that an instruction names are all there.
     Joining {
@@ -110,9 +111,9 @@ impl Warp {
         self.exists & !self.exited
     }
 
-    /// The lanes that wait at a barrier.
-    pub(super) fn at(&self, barrier: usize) -> Mask {
-        let waits = |group: &&Group| group.state == State::AtBarrier { number: barrier };
+    /// The lanes that wait at a barrier, in its phase.
+    pub(super) fn at(&self, number: usize, phase: u64) -> Mask {
+        let waits = |group: &&Group| group.state == State::AtBarrier { number, phase };
         let groups = self.groups.iter().filter(waits);
         groups.fold(0, |mask, group| mask | group.lanes)
     }
@@ -376,6 +377,7 @@ impl Warp {
     pub(super) fn exit(&mut self, lanes: Mask, common: &mut Common) {
         self.exited |= lanes;
         common.progress = true;
+        common.leave(self.number, lanes);
         for group in &mut self.groups {
             group.lanes &= !lanes;
         }
