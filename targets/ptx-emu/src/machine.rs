@@ -194,8 +194,8 @@ impl Machine {
         params: &[Vec<u8>],
         ended: Box<dyn FnOnce() + Send>,
     ) -> Result<Running, LaunchError> {
-        let threads: u64 = grid.block.iter().map(|&n| u64::from(n)).product();
-        if grid.grid.contains(&0) || threads == 0 || threads > u64::from(MOST_THREADS) {
+        let threads: u128 = grid.block.iter().map(|&n| u128::from(n)).product();
+        if grid.grid.contains(&0) || threads == 0 || threads > u128::from(MOST_THREADS) {
             return Err(LaunchError::Bounds(format!(
                 "grid {:?}, block {:?}: no dimension may be 0, and a block has at most \
                  {MOST_THREADS} threads",
@@ -210,6 +210,21 @@ impl Machine {
             )));
         }
         let function = &module.functions[kernel.0 as usize];
+        if let Some(wanted) = function.reqntid.filter(|&wanted| wanted != grid.block) {
+            return Err(LaunchError::Bounds(format!(
+                "block {:?}, but `{}` wants {wanted:?}",
+                grid.block, function.name
+            )));
+        }
+        if let Some(most) = function.maxntid {
+            let bound: u128 = most.iter().map(|&n| u128::from(n)).product();
+            if threads > bound {
+                return Err(LaunchError::Bounds(format!(
+                    "block {:?}, but `{}` takes at most as many threads as {most:?}",
+                    grid.block, function.name
+                )));
+            }
+        }
         let params = place(&function.params, params).ok_or_else(|| LaunchError::Params {
             kernel: function.name.clone(),
             wanted: module.params(kernel),

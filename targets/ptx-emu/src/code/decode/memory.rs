@@ -201,14 +201,14 @@ impl<'a> Decoder<'a> {
             return Ok(Address {
                 space: Where::Frame,
                 base: None,
-                offset: offset + i64::from(slot.offset),
+                offset: from(slot.offset.into(), offset)?,
             });
         }
         if let Some(Local::Param(slot)) = self.find(name) {
             return Ok(Address {
                 space: Where::Param,
                 base: None,
-                offset: offset + i64::from(slot.offset),
+                offset: from(slot.offset.into(), offset)?,
             });
         }
         match self.resolve.symbol(name) {
@@ -220,7 +220,7 @@ impl<'a> Decoder<'a> {
             Some(Symbol::Shared(address)) => Ok(Address {
                 space: Where::Shared,
                 base: None,
-                offset: address as i64 + offset,
+                offset: from(address as i64, offset)?,
             }),
             Some(_) => Err(format!("`{name}` is a function")),
             None => Err(format!("`{name}` is not declared, or defined nowhere")),
@@ -313,6 +313,12 @@ impl<'a> Decoder<'a> {
         self.push(Op::Fence { semantics, scope });
         Ok(())
     }
+}
+
+/// The sum of where something is and an offset.
+fn from(start: i64, offset: i64) -> Result<i64> {
+    let sum = start.checked_add(offset);
+    sum.ok_or_else(|| format!("offset {offset} is too large"))
 }
 
 /// The operation of `atom` and `red` for a type.
