@@ -134,8 +134,7 @@ impl<'a> Decoder<'a> {
         }
         let space = word.and_then(space_named);
         take_hints(name, m, semantics);
-        // It is not coherent with other threads' stores, which a kernel that says so must
-        // not mind: here it is.
+        // A kernel promises that nobody stores there meanwhile; nothing is gained by it here.
         let is_constant = name == "ld" && m.take("nc");
         if is_constant && (word != Some("global") || semantics != Semantics::Weak) {
             return Err("`.nc` is for weak loads from `.global`".to_owned());

@@ -41,7 +41,11 @@ pub(crate) trait Resolve {
 #[derive(Clone, Debug)]
 enum Local<'a> {
     Reg(Reg, Type),
+    /// A vector: `%v.x` is an element, `%v` all of it.
     Elements(Vec<Reg>, Type),
+    /// Registers or predicates whose names differ by their numbers: the first, and how
+    /// many.
+    Numbered(u32, u32, Type),
     Pred(Pred),
     /// A parameter or a local variable.
     Frame(Slot),
@@ -321,6 +325,9 @@ impl<'a> Decoder<'a> {
         name: &'a str,
         count: Option<u32>,
     ) -> Result<()> {
+        if vector > 1 && (ty == Type::Pred || count.is_some()) {
+            return Err(format!("`{name}` cannot be of a vector type"));
+        }
         let taken = match ty {
             Type::Pred => &mut self.preds,
             _ => &mut self.regs,
@@ -334,17 +341,13 @@ impl<'a> Decoder<'a> {
         // Names with numbers are looked up by their parts.
         match (ty, count) {
             (Type::Pred, None) => self.name(name, Local::Pred(first)),
-            (_, None) if vector > 1 => self.range(name, vector, first, ty),
+            (_, None) if vector > 1 => {
+                let elements = (first..first + vector).collect();
+                self.name(name, Local::Elements(elements, ty))
+            }
             (_, None) => self.name(name, Local::Reg(first, ty)),
-            (_, Some(count)) => self.range(name, count, first, ty),
+            (_, Some(count)) => self.name(name, Local::Numbered(first, count, ty)),
         }
-    }
-
-    /// `%r<100>`: remembered under the name before the number.
-    fn range(&mut self, name: &'a str, count: u32, first: u32, ty: Type) -> Result<()> {
-        // As a vector of which each element has a name of its own.
-        let elements = (0..count).map(|n| first + n).collect();
-        self.name(name, Local::Elements(elements, ty))
     }
 
     /// Where in the frame the parameter or local variable called `name` is.
@@ -356,7 +359,7 @@ impl<'a> Decoder<'a> {
         }
         let (base, number) = numbered(name)?;
         match self.find(base) {
-            Some(Local::Frames(slots)) => slots.get(number).copied(),
+            Some(Local::Frames(slots)) => slots.get(number as usize).copied(),
             _ => None,
         }
     }
@@ -388,7 +391,9 @@ impl<'a> Decoder<'a> {
         }
         let (base, number) = numbered(name)?;
         match self.find(base) {
-            Some(Local::Elements(elements, ty)) => Some((*elements.get(number)?, *ty)),
+            Some(&Local::Numbered(first, count, ty)) => {
+                (number < u64::from(count)).then(|| (first + number as u32, ty))
+            }
             _ => None,
         }
     }
@@ -609,7 +614,7 @@ fn exactly<'o, 'a, const N: usize>(operands: &'o [Operand<'a>]) -> Result<&'o [O
 }
 
 /// `name7` apart, as a name and a number.
-fn numbered(name: &str) -> Option<(&str, usize)> {
+fn numbered(name: &str) -> Option<(&str, u64)> {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let digits = &name[base.len()..];
     // `%r01` is not `%r1`.
