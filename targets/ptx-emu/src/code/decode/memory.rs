@@ -9,53 +9,6 @@ use crate::code::op::{Address, Atom, AtomOp, Load, Op, Scope, Semantics, Src, St
 use crate::text::ast::Operand;
 use crate::text::types::Type;
 
-/// Takes the hints of a load or a store, at most one of each kind; they change nothing
-/// here.
-fn take_hints(name: &str, m: &mut Modifiers<'_>, semantics: Semantics) {
-    let of_caches: &[&str] = match name {
-        // What is ordered goes to where all see it.
-        _ if semantics != Semantics::Weak => &[],
-        "ld" => &["ca", "cg", "cs", "lu", "cv"],
-        "st" => &["wb", "cg", "cs", "wt"],
-        _ => &[],
-    };
-    let of_eviction: &[&str] = match name {
-        "ld" | "st" => &[
-            "L1::evict_normal",
-            "L1::evict_unchanged",
-            "L1::evict_first",
-            "L1::evict_last",
-            "L1::no_allocate",
-        ],
-        _ => &[],
-    };
-    let of_size: &[&str] = match name {
-        "ld" => &["L2::64B", "L2::128B", "L2::256B"],
-        _ => &[],
-    };
-    for kind in [of_caches, of_eviction, of_size] {
-        m.find(|part| kind.contains(&part).then_some(()));
-    }
-}
-
-/// Whether instructions that are about caches alone have these modifiers.
-fn is_about_caches(name: &str, modifiers: &[&str]) -> bool {
-    match name {
-        "prefetch" => matches!(
-            modifiers,
-            ["L1" | "L2"]
-                | ["global" | "local", "L1" | "L2"]
-                | ["global", "L2::evict_last" | "L2::evict_normal"]
-        ),
-        "prefetchu" => matches!(modifiers, ["L1"]),
-        "discard" => matches!(modifiers, ["L2"] | ["global", "L2"]),
-        _ => matches!(
-            modifiers,
-            ["L2::evict_normal"] | ["global", "L2::evict_normal"]
-        ),
-    }
-}
-
 fn scope_named(part: &str) -> Option<Scope> {
     Some(match part {
         "cta" => Scope::Cta,
@@ -388,6 +341,53 @@ impl<'a> Decoder<'a> {
         let scope = scope.ok_or_else(|| "the scope is missing".to_owned())?;
         self.push(Op::Fence { semantics, scope });
         Ok(())
+    }
+}
+
+/// Takes the hints of a load or a store, at most one of each kind; they change nothing
+/// here.
+fn take_hints(name: &str, m: &mut Modifiers<'_>, semantics: Semantics) {
+    let of_caches: &[&str] = match name {
+        // What is ordered goes to where all see it.
+        _ if semantics != Semantics::Weak => &[],
+        "ld" => &["ca", "cg", "cs", "lu", "cv"],
+        "st" => &["wb", "cg", "cs", "wt"],
+        _ => &[],
+    };
+    let of_eviction: &[&str] = match name {
+        "ld" | "st" => &[
+            "L1::evict_normal",
+            "L1::evict_unchanged",
+            "L1::evict_first",
+            "L1::evict_last",
+            "L1::no_allocate",
+        ],
+        _ => &[],
+    };
+    let of_size: &[&str] = match name {
+        "ld" => &["L2::64B", "L2::128B", "L2::256B"],
+        _ => &[],
+    };
+    for kind in [of_caches, of_eviction, of_size] {
+        m.find(|part| kind.contains(&part).then_some(()));
+    }
+}
+
+/// Whether instructions that are about caches alone have these modifiers.
+fn is_about_caches(name: &str, modifiers: &[&str]) -> bool {
+    match name {
+        "prefetch" => matches!(
+            modifiers,
+            ["L1" | "L2"]
+                | ["global" | "local", "L1" | "L2"]
+                | ["global", "L2::evict_last" | "L2::evict_normal"]
+        ),
+        "prefetchu" => matches!(modifiers, ["L1"]),
+        "discard" => matches!(modifiers, ["L2"] | ["global", "L2"]),
+        _ => matches!(
+            modifiers,
+            ["L2::evict_normal"] | ["global", "L2::evict_normal"]
+        ),
     }
 }
 
