@@ -219,9 +219,10 @@ impl Machine {
                 .zip(most)
                 .all(|(size, most)| (1..=most).contains(size))
         };
+        let threads: u128 = grid.block.iter().map(|&n| u128::from(n)).product();
         let is_possible = within(grid.grid, MOST_BLOCKS)
             && within(grid.block, [MOST_THREADS; 3])
-            && grid.block.iter().map(|&n| u64::from(n)).product::<u64>() <= MOST_THREADS.into();
+            && threads <= MOST_THREADS.into();
         if !is_possible {
             return Err(LaunchError::Bounds(format!(
                 "grid {:?}, block {:?}: no dimension may be 0, a grid has at most {MOST_BLOCKS:?} \
@@ -237,6 +238,21 @@ impl Machine {
             )));
         }
         let function = &module.functions[kernel.index as usize];
+        if let Some(wanted) = function.reqntid.filter(|&wanted| wanted != grid.block) {
+            return Err(LaunchError::Bounds(format!(
+                "block {:?}, but `{}` wants {wanted:?}",
+                grid.block, function.name
+            )));
+        }
+        if let Some(most) = function.maxntid {
+            let bound: u128 = most.iter().map(|&n| u128::from(n)).product();
+            if threads > bound {
+                return Err(LaunchError::Bounds(format!(
+                    "block {:?}, but `{}` takes at most as many threads as {most:?}",
+                    grid.block, function.name
+                )));
+            }
+        }
         let params = place(&function.params, params).ok_or_else(|| LaunchError::Params {
             kernel: function.name.clone(),
             wanted: module.params(kernel),

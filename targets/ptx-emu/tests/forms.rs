@@ -154,3 +154,45 @@ fn lanes_call_different_functions() {
         }
     });
 }
+
+#[test]
+fn a_kernel_says_how_large_its_blocks_are() {
+    let machine = Machine::new(Options::default()).expect("a device");
+    let text = ".version 8.0\n.target sm_60
+        .entry exact () .reqntid 8, 4 { ret; }
+        .entry bounded () .maxntid 8, 4, 1 .minnctapersm 2 { ret; }";
+    let part = Part { name: "text", text };
+    let module = machine
+        .load(&[part])
+        .unwrap_or_else(|error| panic!("{error}"));
+    let launch = |name: &str, block| {
+        let grid = Grid {
+            grid: [1; 3],
+            block,
+            shared: 0,
+        };
+        let kernel = module.kernel(name).expect("it is there");
+        match machine.launch(&module, kernel, grid, &[], Box::new(|| {})) {
+            Ok(running) => {
+                let until = Instant::now() + Duration::from_secs(30);
+                let ended = running.wait(Some(until)).expect("an end");
+                ended.unwrap_or_else(|fault| panic!("{fault}"));
+                String::new()
+            }
+            Err(error) => error.to_string(),
+        }
+    };
+    assert_eq!(launch("exact", [8, 4, 1]), "");
+    let refused = launch("exact", [4, 8, 1]);
+    assert!(
+        refused.contains("[4, 8, 1]") && refused.contains("[8, 4, 1]"),
+        "{refused}"
+    );
+    // Of a bound only the number of threads counts.
+    assert_eq!(launch("bounded", [1, 2, 16]), "");
+    let refused = launch("bounded", [33, 1, 1]);
+    assert!(
+        refused.contains("[33, 1, 1]") && refused.contains("[8, 4, 1]"),
+        "{refused}"
+    );
+}

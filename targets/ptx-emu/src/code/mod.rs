@@ -27,6 +27,10 @@ pub(crate) struct Function {
     pub(crate) constants: Vec<Lanes>,
     /// Bytes of local memory that a call takes.
     pub(crate) frame: u32,
+    /// The block that a launch must have.
+    pub(crate) reqntid: Option<[u32; 3]>,
+    /// The block that has the most threads a launch may have.
+    pub(crate) maxntid: Option<[u32; 3]>,
     /// Parameters and results, in the frame; of a kernel in its parameter space.
     pub(crate) params: Vec<Slot>,
     pub(crate) results: Vec<Slot>,

@@ -80,6 +80,10 @@ pub(crate) struct Function<'a> {
     pub(crate) is_kernel: bool,
     pub(crate) results: Vec<Variable<'a>>,
     pub(crate) params: Vec<Variable<'a>>,
+    /// The block that a launch must have.
+    pub(crate) reqntid: Option<[u32; 3]>,
+    /// The block that has the most threads a launch may have.
+    pub(crate) maxntid: Option<[u32; 3]>,
     /// `None` for a declaration.
     pub(crate) body: Option<Vec<Statement<'a>>>,
     pub(crate) line: u32,

@@ -16,6 +16,7 @@ pub(crate) fn parse(text: &str) -> Result<Text<'_>, (u32, String)> {
         lexer: Lexer::new(text),
         ahead: None,
         last_line: 1,
+        depth: 0,
     };
     parser
         .text()
@@ -28,7 +29,14 @@ struct Parser<'a> {
     lexer: Lexer<'a>,
     ahead: Option<Token<'a>>,
     last_line: u32,
+    /// Brackets around what is being read.
+    depth: u32,
 }
+
+/// Brackets within each other, of initial values and operands: reading them recurses.
+const DEEPEST: u32 = 64;
+/// Bytes of a parameter, many more than any device takes.
+const LARGEST_PARAMETER: u64 = 1 << 20;
 
 /// The words of a declaration up to its name.
 struct Declared<'a> {
@@ -100,6 +108,14 @@ impl<'a> Parser<'a> {
             }
             found => Err(format!("a number expected, found {}", describe(found))),
         }
+    }
+
+    fn enter(&mut self) -> Result2<()> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(format!("more than {DEEPEST} brackets within each other"));
+        }
+        Ok(())
     }
 
     fn text(&mut self) -> Result2<Text<'a>> {
@@ -191,7 +207,9 @@ impl<'a> Parser<'a> {
             }
             "section" => {
                 while !self.eat('{')? {
-                    self.next()?;
+                    if self.next()? == TokenKind::End {
+                        return Err("`{` expected".to_owned());
+                    }
                 }
                 while !self.eat('}')? {
                     if self.next()? == TokenKind::End {
@@ -329,6 +347,7 @@ impl<'a> Parser<'a> {
 
     fn init(&mut self, ty: Type, values: &mut Vec<Init<'a>>) -> Result2<()> {
         if self.eat('{')? {
+            self.enter()?;
             while !self.eat('}')? {
                 self.init(ty, values)?;
                 if !self.eat(',')? {
@@ -336,6 +355,7 @@ impl<'a> Parser<'a> {
                     break;
                 }
             }
+            self.depth -= 1;
             return Ok(());
         }
         let line = self.line()?;
@@ -448,6 +468,8 @@ impl<'a> Parser<'a> {
             is_kernel: declared.is_kernel,
             results,
             params,
+            reqntid: None,
+            maxntid: None,
             body: None,
             line,
         };
@@ -458,25 +480,35 @@ impl<'a> Parser<'a> {
                     function.body = Some(self.body()?);
                     return Ok(function);
                 }
-                // Hints for the compiler, with numbers. What a kernel demands of a
-                // launch is demanded by whoever launches.
+                TokenKind::Word(".maxntid") => function.maxntid = Some(self.dimensions()?),
+                TokenKind::Word(".reqntid") => function.reqntid = Some(self.dimensions()?),
+                // Hints for the compiler.
+                TokenKind::Word(".noreturn" | ".noinline") => {}
                 TokenKind::Word(
-                    ".noreturn"
-                    | ".maxntid"
-                    | ".reqntid"
-                    | ".minnctapersm"
+                    ".minnctapersm"
                     | ".maxnctapersm"
                     | ".maxnreg"
-                    | ".noinline"
                     | ".abi_preserve"
                     | ".abi_preserve_control",
-                )
-                | TokenKind::Int(_)
-                | TokenKind::Mark(',') => {}
+                ) => drop(self.int()?),
                 TokenKind::Word(".pragma") => self.ignored("pragma")?,
                 found => return Err(format!("a body expected, found {}", describe(found))),
             }
         }
+    }
+
+    /// Up to three numbers of threads; dimensions that are not there are 1.
+    fn dimensions(&mut self) -> Result2<[u32; 3]> {
+        let mut dimensions = [1; 3];
+        for (at, dimension) in dimensions.iter_mut().enumerate() {
+            if at > 0 && !self.eat(',')? {
+                break;
+            }
+            let threads = self.int()?;
+            *dimension =
+                u32::try_from(threads).map_err(|_| format!("{threads} threads are too many"))?;
+        }
+        Ok(dimensions)
     }
 
     fn parameters(&mut self) -> Result2<Vec<Variable<'a>>> {
@@ -488,7 +520,11 @@ impl<'a> Parser<'a> {
             if let Some(other) = declared.other {
                 return Err(format!("`.{other}` is not known here"));
             }
-            parameters.push(self.variable(&declared, line)?);
+            let parameter = self.variable(&declared, line)?;
+            if parameter.bytes() > LARGEST_PARAMETER {
+                return Err(format!("`{}` is too large", parameter.name));
+            }
+            parameters.push(parameter);
             if !self.eat(',')? {
                 self.expect(')')?;
                 break;
@@ -679,7 +715,14 @@ impl<'a> Parser<'a> {
                 _ => {
                     let negative = self.eat('-')?;
                     let value = self.int()? as i64;
-                    Operand::Address(None, if negative { -value } else { value })
+                    Operand::Address(
+                        None,
+                        if negative {
+                            value.wrapping_neg()
+                        } else {
+                            value
+                        },
+                    )
                 }
             };
             self.expect(']')?;
@@ -706,6 +749,7 @@ impl<'a> Parser<'a> {
     }
 
     fn list(&mut self, end: char) -> Result2<Vec<Operand<'a>>> {
+        self.enter()?;
         let mut list = Vec::new();
         while !self.eat(end)? {
             list.push(self.operand()?);
@@ -714,6 +758,7 @@ impl<'a> Parser<'a> {
                 break;
             }
         }
+        self.depth -= 1;
         Ok(list)
     }
 }

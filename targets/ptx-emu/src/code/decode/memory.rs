@@ -9,17 +9,6 @@ use crate::code::op::{Address, Atom, AtomOp, Load, Op, Scope, Semantics, Src, St
 use crate::text::ast::Operand;
 use crate::text::types::Type;
 
-/// Hints, which change nothing here.
-fn is_hint(part: &str) -> bool {
-    ["L1::", "L2::", "level::"]
-        .iter()
-        .any(|prefix| part.starts_with(prefix))
-        || matches!(
-            part,
-            "ca" | "cg" | "cs" | "lu" | "cv" | "wb" | "wt" | "nc" | "unified"
-        )
-}
-
 fn scope_named(part: &str) -> Option<Scope> {
     Some(match part {
         "cta" => Scope::Cta,
@@ -41,47 +30,43 @@ impl<'a> Decoder<'a> {
         match name {
             "ld" | "ldu" | "st" => self.access(name, m, operands),
             "atom" | "red" => self.atom(name, m, operands),
-            "membar" | "fence" => self.fence(name, m),
+            "membar" | "fence" => self.fence(name, m, operands),
             "prefetch" | "prefetchu" | "applypriority" | "discard" => {
-                // Of no consequence without caches; what it names must exist all the same.
-                let space = m.find(space_named);
-                while m.word().is_ok() {}
-                let at = operands.first().ok_or("an address expected")?;
-                self.address(at, space)?;
-                self.push(Op::Nop);
-                Ok(())
+                self.caches(name, m, operands)
             }
             _ => return Ok(false),
         }
         .map(|()| true)
     }
 
-    /// What an operation orders, and for whom; `.relaxed` and stronger want a scope.
-    fn ordering(m: &mut Modifiers<'a>) -> Result<(Semantics, Scope)> {
+    /// What a load or a store orders, and for whom; `.relaxed` and stronger want a scope.
+    fn ordering(name: &str, m: &mut Modifiers<'a>) -> Result<(Semantics, Scope)> {
+        if matches!(name, "ld" | "st") && m.next(|part| (part == "mmio").then_some(())).is_some() {
+            let is_relaxed = m.next(|part| (part == "relaxed").then_some(())).is_some();
+            return match m.next(scope_named) {
+                Some(Scope::Sys) if is_relaxed => Ok((Semantics::Volatile, Scope::Sys)),
+                _ => Err("`.mmio` wants `.relaxed.sys`".to_owned()),
+            };
+        }
         let semantics = m.next(|part| {
-            Some(match part {
-                "weak" => Semantics::Weak,
-                "volatile" => Semantics::Volatile,
-                "relaxed" => Semantics::Relaxed,
-                "acquire" => Semantics::Acquire,
-                "release" => Semantics::Release,
-                "acq_rel" => Semantics::AcqRel,
-                "mmio" => Semantics::Volatile,
+            Some(match (name, part) {
+                ("ld" | "st", "weak") => Semantics::Weak,
+                ("ld" | "st", "volatile") => Semantics::Volatile,
+                ("ld" | "st", "relaxed") => Semantics::Relaxed,
+                ("ld", "acquire") => Semantics::Acquire,
+                ("st", "release") => Semantics::Release,
                 _ => return None,
             })
         });
-        // `ld.mmio.relaxed.sys`
-        let semantics = match semantics {
-            Some(Semantics::Volatile) if m.take("relaxed") => Some(Semantics::Volatile),
-            other => other,
-        };
         let scope = m.next(scope_named);
         match (semantics, scope) {
             (None | Some(Semantics::Weak), None) => Ok((Semantics::Weak, Scope::Cta)),
-            (Some(Semantics::Volatile), _) => Ok((Semantics::Volatile, Scope::Sys)),
+            (Some(Semantics::Volatile), None) => Ok((Semantics::Volatile, Scope::Sys)),
+            (None | Some(Semantics::Weak | Semantics::Volatile), Some(_)) => {
+                Err("a scope without an ordering".to_owned())
+            }
             (Some(semantics), Some(scope)) => Ok((semantics, scope)),
             (Some(_), None) => Err("the scope is missing".to_owned()),
-            (None, Some(_)) => Err("a scope without an ordering".to_owned()),
         }
     }
 
@@ -91,9 +76,22 @@ impl<'a> Decoder<'a> {
         m: &mut Modifiers<'a>,
         operands: &'a [Operand<'a>],
     ) -> Result<()> {
-        let (semantics, scope) = Self::ordering(m)?;
-        let space = m.next(space_named);
-        while m.find(|part| is_hint(part).then_some(())).is_some() {}
+        let (semantics, scope) = Self::ordering(name, m)?;
+        let word = m.next(|part| space_named(part).map(|_| part));
+        match (name, word) {
+            ("st", Some("const")) => return Err("constants cannot be stored to".to_owned()),
+            ("ldu", Some(word)) if word != "global" => {
+                return Err(format!("it does not load from `.{word}`"));
+            }
+            _ => {}
+        }
+        let space = word.and_then(space_named);
+        take_hints(name, m, semantics);
+        // A kernel promises that nobody stores there meanwhile; nothing is gained by it here.
+        let is_constant = name == "ld" && m.take("nc");
+        if is_constant && (word != Some("global") || semantics != Semantics::Weak) {
+            return Err("`.nc` is for weak loads from `.global`".to_owned());
+        }
         let count = m.next(|part| match part {
             "v2" => Some(2),
             "v4" => Some(4),
@@ -201,14 +199,14 @@ impl<'a> Decoder<'a> {
             return Ok(Address {
                 space: Where::Frame,
                 base: None,
-                offset: offset + i64::from(slot.offset),
+                offset: from(slot.offset.into(), offset)?,
             });
         }
         if let Some(Local::Param(slot)) = self.find(name) {
             return Ok(Address {
                 space: Where::Param,
                 base: None,
-                offset: offset + i64::from(slot.offset),
+                offset: from(slot.offset.into(), offset)?,
             });
         }
         match self.resolve.symbol(name) {
@@ -220,7 +218,7 @@ impl<'a> Decoder<'a> {
             Some(Symbol::Shared(address)) => Ok(Address {
                 space: Where::Shared,
                 base: None,
-                offset: address as i64 + offset,
+                offset: from(address as i64, offset)?,
             }),
             Some(_) => Err(format!("`{name}` is a function")),
             None => Err(format!("`{name}` is not declared, or defined nowhere")),
@@ -235,16 +233,20 @@ impl<'a> Decoder<'a> {
     ) -> Result<()> {
         // Without a word an atomic is relaxed at the device's scope.
         let semantics = m.find(|part| {
-            Some(match part {
-                "relaxed" => Semantics::Relaxed,
-                "acquire" => Semantics::Acquire,
-                "release" => Semantics::Release,
-                "acq_rel" => Semantics::AcqRel,
+            Some(match (name, part) {
+                (_, "relaxed") => Semantics::Relaxed,
+                (_, "release") => Semantics::Release,
+                // A reduction gives nothing to acquire by.
+                ("atom", "acquire") => Semantics::Acquire,
+                ("atom", "acq_rel") => Semantics::AcqRel,
                 _ => return None,
             })
         });
         let scope = m.find(scope_named).unwrap_or(Scope::Gpu);
-        let space = m.find(space_named);
+        let space = m.find(|part| match part {
+            "global" | "shared" | "shared::cta" => space_named(part),
+            _ => None,
+        });
         let op = m.word()?;
         m.take("noftz");
         let ty = m.ty()?;
@@ -284,35 +286,115 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn fence(&mut self, name: &str, m: &mut Modifiers<'a>) -> Result<()> {
-        if m.take("proxy") {
-            // There is one way to memory here.
-            while m.word().is_ok() {}
-            self.push(Op::Nop);
-            return Ok(());
+    /// Of no consequence without caches; what it names must exist all the same.
+    fn caches(
+        &mut self,
+        name: &str,
+        m: &mut Modifiers<'a>,
+        operands: &'a [Operand<'a>],
+    ) -> Result<()> {
+        let modifiers = m.rest();
+        if !is_about_caches(name, &modifiers) {
+            return Err("there is no such form of it".to_owned());
         }
-        let semantics = m.next(|part| {
-            Some(match part {
-                "sc" => Semantics::Sc,
-                "acq_rel" => Semantics::AcqRel,
-                "acquire" => Semantics::Acquire,
-                "release" => Semantics::Release,
-                _ => return None,
-            })
-        });
-        let scope = m.next(|part| match part {
-            "gl" => Some(Scope::Gpu),
-            _ => scope_named(part),
-        });
-        let scope = scope.ok_or_else(|| "the scope is missing".to_owned())?;
-        // `membar` is the strongest fence; so is `fence` unless it says otherwise.
-        let semantics = match (name, semantics) {
-            ("membar", _) | (_, None) => Semantics::Sc,
-            (_, Some(semantics)) => semantics,
+        let at = if name.starts_with("prefetch") {
+            let [at] = exactly(operands)?;
+            at
+        } else {
+            let [at, size] = exactly(operands)?;
+            if *size != Operand::Int(128) {
+                return Err("its size is 128".to_owned());
+            }
+            at
         };
+        self.address(at, modifiers.first().and_then(|part| space_named(part)))?;
+        self.push(Op::Nop);
+        Ok(())
+    }
+
+    fn fence(
+        &mut self,
+        name: &str,
+        m: &mut Modifiers<'a>,
+        operands: &'a [Operand<'a>],
+    ) -> Result<()> {
+        let [] = exactly(operands)?;
+        let modifiers = m.rest();
+        let (semantics, scope) = match (name, modifiers.as_slice()) {
+            ("membar", ["gl"]) => (Semantics::Sc, Some(Scope::Gpu)),
+            ("membar", [scope @ ("cta" | "sys")]) => (Semantics::Sc, scope_named(scope)),
+            (
+                "fence",
+                ["proxy", "alias" | "async"] | ["proxy", "async", "global" | "shared::cta"],
+            ) => {
+                // There is one way to memory here.
+                self.push(Op::Nop);
+                return Ok(());
+            }
+            // The strongest unless it says otherwise.
+            ("fence", ["sc", scope] | [scope]) => (Semantics::Sc, scope_named(scope)),
+            ("fence", ["acq_rel", scope]) => (Semantics::AcqRel, scope_named(scope)),
+            ("fence", ["acquire", scope]) => (Semantics::Acquire, scope_named(scope)),
+            ("fence", ["release", scope]) => (Semantics::Release, scope_named(scope)),
+            _ => return Err("there is no such form of it".to_owned()),
+        };
+        let scope = scope.ok_or_else(|| "the scope is missing".to_owned())?;
         self.push(Op::Fence { semantics, scope });
         Ok(())
     }
+}
+
+/// Takes the hints of a load or a store, at most one of each kind; they change nothing
+/// here.
+fn take_hints(name: &str, m: &mut Modifiers<'_>, semantics: Semantics) {
+    let of_caches: &[&str] = match name {
+        // What is ordered goes to where all see it.
+        _ if semantics != Semantics::Weak => &[],
+        "ld" => &["ca", "cg", "cs", "lu", "cv"],
+        "st" => &["wb", "cg", "cs", "wt"],
+        _ => &[],
+    };
+    let of_eviction: &[&str] = match name {
+        "ld" | "st" => &[
+            "L1::evict_normal",
+            "L1::evict_unchanged",
+            "L1::evict_first",
+            "L1::evict_last",
+            "L1::no_allocate",
+        ],
+        _ => &[],
+    };
+    let of_size: &[&str] = match name {
+        "ld" => &["L2::64B", "L2::128B", "L2::256B"],
+        _ => &[],
+    };
+    for kind in [of_caches, of_eviction, of_size] {
+        m.find(|part| kind.contains(&part).then_some(()));
+    }
+}
+
+/// Whether instructions that are about caches alone have these modifiers.
+fn is_about_caches(name: &str, modifiers: &[&str]) -> bool {
+    match name {
+        "prefetch" => matches!(
+            modifiers,
+            ["L1" | "L2"]
+                | ["global" | "local", "L1" | "L2"]
+                | ["global", "L2::evict_last" | "L2::evict_normal"]
+        ),
+        "prefetchu" => matches!(modifiers, ["L1"]),
+        "discard" => matches!(modifiers, ["L2"] | ["global", "L2"]),
+        _ => matches!(
+            modifiers,
+            ["L2::evict_normal"] | ["global", "L2::evict_normal"]
+        ),
+    }
+}
+
+/// The sum of where something is and an offset.
+fn from(start: i64, offset: i64) -> Result<i64> {
+    let sum = start.checked_add(offset);
+    sum.ok_or_else(|| format!("offset {offset} is too large"))
 }
 
 /// The operation of `atom` and `red` for a type.

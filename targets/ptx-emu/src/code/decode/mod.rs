@@ -41,7 +41,11 @@ pub(crate) trait Resolve {
 #[derive(Clone, Debug)]
 enum Local<'a> {
     Reg(Reg, Type),
+    /// A vector: `%v.x` is an element, `%v` all of it.
     Elements(Vec<Reg>, Type),
+    /// Registers or predicates whose names differ by their numbers: the first, and how
+    /// many.
+    Numbered(u32, u32, Type),
     Pred(Pred),
     /// A parameter or a local variable.
     Frame(Slot),
@@ -90,19 +94,37 @@ struct Fixup<'a> {
     scopes: Vec<u32>,
 }
 
+/// Bytes of all parameters of a function, many more than any device takes.
+const LARGEST_PARAMETERS: u64 = 1 << 20;
+/// Bytes of a frame.
+const LARGEST_FRAME: u64 = 1 << 24;
+/// Registers that a function may declare, and as many predicates: each has room in every
+/// call.
+const MOST_REGISTERS: u32 = 1 << 16;
+
+/// Where `variable` is if it is put behind `end`, in a space of `most` bytes.
+fn behind(end: u32, variable: &Variable<'_>, align: u32, most: u64) -> Result<Slot> {
+    let offset = u64::from(end).next_multiple_of(u64::from(align));
+    // A size has 46 bits at most: the sum does not overflow.
+    if offset + variable.bytes() > most {
+        return Err(format!("`{}` is too large", variable.name));
+    }
+    Ok(Slot {
+        offset: offset as u32,
+        bytes: variable.bytes() as u32,
+    })
+}
+
 /// Sizes of parameters in a space, one after the other.
-pub(crate) fn layout(params: &[Variable<'_>]) -> (Vec<Slot>, u32) {
-    let mut end = 0u32;
-    let slots = params
-        .iter()
-        .map(|param| {
-            let bytes = param.bytes() as u32;
-            let offset = end.next_multiple_of(param.align);
-            end = offset + bytes;
-            Slot { offset, bytes }
-        })
-        .collect();
-    (slots, end)
+fn layout(params: &[Variable<'_>]) -> Result<(Vec<Slot>, u32)> {
+    let mut end = 0;
+    let mut slots = Vec::new();
+    for param in params {
+        let slot = behind(end, param, param.align, LARGEST_PARAMETERS)?;
+        end = slot.offset + slot.bytes;
+        slots.push(slot);
+    }
+    Ok((slots, end))
 }
 
 /// Decodes a function that has a body.
@@ -161,6 +183,8 @@ pub(crate) fn decode<'a>(
         constants: decoder.constants,
         // A call takes room even if it keeps nothing: recursion has an end.
         frame: decoder.largest_frame.next_multiple_of(16).max(16),
+        reqntid: function.reqntid,
+        maxntid: function.maxntid,
         params,
         results,
     })
@@ -168,7 +192,7 @@ pub(crate) fn decode<'a>(
 
 impl<'a> Decoder<'a> {
     fn parameters(&mut self, function: &'a ast::Function<'a>) -> Result<(Vec<Slot>, Vec<Slot>)> {
-        let (params, end) = layout(&function.params);
+        let (params, end) = layout(&function.params)?;
         if function.is_kernel {
             for (param, &slot) in function.params.iter().zip(&params) {
                 self.name(param.name, Local::Param(slot))?;
@@ -176,12 +200,12 @@ impl<'a> Decoder<'a> {
             return Ok((params, Vec::new()));
         }
         let mut results = Vec::new();
-        self.take_frame(end, 1);
+        self.take_frame(end);
         for (param, &slot) in function.params.iter().zip(&params) {
             self.formal(param, slot)?;
         }
         for result in &function.results {
-            let slot = self.slot(result);
+            let slot = self.slot(result)?;
             self.formal(result, slot)?;
             results.push(slot);
         }
@@ -204,24 +228,16 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    fn take_frame(&mut self, bytes: u32, align: u32) -> u32 {
-        let offset = self.frame.next_multiple_of(align);
-        self.frame = offset.saturating_add(bytes);
-        self.largest_frame = self.largest_frame.max(self.frame);
-        offset
+    /// The frame is in use up to there.
+    fn take_frame(&mut self, end: u32) {
+        self.frame = end;
+        self.largest_frame = self.largest_frame.max(end);
     }
 
-    fn slot(&mut self, variable: &Variable<'_>) -> Slot {
-        let bytes = u32::try_from(variable.bytes()).unwrap_or(u32::MAX / 2);
-        let offset = self.take_frame(bytes, variable.align.min(16));
-        Slot { offset, bytes }
-    }
-
-    fn fits(&self, variable: &Variable<'_>) -> Result<()> {
-        if self.frame > 1 << 24 {
-            return Err(format!("`{}` is too large", variable.name));
-        }
-        Ok(())
+    fn slot(&mut self, variable: &Variable<'_>) -> Result<Slot> {
+        let slot = behind(self.frame, variable, variable.align.min(16), LARGEST_FRAME)?;
+        self.take_frame(slot.offset + slot.bytes);
+        Ok(slot)
     }
 
     fn find(&self, name: &str) -> Option<&Local<'a>> {
@@ -252,8 +268,7 @@ impl<'a> Decoder<'a> {
             }
             StatementKind::Variable(variable) => match variable.space {
                 Space::Local | Space::Param => {
-                    let slot = self.slot(variable);
-                    self.fits(variable)?;
+                    let slot = self.slot(variable)?;
                     self.name(variable.name, Local::Frame(slot))?;
                 }
                 // The module has placed them.
@@ -262,8 +277,7 @@ impl<'a> Decoder<'a> {
             StatementKind::Parameters { like, count } => {
                 let mut slots = Vec::new();
                 for _ in 0..*count {
-                    slots.push(self.slot(like));
-                    self.fits(like)?;
+                    slots.push(self.slot(like)?);
                 }
                 self.name(like.name, Local::Frames(slots))?;
             }
@@ -311,40 +325,29 @@ impl<'a> Decoder<'a> {
         name: &'a str,
         count: Option<u32>,
     ) -> Result<()> {
+        if vector > 1 && (ty == Type::Pred || count.is_some()) {
+            return Err(format!("`{name}` cannot be of a vector type"));
+        }
+        let taken = match ty {
+            Type::Pred => &mut self.preds,
+            _ => &mut self.regs,
+        };
+        let first = *taken;
+        // Numbers of a name are fewer than 2^20, and what is taken is bounded.
+        *taken += count.unwrap_or(vector);
+        if *taken > MOST_REGISTERS {
+            return Err(format!("{taken} registers of a function are too many"));
+        }
         // Names with numbers are looked up by their parts.
         match (ty, count) {
-            (Type::Pred, None) => {
-                self.name(name, Local::Pred(self.preds))?;
-                self.preds += 1;
-            }
+            (Type::Pred, None) => self.name(name, Local::Pred(first)),
             (_, None) if vector > 1 => {
-                let elements = (0..vector).map(|n| self.regs + n).collect();
-                self.name(name, Local::Elements(elements, ty))?;
-                self.regs += vector;
+                let elements = (first..first + vector).collect();
+                self.name(name, Local::Elements(elements, ty))
             }
-            (_, None) => {
-                self.name(name, Local::Reg(self.regs, ty))?;
-                self.regs += 1;
-            }
-            (Type::Pred, Some(count)) => {
-                let first = self.preds;
-                self.preds += count;
-                self.range(name, count, first, Type::Pred)?;
-            }
-            (_, Some(count)) => {
-                let first = self.regs;
-                self.regs += count;
-                self.range(name, count, first, ty)?;
-            }
+            (_, None) => self.name(name, Local::Reg(first, ty)),
+            (_, Some(count)) => self.name(name, Local::Numbered(first, count, ty)),
         }
-        Ok(())
-    }
-
-    /// `%r<100>`: remembered under the name before the number.
-    fn range(&mut self, name: &'a str, count: u32, first: u32, ty: Type) -> Result<()> {
-        // As a vector of which each element has a name of its own.
-        let elements = (0..count).map(|n| first + n).collect();
-        self.name(name, Local::Elements(elements, ty))
     }
 
     /// Where in the frame the parameter or local variable called `name` is.
@@ -356,7 +359,7 @@ impl<'a> Decoder<'a> {
         }
         let (base, number) = numbered(name)?;
         match self.find(base) {
-            Some(Local::Frames(slots)) => slots.get(number).copied(),
+            Some(Local::Frames(slots)) => slots.get(number as usize).copied(),
             _ => None,
         }
     }
@@ -388,7 +391,9 @@ impl<'a> Decoder<'a> {
         }
         let (base, number) = numbered(name)?;
         match self.find(base) {
-            Some(Local::Elements(elements, ty)) => Some((*elements.get(number)?, *ty)),
+            Some(&Local::Numbered(first, count, ty)) => {
+                (number < u64::from(count)).then(|| (first + number as u32, ty))
+            }
             _ => None,
         }
     }
@@ -539,8 +544,9 @@ impl<'a> Decoder<'a> {
     /// The address of a variable or a function, in its own space.
     fn address_of(&mut self, name: &str, addend: i64) -> Result<Src> {
         if let Some(slot) = self.frame_slot(name) {
-            let offset = i64::from(slot.offset) + addend;
-            let offset = u32::try_from(offset).map_err(|_| "out of the frame".to_owned())?;
+            let offset = addend.checked_add(i64::from(slot.offset));
+            let offset = offset.and_then(|offset| u32::try_from(offset).ok());
+            let offset = offset.ok_or_else(|| "out of the frame".to_owned())?;
             let d = self.new_reg();
             let guard = self.guard.take();
             self.push(Op::FrameAddress { d, offset });
@@ -608,8 +614,12 @@ fn exactly<'o, 'a, const N: usize>(operands: &'o [Operand<'a>]) -> Result<&'o [O
 }
 
 /// `name7` apart, as a name and a number.
-fn numbered(name: &str) -> Option<(&str, usize)> {
+fn numbered(name: &str) -> Option<(&str, u64)> {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let number = name[base.len()..].parse().ok()?;
-    Some((base, number))
+    let digits = &name[base.len()..];
+    // `%r01` is not `%r1`.
+    if digits.len() > 1 && digits.starts_with('0') {
+        return None;
+    }
+    Some((base, digits.parse().ok()?))
 }

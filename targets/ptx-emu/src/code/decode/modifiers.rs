@@ -50,6 +50,11 @@ impl<'a> Modifiers<'a> {
         Ok(self.parts.remove(0))
     }
 
+    /// All that are left.
+    pub(super) fn rest(&mut self) -> Vec<&'a str> {
+        std::mem::take(&mut self.parts)
+    }
+
     /// The type, the first of several.
     pub(super) fn ty(&mut self) -> Result<Type, String> {
         self.find(Type::named)

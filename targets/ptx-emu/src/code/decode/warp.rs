@@ -7,6 +7,15 @@ use crate::code::op::{Barrier, BarrierKind, Joint, Op, Pred, Shuffle, Together};
 use crate::text::ast::Operand;
 use crate::text::types::Type;
 
+/// The type, which must be one of these.
+fn typed(m: &mut Modifiers<'_>, types: &[Type]) -> Result<Type> {
+    let ty = m.ty()?;
+    if !types.contains(&ty) {
+        return Err("there is no such instruction for this type".to_owned());
+    }
+    Ok(ty)
+}
+
 impl<'a> Decoder<'a> {
     /// Whether it is one of these.
     pub(super) fn warp(
@@ -33,7 +42,7 @@ impl<'a> Decoder<'a> {
                 self.together(Joint::Elect { d, p }, Some(members))
             }
             "activemask" => {
-                m.ty()?;
+                typed(m, &[Type::B32])?;
                 let [d] = exactly(operands)?;
                 let d = self.dst(d, 32)?;
                 self.push(Op::ActiveMask { d });
@@ -90,7 +99,14 @@ impl<'a> Decoder<'a> {
 
     fn barrier_red(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
         let op = m.word()?;
-        m.ty()?;
+        typed(
+            m,
+            if op == "popc" {
+                &[Type::U32]
+            } else {
+                &[Type::Pred]
+            },
+        )?;
         let (d, number, count, p) = match operands {
             [d, number, p] => (d, number, None, p),
             [d, number, count, p] => (d, number, Some(count), p),
@@ -172,7 +188,14 @@ impl<'a> Decoder<'a> {
     fn vote(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
         let sync = m.take("sync");
         let mode = m.word()?;
-        m.ty()?;
+        typed(
+            m,
+            if mode == "ballot" {
+                &[Type::B32]
+            } else {
+                &[Type::Pred]
+            },
+        )?;
         let (d, p, members) = match (sync, operands) {
             (true, [d, p, members]) => (d, p, Some(members)),
             (false, [d, p]) => (d, p, None),
@@ -199,7 +222,7 @@ impl<'a> Decoder<'a> {
         if !m.take("sync") {
             return Err("`.sync` is missing".to_owned());
         }
-        let ty = m.ty()?;
+        let ty = typed(m, &[Type::B32, Type::B64])?;
         let [to, a, members] = exactly(operands)?;
         let a = self.src(a, ty)?;
         let joint = match (mode, to) {
