@@ -266,7 +266,8 @@ impl Common {
             count: count.unwrap_or(0),
         };
         let most = u64::from(MOST_THREADS);
-        let is_count = |count: u64| (1..=most).contains(&count) && count % LANES as u64 == 0;
+        let is_count =
+            |count: u64| (1..=most).contains(&count) && count.is_multiple_of(LANES as u64);
         if number >= BARRIERS as u64 || !count.is_none_or(is_count) {
             return Err(bad());
         }
