@@ -172,7 +172,7 @@ mod tests {
         for (row, arch) in ARCHES.iter().enumerate() {
             let device: DeviceArch = arch.name.parse().expect("a device's name");
             let target = match device {
-                DeviceArch::Nvidia(_) => Target::Nvptx,
+                DeviceArch::Nvidia(_) | DeviceArch::Emulated(_) => Target::Nvptx,
                 DeviceArch::Amd(_) => Target::Amdgcn,
                 DeviceArch::Host(_) => panic!("{} is no GPU", arch.name),
             };

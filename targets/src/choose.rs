@@ -65,14 +65,14 @@ fn fit(device: &DeviceArch, candidate: &Candidate<'_>) -> Option<Fit> {
         return None;
     }
     match device {
-        DeviceArch::Nvidia(device) => {
+        DeviceArch::Nvidia(of) | DeviceArch::Emulated(of) => {
             let sm: Sm = candidate.arch.parse().ok()?;
             // clang calls what its linker wrapper assembled an object.
             let is_cubin = matches!(candidate.kind, ImageKind::CUBIN | ImageKind::OBJECT);
             let runs = if is_cubin {
-                sm.cubin_runs_on(*device)
+                matches!(device, DeviceArch::Nvidia(_)) && sm.cubin_runs_on(*of)
             } else {
-                candidate.kind == ImageKind::PTX && sm.ptx_runs_on(*device)
+                candidate.kind == ImageKind::PTX && sm.ptx_runs_on(*of)
             };
             runs.then_some(Fit::Nvidia {
                 number: sm.number,
@@ -135,7 +135,10 @@ fn to_build(device: &DeviceArch) -> Option<&'static Arch> {
         .iter()
         .rev()
         .find(|arch| match (device, arch.name.parse()) {
-            (DeviceArch::Nvidia(device), Ok(DeviceArch::Nvidia(sm))) => sm.ptx_runs_on(*device),
+            (
+                DeviceArch::Nvidia(device) | DeviceArch::Emulated(device),
+                Ok(DeviceArch::Nvidia(sm)),
+            ) => sm.ptx_runs_on(*device),
             (DeviceArch::Amd(device), Ok(DeviceArch::Amd(target))) => {
                 target.runs_on(device).is_some()
             }
@@ -200,6 +203,21 @@ mod tests {
         let candidates: Vec<_> = held.iter().map(|words| candidate(words)).collect();
         let device = device.parse().expect("a device");
         choose(&device, &candidates).ok().map(|index| held[index])
+    }
+
+    #[test]
+    fn what_is_emulated_runs_ptx_alone() {
+        let device = DeviceArch::Emulated("sm_86".parse().expect("an architecture"));
+        let held = [
+            "sm_86 cubin",
+            "sm_80 object",
+            "sm_70 ptx",
+            "sm_80 ptx",
+            "sm_90 ptx",
+        ];
+        let candidates = held.map(candidate);
+        assert_eq!(choose(&device, &candidates), Ok(3));
+        assert!(choose(&device, &candidates[..2]).is_err());
     }
 
     #[test]

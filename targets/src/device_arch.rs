@@ -14,6 +14,8 @@ use crate::arch::Target;
 pub enum DeviceArch {
     /// An NVIDIA GPU.
     Nvidia(Sm),
+    /// An NVIDIA GPU that is emulated: it runs PTX, and no machine code.
+    Emulated(Sm),
     /// An AMD GPU.
     Amd(AmdTarget),
     /// A machine, by its triple.
@@ -32,7 +34,7 @@ impl DeviceArch {
     pub fn is_of(&self, triple: &str) -> bool {
         architecture(triple)
             == architecture(match self {
-                Self::Nvidia(_) => Target::Nvptx.offload_triple(),
+                Self::Nvidia(_) | Self::Emulated(_) => Target::Nvptx.offload_triple(),
                 Self::Amd(_) => Target::Amdgcn.offload_triple(),
                 Self::Host(triple) => triple,
             })
@@ -48,7 +50,7 @@ fn architecture(triple: &str) -> &str {
 impl fmt::Display for DeviceArch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nvidia(sm) => sm.fmt(f),
+            Self::Nvidia(sm) | Self::Emulated(sm) => sm.fmt(f),
             Self::Amd(target) => target.fmt(f),
             Self::Host(triple) => f.write_str(triple),
         }

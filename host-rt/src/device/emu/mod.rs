@@ -62,7 +62,7 @@ pub(super) fn open(arch: Option<&str>, wanted: &Wanted<'_>) -> Result<Arc<dyn De
     Ok(Arc::new_cyclic(|this| EmuDevice {
         this: Weak::clone(this),
         name,
-        arch: DeviceArch::Nvidia(sm),
+        arch: DeviceArch::Emulated(sm),
         machine: Arc::new(machine),
     }))
 }

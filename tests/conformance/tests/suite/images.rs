@@ -221,7 +221,9 @@ fn one_of_several(target: &Target) {
     let device = host_rt::device::open(target.device, &Env::default()).unwrap();
     let arch = device.arch().to_string();
     let (triple, arch) = match device.arch() {
-        DeviceArch::Nvidia(_) => (Architecture::Nvptx.offload_triple(), &*arch),
+        DeviceArch::Nvidia(_) | DeviceArch::Emulated(_) => {
+            (Architecture::Nvptx.offload_triple(), &*arch)
+        }
         DeviceArch::Amd(_) => (Architecture::Amdgcn.offload_triple(), &*arch),
         DeviceArch::Host(_) => (&*arch, ""),
     };
