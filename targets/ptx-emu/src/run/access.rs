@@ -70,7 +70,7 @@ pub(super) fn load(
     function: &Function,
     frame: &mut Frame,
     active: Mask,
-    spaces: &mut Spaces<'_>,
+    spaces: &Spaces<'_>,
     ids: &Ids<'_>,
     notes: &mut Notes<'_>,
 ) -> Result<(), LaneFault> {
@@ -86,12 +86,9 @@ pub(super) fn load(
     let mut places = [None; LANES];
     let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = match spaces.find(lane, op.at.space, at[lane], access) {
-            Ok(place) => place,
-            Err(kind) => {
-                faults.add(lane, kind);
-                continue;
-            }
+        let found = spaces.find(lane, op.at.space, at[lane], access);
+        let Some(place) = faults.unless(lane, found) else {
+            continue;
         };
         places[lane] = Some(place);
         *notes.asks_host |= memory::is_mapped(at[lane]);
@@ -149,7 +146,7 @@ pub(super) fn store(
     function: &Function,
     frame: &mut Frame,
     active: Mask,
-    spaces: &mut Spaces<'_>,
+    spaces: &Spaces<'_>,
     ids: &Ids<'_>,
     notes: &mut Notes<'_>,
 ) -> Result<(), LaneFault> {
@@ -161,12 +158,9 @@ pub(super) fn store(
     };
     let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = match spaces.find(lane, op.at.space, at[lane], access) {
-            Ok(place) => place,
-            Err(kind) => {
-                faults.add(lane, kind);
-                continue;
-            }
+        let found = spaces.find(lane, op.at.space, at[lane], access);
+        let Some(place) = faults.unless(lane, found) else {
+            continue;
         };
         for (part, &source) in op.sources.iter().enumerate() {
             let by = part as u32 * op.bytes;
@@ -214,7 +208,7 @@ pub(super) fn atom(
     function: &Function,
     frame: &mut Frame,
     active: Mask,
-    spaces: &mut Spaces<'_>,
+    spaces: &Spaces<'_>,
     ids: &Ids<'_>,
     notes: &mut Notes<'_>,
 ) -> Result<(), LaneFault> {
@@ -227,12 +221,9 @@ pub(super) fn atom(
     let mut t: Lanes = [0; LANES];
     let mut faults = Faults::default();
     for lane in lanes_of(active) {
-        let place = match spaces.find(lane, op.at.space, at[lane], access) {
-            Ok(place) => place,
-            Err(kind) => {
-                faults.add(lane, kind);
-                continue;
-            }
+        let found = spaces.find(lane, op.at.space, at[lane], access);
+        let Some(place) = faults.unless(lane, found) else {
+            continue;
         };
         let b = frame.src(function, op.b)[lane];
         // Global memory flushes, shared memory does not.

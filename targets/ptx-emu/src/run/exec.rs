@@ -43,6 +43,11 @@ impl Faults {
         self.first.get_or_insert(kind);
     }
 
+    /// What a lane found, unless it faulted.
+    pub(super) fn unless<T>(&mut self, lane: usize, found: Result<T, FaultKind>) -> Option<T> {
+        found.map_err(|kind| self.add(lane, kind)).ok()
+    }
+
     pub(super) fn result(self) -> Result<(), LaneFault> {
         match self.first {
             None => Ok(()),
@@ -159,13 +164,7 @@ fn run_group(
         };
         let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
         if !is_data {
-            let mut spaces = Spaces {
-                global: &launch.memory,
-                shared: &mut common.shared,
-                shared_bytes: launch.shared_bytes(),
-                local: &mut warp.local,
-                params: &launch.params,
-            };
+            let spaces = Spaces::of(launch, &common.shared, &warp.local);
             let mut notes = Notes {
                 progress: &mut common.progress,
                 asks_host: &mut common.asks_host,
@@ -173,13 +172,7 @@ fn run_group(
                 polls: &mut common.polls,
             };
             is_data = access(
-                &instr.op,
-                function,
-                frame,
-                active,
-                &mut spaces,
-                &ids,
-                &mut notes,
+                &instr.op, function, frame, active, &spaces, &ids, &mut notes,
             )
             // The other lanes are through with it.
             .inspect_err(|_| warp.groups[at].pc = pc + 1)
@@ -423,7 +416,7 @@ fn access(
     function: &Function,
     frame: &mut Frame,
     active: Mask,
-    spaces: &mut Spaces<'_>,
+    spaces: &Spaces<'_>,
     ids: &Ids<'_>,
     notes: &mut Notes<'_>,
 ) -> Result<bool, LaneFault> {
@@ -568,15 +561,9 @@ fn control(
                 Callee::Function(number) => (at, active, *number),
                 Callee::System(what) => {
                     let base = frame.base;
-                    let mut spaces = Spaces {
-                        global: &launch.memory,
-                        shared: &mut common.shared,
-                        shared_bytes: launch.shared_bytes(),
-                        local: &mut warp.local,
-                        params: &launch.params,
-                    };
+                    let spaces = Spaces::of(launch, &common.shared, &warp.local);
                     for lane in lanes_of(active) {
-                        system::call(*what, call, lane, base, &mut spaces, launch)
+                        system::call(*what, call, lane, base, &spaces, launch)
                             .map_err(|kind| (1 << lane, kind))?;
                     }
                     return Ok(Flow::Next);

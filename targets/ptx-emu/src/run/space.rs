@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use super::launch::Launch;
 use crate::alu::LANES;
 use crate::code::op::{Semantics, Where};
 use crate::error::FaultKind;
@@ -67,12 +68,12 @@ pub(super) enum Place {
 
 /// All that the threads of a warp can reach.
 pub(super) struct Spaces<'a> {
-    pub(super) global: &'a Memory,
-    pub(super) shared: &'a mut Private,
+    global: &'a Memory,
+    shared: &'a Private,
     /// Bytes of shared memory that the launch has.
-    pub(super) shared_bytes: u32,
-    pub(super) local: &'a mut Private,
-    pub(super) params: &'a [u64],
+    shared_bytes: u32,
+    local: &'a Private,
+    params: &'a [u64],
 }
 
 /// An access, for errors.
@@ -83,13 +84,23 @@ pub(super) struct Access {
     pub(super) write: bool,
 }
 
-impl Spaces<'_> {
+impl<'a> Spaces<'a> {
+    pub(super) fn of(launch: &'a Launch, shared: &'a Private, local: &'a Private) -> Self {
+        Self {
+            global: &launch.memory,
+            shared,
+            shared_bytes: launch.shared_bytes(),
+            local,
+            params: &launch.params,
+        }
+    }
+
     /// Finds the place of a lane's access to `address` in `space`.
     ///
     /// # Errors
     /// There is none.
     pub(super) fn find(
-        &mut self,
+        &self,
         lane: usize,
         space: Where,
         address: u64,

@@ -18,7 +18,7 @@ pub(super) fn call(
     call: &Call,
     lane: usize,
     base: u32,
-    spaces: &mut Spaces<'_>,
+    spaces: &Spaces<'_>,
     launch: &Launch,
 ) -> Result<(), FaultKind> {
     let mut thread = Thread { lane, base, spaces };
@@ -61,7 +61,7 @@ pub(super) fn call(
 struct Thread<'t, 's> {
     lane: usize,
     base: u32,
-    spaces: &'t mut Spaces<'s>,
+    spaces: &'t Spaces<'s>,
 }
 
 impl Thread<'_, '_> {
