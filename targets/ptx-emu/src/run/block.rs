@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::exec::{Faulted, run};
 use super::launch::{Launch, place};
-use super::space::Private;
+use super::space::{Private, Spare};
 use super::stuck::Watch;
 use super::together::join;
 use super::warp::{State, Warp};
@@ -96,7 +96,7 @@ impl Block {
         launch: &Arc<Launch>,
         number: u64,
         processor: u32,
-        locals: &mut Vec<Private>,
+        spare: &mut Spare,
     ) -> Self {
         let index = place(number, launch.grid);
         let threads = launch.threads();
@@ -115,7 +115,7 @@ impl Block {
                 }
                 gone[warp as usize] = !exists;
                 let kernel = (launch.kernel.index, function);
-                let mut made = Warp::new(warp, places, exists, kernel, launch.model, locals.pop());
+                let mut made = Warp::new(warp, places, exists, kernel, launch.model, spare.local());
                 made.traced = launch.traced_lane(index, &places, exists);
                 made
             })
@@ -129,7 +129,7 @@ impl Block {
                 launch: Arc::clone(launch),
                 index,
                 processor,
-                shared: Private::new(launch.shared_bytes().max(8) as usize),
+                shared: spare.shared(launch.shared_bytes()),
                 barriers: [BarrierState::default(); BARRIERS],
                 opened: Vec::new(),
                 gone,
@@ -215,8 +215,9 @@ impl Block {
     }
 
     /// What can be used again for other blocks.
-    pub(super) fn dismantle(self) -> impl Iterator<Item = Private> {
-        self.warps.into_iter().map(|warp| warp.local)
+    pub(super) fn dismantle(self, spare: &mut Spare) {
+        let locals = self.warps.into_iter().map(|warp| warp.local);
+        spare.add(self.common.shared, locals);
     }
 }
 

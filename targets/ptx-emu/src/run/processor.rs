@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::block::{Block, Turn};
 use super::launch::Launch;
-use super::space::Private;
+use super::space::Spare;
 use crate::error::FaultKind;
 
 /// Threads and blocks that a multiprocessor holds at a time, as hardware does. Source:
@@ -119,10 +119,10 @@ impl Drop for Processors {
 /// A multiprocessor.
 fn work(shared: &Shared, number: u32) {
     let mut blocks: Vec<Block> = Vec::new();
-    let mut locals = Vec::new();
+    let mut spare = Spare::default();
     let mut idle = 0;
     loop {
-        take_blocks(shared, number, &mut blocks, &mut locals);
+        take_blocks(shared, number, &mut blocks, &mut spare);
         if blocks.is_empty() {
             let state = shared.state();
             if state.closing {
@@ -130,7 +130,7 @@ fn work(shared: &Shared, number: u32) {
             }
             if state.waiting.is_empty() {
                 // Nothing is kept for launches that may never come.
-                locals.clear();
+                spare = Spare::default();
                 drop(shared.work.wait(state));
             }
             continue;
@@ -159,7 +159,7 @@ fn work(shared: &Shared, number: u32) {
                 let block = blocks.swap_remove(at);
                 let launch = Arc::clone(&block.common.launch);
                 let block_is_over = block.is_over();
-                locals.extend(block.dismantle());
+                block.dismantle(&mut spare);
                 launch.end_block(!block_is_over);
             } else {
                 at += 1;
@@ -209,7 +209,7 @@ fn rest(idle: u32, wakes: Option<Instant>) {
 }
 
 /// Takes as many blocks as there is room for, one of each launch in turn.
-fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, locals: &mut Vec<Private>) {
+fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, spare: &mut Spare) {
     loop {
         let threads: u32 = blocks
             .iter()
@@ -236,6 +236,6 @@ fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, locals: &m
             state.waiting.push_back(Arc::clone(&launch));
         }
         drop(state);
-        blocks.push(Block::new(&launch, block, number, locals));
+        blocks.push(Block::new(&launch, block, number, spare));
     }
 }
