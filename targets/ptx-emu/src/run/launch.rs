@@ -69,6 +69,7 @@ pub(crate) struct Launch {
     pub(super) output: Arc<dyn Fn(&str) + Send + Sync>,
     pub(super) trace: Option<Trace>,
     pub(super) start: Instant,
+    submitted: Instant,
     state: Mutex<State>,
     ended: Condvar,
     stop: AtomicBool,
@@ -134,6 +135,7 @@ impl Launch {
             output: make.output,
             trace: make.trace,
             start: make.start,
+            submitted: Instant::now(),
             state: Mutex::new(State {
                 call: Some(make.ended),
                 ..State::default()
@@ -150,6 +152,16 @@ impl Launch {
 
     fn blocks(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Blocks for each multiprocessor.
+    pub(super) fn share(&self) -> u64 {
+        self.blocks().div_ceil(self.processors.into())
+    }
+
+    /// How long ago it was submitted.
+    pub(super) fn age(&self) -> Duration {
+        self.submitted.elapsed()
     }
 
     /// Threads of a block.

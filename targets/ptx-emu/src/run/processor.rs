@@ -23,6 +23,10 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 /// Rounds in which nothing happens before a multiprocessor takes a rest.
 const IDLE_ROUNDS: u32 = 200;
 
+/// For so long the blocks of a launch are shared out evenly: other multiprocessors may need
+/// as much to wake up. What is left then goes to whoever has room.
+const WAKING: Duration = Duration::from_millis(10);
+
 /// The multiprocessors of a device, which exist from the first launch on.
 pub(crate) struct Processors {
     shared: Arc<Shared>,
@@ -216,7 +220,13 @@ fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, spare: &mu
             .map(|block| block.common.launch.threads())
             .sum();
         let mut state = shared.state();
-        let Some(launch) = state.waiting.pop_front() else {
+        let is_for_others = |launch: &Arc<Launch>| {
+            let is_its = |block: &&Block| Arc::ptr_eq(&block.common.launch, launch);
+            let has = blocks.iter().filter(is_its).count() as u64;
+            has >= launch.share() && launch.age() < WAKING && launch.begins_blocks()
+        };
+        let next = state.waiting.iter().position(|it| !is_for_others(it));
+        let Some(launch) = next.and_then(|at| state.waiting.remove(at)) else {
             return;
         };
         if !launch.begins_blocks() {
