@@ -94,6 +94,7 @@ impl Region {
         let host = NonNull::new(self.arena.host(address)?)?;
         let offset = address - self.arena.window();
         let step = self.steps.get((offset / ALIGN) as usize)?;
+        // Relaxed: see `mark`. An address that was told without order finds memory or faults.
         let step = step.load(Ordering::Relaxed);
         let mut there = u64::from(step & !READ_ONLY);
         if !write {

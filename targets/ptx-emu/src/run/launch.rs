@@ -38,6 +38,7 @@ impl Activity {
     }
 
     pub(crate) fn is_recent(&self, within: Duration) -> bool {
+        // Relaxed: as above.
         let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
         self.start.elapsed().saturating_sub(last) < within
     }
@@ -239,6 +240,7 @@ impl Launch {
     /// Ends it at the next chance.
     pub(crate) fn stop(&self) {
         let _state = self.state();
+        // Relaxed: see `is_stopped`.
         self.stop.store(true, Ordering::Relaxed);
     }
 
@@ -277,11 +279,13 @@ impl Launch {
     }
 
     pub(super) fn count(&self, instructions: u64) {
+        // Relaxed: a sum. Who has waited for the end sees all of it, by the lock of `state`.
         self.instructions.fetch_add(instructions, Ordering::Relaxed);
     }
 
     /// Instructions that lanes have executed so far.
     pub(crate) fn instructions(&self) -> u64 {
+        // Relaxed: as above; until the end it may be any part of it.
         self.instructions.load(Ordering::Relaxed)
     }
 

@@ -261,7 +261,8 @@ pub(super) fn is_in(address: u64, space: Where) -> bool {
     }
 }
 
-/// What orders a load does on this machine; those that want less get more.
+/// What orders a load does on this machine: relaxed where PTX asks for none, since its fences
+/// are fences here. Those that want less than there is get more.
 fn load_order(semantics: Semantics) -> Ordering {
     match semantics {
         Semantics::Weak | Semantics::Volatile | Semantics::Relaxed | Semantics::Release => {
@@ -272,6 +273,7 @@ fn load_order(semantics: Semantics) -> Ordering {
     }
 }
 
+/// The same for a store.
 fn store_order(semantics: Semantics) -> Ordering {
     match semantics {
         Semantics::Weak | Semantics::Volatile | Semantics::Relaxed | Semantics::Acquire => {
@@ -341,6 +343,7 @@ impl Place {
             Self::Common(at) => {
                 let order = store_order(semantics);
                 atomic!(at, bytes, |word: T| {
+                    // Relaxed: a hint whether others can go on, of which nothing is read.
                     let changed = word.load(Ordering::Relaxed) != value as T;
                     word.store(value as T, order);
                     changed
@@ -367,6 +370,7 @@ impl Place {
     pub(super) fn update(self, bytes: u32, mut change: impl FnMut(u64) -> u64) -> u64 {
         match self {
             // The strongest order: what an atomic may leave out, nobody can count on.
+            // Relaxed: what is seen there is but a guess, which the exchange confirms.
             Self::Common(at) => atomic!(at, bytes, |word: T| {
                 let mut old = word.load(Ordering::Relaxed);
                 loop {
