@@ -262,22 +262,32 @@ impl Common {
         kind: BarrierKind,
         holds: Mask,
     ) -> Result<State, FaultKind> {
-        let bad = || FaultKind::BadBarrier {
-            number,
-            count: count.unwrap_or(0),
-        };
+        let bad = |what| Err(FaultKind::BadBarrier { number, what });
         let most = u64::from(MOST_THREADS);
         let is_count =
             |count: u64| (1..=most).contains(&count) && count.is_multiple_of(LANES as u64);
-        if number >= BARRIERS as u64 || !count.is_none_or(is_count) {
-            return Err(bad());
+        if number >= BARRIERS as u64 {
+            return bad(format!("a block has {BARRIERS} of them, from 0 on"));
         }
-        let number = number as usize;
-        let state = &mut self.barriers[number];
+        if let Some(count) = count.filter(|&count| !is_count(count)) {
+            return bad(format!(
+                "for {count} threads, which is no multiple of {LANES} from {LANES} to {most}"
+            ));
+        }
+        let state = &mut self.barriers[number as usize];
         let expects = count.map(|count| count as u32);
         if !state.is_empty() && state.expects != expects {
-            return Err(bad());
+            let threads = |count: Option<u32>| match count {
+                Some(count) => format!("{count} threads"),
+                None => "all threads of the block".to_owned(),
+            };
+            return bad(format!(
+                "for {}, while others are there for {}",
+                threads(expects),
+                threads(state.expects)
+            ));
         }
+        let number = number as usize;
         if let Some(strands) = &mut self.strands {
             strands.arrive(number, warp, lanes);
         }
