@@ -520,13 +520,8 @@ impl<'a> Linker<'a> {
             };
             bytes.extend_from_slice(&value.to_le_bytes()[..width.min(8)]);
         }
-        let Some(to) = self.memory.host(address, variable.bytes().max(1)) else {
-            return Ok(());
-        };
-        let len = bytes.len().min(variable.bytes() as usize);
-        // SAFETY: the variable was allocated with this size, and no device thread knows
-        // of it yet.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), len) };
+        bytes.truncate(variable.bytes() as usize);
+        self.memory.write(address, &bytes);
         Ok(())
     }
 }
