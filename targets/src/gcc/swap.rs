@@ -27,6 +27,8 @@ pub enum Swapped {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotSwapped {
+    /// There is no piece: not for this GPU, or not in this build.
+    NoPiece,
     /// No text defines the function: nothing in the image calls it.
     NoTargetExt,
     /// Several texts define it.
@@ -48,6 +50,10 @@ pub enum NotSwapped {
 impl fmt::Display for NotSwapped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::NoPiece => write!(
+                f,
+                "there is no device-rt to link in: none for this GPU, or not built"
+            ),
             Self::NoTargetExt => write!(f, "the image has no {TARGET_EXT}"),
             Self::Several => write!(f, "the image has {TARGET_EXT} more than once"),
             Self::NotCut(text, why) => {
@@ -72,11 +78,12 @@ impl std::error::Error for NotSwapped {
 }
 
 /// Puts `piece`, the PTX of device-rt for GCC's images, in the place of the function of
-/// libgomp's in `texts`, which are all that an image is linked from.
+/// libgomp's in `texts`, which are all that an image is linked from. Without a piece it is
+/// found out whether they need one.
 ///
 /// # Errors
 /// The image is not one for which that is known to be right.
-pub fn swap(texts: &mut Vec<String>, piece: &str) -> Result<Swapped, NotSwapped> {
+pub fn swap(texts: &mut Vec<String>, piece: Option<&str>) -> Result<Swapped, NotSwapped> {
     let parsed = texts
         .iter()
         .enumerate()
@@ -86,6 +93,7 @@ pub fn swap(texts: &mut Vec<String>, piece: &str) -> Result<Swapped, NotSwapped>
     if definitions().any(|item| item.name() == Some(RUNTIME)) {
         return Ok(Swapped::Before);
     }
+    let piece = piece.ok_or(NotSwapped::NoPiece)?;
 
     let defines = |items: &[Item<'_>]| {
         let mut items = items.iter();
@@ -169,15 +177,17 @@ mod tests {
     #[test]
     fn the_piece_takes_the_place() {
         let mut texts = image();
-        assert_eq!(swap(&mut texts, &piece()), Ok(Swapped::Now));
+        assert_eq!(swap(&mut texts, Some(&piece())), Ok(Swapped::Now));
         assert_eq!(texts.len(), 4);
         assert_eq!((&texts[0], &texts[2]), (&image()[0], &image()[2]));
         assert_eq!(texts[1], without_target_ext(&image()[1]).expect("cut"));
         assert_eq!(texts[3], piece());
 
         let swapped = texts.clone();
-        assert_eq!(swap(&mut texts, &piece()), Ok(Swapped::Before));
+        assert_eq!(swap(&mut texts, Some(&piece())), Ok(Swapped::Before));
         assert_eq!(texts, swapped);
+        assert_eq!(swap(&mut texts, None), Ok(Swapped::Before));
+        assert_eq!(swap(&mut image(), None), Err(NotSwapped::NoPiece));
     }
 
     #[test]
@@ -212,7 +222,7 @@ mod tests {
             let mut texts = image();
             change(&mut texts);
             let before = texts.clone();
-            let error = swap(&mut texts, &piece()).expect_err(why);
+            let error = swap(&mut texts, Some(&piece())).expect_err(why);
             assert!(error.to_string().contains(why), "{why}: {error}");
             assert_eq!(texts, before);
         }
