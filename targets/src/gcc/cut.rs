@@ -329,7 +329,7 @@ ret;
             .flat_map(|line| [line, "\n"])
             .collect();
         let cut = without_target_ext(&bare).expect("it is understood");
-        assert!(!cut.contains("__gomp_rev_offload_var"), "{cut}");
+        assert!(!cut.contains(REV_OFFLOAD_VAR), "{cut}");
         assert_eq!(cut.matches("%inner").count(), 0);
     }
 

@@ -11,6 +11,10 @@ use anyhow::{Context, Result, bail};
 use ar::Archive;
 use targets::gcc::{NotCut, without_target_ext};
 
+/// What lanes are at the moment, for code that is made for OpenMP: GCC has the library
+/// twice, and the other one is made for OpenACC.
+const UNIFORM: &str = "__nvptx_uni";
+
 /// A member of an archive.
 pub(crate) struct Member {
     pub(crate) name: Vec<u8>,
@@ -28,6 +32,7 @@ fn read(path: &Path) -> Result<Member> {
     }
     let mut archive = Archive::new(File::open(path)?);
     let mut found = None;
+    let mut is_for_openmp = false;
     while let Some(entry) = archive.next_entry() {
         let mut entry = entry?;
         let mut text = String::new();
@@ -35,6 +40,7 @@ fn read(path: &Path) -> Result<Member> {
         if std::io::Read::read_to_string(&mut entry, &mut text).is_err() {
             continue;
         }
+        is_for_openmp |= text.contains(UNIFORM);
         match without_target_ext(&text) {
             Err(NotCut::NotDefined) => {}
             Err(why) => bail!(
@@ -50,10 +56,14 @@ fn read(path: &Path) -> Result<Member> {
             }
         }
     }
-    found.context(
-        "no member has GOMP_target_ext: it is GCC's for NVIDIA that is wanted, of \
-         .../accel/nvptx-none/mgomp",
-    )
+    let found = found.context(
+        "no member has GOMP_target_ext: it is GCC's for NVIDIA that is wanted, \
+         .../accel/nvptx-none/mgomp/libgomp.a",
+    )?;
+    if !is_for_openmp {
+        bail!("OpenMP programs are linked with another: .../accel/nvptx-none/mgomp/libgomp.a");
+    }
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -79,13 +89,11 @@ mod tests {
     fn the_member_is_found_and_cut() {
         let target =
             format!(".visible .func teams {{ }}\n.visible .func GOMP_target_ext{PARAMS} {{ }}\n");
+        let uniform = ("env.o", ".extern .shared .u32 __nvptx_uni[32];");
         let twice = format!("{target}{target}");
         for (name, members, wanted) in [
-            (
-                "one",
-                &[("env.o", ".func a { }"), ("target.o", &target)][..],
-                Ok(()),
-            ),
+            ("one", &[uniform, ("target.o", &target)][..], Ok(())),
+            ("acc", &[("target.o", &target)], Err("linked with another")),
             ("none", &[("env.o", ".func a { }")], Err("no member")),
             (
                 "two",
