@@ -1,5 +1,5 @@
 /* Five kernels that one thread begins without waiting, whose host regions wait for each
-   other: they must run at the same time. */
+   other. They must run at the same time. */
 #include "check.h"
 #pragma omp requires reverse_offload
 
