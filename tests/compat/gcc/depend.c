@@ -1,4 +1,7 @@
-/* Kernels in the order of their dependences, and host tasks between them. */
+/* Kernels in the order of their dependences, and host tasks between them.
+   With OMP_TARGET_OFFLOAD=mandatory, what GCC 14 takes for the default device inside
+   "parallel" is set only by a target region outside, or by the environment.
+   env: OMP_DEFAULT_DEVICE=0 */
 #include "check.h"
 #pragma omp requires reverse_offload
 

@@ -1,5 +1,8 @@
 /* Kernels that several threads of the host launch at the same time, whose host regions wait
-   for each other. */
+   for each other.
+   With OMP_TARGET_OFFLOAD=mandatory, what GCC 14 takes for the default device inside
+   "parallel" is set only by a target region outside, or by the environment.
+   env: OMP_DEFAULT_DEVICE=0 */
 #include "check.h"
 #pragma omp requires reverse_offload
 
