@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use host_fn::{HostFunction, RawArg};
 
-use crate::error::Error;
+use crate::error::{DeviceError, Error};
+use crate::map::Arg;
 
 /// A host function as C has it: one pointer to the argument addresses.
 pub type RawFunction = unsafe extern "C" fn(*mut *mut c_void);
@@ -58,12 +59,7 @@ impl Functions {
         if self.by_name.contains_key(&name) {
             return Err(Error::TwiceRegistered { name });
         }
-        let entry = Arc::new(Entry {
-            name: name.clone(),
-            callee,
-            calls: AtomicU32::new(0),
-            slow: AtomicBool::new(true),
-        });
+        let entry = Arc::new(Entry::new(name.clone(), callee));
         self.by_name.insert(name, entry);
         Ok(self)
     }
@@ -73,9 +69,55 @@ impl Functions {
     }
 }
 
+/// A host function of another runtime, which knows what device memory has originals on
+/// the host: libgomp, for functions that GCC made of target regions.
+pub trait ForeignFunction: Send + Sync {
+    /// Whether the other runtime is to map these arguments, because some may lie in
+    /// memory that it has mapped.
+    fn maps(&self, args: &[Arg]) -> bool;
+
+    /// Maps the arguments, runs the function, and copies back what is to be.
+    ///
+    /// # Errors
+    /// Why it did not run.
+    fn call_mapping(&self, args: &[Arg], memory: &mut dyn RequestMemory) -> Result<(), String>;
+
+    /// Runs the function with arguments that are mapped.
+    ///
+    /// # Safety
+    /// Each pointer is what the function expects in its place, and valid during the call.
+    ///
+    /// # Errors
+    /// Why it did not run.
+    unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), String>;
+}
+
+/// Device memory as it is reached while a request is served: what the request carries is
+/// there, everything else on the device.
+pub trait RequestMemory {
+    /// Copies `len` bytes at device address `from` to `to`.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes.
+    ///
+    /// # Errors
+    /// The host does not reach the range.
+    unsafe fn read(&mut self, to: *mut u8, from: u64, len: usize) -> Result<(), DeviceError>;
+
+    /// Copies `len` bytes at `from` to device address `to`.
+    ///
+    /// # Safety
+    /// `from` is readable for `len` bytes.
+    ///
+    /// # Errors
+    /// The host does not reach the range.
+    unsafe fn write(&mut self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError>;
+}
+
 enum Callee {
     Typed(Box<dyn HostFunction>),
     Raw(RawFunction),
+    Foreign(Arc<dyn ForeignFunction>),
 }
 
 /// A registered function, and what is known of it.
@@ -109,6 +151,28 @@ pub(crate) enum Failed {
 }
 
 impl Entry {
+    fn new(name: String, callee: Callee) -> Self {
+        Self {
+            name,
+            callee,
+            calls: AtomicU32::new(0),
+            slow: AtomicBool::new(true),
+        }
+    }
+
+    /// A function of another runtime.
+    pub(crate) fn foreign(name: &str, function: Arc<dyn ForeignFunction>) -> Self {
+        Self::new(name.to_owned(), Callee::Foreign(function))
+    }
+
+    /// The other runtime's function, if it wants to map these arguments.
+    pub(crate) fn maps(&self, args: &[Arg]) -> Option<&dyn ForeignFunction> {
+        match &self.callee {
+            Callee::Foreign(function) if function.maps(args) => Some(&**function),
+            _ => None,
+        }
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
@@ -117,7 +181,7 @@ impl Entry {
     pub(crate) fn signature(&self) -> u64 {
         match &self.callee {
             Callee::Typed(function) => function.signature(),
-            Callee::Raw(_) => 0,
+            Callee::Raw(_) | Callee::Foreign(_) => 0,
         }
     }
 
@@ -153,6 +217,10 @@ impl Entry {
                 // the memory.
                 unsafe { function(pointers.as_mut_ptr()) };
                 Ok(())
+            }
+            Callee::Foreign(function) => {
+                // SAFETY: our caller vouches for the memory.
+                unsafe { function.call(pointers) }.map_err(Failed::Refused)
             }
             Callee::Typed(function) => {
                 let mut message = String::new();

@@ -46,7 +46,7 @@ pub mod wire;
 
 pub use device::Grid;
 pub use error::{CallError, Error, LaunchError, Result};
-pub use functions::{Functions, RawFunction};
+pub use functions::{ForeignFunction, Functions, RawFunction, RequestMemory};
 pub use image::Image;
 pub use runtime::{
     Builder, Cost, DeviceBuffer, Kernel, KernelArg, Launch, Program, Report, Runtime, wire_by_name,

@@ -6,6 +6,7 @@ mod check_deps;
 mod finding;
 mod headers;
 mod images;
+mod plugins;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ enum Task {
     },
     /// Builds device images for GPUs
     Images(images::Options),
+    /// Builds the plugins, by the names under which they are loaded
+    Plugins(plugins::Options),
 }
 
 fn main() -> ExitCode {
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Task::Headers { check: true } => headers::check(&root),
         Task::Headers { check: false } => headers::write(&root),
         Task::Images(options) => images::run(&root, &options),
+        Task::Plugins(options) => plugins::run(&root, &options),
     };
     match done {
         Ok(said) => {

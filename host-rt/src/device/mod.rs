@@ -242,9 +242,50 @@ pub struct Grid {
     pub threads: u32,
 }
 
+/// What a block is made of, beyond the grid's threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockShape {
+    /// Device threads that make one of the grid's threads: 1, or a warp where a compiler
+    /// gives each thread one, as GCC does. Blocks then are `lanes` by `threads`.
+    pub lanes: u32,
+    /// Bytes of dynamic shared memory.
+    pub shared_bytes: u32,
+}
+
+impl Default for BlockShape {
+    fn default() -> Self {
+        Self {
+            lanes: 1,
+            shared_bytes: 0,
+        }
+    }
+}
+
+/// How much of a kernel a device takes, in device threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelLimits {
+    /// Most of a block.
+    pub block: u32,
+    /// As many as a multiprocessor has registers for.
+    pub processor: u32,
+    /// Multiprocessors.
+    pub processors: u32,
+}
+
+/// What new device memory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Zeros.
+    Zeros,
+    /// Anything.
+    Any,
+}
+
 /// What a device needs to know of a launch beyond kernel, grid and parameters.
 #[derive(Clone)]
 pub struct LaunchContext {
+    /// What blocks are made of.
+    pub block: BlockShape,
     /// The launch's key on the wires; not 0. Devices whose threads can be told have
     /// it in every request; on others requests carry 0.
     pub key: u32,
@@ -308,6 +349,21 @@ pub trait Queue: Send {
         len: usize,
     ) -> Result<(), DeviceError>;
 
+    /// Copies `len` bytes from device memory to device memory; by itself through the
+    /// host. What ranges that overlap then hold is unspecified.
+    ///
+    /// # Errors
+    /// The host does not reach one of the ranges.
+    fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
+        let mut bytes = vec![0; len];
+        // SAFETY: `bytes` is left alone until the copy has been waited for.
+        unsafe { self.copy_from_device(bytes.as_mut_ptr(), from, len)? };
+        self.synchronize()?;
+        // SAFETY: as above.
+        unsafe { self.copy_to_device(to, bytes.as_ptr(), len)? };
+        self.synchronize()
+    }
+
     /// Stores a `u32` in device memory after everything queued so far, in one piece
     /// and with release at system scope: a device thread that acquires it sees what
     /// was copied before.
@@ -359,6 +415,11 @@ pub trait Module: Send + Sync {
     /// # Errors
     /// The device cannot say.
     fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError>;
+    /// How much of `kernel`, which is one of this module, the device takes.
+    ///
+    /// # Errors
+    /// The device cannot say.
+    fn limits(&self, kernel: Global) -> Result<KernelLimits, DeviceError>;
     /// For the device's own use.
     fn as_any(&self) -> &dyn std::any::Any;
 }
@@ -380,13 +441,15 @@ pub trait Device: Send + Sync {
     fn description(&self) -> String;
     /// Its memory.
     fn memory(&self) -> MemoryInfo;
+    /// Ticks of its clock register (`clock64`) in a second, in thousands.
+    fn clock_khz(&self) -> u32;
     /// Whether its threads can wake a sleeping host.
     fn has_bell(&self) -> bool;
-    /// Allocates zeroed device memory, aligned to 256 bytes.
+    /// Allocates device memory, aligned to 256 bytes.
     ///
     /// # Errors
     /// There is not that much.
-    fn alloc(&self, bytes: u64) -> Result<u64, DeviceError>;
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError>;
     /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
     fn free(&self, address: u64);
     /// Allocates mapped memory.

@@ -1,6 +1,6 @@
 //! Loading images: what they say of themselves, and whether host and image agree.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use shared_abi::gomp::REV_OFFLOAD_VAR;
 use shared_abi::image::{FUNCTION_PREFIX, FunctionInfo, IMAGE_INFO, ImageInfo, RUNTIME};
@@ -69,7 +69,7 @@ impl Runtime {
                 module,
                 image: image.clone(),
                 kernels,
-                words,
+                words: Mutex::new(words),
                 calls_host: kind.is_some(),
             }),
         })

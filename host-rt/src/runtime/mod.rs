@@ -12,13 +12,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use shared_abi::wire::WireKind;
+use targets::DeviceArch;
 use zerocopy::{Immutable, IntoBytes};
 
 pub use self::buffer::DeviceBuffer;
 pub use self::builder::Builder;
 pub use self::launch::{Launch, Report};
 pub use self::program::{Kernel, KernelArg, Program};
-use crate::device::{Device, MemoryInfo};
+use crate::device::{Device, Fill, MemoryInfo, Queue};
 use crate::error::{Error, Result};
 use crate::map::PresentTable;
 use crate::serve::{Server, Waiting};
@@ -147,12 +148,46 @@ impl Runtime {
     /// # Errors
     /// There is not that much.
     pub fn alloc(&self, bytes: u64) -> Result<DeviceBuffer> {
-        let address = self.inner.device.alloc(bytes)?;
+        self.alloc_filled(bytes, Fill::Zeros)
+    }
+
+    /// Allocates device memory, whatever it holds.
+    ///
+    /// # Errors
+    /// There is not that much.
+    pub fn alloc_filled(&self, bytes: u64, fill: Fill) -> Result<DeviceBuffer> {
+        let address = self.inner.device.alloc(bytes, fill)?;
         Ok(DeviceBuffer {
             inner: Arc::clone(&self.inner),
             address,
             bytes,
         })
+    }
+
+    /// A queue of the device's: copies between ranges that are given by address.
+    ///
+    /// # Errors
+    /// The device has no more.
+    pub fn queue(&self) -> Result<Box<dyn Queue>> {
+        Ok(self.inner.device.queue()?)
+    }
+
+    /// The device's number among those of its kind.
+    #[must_use]
+    pub fn device_number(&self) -> u32 {
+        self.inner.device.number()
+    }
+
+    /// Ticks of the device's clock register in a second, in thousands.
+    #[must_use]
+    pub fn clock_khz(&self) -> u32 {
+        self.inner.device.clock_khz()
+    }
+
+    /// The device's architecture.
+    #[must_use]
+    pub fn arch(&self) -> DeviceArch {
+        self.inner.device.arch()
     }
 
     /// Allocates device memory and copies `data` there.

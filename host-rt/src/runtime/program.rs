@@ -1,12 +1,13 @@
 //! Loaded images and their kernels.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::{DeviceBuffer, Inner, Launch};
-use crate::device::{Global, Grid, LaunchContext, Module};
+use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module};
 use crate::error::{Error, ImageError, Result};
+use crate::functions::{Entry, ForeignFunction, FunctionTable};
 use crate::image::{Image, KernelDeclaration};
 
 /// A loaded image. Cheap to clone; unloaded with the last clone, kernel or
@@ -22,14 +23,19 @@ pub(super) struct ProgramInner {
     pub(super) image: Image,
     pub(super) kernels: Vec<KernelDeclaration>,
     /// Function words of this image.
-    pub(super) words: Vec<u64>,
+    pub(super) words: Mutex<Vec<u64>>,
     pub(super) calls_host: bool,
+}
+
+/// A list of words is whole whatever panics.
+fn lock(words: &Mutex<Vec<u64>>) -> MutexGuard<'_, Vec<u64>> {
+    words.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for ProgramInner {
     fn drop(&mut self) {
         self.runtime.server.change_functions(|table| {
-            for &word in &self.words {
+            for &word in &*lock(&self.words) {
                 table.remove(word);
             }
         });
@@ -52,6 +58,7 @@ impl Program {
                     info: None,
                 }),
                 code,
+                block: BlockShape::default(),
             }),
             None => {
                 let names: Vec<_> = self.inner.kernels.iter().map(|k| k.name.as_str()).collect();
@@ -67,6 +74,24 @@ impl Program {
                 .into())
             }
         }
+    }
+
+    /// The variable called `name`; `None` if the image has none.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub fn global(&self, name: &str) -> Result<Option<Global>> {
+        Ok(self.inner.module.global(name)?)
+    }
+
+    /// Lets kernels call `function` by the function word `word`; `name` stands for it in
+    /// messages. For images that do not name their host functions, as GCC's do not.
+    pub fn add_foreign(&self, word: u64, name: &str, function: Arc<dyn ForeignFunction>) {
+        let entry = Arc::new(Entry::foreign(name, function));
+        let inner = &self.inner;
+        lock(&inner.words).push(word);
+        let insert = |table: &mut FunctionTable| table.insert(word, name, Some(&entry));
+        inner.runtime.server.change_functions(insert);
     }
 
     /// The image.
@@ -106,6 +131,7 @@ pub struct Kernel {
     program: Program,
     declaration: KernelDeclaration,
     code: Global,
+    block: BlockShape,
 }
 
 impl Kernel {
@@ -113,6 +139,21 @@ impl Kernel {
     #[must_use]
     pub fn declaration(&self) -> &KernelDeclaration {
         &self.declaration
+    }
+
+    /// The same kernel, of whose launches `block` says what a team is made of.
+    #[must_use]
+    pub fn with_block(mut self, block: BlockShape) -> Self {
+        self.block = block;
+        self
+    }
+
+    /// How much of it the device takes.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub fn limits(&self) -> Result<KernelLimits> {
+        Ok(self.program.inner.module.limits(self.code)?)
     }
 
     /// Starts it. Returns at once; several launches, of the same kernel too, run
@@ -155,6 +196,7 @@ impl Kernel {
             Arc::new(move || server.end(&state))
         };
         let context = LaunchContext {
+            block: self.block,
             key: state.key,
             calls_host: program.calls_host,
             ring,

@@ -32,7 +32,7 @@ use self::bell::Bell;
 pub(crate) use self::launch::LaunchState;
 use self::launch::Launches;
 use self::pool::{Pool, Role, Source};
-use crate::device::{Device, MappedMemory};
+use crate::device::{Device, Fill, MappedMemory};
 use crate::error::DeviceError;
 use crate::functions::FunctionTable;
 use crate::map::PresentTable;
@@ -86,7 +86,7 @@ impl Common {
             .map(|_| device.queue())
             .collect::<Result<Vec<_>, _>>()?;
         let queue = &mut queues[0];
-        let claims = device.alloc(bytes.len() as u64)?;
+        let claims = device.alloc(bytes.len() as u64, Fill::Any)?;
         // SAFETY: `bytes` lives until `synchronize` returns.
         let copied = unsafe { queue.copy_to_device(claims, bytes.as_ptr(), bytes.len()) };
         let written = copied.and_then(|()| queue.synchronize());

@@ -11,7 +11,7 @@ use shared_abi::status::Status;
 
 use super::{Server, lock};
 use crate::error::{CallError, DeviceError};
-use crate::functions::{Entry, Failed, FunctionTable};
+use crate::functions::{Entry, Failed, FunctionTable, RequestMemory};
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError};
 use crate::wire::{Copier, Place, Taken, Wire};
 
@@ -172,18 +172,22 @@ impl Worker {
             places: &self.places,
             copied,
         };
+        let foreign = function.maps(&self.args);
         let raw_args = &mut self.raw_args;
         let outer = CALL.replace(Some(CallContext {
             launch: taken.launch,
         }));
         self.runs.set(taken.func);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            self.mapper.run(
+        let result = catch_unwind(AssertUnwindSafe(|| match foreign {
+            Some(function) => function
+                .call_mapping(&self.args, &mut transfer)
+                .map_err(|reason| RunError::Call(Failed::Refused(reason))),
+            None => self.mapper.run(
                 &self.args,
                 &server.present,
                 &mut transfer,
                 |pointers, args| call(function, raw_args, pointers, args),
-            )
+            ),
         }));
         self.runs.set(0);
         CALL.set(outer);
@@ -260,18 +264,23 @@ impl RequestTransfer<'_> {
     /// Where a piece is: its argument's place, moved on by how far into the
     /// argument it starts; its device address if it is not all carried.
     fn place(&self, piece: &Piece) -> Place {
-        let arg = &self.args[piece.entry()];
-        let Some(skip) = piece.device().checked_sub(arg.addr) else {
+        self.place_in(piece.entry(), piece.device(), piece.len())
+    }
+
+    /// Where the range is that argument `entry` may contain.
+    fn place_in(&self, entry: usize, device: u64, len: usize) -> Place {
+        let arg = &self.args[entry];
+        let Some(skip) = device.checked_sub(arg.addr) else {
             return Place::Device;
         };
         if skip
-            .checked_add(piece.len() as u64)
+            .checked_add(len as u64)
             .is_none_or(|end| end > arg.size)
         {
             return Place::Device;
         }
         // At most `arg.size`, which was checked to fit its place.
-        match self.places[piece.entry()] {
+        match self.places[entry] {
             Place::Device => Place::Device,
             Place::Slot(offset, bit) => Place::Slot(offset + skip as usize, bit),
             Place::Bounce(offset, bit) => Place::Bounce(offset + skip as usize, bit),
@@ -285,21 +294,8 @@ impl Transfer for RequestTransfer<'_> {
         for piece in pieces {
             let (to, len) = (piece.host(), piece.len());
             // SAFETY: a piece is writable for its length until this returns, and
-            // `finish` below waits for what a queue still copies; `place` checked
-            // the range in the slot or the bounce area.
-            let result = unsafe {
-                match self.place(piece) {
-                    Place::Slot(offset, _) => {
-                        self.wire.read_slot(self.taken, offset, to, len);
-                        Ok(())
-                    }
-                    Place::Bounce(offset, _) => {
-                        self.copier.read_bounce(offset, to, len);
-                        Ok(())
-                    }
-                    Place::Device => self.copier.fetch(to, piece.device(), len),
-                }
-            };
+            // `finish` below waits for what a queue still copies.
+            let result = unsafe { self.fetch_from(self.place(piece), to, piece.device(), len) };
             if let Err(error) = result {
                 failed = Some(TransferError::new(piece, error));
                 break;
@@ -313,21 +309,7 @@ impl Transfer for RequestTransfer<'_> {
         for piece in pieces {
             let (from, len) = (piece.host().cast_const(), piece.len());
             // SAFETY: as in `fetch`, for reading.
-            let result = unsafe {
-                match self.place(piece) {
-                    Place::Slot(offset, bit) => {
-                        self.wire.write_slot(self.taken, offset, from, len);
-                        *self.copied |= 1 << bit;
-                        Ok(())
-                    }
-                    Place::Bounce(offset, bit) => {
-                        self.copier.write_bounce(offset, from, len);
-                        *self.copied |= 1 << bit;
-                        Ok(())
-                    }
-                    Place::Device => self.copier.store(piece.device(), from, len),
-                }
-            };
+            let result = unsafe { self.store_at(self.place(piece), piece.device(), from, len) };
             if let Err(error) = result {
                 failed = Some(TransferError::new(piece, error));
                 break;
@@ -337,7 +319,84 @@ impl Transfer for RequestTransfer<'_> {
     }
 }
 
+impl RequestMemory for RequestTransfer<'_> {
+    unsafe fn read(&mut self, to: *mut u8, from: u64, len: usize) -> Result<(), DeviceError> {
+        let place = self.carried(from, len);
+        // SAFETY: the caller vouches for `to`, and `finish` waits for the copy.
+        let result = unsafe { self.fetch_from(place, to, from, len) };
+        result.and(self.copier.finish())
+    }
+
+    unsafe fn write(&mut self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError> {
+        let place = self.carried(to, len);
+        // SAFETY: as above.
+        let result = unsafe { self.store_at(place, to, from, len) };
+        result.and(self.copier.finish())
+    }
+}
+
 impl RequestTransfer<'_> {
+    /// Where a range is that some argument may contain.
+    fn carried(&self, device: u64, len: usize) -> Place {
+        let places = (0..self.args.len()).map(|entry| self.place_in(entry, device, len));
+        places
+            .into_iter()
+            .find(|place| *place != Place::Device)
+            .unwrap_or(Place::Device)
+    }
+
+    /// Starts to copy `len` bytes to `to`.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes until the copier has finished; `place` is where
+    /// the range is, as `place_in` says.
+    unsafe fn fetch_from(
+        &mut self,
+        place: Place,
+        to: *mut u8,
+        device: u64,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: the caller vouches for both; `place_in` checked the range in the slot
+        // or the bounce area.
+        unsafe {
+            match place {
+                Place::Slot(offset, _) => self.wire.read_slot(self.taken, offset, to, len),
+                Place::Bounce(offset, _) => self.copier.read_bounce(offset, to, len),
+                Place::Device => self.copier.fetch(to, device, len)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts to copy `len` bytes from `from`.
+    ///
+    /// # Safety
+    /// As for [`fetch_from`](Self::fetch_from), with `from` readable.
+    unsafe fn store_at(
+        &mut self,
+        place: Place,
+        device: u64,
+        from: *const u8,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: as in `fetch_from`.
+        unsafe {
+            match place {
+                Place::Slot(offset, bit) => {
+                    self.wire.write_slot(self.taken, offset, from, len);
+                    *self.copied |= 1 << bit;
+                }
+                Place::Bounce(offset, bit) => {
+                    self.copier.write_bounce(offset, from, len);
+                    *self.copied |= 1 << bit;
+                }
+                Place::Device => self.copier.store(device, from, len)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for the queue, also after a failure: it may still be copying.
     fn finish(
         &mut self,

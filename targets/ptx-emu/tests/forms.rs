@@ -196,3 +196,16 @@ fn a_kernel_says_how_large_its_blocks_are() {
         "{refused}"
     );
 }
+
+#[test]
+fn a_text_may_be_one_line() {
+    let text = ".version 6.0.target sm_35.file 1 \"<dummy>\".func other ( );.func other ( ){}\
+                .visible .global .align 8 .u64 $table[] = {other,0};";
+    let machine = Machine::new(Options::default()).expect("a device");
+    let part = Part { name: "text", text };
+    let module = machine
+        .load(&[part])
+        .unwrap_or_else(|error| panic!("{error}"));
+    let table = module.global("$table").expect("it is visible");
+    assert_eq!(table.bytes, 16);
+}

@@ -11,10 +11,11 @@ use cudarc::driver::sys::{
     self, CUdevice_attribute, CUfunction, CUfunction_attribute, CUresult, CUstream,
 };
 
+use super::context::Context;
 use super::event::CudaEvent;
 use super::module::CudaModule;
 use super::{CudaDevice, lock};
-use crate::device::{Global, Grid, LaunchContext, Module, Running};
+use crate::device::{Global, Grid, KernelLimits, LaunchContext, Module, Running};
 use crate::error::DeviceError;
 
 /// How long a wait for a kernel looks before it sleeps: to be woken takes about as
@@ -44,12 +45,17 @@ pub(super) unsafe fn start(
     let context = &device.context;
     let _entered = context.enter()?;
     let function = kernel.address as CUfunction;
-    check_grid(device, function, grid)?;
+    let block = launch.block;
+    check_grid(device, function, grid, block.lanes)?;
     let event = CudaEvent::new(context)?;
     let mut pointers: Vec<*mut c_void> = params
         .iter()
         .map(|param| param.as_ptr().cast_mut().cast())
         .collect();
+    let (x, y) = match block.lanes {
+        1 => (grid.threads, 1),
+        lanes => (lanes, grid.threads),
+    };
     // SAFETY: function and stream are alive. The driver copies as many bytes from
     // each pointer as the kernel's parameters have, which the caller vouches for.
     let code = unsafe {
@@ -58,10 +64,10 @@ pub(super) unsafe fn start(
             grid.teams,
             1,
             1,
-            grid.threads,
+            x,
+            y,
             1,
-            1,
-            0,
+            block.shared_bytes,
             stream,
             pointers.as_mut_ptr(),
             null_mut(),
@@ -96,7 +102,12 @@ pub(super) unsafe fn start(
     Ok(launch)
 }
 
-fn check_grid(device: &CudaDevice, function: CUfunction, grid: Grid) -> Result<(), DeviceError> {
+fn check_grid(
+    device: &CudaDevice,
+    function: CUfunction,
+    grid: Grid,
+    lanes: u32,
+) -> Result<(), DeviceError> {
     use CUdevice_attribute::{
         CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X as MAX_TEAMS,
         CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK as MAX_THREADS,
@@ -115,21 +126,54 @@ fn check_grid(device: &CudaDevice, function: CUfunction, grid: Grid) -> Result<(
     if grid.teams > most {
         return bad(format!("a launch has at most {most} teams"));
     }
+    let threads = grid.threads.saturating_mul(lanes);
     let most = device.context.attribute(MAX_THREADS);
-    if grid.threads > most {
+    if threads > most {
         return bad(format!("a team has at most {most} threads"));
     }
-    let mut most = 0;
-    let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
-    // SAFETY: the function writes a number; the handle is alive.
-    let code = unsafe { sys::cuFuncGetAttribute(&raw mut most, attribute, function) };
-    device.context.check("cuFuncGetAttribute", code)?;
-    if i64::from(grid.threads) > i64::from(most) {
+    let most = attribute(
+        &device.context,
+        function,
+        CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+    )?;
+    if threads > most {
         return bad(format!(
             "with the registers that this kernel takes, a team has at most {most} threads"
         ));
     }
     Ok(())
+}
+
+/// A number that the driver knows of a kernel.
+fn attribute(
+    context: &Context,
+    function: CUfunction,
+    attribute: CUfunction_attribute,
+) -> Result<u32, DeviceError> {
+    let mut value = 0;
+    // SAFETY: the function writes a number; the handle is alive.
+    let code = unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, function) };
+    context.check("cuFuncGetAttribute", code)?;
+    Ok(u32::try_from(value).unwrap_or(0))
+}
+
+/// How much of a kernel a GPU takes.
+pub(super) fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, DeviceError> {
+    use CUdevice_attribute::{
+        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as REGISTERS,
+        CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT as PROCESSORS,
+    };
+    use CUfunction_attribute::{
+        CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK as BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS as USED,
+    };
+    let _entered = context.enter()?;
+    let function = kernel.address as CUfunction;
+    let used = attribute(context, function, USED)?.max(1);
+    Ok(KernelLimits {
+        block: attribute(context, function, BLOCK)?,
+        processor: context.attribute(REGISTERS) / used,
+        processors: context.attribute(PROCESSORS),
+    })
 }
 
 /// A kernel under way.

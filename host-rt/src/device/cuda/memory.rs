@@ -13,7 +13,7 @@ use super::context::Context;
 use super::lock;
 use super::queue::CudaQueue;
 use super::stream::Stream;
-use crate::device::{MappedMemory, MemoryInfo, Queue};
+use crate::device::{Fill, MappedMemory, MemoryInfo, Queue};
 use crate::error::DeviceError;
 
 /// What the driver rounds allocations up to.
@@ -66,8 +66,8 @@ impl Memory {
         }
     }
 
-    /// Allocates zeroed device memory.
-    pub(super) fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
+    /// Allocates device memory.
+    pub(super) fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
         let _entered = self.context.enter()?;
         let mut queue = lock(&self.queue);
         let mut address: CUdeviceptr = 0;
@@ -93,7 +93,11 @@ impl Memory {
         }
         self.context.check(call, code)?;
         lock(&self.allocated).insert(address, bytes);
-        let zeroed = queue.zero(address, size);
+        let zeroed = match fill {
+            Fill::Zeros => queue.zero(address, size),
+            // The address is of use to other streams once this one has got there.
+            Fill::Any => queue.synchronize(),
+        };
         drop(queue);
         match zeroed {
             Ok(()) => Ok(address),

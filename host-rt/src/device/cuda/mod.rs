@@ -37,7 +37,7 @@ use self::memory::Memory;
 use self::module::{CudaModule, Globals};
 use self::queue::CudaQueue;
 use self::stream::Streams;
-use super::{Device, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
 
@@ -159,12 +159,17 @@ impl Device for CudaDevice {
         self.memory.info()
     }
 
+    fn clock_khz(&self) -> u32 {
+        self.context
+            .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)
+    }
+
     fn has_bell(&self) -> bool {
         false
     }
 
-    fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
-        self.memory.alloc(bytes)
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+        self.memory.alloc(bytes, fill)
     }
 
     fn free(&self, address: u64) {

@@ -9,8 +9,9 @@ use cudarc::driver::sys::{self, CUfunction, CUjitInputType, CUlinkState, CUmodul
 
 use super::context::Context;
 use super::jit::JitLog;
+use super::launch;
 use super::lock;
-use crate::device::{Global, Module};
+use crate::device::{Global, KernelLimits, Module};
 use crate::error::{DeviceError, ImageError};
 use crate::image::{Format, Image};
 
@@ -124,6 +125,10 @@ impl Module for CudaModule {
             Some(&code) => Ok(Some(code)),
             None => self.function(name),
         }
+    }
+
+    fn limits(&self, kernel: Global) -> Result<KernelLimits, DeviceError> {
+        launch::limits(&self.context, kernel)
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

@@ -210,6 +210,19 @@ impl Queue for CudaQueue {
         Ok(())
     }
 
+    fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
+        if len == 0 {
+            return Ok(());
+        }
+        let context = Arc::clone(&self.parts().context);
+        let _entered = context.enter()?;
+        self.check_range(to, len)?;
+        self.check_range(from, len)?;
+        // SAFETY: both ranges are device memory; the driver checks them too.
+        let code = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, len, self.parts().raw) };
+        self.copied("cuMemcpyDtoDAsync", code, to, len)
+    }
+
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
         if !to.is_multiple_of(4) {
             return Err(unreachable(to, 4, "not aligned for a word"));

@@ -15,7 +15,7 @@ use targets::DeviceArch;
 
 use self::module::EmuModule;
 use self::queue::EmuQueue;
-use super::{Device, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
 
@@ -129,12 +129,18 @@ impl Device for EmuDevice {
         }
     }
 
+    fn clock_khz(&self) -> u32 {
+        // It counts nanoseconds.
+        1_000_000
+    }
+
     fn has_bell(&self) -> bool {
         false
     }
 
-    fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
+    fn alloc(&self, bytes: u64, _fill: Fill) -> Result<u64, DeviceError> {
         let memory = self.machine.memory();
+        // What it gives out is zero.
         memory.alloc(bytes).ok_or_else(|| DeviceError::OutOfMemory {
             device: self.name.clone(),
             bytes,

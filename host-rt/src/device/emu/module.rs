@@ -4,13 +4,18 @@ use std::sync::Arc;
 
 use ptx_emu::{Machine, Part};
 
-use crate::device::{Global, Module};
+use super::queue::MAX_THREADS;
+use crate::device::{Global, KernelLimits, Module};
 use crate::error::{DeviceError, ImageError};
 use crate::image::{Format, Image};
+
+/// Device threads of a multiprocessor, as of those that are built.
+const RESIDENT: u32 = 2048;
 
 /// A loaded image.
 pub(super) struct EmuModule {
     pub(super) loaded: Arc<ptx_emu::Module>,
+    processors: u32,
 }
 
 impl EmuModule {
@@ -42,7 +47,8 @@ impl EmuModule {
             name: image.name().to_owned(),
             reason: error.to_string(),
         })?;
-        Ok(Arc::new(Self { loaded }))
+        let processors = machine.options().processors;
+        Ok(Arc::new(Self { loaded, processors }))
     }
 }
 
@@ -57,6 +63,15 @@ impl Module for EmuModule {
     fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
         let address = self.loaded.function(name);
         Ok(address.map(|address| Global { address, size: 0 }))
+    }
+
+    fn limits(&self, _kernel: Global) -> Result<KernelLimits, DeviceError> {
+        // It has no registers to run out of; that many are common.
+        Ok(KernelLimits {
+            block: MAX_THREADS,
+            processor: RESIDENT,
+            processors: self.processors,
+        })
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

@@ -94,8 +94,11 @@ impl Queue for EmuQueue {
         };
         let shape = ptx_emu::Grid {
             grid: [grid.teams, 1, 1],
-            block: [grid.threads, 1, 1],
-            shared: 0,
+            block: match context.block.lanes {
+                1 => [grid.threads, 1, 1],
+                lanes => [lanes, grid.threads, 1],
+            },
+            shared: context.block.shared_bytes,
         };
         let ended = Arc::clone(&context.ended);
         let started = self.device.machine.launch(
@@ -134,7 +137,7 @@ impl Queue for EmuQueue {
 }
 
 /// Most threads of a team.
-const MAX_THREADS: u32 = 1024;
+pub(super) const MAX_THREADS: u32 = 1024;
 
 /// A kernel under way.
 struct EmuLaunch {

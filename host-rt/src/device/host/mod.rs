@@ -18,7 +18,7 @@ use targets::DeviceArch;
 
 use self::module::HostModule;
 use self::queue::HostQueue;
-use super::{Device, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
 
@@ -122,11 +122,17 @@ impl Device for HostDevice {
         }
     }
 
+    fn clock_khz(&self) -> u32 {
+        // Its threads have no such register.
+        1_000_000
+    }
+
     fn has_bell(&self) -> bool {
         true
     }
 
-    fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
+    fn alloc(&self, bytes: u64, _fill: Fill) -> Result<u64, DeviceError> {
+        // What the arena gives out is zero.
         self.arena.alloc(bytes).ok_or_else(|| {
             let MemoryInfo { total, used } = self.memory();
             DeviceError::OutOfMemory {

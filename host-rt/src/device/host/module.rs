@@ -9,8 +9,9 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use shared_abi::host_arch::HostArch;
 use shared_abi::image::HOST_ARCH;
 
+use super::queue::{MAX_THREADS, RESIDENT};
 use super::{lock, thread};
-use crate::device::{Global, Module};
+use crate::device::{Global, KernelLimits, Module};
 use crate::error::{DeviceError, ImageError};
 use crate::image::{Format, HOST_MACHINE, Image, Segment};
 
@@ -143,6 +144,14 @@ impl Module for HostModule {
 
     fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
         Ok(self.find(name, true))
+    }
+
+    fn limits(&self, _kernel: Global) -> Result<KernelLimits, DeviceError> {
+        Ok(KernelLimits {
+            block: MAX_THREADS,
+            processor: RESIDENT,
+            processors: 1,
+        })
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

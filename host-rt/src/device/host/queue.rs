@@ -13,15 +13,15 @@ use super::module::HostModule;
 use super::thread::{self, KernelCode};
 use super::{HostDevice, lock};
 use crate::device::at_once::{self, After};
-use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
+use crate::device::{BlockShape, Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
 /// Device threads of one launch that exist at a time, as far as whole teams
 /// allow; teams beyond wait for a free place, as blocks do on a GPU.
-const RESIDENT: u32 = 2048;
+pub(super) const RESIDENT: u32 = 2048;
 
 /// Most threads of a team.
-const MAX_THREADS: u32 = 1024;
+pub(super) const MAX_THREADS: u32 = 1024;
 
 /// Stack of the OS thread under a device thread, which only starts it.
 const CARRIER_STACK: usize = 64 << 10;
@@ -91,6 +91,11 @@ impl Queue for HostQueue {
         };
         if grid.teams == 0 || grid.threads == 0 {
             return Err(bad_grid("both must be at least 1".to_owned()));
+        }
+        if context.block != BlockShape::default() {
+            return Err(bad_grid(
+                "its device threads are no lanes, and have no shared memory".to_owned(),
+            ));
         }
         if grid.threads > MAX_THREADS {
             return Err(bad_grid(format!(

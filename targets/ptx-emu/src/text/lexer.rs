@@ -88,6 +88,10 @@ impl<'a> Lexer<'a> {
     fn word(&mut self) -> &'a str {
         let start = self.at;
         loop {
+            // A point after an architecture begins a directive, see `number`.
+            if self.peek(0) == b'.' && self.text[start..self.at].starts_with("sm_") {
+                return &self.text[start..self.at];
+            }
             if is_inside(self.peek(0)) {
                 self.at += 1;
             } else if self.peek(0) == b':' && self.peek(1) == b':' && is_inside(self.peek(2)) {
@@ -101,8 +105,9 @@ impl<'a> Lexer<'a> {
 
     fn number(&mut self) -> Result<TokenKind<'a>, String> {
         let start = self.at;
+        // A second point begins a directive: GCC writes `.version 6.0.target sm_35.file 1`.
         while self.peek(0).is_ascii_alphanumeric()
-            || self.peek(0) == b'.'
+            || (self.peek(0) == b'.' && !self.text[start..self.at].contains('.'))
             || (matches!(self.peek(0), b'+' | b'-') && self.is_exponent(start))
         {
             self.at += 1;

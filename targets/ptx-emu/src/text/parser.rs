@@ -198,7 +198,21 @@ impl<'a> Parser<'a> {
     /// Directives that change nothing here.
     fn ignored(&mut self, name: &str) -> Result2<()> {
         match name {
-            "file" | "loc" => {
+            // More may stand on its line: GCC writes whole texts without a line's end.
+            "file" => {
+                self.int()?;
+                match self.next()? {
+                    TokenKind::Text(_) => {}
+                    found => {
+                        return Err(format!("a file's name expected, found {}", describe(found)));
+                    }
+                }
+                while self.eat(',')? {
+                    self.int()?;
+                }
+                Ok(())
+            }
+            "loc" => {
                 if self.ahead.is_none_or(|token| token.line == self.last_line) {
                     self.ahead = None;
                     self.lexer.skip_line();

@@ -1,0 +1,159 @@
+//! A device: its runtime, its memory as libgomp knows it, its images.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use host_rt::device::{Fill, Global, Queue};
+use host_rt::{DeviceBuffer, Runtime};
+
+use crate::load::Loaded;
+use crate::stacks::Stacks;
+use crate::{libgomp, settings};
+
+/// A device that libgomp has initialised.
+pub(crate) struct Device {
+    /// Its number among those of this plugin, which is not OpenMP's.
+    pub(crate) ord: usize,
+    pub(crate) runtime: Runtime,
+    pub(crate) stacks: Arc<Stacks>,
+    /// Bytes of dynamic shared memory of a launch.
+    pub(crate) lowlat_pool: u32,
+    /// What libgomp may have mapped, by address: what it has allocated, and the variables
+    /// of images.
+    memory: RwLock<BTreeMap<u64, Memory>>,
+    /// Control variables of the first image: libgomp knows of no others.
+    pub(crate) icvs: OnceLock<Global>,
+    /// OpenMP's number of the device, as libgomp has told the first image.
+    number: AtomicI32,
+    /// They stay until the process ends.
+    pub(crate) images: Mutex<Vec<Arc<Loaded>>>,
+}
+
+/// Memory that libgomp may have mapped.
+enum Memory {
+    Allocated(DeviceBuffer),
+    /// A variable of an image, and its size.
+    Variable(u64),
+}
+
+impl Memory {
+    fn bytes(&self) -> u64 {
+        match self {
+            Self::Allocated(buffer) => buffer.bytes(),
+            Self::Variable(bytes) => *bytes,
+        }
+    }
+}
+
+impl Device {
+    /// Opens the device called `name`.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub(crate) fn open(ord: usize, name: &str) -> host_rt::Result<Self> {
+        let runtime = Runtime::open(name)?;
+        libgomp::debug(&format!(
+            "device {ord} is `{name}`: {}",
+            runtime.description()
+        ));
+        Ok(Self {
+            ord,
+            runtime,
+            stacks: Arc::default(),
+            lowlat_pool: settings::lowlat_pool(),
+            memory: RwLock::default(),
+            icvs: OnceLock::new(),
+            number: AtomicI32::new(ord as i32),
+            images: Mutex::default(),
+        })
+    }
+
+    /// A map of ranges is whole whatever panics.
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Memory>> {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Memory>> {
+        self.memory.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Allocates device memory for libgomp.
+    ///
+    /// # Errors
+    /// There is not that much.
+    pub(crate) fn alloc(&self, bytes: u64) -> host_rt::Result<u64> {
+        let buffer = match self.runtime.alloc_filled(bytes, Fill::Any) {
+            Ok(buffer) => buffer,
+            // There may be room where stacks are that nobody uses.
+            Err(_) => {
+                self.stacks.clear();
+                self.runtime.alloc_filled(bytes, Fill::Any)?
+            }
+        };
+        let address = buffer.address();
+        self.write().insert(address, Memory::Allocated(buffer));
+        Ok(address)
+    }
+
+    /// Frees what [`alloc`](Self::alloc) gave; whether it did.
+    pub(crate) fn free(&self, address: u64) -> bool {
+        let mut memory = self.write();
+        if !matches!(memory.get(&address), Some(Memory::Allocated(_))) {
+            return false;
+        }
+        let freed = memory.remove(&address);
+        drop(memory);
+        drop(freed);
+        true
+    }
+
+    /// A variable of an image, which libgomp maps to the host's.
+    pub(crate) fn add_variable(&self, variable: Global) {
+        let memory = Memory::Variable(variable.size);
+        self.write().insert(variable.address, memory);
+    }
+
+    /// Whether libgomp may have mapped something that the range touches.
+    pub(crate) fn may_be_mapped(&self, address: u64, bytes: u64) -> bool {
+        // As libgomp looks it up: what is empty is also in what ends there.
+        let start = address.saturating_sub(u64::from(bytes == 0));
+        let end = address.saturating_add(bytes.max(1));
+        let memory = self.read();
+        let last = memory.range(..end).next_back();
+        last.is_some_and(|(&first, memory)| first.saturating_add(memory.bytes()) > start)
+    }
+
+    /// Copies with a queue of its own, and waits for them.
+    ///
+    /// # Errors
+    /// The host does not reach one of the ranges.
+    pub(crate) fn copy(
+        &self,
+        copy: impl FnOnce(&mut dyn Queue) -> Result<(), host_rt::error::DeviceError>,
+    ) -> host_rt::Result<()> {
+        let mut queue = self.runtime.queue()?;
+        let copied = copy(&mut *queue);
+        // Also after a failure: something may still be under way.
+        let finished = queue.synchronize();
+        Ok(copied.and(finished)?)
+    }
+
+    /// Notes what libgomp writes to the first image's control variables: the number of the
+    /// device comes first.
+    pub(crate) fn note_written(&self, address: u64, bytes: &[u8]) {
+        if self.icvs.get().is_some_and(|icvs| icvs.address == address)
+            && let Some(number) = bytes.first_chunk()
+        {
+            // Relaxed: a number; libgomp's locks order it before every launch.
+            self.number
+                .store(i32::from_ne_bytes(*number), Ordering::Relaxed);
+        }
+    }
+
+    /// OpenMP's number of it.
+    pub(crate) fn number(&self) -> i32 {
+        // Relaxed: see where it is written.
+        self.number.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,361 @@
+//! The functions that libgomp calls, by the names and with the parameters that it expects.
+//!
+//! libgomp looks them up one by one. Left out are those that it can do without: OpenACC's,
+//! those of interoperability, and of memory that this plugin has in no special way.
+#![expect(unreachable_pub, reason = "looked up by name")]
+
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::libgomp::{self, libgomp};
+use crate::load::{self, AddrPair};
+use crate::plugin::plugin;
+use crate::region::Region;
+use crate::reverse;
+
+/// `GOMP_OFFLOAD_CAP_OPENMP_400`.
+const CAP_OPENMP: c_uint = 1 << 2;
+
+/// `OFFLOAD_TARGET_TYPE_NVIDIA_PTX`.
+const TYPE_NVIDIA_PTX: c_int = 5;
+
+/// What a program may require (`GOMP_REQUIRES_*`) of these devices: that host and device
+/// have one address space, and reverse offload. Memory that both have in common needs a
+/// system that nobody has tried.
+const REQUIRES: c_uint = UNIFIED_ADDRESS | REVERSE_OFFLOAD | TARGET_USED;
+const UNIFIED_ADDRESS: c_uint = 0x10;
+const REVERSE_OFFLOAD: c_uint = 0x80;
+const TARGET_USED: c_uint = 0x200;
+
+/// Runs `body`, and says what went wrong in it.
+fn tell<R>(what: &str, body: impl FnOnce() -> Result<R, String>) -> Option<R> {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => Some(value),
+        Ok(Err(reason)) => {
+            libgomp::error(&format!("{what}: {reason}"));
+            None
+        }
+        // The panic's message is on the error output already.
+        Err(panic) => {
+            std::mem::forget(panic);
+            libgomp::error(&format!("{what}: a fault of the plugin for NVIDIA GPUs"));
+            None
+        }
+    }
+}
+
+/// The version of libgomp's interface that this plugin speaks: that of the libgomp which
+/// asks, of GCC 13 to 16.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_version() -> c_uint {
+    libgomp().version()
+}
+
+/// The name of the kind of devices.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_get_name() -> *const c_char {
+    c"nvptx".as_ptr()
+}
+
+/// A name of the device that no other has, in memory that the caller frees.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_get_uid(ord: c_int) -> *const c_char {
+    let name = usize::try_from(ord)
+        .ok()
+        .and_then(|ord| plugin().uid(ord))
+        .and_then(|uid| CString::new(uid).ok());
+    let Some(name) = name else {
+        return std::ptr::null();
+    };
+    let bytes = name.as_bytes_with_nul();
+    let copy: *mut u8 = libgomp().malloc(bytes.len());
+    // SAFETY: libgomp gave that many bytes.
+    unsafe { copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    copy.cast()
+}
+
+/// What these devices can do.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_get_caps() -> c_uint {
+    CAP_OPENMP
+}
+
+/// The type of images that these devices run.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_get_type() -> c_int {
+    TYPE_NVIDIA_PTX
+}
+
+/// How many devices there are; -1 if there are some, but without what the program requires.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_get_num_devices(requires: c_uint) -> c_int {
+    let count = tell("counting devices", || Ok(plugin().count())).unwrap_or(0);
+    if count > 0 && requires & !REQUIRES != 0 {
+        libgomp::debug(&format!(
+            "devices of this plugin cannot do all that the program requires ({requires:#x})"
+        ));
+        return -1;
+    }
+    count as c_int
+}
+
+/// Opens a device.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_init_device(ord: c_int) -> bool {
+    tell("opening a device", || {
+        plugin().init(usize::try_from(ord).unwrap_or(usize::MAX))
+    })
+    .is_some()
+}
+
+/// Lets go of a device.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_fini_device(ord: c_int) -> bool {
+    tell("closing a device", || {
+        plugin().fini(usize::try_from(ord).unwrap_or(usize::MAX));
+        Ok(())
+    })
+    .is_some()
+}
+
+/// Loads an image; gives the number of entries of the table, or -1.
+///
+/// # Safety
+/// For libgomp alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_OFFLOAD_load_image(
+    ord: c_int,
+    version: c_uint,
+    target_data: *const c_void,
+    target_table: *mut *mut AddrPair,
+    rev_fn_table: *mut *mut u64,
+    host_ind_fn_table: *const u64,
+) -> c_int {
+    let loaded = tell("loading an image", || {
+        let device = plugin().device(ord)?;
+        // SAFETY: passed on.
+        let tables = unsafe { load::load(&device, version, target_data, host_ind_fn_table)? };
+        // SAFETY: libgomp's pointers to where it wants to know its memory.
+        unsafe {
+            target_table.write(hand_over(&tables.target));
+            if !rev_fn_table.is_null() {
+                rev_fn_table.write(hand_over(&tables.reverse));
+            }
+        }
+        Ok(tables.target.len() as c_int)
+    });
+    loaded.unwrap_or(-1)
+}
+
+/// The values in memory that libgomp frees; null if there are none.
+fn hand_over<T: Copy>(values: &[T]) -> *mut T {
+    if values.is_empty() {
+        return std::ptr::null_mut();
+    }
+    let copy = libgomp().malloc(values.len());
+    // SAFETY: libgomp gave room for as many.
+    unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), copy, values.len()) };
+    copy
+}
+
+/// Unloads an image. See [`crate::pin`]: it is called where nothing was pinned alone.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_unload_image(
+    ord: c_int,
+    _version: c_uint,
+    target_data: *const c_void,
+) -> bool {
+    tell("unloading an image", || {
+        Ok(load::unload(&*plugin().device(ord)?, target_data))
+    })
+    .unwrap_or(false)
+}
+
+/// Allocates device memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_alloc(ord: c_int, size: usize) -> *mut c_void {
+    let address = tell("allocating device memory", || {
+        let allocated = plugin().device(ord)?.alloc(size as u64);
+        allocated.map_err(|error| error.to_string())
+    });
+    std::ptr::without_provenance_mut(address.unwrap_or(0) as usize)
+}
+
+/// Frees device memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_free(ord: c_int, ptr: *mut c_void) -> bool {
+    tell("freeing device memory", || {
+        if plugin().device(ord)?.free(ptr.addr() as u64) {
+            return Ok(());
+        }
+        Err(format!("{ptr:?} is not the start of any that is allocated"))
+    })
+    .is_some()
+}
+
+/// Copies from the device.
+///
+/// # Safety
+/// `dst` is writable for `n` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_OFFLOAD_dev2host(
+    ord: c_int,
+    dst: *mut c_void,
+    src: *const c_void,
+    n: usize,
+) -> bool {
+    tell("copying from the device", || {
+        let (to, from) = (dst.cast::<u8>(), src.addr() as u64);
+        // SAFETY: passed on.
+        if let Some(served) = unsafe { reverse::read(to, from, n) } {
+            return served;
+        }
+        // SAFETY: passed on; the copy is waited for.
+        let copied = plugin()
+            .device(ord)?
+            .copy(|queue| unsafe { queue.copy_from_device(to, from, n) });
+        copied.map_err(|error| error.to_string())
+    })
+    .is_some()
+}
+
+/// Copies to the device.
+///
+/// # Safety
+/// `src` is readable for `n` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_OFFLOAD_host2dev(
+    ord: c_int,
+    dst: *mut c_void,
+    src: *const c_void,
+    n: usize,
+) -> bool {
+    tell("copying to the device", || {
+        let (to, from) = (dst.addr() as u64, src.cast::<u8>());
+        // SAFETY: passed on.
+        if let Some(served) = unsafe { reverse::write(to, from, n) } {
+            return served;
+        }
+        let device = plugin().device(ord)?;
+        // SAFETY: passed on; the copy is waited for.
+        let copied = device.copy(|queue| unsafe { queue.copy_to_device(to, from, n) });
+        copied.map_err(|error| error.to_string())?;
+        // SAFETY: readable, as above.
+        device.note_written(to, unsafe { std::slice::from_raw_parts(from, n) });
+        Ok(())
+    })
+    .is_some()
+}
+
+/// Copies on the device.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_dev2dev(
+    ord: c_int,
+    dst: *mut c_void,
+    src: *const c_void,
+    n: usize,
+) -> bool {
+    tell("copying on the device", || {
+        let (to, from) = (dst.addr() as u64, src.addr() as u64);
+        let device = plugin().device(ord)?;
+        let copied = device.copy(|queue| queue.copy_on_device(to, from, n));
+        copied.map_err(|error| error.to_string())
+    })
+    .is_some()
+}
+
+/// Sets bytes on the device.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_memset(ord: c_int, ptr: *mut c_void, val: c_int, n: usize) -> bool {
+    /// Copied at a time.
+    const CHUNK: usize = 1 << 20;
+    tell("setting device memory", || {
+        let to = ptr.addr() as u64;
+        let bytes = vec![val as u8; n.min(CHUNK)];
+        let device = plugin().device(ord)?;
+        let copied = device.copy(|queue| {
+            for at in (0..n).step_by(CHUNK) {
+                let len = CHUNK.min(n - at);
+                // SAFETY: `bytes` outlives the copies.
+                unsafe { queue.copy_to_device(to + at as u64, bytes.as_ptr(), len)? };
+            }
+            Ok(())
+        });
+        copied.map_err(|error| error.to_string())
+    })
+    .is_some()
+}
+
+/// Whether a device runs a function: all that it has loaded.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_can_run(_function: *mut c_void) -> bool {
+    true
+}
+
+/// Runs a target region to its end.
+///
+/// # Safety
+/// For libgomp alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_OFFLOAD_run(
+    ord: c_int,
+    tgt_fn: *mut c_void,
+    tgt_vars: *mut c_void,
+    args: *mut *mut c_void,
+) {
+    let run = catch_unwind(AssertUnwindSafe(|| {
+        let device = plugin().device(ord)?;
+        // SAFETY: passed on.
+        let region = unsafe { Region::start(&device, tgt_fn, tgt_vars, args.cast_const().cast())? };
+        region.wait()
+    }));
+    end(run);
+}
+
+/// Starts a target region, of whose end libgomp is told.
+///
+/// # Safety
+/// For libgomp alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_OFFLOAD_async_run(
+    ord: c_int,
+    tgt_fn: *mut c_void,
+    tgt_vars: *mut c_void,
+    args: *mut *mut c_void,
+    async_data: *mut c_void,
+) {
+    /// libgomp's name for the region's task.
+    struct Task(*mut c_void);
+    // SAFETY: libgomp's to use, from whatever thread it comes back.
+    unsafe impl Send for Task {}
+    let task = Task(async_data);
+    let started = catch_unwind(AssertUnwindSafe(|| {
+        let device = plugin().device(ord)?;
+        // SAFETY: passed on.
+        let region = unsafe { Region::start(&device, tgt_fn, tgt_vars, args.cast_const().cast())? };
+        let waiting = std::thread::Builder::new().name(format!("region of device {ord}"));
+        let waiting = waiting.spawn(move || {
+            // All of it, not the pointer alone, which is not `Send`.
+            let task = task;
+            end(catch_unwind(AssertUnwindSafe(|| region.wait())));
+            // SAFETY: the region's task, told once.
+            unsafe { libgomp().task_completion(task.0) };
+        });
+        let waiting = waiting.map_err(|error| format!("a thread to wait for a region: {error}"))?;
+        drop(waiting);
+        Ok(())
+    }));
+    end(started);
+}
+
+/// Ends the process if a region did not end well.
+fn end(result: std::thread::Result<Result<(), String>>) {
+    match result {
+        Ok(Ok(())) => {}
+        Ok(Err(reason)) => libgomp::fatal(&reason),
+        Err(panic) => {
+            std::mem::forget(panic);
+            libgomp::fatal("a fault of the plugin for NVIDIA GPUs");
+        }
+    }
+}

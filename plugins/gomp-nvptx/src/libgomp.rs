@@ -1,0 +1,155 @@
+//! The functions of libgomp's that are called here.
+//!
+//! They are looked up, not linked: which libgomp has loaded this plugin is not known
+//! when it is built.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::sync::OnceLock;
+
+use libloading::os::unix::{Library, RTLD_NOW, Symbol};
+
+/// `GOMP_PLUGIN_target_rev`: maps arguments, runs the function, copies back.
+///
+/// The parameters after `dev_num` are those of GCC 13, which has three callbacks; GCC 14
+/// to 16 have one pointer in place of the first, a queue. All may be null.
+type TargetRev = unsafe extern "C" fn(
+    func: u64,
+    mapnum: u64,
+    devaddrs: u64,
+    sizes: u64,
+    kinds: u64,
+    dev_num: c_int,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+);
+
+/// What is used of libgomp.
+pub(crate) struct Libgomp {
+    malloc: Symbol<unsafe extern "C" fn(usize) -> *mut c_void>,
+    debug: Symbol<unsafe extern "C" fn(c_int, *const c_char, ...)>,
+    error: Symbol<unsafe extern "C" fn(*const c_char, ...)>,
+    fatal: Symbol<unsafe extern "C" fn(*const c_char, ...) -> !>,
+    target_rev: Symbol<TargetRev>,
+    task_completion: Symbol<unsafe extern "C" fn(*mut c_void)>,
+    /// `GOMP_VERSION` of it.
+    version: u32,
+}
+
+/// The interface of GCC 13, the last before [`shared_abi::gomp::GOMP_VERSION`].
+const GOMP_VERSION_13: u32 = 2;
+
+impl Libgomp {
+    fn find() -> Result<Self, libloading::Error> {
+        // The one that is loaded, whether or not the program's symbols are visible to all.
+        const RTLD_NOLOAD: c_int = libc::RTLD_NOLOAD;
+        // SAFETY: it is loaded already, so nothing is initialised.
+        let loaded = unsafe { Library::open(Some("libgomp.so.1"), RTLD_NOW | RTLD_NOLOAD) };
+        let library = loaded.unwrap_or_else(|_| Library::this());
+        // SAFETY: the types are those of `libgomp-plugin.h`.
+        let found = unsafe {
+            Self {
+                malloc: library.get(b"GOMP_PLUGIN_malloc")?,
+                debug: library.get(b"GOMP_PLUGIN_debug")?,
+                error: library.get(b"GOMP_PLUGIN_error")?,
+                fatal: library.get(b"GOMP_PLUGIN_fatal")?,
+                target_rev: library.get(b"GOMP_PLUGIN_target_rev")?,
+                task_completion: library.get(b"GOMP_PLUGIN_target_task_completion")?,
+                // New in GCC 14, as the interface is.
+                version: match library.get::<*const c_void>(b"GOMP_target_map_indirect_ptr") {
+                    Ok(_) => shared_abi::gomp::GOMP_VERSION,
+                    Err(_) => GOMP_VERSION_13,
+                },
+            }
+        };
+        // libgomp has loaded this plugin, and stays as long.
+        std::mem::forget(library);
+        Ok(found)
+    }
+
+    /// The version of its interface to plugins.
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Runs the host function that belongs to the device function `func`.
+    ///
+    /// # Safety
+    /// The arrays have `mapnum` entries each, where `GOMP_OFFLOAD_dev2host` finds them; or
+    /// `mapnum` is 0, and `devaddrs` the address of what the function takes.
+    pub(crate) unsafe fn target_rev(
+        &self,
+        func: u64,
+        mapnum: u64,
+        [devaddrs, sizes, kinds]: [u64; 3],
+        dev_num: i32,
+    ) {
+        let none = std::ptr::null_mut();
+        // SAFETY: passed on; without queue or callbacks copies are those of the plugin.
+        unsafe {
+            (self.target_rev)(
+                func, mapnum, devaddrs, sizes, kinds, dev_num, none, none, none,
+            );
+        };
+    }
+
+    /// Tells that the region of `task` has ended.
+    ///
+    /// # Safety
+    /// `task` came with the region, and was not told yet.
+    pub(crate) unsafe fn task_completion(&self, task: *mut c_void) {
+        // SAFETY: passed on.
+        unsafe { (self.task_completion)(task) };
+    }
+
+    /// Memory that libgomp frees, for `count` values.
+    pub(crate) fn malloc<T>(&self, count: usize) -> *mut T {
+        // SAFETY: any size will do; it ends the process where there is no memory.
+        unsafe { (self.malloc)(count * size_of::<T>()) }.cast()
+    }
+}
+
+/// The libgomp that has loaded this plugin; `None` if this is no process of libgomp's.
+fn found() -> Option<&'static Libgomp> {
+    static FOUND: OnceLock<Option<Libgomp>> = OnceLock::new();
+    FOUND.get_or_init(|| Libgomp::find().ok()).as_ref()
+}
+
+/// The libgomp that has loaded this plugin.
+pub(crate) fn libgomp() -> &'static Libgomp {
+    match found() {
+        Some(libgomp) => libgomp,
+        // Nobody else calls the plugin's functions; there is nobody to tell.
+        None => std::process::abort(),
+    }
+}
+
+fn text(message: &str) -> CString {
+    CString::new(message.replace('\0', " ")).unwrap_or_default()
+}
+
+/// Says something to those who have set `GOMP_DEBUG`.
+pub(crate) fn debug(message: &str) {
+    if let Some(libgomp) = found() {
+        let line = text(&format!("{message}\n"));
+        // SAFETY: a format and its one argument.
+        unsafe { (libgomp.debug)(0, c"%s".as_ptr(), line.as_ptr()) };
+    }
+}
+
+/// Says what went wrong; what becomes of it, libgomp decides.
+pub(crate) fn error(message: &str) {
+    if let Some(libgomp) = found() {
+        let line = text(message);
+        // SAFETY: a format and its one argument.
+        unsafe { (libgomp.error)(c"%s".as_ptr(), line.as_ptr()) };
+    }
+}
+
+/// Says what went wrong and ends the process, as libgomp does where a region cannot go
+/// on: nobody could tell the program.
+pub(crate) fn fatal(message: &str) -> ! {
+    let line = text(message);
+    // SAFETY: a format and its one argument.
+    unsafe { (libgomp().fatal)(c"%s".as_ptr(), line.as_ptr()) }
+}

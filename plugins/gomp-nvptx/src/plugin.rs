@@ -1,0 +1,92 @@
+//! The devices, by number.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::device::Device;
+use crate::{libgomp, settings};
+
+/// The plugin's state: one for the process.
+pub(crate) struct Plugin {
+    /// Names of the devices, in the order of their numbers.
+    names: Vec<String>,
+    /// Those that are initialised.
+    devices: Mutex<Vec<Option<Arc<Device>>>>,
+}
+
+/// The plugin's state.
+pub(crate) fn plugin() -> &'static Plugin {
+    static PLUGIN: OnceLock<Plugin> = OnceLock::new();
+    PLUGIN.get_or_init(|| {
+        log();
+        let names = settings::devices();
+        let devices = names.iter().map(|_| None).collect();
+        Plugin {
+            names,
+            devices: Mutex::new(devices),
+        }
+    })
+}
+
+/// What the runtime logs, those see who ask for it as users of the `revoff` command do.
+fn log() {
+    let filter = tracing_subscriber::EnvFilter::from_env("REVOFF_LOG");
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    // Nobody else logs by the copy of the library that is linked here.
+    let _ = subscriber.try_init();
+}
+
+impl Plugin {
+    /// How many devices there are.
+    pub(crate) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// A name of device `ord` that no other has.
+    pub(crate) fn uid(&self, ord: usize) -> Option<String> {
+        let name = self.names.get(ord)?;
+        Some(format!("REVOFF-{ord}-{name}"))
+    }
+
+    /// A list of devices is whole whatever panics.
+    fn devices(&self) -> MutexGuard<'_, Vec<Option<Arc<Device>>>> {
+        self.devices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Opens device `ord`.
+    ///
+    /// # Errors
+    /// There is none of that number, or it cannot be opened.
+    pub(crate) fn init(&self, ord: usize) -> Result<(), String> {
+        let Some(name) = self.names.get(ord) else {
+            return Err(format!("no device {ord}: there are {}", self.count()));
+        };
+        let device = Device::open(ord, name).map_err(|error| error.to_string())?;
+        self.devices()[ord] = Some(Arc::new(device));
+        Ok(())
+    }
+
+    /// Lets go of device `ord`. It stays as it is: this is the end of the process, perhaps
+    /// by `exit` in a host region, which its kernel waits for, and whose thread this may be.
+    pub(crate) fn fini(&self, ord: usize) {
+        if let Some(device) = self.devices().get_mut(ord).and_then(Option::take) {
+            libgomp::debug(&format!(
+                "device {ord}: {} calls of the host",
+                device.runtime.requests()
+            ));
+            std::mem::forget(device);
+        }
+    }
+
+    /// Device `ord`.
+    ///
+    /// # Errors
+    /// It is not initialised.
+    pub(crate) fn device(&self, ord: i32) -> Result<Arc<Device>, String> {
+        let device = usize::try_from(ord)
+            .ok()
+            .and_then(|ord| self.devices().get(ord).cloned().flatten());
+        device.ok_or_else(|| format!("device {ord} is not initialised"))
+    }
+}
