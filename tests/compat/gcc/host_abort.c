@@ -1,0 +1,26 @@
+/* A host function that aborts: the program ends so.
+   ends: signal 6 */
+#include "check.h"
+#pragma omp requires reverse_offload
+
+static void end(void)
+{
+    abort();
+}
+
+int main(void)
+{
+    int initial = -1;
+#pragma omp target map(from : initial)
+    initial = omp_is_initial_device();
+    EXPECT_ON_DEVICE(initial);
+    if (faults)
+        return finish();
+#pragma omp target
+    {
+#pragma omp target device(ancestor : 1)
+        end();
+    }
+    puts("the program goes on after abort()");
+    return 1;
+}

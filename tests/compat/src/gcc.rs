@@ -1,0 +1,238 @@
+//! A GCC with an offload compiler for NVIDIA GPUs: the machine's own, or one in a folder
+//! that holds a whole system.
+
+use std::env;
+use std::env::consts::ARCH;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::{Language, Program, run};
+
+/// By this name libgomp finds its plugin for NVIDIA GPUs.
+pub const PLUGIN: &str = "libgomp-plugin-nvptx.so.1";
+
+/// The variable that names a folder with a system that has a GCC.
+const ROOT: &str = "REVOFF_GCC_ROOT";
+
+/// Versions whose libgomp asks the same of a plugin. GCC 13 has reverse offload too, and
+/// asks for another version of the plugin's interface.
+const VERSIONS: [u32; 3] = [16, 15, 14];
+
+/// How long a compiler may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A GCC, and a folder where it works, which is removed in the end.
+pub struct Gcc {
+    root: Option<PathBuf>,
+    version: u32,
+    /// As those see it who are in the root.
+    folder: PathBuf,
+}
+
+/// How a program is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Build {
+    /// `-O0`, for example.
+    pub level: &'static str,
+}
+
+impl Gcc {
+    /// The newest GCC that there is, with copies of `sources` to work on.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be used; in words.
+    pub fn find(sources: &Path, scratch: &Path) -> Result<Self, String> {
+        let root = env::var_os(ROOT)
+            .filter(|root| !root.is_empty())
+            .map(PathBuf::from);
+        let version = VERSIONS.into_iter().find(|version| {
+            let offload = format!("{ARCH}-linux-gnu-accel-nvptx-none-gcc-{version}");
+            [format!("gcc-{version}"), offload]
+                .iter()
+                .all(|name| is_there(root.as_deref(), name))
+        });
+        let names = "gcc-14 or newer with an offload compiler for nvptx";
+        let version = version.ok_or_else(|| match &root {
+            Some(root) => format!("{ROOT}={} has no {names}", root.display()),
+            None => format!(
+                "no {names} (Debian 13: apt-get install gcc-14 g++-14 gfortran-14 \
+                 gcc-14-offload-nvptx), and {ROOT}, which ci/gcc-root would make, is not set"
+            ),
+        })?;
+        let name = format!("compat-{}", std::process::id());
+        let folder = match &root {
+            Some(_) => Path::new("/tmp").join(name),
+            None => scratch.join(name),
+        };
+        let gcc = Self {
+            root,
+            version,
+            folder,
+        };
+        if let Some(root) = &gcc.root {
+            let entered = gcc.command(Path::new("/"), "true").output();
+            let entered = entered.map_err(|error| format!("no chroot: {error}"))?;
+            if !entered.status.success() {
+                let said = String::from_utf8_lossy(&entered.stderr);
+                return Err(format!("cannot enter {}: {}", root.display(), said.trim()));
+            }
+        }
+        let copied = copy(sources, &gcc.outside(&gcc.folder.join("src")));
+        copied.map_err(|error| format!("no copy of {}: {error}", sources.display()))?;
+        Ok(gcc)
+    }
+
+    /// Which GCC it is, for people.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.root {
+            Some(root) => format!("gcc-{} in {}", self.version, root.display()),
+            None => format!("gcc-{}", self.version),
+        }
+    }
+
+    /// Why it does not compile a program, if it does not.
+    #[must_use]
+    pub fn lacks(&self, program: &Program) -> Option<String> {
+        if program.since > self.version {
+            return Some(format!("GCC {} is too old", self.version));
+        }
+        let compiler = self.compiler(program.language);
+        let is_there = is_there(self.root.as_deref(), &compiler);
+        (!is_there).then(|| format!("no {compiler}"))
+    }
+
+    /// Puts a copy of a folder's files where programs that are run find it; its place, as
+    /// they see it.
+    ///
+    /// # Errors
+    /// It cannot be read, or the copy not be written.
+    pub fn bring(&self, folder: &Path, name: &str) -> Result<PathBuf, String> {
+        let to = self.folder.join(name);
+        let copied = copy(folder, &self.outside(&to));
+        copied.map_err(|error| format!("no copy of {}: {error}", folder.display()))?;
+        Ok(to)
+    }
+
+    /// Builds a program; the folder with it, as those see it who are in the root.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn build(&self, program: &Program, build: Build) -> Result<PathBuf, String> {
+        let folder = self.folder.join(build.level).join(&program.name);
+        fs::create_dir_all(self.outside(&folder)).map_err(|error| error.to_string())?;
+        let source = |file: &str| self.folder.join("src").join(file);
+        let compile = |language| {
+            let mut command = self.command(&folder, &self.compiler(language));
+            command.args([build.level, "-fopenmp", "-foffload=nvptx-none"]);
+            // The default of some is an architecture without reverse offload.
+            command.arg("-foffload-options=nvptx-none=-misa=sm_35");
+            command
+        };
+        for file in program.libraries.iter().chain(&program.plugins) {
+            let mut command = compile(Language::C);
+            command.args(["-fPIC", "-shared", "-o", &library(file)]);
+            complete(command.arg(source(file)))?;
+        }
+        let mut command = compile(program.language);
+        command.args(["-o", &program.name]);
+        command.args(program.with.iter().map(|file| source(file)));
+        command.arg(source(&program.file));
+        command.args(
+            program
+                .libraries
+                .iter()
+                .map(|file| format!("./{}", library(file))),
+        );
+        complete(command.args(["-Wl,-rpath,$ORIGIN", "-lm"]))?;
+        Ok(folder)
+    }
+
+    /// A command, to be run in a folder.
+    #[must_use]
+    pub fn command(&self, folder: &Path, program: &str) -> Command {
+        match &self.root {
+            None => {
+                let mut command = Command::new(program);
+                command.current_dir(folder);
+                command
+            }
+            Some(root) => {
+                let mut command = Command::new("chroot");
+                command
+                    .arg(root)
+                    .arg("env")
+                    .arg("--chdir")
+                    .arg(folder)
+                    .arg(program);
+                // Where its programs are need not be where ours are.
+                command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+                command
+            }
+        }
+    }
+
+    fn compiler(&self, language: Language) -> String {
+        let name = match language {
+            Language::C => "gcc",
+            Language::Cxx => "g++",
+            Language::Fortran => "gfortran",
+        };
+        format!("{name}-{}", self.version)
+    }
+
+    /// Where a folder is for this process.
+    fn outside(&self, folder: &Path) -> PathBuf {
+        match &self.root {
+            Some(root) => root.join(folder.strip_prefix("/").unwrap_or(folder)),
+            None => folder.to_path_buf(),
+        }
+    }
+}
+
+impl Drop for Gcc {
+    fn drop(&mut self) {
+        // Who cannot remove it could not make it.
+        let _ = fs::remove_dir_all(self.outside(&self.folder));
+    }
+}
+
+fn is_there(root: Option<&Path>, name: &str) -> bool {
+    match root {
+        Some(root) => root.join("usr/bin").join(name).exists(),
+        None => env::var_os("PATH")
+            .is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(name).exists())),
+    }
+}
+
+/// The file that a library's source becomes.
+fn library(source: &str) -> String {
+    let stem = Path::new(source).file_stem().unwrap_or_default();
+    format!("{}.so", stem.to_string_lossy())
+}
+
+fn complete(command: &mut Command) -> Result<(), String> {
+    let outcome = run(command, PATIENCE).map_err(|error| error.to_string());
+    let said = outcome.and_then(|outcome| match outcome.status {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("{status}\n{}{}", outcome.stdout, outcome.stderr)),
+        None => Err(format!("no end after {PATIENCE:?}")),
+    });
+    said.map_err(|said| format!("{command:?}: {said}"))
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! What a program says of itself in its first comment.
+
+use std::path::Path;
+use std::{fs, io};
+
+/// A language that GCC compiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// C
+    C,
+    /// C++
+    Cxx,
+    /// Fortran
+    Fortran,
+}
+
+/// How a program is to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With `ok` and status 0.
+    Ok,
+    /// With this status.
+    Exit(i32),
+    /// By this signal.
+    Signal(i32),
+    /// With any status but 0, and by no signal.
+    Error,
+}
+
+/// A program, as its first comment describes it.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The file's name without its ending.
+    pub name: String,
+    /// The file.
+    pub file: String,
+    /// By the file's ending.
+    pub language: Language,
+    /// How it is to end.
+    pub ending: Ending,
+    /// What it must print.
+    pub output: Vec<String>,
+    /// Environment variables.
+    pub environment: Vec<(String, String)>,
+    /// First version of GCC that compiles it.
+    pub since: u32,
+    /// Further sources.
+    pub with: Vec<String>,
+    /// Sources of shared libraries that it is linked with.
+    pub libraries: Vec<String>,
+    /// Sources of shared libraries that it loads.
+    pub plugins: Vec<String>,
+}
+
+impl Program {
+    /// The programs in a folder, by name.
+    ///
+    /// # Errors
+    /// The folder cannot be read, has no programs, or one describes itself in a way that
+    /// is not understood.
+    pub fn all(folder: &Path) -> Result<Vec<Self>, String> {
+        let names = || -> io::Result<Vec<_>> {
+            let mut names = Vec::new();
+            for entry in fs::read_dir(folder)? {
+                names.push(entry?.file_name().to_string_lossy().into_owned());
+            }
+            Ok(names)
+        };
+        let mut names = names().map_err(|error| format!("{}: {error}", folder.display()))?;
+        names.sort_unstable();
+        let mut all = Vec::new();
+        for file in names {
+            if Language::of(&file).is_some() {
+                let text = fs::read_to_string(folder.join(&file));
+                let text = text.map_err(|error| format!("{file}: {error}"))?;
+                all.push(Self::parse(&file, &text)?);
+            }
+        }
+        if all.is_empty() {
+            return Err(format!("{}: no programs", folder.display()));
+        }
+        Ok(all)
+    }
+
+    /// The program in a file.
+    ///
+    /// # Errors
+    /// A line of its first comment begins with a word and a colon, and is not understood.
+    pub fn parse(file: &str, text: &str) -> Result<Self, String> {
+        let (name, _) = file.split_once('.').unwrap_or((file, ""));
+        let mut program = Self {
+            name: name.to_owned(),
+            file: file.to_owned(),
+            language: Language::of(file).ok_or_else(|| format!("{file}: in which language?"))?,
+            ending: Ending::Ok,
+            output: Vec::new(),
+            environment: Vec::new(),
+            since: 0,
+            with: Vec::new(),
+            libraries: Vec::new(),
+            plugins: Vec::new(),
+        };
+        for line in first_comment(text) {
+            let Some((word, value)) = line.split_once(": ") else {
+                continue;
+            };
+            if word.is_empty() || !word.bytes().all(|c| c.is_ascii_lowercase()) {
+                continue;
+            }
+            // A misspelt word would be a check that is not made.
+            let wrong = || format!("{file}: not understood: {line:?}");
+            let owned = value.to_owned();
+            match word {
+                "ends" => program.ending = Ending::parse(value).ok_or_else(wrong)?,
+                "output" => program.output.push(owned),
+                "env" => {
+                    let (name, value) = value.split_once('=').ok_or_else(wrong)?;
+                    program
+                        .environment
+                        .push((name.to_owned(), value.to_owned()));
+                }
+                "since" => program.since = value.parse().map_err(|_| wrong())?,
+                "with" => program.with.push(owned),
+                "library" => program.libraries.push(owned),
+                "plugin" => program.plugins.push(owned),
+                _ => return Err(wrong()),
+            }
+        }
+        Ok(program)
+    }
+}
+
+impl Language {
+    fn of(file: &str) -> Option<Self> {
+        match file.rsplit_once('.')?.1 {
+            "c" => Some(Self::C),
+            "cc" => Some(Self::Cxx),
+            "f90" => Some(Self::Fortran),
+            _ => None,
+        }
+    }
+}
+
+impl Ending {
+    fn parse(text: &str) -> Option<Self> {
+        match text.split_once(' ') {
+            None if text == "error" => Some(Self::Error),
+            Some(("exit", status)) => status.parse().ok().map(Self::Exit),
+            Some(("signal", number)) => number.parse().ok().map(Self::Signal),
+            _ => None,
+        }
+    }
+}
+
+/// The lines of the comment that a file begins with, without what makes them one.
+fn first_comment(text: &str) -> Vec<&str> {
+    if let Some(block) = text.strip_prefix("/*") {
+        let end = block.find("*/").unwrap_or(block.len());
+        return block[..end].lines().map(str::trim).collect();
+    }
+    let mark = if text.starts_with("//") { "//" } else { "!" };
+    let lines = text.lines().map_while(|line| line.strip_prefix(mark));
+    lines.map(str::trim).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_of_text_describes() {
+        let text = "/* Words: and more\n   ends: exit 3\n   env: A=b=c\n   env: D=\n   \
+                    output: some text */\n/* ends: error */\n";
+        let program = Program::parse("one.c", text).expect("understood");
+        assert_eq!(program.name, "one");
+        assert_eq!(program.ending, Ending::Exit(3));
+        let environment = [("A", "b=c"), ("D", "")].map(|(a, b)| (a.to_owned(), b.to_owned()));
+        assert_eq!(program.environment, environment);
+        assert_eq!(program.output, ["some text"]);
+    }
+
+    #[test]
+    fn lines_describe() {
+        let text = "! ends: signal 6\n! with: parts/a.f90\n! since: 14\n\n! ends: error\n";
+        let program = Program::parse("two.f90", text).expect("understood");
+        assert_eq!(program.ending, Ending::Signal(6));
+        assert_eq!(program.with, ["parts/a.f90"]);
+        assert_eq!(program.since, 14);
+        let program = Program::parse("three.cc", "// ends: error\n").expect("understood");
+        assert_eq!(program.ending, Ending::Error);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_an_error() {
+        for line in [
+            "end: exit 3",
+            "ends: exit",
+            "ends: exit three",
+            "ends: well",
+            "env: A",
+        ] {
+            let text = format!("// {line}\n");
+            assert!(Program::parse("four.cc", &text).is_err(), "{line}");
+        }
+    }
+}
