@@ -73,6 +73,24 @@ fn definitions(texts: &[String], name: &str) -> Vec<usize> {
         .collect()
 }
 
+/// Below `sm_70` the lanes of a warp have to come to the same instruction; a compiler that
+/// does not know that makes two of it.
+#[test]
+fn lanes_meet_at_one_barrier() {
+    for sm in [60, 90] {
+        let Some(piece) = piece(sm) else {
+            return skip("this build has no piece");
+        };
+        let items = items(piece.as_bytes()).expect("what a compiler wrote");
+        let function = items
+            .iter()
+            .find(|item| item.name() == Some("GOMP_target_ext") && item.is_definition());
+        let body = function.and_then(|item| item.body.clone()).expect("it");
+        // One before the call, one after it.
+        assert_eq!(piece[body].matches("bar.warp.sync").count(), 2, "sm_{sm}");
+    }
+}
+
 #[test]
 fn the_piece_takes_the_place() {
     if piece(90).is_none() {

@@ -152,10 +152,9 @@ fn check_declared(text: &str, item: &Item<'_>) -> Result<(), NotCut> {
             };
             is_seen && params_are(params)
         }
-        (Some(REV_OFFLOAD_VAR), head) => match head {
-            [b".visible" | b".extern", b".global", ..] => !head.contains(&&b"="[..]),
-            _ => false,
-        },
+        (Some(REV_OFFLOAD_VAR), [b".visible" | b".extern", b".global", rest @ ..]) => {
+            !rest.contains(&&b"="[..])
+        }
         _ => false,
     };
     if is_right {
