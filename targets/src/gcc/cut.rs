@@ -179,11 +179,12 @@ fn params_are(tokens: &[&[u8]]) -> bool {
         let [b".param", kind, _name] = param else {
             return false;
         };
-        match (bits.next(), kind) {
-            (Some(32), [b'.', b'u' | b's' | b'b', b'3', b'2']) => true,
-            (Some(64), [b'.', b'u' | b's' | b'b', b'6', b'4']) => true,
-            _ => false,
-        }
+        let wanted: &[u8] = match bits.next() {
+            Some(32) => b"32",
+            Some(_) => b"64",
+            None => return false,
+        };
+        matches!(kind, [b'.', b'u' | b's' | b'b', bits @ ..] if bits == wanted)
     });
     all && bits.next().is_none()
 }
