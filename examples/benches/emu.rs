@@ -97,8 +97,8 @@ fn instructions(what: &str, lanes: u32) {
 
 /// The digest kernel on both devices.
 fn digest(image: &str) {
-    let host = bytes_per_second("host", env!("REVOFF_IMAGE_DIGEST"), 64 << 20);
-    let emu = bytes_per_second("emu", image, 1 << 20);
+    let host = bytes_per_second("host", env!("REVOFF_IMAGE_DIGEST"), 256 << 20);
+    let emu = bytes_per_second("emu", image, 8 << 20);
     println!(
         "digest: {:.1} MB/s on host, {:.2} MB/s on emu: {:.0} times slower",
         host / 1e6,

@@ -60,9 +60,7 @@ impl Images {
         // Of the whole path: kernel crates in several folders may all be called `kernel`.
         let name = self.dir.to_string_lossy().replace('/', "-");
         let path = out_dir().join(format!("{name}.offload"));
-        for variable in [crate::RUSTC, device::PTXAS] {
-            emit(&format!("rerun-if-env-changed={variable}"));
-        }
+        watch_toolchain();
         if !skipped(&path) {
             self.build_to(&path).unwrap_or_else(|error| {
                 panic!("{error}\n(or set {SKIP}=1 to build without images)")
@@ -79,27 +77,45 @@ impl Images {
             .collect::<Result<Vec<_>, _>>()
             .map_err(|unknown| BuildError::Request(unknown.to_string()))?;
         let host = self.host.then(|| host::kernel_crate(&self.dir));
-        let mut built = vec![];
-        if !arches.is_empty() {
-            let toolchain = Toolchain::find(&arches)?;
-            let assemblers = Assemblers::find()?;
-            let dir = manifest_dir().join(&self.dir);
-            emit(&format!(
-                "rerun-if-changed={}",
-                dir.join("Cargo.toml").display()
-            ));
-            let (work, out) = (out_dir().join("gpu"), out_dir().join("gpu-images"));
-            for arch in arches {
-                let out = out.join(arch.name);
-                let image = device::build(&toolchain, &assemblers, &dir, arch, &work, &out)?;
-                for source in &image.sources {
-                    emit(&format!("rerun-if-changed={}", source.display()));
-                }
-                built.push(image);
-            }
-        }
+        let built = if arches.is_empty() {
+            vec![]
+        } else {
+            build_watched(&Toolchain::find(&arches)?, &self.dir, &arches)?
+        };
         write_file(path, &built, host.as_ref().map(Artifact::path))
     }
+}
+
+/// Has the build script run again when its user names other tools.
+pub(crate) fn watch_toolchain() {
+    for variable in [crate::RUSTC, device::PTXAS] {
+        emit(&format!("rerun-if-env-changed={variable}"));
+    }
+}
+
+/// Builds the crate in the folder `dir`, which is relative to the one whose build script
+/// this is, for each of `arches`, and has the script run again when a source changes.
+pub(crate) fn build_watched(
+    toolchain: &Toolchain,
+    dir: &Path,
+    arches: &[&'static Arch],
+) -> Result<Vec<DeviceImage>, BuildError> {
+    let assemblers = Assemblers::find()?;
+    let dir = manifest_dir().join(dir);
+    emit(&format!(
+        "rerun-if-changed={}",
+        dir.join("Cargo.toml").display()
+    ));
+    let (work, out) = (out_dir().join("gpu"), out_dir().join("gpu-images"));
+    let build = |arch: &&'static Arch| {
+        let out = out.join(arch.name);
+        let image = device::build(toolchain, &assemblers, &dir, arch, &work, &out)?;
+        for source in &image.sources {
+            emit(&format!("rerun-if-changed={}", source.display()));
+        }
+        Ok(image)
+    };
+    arches.iter().map(build).collect()
 }
 
 /// Writes one file with `images` and the shared object `host` to `path`.

@@ -32,11 +32,13 @@ mod error;
 mod file;
 mod host;
 mod krate;
+mod piece;
 mod script;
 
 pub use error::{BuildError, RUSTC};
 pub use file::{Images, images, write_file};
 pub use host::{c_image, c_shared_object, host_image, kernel_crate, static_library};
+pub use piece::ptx;
 pub use script::{Artifact, SKIP};
 
 /// The name that the files of the kernel crate in the folder `dir` have.

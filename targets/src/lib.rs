@@ -6,6 +6,8 @@
 //! | [`device_arch`] | what a device says it is, any model, and what runs there |
 //! | [`offload_binary`] | one file with images for several architectures, in LLVM's format |
 //! | [`choose`](mod@choose) | which of several images suits a device best |
+//! | [`ptx`] | what stands in a PTX file |
+//! | [`gcc`] | images that GCC links, and making room in them for device-rt |
 //!
 //! ```
 //! use targets::choose::{Candidate, choose};
@@ -30,7 +32,9 @@
 pub mod arch;
 pub mod choose;
 pub mod device_arch;
+pub mod gcc;
 pub mod offload_binary;
+pub mod ptx;
 
 pub use arch::{Arch, Target};
 pub use device_arch::DeviceArch;

@@ -2,8 +2,12 @@
 //!
 //! In GCC's OpenMP code for NVIDIA a warp is one thread of the program: all 32 lanes run
 //! the same code with the same values, and all of them call `GOMP_target_ext`. Here one
-//! of them makes the call. The control variables are GCC's own, from its libgomp.
+//! of them makes the call. In a `simd` loop each lane is a thread, and makes its own. The
+//! control variables are GCC's, from its libgomp.
 #![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, stdarch_nvptx))]
+
+mod uniform;
 
 use core::ffi::{c_int, c_uint, c_ushort, c_void};
 
@@ -16,10 +20,11 @@ unsafe extern "C" {
     static __gomp_additional_icvs: Icvs;
 }
 
-/// Calls a function on the host and waits for it, once for the warp that calls this.
+/// Calls a function on the host and waits for it: once for the warp that calls this, or
+/// in a `simd` loop for each lane.
 ///
 /// # Safety
-/// As for [`target_ext`]; and all lanes of the warp call this together.
+/// As for [`target_ext`]; and outside `simd` loops all lanes of the warp call this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_target_ext(
     device: c_int,
@@ -49,8 +54,10 @@ pub unsafe extern "C" fn GOMP_target_ext(
             );
         }
     };
-    // SAFETY: GCC's code for this target runs in all lanes of a warp but inside `simd`
-    // loops, where OpenMP allows no `target`.
+    if uniform::lanes_are_threads() {
+        return call();
+    }
+    // SAFETY: outside `simd` loops, all lanes of a warp run all of GCC's code.
     unsafe { lanes::once_per_warp(call) };
 }
 

@@ -5,8 +5,179 @@ use std::sync::Arc;
 
 use shared_abi::words::{Coherent, Store, SystemWords};
 
-use super::Event;
+use super::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
+
+/// Most threads of a team.
+pub(super) const MAX_THREADS: u32 = 1024;
+
+/// A device that is this process.
+///
+/// # Safety
+/// What [`reach`](Self::reach) returns is there, all of it, as long as the device and what
+/// comes with it. Others use it with atomic accesses, or are kernels, whose matter it is.
+pub(super) unsafe trait Near: Send + Sync + 'static {
+    /// Keeps a range in place.
+    type Held;
+    type Launch: Event + Running;
+
+    /// Where the range that the device sees at `address` is, which is not empty.
+    ///
+    /// # Errors
+    /// It is not for copies.
+    fn reach(
+        &self,
+        address: u64,
+        len: usize,
+        write: bool,
+    ) -> Result<(*mut u8, Self::Held), DeviceError>;
+
+    /// A copy or a store has changed a range.
+    fn wrote(&self, _address: u64, _len: usize) {}
+
+    /// A copy has read a range.
+    fn has_read(&self, _address: u64, _len: usize) {}
+
+    /// Starts a kernel, which begins after `after`: by waiting here, or on its own.
+    ///
+    /// # Safety
+    /// As for [`Queue::launch`].
+    ///
+    /// # Errors
+    /// The device cannot run the grid, which is not empty.
+    unsafe fn launch(
+        self: &Arc<Self>,
+        module: &Arc<dyn Module>,
+        kernel: Global,
+        grid: Grid,
+        params: &[Vec<u8>],
+        context: LaunchContext,
+        after: &mut After,
+    ) -> Result<Arc<Self::Launch>, DeviceError>;
+}
+
+/// A queue of such a device. Copies happen at once, after waiting for the launches before
+/// them.
+pub(super) struct AtOnce<D> {
+    device: Arc<D>,
+    after: After,
+}
+
+impl<D: Near> AtOnce<D> {
+    pub(super) fn new(device: Arc<D>) -> Self {
+        let after = After::default();
+        Self { device, after }
+    }
+}
+
+impl<D: Near> Queue for AtOnce<D> {
+    unsafe fn copy_to_device(
+        &mut self,
+        to: u64,
+        from: *const u8,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        self.after.catch_up();
+        if len > 0 {
+            let (place, _held) = self.device.reach(to, len, true)?;
+            // SAFETY: the caller vouches for the host side, `Near` for the other one.
+            // Device threads may use it meanwhile, which atomic accesses here make a
+            // matter of theirs.
+            unsafe {
+                let (words, offset) = words_at(place);
+                words.write_bytes(offset, from, len);
+            }
+            self.device.wrote(to, len);
+        }
+        Ok(())
+    }
+
+    unsafe fn copy_from_device(
+        &mut self,
+        to: *mut u8,
+        from: u64,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        self.after.catch_up();
+        if len > 0 {
+            let (place, _held) = self.device.reach(from, len, false)?;
+            // SAFETY: as above.
+            unsafe {
+                let (words, offset) = words_at(place);
+                words.read_bytes(offset, to, len);
+            }
+            self.device.has_read(from, len);
+        }
+        Ok(())
+    }
+
+    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+        self.after.catch_up();
+        let (place, _held) = self.device.reach(to, 4, true)?;
+        if !to.is_multiple_of(4) {
+            return Err(DeviceError::Unreachable {
+                address: to,
+                len: 4,
+                what: "not aligned for a word",
+            });
+        }
+        // SAFETY: as above; aligned.
+        let (words, offset) = unsafe { words_at(place) };
+        // Edge `R2`, completing end, for callers whose word is in device memory.
+        words.store32(offset, word, Store::Release);
+        self.device.wrote(to, 4);
+        Ok(())
+    }
+
+    unsafe fn launch(
+        &mut self,
+        module: &Arc<dyn Module>,
+        kernel: Global,
+        grid: Grid,
+        params: &[Vec<u8>],
+        context: LaunchContext,
+    ) -> Result<Arc<dyn Running>, DeviceError> {
+        if grid.teams == 0 || grid.threads == 0 {
+            return Err(bad_grid(grid, "both must be at least 1"));
+        }
+        if grid.threads > MAX_THREADS {
+            let reason = format!("a team has at most {MAX_THREADS} threads");
+            return Err(bad_grid(grid, reason));
+        }
+        let after = &mut self.after;
+        // SAFETY: passed on.
+        let launch = unsafe {
+            self.device
+                .launch(module, kernel, grid, params, context, after)
+        }?;
+        self.after.push(Arc::clone(&launch) as Arc<dyn Event>);
+        Ok(launch)
+    }
+
+    fn record(&mut self) -> Arc<dyn Event> {
+        let after = &mut self.after.0;
+        after.retain(|event| !event.is_done());
+        Arc::new(AllOf(after.clone()))
+    }
+
+    fn wait_for(&mut self, event: &Arc<dyn Event>) {
+        self.after.push(Arc::clone(event));
+    }
+
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
+        self.after.catch_up();
+        Ok(())
+    }
+}
+
+/// Why a device does not run a grid.
+pub(super) fn bad_grid(grid: Grid, reason: impl Into<String>) -> DeviceError {
+    DeviceError::BadGrid {
+        teams: grid.teams,
+        threads: grid.threads,
+        reason: reason.into(),
+    }
+}
 
 /// What the next operation of a queue has to wait for.
 #[derive(Default)]
@@ -25,14 +196,8 @@ impl After {
         std::mem::take(&mut self.0)
     }
 
-    pub(super) fn push(&mut self, event: Arc<dyn Event>) {
+    fn push(&mut self, event: Arc<dyn Event>) {
         self.0.push(event);
-    }
-
-    /// An event that is reached when all of it is.
-    pub(super) fn record(&mut self) -> Arc<dyn Event> {
-        self.0.retain(|event| !event.is_done());
-        Arc::new(AllOf(self.0.clone()))
     }
 }
 
@@ -63,57 +228,4 @@ unsafe fn words_at(place: *mut u8) -> (Coherent, usize) {
     // SAFETY: passed on; aligned to 8 bytes.
     let words = unsafe { Coherent::new(place.map_addr(|address| address & !7)) };
     (words, place.addr() & 7)
-}
-
-/// Copies to a place in device memory. Device threads may use it meanwhile, which atomic
-/// accesses here make a matter of theirs.
-///
-/// # Safety
-/// Both ranges are there: the one at `from` unwritten, that at `place` used by others with
-/// atomic accesses only.
-pub(super) unsafe fn write(place: *mut u8, from: *const u8, len: usize) {
-    // SAFETY: passed on.
-    unsafe {
-        let (words, offset) = words_at(place);
-        words.write_bytes(offset, from, len);
-    }
-}
-
-/// Copies from a place in device memory.
-///
-/// # Safety
-/// Both ranges are there: the one at `to` nobody else's, that at `place` used by others
-/// with atomic accesses only.
-pub(super) unsafe fn read(to: *mut u8, place: *mut u8, len: usize) {
-    // SAFETY: passed on.
-    unsafe {
-        let (words, offset) = words_at(place);
-        words.read_bytes(offset, to, len);
-    }
-}
-
-/// Stores a word in one piece at a place in device memory, which is `address` there.
-///
-/// # Safety
-/// There are 4 bytes at `place`, used by others with atomic accesses only.
-///
-/// # Errors
-/// It is misaligned.
-pub(super) unsafe fn store_word(
-    place: *mut u8,
-    address: u64,
-    word: u32,
-) -> Result<(), DeviceError> {
-    if !address.is_multiple_of(4) {
-        return Err(DeviceError::Unreachable {
-            address,
-            len: 4,
-            what: "not aligned for a word",
-        });
-    }
-    // SAFETY: passed on; aligned.
-    let (words, offset) = unsafe { words_at(place) };
-    // Edge `R2`, completing end, for callers whose word is in device memory.
-    words.store32(offset, word, Store::Release);
-    Ok(())
 }

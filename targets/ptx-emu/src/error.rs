@@ -166,13 +166,14 @@ pub enum FaultKind {
         /// The lanes that execute the instruction.
         active: u32,
     },
-    /// A barrier that does not exist, or with a number of threads that cannot be.
-    #[error("barrier {number} for {count} threads")]
+    /// A barrier that does not exist, or with a number of threads that cannot be, or is
+    /// another than that of those who wait there.
+    #[error("barrier {number}: {what}")]
     BadBarrier {
         /// The barrier.
         number: u64,
-        /// The threads.
-        count: u64,
+        /// What is wrong with it.
+        what: String,
     },
     /// All threads wait for each other.
     #[error("deadlock: {0}")]

@@ -192,6 +192,7 @@ impl Machine {
     /// One of them says something wrong or unknown, is for a newer device, or names
     /// what is defined nowhere or twice.
     pub fn load(&self, parts: &[Part<'_>]) -> Result<Arc<Module>, LoadError> {
+        // Relaxed: numbers only have to differ.
         let number = self.modules.fetch_add(1, Ordering::Relaxed);
         Module::load(&self.memory, number, self.options.sm, parts).map(Arc::new)
     }
@@ -258,6 +259,7 @@ impl Machine {
             wanted: module.params(kernel),
             given: params.iter().map(Vec::len).collect(),
         })?;
+        // Relaxed: as above.
         let number = self.launches.fetch_add(1, Ordering::Relaxed);
         let check = self.checker.as_ref().map(|checker| Check {
             origin: checker.begin(number, module),

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use device_arena::{ALIGN, Arena};
@@ -94,6 +94,7 @@ impl Region {
         let host = NonNull::new(self.arena.host(address)?)?;
         let offset = address - self.arena.window();
         let step = self.steps.get((offset / ALIGN) as usize)?;
+        // Relaxed: see `mark`. An address that was told without order finds memory or faults.
         let step = step.load(Ordering::Relaxed);
         let mut there = u64::from(step & !READ_ONLY);
         if !write {
@@ -222,6 +223,26 @@ impl Memory {
             return None;
         }
         NonNull::new(self.device.arena.host(address)?)
+    }
+
+    /// Writes to device memory from the first byte of a block on, if the block has as many.
+    pub(crate) fn write(&self, block: u64, bytes: &[u8]) {
+        let Some(to) = self.host(block, bytes.len() as u64) else {
+            return;
+        };
+        let (words, rest) = bytes.as_chunks();
+        // Whoever tells others of the block orders these stores.
+        for (at, &word) in words.iter().enumerate() {
+            // SAFETY: inside the block, which is aligned to more. Device threads that
+            // still use what was freed there do so with atomic accesses, as this one is.
+            let place = unsafe { AtomicU64::from_ptr(to.as_ptr().cast::<u64>().add(at)) };
+            place.store(u64::from_ne_bytes(word), Ordering::Relaxed);
+        }
+        for (at, &byte) in rest.iter().enumerate() {
+            // SAFETY: as above.
+            let place = unsafe { AtomicU8::from_ptr(to.as_ptr().add(8 * words.len() + at)) };
+            place.store(byte, Ordering::Relaxed);
+        }
     }
 
     /// Where an access of the device goes; `None` if it may not.

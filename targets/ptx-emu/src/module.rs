@@ -179,7 +179,8 @@ impl Module {
         Ok(module)
     }
 
-    /// The variable `name`, if others may see it.
+    /// The variable `name` outside functions; of several of that name the one that others
+    /// may see, or the first.
     #[must_use]
     pub fn global(&self, name: &str) -> Option<Global> {
         self.globals.get(name).copied()
@@ -433,9 +434,13 @@ impl<'a> Linker<'a> {
             };
             let address = address.ok_or_else(room)?;
             self.allocated.push(address);
-            if variable.linkage != Linkage::Static {
-                let name = variable.name.to_owned();
-                self.globals.insert(name, Global { address, bytes });
+            // NVIDIA's driver finds those too that a text keeps to itself.
+            let name = variable.name.to_owned();
+            let global = Global { address, bytes };
+            match (variable.linkage, function) {
+                (Linkage::Static, Some(_)) => {}
+                (Linkage::Static, None) => drop(self.globals.entry(name).or_insert(global)),
+                _ => drop(self.globals.insert(name, global)),
             }
             Symbol::Global(address)
         };
@@ -515,13 +520,8 @@ impl<'a> Linker<'a> {
             };
             bytes.extend_from_slice(&value.to_le_bytes()[..width.min(8)]);
         }
-        let Some(to) = self.memory.host(address, variable.bytes().max(1)) else {
-            return Ok(());
-        };
-        let len = bytes.len().min(variable.bytes() as usize);
-        // SAFETY: the variable was allocated with this size, and no device thread knows
-        // of it yet.
-        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.as_ptr(), len) };
+        bytes.truncate(variable.bytes() as usize);
+        self.memory.write(address, &bytes);
         Ok(())
     }
 }

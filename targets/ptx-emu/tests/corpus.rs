@@ -1,4 +1,4 @@
-//! Small programs with known answers, for every instruction that is known: what they are
+//! Small programs with known answers, for every opcode that is known: what they are
 //! to give follows from NVIDIA's "Parallel Thread Execution ISA", whose sections the
 //! files of `corpus/` name. `harness/mod.rs` says how these files are read.
 
@@ -33,7 +33,7 @@ files!(
 );
 
 #[test]
-fn every_instruction_is_there() {
+fn every_opcode_is_there() {
     let missing = harness::coverage::missing(FILES);
     assert!(missing.is_empty(), "in no file of the corpus: {missing:?}");
 }

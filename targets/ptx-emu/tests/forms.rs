@@ -200,7 +200,7 @@ fn a_kernel_says_how_large_its_blocks_are() {
 #[test]
 fn a_text_may_be_one_line() {
     let text = ".version 6.0.target sm_35.file 1 \"<dummy>\".func other ( );.func other ( ){}\
-                .visible .global .align 8 .u64 $table[] = {other,0};";
+                .visible .global .align 8 .u64 $table[] = {other,0};.global .u32 own;";
     let machine = Machine::new(Options::default()).expect("a device");
     let part = Part { name: "text", text };
     let module = machine
@@ -208,4 +208,6 @@ fn a_text_may_be_one_line() {
         .unwrap_or_else(|error| panic!("{error}"));
     let table = module.global("$table").expect("it is visible");
     assert_eq!(table.bytes, 16);
+    // The host finds what other texts do not see.
+    assert_eq!(module.global("own").expect("it is there").bytes, 4);
 }

@@ -1,7 +1,8 @@
 /*
  * An OpenMP program that calls GOMP_target_ext from a target region, as GCC 13 and newer
  * do for `target device(ancestor:1)`. GCC 12 does not know that, and its libgomp has no
- * control variables for devices: both are here in its place.
+ * control variables for devices: both are here in its place. With TEAMS it needs another
+ * function of the same file of libgomp's.
  */
 
 #include <stddef.h>
@@ -9,15 +10,21 @@
 #pragma omp declare target
 extern void GOMP_target_ext(int, void (*)(void *), size_t, void **, size_t *, unsigned short *,
                             unsigned int, void **, void **);
+#if __GNUC__ < 13
 struct {
     int device_num, default_device, nteams, teams_thread_limit;
 } __gomp_additional_icvs;
+#endif
 #pragma omp end declare target
 
 int main(void)
 {
     long number = 1;
+#ifdef TEAMS
+#pragma omp target teams num_teams(2) map(tofrom : number)
+#else
 #pragma omp target map(tofrom : number)
+#endif
     {
         void *addrs[] = {&number};
         size_t sizes[] = {sizeof number};

@@ -7,4 +7,4 @@ mod tools;
 
 pub use check::{check_linked, check_registers, is_linked};
 pub use pieces::{HELLO, built, include, object_files, piece, workspace};
-pub use tools::{Tool, clang, missing, nvlink, ptxas, run, said, scratch, tool};
+pub use tools::{Tool, clang, gcc, missing, nvlink, ptxas, run, said, scratch, tool};

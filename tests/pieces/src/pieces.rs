@@ -28,7 +28,14 @@ pub fn built(root: &Path) -> &'static Path {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(workspace());
         cargo.args(["xtask", "images", "--pieces", "--arch", ARCHES, "--out"]);
-        tools::run(cargo.arg(&out));
+        cargo.arg(&out);
+        // As docs/gcc.md says; without GCC the archive is for nobody.
+        if let Some((_, gcc)) = tools::gcc() {
+            let name = "-print-file-name=accel/nvptx-none/mgomp/libgomp.a";
+            let libgomp = tools::run(gcc.command().arg(name));
+            cargo.args(["--gcc-libgomp", libgomp.trim()]);
+        }
+        tools::run(&mut cargo);
         out
     })
 }

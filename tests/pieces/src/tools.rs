@@ -47,6 +47,19 @@ pub fn clang(test: &str) -> Option<Tool> {
     tool(test, "clang-22", "clang-22")
 }
 
+/// The newest GCC here that has an offload compiler for NVIDIA, and its release.
+#[must_use]
+pub fn gcc() -> Option<(u32, Tool)> {
+    let is_there = |name: &str| Command::new(name).arg("--version").output().is_ok();
+    (12..=16)
+        .rev()
+        .find(|release| {
+            is_there(&format!("gcc-{release}"))
+                && is_there(&format!("x86_64-linux-gnu-accel-nvptx-none-gcc-{release}"))
+        })
+        .map(|release| (release, Tool(format!("gcc-{release}").into())))
+}
+
 /// An assembler that knows `arch`.
 #[must_use]
 pub fn ptxas(test: &str, arch: &str) -> Option<Tool> {

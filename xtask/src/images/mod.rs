@@ -1,6 +1,7 @@
 //! `cargo xtask images`: images of kernel crates for GPUs.
 
 mod crates;
+mod libgomp;
 mod pieces;
 mod table;
 
@@ -36,6 +37,10 @@ pub(crate) struct Options {
     /// Build what others link into their images alone, see docs/linking.md
     #[arg(long, conflicts_with = "kernel_crate")]
     pieces: bool,
+    /// Put what else GCC's file with GOMP_target_ext has into librevoff-gcc.a, from this
+    /// libgomp.a of GCC's for NVIDIA, see docs/gcc.md
+    #[arg(long, requires = "pieces", value_name = "FILE")]
+    gcc_libgomp: Option<PathBuf>,
     /// Say which toolchain would build them, and build nothing
     #[arg(long)]
     which: bool,
@@ -50,6 +55,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     if options.which {
         return Ok(Toolchain::find(&arches)?.to_string());
     }
+    let libgomp = options.gcc_libgomp.as_deref().map(libgomp::rest);
+    let libgomp = libgomp.transpose()?;
     let crates = crates::chosen(root, &options.kernel_crate, options.pieces);
     crates::refuse_one_name(&crates)?;
     fs::create_dir_all(&options.out)
@@ -85,7 +92,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
             .collect();
         if let Some(piece) = krate.piece {
             for image in &images {
-                piece.put(image, &pieces)?;
+                piece.put(image, &pieces, libgomp.as_ref())?;
             }
         }
         let host = (krate.is_for_host() && options.target.contains(&Family::Host))

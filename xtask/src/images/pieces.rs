@@ -2,11 +2,14 @@
 //! `pieces/include` and `pieces/ARCH`. docs/linking.md says what is linked how.
 
 use std::fs::{self, File};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use ar::{GnuBuilder, Header};
 use image_build::device::DeviceImage;
+
+use super::libgomp::Member;
 
 /// How a crate without kernels is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +17,8 @@ pub(crate) enum Piece {
     /// By itself: bitcode and, for NVIDIA, PTX. No object files for AMD: a kernel states
     /// how many registers it takes with all that it calls, and no linker corrects that.
     Plain,
-    /// As an archive of this name with the PTX in it, which GCC's linker looks into.
+    /// As an archive of this name with the PTX in it, which GCC's linker looks into, and
+    /// what is left of libgomp's if that is wanted.
     Archive(&'static str),
 }
 
@@ -40,7 +44,12 @@ pub(crate) fn put_headers(root: &Path, pieces: &Path) -> Result<()> {
 
 impl Piece {
     /// Puts what is linked of `image` to `pieces`.
-    pub(crate) fn put(self, image: &DeviceImage, pieces: &Path) -> Result<()> {
+    pub(crate) fn put(
+        self,
+        image: &DeviceImage,
+        pieces: &Path,
+        libgomp: Option<&Member>,
+    ) -> Result<()> {
         let folder = pieces.join(image.arch.name);
         make(&folder)?;
         match self {
@@ -55,25 +64,30 @@ impl Piece {
                     .ptx
                     .as_deref()
                     .with_context(|| format!("{name} is PTX, which {} has not", image.arch.name))?;
-                archive(ptx, &folder.join(name))
+                archive(ptx, libgomp, &folder.join(name))
             }
         }
     }
 }
 
-/// Writes the archive `to` with the one member `file`. It has no table of symbols:
-/// nvptx-tools look into the members.
-fn archive(file: &Path, to: &Path) -> Result<()> {
+/// Writes the archive `to` with the file `ptx` and `libgomp` in it. It has no table of
+/// symbols: nvptx-tools look into the members.
+fn archive(ptx: &Path, libgomp: Option<&Member>, to: &Path) -> Result<()> {
     let write = || {
-        let name = file.file_name().unwrap_or_default();
+        let name = ptx.file_name().unwrap_or_default();
         let name = name.as_encoded_bytes().to_vec();
-        let text = fs::read(file)?;
-        let mut builder = GnuBuilder::new(File::create(to)?, vec![name.clone()]);
-        let mut header = Header::new(name, text.len() as u64);
-        header.set_mode(0o644);
-        builder.append(&header, &*text)
+        let text = fs::read(ptx)?;
+        let ours = Member { name, text };
+        let members = || iter::once(&ours).chain(libgomp);
+        let names = members().map(|member| member.name.clone()).collect();
+        let mut builder = GnuBuilder::new(File::create(to)?, names);
+        members().try_for_each(|member| {
+            let mut header = Header::new(member.name.clone(), member.text.len() as u64);
+            header.set_mode(0o644);
+            builder.append(&header, &*member.text)
+        })
     };
-    write().with_context(|| format!("cannot put {} into {}", file.display(), to.display()))
+    write().with_context(|| format!("cannot put {} into {}", ptx.display(), to.display()))
 }
 
 fn make(folder: &Path) -> Result<()> {

@@ -14,7 +14,7 @@ use ptx_emu::{Machine, Model, Options};
 use targets::DeviceArch;
 
 use self::module::EmuModule;
-use self::queue::EmuQueue;
+use super::at_once::AtOnce;
 use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
@@ -80,20 +80,6 @@ struct EmuDevice {
     name: String,
     arch: DeviceArch,
     machine: Arc<Machine>,
-}
-
-impl EmuDevice {
-    /// Where copies of `len` bytes go. As on hardware, copies are for device memory alone.
-    fn reach(&self, address: u64, len: usize) -> Result<*mut u8, DeviceError> {
-        let place = self.machine.memory().host(address, len as u64);
-        place
-            .map(|place| place.as_ptr())
-            .ok_or(DeviceError::Unreachable {
-                address,
-                len: len as u64,
-                what: "no device memory that is allocated from end to end",
-            })
-    }
 }
 
 impl Device for EmuDevice {
@@ -173,7 +159,7 @@ impl Device for EmuDevice {
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         match self.this.upgrade() {
-            Some(device) => Ok(Box::new(EmuQueue::new(device))),
+            Some(device) => Ok(Box::new(AtOnce::new(device))),
             None => unreachable!("a method of the device runs, so the device exists"),
         }
     }

@@ -1,96 +1,55 @@
-//! Queues and launches of `emu`.
+//! What queues of `emu` do: copies and launches.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use ptx_emu::{LaunchError, Running as Kernel};
+use ptx_emu::Running as Kernel;
 
 use super::EmuDevice;
 use super::module::EmuModule;
-use crate::device::at_once::{self, After};
-use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
+use crate::device::at_once::{After, Near, bad_grid};
+use crate::device::{Event, Global, Grid, LaunchContext, Module, Running};
 use crate::error::DeviceError;
 
-/// A queue. Operations happen at once, after waiting for the launches before them.
-pub(super) struct EmuQueue {
-    device: Arc<EmuDevice>,
-    after: After,
-}
+// SAFETY: device memory lives as long as the device, whose threads use it with atomic accesses.
+unsafe impl Near for EmuDevice {
+    type Held = ();
+    type Launch = EmuLaunch;
 
-impl EmuQueue {
-    pub(super) fn new(device: Arc<EmuDevice>) -> Self {
-        let after = After::default();
-        Self { device, after }
-    }
-}
-
-impl Queue for EmuQueue {
-    unsafe fn copy_to_device(
-        &mut self,
-        to: u64,
-        from: *const u8,
-        len: usize,
-    ) -> Result<(), DeviceError> {
-        self.after.catch_up();
-        if len > 0 {
-            let place = self.device.reach(to, len)?;
-            // SAFETY: the caller vouches for the host side. The device side was just found,
-            // its addresses last as long as the device, and threads use it with atomics.
-            unsafe { at_once::write(place, from, len) };
-            self.device.machine.host_wrote(to, len as u64);
-        }
-        Ok(())
+    /// As on hardware, copies are for device memory alone.
+    fn reach(&self, address: u64, len: usize, _write: bool) -> Result<(*mut u8, ()), DeviceError> {
+        let place = self.machine.memory().host(address, len as u64);
+        let place = place.ok_or(DeviceError::Unreachable {
+            address,
+            len: len as u64,
+            what: "no device memory that is allocated from end to end",
+        })?;
+        Ok((place.as_ptr(), ()))
     }
 
-    unsafe fn copy_from_device(
-        &mut self,
-        to: *mut u8,
-        from: u64,
-        len: usize,
-    ) -> Result<(), DeviceError> {
-        self.after.catch_up();
-        if len > 0 {
-            let place = self.device.reach(from, len)?;
-            // SAFETY: as above.
-            unsafe { at_once::read(to, place, len) };
-            self.device.machine.host_read(from, len as u64);
-        }
-        Ok(())
+    fn wrote(&self, address: u64, len: usize) {
+        self.machine.host_wrote(address, len as u64);
     }
 
-    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        self.after.catch_up();
-        let place = self.device.reach(to, 4)?;
-        // SAFETY: as above.
-        unsafe { at_once::store_word(place, to, word) }?;
-        self.device.machine.host_wrote(to, 4);
-        Ok(())
+    fn has_read(&self, address: u64, len: usize) {
+        self.machine.host_read(address, len as u64);
     }
 
     unsafe fn launch(
-        &mut self,
+        self: &Arc<Self>,
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
         params: &[Vec<u8>],
         context: LaunchContext,
-    ) -> Result<Arc<dyn Running>, DeviceError> {
-        self.after.catch_up();
-        let bad_grid = |reason: String| DeviceError::BadGrid {
-            teams: grid.teams,
-            threads: grid.threads,
-            reason,
-        };
-        if grid.teams == 0 || grid.threads == 0 {
-            return Err(bad_grid("both must be at least 1".to_owned()));
-        }
+        after: &mut After,
+    ) -> Result<Arc<EmuLaunch>, DeviceError> {
+        after.catch_up();
         let Some(module) = module.as_any().downcast_ref::<EmuModule>() else {
             unreachable!("a module of another device")
         };
         let Some(kernel) = module.loaded.kernel_at(kernel.address) else {
-            return Err(bad_grid(
-                "the function is no kernel of the image".to_owned(),
-            ));
+            return Err(bad_grid(grid, "the function is no kernel of the image"));
         };
         let shape = ptx_emu::Grid {
             grid: [grid.teams, 1, 1],
@@ -101,46 +60,23 @@ impl Queue for EmuQueue {
             shared: context.block.shared_bytes,
         };
         let ended = Arc::clone(&context.ended);
-        let started = self.device.machine.launch(
+        let started = self.machine.launch(
             &module.loaded,
             kernel,
             shape,
             params,
             Box::new(move || ended()),
         );
-        let kernel = started.map_err(|error| match error {
-            LaunchError::Bounds(_) if grid.threads > MAX_THREADS => {
-                bad_grid(format!("a team has at most {MAX_THREADS} threads"))
-            }
-            error => bad_grid(error.to_string()),
-        })?;
-        let launch = Arc::new(EmuLaunch {
+        let kernel = started.map_err(|error| bad_grid(grid, error.to_string()))?;
+        Ok(Arc::new(EmuLaunch {
             kernel,
-            _device: Arc::clone(&self.device),
-        });
-        self.after.push(Arc::clone(&launch) as Arc<dyn Event>);
-        Ok(launch)
-    }
-
-    fn record(&mut self) -> Arc<dyn Event> {
-        self.after.record()
-    }
-
-    fn wait_for(&mut self, event: &Arc<dyn Event>) {
-        self.after.push(Arc::clone(event));
-    }
-
-    fn synchronize(&mut self) -> Result<(), DeviceError> {
-        self.after.catch_up();
-        Ok(())
+            _device: Arc::clone(self),
+        }))
     }
 }
 
-/// Most threads of a team.
-pub(super) const MAX_THREADS: u32 = 1024;
-
 /// A kernel under way.
-struct EmuLaunch {
+pub(super) struct EmuLaunch {
     kernel: Kernel,
     /// Its multiprocessors end with it.
     _device: Arc<EmuDevice>,

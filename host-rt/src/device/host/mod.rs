@@ -17,7 +17,7 @@ use device_arena::Arena;
 use targets::DeviceArch;
 
 use self::module::HostModule;
-use self::queue::HostQueue;
+use super::at_once::AtOnce;
 use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
@@ -69,16 +69,13 @@ impl HostDevice {
     /// Mapped memory is refused too: both sides use it at the same time, word by
     /// word, and a copy that a device asks for must not get in between. What
     /// travels through the bounce area is copied without a queue.
-    fn reach(
+    fn find(
         &self,
         address: u64,
         len: u64,
         write: bool,
     ) -> Result<Option<Arc<HostModule>>, DeviceError> {
         let unreachable = |what| Err(DeviceError::Unreachable { address, len, what });
-        if len == 0 {
-            return Ok(None);
-        }
         match self.arena.contains(address, len) {
             Some(true) => return Ok(None),
             Some(false) => return unreachable("device memory that is not (all) allocated"),
@@ -175,7 +172,7 @@ impl Device for HostDevice {
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         match self.this.upgrade() {
-            Some(device) => Ok(Box::new(HostQueue::new(device))),
+            Some(device) => Ok(Box::new(AtOnce::new(device))),
             None => unreachable!("a method of the device runs, so the device exists"),
         }
     }

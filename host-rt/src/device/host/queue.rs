@@ -1,4 +1,4 @@
-//! Queues and launches of the `host` device.
+//! What queues of the `host` device do: copies and launches.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,95 +12,46 @@ use shared_abi::host_arch::ThreadContext;
 use super::module::HostModule;
 use super::thread::{self, KernelCode};
 use super::{HostDevice, lock};
-use crate::device::at_once::{self, After};
-use crate::device::{BlockShape, Event, Global, Grid, LaunchContext, Module, Queue, Running};
+use crate::device::at_once::{After, Near, bad_grid};
+use crate::device::{BlockShape, Event, Global, Grid, LaunchContext, Module, Running};
 use crate::error::DeviceError;
 
 /// Device threads of one launch that exist at a time, as far as whole teams
 /// allow; teams beyond wait for a free place, as blocks do on a GPU.
 pub(super) const RESIDENT: u32 = 2048;
 
-/// Most threads of a team.
-pub(super) const MAX_THREADS: u32 = 1024;
-
 /// Stack of the OS thread under a device thread, which only starts it.
 const CARRIER_STACK: usize = 64 << 10;
 
-/// A queue. Copies happen at once, after waiting for the launches before them.
-pub(super) struct HostQueue {
-    device: Arc<HostDevice>,
-    after: After,
-}
+// SAFETY: the arena lives as long as the device, a module as long as what comes with it, and
+// kernels alone use either.
+unsafe impl Near for HostDevice {
+    /// What is in an image stays loaded as long.
+    type Held = Option<Arc<HostModule>>;
+    type Launch = HostLaunch;
 
-impl HostQueue {
-    pub(super) fn new(device: Arc<HostDevice>) -> Self {
-        let after = After::default();
-        Self { device, after }
-    }
-}
-
-impl Queue for HostQueue {
-    unsafe fn copy_to_device(
-        &mut self,
-        to: u64,
-        from: *const u8,
+    fn reach(
+        &self,
+        address: u64,
         len: usize,
-    ) -> Result<(), DeviceError> {
-        self.after.catch_up();
-        let _held = self.device.reach(to, len as u64, true)?;
-        // SAFETY: the caller vouches for the host side. The device side was just
-        // checked and stays: an arena lives as long as its device, a module as
-        // long as `_held`. Device threads may use it meanwhile, which atomic
-        // accesses here make a matter of theirs.
-        unsafe { at_once::write(to as *mut u8, from, len) };
-        Ok(())
-    }
-
-    unsafe fn copy_from_device(
-        &mut self,
-        to: *mut u8,
-        from: u64,
-        len: usize,
-    ) -> Result<(), DeviceError> {
-        self.after.catch_up();
-        let _held = self.device.reach(from, len as u64, false)?;
-        // SAFETY: as above.
-        unsafe { at_once::read(to, from as *mut u8, len) };
-        Ok(())
-    }
-
-    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        self.after.catch_up();
-        let _held = self.device.reach(to, 4, true)?;
-        // SAFETY: as above.
-        unsafe { at_once::store_word(to as *mut u8, to, word) }
+        write: bool,
+    ) -> Result<(*mut u8, Self::Held), DeviceError> {
+        let held = self.find(address, len as u64, write)?;
+        Ok((address as *mut u8, held))
     }
 
     unsafe fn launch(
-        &mut self,
+        self: &Arc<Self>,
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
         params: &[Vec<u8>],
         context: LaunchContext,
-    ) -> Result<Arc<dyn Running>, DeviceError> {
-        let bad_grid = |reason: String| DeviceError::BadGrid {
-            teams: grid.teams,
-            threads: grid.threads,
-            reason,
-        };
-        if grid.teams == 0 || grid.threads == 0 {
-            return Err(bad_grid("both must be at least 1".to_owned()));
-        }
+        after: &mut After,
+    ) -> Result<Arc<HostLaunch>, DeviceError> {
         if context.block != BlockShape::default() {
-            return Err(bad_grid(
-                "its device threads are no lanes, and have no shared memory".to_owned(),
-            ));
-        }
-        if grid.threads > MAX_THREADS {
-            return Err(bad_grid(format!(
-                "a team has at most {MAX_THREADS} threads"
-            )));
+            let reason = "its device threads are no lanes, and have no shared memory";
+            return Err(bad_grid(grid, reason));
         }
         debug_assert!(
             module.as_any().is::<HostModule>(),
@@ -114,8 +65,8 @@ impl Queue for HostQueue {
             params: params.to_vec(),
             grid,
             context,
-            stack: self.device.stack,
-            after: Mutex::new(self.after.take()),
+            stack: self.stack,
+            after: Mutex::new(after.take()),
             faulted: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             remaining: AtomicU32::new(0),
@@ -126,26 +77,12 @@ impl Queue for HostQueue {
             what: format!("starting the device threads of {} teams", grid.teams),
             reason,
         })?;
-        self.after.push(Arc::clone(&launch) as Arc<dyn Event>);
         Ok(launch)
-    }
-
-    fn record(&mut self) -> Arc<dyn Event> {
-        self.after.record()
-    }
-
-    fn wait_for(&mut self, event: &Arc<dyn Event>) {
-        self.after.push(Arc::clone(event));
-    }
-
-    fn synchronize(&mut self) -> Result<(), DeviceError> {
-        self.after.catch_up();
-        Ok(())
     }
 }
 
 /// A kernel under way.
-struct HostLaunch {
+pub(super) struct HostLaunch {
     code: KernelCode,
     _module: Arc<dyn Module>,
     params: Vec<Vec<u8>>,

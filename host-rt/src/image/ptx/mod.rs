@@ -4,12 +4,12 @@
 //!
 //! Source: the PTX ISA, "Directives" and "State Spaces, Types, and Variables".
 
-mod tokens;
 mod variable;
 
 use std::collections::HashSet;
 
-use self::tokens::Tokens;
+use targets::ptx::Tokens;
+
 use self::variable::Variable;
 use super::Symbol;
 use super::contents::Contents;

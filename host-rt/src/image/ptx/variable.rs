@@ -103,8 +103,8 @@ fn number(token: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tokens::Tokens;
     use super::*;
+    use targets::ptx::Tokens;
 
     #[track_caller]
     fn is(text: &str, size: u64, value: Option<&[u8]>) {

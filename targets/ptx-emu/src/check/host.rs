@@ -127,6 +127,7 @@ impl HostPointer {
     unsafe fn word(self, at: u64) -> u64 {
         // SAFETY: blocks are aligned, and as for `byte`.
         let word = unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(at as usize).cast()) };
+        // Relaxed: what the host changes meanwhile counts as changed before or after.
         word.load(Ordering::Relaxed)
     }
 
@@ -135,7 +136,9 @@ impl HostPointer {
     unsafe fn byte(self, at: u64) -> u8 {
         // SAFETY: inside, by the caller's promise; others use it with atomic operations
         // or are the host, whose memory this is shared with as with a device.
-        unsafe { AtomicU8::from_ptr(self.0.as_ptr().add(at as usize)) }.load(Ordering::Relaxed)
+        let byte = unsafe { AtomicU8::from_ptr(self.0.as_ptr().add(at as usize)) };
+        // Relaxed: as for `word`.
+        byte.load(Ordering::Relaxed)
     }
 }
 

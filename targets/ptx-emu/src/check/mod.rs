@@ -174,13 +174,14 @@ impl Checker {
             let modules = std::mem::take(&mut *lock(&self.modules));
             drop(modules);
             lock(&self.pending).clear();
+            // Relaxed: nothing runs, and what begins comes after, by `boundary`.
             self.is_pending.store(false, Ordering::Relaxed);
         }
         report
     }
 
     fn pending_of(&self, launch: u64) -> Option<Report> {
-        // Who could see an effect of it sees this, too, by the lock of the word.
+        // Relaxed: who could see an effect of it sees this, too, by the lock of the word.
         if !self.is_pending.load(Ordering::Relaxed) {
             return None;
         }
@@ -191,6 +192,7 @@ impl Checker {
     /// until they are stopped, without what it should have done.
     fn first(&self, launch: u64, report: Report) -> Report {
         let first = lock(&self.pending).entry(launch).or_insert(report).clone();
+        // Relaxed: see `pending_of`.
         self.is_pending.store(true, Ordering::Relaxed);
         first
     }

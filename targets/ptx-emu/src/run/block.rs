@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::exec::{Faulted, run};
 use super::launch::{Launch, place};
-use super::space::Private;
+use super::space::{Private, Spare};
 use super::stuck::Watch;
 use super::together::join;
 use super::warp::{State, Warp};
@@ -96,7 +96,7 @@ impl Block {
         launch: &Arc<Launch>,
         number: u64,
         processor: u32,
-        locals: &mut Vec<Private>,
+        spare: &mut Spare,
     ) -> Self {
         let index = place(number, launch.grid);
         let threads = launch.threads();
@@ -115,7 +115,7 @@ impl Block {
                 }
                 gone[warp as usize] = !exists;
                 let kernel = (launch.kernel.index, function);
-                let mut made = Warp::new(warp, places, exists, kernel, launch.model, locals.pop());
+                let mut made = Warp::new(warp, places, exists, kernel, launch.model, spare.local());
                 made.traced = launch.traced_lane(index, &places, exists);
                 made
             })
@@ -129,7 +129,7 @@ impl Block {
                 launch: Arc::clone(launch),
                 index,
                 processor,
-                shared: Private::new(launch.shared_bytes().max(8) as usize),
+                shared: spare.shared(launch.shared_bytes()),
                 barriers: [BarrierState::default(); BARRIERS],
                 opened: Vec::new(),
                 gone,
@@ -215,8 +215,9 @@ impl Block {
     }
 
     /// What can be used again for other blocks.
-    pub(super) fn dismantle(self) -> impl Iterator<Item = Private> {
-        self.warps.into_iter().map(|warp| warp.local)
+    pub(super) fn dismantle(self, spare: &mut Spare) {
+        let locals = self.warps.into_iter().map(|warp| warp.local);
+        spare.add(self.common.shared, locals);
     }
 }
 
@@ -261,22 +262,32 @@ impl Common {
         kind: BarrierKind,
         holds: Mask,
     ) -> Result<State, FaultKind> {
-        let bad = || FaultKind::BadBarrier {
-            number,
-            count: count.unwrap_or(0),
-        };
+        let bad = |what| Err(FaultKind::BadBarrier { number, what });
         let most = u64::from(MOST_THREADS);
         let is_count =
             |count: u64| (1..=most).contains(&count) && count.is_multiple_of(LANES as u64);
-        if number >= BARRIERS as u64 || !count.is_none_or(is_count) {
-            return Err(bad());
+        if number >= BARRIERS as u64 {
+            return bad(format!("a block has {BARRIERS} of them, from 0 on"));
         }
-        let number = number as usize;
-        let state = &mut self.barriers[number];
+        if let Some(count) = count.filter(|&count| !is_count(count)) {
+            return bad(format!(
+                "for {count} threads, which is no multiple of {LANES} from {LANES} to {most}"
+            ));
+        }
+        let state = &mut self.barriers[number as usize];
         let expects = count.map(|count| count as u32);
         if !state.is_empty() && state.expects != expects {
-            return Err(bad());
+            let threads = |count: Option<u32>| match count {
+                Some(count) => format!("{count} threads"),
+                None => "all threads of the block".to_owned(),
+            };
+            return bad(format!(
+                "for {}, while others are there for {}",
+                threads(expects),
+                threads(state.expects)
+            ));
         }
+        let number = number as usize;
         if let Some(strands) = &mut self.strands {
             strands.arrive(number, warp, lanes);
         }

@@ -38,6 +38,7 @@ impl Activity {
     }
 
     pub(crate) fn is_recent(&self, within: Duration) -> bool {
+        // Relaxed: as above.
         let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
         self.start.elapsed().saturating_sub(last) < within
     }
@@ -69,6 +70,7 @@ pub(crate) struct Launch {
     pub(super) output: Arc<dyn Fn(&str) + Send + Sync>,
     pub(super) trace: Option<Trace>,
     pub(super) start: Instant,
+    submitted: Instant,
     state: Mutex<State>,
     ended: Condvar,
     stop: AtomicBool,
@@ -134,6 +136,7 @@ impl Launch {
             output: make.output,
             trace: make.trace,
             start: make.start,
+            submitted: Instant::now(),
             state: Mutex::new(State {
                 call: Some(make.ended),
                 ..State::default()
@@ -150,6 +153,16 @@ impl Launch {
 
     fn blocks(&self) -> u64 {
         self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Blocks for each multiprocessor.
+    pub(super) fn share(&self) -> u64 {
+        self.blocks().div_ceil(self.processors.into())
+    }
+
+    /// How long ago it was submitted.
+    pub(super) fn age(&self) -> Duration {
+        self.submitted.elapsed()
     }
 
     /// Threads of a block.
@@ -227,6 +240,7 @@ impl Launch {
     /// Ends it at the next chance.
     pub(crate) fn stop(&self) {
         let _state = self.state();
+        // Relaxed: see `is_stopped`.
         self.stop.store(true, Ordering::Relaxed);
     }
 
@@ -265,11 +279,13 @@ impl Launch {
     }
 
     pub(super) fn count(&self, instructions: u64) {
+        // Relaxed: a sum. Who has waited for the end sees all of it, by the lock of `state`.
         self.instructions.fetch_add(instructions, Ordering::Relaxed);
     }
 
     /// Instructions that lanes have executed so far.
     pub(crate) fn instructions(&self) -> u64 {
+        // Relaxed: as above; until the end it may be any part of it.
         self.instructions.load(Ordering::Relaxed)
     }
 

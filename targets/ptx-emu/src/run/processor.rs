@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::block::{Block, Turn};
 use super::launch::Launch;
-use super::space::Private;
+use super::space::Spare;
 use crate::error::FaultKind;
 
 /// Threads and blocks that a multiprocessor holds at a time, as hardware does. Source:
@@ -22,6 +22,10 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 
 /// Rounds in which nothing happens before a multiprocessor takes a rest.
 const IDLE_ROUNDS: u32 = 200;
+
+/// For so long the blocks of a launch are shared out evenly: other multiprocessors may need
+/// as much to wake up. What is left then goes to whoever has room.
+const WAKING: Duration = Duration::from_millis(10);
 
 /// The multiprocessors of a device, which exist from the first launch on.
 pub(crate) struct Processors {
@@ -119,10 +123,10 @@ impl Drop for Processors {
 /// A multiprocessor.
 fn work(shared: &Shared, number: u32) {
     let mut blocks: Vec<Block> = Vec::new();
-    let mut locals = Vec::new();
+    let mut spare = Spare::default();
     let mut idle = 0;
     loop {
-        take_blocks(shared, number, &mut blocks, &mut locals);
+        take_blocks(shared, number, &mut blocks, &mut spare);
         if blocks.is_empty() {
             let state = shared.state();
             if state.closing {
@@ -130,7 +134,7 @@ fn work(shared: &Shared, number: u32) {
             }
             if state.waiting.is_empty() {
                 // Nothing is kept for launches that may never come.
-                locals.clear();
+                spare = Spare::default();
                 drop(shared.work.wait(state));
             }
             continue;
@@ -159,7 +163,7 @@ fn work(shared: &Shared, number: u32) {
                 let block = blocks.swap_remove(at);
                 let launch = Arc::clone(&block.common.launch);
                 let block_is_over = block.is_over();
-                locals.extend(block.dismantle());
+                block.dismantle(&mut spare);
                 launch.end_block(!block_is_over);
             } else {
                 at += 1;
@@ -209,14 +213,20 @@ fn rest(idle: u32, wakes: Option<Instant>) {
 }
 
 /// Takes as many blocks as there is room for, one of each launch in turn.
-fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, locals: &mut Vec<Private>) {
+fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, spare: &mut Spare) {
     loop {
         let threads: u32 = blocks
             .iter()
             .map(|block| block.common.launch.threads())
             .sum();
         let mut state = shared.state();
-        let Some(launch) = state.waiting.pop_front() else {
+        let is_for_others = |launch: &Arc<Launch>| {
+            let is_its = |block: &&Block| Arc::ptr_eq(&block.common.launch, launch);
+            let has = blocks.iter().filter(is_its).count() as u64;
+            has >= launch.share() && launch.age() < WAKING && launch.begins_blocks()
+        };
+        let next = state.waiting.iter().position(|it| !is_for_others(it));
+        let Some(launch) = next.and_then(|at| state.waiting.remove(at)) else {
             return;
         };
         if !launch.begins_blocks() {
@@ -236,6 +246,6 @@ fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, locals: &m
             state.waiting.push_back(Arc::clone(&launch));
         }
         drop(state);
-        blocks.push(Block::new(&launch, block, number, locals));
+        blocks.push(Block::new(&launch, block, number, spare));
     }
 }

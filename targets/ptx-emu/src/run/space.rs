@@ -1,8 +1,11 @@
 //! Memory as a device thread sees it.
 
-use std::ptr::NonNull;
+use std::alloc::{Layout, handle_alloc_error};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use device_arena::Arena;
+
+use super::MOST_SHARED;
 use super::launch::Launch;
 use crate::alu::LANES;
 use crate::code::op::{Semantics, Where};
@@ -13,33 +16,37 @@ use crate::memory::{self, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
 /// programming guide, table "Technical Specifications per Compute Capability".
 pub(super) const LOCAL_BYTES: u32 = 512 << 10;
 
-/// Memory of one OS thread alone: bytes, aligned for every access.
+/// Memory of one OS thread alone: bytes, aligned for every access, zeros at first.
+///
+/// It is a mapping of its own, pages of which are used as they are touched. The allocator
+/// would write zeros to all that it has had before, 16 MiB for a warp that uses a few words.
 #[derive(Debug)]
-pub(super) struct Private {
-    /// Owned; no reference to it lives while places in it are in use.
-    words: NonNull<u64>,
-    count: usize,
-}
-
-// SAFETY: it owns its memory, as a box does.
-unsafe impl Send for Private {}
+pub(super) struct Private(Arena);
 
 impl Private {
-    pub(super) fn new(bytes: usize) -> Self {
-        let count = bytes.div_ceil(8);
-        // SAFETY: zero bytes are `u64`s. The system's pages are touched as they are used.
-        let words = unsafe { Box::<[u64]>::new_zeroed_slice(count).assume_init() };
-        let words = NonNull::from(Box::leak(words)).cast();
-        Self { words, count }
+    fn new(bytes: usize) -> Self {
+        let arena = Arena::new(bytes as u64, None);
+        Self(arena.unwrap_or_else(|_| {
+            // As a box does that finds no memory.
+            let layout = Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u64>());
+            handle_alloc_error(layout)
+        }))
     }
 
     /// The place of an access that lies inside.
     fn at(&self, offset: usize) -> *mut u8 {
-        self.words.as_ptr().cast::<u8>().wrapping_add(offset)
+        self.0.base().as_ptr().wrapping_add(offset)
     }
 
-    pub(super) fn bytes(&self) -> usize {
-        self.count * 8
+    fn bytes(&self) -> usize {
+        self.0.bytes() as usize
+    }
+
+    /// Zeroes the first `bytes`.
+    fn clear(&mut self, bytes: usize) {
+        assert!(bytes <= self.bytes(), "inside the memory");
+        // SAFETY: inside, as was just asserted, and nobody else's.
+        unsafe { self.at(0).write_bytes(0, bytes) };
     }
 
     pub(super) fn copy_within(&self, from: usize, to: usize, len: usize) {
@@ -49,11 +56,33 @@ impl Private {
     }
 }
 
-impl Drop for Private {
-    fn drop(&mut self) {
-        let words = std::ptr::slice_from_raw_parts_mut(self.words.as_ptr(), self.count);
-        // SAFETY: leaked by `new`, with this length, and nobody else's.
-        drop(unsafe { Box::from_raw(words) });
+/// What blocks that have ended leave for others of their multiprocessor, so that the system
+/// is not asked for memory block by block.
+#[derive(Default)]
+pub(super) struct Spare {
+    locals: Vec<Private>,
+    shared: Vec<Private>,
+}
+
+impl Spare {
+    /// Local memory of a warp, with whatever another left there.
+    pub(super) fn local(&mut self) -> Private {
+        let spare = self.locals.pop();
+        spare.unwrap_or_else(|| Private::new(LANES * LOCAL_BYTES as usize))
+    }
+
+    /// Shared memory of a block, zeroed.
+    pub(super) fn shared(&mut self, bytes: u32) -> Private {
+        let spare = self.shared.pop();
+        let mut shared = spare.unwrap_or_else(|| Private::new(MOST_SHARED as usize));
+        shared.clear(bytes as usize);
+        shared
+    }
+
+    /// Takes back what a block had.
+    pub(super) fn add(&mut self, shared: Private, locals: impl Iterator<Item = Private>) {
+        self.shared.push(shared);
+        self.locals.extend(locals);
     }
 }
 
@@ -232,7 +261,8 @@ pub(super) fn is_in(address: u64, space: Where) -> bool {
     }
 }
 
-/// What orders a load does on this machine; those that want less get more.
+/// What orders a load does on this machine: relaxed where PTX asks for none, since its fences
+/// are fences here. Those that want less than there is get more.
 fn load_order(semantics: Semantics) -> Ordering {
     match semantics {
         Semantics::Weak | Semantics::Volatile | Semantics::Relaxed | Semantics::Release => {
@@ -243,6 +273,7 @@ fn load_order(semantics: Semantics) -> Ordering {
     }
 }
 
+/// The same for a store.
 fn store_order(semantics: Semantics) -> Ordering {
     match semantics {
         Semantics::Weak | Semantics::Volatile | Semantics::Relaxed | Semantics::Acquire => {
@@ -312,6 +343,7 @@ impl Place {
             Self::Common(at) => {
                 let order = store_order(semantics);
                 atomic!(at, bytes, |word: T| {
+                    // Relaxed: a hint whether others can go on, of which nothing is read.
                     let changed = word.load(Ordering::Relaxed) != value as T;
                     word.store(value as T, order);
                     changed
@@ -338,6 +370,7 @@ impl Place {
     pub(super) fn update(self, bytes: u32, mut change: impl FnMut(u64) -> u64) -> u64 {
         match self {
             // The strongest order: what an atomic may leave out, nobody can count on.
+            // Relaxed: what is seen there is but a guess, which the exchange confirms.
             Self::Common(at) => atomic!(at, bytes, |word: T| {
                 let mut old = word.load(Ordering::Relaxed);
                 loop {
@@ -357,6 +390,3 @@ impl Place {
         }
     }
 }
-
-/// Bytes of local memory of a warp.
-pub(super) const WARP_LOCAL_BYTES: usize = LANES * LOCAL_BYTES as usize;

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::block::Common;
 use super::frame::{FrameId, Frames};
-use super::space::{LOCAL_BYTES, Private, WARP_LOCAL_BYTES};
+use super::space::{LOCAL_BYTES, Private};
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::code::op::{Call, Pc, Slot};
 use crate::code::{Function, NOWHERE};
@@ -81,7 +81,7 @@ impl Warp {
         exists: Mask,
         kernel: (u32, &Function),
         model: Model,
-        local: Option<Private>,
+        local: Private,
     ) -> Self {
         let mut frames = Frames::default();
         let frame = frames.enter(kernel.0, kernel.1, None, 0, exists);
@@ -100,7 +100,7 @@ impl Warp {
             exited: 0,
             groups: vec![group],
             frames,
-            local: local.unwrap_or_else(|| Private::new(WARP_LOCAL_BYTES)),
+            local,
             turn: 0,
             model,
             traced: None,

@@ -109,6 +109,7 @@ impl Served {
                 self.machine.host_read(self.mapped, 4);
                 self.machine.host_read(self.mapped + 192, 4);
             }
+            // Relaxed: data, which the answer below publishes.
             self.word(128).store(round + 100, Ordering::Relaxed);
             self.copy(128, round + 200);
             if tells {

@@ -1,4 +1,4 @@
-//! Whether the corpus has each instruction that is known.
+//! Whether the corpus has each opcode that is known, with whichever modifiers.
 
 use std::collections::BTreeSet;
 

@@ -4,14 +4,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pieces::{Tool, check_linked, nvlink, piece, ptxas, run, said, scratch, tool};
+use pieces::{
+    Tool, built, check_linked, gcc, missing, nvlink, piece, ptxas, run, said, scratch, tool,
+};
+
+use targets::gcc::{Swapped, swap};
 
 use super::{TMP, root};
 
 const PACKAGE: &str = "gcc-12 gcc-12-offload-nvptx";
 const ARCHIVE: &str = "librevoff-gcc.a";
 
-/// An object with a kernel that takes `GOMP_target_ext` from another.
+/// An object with a kernel that takes `GOMP_target_ext` from another, and with what
+/// GCC's libgcc says of a warp.
 const CALLER: &str = "\
 // BEGIN PREAMBLE
 .version 6.3
@@ -23,6 +28,8 @@ const CALLER: &str = "\
   .param .u64 e, .param .u64 f, .param .u32 g, .param .u64 h, .param .u64 i);
 // BEGIN GLOBAL FUNCTION DEF: caller
 .visible .entry caller { ret; }
+// BEGIN GLOBAL VAR DEF: __nvptx_uni
+.visible .shared .align 4 .u32 __nvptx_uni[32];
 ";
 
 const CONTROL_VARIABLES: &str = "\
@@ -105,46 +112,66 @@ fn the_archive_is_one_to_ar() {
         return;
     };
     let listed = run(ar.command().arg("t").arg(piece(root(), "sm_35", ARCHIVE)));
-    assert_eq!(listed, "revoff_gcc.ptx\n");
+    // What is left of libgomp's, where there is one.
+    let rest = if gcc().is_some() { "target.o\n" } else { "" };
+    assert_eq!(listed, format!("revoff_gcc.ptx\n{rest}"));
 }
 
-/// GCC 12 itself: it links the archive, and NVIDIA's linker takes all that it linked.
+/// GCC itself: it links the archive, and NVIDIA's linker takes all that it linked. So it
+/// does where our function takes the place of libgomp's later.
 #[test]
-fn an_openmp_program() {
+fn openmp_programs() {
     const TEST: &str = "OpenMP program by GCC";
-    let offload = "x86_64-linux-gnu-accel-nvptx-none-gcc-12";
-    let (Some(gcc), Some(_)) = (tool(TEST, "gcc-12", PACKAGE), tool(TEST, offload, PACKAGE)) else {
-        return;
+    let Some((release, gcc)) = gcc() else {
+        return missing(
+            TEST,
+            &format!("no GCC with a compiler for NVIDIA (Debian: apt-get install {PACKAGE})"),
+        );
     };
     let out = scratch(Path::new(TMP), "gcc-openmp");
+    for flag in ["-UTEAMS", "-DTEAMS"] {
+        let out = out.join(flag);
+        let check = |linked: &[String], folder: &Path, why: &str| {
+            let cubin = folder.join("linked.cubin");
+            for name in ["VAR DEF: __revoff_runtime", "FUNCTION DEF: GOMP_target_ext"] {
+                let line = format!("// BEGIN GLOBAL {name}\n");
+                let count: usize = linked.iter().map(|text| text.matches(&line).count()).sum();
+                assert_eq!(count, 1, "{why}, {flag}: {name}");
+            }
+            if assemble(TEST, linked, folder, &cubin) {
+                check_linked(&cubin, "main$_omp_fn$0", &[]);
+            }
+        };
 
-    // libgomp's own, which in GCC 12 does nothing: what ours replaces.
-    let without = device_code(&gcc, &out.join("without"), None);
-    assert!(!without.contains("__revoff_runtime"));
-    assert_eq!(without.matches("FUNCTION DEF: GOMP_target_ext").count(), 1);
+        // libgomp's own, which in GCC 12 does nothing: what ours replaces.
+        let without = device_code(&gcc, &out.join("without"), None, flag);
+        let all = without.concat();
+        assert!(!all.contains("__revoff_runtime"));
+        assert_eq!(all.matches("FUNCTION DEF: GOMP_target_ext").count(), 1);
 
-    for arch in ["sm_35", "sm_70", "sm_90"] {
-        let archive = piece(root(), arch, ARCHIVE);
-        let linked = device_code(&gcc, &out.join(arch), archive.parent());
-        for (line, why) in [
-            (
-                "// BEGIN GLOBAL VAR DEF: __revoff_runtime\n",
-                "ours is linked",
-            ),
-            ("// BEGIN GLOBAL FUNCTION DEF: GOMP_target_ext\n", "once"),
-        ] {
-            assert_eq!(linked.matches(line).count(), 1, "{arch}: {why}");
+        for arch in ["sm_35", "sm_70", "sm_90"] {
+            let archive = piece(root(), arch, ARCHIVE);
+            let folder = out.join(arch);
+            let linked = device_code(&gcc, &folder, archive.parent(), flag);
+            check(&linked, &folder, arch);
         }
-        let cubin = out.join(format!("{arch}.cubin"));
-        if assemble(TEST, &linked, &out.join(arch), &cubin) {
-            check_linked(&cubin, "main$_omp_fn$0", &[]);
-        }
+
+        let arch = "sm_70";
+        let ptx = built(root()).join(arch).join("revoff_gcc.ptx");
+        let ptx = fs::read_to_string(ptx).expect("PTX is text");
+        let mut swapped = without;
+        let done = swap(&mut swapped, Some(&ptx));
+        // The program has control variables where GCC has none.
+        assert_eq!(done, Ok(Swapped::Now), "gcc-{release}");
+        let folder = out.join("swapped");
+        fs::create_dir_all(&folder).expect("a folder in the target folder");
+        check(&swapped, &folder, "swapped");
     }
 }
 
-/// What the offload compiler linked of `gcc.c`: the text of each file, with a NUL after
-/// it. `library` is the folder of our archive.
-fn device_code(gcc: &Tool, folder: &Path, library: Option<&Path>) -> String {
+/// What the offload compiler linked of `gcc.c`: the text of each file. `library` is the
+/// folder of our archive.
+fn device_code(gcc: &Tool, folder: &Path, library: Option<&Path>, flag: &str) -> Vec<String> {
     fs::create_dir_all(folder).expect("a folder in the target folder");
     let mut options = "nvptx-none=-misa=sm_35".to_owned();
     if let Some(library) = library {
@@ -154,7 +181,7 @@ fn device_code(gcc: &Tool, folder: &Path, library: Option<&Path>) -> String {
     let mut command: Command = gcc.command();
     command
         .current_dir(folder)
-        .args(["-O2", "-fopenmp", "-foffload=nvptx-none"]);
+        .args(["-O2", "-fopenmp", "-foffload=nvptx-none", flag]);
     command.arg(format!("-foffload-options={options}"));
     run(command.args(["-save-temps", "-o", "program"]).arg(source));
     let linked = folder.join("program.xnvptx-none.mkoffload");
@@ -162,17 +189,21 @@ fn device_code(gcc: &Tool, folder: &Path, library: Option<&Path>) -> String {
         .into_iter()
         .find(|path| path.is_file())
         .expect("GCC kept what it linked");
-    String::from_utf8_lossy(&fs::read(linked).expect("it can be read")).into_owned()
+    // A NUL is after each.
+    let linked = fs::read(linked).expect("it can be read");
+    let linked = String::from_utf8_lossy(&linked);
+    let texts = linked.split('\0').filter(|text| !text.trim().is_empty());
+    texts.map(str::to_owned).collect()
 }
 
 /// Makes one cubin of all files in `linked`; false where a tool for it is missing.
-fn assemble(test: &str, linked: &str, folder: &Path, cubin: &Path) -> bool {
+fn assemble(test: &str, linked: &[String], folder: &Path, cubin: &Path) -> bool {
     const FOR: &str = "sm_90";
     let (Some(ptxas), Some(nvlink)) = (ptxas(test, FOR), nvlink(test, FOR)) else {
         return false;
     };
     let mut objects: Vec<PathBuf> = vec![];
-    for text in linked.split('\0').filter(|text| !text.trim().is_empty()) {
+    for text in linked {
         let ptx = folder.join(format!("{}.ptx", objects.len()));
         fs::write(&ptx, text).expect("a file in the target folder");
         let object = ptx.with_extension("o");

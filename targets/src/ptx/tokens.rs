@@ -4,13 +4,23 @@
 /// The tokens of a text, each a piece of it: a word with its leading dot and inner
 /// ones (`.visible`, `__revoff_image`, `6.3`), a string with its quotes, or one
 /// other byte.
-pub(super) struct Tokens<'a> {
+#[derive(Clone, Debug)]
+pub struct Tokens<'a> {
+    text: &'a [u8],
     rest: &'a [u8],
 }
 
 impl<'a> Tokens<'a> {
-    pub(super) fn of(text: &'a [u8]) -> Self {
-        Self { rest: text }
+    /// Of `text`, from its beginning.
+    #[must_use]
+    pub fn of(text: &'a [u8]) -> Self {
+        Self { text, rest: text }
+    }
+
+    /// Where in the text the last token ends.
+    #[must_use]
+    pub fn at(&self) -> usize {
+        self.text.len() - self.rest.len()
     }
 
     fn skip(&mut self, len: usize) -> &'a [u8] {
