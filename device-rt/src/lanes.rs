@@ -126,10 +126,13 @@ pub fn one_by_one<T>(mut action: impl FnMut() -> T) -> T {
 /// Runs `action` in one lane, where the whole warp is one thread of the program; returns
 /// in all lanes when it is done. What any lane did before, the action finds done.
 ///
+/// `Copy`, so that nothing is dropped where the action did not run: rustc would make two
+/// ways to the end of that, with a barrier in each, at which lanes do not come together.
+///
 /// # Safety
 /// All lanes of the warp call this together.
 #[inline(always)]
-pub unsafe fn once_per_warp(action: impl FnOnce()) {
+pub unsafe fn once_per_warp(action: impl FnOnce() + Copy) {
     let warp = u64::MAX >> (64 - arch::warp_size());
     // SAFETY: the caller's promise.
     unsafe { arch::converge(warp) };

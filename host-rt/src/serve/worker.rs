@@ -10,7 +10,7 @@ use host_fn::RawArg;
 use shared_abi::status::Status;
 
 use super::{Server, lock};
-use crate::error::{CallError, DeviceError};
+use crate::error::{CallError, DeviceError, with_sources};
 use crate::functions::{Entry, Failed, FunctionTable, RequestMemory};
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError};
 use crate::wire::{Copier, Place, Taken, Wire};
@@ -194,7 +194,7 @@ impl Worker {
         let function = || function.name().to_owned();
         match result {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(RunError::Map(error))) => Err(refused(error.to_string())),
+            Ok(Err(RunError::Map(error))) => Err(refused(with_sources(&error))),
             Ok(Err(RunError::Call(Failed::Refused(reason)))) => Err(refused(reason)),
             Ok(Err(RunError::Call(Failed::Function(message)))) => Err((
                 Status::FUNCTION_FAILED,

@@ -19,6 +19,8 @@ pub(crate) struct Device {
     pub(crate) stacks: Arc<Stacks>,
     /// Bytes of dynamic shared memory of a launch.
     pub(crate) lowlat_pool: u32,
+    /// Whether images get device-rt's `GOMP_target_ext`.
+    pub(crate) swaps: bool,
     /// What libgomp may have mapped, by address: what it has allocated, and the variables
     /// of images.
     memory: RwLock<BTreeMap<u64, Memory>>,
@@ -62,6 +64,7 @@ impl Device {
             runtime,
             stacks: Arc::default(),
             lowlat_pool: settings::lowlat_pool(),
+            swaps: settings::swaps(),
             memory: RwLock::default(),
             icvs: OnceLock::new(),
             number: AtomicI32::new(ord as i32),

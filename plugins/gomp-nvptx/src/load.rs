@@ -3,7 +3,9 @@
 use std::ffi::c_void;
 use std::sync::{Arc, PoisonError};
 
+use gcc_piece::Swapped;
 use host_rt::device::{BlockShape, Global};
+use host_rt::targets::DeviceArch;
 use host_rt::{Functions, Grid, Image, Kernel, Program};
 use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
 use shared_abi::icv::OffloadIcvs;
@@ -86,8 +88,9 @@ pub(crate) unsafe fn load(
     host_indirect: *const u64,
 ) -> Result<Tables, String> {
     // SAFETY: the caller vouches for it.
-    let described = unsafe { Described::read(version, data)? };
+    let mut described = unsafe { Described::read(version, data)? };
     let name = pin::pin(data);
+    swap(device, &name, &mut described.texts);
     let failed = |error: host_rt::Error| error.to_string();
     let image = link(&name, &described)?;
     let program = device.runtime.load(&image, &Functions::new());
@@ -154,6 +157,22 @@ pub(crate) unsafe fn load(
         target,
         reverse: if reverse { words } else { Vec::new() },
     })
+}
+
+/// Puts device-rt's `GOMP_target_ext` into an image that has GCC's, which serves one call
+/// at a time; what cannot have it keeps what it has.
+fn swap(device: &Device, name: &str, texts: &mut Vec<String>) {
+    if !device.swaps {
+        return;
+    }
+    let (DeviceArch::Nvidia(sm) | DeviceArch::Emulated(sm)) = device.runtime.arch() else {
+        return;
+    };
+    match gcc_piece::swap(texts, sm.number) {
+        Ok(Swapped::Now) => libgomp::debug(&format!("{name}: calls of the host are device-rt's")),
+        Ok(_) => {}
+        Err(why) => libgomp::debug(&format!("{name}: calls of the host stay GCC's: {why}")),
+    }
 }
 
 /// Forgets the image that GCC describes at `data`; it stays on the device, see [`pin`].

@@ -7,6 +7,9 @@ use crate::libgomp;
 /// What is read of the environment, beside what [`host_rt::env`] reads.
 pub(crate) const DEVICE: &str = "REVOFF_DEVICE";
 
+/// Whether images get device-rt's `GOMP_target_ext` when they are loaded.
+const SWAP: &str = "REVOFF_SWAP";
+
 /// Bytes of shared memory that GCC's device code has for `omp_low_lat_mem_alloc`.
 const LOWLAT_POOL: &str = "GOMP_NVPTX_LOWLAT_POOL";
 
@@ -73,5 +76,18 @@ pub(crate) fn lowlat_pool() -> u32 {
             DEFAULT_LOWLAT_POOL
         }),
         _ => DEFAULT_LOWLAT_POOL,
+    }
+}
+
+/// Whether images get device-rt's `GOMP_target_ext` when they are loaded: unless somebody
+/// says 0.
+pub(crate) fn swaps() -> bool {
+    match std::env::var(SWAP).as_deref() {
+        Err(_) | Ok("" | "1") => true,
+        Ok("0") => false,
+        Ok(text) => {
+            libgomp::error(&format!("{SWAP}={text}: expected 0 or 1; 1 it is"));
+            true
+        }
     }
 }

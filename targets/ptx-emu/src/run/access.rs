@@ -157,11 +157,18 @@ pub(super) fn store(
         write: true,
     };
     let mut faults = Faults::default();
+    // What all lanes store in one place is one store, as it is on hardware: device code
+    // that hands something over in all lanes of a warp relies on it, as GCC's does.
+    let last = (LANES - 1) - active.leading_zeros() as usize;
+    let is_one = lanes_of(active).all(|lane| at[lane] == at[last]);
     for lane in lanes_of(active) {
         let found = spaces.find(lane, op.at.space, at[lane], access);
         let Some(place) = faults.unless(lane, found) else {
             continue;
         };
+        if is_one && lane != last && matches!(place, Place::Common(_)) {
+            continue;
+        }
         for (part, &source) in op.sources.iter().enumerate() {
             let by = part as u32 * op.bytes;
             let values = frame.src(function, source);
