@@ -15,6 +15,17 @@ int main(void)
 {
     int initial = -1, device = -1, teams = -1, limit = -1, threads = -1, level = -1;
     int highest_team = -1, highest_thread = -1, entered = 0;
+
+    /* A serial region has one of each. Not after one of several teams: GCC
+       14 keeps their number. */
+#pragma omp target map(from : teams, threads)
+    {
+        teams = omp_get_num_teams();
+        threads = omp_get_num_threads();
+    }
+    EXPECT(teams, 1);
+    EXPECT(threads, 1);
+
 #pragma omp target teams num_teams(3) thread_limit(5)                                              \
     map(tofrom : initial, device, teams, limit, threads, level)                                    \
     map(tofrom : highest_team, highest_thread, entered)
@@ -50,16 +61,6 @@ int main(void)
     EXPECT(highest_thread, 4);
     EXPECT(entered, 15);
     EXPECT(calls, 15);
-
-    /* A serial region has one of each. */
-    teams = threads = -1;
-#pragma omp target map(from : teams, threads)
-    {
-        teams = omp_get_num_teams();
-        threads = omp_get_num_threads();
-    }
-    EXPECT(teams, 1);
-    EXPECT(threads, 1);
 
     /* Fewer threads than the most, in the same kernel. */
     int first = -1, second = -1;
