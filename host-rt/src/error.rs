@@ -383,5 +383,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// An error's message and those of its sources, with colons between.
 pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let sources = std::iter::successors(error.source(), |error| error.source());
-    sources.fold(error.to_string(), |text, source| format!("{text}: {source}"))
+    sources.fold(error.to_string(), |text, source| {
+        format!("{text}: {source}")
+    })
 }

@@ -46,6 +46,18 @@
 /** Symbol of the control variables of an image, see `icv`. */
 #define REVOFF_GOMP_ADDITIONAL_ICVS "__gomp_additional_icvs"
 
+/**
+ * Symbol of a pointer that the host writes when it loads an image with functions which are
+ * called through pointers: to pairs of their host and device addresses, and a 0.
+ */
+#define REVOFF_GOMP_INDIRECT_ADDR_MAP "__gomp_indirect_addr_map"
+
+/**
+ * Symbol of the seconds that a tick of the device's clock takes, a `double` that the host
+ * writes when it loads an image.
+ */
+#define REVOFF_GOMP_NVPTX_CLOCKTICK "__nvptx_clocktick"
+
 /** libgomp's interface version that GCC 14, 15 and 16 share. */
 #define GOMP_VERSION 3u
 

@@ -19,6 +19,14 @@ pub const REV_OFFLOAD_VAR: &str = "__gomp_rev_offload_var";
 /// Symbol of the control variables of an image, see [`crate::icv`].
 pub const ADDITIONAL_ICVS: &str = "__gomp_additional_icvs";
 
+/// Symbol of a pointer that the host writes when it loads an image with functions which are
+/// called through pointers: to pairs of their host and device addresses, and a 0.
+pub const INDIRECT_ADDR_MAP: &str = "__gomp_indirect_addr_map";
+
+/// Symbol of the seconds that a tick of the device's clock takes, a `double` that the host
+/// writes when it loads an image.
+pub const NVPTX_CLOCKTICK: &str = "__nvptx_clocktick";
+
 /// libgomp's interface version that GCC 14, 15 and 16 share.
 pub const GOMP_VERSION: u32 = 3;
 

@@ -7,7 +7,7 @@ use gcc_piece::Swapped;
 use host_rt::device::{BlockShape, Global};
 use host_rt::targets::DeviceArch;
 use host_rt::{Functions, Grid, Image, Kernel, Program};
-use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
+use shared_abi::gomp::{ADDITIONAL_ICVS, INDIRECT_ADDR_MAP, NVPTX_CLOCKTICK, REV_OFFLOAD_VAR};
 use shared_abi::icv::OffloadIcvs;
 use shared_abi::image::RUNTIME;
 
@@ -24,12 +24,6 @@ const FUNCTION_TABLE: &str = "$offload_func_table";
 
 /// Addresses of the functions that are called through pointers.
 const INDIRECT_TABLE: &str = "$offload_ind_func_table";
-
-/// Where libgomp on the device finds the host's addresses of those.
-const INDIRECT_MAP: &str = "__gomp_indirect_addr_map";
-
-/// Seconds of a tick, for `omp_get_wtime`: a `double`.
-const CLOCK_TICK: &str = "__nvptx_clocktick";
 
 /// Kernels that run an image's constructors: as one warp alone, with the end of a stack as
 /// parameter if they have one.
@@ -281,7 +275,7 @@ fn control_variables(device: &Device, program: &Program) -> Result<AddrPair, Str
 
 fn set_clock(device: &Device, program: &Program) -> Result<(), String> {
     let tick = program
-        .global(CLOCK_TICK)
+        .global(NVPTX_CLOCKTICK)
         .map_err(|error| error.to_string())?;
     let Some(tick) = tick else {
         return Ok(());
@@ -294,12 +288,12 @@ fn set_clock(device: &Device, program: &Program) -> Result<(), String> {
 fn map_indirect(device: &Device, program: &Program, host: &[u64]) -> Result<(), String> {
     let words = read_words(device, program, INDIRECT_TABLE, host.len())?;
     let map = program
-        .global(INDIRECT_MAP)
+        .global(INDIRECT_ADDR_MAP)
         .map_err(|error| error.to_string())?;
     let (Some(map), false) = (map, words.is_empty()) else {
         return Err(format!(
             "functions that are called through pointers need `{INDIRECT_TABLE}` and \
-             `{INDIRECT_MAP}`, which the image does not have"
+             `{INDIRECT_ADDR_MAP}`, which the image does not have"
         ));
     };
     let mut pairs = Vec::with_capacity(host.len() * 2 + 1);
