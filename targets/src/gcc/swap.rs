@@ -192,7 +192,8 @@ mod tests {
 
     #[test]
     fn what_is_not_right_stays() {
-        let cases: [(&dyn Fn(&mut Vec<String>), &str); 9] = [
+        type Change<'a> = &'a dyn Fn(&mut Vec<String>);
+        let cases: [(Change<'_>, &str); 9] = [
             (&|texts| drop(texts.remove(1)), "has no GOMP_target_ext"),
             (&|texts| texts.push(texts[1].clone()), "more than once"),
             (&|texts| texts[1] += "}", "text 1 cannot be read: line 5"),
