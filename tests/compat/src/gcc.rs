@@ -38,6 +38,14 @@ pub struct Build {
     pub level: &'static str,
 }
 
+impl Build {
+    /// The name of the folder with what is built in this way.
+    #[must_use]
+    pub fn folder(self) -> &'static str {
+        self.level.trim_start_matches('-')
+    }
+}
+
 impl Gcc {
     /// The newest GCC that there is, with copies of `sources` to work on.
     ///
@@ -93,6 +101,16 @@ impl Gcc {
         }
     }
 
+    /// What the compiler says its version is; its name, if it does not.
+    #[must_use]
+    pub fn version(&self) -> String {
+        let mut command = self.command(Path::new("/"), &self.compiler(Language::C));
+        let said = command.arg("--version").output().ok();
+        let said = said.and_then(|said| String::from_utf8(said.stdout).ok());
+        let line = said.as_deref().and_then(|said| said.lines().next());
+        line.map_or_else(|| self.name(), str::to_owned)
+    }
+
     /// Why it does not compile a program, if it does not.
     #[must_use]
     pub fn lacks(&self, program: &Program) -> Option<String> {
@@ -121,7 +139,7 @@ impl Gcc {
     /// # Errors
     /// What the compiler says.
     pub fn build(&self, program: &Program, build: Build) -> Result<PathBuf, String> {
-        let folder = self.folder.join(build.level).join(&program.name);
+        let folder = self.folder.join(build.folder()).join(&program.name);
         fs::create_dir_all(self.outside(&folder)).map_err(|error| error.to_string())?;
         let source = |file: &str| self.folder.join("src").join(file);
         let compile = |language| {
@@ -148,6 +166,17 @@ impl Gcc {
         );
         complete(command.args(["-Wl,-rpath,$ORIGIN", "-lm"]))?;
         Ok(folder)
+    }
+
+    /// A file that the compiler knows by its name, such as a library, as this process sees it.
+    #[must_use]
+    pub fn file(&self, name: &str) -> Option<PathBuf> {
+        let mut command = self.command(Path::new("/"), &self.compiler(Language::C));
+        let output = command.arg(format!("-print-file-name={name}")).output();
+        let path = String::from_utf8(output.ok()?.stdout).ok()?;
+        // What it does not know it repeats.
+        let path = Path::new(path.trim());
+        (path.is_absolute() && self.outside(path).exists()).then(|| self.outside(path))
     }
 
     /// A command, to be run in a folder.
@@ -184,7 +213,8 @@ impl Gcc {
     }
 
     /// Where a folder is for this process.
-    fn outside(&self, folder: &Path) -> PathBuf {
+    #[must_use]
+    pub fn outside(&self, folder: &Path) -> PathBuf {
         match &self.root {
             Some(root) => root.join(folder.strip_prefix("/").unwrap_or(folder)),
             None => folder.to_path_buf(),
@@ -223,7 +253,11 @@ fn complete(command: &mut Command) -> Result<(), String> {
     said.map_err(|said| format!("{command:?}: {said}"))
 }
 
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+/// Copies a folder with all that is in it.
+///
+/// # Errors
+/// It cannot be read, or the copy not be written.
+pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
