@@ -25,7 +25,7 @@ const KERNEL_LOOKS: [u64; 2] = [1 << 24, 1 << 34];
 /// ended, and lets others run: many times as many as it takes a word to come.
 const HOST_LOOKS: u32 = 1 << 12;
 
-/// Device memory, of zeros at first, that is freed with its owner.
+/// Device memory that is freed with its owner.
 struct Memory<'a> {
     device: &'a dyn Device,
     address: u64,

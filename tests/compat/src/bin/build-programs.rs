@@ -1,8 +1,8 @@
 //! Builds the programs for machines without a compiler:
 //!
-//!     build-programs SOURCES FOLDER [NAME..]
+//!     build-programs SOURCES FOLDER
 //!
-//! all of SOURCES (`tests/compat/gcc`), or those that are named. FOLDER gets
+//! SOURCES is `tests/compat/gcc`. FOLDER gets
 //!
 //! | name | what |
 //! |---|---|
@@ -52,8 +52,8 @@ const SKIPPED: u8 = 77;
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
-    let [sources, folder, names @ ..] = &arguments[..] else {
-        say("usage: build-programs SOURCES FOLDER [NAME..]");
+    let [sources, folder] = &arguments[..] else {
+        say("usage: build-programs SOURCES FOLDER");
         return ExitCode::from(2);
     };
     let (sources, folder) = (Path::new(sources), Path::new(folder));
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
             return ExitCode::from(SKIPPED);
         }
     };
-    match programs(sources, names).and_then(|programs| build(&gcc, &programs, sources, folder)) {
+    match build(&gcc, sources, folder) {
         Ok(count) => {
             say(&format!("{count} programs by {}", gcc.name()));
             ExitCode::SUCCESS
@@ -76,19 +76,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The programs of these names, or all.
-fn programs(sources: &Path, names: &[String]) -> Result<Vec<Program>, String> {
-    let mut programs = Program::all(sources)?;
-    let known = |name: &&String| programs.iter().any(|program| program.name == **name);
-    if let Some(name) = names.iter().find(|name| !known(name)) {
-        return Err(format!("{} has no program {name}", sources.display()));
-    }
-    programs.retain(|program| names.is_empty() || names.contains(&program.name));
-    Ok(programs)
-}
-
-/// Builds programs into a folder; how many.
-fn build(gcc: &Gcc, programs: &[Program], from: &Path, to: &Path) -> Result<usize, String> {
+/// Builds all programs into a folder; how many.
+fn build(gcc: &Gcc, from: &Path, to: &Path) -> Result<usize, String> {
+    let programs = Program::all(from)?;
     let can = |program: &&Program| match gcc.lacks(program) {
         None => true,
         Some(reason) => {
