@@ -230,7 +230,12 @@ fn main() -> ExitCode {
 fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Program) -> Trial {
     let (place, level) = (device.replace(':', "_"), build.folder());
     let name = format!("{place}::{level}::{}", program.name);
-    let lacks = bench.and_then(|bench| bench.from.lacks(program));
+    let lacks = match &program.only {
+        Some(only) if device != NONE && !program.suits(device) => {
+            Some(format!("it is for devices of kind `{only}`"))
+        }
+        _ => bench.and_then(|bench| bench.from.lacks(program)),
+    };
     if let Some(reason) = &lacks {
         say(&format!("SKIPPED compat, {name}: {reason}"));
     }
