@@ -22,6 +22,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(another_runtime_maps),
     test!(another_runtime_leaves_it),
     test!(another_runtime_refuses),
+    test!(another_runtime_gets_no_nonsense),
     test!(copies_on_the_device),
 ];
 
@@ -75,10 +76,16 @@ const BYTES: usize = 40;
 
 /// Has a device thread call `function` with bytes at `place`; they are all 1.
 fn call(target: &Target, function: &Arc<Increments>, place: Where) -> Done {
+    let forms = [Form::at(0, BYTES, MapKind::TOFROM)];
+    call_with(target, function, place, &forms)
+}
+
+fn call_with(target: &Target, function: &Arc<Increments>, place: Where, forms: &[Form]) -> Done {
     let session = Session::new(target, &Functions::new());
     let func = words(&session).probe;
     let foreign = Arc::clone(function) as Arc<dyn ForeignFunction>;
-    session.program.add_foreign(func, "increments", foreign);
+    // SAFETY: it takes what this test sends: bytes, `BYTES` of them.
+    unsafe { session.program.add_foreign(func, "increments", foreign) };
     let data = session.filled(&[1u8; BYTES]);
     let call = RawCall {
         func,
@@ -86,8 +93,7 @@ fn call(target: &Target, function: &Arc<Increments>, place: Where) -> Done {
         flags: REVOFF_FLAG_STATUS,
         ..RawCall::default()
     };
-    let forms = [Form::at(0, BYTES, MapKind::TOFROM)];
-    perform_as(&session, place, &data, &forms, call)
+    perform_as(&session, place, &data, forms, call)
 }
 
 fn check(target: &Target, maps: bool, through: &'static str) {
@@ -127,6 +133,29 @@ fn another_runtime_refuses(target: &Target) {
         assert!(done.data == [1; BYTES]);
         let expected = status(target, Status::REFUSED_MAPPING);
         assert_eq!(done.status.0, expected);
+    }
+}
+
+/// Another runtime may believe what a device sends.
+fn another_runtime_gets_no_nonsense(target: &Target) {
+    let nonsense = [
+        (Form::at(0, 2, MapKind::STRUCT), "members"),
+        (Form::at(0, 0, MapKind::ATTACH), "could be attached to"),
+        (Form::at(0, 8, MapKind(0xff)), "cannot map this kind"),
+        (
+            Form::at(0, 8, MapKind::FIRSTPRIVATE.with_align(1 << 40)),
+            "alignment",
+        ),
+        (Form::at(0, 1 << 40, MapKind::TO), "limit"),
+    ];
+    for (form, reason) in nonsense {
+        let function = Arc::new(Increments {
+            maps: true,
+            ..Increments::default()
+        });
+        let error = call_with(target, &function, Where::Memory, &[form]).error();
+        assert!(error.contains(reason), "{error}");
+        assert!(function.calls.lock().unwrap().is_empty());
     }
 }
 
