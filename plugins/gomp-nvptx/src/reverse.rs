@@ -109,7 +109,7 @@ impl ForeignFunction for HostRegion {
 }
 
 fn base(kind: MapKind) -> MapKind {
-    MapKind(u16::from(kind.base()))
+    MapKind(kind.base())
 }
 
 /// A function's own copy of what it has as `firstprivate`.

@@ -5,9 +5,12 @@
 //!   without it nothing is run.
 //! - `REVOFF_GCC_ROOT`: a folder with a system that has a GCC (`ci/gcc-root`), if the
 //!   machine's own is not to be taken.
+//! - `REVOFF_GCC_VERSION`: 13 to 16, if not the newest is to be taken.
 //! - `REVOFF_TEST_DEVICE`: devices, with commas between them (`emu`). On `none` the programs
 //!   themselves are tried: their target regions run on the host, without a plugin.
 //! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
+
+mod bad;
 
 use std::collections::HashMap;
 use std::env;
@@ -78,8 +81,19 @@ impl Bench {
         build: Build,
         change: impl FnOnce(&mut Command),
     ) -> Result<Outcome, String> {
+        self.run_file(program, build, &program.name, change)
+    }
+
+    /// Builds a program, and runs a file beside it.
+    fn run_file(
+        &self,
+        program: &Program,
+        build: Build,
+        file: &str,
+        change: impl FnOnce(&mut Command),
+    ) -> Result<Outcome, String> {
         let folder = self.build(program, build)?;
-        let mut command = self.gcc.command(folder, &format!("./{}", program.name));
+        let mut command = self.gcc.command(folder, &format!("./{file}"));
         for (name, _) in env::vars_os() {
             if name.to_string_lossy().starts_with("OMP_") {
                 command.env_remove(name);
@@ -134,6 +148,9 @@ fn main() -> ExitCode {
     if let Some(program) = programs.iter().find(|program| program.name == "no_data") {
         trials.extend(guards(bench.as_ref().ok(), program));
     }
+    if devices.iter().any(|device| device != NONE) {
+        trials.extend(bad(bench.as_ref().ok(), &programs));
+    }
     match &bench {
         Ok(bench) => say(&format!("compiled by {}", bench.gcc.name())),
         Err(reason) => say(&format!(
@@ -157,6 +174,25 @@ fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Progr
         judge(&program, &bench.run_on(&device, &program, build)?)
     })
     .with_ignored_flag(bench.is_none() || lacks.is_some())
+}
+
+/// What is said of what is wrong.
+fn bad(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
+    let trial = |case: &'static bad::Case| {
+        let title = case.title();
+        let lacks = bench.and_then(|bench| case.lacks(&bench.gcc));
+        if let Some(reason) = &lacks {
+            say(&format!("SKIPPED compat, {title}: {reason}"));
+        }
+        let program = programs.iter().find(|program| program.name == case.program);
+        let program = program.cloned();
+        test(bench, title, move |bench| match &program {
+            Some(program) => case.run(bench, program),
+            None => Err(format!("no program {}", case.program)),
+        })
+        .with_ignored_flag(bench.is_none() || lacks.is_some())
+    };
+    bad::CASES.iter().map(trial).collect()
 }
 
 /// What the programs find wrong where no device is: a check that cannot fail checks nothing.
