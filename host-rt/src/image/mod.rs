@@ -207,6 +207,14 @@ impl Image {
         self.symbol(RUNTIME).is_some() || self.symbol(shared_abi::gomp::REV_OFFLOAD_VAR).is_some()
     }
 
+    /// Which of GCC's wires the image speaks, of an image that GCC linked; `None` where that
+    /// cannot be seen: see [`targets::gcc::wire`].
+    pub(crate) fn gcc_wire(&self) -> Option<WireKind> {
+        let parts = self.parts().iter();
+        let texts = parts.filter(|part| part.format == Format::Ptx);
+        targets::gcc::wire(texts.map(Self::bytes))
+    }
+
     /// The kernels: the declared ones, or where nothing is declared, what a device
     /// can launch: the entries of PTX, cubins and code objects, and of shared objects
     /// the exported functions that are not the runtime's.

@@ -48,6 +48,10 @@ impl Runtime {
             }
         };
         let kind = says.wire(self.inner.wire);
+        if let Some(kind) = kind {
+            let wire = kind.name().unwrap_or("unknown");
+            tracing::debug!(image = image.name(), wire, "loaded");
+        }
         connect::connect(&self.inner, image, &*module, kind)?;
         let mut known = Vec::new();
         let declared = says.functions.iter().map(|f| (f.name.as_str(), None));
@@ -85,6 +89,9 @@ fn symbol_of(name: &str) -> String {
 struct Says {
     info: Option<ImageInfo>,
     has_reverse_offload: bool,
+    /// Which of GCC's wires its instructions speak, of an image that says nothing; `None`
+    /// where that cannot be seen.
+    gcc_wire: Option<WireKind>,
     /// The host functions that it may call; where that cannot be seen, those of the
     /// host's that it knows.
     functions: Vec<FunctionDeclaration>,
@@ -93,9 +100,11 @@ struct Says {
 impl Says {
     /// Reads it in the image.
     fn read(image: &Image) -> Result<Self, ImageError> {
+        let info = image.info()?;
         Ok(Self {
-            info: image.info()?,
+            info,
             has_reverse_offload: image.has_reverse_offload(),
+            gcc_wire: info.is_none().then(|| image.gcc_wire()).flatten(),
             functions: image.functions()?,
         })
     }
@@ -123,6 +132,7 @@ impl Says {
         Ok(Self {
             info: info.map(|info| image.info_from(&info)).transpose()?,
             has_reverse_offload: has(RUNTIME)? || has(REV_OFFLOAD_VAR)?,
+            gcc_wire: None,
             functions: declared,
         })
     }
@@ -170,8 +180,8 @@ impl Says {
         Ok(())
     }
 
-    /// The wires that it can speak. An image that says nothing is one of GCC's; which
-    /// of the two wires it speaks cannot be seen.
+    /// The wires that it may be asked to speak. An image that says nothing is one of
+    /// GCC's; who asks for one of the two is believed, whatever its instructions are.
     fn wires(&self) -> u32 {
         self.info.map_or(
             WireKind::GCC_SLOT.bit() | WireKind::GCC_RING.bit(),
@@ -180,12 +190,12 @@ impl Says {
     }
 
     /// The wire that it is to speak; `None` if it has no reverse offload. Unless one
-    /// is `wanted`, of GCC's two that of mainline.
+    /// is `wanted`, of GCC's two the one that its instructions speak, or mainline's.
     fn wire(&self, wanted: Option<WireKind>) -> Option<WireKind> {
         let default = if self.info.is_some() {
             WireKind::NATIVE
         } else {
-            WireKind::GCC_SLOT
+            self.gcc_wire.unwrap_or(WireKind::GCC_SLOT)
         };
         self.has_reverse_offload.then(|| wanted.unwrap_or(default))
     }
@@ -211,4 +221,55 @@ fn read_global<const N: usize>(
     unsafe { queue.copy_from_device(bytes.as_mut_ptr(), address, N)? };
     queue.synchronize()?;
     Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A `GOMP_target_ext` of the parallel patch's form.
+    const RING: &str = "\
+.version 6.0
+.target sm_35
+.visible .func GOMP_target_ext (.param .u32 a)
+{
+ld.global.u64 %p,[__gomp_rev_offload_var];
+atom.add.u32 %t,[%p],1;
+and.b32 %t,%t,1023;
+mad.wide.u32 %o,%t,56,%p;
+st.u64 [%o+24],%a;
+st.u64 [%o+32],%a;
+st.u64 [%o+40],%a;
+st.u64 [%o+48],%a;
+st.u64 [%o+56],%a;
+st.u32 [%o+64],%a;
+st.volatile.global.u64 [%o+16],%f;
+}
+";
+    const VARIABLE: &str = ".version 6.0
+.target sm_35
+.visible .global .align 8 .u64 __gomp_rev_offload_var[1];
+";
+
+    fn says(texts: &[&str]) -> Says {
+        let parts = texts.iter().map(|text| {
+            let part = Image::from_bytes("a part", text.as_bytes());
+            part.expect("a text")
+        });
+        let image = Image::link("an image", parts.collect()).expect("parts");
+        Says::read(&image).expect("nothing to misread")
+    }
+
+    #[test]
+    fn images_that_say_nothing_are_looked_at() {
+        let ring = says(&[VARIABLE, RING]);
+        assert_eq!(ring.wire(None), Some(WireKind::GCC_RING));
+        assert_eq!(
+            ring.wire(Some(WireKind::GCC_SLOT)),
+            Some(WireKind::GCC_SLOT)
+        );
+        let unknown = says(&[VARIABLE]);
+        assert_eq!(unknown.wire(None), Some(WireKind::GCC_SLOT));
+        assert_eq!(says(&[".version 6.0\n"]).wire(None), None);
+    }
 }

@@ -127,6 +127,20 @@ impl Device {
         last.is_some_and(|(&first, memory)| first.saturating_add(memory.bytes()) > start)
     }
 
+    /// Whether the range is all in one piece of what libgomp has allocated or knows as a
+    /// variable: what kernels of a program may use.
+    pub(crate) fn is_memory(&self, address: u64, bytes: u64) -> bool {
+        let memory = self.read();
+        let before = memory.range(..=address).next_back();
+        before.is_some_and(|(&first, memory)| {
+            let offset = address - first;
+            // An address by itself is one of a byte.
+            offset
+                .checked_add(bytes.max(1))
+                .is_some_and(|end| end <= memory.bytes())
+        })
+    }
+
     /// Copies with a queue of its own, and waits for them.
     ///
     /// # Errors
@@ -144,13 +158,10 @@ impl Device {
 
     /// Notes what libgomp writes to the first image's control variables: the number of the
     /// device comes first.
-    pub(crate) fn note_written(&self, address: u64, bytes: &[u8]) {
-        if self.icvs.get().is_some_and(|icvs| icvs.address == address)
-            && let Some(number) = bytes.first_chunk()
-        {
+    pub(crate) fn note_written(&self, address: u64, number: i32) {
+        if self.icvs.get().is_some_and(|icvs| icvs.address == address) {
             // Relaxed: a number; libgomp's locks order it before every launch.
-            self.number
-                .store(i32::from_ne_bytes(*number), Ordering::Relaxed);
+            self.number.store(number, Ordering::Relaxed);
         }
     }
 

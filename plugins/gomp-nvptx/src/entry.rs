@@ -48,7 +48,7 @@ fn tell<R>(what: &str, body: impl FnOnce() -> Result<R, String>) -> Option<R> {
 /// asks, of GCC 13 to 16.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_version() -> c_uint {
-    libgomp().version()
+    libgomp::version()
 }
 
 /// The name of the kind of devices.
@@ -240,8 +240,10 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_host2dev(
         // SAFETY: passed on; the copy is waited for.
         let copied = device.copy(|queue| unsafe { queue.copy_to_device(to, from, n) });
         copied.map_err(|error| error.to_string())?;
-        // SAFETY: readable, as above.
-        device.note_written(to, unsafe { std::slice::from_raw_parts(from, n) });
+        if n >= size_of::<i32>() {
+            // SAFETY: as many bytes are readable, as above.
+            device.note_written(to, unsafe { from.cast::<i32>().read_unaligned() });
+        }
         Ok(())
     })
     .is_some()
@@ -284,6 +286,21 @@ pub extern "C" fn GOMP_OFFLOAD_memset(ord: c_int, ptr: *mut c_void, val: c_int, 
         copied.map_err(|error| error.to_string())
     })
     .is_some()
+}
+
+/// Whether a kernel may use the memory at an address; libgomp asks since GCC 16.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_OFFLOAD_is_accessible_ptr(
+    ord: c_int,
+    ptr: *const c_void,
+    size: usize,
+) -> c_int {
+    let is_there = tell("looking for memory", || {
+        Ok(plugin()
+            .device(ord)?
+            .is_memory(ptr.addr() as u64, size as u64))
+    });
+    c_int::from(is_there.unwrap_or(false))
 }
 
 /// Whether a device runs a function: all that it has loaded.

@@ -69,14 +69,14 @@ impl Described {
         // SAFETY: arrays of those lengths, by the same promise.
         let (objects, variables, functions) = unsafe {
             (
-                slice(description.objects, description.object_count),
-                slice(description.variables, description.variable_count),
-                slice(description.functions, description.function_count),
+                slice(description.objects, description.object_count as usize),
+                slice(description.variables, description.variable_count as usize),
+                slice(description.functions, description.function_count as usize),
             )
         };
         let texts = objects.iter().enumerate().map(|(i, object)| {
             // SAFETY: as many bytes, by the same promise.
-            let bytes = unsafe { slice(object.code.cast::<u8>(), object.size as c_uint) };
+            let bytes = unsafe { slice(object.code.cast::<u8>(), object.size) };
             let text = bytes.strip_suffix(b"\0").unwrap_or(bytes);
             String::from_utf8(text.to_vec()).map_err(|error| format!("PTX text {i}: {error}"))
         });
@@ -101,12 +101,12 @@ impl Described {
 ///
 /// # Safety
 /// They are there, for as long as the program's image.
-unsafe fn slice<'a, T>(first: *const T, count: c_uint) -> &'a [T] {
+unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
     if count == 0 || first.is_null() {
         return &[];
     }
     // SAFETY: the caller vouches for it.
-    unsafe { std::slice::from_raw_parts(first, count as usize) }
+    unsafe { std::slice::from_raw_parts(first, count) }
 }
 
 /// The function as the program's source has it: GCC's names are mangled for PTX, and those

@@ -36,7 +36,8 @@ pub(crate) struct Libgomp {
     version: u32,
 }
 
-/// The interface of GCC 13, the last before [`shared_abi::gomp::GOMP_VERSION`].
+/// The interface of GCC 13, the last before [`shared_abi::gomp::GOMP_VERSION`]. What is done
+/// for it follows libgomp's source; with that libgomp itself it has not run.
 const GOMP_VERSION_13: u32 = 2;
 
 impl Libgomp {
@@ -65,11 +66,6 @@ impl Libgomp {
         // libgomp has loaded this plugin, and stays as long.
         std::mem::forget(library);
         Ok(found)
-    }
-
-    /// The version of its interface to plugins.
-    pub(crate) fn version(&self) -> u32 {
-        self.version
     }
 
     /// Runs the host function that belongs to the device function `func`.
@@ -119,9 +115,23 @@ fn found() -> Option<&'static Libgomp> {
 pub(crate) fn libgomp() -> &'static Libgomp {
     match found() {
         Some(libgomp) => libgomp,
-        // Nobody else calls the plugin's functions; there is nobody to tell.
-        None => std::process::abort(),
+        None => {
+            say("this is a plugin of libgomp's, and there is no libgomp of GCC 13 or newer here");
+            std::process::abort();
+        }
     }
+}
+
+/// The version of its interface to plugins. A libgomp before GCC 13 is told that of the
+/// newest, and leaves the plugin alone.
+pub(crate) fn version() -> u32 {
+    found().map_or(shared_abi::gomp::GOMP_VERSION, |libgomp| libgomp.version)
+}
+
+/// Says something without libgomp.
+#[expect(clippy::print_stderr, reason = "there is no libgomp that would")]
+fn say(message: &str) {
+    eprintln!("\nlibgomp-plugin-nvptx: {message}");
 }
 
 fn text(message: &str) -> CString {
@@ -139,11 +149,12 @@ pub(crate) fn debug(message: &str) {
 
 /// Says what went wrong; what becomes of it, libgomp decides.
 pub(crate) fn error(message: &str) {
-    if let Some(libgomp) = found() {
-        let line = text(message);
-        // SAFETY: a format and its one argument.
-        unsafe { (libgomp.error)(c"%s".as_ptr(), line.as_ptr()) };
-    }
+    let Some(libgomp) = found() else {
+        return say(message);
+    };
+    let line = text(message);
+    // SAFETY: a format and its one argument.
+    unsafe { (libgomp.error)(c"%s".as_ptr(), line.as_ptr()) };
 }
 
 /// Says what went wrong and ends the process, as libgomp does where a region cannot go

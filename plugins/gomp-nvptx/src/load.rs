@@ -45,6 +45,8 @@ pub(crate) struct Loaded {
 pub(crate) struct TargetFunction {
     /// In the words of the source.
     pub(crate) name: String,
+    /// In its PTX.
+    pub(crate) mangled: String,
     /// None of what is called on the host.
     pub(crate) kernel: Option<Kernel>,
 }
@@ -102,7 +104,11 @@ pub(crate) unsafe fn load(
             program.add_foreign(words[at], &name, Arc::new(region));
             None
         };
-        functions.push(TargetFunction { name, kernel });
+        functions.push(TargetFunction {
+            name,
+            mangled: mangled.clone(),
+            kernel,
+        });
     }
 
     let mut target = Vec::with_capacity(functions.len() + described.variables.len() + 1);

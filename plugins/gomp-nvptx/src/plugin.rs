@@ -1,5 +1,6 @@
 //! The devices, by number.
 
+use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::device::Device;
@@ -30,7 +31,9 @@ pub(crate) fn plugin() -> &'static Plugin {
 /// What the runtime logs, those see who ask for it as users of the `revoff` command do.
 fn log() {
     let filter = tracing_subscriber::EnvFilter::from_env("REVOFF_LOG");
+    let stderr = std::io::stderr();
     let subscriber = tracing_subscriber::fmt()
+        .with_ansi(stderr.is_terminal())
         .with_env_filter(filter)
         .with_writer(std::io::stderr);
     // Nobody else logs by the copy of the library that is linked here.

@@ -91,6 +91,8 @@ impl Asked {
 /// A region under way.
 pub(crate) struct Region {
     launch: Launch,
+    /// The kernel's names: in its PTX, and in the words of the source.
+    names: [String; 2],
     _stacks: LaunchStacks,
 }
 
@@ -149,6 +151,7 @@ impl Region {
         let launch = unsafe { kernel.launch(grid, &[&vars, &address, &STACK]) };
         Ok(Self {
             launch: launch.map_err(failed)?,
+            names: [function.mangled.clone(), name.clone()],
             _stacks: stacks,
         })
     }
@@ -160,7 +163,10 @@ impl Region {
     pub(crate) fn wait(self) -> Result<(), String> {
         match self.launch.wait() {
             Ok(_) => Ok(()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => {
+                let [mangled, name] = &self.names;
+                Err(error.to_string().replace(mangled, name))
+            }
         }
     }
 }

@@ -7,9 +7,11 @@
 
 mod cut;
 mod swap;
+mod wire;
 
 pub use cut::{NotCut, without_target_ext};
 pub use swap::{NotSwapped, Swapped, swap};
+pub use wire::wire;
 
 /// The function that device code calls for `target device(ancestor:1)`.
 pub const TARGET_EXT: &str = "GOMP_target_ext";

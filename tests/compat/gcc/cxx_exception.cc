@@ -1,6 +1,7 @@
 // An exception that no host function catches ends the program, as it does elsewhere.
 // ends: signal 6
 // output: terminate called
+// output: libgomp: the host function of the target region `main._omp_fn.
 #include <stdexcept>
 #include "check.h"
 #pragma omp requires reverse_offload

@@ -1,5 +1,6 @@
 // Classes, templates, references and lambdas in device code; containers, strings and
 // exceptions in host functions.
+// since: 14
 #include <algorithm>
 #include <map>
 #include <stdexcept>

@@ -1,5 +1,6 @@
 /* A kernel that traps: the program ends with an error.
    ends: error
+   output: libgomp: kernel `main._omp_fn.
    output: on the device */
 #include "check.h"
 #pragma omp requires reverse_offload

@@ -1,4 +1,5 @@
 ! Allocatable arrays: of the host, mapped to the device, and allocated on the device.
+! since: 14
 ! with: parts/check.f90
 module host_side
   use check

@@ -1,5 +1,6 @@
-/* A host function that aborts: the program ends so.
-   ends: signal 6 */
+/* A host function that aborts: the program ends so, and says in which region.
+   ends: signal 6
+   output: libgomp: the host function of the target region `main._omp_fn. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

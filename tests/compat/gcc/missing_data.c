@@ -1,4 +1,5 @@
 /* A "present" map of something that the host does not have ends the program.
+   since: 14
    ends: error
    output: present
    output: it has begun */

@@ -2,7 +2,8 @@
    env: OMP_NUM_TEAMS=7
    env: OMP_NUM_TEAMS_DEV=2
    env: OMP_TEAMS_THREAD_LIMIT_DEV_0=3
-   env: OMP_DEFAULT_DEVICE_ALL=0 */
+   env: OMP_DEFAULT_DEVICE_ALL=0
+   since: 14 */
 #include "check.h"
 #pragma omp requires reverse_offload
 

@@ -1,6 +1,7 @@
 /* The numbers of teams and threads that the environment asks for.
    env: OMP_NUM_TEAMS_ALL=3
-   env: OMP_TEAMS_THREAD_LIMIT_ALL=4 */
+   env: OMP_TEAMS_THREAD_LIMIT_ALL=4
+   since: 14 */
 #include "check.h"
 #pragma omp requires reverse_offload
 

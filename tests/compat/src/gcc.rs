@@ -16,9 +16,13 @@ pub const PLUGIN: &str = "libgomp-plugin-nvptx.so.1";
 /// The variable that names a folder with a system that has a GCC.
 const ROOT: &str = "REVOFF_GCC_ROOT";
 
-/// Versions whose libgomp asks the same of a plugin. GCC 13 has reverse offload too, and
-/// asks for another version of the plugin's interface.
-const VERSIONS: [u32; 3] = [16, 15, 14];
+/// The variable that names the version of GCC.
+const VERSION: &str = "REVOFF_GCC_VERSION";
+
+/// Versions with reverse offload, the best first. GCC 13 does where the system's libgomp is
+/// a newer one, as libgomp.so.1 is where several GCCs are: its own asks for another version
+/// of the plugin's interface.
+const VERSIONS: [u32; 4] = [16, 15, 14, 13];
 
 /// How long a compiler may take.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -47,7 +51,8 @@ impl Build {
 }
 
 impl Gcc {
-    /// The newest GCC that there is, with copies of `sources` to work on.
+    /// The newest GCC that there is, or the one of the version that is asked for, with copies
+    /// of `sources` to work on.
     ///
     /// # Errors
     /// There is none, or it cannot be used; in words.
@@ -55,13 +60,19 @@ impl Gcc {
         let root = env::var_os(ROOT)
             .filter(|root| !root.is_empty())
             .map(PathBuf::from);
-        let version = VERSIONS.into_iter().find(|version| {
+        let asked = asked()?;
+        let versions = VERSIONS.into_iter();
+        let mut versions = versions.filter(|version| asked.is_none_or(|asked| asked == *version));
+        let version = versions.find(|version| {
             let offload = format!("{ARCH}-linux-gnu-accel-nvptx-none-gcc-{version}");
             [format!("gcc-{version}"), offload]
                 .iter()
                 .all(|name| is_there(root.as_deref(), name))
         });
-        let names = "gcc-14 or newer with an offload compiler for nvptx";
+        let names = match asked {
+            Some(version) => format!("gcc-{version} with an offload compiler for nvptx"),
+            None => "gcc-14 or newer with an offload compiler for nvptx".to_owned(),
+        };
         let version = version.ok_or_else(|| match &root {
             Some(root) => format!("{ROOT}={} has no {names}", root.display()),
             None => format!(
@@ -92,6 +103,12 @@ impl Gcc {
         Ok(gcc)
     }
 
+    /// Its version.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
     /// Which GCC it is, for people.
     #[must_use]
     pub fn name(&self) -> String {
@@ -103,7 +120,7 @@ impl Gcc {
 
     /// What the compiler says its version is; its name, if it does not.
     #[must_use]
-    pub fn version(&self) -> String {
+    pub fn release(&self) -> String {
         let mut command = self.command(Path::new("/"), &self.compiler(Language::C));
         let said = command.arg("--version").output().ok();
         let said = said.and_then(|said| String::from_utf8(said.stdout).ok());
@@ -227,6 +244,17 @@ impl Drop for Gcc {
         // Who cannot remove it could not make it.
         let _ = fs::remove_dir_all(self.outside(&self.folder));
     }
+}
+
+/// The version that is asked for, if one is.
+fn asked() -> Result<Option<u32>, String> {
+    let Some(text) = env::var_os(VERSION).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let version = text.to_str().and_then(|text| text.parse().ok());
+    let version = version.filter(|version| VERSIONS.contains(version));
+    let known = || format!("{VERSION}={}: one of {VERSIONS:?} expected", text.display());
+    version.map(Some).ok_or_else(known)
 }
 
 fn is_there(root: Option<&Path>, name: &str) -> bool {

@@ -122,7 +122,7 @@ fn build(gcc: &Gcc, from: &Path, to: &Path) -> Result<usize, String> {
         }
     }
     let by = to.join(BY);
-    fs::write(&by, gcc.version() + "\n").map_err(|error| format!("{}: {error}", by.display()))?;
+    fs::write(&by, gcc.release() + "\n").map_err(|error| format!("{}: {error}", by.display()))?;
     Ok(programs.len())
 }
 

@@ -76,8 +76,10 @@ impl<'a> Decoder<'a> {
         m: &mut Modifiers<'a>,
         operands: &'a [Operand<'a>],
     ) -> Result<()> {
+        // Before the ordering is where GCC's libgomp has it, and ptxas takes it.
+        let before = m.next(|part| space_named(part).map(|_| part));
         let (semantics, scope) = Self::ordering(name, m)?;
-        let word = m.next(|part| space_named(part).map(|_| part));
+        let word = before.or_else(|| m.next(|part| space_named(part).map(|_| part)));
         match (name, word) {
             ("st", Some("const")) => return Err("constants cannot be stored to".to_owned()),
             ("ldu", Some(word)) if word != "global" => {

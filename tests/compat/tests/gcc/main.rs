@@ -7,9 +7,12 @@
 //!   machine's own is not to be taken.
 //! - `REVOFF_GCC_BUILT`: a folder with programs that were built before (`build-programs`):
 //!   those are run, and no compiler is needed.
+//! - `REVOFF_GCC_VERSION`: 13 to 16, if not the newest is to be taken.
 //! - `REVOFF_TEST_DEVICE`: devices, with commas between them (`emu`). On `none` the programs
 //!   themselves are tried: their target regions run on the host, without a plugin.
 //! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
+
+mod bad;
 
 use std::collections::HashMap;
 use std::env;
@@ -123,6 +126,14 @@ impl Bench {
         })
     }
 
+    /// The compiler, unless the programs were built before.
+    fn gcc(&self) -> Option<&Gcc> {
+        match &self.from {
+            Origin::Gcc(gcc) => Some(gcc),
+            Origin::Built(_) => None,
+        }
+    }
+
     /// Builds a program, once.
     fn build(&self, program: &Program, build: Build) -> Result<&Path, String> {
         let built = &self.built[&(program.name.clone(), build)];
@@ -138,8 +149,20 @@ impl Bench {
         plugin: Option<&Path>,
         change: impl FnOnce(&mut Command),
     ) -> Result<Outcome, String> {
+        self.run_file(program, build, &program.name, plugin, change)
+    }
+
+    /// Builds a program, and runs a file beside it.
+    fn run_file(
+        &self,
+        program: &Program,
+        build: Build,
+        file: &str,
+        plugin: Option<&Path>,
+        change: impl FnOnce(&mut Command),
+    ) -> Result<Outcome, String> {
         let folder = self.build(program, build)?;
-        let name = format!("./{}", program.name);
+        let name = format!("./{file}");
         let mut command = self.from.command(folder, &name, plugin);
         for (name, _) in env::vars_os() {
             if name.to_string_lossy().starts_with("OMP_") {
@@ -216,6 +239,11 @@ fn main() -> ExitCode {
     if let Some(program) = programs.iter().find(|program| program.name == "no_data") {
         trials.extend(guards(bench.as_ref().ok(), program));
     }
+    // Of programs that were built before there is no GCC to say what is in them.
+    let from_gcc = bench.as_ref().map_or(true, |bench| bench.gcc().is_some());
+    if from_gcc && devices.iter().any(|device| device != NONE) {
+        trials.extend(bad(bench.as_ref().ok(), &programs));
+    }
     match &bench {
         Ok(bench) => say(&format!("compiled by {}", bench.from.name())),
         Err(reason) => say(&format!(
@@ -244,6 +272,25 @@ fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Progr
         judge(&program, &bench.run_on(&device, &program, build)?)
     })
     .with_ignored_flag(bench.is_none() || lacks.is_some())
+}
+
+/// What is said of what is wrong.
+fn bad(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
+    let trial = |case: &'static bad::Case| {
+        let title = case.title();
+        let lacks = bench.and_then(|bench| case.lacks(bench.gcc()));
+        if let Some(reason) = &lacks {
+            say(&format!("SKIPPED compat, {title}: {reason}"));
+        }
+        let program = programs.iter().find(|program| program.name == case.program);
+        let program = program.cloned();
+        test(bench, title, move |bench| match &program {
+            Some(program) => case.run(bench, program),
+            None => Err(format!("no program {}", case.program)),
+        })
+        .with_ignored_flag(bench.is_none() || lacks.is_some())
+    };
+    bad::CASES.iter().map(trial).collect()
 }
 
 /// What the programs find wrong where no device is: a check that cannot fail checks nothing.
