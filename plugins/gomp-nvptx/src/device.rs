@@ -1,7 +1,7 @@
 //! A device: its runtime, its memory as libgomp knows it, its images.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use host_rt::device::{Fill, Global, Queue};
@@ -28,6 +28,8 @@ pub(crate) struct Device {
     pub(crate) icvs: OnceLock<Global>,
     /// OpenMP's number of the device, as libgomp has told the first image.
     number: AtomicI32,
+    /// Whether libgomp has used it beyond loading images.
+    used: AtomicBool,
     /// They stay until the process ends.
     pub(crate) images: Mutex<Vec<Arc<Loaded>>>,
 }
@@ -68,6 +70,7 @@ impl Device {
             memory: RwLock::default(),
             icvs: OnceLock::new(),
             number: AtomicI32::new(ord as i32),
+            used: AtomicBool::new(false),
             images: Mutex::default(),
         })
     }
@@ -94,9 +97,17 @@ impl Device {
                 self.runtime.alloc_filled(bytes, Fill::Any)?
             }
         };
+        // Relaxed: see `is_used`.
+        self.used.store(true, Ordering::Relaxed);
         let address = buffer.address();
         self.write().insert(address, Memory::Allocated(buffer));
         Ok(address)
+    }
+
+    /// Whether libgomp has done more than load the images that there were.
+    pub(crate) fn is_used(&self) -> bool {
+        // Relaxed: libgomp's lock of the device orders its uses.
+        self.used.load(Ordering::Relaxed)
     }
 
     /// Frees what [`alloc`](Self::alloc) gave; whether it did.
@@ -169,5 +180,61 @@ impl Device {
     pub(crate) fn number(&self) -> i32 {
         // Relaxed: see where it is written.
         self.number.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_libgomp_may_have_mapped() {
+        let device = Device::open(0, "emu").unwrap();
+        let a = device.alloc(100).unwrap();
+        device.add_variable(Global {
+            address: 64,
+            size: 4,
+        });
+        for (address, bytes, is_mapped) in [
+            (a, 1, true),
+            (a, 100, true),
+            (a + 99, 1, true),
+            (a + 100, 1, false),
+            // As libgomp looks it up: what is empty is also in what ends there.
+            (a + 100, 0, true),
+            (a + 101, 0, false),
+            (a, 0, true),
+            (a - 1, 1, false),
+            (a - 1, 2, true),
+            (a - 8, 300, true),
+            (60, 4, false),
+            (60, 5, true),
+            (68, 8, false),
+            (0, u64::MAX, true),
+            (u64::MAX, 8, false),
+        ] {
+            let found = device.may_be_mapped(address, bytes);
+            assert_eq!(found, is_mapped, "{bytes} bytes at {address:#x} of {a:#x}");
+        }
+        assert!(!device.free(a + 1) && !device.free(64));
+        assert!(device.free(a) && !device.may_be_mapped(a, 100));
+        assert!(!device.free(a));
+    }
+
+    #[test]
+    fn its_number_is_what_libgomp_writes() {
+        let device = Device::open(2, "emu").unwrap();
+        assert_eq!(device.number(), 2);
+        device.note_written(64, 7);
+        assert_eq!(device.number(), 2, "no image is loaded");
+        let icvs = Global {
+            address: 64,
+            size: 16,
+        };
+        device.icvs.set(icvs).unwrap();
+        device.note_written(68, 7);
+        assert_eq!(device.number(), 2, "another variable");
+        device.note_written(64, 7);
+        assert_eq!(device.number(), 7);
     }
 }

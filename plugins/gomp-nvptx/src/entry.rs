@@ -207,7 +207,7 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_dev2host(
     tell("copying from the device", || {
         let (to, from) = (dst.cast::<u8>(), src.addr() as u64);
         // SAFETY: passed on.
-        if let Some(served) = unsafe { reverse::read(to, from, n) } {
+        if let Some(served) = unsafe { reverse::read(ord, to, from, n) } {
             return served;
         }
         // SAFETY: passed on; the copy is waited for.
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_host2dev(
     tell("copying to the device", || {
         let (to, from) = (dst.addr() as u64, src.cast::<u8>());
         // SAFETY: passed on.
-        if let Some(served) = unsafe { reverse::write(to, from, n) } {
+        if let Some(served) = unsafe { reverse::write(ord, to, from, n) } {
             return served;
         }
         let device = plugin().device(ord)?;
@@ -367,6 +367,12 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_async_run(
 
 /// Ends the process if a region did not end well.
 fn end(result: std::thread::Result<Result<(), String>>) {
+    if plugin().is_finished() && !matches!(result, Ok(Ok(()))) {
+        // The process is ending, by another thread's `exit`; this one has nothing to add.
+        loop {
+            std::thread::park();
+        }
+    }
     match result {
         Ok(Ok(())) => {}
         Ok(Err(reason)) => libgomp::fatal(&reason),

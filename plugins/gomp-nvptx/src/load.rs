@@ -14,7 +14,7 @@ use shared_abi::image::RUNTIME;
 use crate::device::Device;
 use crate::image::{Described, readable};
 use crate::libgomp;
-use crate::pin;
+use crate::pin::{self, When};
 use crate::reverse::HostRegion;
 use crate::stacks::STACK;
 
@@ -85,7 +85,13 @@ pub(crate) unsafe fn load(
 ) -> Result<Tables, String> {
     // SAFETY: the caller vouches for it.
     let mut described = unsafe { Described::read(version, data)? };
-    let name = pin::pin(data);
+    // libgomp loads all that there is when it has opened a device, and then what comes.
+    let when = if device.is_used() {
+        When::Now
+    } else {
+        When::Later
+    };
+    let name = pin::pin(data, when);
     swap(device, &name, &mut described.texts);
     let failed = |error: host_rt::Error| error.to_string();
     let image = link(&name, &described)?;
@@ -101,7 +107,8 @@ pub(crate) unsafe fn load(
             Some(program.kernel(mangled).map_err(failed)?)
         } else {
             let region = HostRegion::new(device, words[at], &name);
-            program.add_foreign(words[at], &name, Arc::new(region));
+            // SAFETY: GCC made function and call from one region of the source.
+            unsafe { program.add_foreign(words[at], &name, Arc::new(region)) };
             None
         };
         functions.push(TargetFunction {
@@ -128,6 +135,11 @@ pub(crate) unsafe fn load(
 
     set_clock(device, &program)?;
     if described.indirect > 0 {
+        if host_indirect.is_null() {
+            return Err(
+                "libgomp has no table of functions that are called through pointers".into(),
+            );
+        }
         // SAFETY: libgomp's table has as many entries.
         let host = unsafe { std::slice::from_raw_parts(host_indirect, described.indirect) };
         map_indirect(device, &program, host)?;

@@ -1,6 +1,7 @@
 //! The devices, by number.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::device::Device;
@@ -12,6 +13,7 @@ pub(crate) struct Plugin {
     names: Vec<String>,
     /// Those that are initialised.
     devices: Mutex<Vec<Option<Arc<Device>>>>,
+    finished: AtomicBool,
 }
 
 /// The plugin's state.
@@ -24,6 +26,7 @@ pub(crate) fn plugin() -> &'static Plugin {
         Plugin {
             names,
             devices: Mutex::new(devices),
+            finished: AtomicBool::new(false),
         }
     })
 }
@@ -70,16 +73,22 @@ impl Plugin {
         Ok(())
     }
 
-    /// Lets go of device `ord`. It stays as it is: this is the end of the process, perhaps
-    /// by `exit` in a host region, which its kernel waits for, and whose thread this may be.
+    /// The end of device `ord`, and of the process: perhaps by `exit` in a host region,
+    /// which its kernel waits for, and whose thread this may be. So all stays as it is, for
+    /// threads that are still at work.
     pub(crate) fn fini(&self, ord: usize) {
-        if let Some(device) = self.devices().get_mut(ord).and_then(Option::take) {
-            libgomp::debug(&format!(
-                "device {ord}: {} calls of the host",
-                device.runtime.requests()
-            ));
-            std::mem::forget(device);
+        // Relaxed: seen soon enough.
+        self.finished.store(true, Ordering::Relaxed);
+        if let Some(Some(device)) = self.devices().get(ord) {
+            let calls = device.runtime.requests();
+            libgomp::debug(&format!("device {ord}: {calls} calls of the host"));
         }
+    }
+
+    /// Whether the process is ending.
+    pub(crate) fn is_finished(&self) -> bool {
+        // Relaxed: as where it is set.
+        self.finished.load(Ordering::Relaxed)
     }
 
     /// Device `ord`.

@@ -10,7 +10,7 @@
 //! a pointer that is passed as it is: libgomp (GCC 13 to 16) passes the device's address
 //! where the type is aligned to more than a byte.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -20,7 +20,7 @@ use host_rt::map::Arg;
 use host_rt::{ForeignFunction, RequestMemory};
 use shared_abi::map_kind::MapKind;
 
-use crate::abort;
+use crate::abort::{self, Name};
 use crate::device::Device;
 use crate::libgomp::libgomp;
 
@@ -32,7 +32,7 @@ pub(crate) struct HostRegion {
     device: Weak<Device>,
     word: u64,
     /// In the words of the source.
-    name: String,
+    name: &'static Name,
 }
 
 impl HostRegion {
@@ -40,7 +40,7 @@ impl HostRegion {
         Self {
             device: Arc::downgrade(device),
             word,
-            name: name.to_owned(),
+            name: Name::new(name.to_owned()),
         }
     }
 
@@ -56,7 +56,7 @@ impl ForeignFunction for HostRegion {
         let Ok(device) = self.device() else {
             return false;
         };
-        args.iter().any(|arg| match base(arg.kind) {
+        args.iter().any(|arg| match arg.kind.plain() {
             MapKind::FIRSTPRIVATE | MapKind::FIRSTPRIVATE_INT | MapKind::STRUCT => false,
             // What a descriptor points to, the host learns when it has the descriptor.
             MapKind::TO_PSET => true,
@@ -69,12 +69,13 @@ impl ForeignFunction for HostRegion {
 
     fn call_mapping(&self, args: &[Arg], memory: &mut dyn RequestMemory) -> Result<(), String> {
         let device = self.device()?;
+        check(&device, args)?;
         let mut addresses: Vec<u64> = args.iter().map(|arg| arg.addr).collect();
         let sizes: Vec<u64> = args.iter().map(|arg| arg.size).collect();
         let mut kinds: Vec<u16> = args.iter().map(|arg| arg.kind.0).collect();
         let mut private = Vec::new();
         for (at, arg) in args.iter().enumerate() {
-            if base(arg.kind) != MapKind::FIRSTPRIVATE || arg.addr == 0 {
+            if arg.kind.plain() != MapKind::FIRSTPRIVATE || arg.addr == 0 {
                 continue;
             }
             let copy = Private::fetch(arg, memory)?;
@@ -84,13 +85,16 @@ impl ForeignFunction for HostRegion {
         }
         let arrays = [Array::of(&addresses), Array::of(&sizes), Array::of(&kinds)];
         let places = arrays.map(|array| array.start as u64);
-        let serving = Serving { memory, arrays };
+        let number = device.number();
+        let serving = Serving {
+            device,
+            memory,
+            arrays,
+        };
         serving.during(|| {
-            abort::within(&self.name, || {
+            abort::within(self.name, || {
                 // SAFETY: the arrays are where `dev2host` finds them while we serve.
-                unsafe {
-                    libgomp().target_rev(self.word, args.len() as u64, places, device.number())
-                }
+                unsafe { libgomp().target_rev(self.word, args.len() as u64, places, number) }
             });
         });
         Ok(())
@@ -99,7 +103,7 @@ impl ForeignFunction for HostRegion {
     unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), String> {
         let device = self.device()?;
         let places = [pointers.as_mut_ptr().addr() as u64, 0, 0];
-        abort::within(&self.name, || {
+        abort::within(self.name, || {
             // SAFETY: without arguments to map, libgomp passes the address on to the
             // function, for which our caller vouches.
             unsafe { libgomp().target_rev(self.word, 0, places, device.number()) }
@@ -108,8 +112,50 @@ impl ForeignFunction for HostRegion {
     }
 }
 
-fn base(kind: MapKind) -> MapKind {
-    MapKind(kind.base())
+/// Refuses what libgomp would take a device's word for, beyond what host-rt has refused: a
+/// structure is as long as its first and its last member say, and a pointer that lies
+/// nowhere is written to all the same.
+fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
+    let mut in_descriptor = false;
+    for (at, arg) in args.iter().enumerate() {
+        let is_pointer = match arg.kind.plain() {
+            MapKind::STRUCT => {
+                let members = &args[at + 1..][..arg.size as usize];
+                if let (Some(first), Some(last)) = (members.first(), members.last()) {
+                    let range = first.addr..=last.addr.saturating_add(last.size);
+                    let is_in = |member: &Arg| range.contains(&member.addr);
+                    if !members.iter().all(is_in) {
+                        return Err(format!("argument {at}: its members are in no order"));
+                    }
+                }
+                false
+            }
+            MapKind::POINTER | MapKind::ALWAYS_POINTER => !in_descriptor,
+            MapKind::ATTACH => true,
+            MapKind::TO_PSET => {
+                in_descriptor = true;
+                continue;
+            }
+            _ => false,
+        };
+        in_descriptor &= matches!(arg.kind.plain(), MapKind::POINTER | MapKind::ALWAYS_POINTER);
+        if !is_pointer || arg.addr == 0 {
+            continue;
+        }
+        let place = arg.addr.wrapping_add(arg.size);
+        let contains = |other: &Arg| {
+            place
+                .checked_sub(other.addr)
+                .and_then(|offset| offset.checked_add(POINTER))
+                .is_some_and(|end| end <= other.size)
+        };
+        if !args[..at].iter().any(contains) && !device.may_be_mapped(place, POINTER) {
+            return Err(format!(
+                "argument {at}: a pointer at device address {place:#x}, where nothing is mapped"
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A function's own copy of what it has as `firstprivate`.
@@ -127,9 +173,8 @@ impl Private {
             .map_err(|_| format!("a firstprivate argument of {bytes} bytes, aligned to {align}"))?;
         // SAFETY: the size is not 0.
         let place = NonNull::new(unsafe { alloc(layout) });
-        let Some(place) = place else {
-            handle_alloc_error(layout)
-        };
+        let place = place
+            .ok_or_else(|| format!("the host has no {bytes} bytes for a firstprivate argument"))?;
         let copy = Self { place, layout };
         // SAFETY: as many bytes.
         let read = unsafe { memory.read(place.as_ptr(), arg.addr, bytes) };
@@ -170,6 +215,7 @@ impl Array {
 
 /// A call that this thread has libgomp map.
 struct Serving<'a> {
+    device: Arc<Device>,
     memory: &'a mut dyn RequestMemory,
     arrays: [Array; 3],
 }
@@ -206,13 +252,20 @@ impl Serving<'_> {
     }
 }
 
-/// Copies from the device for libgomp, if this thread serves a call: from what the call
-/// has brought along, or from the device.
+/// Copies from device `ord` for libgomp, if it is for a call that this thread has libgomp
+/// map: from our arrays, and from what the call has brought along. What the program has
+/// mapped is on the device, whether or not the call has brought it: the host function may
+/// ask for it too.
 ///
 /// # Safety
 /// `to` is writable for `bytes` bytes.
-pub(crate) unsafe fn read(to: *mut u8, from: u64, bytes: usize) -> Option<Result<(), String>> {
-    Serving::innermost(|serving| {
+pub(crate) unsafe fn read(
+    ord: i32,
+    to: *mut u8,
+    from: u64,
+    bytes: usize,
+) -> Option<Result<(), String>> {
+    let served = Serving::innermost(|serving| {
         let is_ours = serving
             .arrays
             .iter()
@@ -221,22 +274,114 @@ pub(crate) unsafe fn read(to: *mut u8, from: u64, bytes: usize) -> Option<Result
             let from = std::ptr::with_exposed_provenance::<u8>(from as usize);
             // SAFETY: the range is in an array that `call_mapping` keeps during the call.
             unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
-            return Ok(());
+            return Some(Ok(()));
         }
-        // SAFETY: passed on.
-        let read = unsafe { serving.memory.read(to, from, bytes) };
-        read.map_err(|error| error.to_string())
-    })
+        serving.is_for(ord, from, bytes).then(|| {
+            // SAFETY: passed on.
+            let read = unsafe { serving.memory.read(to, from, bytes) };
+            read.map_err(|error| error.to_string())
+        })
+    });
+    served.flatten()
 }
 
-/// Copies to the device for libgomp, if this thread serves a call.
+/// Copies to device `ord` for libgomp, if it is for a call that this thread has libgomp map.
 ///
 /// # Safety
 /// `from` is readable for `bytes` bytes.
-pub(crate) unsafe fn write(to: u64, from: *const u8, bytes: usize) -> Option<Result<(), String>> {
-    Serving::innermost(|serving| {
-        // SAFETY: passed on.
-        let written = unsafe { serving.memory.write(to, from, bytes) };
-        written.map_err(|error| error.to_string())
-    })
+pub(crate) unsafe fn write(
+    ord: i32,
+    to: u64,
+    from: *const u8,
+    bytes: usize,
+) -> Option<Result<(), String>> {
+    let served = Serving::innermost(|serving| {
+        serving.is_for(ord, to, bytes).then(|| {
+            // SAFETY: passed on.
+            let written = unsafe { serving.memory.write(to, from, bytes) };
+            written.map_err(|error| error.to_string())
+        })
+    });
+    served.flatten()
+}
+
+impl Serving<'_> {
+    /// Whether a copy is the call's: on its device, of what the program has not mapped.
+    fn is_for(&self, ord: i32, address: u64, bytes: usize) -> bool {
+        usize::try_from(ord) == Ok(self.device.ord)
+            && !self.device.may_be_mapped(address, bytes as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arg(addr: u64, size: u64, kind: MapKind) -> Arg {
+        Arg { addr, size, kind }
+    }
+
+    #[test]
+    fn who_maps_is_decided_by_kind_and_place() {
+        let device = Arc::new(Device::open(0, "emu").unwrap());
+        let a = device.alloc(64).unwrap();
+        let region = HostRegion::new(&device, 1, "main._omp_fn.1");
+        for (arg, by_libgomp) in [
+            (arg(a, 8, MapKind::TO), true),
+            (arg(a, 8, MapKind::TOFROM.with_align(8)), true),
+            (arg(a + 64, 8, MapKind::TO), false),
+            (arg(a, 8, MapKind::FIRSTPRIVATE), false),
+            (arg(a, 8, MapKind::FIRSTPRIVATE_INT), false),
+            (arg(a, 1, MapKind::STRUCT), false),
+            (arg(8, 24, MapKind::TO_PSET), true),
+            // Where the pointer is: the size is how far from the address.
+            (arg(a - 8, 8, MapKind::ATTACH), true),
+            (arg(a - 8, 0, MapKind::ATTACH), false),
+            (arg(a - 8, 0, MapKind::POINTER), false),
+            (arg(a + 60, 0, MapKind::ALWAYS_POINTER), true),
+        ] {
+            assert_eq!(region.maps(&[arg]), by_libgomp, "{arg:?}");
+            // One is enough.
+            let other = super::tests::arg(16, 8, MapKind::TO);
+            assert_eq!(region.maps(&[other, arg]), by_libgomp, "{arg:?}");
+        }
+    }
+
+    #[test]
+    fn what_libgomp_would_believe_is_refused() {
+        let device = Device::open(0, "emu").unwrap();
+        let a = device.alloc(64).unwrap();
+        let good: [&[Arg]; 5] = [
+            &[
+                arg(a, 2, MapKind::STRUCT),
+                arg(a, 8, MapKind::TO),
+                arg(a + 16, 8, MapKind::TO),
+            ],
+            &[arg(a, 8, MapKind::TO), arg(a + 8, 16, MapKind::ATTACH)],
+            &[arg(16, 8, MapKind::TO), arg(8, 8, MapKind::ATTACH)],
+            &[arg(16, 24, MapKind::TO_PSET), arg(16, 0, MapKind::POINTER)],
+            &[arg(a, 8, MapKind::TO), arg(0, 8, MapKind::ATTACH)],
+        ];
+        for args in good {
+            check(&device, args).unwrap();
+        }
+        let bad: [&[Arg]; 5] = [
+            &[
+                arg(a, 2, MapKind::STRUCT),
+                arg(a + 16, 8, MapKind::TO),
+                arg(a, 8, MapKind::TO),
+            ],
+            &[arg(a, 8, MapKind::TO), arg(a, 1 << 40, MapKind::ATTACH)],
+            &[arg(16, 8, MapKind::TO), arg(20, 0, MapKind::POINTER)],
+            &[
+                arg(16, 24, MapKind::TO_PSET),
+                arg(a, 8, MapKind::TO),
+                arg(64, 0, MapKind::POINTER),
+            ],
+            &[arg(16, 8, MapKind::TO), arg(u64::MAX, 8, MapKind::ATTACH)],
+        ];
+        for args in bad {
+            check(&device, args).unwrap_err();
+        }
+    }
 }
