@@ -82,7 +82,7 @@ impl Hulls {
 
 /// Bytes that an entry spans at its address, or `None` where that is none.
 fn extent(size: u64, kind: MapKind) -> Option<u64> {
-    match MapKind(kind.base()) {
+    match kind.plain() {
         MapKind::FIRSTPRIVATE_INT => None,
         MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
             // Saturated, no address has room for it: `Hull::add` refuses.

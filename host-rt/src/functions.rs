@@ -76,7 +76,9 @@ pub trait ForeignFunction: Send + Sync {
     /// memory that it has mapped.
     fn maps(&self, args: &[Arg]) -> bool;
 
-    /// Maps the arguments, runs the function, and copies back what is to be.
+    /// Maps the arguments, runs the function, and copies back what is to be. The
+    /// arguments hang together as their kinds say, within the limits of a request: a
+    /// structure's members and a descriptor's pointers are all there.
     ///
     /// # Errors
     /// Why it did not run.
@@ -165,12 +167,25 @@ impl Entry {
         Self::new(name.to_owned(), Callee::Foreign(function))
     }
 
-    /// The other runtime's function, if it wants to map these arguments.
-    pub(crate) fn maps(&self, args: &[Arg]) -> Option<&dyn ForeignFunction> {
+    /// Whether it is another runtime's, which wants to map these arguments.
+    pub(crate) fn maps(&self, args: &[Arg]) -> bool {
         match &self.callee {
-            Callee::Foreign(function) if function.maps(args) => Some(&**function),
-            _ => None,
+            Callee::Foreign(function) => function.maps(args),
+            Callee::Typed(_) | Callee::Raw(_) => false,
         }
+    }
+
+    /// Has the other runtime map the arguments and run the function.
+    pub(crate) fn call_mapping(
+        &self,
+        args: &[Arg],
+        memory: &mut dyn RequestMemory,
+    ) -> Result<(), Failed> {
+        let Callee::Foreign(function) = &self.callee else {
+            unreachable!("`maps` was asked")
+        };
+        let called = self.timed(|| function.call_mapping(args, memory));
+        called.map_err(Failed::Refused)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -207,11 +222,7 @@ impl Entry {
         pointers: &mut [*mut c_void],
         args: &[RawArg],
     ) -> Result<(), Failed> {
-        // Relaxed: a rough count.
-        let calls = self.calls.load(Ordering::Relaxed);
-        self.calls.store(calls.wrapping_add(1), Ordering::Relaxed);
-        let start = calls.is_multiple_of(SAMPLE).then(Instant::now);
-        let result = match &self.callee {
+        self.timed(|| match &self.callee {
             Callee::Raw(function) => {
                 // SAFETY: `add_raw`'s caller vouched for the function, ours for
                 // the memory.
@@ -231,7 +242,16 @@ impl Entry {
                     Err(failure) => Err(Failed::Refused(failure.to_string())),
                 }
             }
-        };
+        })
+    }
+
+    /// Runs `call`, which runs the function, and times it now and then.
+    fn timed<R>(&self, call: impl FnOnce() -> R) -> R {
+        // Relaxed: a rough count.
+        let calls = self.calls.load(Ordering::Relaxed);
+        self.calls.store(calls.wrapping_add(1), Ordering::Relaxed);
+        let start = calls.is_multiple_of(SAMPLE).then(Instant::now);
+        let result = call();
         if let Some(start) = start {
             // Relaxed: a hint.
             self.slow.store(start.elapsed() >= SLOW, Ordering::Relaxed);

@@ -105,6 +105,12 @@ impl MapKind {
         }
     }
 
+    /// The kind alone, as a kind.
+    #[must_use]
+    pub const fn plain(self) -> MapKind {
+        MapKind(self.base())
+    }
+
     /// Alignment in bytes that the high byte asks for, a power of two; `None`
     /// where the exponent is no address width.
     #[must_use]
@@ -122,7 +128,7 @@ impl MapKind {
     #[must_use]
     pub const fn reads_device(self) -> bool {
         matches!(
-            MapKind(self.base()),
+            self.plain(),
             Self::TO
                 | Self::TOFROM
                 | Self::FORCE_TO
@@ -140,7 +146,7 @@ impl MapKind {
     #[must_use]
     pub const fn writes_device(self) -> bool {
         matches!(
-            MapKind(self.base()),
+            self.plain(),
             Self::FROM
                 | Self::TOFROM
                 | Self::FORCE_FROM

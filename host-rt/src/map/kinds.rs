@@ -67,7 +67,7 @@ pub(super) fn classify(kind: MapKind) -> Option<Class> {
     use When::{Absent, Always, Never};
 
     let data = |to, from, missing| Some(Class::Data { to, from, missing });
-    match MapKind(kind.base()) {
+    match kind.plain() {
         MapKind::TO => data(Absent, Never, Make),
         MapKind::FROM => data(Never, Absent, Make),
         MapKind::TOFROM => data(Absent, Absent, Make),

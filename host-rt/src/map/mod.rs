@@ -141,6 +141,17 @@ impl Mapper {
         }
     }
 
+    /// Whether `args` hang together as their kinds say, within the limits: for a request
+    /// that somebody else maps.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn check(&mut self, args: &[Arg]) -> Result<(), MapError> {
+        let nothing = PresentTable::new();
+        let request = Request(&mut self.scratch);
+        request.0.plan(&self.limits, args, &nothing)
+    }
+
     /// Maps `args`, runs `call` with the pointers that a host function of
     /// libgomp's kind takes and with their description, and copies results back.
     /// If `call` fails, nothing is copied back.
@@ -236,18 +247,28 @@ impl Scratch {
         args: &[Arg],
         present: &PresentTable,
     ) -> Result<(), MapError> {
+        self.plan(limits, args, present)?;
+        self.lay_out(args)?;
+        if !self.guests.is_empty() {
+            self.place_guests(args)?;
+        }
+        Ok(())
+    }
+
+    /// Checks every argument, and sorts out what needs memory.
+    fn plan(
+        &mut self,
+        limits: &Limits,
+        args: &[Arg],
+        present: &PresentTable,
+    ) -> Result<(), MapError> {
         if args.len() as u64 > limits.max_args {
             return Err(MapError::TooManyArgs {
                 count: args.len(),
                 limit: limits.max_args,
             });
         }
-        Plan::new(self, limits, args, present).run()?;
-        self.lay_out(args)?;
-        if !self.guests.is_empty() {
-            self.place_guests(args)?;
-        }
-        Ok(())
+        Plan::new(self, limits, args, present).run()
     }
 
     /// Lists copies of `len` bytes at `host` for argument `entry`.

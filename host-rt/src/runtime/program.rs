@@ -86,7 +86,11 @@ impl Program {
 
     /// Lets kernels call `function` by the function word `word`; `name` stands for it in
     /// messages. For images that do not name their host functions, as GCC's do not.
-    pub fn add_foreign(&self, word: u64, name: &str, function: Arc<dyn ForeignFunction>) {
+    ///
+    /// # Safety
+    /// The function does what its language's rules ask for with the arguments that this
+    /// image sends with the word, from any thread.
+    pub unsafe fn add_foreign(&self, word: u64, name: &str, function: Arc<dyn ForeignFunction>) {
         let entry = Arc::new(Entry::foreign(name, function));
         let inner = &self.inner;
         lock(&inner.words).push(word);

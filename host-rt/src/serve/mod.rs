@@ -64,8 +64,9 @@ impl Config {
 /// Most queues for serving threads that are made before they are needed.
 const READY_QUEUES: usize = 32;
 
-/// Queues for launches that are made before they are needed, beside those.
-const READY_LAUNCHES: usize = 8;
+/// Queues for launches, and for copies that host functions make, that are made before they
+/// are needed, beside those: as many as kernels commonly run at a time.
+const READY_LAUNCHES: usize = 32;
 
 /// Memory that all wires of a device share.
 struct Common {

@@ -94,6 +94,16 @@ impl Worker {
             Ok(Ok(())) => Status::DONE,
             Ok(Err(status)) => status,
             Err(panic) => {
+                // Callers on GCC's wires learn nothing: the launch must.
+                let error = CallError::Protocol {
+                    wire: wire.name(),
+                    reason: format!("a request was not served: {}", panic_message(&*panic)),
+                };
+                // What has panicked may be a subscriber, which hears of this.
+                let told = AssertUnwindSafe(|| server.launches.report(taken.launch, error));
+                if let Err(again) = catch_unwind(told) {
+                    std::mem::forget(again);
+                }
                 // Its drop might panic too.
                 std::mem::forget(panic);
                 Status::FUNCTION_FAILED
@@ -172,22 +182,23 @@ impl Worker {
             places: &self.places,
             copied,
         };
-        let foreign = function.maps(&self.args);
         let raw_args = &mut self.raw_args;
         let outer = CALL.replace(Some(CallContext {
             launch: taken.launch,
         }));
         self.runs.set(taken.func);
-        let result = catch_unwind(AssertUnwindSafe(|| match foreign {
-            Some(function) => function
-                .call_mapping(&self.args, &mut transfer)
-                .map_err(|reason| RunError::Call(Failed::Refused(reason))),
-            None => self.mapper.run(
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            if function.maps(&self.args) {
+                self.mapper.check(&self.args)?;
+                let called = function.call_mapping(&self.args, &mut transfer);
+                return called.map_err(RunError::Call);
+            }
+            self.mapper.run(
                 &self.args,
                 &server.present,
                 &mut transfer,
                 |pointers, args| call(function, raw_args, pointers, args),
-            ),
+            )
         }));
         self.runs.set(0);
         CALL.set(outer);

@@ -101,7 +101,10 @@ pub(crate) unsafe fn load(
             Some(program.kernel(mangled).map_err(failed)?)
         } else {
             let region = HostRegion::new(device, words[at], &name);
-            program.add_foreign(words[at], &name, Arc::new(region));
+            // SAFETY: the word stands for the region in the image's own table, and GCC has
+            // compiled both sides of it from one source: what the image sends with it is what
+            // the region takes, from any thread that runs kernels.
+            unsafe { program.add_foreign(words[at], &name, Arc::new(region)) };
             None
         };
         functions.push(TargetFunction {

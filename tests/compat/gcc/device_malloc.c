@@ -1,4 +1,6 @@
-/* Memory that the kernel itself allocates, handed to host regions. */
+/* Memory that the kernel itself allocates, handed to host regions. The driver of a GPU copies
+   nothing of it.
+   only: emu */
 #include "check.h"
 #pragma omp requires reverse_offload
 

@@ -45,6 +45,14 @@ pub struct Build {
     pub level: &'static str,
 }
 
+impl Build {
+    /// The name of the folder with what is built in this way.
+    #[must_use]
+    pub fn folder(self) -> &'static str {
+        self.level.trim_start_matches('-')
+    }
+}
+
 impl Gcc {
     /// The newest GCC that there is, or the one of the version that is asked for, with copies
     /// of `sources` to work on.
@@ -126,6 +134,16 @@ impl Gcc {
         }
     }
 
+    /// What the compiler says its version is; its name, if it does not.
+    #[must_use]
+    pub fn release(&self) -> String {
+        let mut command = self.command(Path::new("/"), &self.compiler(Language::C));
+        let said = command.arg("--version").output().ok();
+        let said = said.and_then(|said| String::from_utf8(said.stdout).ok());
+        let line = said.as_deref().and_then(|said| said.lines().next());
+        line.map_or_else(|| self.name(), str::to_owned)
+    }
+
     /// Why it does not compile a program, if it does not.
     #[must_use]
     pub fn lacks(&self, program: &Program) -> Option<String> {
@@ -157,7 +175,7 @@ impl Gcc {
     /// # Errors
     /// What the compiler says.
     pub fn build(&self, program: &Program, build: Build) -> Result<PathBuf, String> {
-        let folder = self.folder.join(build.level).join(&program.name);
+        let folder = self.folder.join(build.folder()).join(&program.name);
         fs::create_dir_all(self.outside(&folder)).map_err(|error| error.to_string())?;
         let source = |file: &str| self.folder.join("src").join(file);
         let compile = |language| {
@@ -183,7 +201,7 @@ impl Gcc {
                 .map(|file| format!("./{}", library(file))),
         );
         if self.own_libgomp {
-            let archive = self.file(program.language, "libgomp.a")?;
+            let archive = self.archive(program.language, "libgomp.a")?;
             // All of it, for the plugin; the shared one, which `-fopenmp` links, is then not
             // needed.
             command.args(["-rdynamic", "-Wl,--as-needed", "-Wl,--whole-archive"]);
@@ -193,8 +211,8 @@ impl Gcc {
         Ok(folder)
     }
 
-    /// Where a file of the compiler's is.
-    fn file(&self, language: Language, name: &str) -> Result<String, String> {
+    /// Where a file of the compiler's is, as those see it who are in the root.
+    fn archive(&self, language: Language, name: &str) -> Result<String, String> {
         let mut command = self.command(Path::new("/"), &self.compiler(language));
         command.arg(format!("-print-file-name={name}"));
         let outcome = run(&mut command, PATIENCE).map_err(|error| error.to_string())?;
@@ -203,6 +221,17 @@ impl Gcc {
             true => Ok(file.to_owned()),
             false => Err(format!("{command:?}: no {name}: {}", outcome.stderr)),
         }
+    }
+
+    /// A file that the compiler knows by its name, such as a library, as this process sees it.
+    #[must_use]
+    pub fn file(&self, name: &str) -> Option<PathBuf> {
+        let mut command = self.command(Path::new("/"), &self.compiler(Language::C));
+        let output = command.arg(format!("-print-file-name={name}")).output();
+        let path = String::from_utf8(output.ok()?.stdout).ok()?;
+        // What it does not know it repeats.
+        let path = Path::new(path.trim());
+        (path.is_absolute() && self.outside(path).exists()).then(|| self.outside(path))
     }
 
     /// A command, to be run in a folder.
@@ -290,7 +319,11 @@ fn complete(command: &mut Command) -> Result<(), String> {
     said.map_err(|said| format!("{command:?}: {said}"))
 }
 
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+/// Copies a folder with all that is in it.
+///
+/// # Errors
+/// It cannot be read, or the copy not be written.
+pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -44,6 +44,8 @@ pub struct Program {
     pub environment: Vec<(String, String)>,
     /// First version of GCC that compiles it.
     pub since: u32,
+    /// The kind of devices that run it, if not all do.
+    pub only: Option<String>,
     /// Further sources.
     pub with: Vec<String>,
     /// Sources of shared libraries that it is linked with.
@@ -96,6 +98,7 @@ impl Program {
             output: Vec::new(),
             environment: Vec::new(),
             since: 0,
+            only: None,
             with: Vec::new(),
             libraries: Vec::new(),
             plugins: Vec::new(),
@@ -120,6 +123,7 @@ impl Program {
                         .push((name.to_owned(), value.to_owned()));
                 }
                 "since" => program.since = value.parse().map_err(|_| wrong())?,
+                "only" => program.only = Some(owned),
                 "with" => program.with.push(owned),
                 "library" => program.libraries.push(owned),
                 "plugin" => program.plugins.push(owned),
@@ -127,6 +131,15 @@ impl Program {
             }
         }
         Ok(program)
+    }
+}
+
+impl Program {
+    /// Whether a device is of a kind that runs it.
+    #[must_use]
+    pub fn suits(&self, device: &str) -> bool {
+        let kind = device.split_once(':').map_or(device, |(kind, _)| kind);
+        self.only.as_deref().is_none_or(|only| only == kind)
     }
 }
 
@@ -186,8 +199,12 @@ mod tests {
         assert_eq!(program.ending, Ending::Signal(6));
         assert_eq!(program.with, ["parts/a.f90"]);
         assert_eq!(program.since, 14);
-        let program = Program::parse("three.cc", "// ends: error\n").expect("understood");
+        assert!(program.suits("cuda:0"));
+        let program = Program::parse("three.cc", "// ends: error\n// only: emu\n");
+        let program = program.expect("understood");
         assert_eq!(program.ending, Ending::Error);
+        let suits = ["emu", "emu:sm_60", "cuda:0", "emulator"].map(|device| program.suits(device));
+        assert_eq!(suits, [true, true, false, false]);
     }
 
     #[test]

@@ -132,6 +132,19 @@ extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, len: usize, strea
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, len: usize, stream: u64) -> u32 {
+    with_context("cuMemcpyDtoDAsync_v2", |context| {
+        if len > 0 {
+            context.device_memory(from, len as u64, false)?;
+        }
+        context.queue_access(stream, (to, len), true, move |queue| {
+            let copied = queue.copy_on_device(to, from, len);
+            copied.map_err(|_| Code::ILLEGAL_ADDRESS)
+        })
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn cuMemsetD8Async(to: u64, byte: u8, len: usize, stream: u64) -> u32 {
     with_context("cuMemsetD8Async", |context| {
         context.queue_access(stream, (to, len), true, move |queue| {

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUfunction_attribute as F;
-use host_rt::device::{Grid, LaunchContext};
+use host_rt::device::{BlockShape, Grid, LaunchContext};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
@@ -99,6 +99,7 @@ extern "C" fn cuLaunchKernel(
 /// A GPU's threads know no launch, and ring no bell.
 fn launch_context() -> LaunchContext {
     LaunchContext {
+        block: BlockShape::default(),
         key: 0,
         calls_host: false,
         ring: Arc::new(|| {}),

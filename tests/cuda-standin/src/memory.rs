@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{CUmemorytype, CUpointer_attribute as P};
-use host_rt::device::MappedMemory;
+use host_rt::device::{Fill, MappedMemory};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
@@ -41,7 +41,10 @@ impl Context {
             return Err(Code::INVALID_VALUE);
         }
         let size = bytes as u64;
-        let address = self.device.alloc(size).map_err(|_| Code::OUT_OF_MEMORY)?;
+        let address = self
+            .device
+            .alloc(size, Fill::Zeros)
+            .map_err(|_| Code::OUT_OF_MEMORY)?;
         // SAFETY: addresses of the `host` device are addresses here, and the block
         // is nobody else's yet.
         unsafe { (address as *mut u8).write_bytes(DIRT, bytes.min(DIRTY)) };

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use bench_calls::{FLAGS, PING, PONG, buckets};
-use host_rt::device::{Device, LaunchContext, MappedMemory, Running};
+use host_rt::device::{BlockShape, Device, Fill, LaunchContext, MappedMemory, Running};
 use host_rt::shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::Round;
@@ -34,7 +34,7 @@ struct Memory<'a> {
 
 impl<'a> Memory<'a> {
     fn new(device: &'a dyn Device, bytes: usize) -> anyhow::Result<Self> {
-        let address = device.alloc(bytes as u64)?;
+        let address = device.alloc(bytes as u64, Fill::Zeros)?;
         Ok(Self {
             device,
             address,
@@ -111,6 +111,7 @@ fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> an
         .map(|word| word.to_ne_bytes().to_vec())
         .collect();
     let context = LaunchContext {
+        block: BlockShape::default(),
         key: 1,
         calls_host: false,
         ring: Arc::new(|| ()),

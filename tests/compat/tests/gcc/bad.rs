@@ -190,7 +190,8 @@ impl Case {
     }
 
     /// Why it cannot be tried, if it cannot.
-    pub(crate) fn lacks(&self, gcc: &Gcc) -> Option<String> {
+    pub(crate) fn lacks(&self, gcc: Option<&Gcc>) -> Option<String> {
+        let gcc = gcc?;
         if self.says.contains(&MANDATORY) && !gcc.heeds_mandatory() {
             return Some("its libgomp does not end programs that find no device".to_owned());
         }
@@ -212,19 +213,18 @@ impl Case {
         let file = match self.edit {
             None => program.name.clone(),
             Some(edit) => {
-                let folder = bench.gcc.outside(bench.build(&program, BUILDS[0])?);
+                let gcc = bench.gcc().ok_or("no GCC built the program")?;
+                let folder = gcc.outside(bench.build(&program, BUILDS[0])?);
                 let name = self.title().replace("::", "-");
                 change(&folder.join(&program.name), &folder.join(&name), edit)?;
                 name
             }
         };
-        let outcome = bench.run_file(&program, BUILDS[0], &file, |command| {
+        let plugin = bench.plugin.as_deref();
+        let outcome = bench.run_file(&program, BUILDS[0], &file, plugin, |command| {
             command.env("OMP_TARGET_OFFLOAD", "mandatory");
             command.env("REVOFF_DEVICE", self.name);
             command.envs(self.environment.iter().copied());
-            if let Some(plugin) = &bench.plugin {
-                command.env("LD_LIBRARY_PATH", plugin);
-            }
         })?;
         judge(&program, &outcome)
     }

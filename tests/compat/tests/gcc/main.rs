@@ -5,6 +5,8 @@
 //!   without it nothing is run.
 //! - `REVOFF_GCC_ROOT`: a folder with a system that has a GCC (`ci/gcc-root`), if the
 //!   machine's own is not to be taken.
+//! - `REVOFF_GCC_BUILT`: a folder with programs that were built before (`build-programs`):
+//!   those are run, and no compiler is needed.
 //! - `REVOFF_GCC_VERSION`: 13 to 16, if not the newest is to be taken.
 //! - `REVOFF_GCC_OWN_LIBGOMP`: 1, if programs are to be linked with the libgomp of the
 //!   compiler's version, and not use the system's, which is the newest's.
@@ -22,21 +24,75 @@ use std::process::{Command, ExitCode};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use compat::{Build, Ending, Gcc, Outcome, PLUGIN, Program, judge, run};
+use compat::{Build, Built, Ending, Gcc, Outcome, PLUGIN, Program, judge, run};
 use libtest_mimic::{Arguments, Failed, Trial};
 
+/// How programs are built; of those that were built before, there is the first alone.
 const BUILDS: [Build; 2] = [Build { level: "-O2" }, Build { level: "-O0" }];
 
 /// The device of which there is none.
 const NONE: &str = "none";
 
+/// Where the programs come from.
+enum Origin {
+    Gcc(Gcc),
+    Built(Built),
+}
+
+impl Origin {
+    /// Of which compiler, for people.
+    fn name(&self) -> String {
+        match self {
+            Self::Gcc(gcc) => gcc.name(),
+            Self::Built(built) => format!("{}, before", built.name()),
+        }
+    }
+
+    fn lacks(&self, program: &Program) -> Option<String> {
+        match self {
+            Self::Gcc(gcc) => gcc.lacks(program),
+            Self::Built(_) => None,
+        }
+    }
+
+    fn build(&self, program: &Program, build: Build) -> Result<PathBuf, String> {
+        match self {
+            Self::Gcc(gcc) => gcc.build(program, build),
+            Self::Built(built) => built.program(program, build),
+        }
+    }
+
+    /// Puts a folder where programs find it; its place, as they see it.
+    fn bring(&self, folder: &Path, name: &str) -> Result<PathBuf, String> {
+        match self {
+            Self::Gcc(gcc) => gcc.bring(folder, name),
+            Self::Built(_) => {
+                fs::canonicalize(folder).map_err(|error| format!("{}: {error}", folder.display()))
+            }
+        }
+    }
+
+    /// A command that runs a program with a plugin.
+    fn command(&self, folder: &Path, program: &str, plugin: Option<&Path>) -> Command {
+        match self {
+            Self::Gcc(gcc) => {
+                let mut command = gcc.command(folder, program);
+                command.envs(plugin.map(|plugin| ("LD_LIBRARY_PATH", plugin)));
+                command
+            }
+            Self::Built(built) => built.command(folder, program, plugin),
+        }
+    }
+}
+
 /// What the tests share.
 struct Bench {
-    gcc: Gcc,
+    from: Origin,
     /// The folder with the plugin, as programs see it; none where only `none` is asked for.
     plugin: Option<PathBuf>,
     /// A folder whose plugin is none.
     no_plugin: PathBuf,
+    decoy: PathBuf,
     limit: Duration,
     built: HashMap<(String, Build), OnceLock<Result<PathBuf, String>>>,
 }
@@ -44,18 +100,20 @@ struct Bench {
 impl Bench {
     /// # Errors
     /// What is missing, in words.
-    fn new(programs: &[Program], devices: &[String]) -> Result<Self, String> {
-        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    fn new(
+        from: Result<Origin, String>,
+        programs: &[Program],
+        devices: &[String],
+    ) -> Result<Self, String> {
         let plugin = devices.iter().any(|device| device != NONE).then(plugin);
         let plugin = plugin.transpose()?;
-        let gcc = Gcc::find(&sources(), scratch)?;
-        let plugin = plugin.map(|folder| gcc.bring(&folder, "plugin"));
+        let from = from?;
+        let plugin = plugin.map(|folder| from.bring(&folder, "plugin"));
         // In GCC's own place might be one that finds a GPU.
-        let decoy = scratch.join(format!("compat-decoy-{}", std::process::id()));
+        let decoy = env::temp_dir().join(format!("compat-decoy-{}", std::process::id()));
         let written = fs::create_dir_all(&decoy).and_then(|()| fs::write(decoy.join(PLUGIN), ""));
         written.map_err(|error| format!("{}: {error}", decoy.display()))?;
-        let no_plugin = gcc.bring(&decoy, "no-plugin")?;
-        let _ = fs::remove_dir_all(&decoy);
+        let no_plugin = from.bring(&decoy, "no-plugin")?;
         let keys = programs.iter().flat_map(|program| {
             let keys = BUILDS.iter().map(|&build| (program.name.clone(), build));
             keys.map(|key| (key, OnceLock::new()))
@@ -63,27 +121,37 @@ impl Bench {
         Ok(Self {
             plugin: plugin.transpose()?,
             no_plugin,
+            decoy,
             limit: limit(),
             built: keys.collect(),
-            gcc,
+            from,
         })
+    }
+
+    /// The compiler, unless the programs were built before.
+    fn gcc(&self) -> Option<&Gcc> {
+        match &self.from {
+            Origin::Gcc(gcc) => Some(gcc),
+            Origin::Built(_) => None,
+        }
     }
 
     /// Builds a program, once.
     fn build(&self, program: &Program, build: Build) -> Result<&Path, String> {
         let built = &self.built[&(program.name.clone(), build)];
-        let built = built.get_or_init(|| self.gcc.build(program, build));
+        let built = built.get_or_init(|| self.from.build(program, build));
         built.as_deref().map_err(Clone::clone)
     }
 
-    /// Builds a program and runs it, where `change` says.
+    /// Builds a program and runs it with a plugin, as `change` says.
     fn run(
         &self,
         program: &Program,
         build: Build,
+        plugin: Option<&Path>,
         change: impl FnOnce(&mut Command),
     ) -> Result<Outcome, String> {
-        self.run_file(program, build, &program.name, change)
+        self.run_file(program, build, &program.name, plugin, change)
     }
 
     /// Builds a program, and runs a file beside it.
@@ -92,10 +160,12 @@ impl Bench {
         program: &Program,
         build: Build,
         file: &str,
+        plugin: Option<&Path>,
         change: impl FnOnce(&mut Command),
     ) -> Result<Outcome, String> {
         let folder = self.build(program, build)?;
-        let mut command = self.gcc.command(folder, &format!("./{file}"));
+        let name = format!("./{file}");
+        let mut command = self.from.command(folder, &name, plugin);
         for (name, _) in env::vars_os() {
             if name.to_string_lossy().starts_with("OMP_") {
                 command.env_remove(name);
@@ -112,13 +182,13 @@ impl Bench {
     }
 
     fn run_on(&self, device: &str, program: &Program, build: Build) -> Result<Outcome, String> {
-        self.run(program, build, |command| {
-            match &self.plugin {
-                Some(plugin) if device != NONE => command
+        let plugin = self.plugin.as_deref().filter(|_| device != NONE);
+        self.run(program, build, plugin, |command| {
+            match plugin {
+                Some(_) => command
                     .env("OMP_TARGET_OFFLOAD", "mandatory")
-                    .env("LD_LIBRARY_PATH", plugin)
                     .env("REVOFF_DEVICE", device),
-                _ => command
+                None => command
                     .env("OMP_TARGET_OFFLOAD", "disabled")
                     .env("COMPAT_ON_HOST", "1"),
             };
@@ -126,9 +196,30 @@ impl Bench {
     }
 }
 
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // Who cannot remove it could not make it.
+        let _ = fs::remove_dir_all(&self.decoy);
+    }
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let programs = match Program::all(&sources()) {
+    let (sources, builds, from) = match Built::find() {
+        // Whoever names them wants them to be run.
+        Some(Err(error)) => {
+            say(&format!("error: {error}"));
+            return ExitCode::FAILURE;
+        }
+        Some(Ok(built)) => (built.sources(), &BUILDS[..1], Ok(Origin::Built(built))),
+        None => {
+            let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("gcc");
+            let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+            let gcc = Gcc::find(&sources, scratch);
+            (sources, &BUILDS[..], gcc.map(Origin::Gcc))
+        }
+    };
+    let programs = match Program::all(&sources) {
         Ok(programs) => programs,
         Err(error) => {
             say(&format!("error: {error}"));
@@ -137,10 +228,10 @@ fn main() -> ExitCode {
     };
     let devices = env::var("REVOFF_TEST_DEVICE").unwrap_or_else(|_| "emu".to_owned());
     let devices: Vec<_> = devices.split(',').map(str::to_owned).collect();
-    let bench = Bench::new(&programs, &devices).map(Arc::new);
+    let bench = Bench::new(from, &programs, &devices).map(Arc::new);
     let mut trials = Vec::new();
     for device in &devices {
-        for build in BUILDS {
+        for &build in builds {
             let fits = |program: &&Program| device != NONE || program.ending != Ending::Error;
             for program in programs.iter().filter(fits) {
                 trials.push(trial(bench.as_ref().ok(), device, build, program));
@@ -150,11 +241,13 @@ fn main() -> ExitCode {
     if let Some(program) = programs.iter().find(|program| program.name == "no_data") {
         trials.extend(guards(bench.as_ref().ok(), program));
     }
-    if devices.iter().any(|device| device != NONE) {
+    // Of programs that were built before there is no GCC to say what is in them.
+    let from_gcc = bench.as_ref().map_or(true, |bench| bench.gcc().is_some());
+    if from_gcc && devices.iter().any(|device| device != NONE) {
         trials.extend(bad(bench.as_ref().ok(), &programs));
     }
     match &bench {
-        Ok(bench) => say(&format!("compiled by {}", bench.gcc.name())),
+        Ok(bench) => say(&format!("compiled by {}", bench.from.name())),
         Err(reason) => say(&format!(
             "SKIPPED compat, {} tests counted as ignored: {reason}",
             trials.len()
@@ -165,9 +258,14 @@ fn main() -> ExitCode {
 
 /// The test that a program is.
 fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Program) -> Trial {
-    let level = build.level.trim_start_matches('-');
-    let name = format!("{}::{level}::{}", device.replace(':', "_"), program.name);
-    let lacks = bench.and_then(|bench| bench.gcc.lacks(program));
+    let (place, level) = (device.replace(':', "_"), build.folder());
+    let name = format!("{place}::{level}::{}", program.name);
+    let lacks = match &program.only {
+        Some(only) if device != NONE && !program.suits(device) => {
+            Some(format!("it is for devices of kind `{only}`"))
+        }
+        _ => bench.and_then(|bench| bench.from.lacks(program)),
+    };
     if let Some(reason) = &lacks {
         say(&format!("SKIPPED compat, {name}: {reason}"));
     }
@@ -182,7 +280,7 @@ fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Progr
 fn bad(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
     let trial = |case: &'static bad::Case| {
         let title = case.title();
-        let lacks = bench.and_then(|bench| case.lacks(&bench.gcc));
+        let lacks = bench.and_then(|bench| case.lacks(bench.gcc()));
         if let Some(reason) = &lacks {
             say(&format!("SKIPPED compat, {title}: {reason}"));
         }
@@ -202,20 +300,19 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
     let on_the_host = program.clone();
     let without = program.clone();
     let on_the_host = move |bench: &Bench| {
-        let outcome = bench.run(&on_the_host, BUILDS[0], |command| {
+        let outcome = bench.run(&on_the_host, BUILDS[0], None, |command| {
             command.env("OMP_TARGET_OFFLOAD", "disabled");
         })?;
         fails(&on_the_host, &outcome, "initial is 1, expected 0")
     };
     let without = move |bench: &Bench| {
-        let outcome = bench.run(&without, BUILDS[0], |command| {
-            command
-                .env("OMP_TARGET_OFFLOAD", "mandatory")
-                .env("LD_LIBRARY_PATH", &bench.no_plugin);
+        let no_plugin = Some(bench.no_plugin.as_path());
+        let outcome = bench.run(&without, BUILDS[0], no_plugin, |command| {
+            command.env("OMP_TARGET_OFFLOAD", "mandatory");
         })?;
         fails(&without, &outcome, bad::MANDATORY)
     };
-    let heeds = bench.is_some_and(|bench| bench.gcc.heeds_mandatory());
+    let heeds = bench.is_some_and(|bench| bench.gcc().is_none_or(Gcc::heeds_mandatory));
     [
         test(bench, "guard::on_the_host".to_owned(), on_the_host)
             .with_ignored_flag(bench.is_none()),
@@ -267,10 +364,6 @@ fn limit() -> Duration {
     let seconds = env::var(name).unwrap_or_else(|_| "60".to_owned());
     let seconds = seconds.parse();
     Duration::from_secs(seconds.unwrap_or_else(|_| panic!("{name}: a number of seconds expected")))
-}
-
-fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("gcc")
 }
 
 #[expect(clippy::print_stderr, reason = "what is skipped must be seen")]

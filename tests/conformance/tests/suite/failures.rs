@@ -26,7 +26,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(registered_twice),
 ];
 
-fn status(target: &Target, expected: Status) -> u32 {
+pub(crate) fn status(target: &Target, expected: Status) -> u32 {
     // On GCC's wires nobody tells the caller.
     if target.reports_status() {
         expected.0

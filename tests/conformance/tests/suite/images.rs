@@ -420,14 +420,14 @@ fn what_an_image_declares(target: &Target) {
 
 /// A kernel of an image that nobody gave a wire: its calls come back at once.
 fn no_wire_at_all(target: &Target) {
-    use host_rt::device::{self, LaunchContext};
+    use host_rt::device::{self, BlockShape, Fill, LaunchContext};
     use std::sync::Arc;
 
     let device = device::open(target.device, &host_rt::env::Env::default()).unwrap();
     let module = device.load(&image(target)).unwrap();
     let kernel = module.kernel("call_act").unwrap().expect("a kernel");
     let bytes = size_of::<Outcome>();
-    let outcomes = device.alloc(bytes as u64).unwrap();
+    let outcomes = device.alloc(bytes as u64, Fill::Zeros).unwrap();
     let params = [
         5u64.to_ne_bytes().to_vec(),
         0u64.to_ne_bytes().to_vec(),
@@ -435,6 +435,7 @@ fn no_wire_at_all(target: &Target) {
         outcomes.to_ne_bytes().to_vec(),
     ];
     let context = LaunchContext {
+        block: BlockShape::default(),
         key: 1,
         calls_host: false,
         ring: Arc::new(|| ()),

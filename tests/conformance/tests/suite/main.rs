@@ -15,6 +15,7 @@ mod deadline;
 mod driver_calls;
 mod driver_errors;
 mod failures;
+mod foreign;
 mod forged;
 mod image;
 mod images;
@@ -111,6 +112,7 @@ fn per_wire() -> Vec<Test> {
         deadline::TESTS,
         pool::TESTS,
         nested::TESTS,
+        foreign::TESTS,
         forged::TESTS,
         resources::TESTS,
         c_image::TESTS,

@@ -1,0 +1,151 @@
+//! Builds the programs for machines without a compiler:
+//!
+//!     build-programs SOURCES FOLDER
+//!
+//! SOURCES is `tests/compat/gcc`. FOLDER gets
+//!
+//! | name | what |
+//! |---|---|
+//! | `O2/NAME/` | a program, with its libraries |
+//! | `src/` | the sources: what a program says of itself |
+//! | `lib/` | libraries that the programs are linked with |
+//! | `libc/` | the C library that goes with them |
+//! | `theirs/` | GCC's own plugin, if it is there |
+//! | `by` | the compiler's name |
+//!
+//! With `REVOFF_GCC_BUILT=FOLDER`, `cargo test -p compat` runs them. Ends with 77 where there is
+//! no GCC to build them.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use compat::{BY, Build, Gcc, PLUGIN, Program, SOURCES, copy};
+
+const BUILD: Build = Build { level: "-O2" };
+
+/// What the programs are linked with.
+const LIBRARIES: [&str; 5] = [
+    "libgomp.so.1",
+    "libgfortran.so.5",
+    "libquadmath.so.0",
+    "libstdc++.so.6",
+    "libgcc_s.so.1",
+];
+
+/// The C library, with what plugins and drivers may ask for.
+const LIBC: [&str; 6] = [
+    "ld-linux-x86-64.so.2",
+    "libc.so.6",
+    "libm.so.6",
+    "libdl.so.2",
+    "libpthread.so.0",
+    "librt.so.1",
+];
+
+/// As the scripts in `ci/` have it.
+const SKIPPED: u8 = 77;
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let [sources, folder] = &arguments[..] else {
+        say("usage: build-programs SOURCES FOLDER");
+        return ExitCode::from(2);
+    };
+    let (sources, folder) = (Path::new(sources), Path::new(folder));
+    let gcc = match Gcc::find(sources, &env::temp_dir()) {
+        Ok(gcc) => gcc,
+        Err(reason) => {
+            say(&format!("SKIPPED build-programs: {reason}"));
+            return ExitCode::from(SKIPPED);
+        }
+    };
+    match build(&gcc, sources, folder) {
+        Ok(count) => {
+            say(&format!("{count} programs by {}", gcc.name()));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            say(&format!("error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Builds all programs into a folder; how many.
+fn build(gcc: &Gcc, from: &Path, to: &Path) -> Result<usize, String> {
+    let programs = Program::all(from)?;
+    let can = |program: &&Program| match gcc.lacks(program) {
+        None => true,
+        Some(reason) => {
+            say(&format!(
+                "SKIPPED build-programs, {}: {reason}",
+                program.name
+            ));
+            false
+        }
+    };
+    let programs: Vec<_> = programs.iter().filter(can).collect();
+    let next = AtomicUsize::new(0);
+    let failed = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, Into::into) {
+            scope.spawn(|| {
+                while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Err(error) = one(gcc, program, from, to) {
+                        let mut failed = failed.lock().unwrap_or_else(|lock| lock.into_inner());
+                        failed.push(error);
+                    }
+                }
+            });
+        }
+    });
+    if let Some(error) = failed.into_inner().unwrap_or_default().pop() {
+        return Err(error);
+    }
+    for (folder, files) in [
+        ("lib", &LIBRARIES[..]),
+        ("libc", &LIBC),
+        ("theirs", &[PLUGIN]),
+    ] {
+        let folder = to.join(folder);
+        fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        for file in files {
+            match gcc.file(file) {
+                Some(path) => put(&path, &folder.join(file))?,
+                None => say(&format!("{} has no {file}", gcc.name())),
+            }
+        }
+    }
+    let by = to.join(BY);
+    fs::write(&by, gcc.release() + "\n").map_err(|error| format!("{}: {error}", by.display()))?;
+    Ok(programs.len())
+}
+
+/// Builds a program into a folder.
+fn one(gcc: &Gcc, program: &Program, from: &Path, to: &Path) -> Result<(), String> {
+    let built = gcc.build(program, BUILD)?;
+    let folder = to.join(BUILD.folder()).join(&program.name);
+    let copied = copy(&gcc.outside(&built), &folder);
+    copied.map_err(|error| format!("{}: {error}", folder.display()))?;
+    put(
+        &from.join(&program.file),
+        &to.join(SOURCES).join(&program.file),
+    )
+}
+
+fn put(from: &Path, to: &Path) -> Result<(), String> {
+    let folder = to.parent().unwrap_or(to);
+    let copied = fs::create_dir_all(folder).and_then(|()| fs::copy(from, to));
+    copied.map_err(|error| format!("{} to {}: {error}", from.display(), to.display()))?;
+    Ok(())
+}
+
+#[expect(clippy::print_stderr, reason = "what a program for a script says")]
+fn say(what: &str) {
+    eprintln!("{what}");
+}
