@@ -36,8 +36,7 @@ pub(crate) struct Libgomp {
     version: u32,
 }
 
-/// The interface of GCC 13, the last before [`shared_abi::gomp::GOMP_VERSION`]. What is done
-/// for it follows libgomp's source; with that libgomp itself it has not run.
+/// The interface of GCC 13, the last before [`shared_abi::gomp::GOMP_VERSION`].
 const GOMP_VERSION_13: u32 = 2;
 
 impl Libgomp {

@@ -107,7 +107,9 @@ pub(crate) unsafe fn load(
             Some(program.kernel(mangled).map_err(failed)?)
         } else {
             let region = HostRegion::new(device, words[at], &name);
-            // SAFETY: GCC made function and call from one region of the source.
+            // SAFETY: the word stands for the region in the image's own table, and GCC has
+            // compiled both sides of it from one source: what the image sends with it is what
+            // the region takes, from any thread that runs kernels.
             unsafe { program.add_foreign(words[at], &name, Arc::new(region)) };
             None
         };

@@ -19,9 +19,11 @@ const ROOT: &str = "REVOFF_GCC_ROOT";
 /// The variable that names the version of GCC.
 const VERSION: &str = "REVOFF_GCC_VERSION";
 
-/// Versions with reverse offload, the best first. GCC 13 does where the system's libgomp is
-/// a newer one, as libgomp.so.1 is where several GCCs are: its own asks for another version
-/// of the plugin's interface.
+/// The variable that has programs linked with their compiler's own libgomp: systems with
+/// several GCCs have one libgomp.so.1, the newest's, but an archive of each.
+const OWN_LIBGOMP: &str = "REVOFF_GCC_OWN_LIBGOMP";
+
+/// Versions with reverse offload, the best first.
 const VERSIONS: [u32; 4] = [16, 15, 14, 13];
 
 /// How long a compiler may take.
@@ -31,6 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub struct Gcc {
     root: Option<PathBuf>,
     version: u32,
+    own_libgomp: bool,
     /// As those see it who are in the root.
     folder: PathBuf,
 }
@@ -71,7 +74,7 @@ impl Gcc {
         });
         let names = match asked {
             Some(version) => format!("gcc-{version} with an offload compiler for nvptx"),
-            None => "gcc-14 or newer with an offload compiler for nvptx".to_owned(),
+            None => "gcc-13 or newer with an offload compiler for nvptx".to_owned(),
         };
         let version = version.ok_or_else(|| match &root {
             Some(root) => format!("{ROOT}={} has no {names}", root.display()),
@@ -88,6 +91,7 @@ impl Gcc {
         let gcc = Self {
             root,
             version,
+            own_libgomp: env::var_os(OWN_LIBGOMP).is_some_and(|value| value == "1"),
             folder,
         };
         if let Some(root) = &gcc.root {
@@ -109,12 +113,24 @@ impl Gcc {
         self.version
     }
 
+    /// Whether `OMP_TARGET_OFFLOAD=mandatory` ends a program that finds no device: libgomp
+    /// does since GCC 14.
+    #[must_use]
+    pub fn heeds_mandatory(&self) -> bool {
+        self.version >= 14 || !self.own_libgomp
+    }
+
     /// Which GCC it is, for people.
     #[must_use]
     pub fn name(&self) -> String {
+        let libgomp = if self.own_libgomp {
+            " with its own libgomp"
+        } else {
+            ""
+        };
         match &self.root {
-            Some(root) => format!("gcc-{} in {}", self.version, root.display()),
-            None => format!("gcc-{}", self.version),
+            Some(root) => format!("gcc-{}{libgomp} in {}", self.version, root.display()),
+            None => format!("gcc-{}{libgomp}", self.version),
         }
     }
 
@@ -133,6 +149,9 @@ impl Gcc {
     pub fn lacks(&self, program: &Program) -> Option<String> {
         if program.since > self.version {
             return Some(format!("GCC {} is too old", self.version));
+        }
+        if self.own_libgomp && !(program.libraries.is_empty() && program.plugins.is_empty()) {
+            return Some("its libraries bring libgomp.so.1 along".to_owned());
         }
         let compiler = self.compiler(program.language);
         let is_there = is_there(self.root.as_deref(), &compiler);
@@ -181,8 +200,27 @@ impl Gcc {
                 .iter()
                 .map(|file| format!("./{}", library(file))),
         );
+        if self.own_libgomp {
+            let archive = self.archive(program.language, "libgomp.a")?;
+            // All of it, for the plugin; the shared one, which `-fopenmp` links, is then not
+            // needed.
+            command.args(["-rdynamic", "-Wl,--as-needed", "-Wl,--whole-archive"]);
+            command.args([archive.as_str(), "-Wl,--no-whole-archive"]);
+        }
         complete(command.args(["-Wl,-rpath,$ORIGIN", "-lm"]))?;
         Ok(folder)
+    }
+
+    /// Where a file of the compiler's is, as those see it who are in the root.
+    fn archive(&self, language: Language, name: &str) -> Result<String, String> {
+        let mut command = self.command(Path::new("/"), &self.compiler(language));
+        command.arg(format!("-print-file-name={name}"));
+        let outcome = run(&mut command, PATIENCE).map_err(|error| error.to_string())?;
+        let file = outcome.stdout.trim();
+        match file.starts_with('/') {
+            true => Ok(file.to_owned()),
+            false => Err(format!("{command:?}: no {name}: {}", outcome.stderr)),
+        }
     }
 
     /// A file that the compiler knows by its name, such as a library, as this process sees it.

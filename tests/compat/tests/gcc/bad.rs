@@ -23,6 +23,9 @@ pub(crate) struct Case {
 /// Bytes, and what is in their place: as many.
 type Edit = (&'static [u8], &'static [u8]);
 
+/// In libgomp's own words: there is no device, and there has to be one.
+pub(crate) const MANDATORY: &str = "MANDATORY";
+
 const EMU: (&str, &str) = ("REVOFF_DEVICE", "emu:sm_60");
 
 /// Where a program by GCC 14 or newer tells libgomp of its image (`mov $0x30001, %edi`).
@@ -33,17 +36,17 @@ pub(crate) static CASES: [Case; 18] = [
         "nonsense",
         &[
             "REVOFF_DEVICE=nonsense: `nonsense` runs no images",
-            "MANDATORY",
+            MANDATORY,
         ],
     ),
     device(
         "host",
-        &["REVOFF_DEVICE=host: `host` runs no images", "MANDATORY"],
+        &["REVOFF_DEVICE=host: `host` runs no images", MANDATORY],
     ),
     // On a machine with as many GPUs it would be right; that one is not known.
     device(
         "cuda:4095",
-        &["REVOFF_DEVICE=cuda:4095: ", "cuda", "MANDATORY"],
+        &["REVOFF_DEVICE=cuda:4095: ", "cuda", MANDATORY],
     ),
     device(
         "emu:sm_9",
@@ -189,6 +192,9 @@ impl Case {
     /// Why it cannot be tried, if it cannot.
     pub(crate) fn lacks(&self, gcc: Option<&Gcc>) -> Option<String> {
         let gcc = gcc?;
+        if self.says.contains(&MANDATORY) && !gcc.heeds_mandatory() {
+            return Some("its libgomp does not end programs that find no device".to_owned());
+        }
         let edits_code = self.edit.is_some_and(|(from, _)| from == REGISTERS);
         let reason = match (ARCH, gcc.version()) {
             ("x86_64", 14..) => return None,

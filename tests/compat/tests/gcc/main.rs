@@ -8,6 +8,8 @@
 //! - `REVOFF_GCC_BUILT`: a folder with programs that were built before (`build-programs`):
 //!   those are run, and no compiler is needed.
 //! - `REVOFF_GCC_VERSION`: 13 to 16, if not the newest is to be taken.
+//! - `REVOFF_GCC_OWN_LIBGOMP`: 1, if programs are to be linked with the libgomp of the
+//!   compiler's version, and not use the system's, which is the newest's.
 //! - `REVOFF_TEST_DEVICE`: devices, with commas between them (`emu`). On `none` the programs
 //!   themselves are tried: their target regions run on the host, without a plugin.
 //! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
@@ -308,13 +310,14 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
         let outcome = bench.run(&without, BUILDS[0], no_plugin, |command| {
             command.env("OMP_TARGET_OFFLOAD", "mandatory");
         })?;
-        fails(&without, &outcome, "MANDATORY")
+        fails(&without, &outcome, bad::MANDATORY)
     };
+    let heeds = bench.is_some_and(|bench| bench.gcc().is_none_or(Gcc::heeds_mandatory));
     [
-        test(bench, "guard::on_the_host".to_owned(), on_the_host),
-        test(bench, "guard::without_a_plugin".to_owned(), without),
+        test(bench, "guard::on_the_host".to_owned(), on_the_host)
+            .with_ignored_flag(bench.is_none()),
+        test(bench, "guard::without_a_plugin".to_owned(), without).with_ignored_flag(!heeds),
     ]
-    .map(|trial| trial.with_ignored_flag(bench.is_none()))
 }
 
 /// Whether a run failed, and said why.
