@@ -51,6 +51,7 @@ pub use transfer::{Piece, Transfer, TransferError};
 
 use arena::Arena;
 use blocks::{Block, Range};
+use kinds::{Class, classify};
 use plan::Plan;
 use pointers::{Patch, Site};
 use present::Present;
@@ -142,14 +143,31 @@ impl Mapper {
     }
 
     /// Whether `args` hang together as their kinds say, within the limits: for a request
-    /// that somebody else maps.
+    /// that somebody else maps. Where pointers lie in the descriptors before them is not
+    /// looked at: of a descriptor that is present, it does not matter.
     ///
     /// # Errors
     /// What is wrong with them.
     pub fn check(&mut self, args: &[Arg]) -> Result<(), MapError> {
+        let mut in_descriptor = false;
+        let args = args.iter().map(|&arg| {
+            match classify(arg.kind) {
+                Some(Class::Descriptor) => in_descriptor = true,
+                Some(Class::Pointer | Class::DescriptorPointer) if in_descriptor => {
+                    return Arg {
+                        size: 0,
+                        kind: MapKind::ALLOC,
+                        ..arg
+                    };
+                }
+                _ => in_descriptor = false,
+            }
+            arg
+        });
+        let args: Vec<Arg> = args.collect();
         let nothing = PresentTable::new();
         let request = Request(&mut self.scratch);
-        request.0.plan(&self.limits, args, &nothing)
+        request.0.plan(&self.limits, &args, &nothing)
     }
 
     /// Maps `args`, runs `call` with the pointers that a host function of

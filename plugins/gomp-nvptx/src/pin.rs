@@ -11,8 +11,7 @@
 //! is used for the first time, another thread may be in such a constructor and wait for
 //! libgomp's lock: the loader is then not to be asked before libgomp's lock is free.
 
-use std::ffi::{CString, c_void};
-use std::fs::read_to_string;
+use std::ffi::{CStr, CString, c_int, c_void};
 
 /// Where the loader may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,10 +24,11 @@ pub(crate) enum When {
 
 /// Keeps the object that `data` is in until the process ends; its name, for messages.
 pub(crate) fn pin(data: *const c_void, when: When) -> String {
-    let Some(path) = file_of(data.addr()) else {
-        return "the program".to_owned();
+    let Some(path) = object_of(data.addr()) else {
+        let program = std::env::args().next().unwrap_or_default();
+        return last_part(&program).to_owned();
     };
-    let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+    let name = last_part(&path).to_owned();
     match when {
         When::Now => keep(&path),
         When::Later => {
@@ -41,18 +41,48 @@ pub(crate) fn pin(data: *const c_void, when: When) -> String {
     name
 }
 
-/// The file that is mapped at `address`, asked of the system: the loader has a lock.
-fn file_of(address: usize) -> Option<String> {
-    let maps = read_to_string("/proc/self/maps").ok()?;
-    maps.lines().find_map(|line| {
-        let (range, rest) = line.split_once(' ')?;
-        let (start, end) = range.split_once('-')?;
-        let start = usize::from_str_radix(start, 16).ok()?;
-        let end = usize::from_str_radix(end, 16).ok()?;
-        // Four more fields, and the path, which may have blanks.
-        let path = rest.splitn(5, ' ').nth(4)?.trim_start();
-        ((start..end).contains(&address) && path.starts_with('/')).then(|| path.to_owned())
-    })
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The shared object that `address` is in. The loader's list has a lock of its own, which
+/// nobody holds while constructors run.
+fn object_of(address: usize) -> Option<String> {
+    /// What is looked for, and what is found.
+    struct Search {
+        address: usize,
+        found: Option<String>,
+    }
+    unsafe extern "C" fn look(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        search: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader's description of an object, and our own structure, both for the
+        // time of this call.
+        let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
+        // SAFETY: the object's headers, as many.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+        let is_in = headers.iter().any(|header| {
+            let start = info.dlpi_addr.wrapping_add(header.p_vaddr) as usize;
+            let offset = search.address.wrapping_sub(start);
+            header.p_type == libc::PT_LOAD && offset < header.p_memsz as usize
+        });
+        if is_in && !info.dlpi_name.is_null() {
+            // SAFETY: a C string of the loader's.
+            let name = unsafe { CStr::from_ptr(info.dlpi_name) };
+            search.found = Some(name.to_string_lossy().into_owned());
+        }
+        c_int::from(is_in)
+    }
+    let mut search = Search {
+        address,
+        found: None,
+    };
+    // SAFETY: `look` has the type of a callback, and gets what it takes.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
+    // The program itself has no name there.
+    search.found.filter(|name| !name.is_empty())
 }
 
 fn keep(path: &str) {
@@ -74,14 +104,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_of_an_address_is_found() {
-        let this = file_of(std::ptr::from_ref(&file_of).addr()).or_else(|| {
-            // A constant may lie in a segment of the file, a function does.
-            file_of(file_of as *const () as usize)
-        });
-        let path = std::env::current_exe().unwrap();
-        assert_eq!(this.as_deref(), path.to_str());
-        let local = 0u8;
-        assert_eq!(file_of(std::ptr::from_ref(&local).addr()), None);
+    fn objects_are_found_by_what_is_in_them() {
+        // Of the C library, and of this program.
+        let there = object_of(libc::dl_iterate_phdr as *const () as usize).unwrap();
+        assert!(
+            there.starts_with('/') && there.contains("libc.so"),
+            "{there}"
+        );
+        assert_eq!(object_of(object_of as *const () as usize), None);
+        assert_eq!(object_of(0), None);
     }
 }

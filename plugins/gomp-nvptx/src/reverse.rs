@@ -113,46 +113,58 @@ impl ForeignFunction for HostRegion {
 }
 
 /// Refuses what libgomp would take a device's word for, beyond what host-rt has refused: a
-/// structure is as long as its first and its last member say, and a pointer that lies
-/// nowhere is written to all the same.
+/// structure is as long as its first and its last member say; the pointers of a descriptor
+/// that is not present are where they say; and so is a pointer that is nowhere, for which
+/// libgomp has 8 bytes.
 fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
-    let mut in_descriptor = false;
+    let mut descriptor: Option<&Arg> = None;
     for (at, arg) in args.iter().enumerate() {
-        let is_pointer = match arg.kind.plain() {
-            MapKind::STRUCT => {
+        let kind = arg.kind.plain();
+        let is_pointer = matches!(kind, MapKind::POINTER | MapKind::ALWAYS_POINTER);
+        if !is_pointer {
+            descriptor = None;
+        }
+        if arg.addr == 0 {
+            continue;
+        }
+        match (kind, descriptor) {
+            (MapKind::TO_PSET, _) => descriptor = Some(arg),
+            (MapKind::STRUCT, _) => {
                 let members = &args[at + 1..][..arg.size as usize];
                 if let (Some(first), Some(last)) = (members.first(), members.last()) {
                     let range = first.addr..=last.addr.saturating_add(last.size);
-                    let is_in = |member: &Arg| range.contains(&member.addr);
-                    if !members.iter().all(is_in) {
+                    if !members.iter().all(|member| range.contains(&member.addr)) {
                         return Err(format!("argument {at}: its members are in no order"));
                     }
                 }
-                false
             }
-            MapKind::POINTER | MapKind::ALWAYS_POINTER => !in_descriptor,
-            MapKind::ATTACH => true,
-            MapKind::TO_PSET => {
-                in_descriptor = true;
-                continue;
+            (_, Some(header)) if is_pointer => {
+                let is_in = arg.addr.checked_sub(arg.size) == Some(header.addr)
+                    && arg.size.saturating_add(POINTER) <= header.size;
+                if !is_in && !device.may_be_mapped(header.addr, header.size) {
+                    return Err(format!(
+                        "argument {at}: no pointer in the descriptor before it"
+                    ));
+                }
             }
-            _ => false,
-        };
-        in_descriptor &= matches!(arg.kind.plain(), MapKind::POINTER | MapKind::ALWAYS_POINTER);
-        if !is_pointer || arg.addr == 0 {
-            continue;
-        }
-        let place = arg.addr.wrapping_add(arg.size);
-        let contains = |other: &Arg| {
-            place
-                .checked_sub(other.addr)
-                .and_then(|offset| offset.checked_add(POINTER))
-                .is_some_and(|end| end <= other.size)
-        };
-        if !args[..at].iter().any(contains) && !device.may_be_mapped(place, POINTER) {
-            return Err(format!(
-                "argument {at}: a pointer at device address {place:#x}, where nothing is mapped"
-            ));
+            _ if is_pointer || kind == MapKind::ATTACH => {
+                let place = arg.addr.wrapping_add(arg.size);
+                let contains = |other: &Arg| {
+                    place
+                        .checked_sub(other.addr)
+                        .and_then(|offset| offset.checked_add(POINTER))
+                        .is_some_and(|end| end <= other.size)
+                };
+                let is_somewhere = args[..at].iter().any(contains);
+                if arg.size > 0 && !is_somewhere && !device.may_be_mapped(place, POINTER) {
+                    return Err(format!(
+                        "argument {at}: a pointer {} bytes behind device address {:#x}, where \
+                         nothing is mapped",
+                        arg.size, arg.addr
+                    ));
+                }
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -351,7 +363,14 @@ mod tests {
     fn what_libgomp_would_believe_is_refused() {
         let device = Device::open(0, "emu").unwrap();
         let a = device.alloc(64).unwrap();
-        let good: [&[Arg]; 5] = [
+        let good: [&[Arg]; 7] = [
+            // libgomp has 8 bytes for it.
+            &[arg(a, 8, MapKind::TO), arg(64, 0, MapKind::POINTER)],
+            // What is present holds the host's own pointers.
+            &[
+                arg(a, 24, MapKind::TO_PSET),
+                arg(a + 4, 12, MapKind::POINTER),
+            ],
             &[
                 arg(a, 2, MapKind::STRUCT),
                 arg(a, 8, MapKind::TO),
@@ -365,18 +384,20 @@ mod tests {
         for args in good {
             check(&device, args).unwrap();
         }
-        let bad: [&[Arg]; 5] = [
+        let bad: [&[Arg]; 7] = [
+            &[arg(16, 24, MapKind::TO_PSET), arg(20, 12, MapKind::POINTER)],
+            &[arg(16, 24, MapKind::TO_PSET), arg(36, 20, MapKind::POINTER)],
             &[
                 arg(a, 2, MapKind::STRUCT),
                 arg(a + 16, 8, MapKind::TO),
                 arg(a, 8, MapKind::TO),
             ],
             &[arg(a, 8, MapKind::TO), arg(a, 1 << 40, MapKind::ATTACH)],
-            &[arg(16, 8, MapKind::TO), arg(20, 0, MapKind::POINTER)],
+            &[arg(16, 8, MapKind::TO), arg(16, 4, MapKind::POINTER)],
             &[
                 arg(16, 24, MapKind::TO_PSET),
                 arg(a, 8, MapKind::TO),
-                arg(64, 0, MapKind::POINTER),
+                arg(64, 8, MapKind::POINTER),
             ],
             &[arg(16, 8, MapKind::TO), arg(u64::MAX, 8, MapKind::ATTACH)],
         ];
