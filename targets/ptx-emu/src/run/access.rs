@@ -158,9 +158,10 @@ pub(super) fn store(
     };
     let mut faults = Faults::default();
     // What all lanes store in one place is one store, as it is on hardware: device code
-    // that hands something over in all lanes of a warp relies on it, as GCC's does.
+    // that hands something over in all lanes of a warp relies on it, as GCC's does. The
+    // checker has its own way, and looks at what each lane stores.
     let last = (LANES - 1) - active.leading_zeros() as usize;
-    let is_one = lanes_of(active).all(|lane| at[lane] == at[last]);
+    let is_one = notes.strands.is_none() && lanes_of(active).all(|lane| at[lane] == at[last]);
     for lane in lanes_of(active) {
         let found = spaces.find(lane, op.at.space, at[lane], access);
         let Some(place) = faults.unless(lane, found) else {
