@@ -2,9 +2,9 @@
 //!
 //! The function is libgomp's to find, and what the program has mapped is libgomp's to
 //! know. What libgomp cannot have mapped (a device thread's stack, what a kernel has
-//! allocated) is mapped by [`host_rt::map`], which takes no lock of libgomp's and has its
-//! copies under way together; libgomp is then given arguments that are ready, as a call
-//! without any.
+//! allocated) is mapped by [`host_rt::map`], which takes no lock of libgomp's for it and has
+//! its copies under way together; libgomp is then given arguments that are ready, as a call
+//! without any, and takes its lock of the device to look the function up.
 //!
 //! Where libgomp maps, it is given arrays of ours, in which the bytes of `firstprivate` are
 //! a pointer that is passed as it is: libgomp (GCC 13 to 16) passes the device's address
