@@ -31,7 +31,7 @@ const EMU: (&str, &str) = ("REVOFF_DEVICE", "emu:sm_60");
 /// Where a program by GCC 14 or newer tells libgomp of its image (`mov $0x30001, %edi`).
 const REGISTERS: &[u8] = b"\xbf\x01\x00\x03\x00";
 
-pub(crate) static CASES: [Case; 18] = [
+pub(crate) static CASES: [Case; 19] = [
     device(
         "nonsense",
         &[
@@ -59,6 +59,16 @@ pub(crate) static CASES: [Case; 18] = [
         ..device(
             "",
             &["REVOFF_DEVICE=emu:sm_60,nonsense: `nonsense` runs no images"],
+        )
+    },
+    // Nothing is wrong with it.
+    Case {
+        program: "every_device",
+        ending: Ending::Ok,
+        ..with(
+            "several_devices",
+            &[("REVOFF_DEVICE", "emu:sm_60,emu,emu:sm_70")],
+            &[],
         )
     },
     with(
