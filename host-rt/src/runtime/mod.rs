@@ -172,12 +172,6 @@ impl Runtime {
         Ok(self.inner.device.queue()?)
     }
 
-    /// The device's number among those of its kind.
-    #[must_use]
-    pub fn device_number(&self) -> u32 {
-        self.inner.device.number()
-    }
-
     /// Ticks of the device's clock register in a second, in thousands.
     #[must_use]
     pub fn clock_khz(&self) -> u32 {
