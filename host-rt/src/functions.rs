@@ -73,8 +73,9 @@ impl Functions {
 /// the host: libgomp, for functions that GCC made of target regions.
 pub trait ForeignFunction: Send + Sync {
     /// Whether the other runtime is to map these arguments, because some may lie in
-    /// memory that it has mapped.
-    fn maps(&self, args: &[Arg]) -> bool;
+    /// memory that it has mapped. Gives arguments another kind where they mean something
+    /// else to it.
+    fn maps(&self, args: &mut [Arg]) -> bool;
 
     /// Maps the arguments, runs the function, and copies back what is to be. The
     /// arguments hang together as their kinds say, within the limits of a request: a
@@ -168,7 +169,7 @@ impl Entry {
     }
 
     /// Whether it is another runtime's, which wants to map these arguments.
-    pub(crate) fn maps(&self, args: &[Arg]) -> bool {
+    pub(crate) fn maps(&self, args: &mut [Arg]) -> bool {
         match &self.callee {
             Callee::Foreign(function) => function.maps(args),
             Callee::Typed(_) | Callee::Raw(_) => false,

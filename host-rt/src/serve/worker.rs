@@ -174,6 +174,8 @@ impl Worker {
         )
         .map_err(refused)?;
 
+        // What panics here, `serve` tells.
+        let maps = function.maps(&mut self.args);
         let mut transfer = RequestTransfer {
             wire,
             taken,
@@ -188,7 +190,7 @@ impl Worker {
         }));
         self.runs.set(taken.func);
         let result = catch_unwind(AssertUnwindSafe(|| {
-            if function.maps(&self.args) {
+            if maps {
                 self.mapper.check(&self.args)?;
                 let called = function.call_mapping(&self.args, &mut transfer);
                 return called.map_err(RunError::Call);

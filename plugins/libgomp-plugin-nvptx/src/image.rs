@@ -112,8 +112,9 @@ unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
 /// The function as the program's source has it: GCC's names are mangled for PTX, and those
 /// of regions of the host have a suffix.
 pub(crate) fn readable(name: &str) -> String {
-    let name = name.split("$nohost$").next().unwrap_or(name);
-    name.replace('$', ".")
+    let name = name.split("$nohost").next().unwrap_or(name);
+    let name = name.replace('$', ".");
+    name.split(".nohost").next().unwrap_or(&name).to_owned()
 }
 
 #[cfg(test)]

@@ -177,6 +177,9 @@ pub(crate) unsafe fn load(
 /// at a time; what cannot have it keeps what it has.
 fn swap(device: &Device, name: &str, texts: &mut Vec<String>) {
     if !device.swaps {
+        libgomp::debug(&format!(
+            "{name}: calls of the host stay GCC's: REVOFF_SWAP=0"
+        ));
         return;
     }
     let (DeviceArch::Nvidia(sm) | DeviceArch::Emulated(sm)) = device.runtime.arch() else {

@@ -52,10 +52,11 @@ impl HostRegion {
 }
 
 impl ForeignFunction for HostRegion {
-    fn maps(&self, args: &[Arg]) -> bool {
+    fn maps(&self, args: &mut [Arg]) -> bool {
         let Ok(device) = self.device() else {
             return false;
         };
+        retain(&device, args);
         args.iter().any(|arg| match arg.kind.plain() {
             MapKind::FIRSTPRIVATE | MapKind::FIRSTPRIVATE_INT | MapKind::STRUCT => false,
             // What a descriptor points to, the host learns when it has the descriptor.
@@ -109,6 +110,35 @@ impl ForeignFunction for HostRegion {
             unsafe { libgomp().target_rev(self.word, 0, places, device.number()) }
         });
         Ok(())
+    }
+}
+
+/// Has pointers keep their values to which nothing is mapped, as OpenMP wants it: GCC makes
+/// sections of no length of pointers that a region uses and no clause names, such as a
+/// `FILE *`. libgomp gives the region the address of an empty allocation.
+fn retain(device: &Device, args: &mut [Arg]) {
+    for at in 0..args.len() {
+        let Arg { addr, size, kind } = args[at];
+        if kind.plain() != MapKind::ZERO_LEN_ARRAY_SECTION || size > 0 {
+            continue;
+        }
+        let is_in = |other: &Arg| {
+            let is_data = !matches!(
+                other.kind.plain(),
+                MapKind::FIRSTPRIVATE_INT | MapKind::ZERO_LEN_ARRAY_SECTION
+            );
+            is_data
+                && addr
+                    .checked_sub(other.addr)
+                    .is_some_and(|offset| offset <= other.size)
+        };
+        // Next to what is mapped, too: libgomp looks there.
+        if !device.may_be_mapped(addr, 0)
+            && !device.may_be_mapped(addr, 1)
+            && !args.iter().any(is_in)
+        {
+            args[at].kind = MapKind::FIRSTPRIVATE_INT;
+        }
     }
 }
 
@@ -352,10 +382,34 @@ mod tests {
             (arg(a - 8, 0, MapKind::POINTER), false),
             (arg(a + 60, 0, MapKind::ALWAYS_POINTER), true),
         ] {
-            assert_eq!(region.maps(&[arg]), by_libgomp, "{arg:?}");
+            assert_eq!(region.maps(&mut [arg]), by_libgomp, "{arg:?}");
             // One is enough.
             let other = super::tests::arg(16, 8, MapKind::TO);
-            assert_eq!(region.maps(&[other, arg]), by_libgomp, "{arg:?}");
+            assert_eq!(region.maps(&mut [other, arg]), by_libgomp, "{arg:?}");
+        }
+    }
+
+    #[test]
+    fn pointers_to_nothing_that_is_mapped_keep_their_values() {
+        let device = Device::open(0, "emu").unwrap();
+        let a = device.alloc(64).unwrap();
+        let data = arg(4096, 8, MapKind::TO);
+        for (addr, size, is_kept) in [
+            (16, 0, true),
+            (a + 65, 0, true),
+            (4105, 0, true),
+            (16, 4, false),
+            (a, 0, false),
+            (a + 64, 0, false),
+            (4096, 0, false),
+            (4104, 0, false),
+        ] {
+            let section = MapKind::ZERO_LEN_ARRAY_SECTION.with_align(4);
+            let mut args = [arg(addr, size, section), data];
+            retain(&device, &mut args);
+            let is_value = args[0].kind == MapKind::FIRSTPRIVATE_INT;
+            assert_eq!(is_value, is_kept, "{size} bytes at {addr:#x}");
+            assert_eq!((args[0].addr, args[1].kind), (addr, MapKind::TO));
         }
     }
 

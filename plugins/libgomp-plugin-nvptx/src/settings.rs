@@ -16,12 +16,18 @@ const LOWLAT_POOL: &str = "GOMP_NVPTX_LOWLAT_POOL";
 /// As libgomp has it.
 const DEFAULT_LOWLAT_POOL: u32 = 8 << 10;
 
+/// GCC's device code writes as much whatever it is told.
+const LEAST_LOWLAT_POOL: u32 = 16;
+
 /// The devices that libgomp is told of, by name: those that `REVOFF_DEVICE` lists, or all
 /// GPUs.
 pub(crate) fn devices() -> Vec<String> {
     match std::env::var(DEVICE) {
         Ok(list) if !list.is_empty() => {
-            let names = list.split(',').map(str::trim);
+            let names = list
+                .split(',')
+                .map(str::trim)
+                .filter(|name| !name.is_empty());
             names
                 .flat_map(|name| match suits(name) {
                     Ok(names) => names,
@@ -55,7 +61,7 @@ fn suits(name: &str) -> Result<Vec<String>, String> {
         }
         _ if name == "emu" || name.starts_with("emu:") => Ok(vec![name.to_owned()]),
         _ => Err(format!(
-            "`{name}` runs no images of GCC's for NVIDIA GPUs; `cuda`, `cuda:0` and `emu` do"
+            "`{name}` runs no images of GCC's for NVIDIA GPUs; `cuda`, `cuda:0`, `emu` and `emu:sm_60` do"
         )),
     }
 }
@@ -68,7 +74,7 @@ fn of_kind(name: &str) -> Result<Vec<String>, String> {
 
 /// Bytes of dynamic shared memory of each launch.
 pub(crate) fn lowlat_pool() -> u32 {
-    match std::env::var(LOWLAT_POOL) {
+    let asked = match std::env::var(LOWLAT_POOL) {
         Ok(text) if !text.is_empty() => text.trim().parse().unwrap_or_else(|_| {
             libgomp::error(&format!(
                 "{LOWLAT_POOL}={text}: expected a number of bytes; {DEFAULT_LOWLAT_POOL} it is"
@@ -76,7 +82,8 @@ pub(crate) fn lowlat_pool() -> u32 {
             DEFAULT_LOWLAT_POOL
         }),
         _ => DEFAULT_LOWLAT_POOL,
-    }
+    };
+    asked.max(LEAST_LOWLAT_POOL)
 }
 
 /// Whether images get device-rt's `GOMP_target_ext` when they are loaded: unless somebody

@@ -52,6 +52,8 @@ constants! {
     "GOMP_VERSION_GCN": gomp::GOMP_VERSION_GCN => 3,
     "REVOFF_GOMP_REV_OFFLOAD_VAR": gomp::REV_OFFLOAD_VAR => "__gomp_rev_offload_var",
     "REVOFF_GOMP_ADDITIONAL_ICVS": gomp::ADDITIONAL_ICVS => "__gomp_additional_icvs",
+    "REVOFF_GOMP_INDIRECT_ADDR_MAP": gomp::INDIRECT_ADDR_MAP => "__gomp_indirect_addr_map",
+    "REVOFF_GOMP_NVPTX_CLOCKTICK": gomp::NVPTX_CLOCKTICK => "__nvptx_clocktick",
     "REVOFF_ICV_DEFAULT_DEVICE_UNSET": icv::DEFAULT_DEVICE_UNSET => -2_147_483_648,
     "REVOFF_GCC_RING_SLOTS": gcc_ring::SLOTS => 1024,
 

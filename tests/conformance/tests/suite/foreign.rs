@@ -35,7 +35,7 @@ struct Increments {
 }
 
 impl ForeignFunction for Increments {
-    fn maps(&self, args: &[Arg]) -> bool {
+    fn maps(&self, args: &mut [Arg]) -> bool {
         assert!(!args.is_empty());
         self.maps
     }
