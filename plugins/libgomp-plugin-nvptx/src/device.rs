@@ -97,11 +97,15 @@ impl Device {
                 self.runtime.alloc_filled(bytes, Fill::Any)?
             }
         };
-        // Relaxed: see `is_used`.
-        self.used.store(true, Ordering::Relaxed);
         let address = buffer.address();
         self.write().insert(address, Memory::Allocated(buffer));
         Ok(address)
+    }
+
+    /// Notes that libgomp has done more than load the images that there were.
+    pub(crate) fn note_used(&self) {
+        // Relaxed: see `is_used`.
+        self.used.store(true, Ordering::Relaxed);
     }
 
     /// Whether libgomp has done more than load the images that there were.

@@ -175,7 +175,9 @@ pub extern "C" fn GOMP_OFFLOAD_unload_image(
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_alloc(ord: c_int, size: usize) -> *mut c_void {
     let address = tell("allocating device memory", || {
-        let allocated = plugin().device(ord)?.alloc(size as u64);
+        let device = plugin().device(ord)?;
+        device.note_used();
+        let allocated = device.alloc(size as u64);
         allocated.map_err(|error| error.to_string())
     });
     std::ptr::without_provenance_mut(address.unwrap_or(0) as usize)
