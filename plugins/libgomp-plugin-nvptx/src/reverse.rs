@@ -80,7 +80,7 @@ impl ForeignFunction for HostRegion {
                 continue;
             }
             let copy = Private::fetch(arg, memory)?;
-            addresses[at] = copy.place.as_ptr().addr() as u64;
+            addresses[at] = copy.place.as_ptr().expose_provenance() as u64;
             kinds[at] = MapKind::FIRSTPRIVATE_INT.0;
             private.push(copy);
         }
@@ -103,7 +103,7 @@ impl ForeignFunction for HostRegion {
 
     unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), String> {
         let device = self.device()?;
-        let places = [pointers.as_mut_ptr().addr() as u64, 0, 0];
+        let places = [pointers.as_mut_ptr().expose_provenance() as u64, 0, 0];
         abort::within(self.name, || {
             // SAFETY: without arguments to map, libgomp passes the address on to the
             // function, for which our caller vouches.
@@ -162,8 +162,13 @@ fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
             (MapKind::STRUCT, _) => {
                 let members = &args[at + 1..][..arg.size as usize];
                 if let (Some(first), Some(last)) = (members.first(), members.last()) {
-                    let range = first.addr..=last.addr.saturating_add(last.size);
-                    if !members.iter().all(|member| range.contains(&member.addr)) {
+                    // What libgomp allocates for them, and copies to.
+                    let (start, end) = (first.addr, last.addr.saturating_add(last.size));
+                    let is_in = |member: &Arg| {
+                        let ends = member.addr.checked_add(member.size);
+                        start <= member.addr && ends.is_some_and(|ends| ends <= end)
+                    };
+                    if start == 0 || last.addr == 0 || !members.iter().all(is_in) {
                         return Err(format!("argument {at}: its members are in no order"));
                     }
                 }
@@ -179,7 +184,17 @@ fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
             }
             _ if is_pointer || kind == MapKind::ATTACH => {
                 let place = arg.addr.wrapping_add(arg.size);
+                // What libgomp has bytes for.
                 let contains = |other: &Arg| {
+                    let kind = other.kind.plain();
+                    let has_bytes = kind.reads_device() || kind.writes_device();
+                    let is_alone = matches!(
+                        kind,
+                        MapKind::ALLOC | MapKind::FORCE_ALLOC | MapKind::FORCE_PRESENT
+                    );
+                    if kind == MapKind::FIRSTPRIVATE || !(has_bytes || is_alone) {
+                        return false;
+                    }
                     place
                         .checked_sub(other.addr)
                         .and_then(|offset| offset.checked_add(POINTER))
@@ -242,7 +257,8 @@ struct Array {
 impl Array {
     fn of<T>(values: &[T]) -> Self {
         Self {
-            start: values.as_ptr().addr(),
+            // libgomp sends it back as a number, see `read`.
+            start: values.as_ptr().expose_provenance(),
             bytes: size_of_val(values),
         }
     }
@@ -438,7 +454,23 @@ mod tests {
         for args in good {
             check(&device, args).unwrap();
         }
-        let bad: [&[Arg]; 7] = [
+        let bad: [&[Arg]; 10] = [
+            // The first is as long as both, and a half.
+            &[
+                arg(a, 2, MapKind::STRUCT),
+                arg(a, 32, MapKind::TO),
+                arg(a + 16, 8, MapKind::TO),
+            ],
+            &[
+                arg(a, 2, MapKind::STRUCT),
+                arg(0, 8, MapKind::TO),
+                arg(a, 8, MapKind::TO),
+            ],
+            // A value has no bytes.
+            &[
+                arg(64, 16, MapKind::FIRSTPRIVATE_INT),
+                arg(60, 4, MapKind::ATTACH),
+            ],
             &[arg(16, 24, MapKind::TO_PSET), arg(20, 12, MapKind::POINTER)],
             &[arg(16, 24, MapKind::TO_PSET), arg(36, 20, MapKind::POINTER)],
             &[
