@@ -58,7 +58,7 @@ impl HostModule {
         // trusts its code as much as any library's; it is checked to be a shared
         // object for this machine.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
-            .map_err(|e| failed(with_sources(&e).replace(&path, &name)))?;
+            .map_err(|e| failed(loader_reason(&e).replace(&path, &name)))?;
         let anchor = image
             .symbols()
             .iter()
@@ -66,7 +66,7 @@ impl HostModule {
             .ok_or_else(|| failed("it exports nothing".to_owned()))?;
         // SAFETY: only the address is used.
         let address = unsafe { library.get::<*const u8>(anchor.name.as_bytes()) }
-            .map_err(|e| failed(with_sources(&e)))?
+            .map_err(|e| failed(loader_reason(&e)))?
             .as_raw_ptr() as u64;
         let module = Arc::new(Self {
             base: address.wrapping_sub(anchor.address),
@@ -173,7 +173,7 @@ fn memory_file(bytes: &[u8]) -> std::io::Result<File> {
     Ok(file)
 }
 
-fn with_sources(error: &dyn std::error::Error) -> String {
+fn loader_reason(error: &dyn std::error::Error) -> String {
     // libloading's own words are "dlopen failed"; the reason is its source.
     match error.source() {
         Some(source) => source.to_string(),
