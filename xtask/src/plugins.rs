@@ -5,12 +5,35 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, bail};
 
-/// Package, what Cargo calls its shared object, what it is loaded as.
-const PLUGINS: [[&str; 3]; 1] = [[
-    "libgomp-plugin-nvptx",
-    "libgomp_plugin_nvptx.so",
-    "libgomp-plugin-nvptx.so.1",
-]];
+/// A plugin.
+struct Plugin {
+    package: &'static str,
+    /// What Cargo calls what it makes of it.
+    built: &'static str,
+    /// What it is loaded as.
+    loaded: &'static str,
+    /// Of a static library that a shared object is made of: the script with the versions of
+    /// its symbols. Cargo writes such scripts itself, and linkers take one.
+    versions: Option<&'static str>,
+}
+
+const PLUGINS: [Plugin; 2] = [
+    Plugin {
+        package: "libgomp-plugin-nvptx",
+        built: "libgomp_plugin_nvptx.so",
+        loaded: "libgomp-plugin-nvptx.so.1",
+        versions: None,
+    },
+    Plugin {
+        package: "libomptarget",
+        built: "libomptarget.a",
+        loaded: "libomptarget.so.22.1",
+        versions: Some("plugins/libomptarget/versions.map"),
+    },
+];
+
+/// What the standard library needs of the system.
+const SYSTEM: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -26,19 +49,40 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
     let out = root.join(&options.out);
     std::fs::create_dir_all(&out).with_context(|| format!("making {}", out.display()))?;
     let mut said = Vec::new();
-    for [package, built, loaded] in PLUGINS {
-        let from = build(root, package, built, options.debug)?;
-        let to = out.join(loaded);
+    for plugin in PLUGINS {
+        let from = build(root, plugin.package, plugin.built, options.debug)?;
+        let to = out.join(plugin.loaded);
         // Another file, where the old one is loaded: what is running keeps it.
         let _ = std::fs::remove_file(&to);
-        std::fs::copy(&from, &to)
-            .with_context(|| format!("copying {} to {}", from.display(), to.display()))?;
+        match plugin.versions {
+            Some(versions) => link(&from, &root.join(versions), &to)?,
+            None => {
+                std::fs::copy(&from, &to)
+                    .with_context(|| format!("copying {} to {}", from.display(), to.display()))?;
+            }
+        }
         said.push(to.display().to_string());
     }
     Ok(said.join("\n"))
 }
 
-/// Builds `package`; where its shared object `built` is.
+/// Makes the static library a shared object whose symbols have `versions`.
+fn link(library: &Path, versions: &Path, to: &Path) -> anyhow::Result<()> {
+    let name = to.file_name().unwrap_or_default().to_string_lossy();
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-Wl,--gc-sections", "-Wl,--whole-archive"]);
+    cc.arg(library).arg("-Wl,--no-whole-archive");
+    cc.arg(format!("-Wl,-soname,{name}"));
+    cc.arg(format!("-Wl,--version-script={}", versions.display()));
+    cc.args(SYSTEM).arg("-o").arg(to);
+    let status = cc.status().context("running cc")?;
+    if !status.success() {
+        bail!("cc does not link {}", to.display());
+    }
+    Ok(())
+}
+
+/// Builds `package`; where its `built` is.
 fn build(root: &Path, package: &str, built: &str, debug: bool) -> anyhow::Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root);

@@ -177,6 +177,14 @@ impl<T> HostRanges<T> {
         self.entries.get_mut(&start).map(|(_, entry)| entry)
     }
 
+    /// The first entry that begins after `address`.
+    #[must_use]
+    pub fn after(&self, address: usize) -> Option<(HostRange, &T)> {
+        let after = (std::ops::Bound::Excluded(address), std::ops::Bound::Unbounded);
+        let (&start, (len, entry)) = self.entries.range(after).next()?;
+        Some((HostRange { start, len: *len }, entry))
+    }
+
     /// Takes out the entry whose range begins at `start`.
     pub fn remove(&mut self, start: usize) -> Option<(HostRange, T)> {
         let (len, entry) = self.entries.remove(&start)?;

@@ -1,0 +1,31 @@
+//! What `LIBOMPTARGET_INFO` tells of the arguments of constructs.
+
+use crate::abi::{Ident, MapType};
+use crate::data::Args;
+use crate::device::Device;
+use crate::message;
+use crate::source::Place;
+use crate::table::NameOf;
+
+/// Tells the arguments of a construct of which `what` says what it is.
+pub(crate) fn arguments(device: &Device, at: *const Ident, what: &str, args: &Args<'_>) {
+    // SAFETY: what compilers hand over is null or a place.
+    let place = unsafe { Place::shown(at) };
+    message::info(device.number, &format!("{what} at {place} with {} arguments:", args.len()));
+    for (_, arg) in args.iter() {
+        let has = |flag| arg.map.has(flag);
+        let kind = match (has(MapType::TO), has(MapType::FROM)) {
+            (true, true) => "tofrom",
+            (true, false) => "to",
+            (false, true) => "from",
+            _ if has(MapType::PRIVATE) => "private",
+            _ if has(MapType::LITERAL) => "firstprivate",
+            _ if has(MapType::ATTACH) => "attach",
+            _ if arg.size != 0 => "alloc",
+            _ => "use_address",
+        };
+        let implicit = if has(MapType::IMPLICIT) { "(implicit)" } else { "" };
+        let name = NameOf(arg.name).shown();
+        message::info(device.number, &format!("{kind}({name})[{}] {implicit}", arg.size));
+    }
+}

@@ -1,0 +1,138 @@
+//! OpenMP's `interop` construct: none of the devices here has anything to hand out, which is
+//! what these functions say in OpenMP's way.
+//!
+//! # Safety
+//! As in [`crate::entry`].
+
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "one promise for all of them, in the module's documentation"
+)]
+
+use std::ffi::{c_char, c_int, c_void};
+
+use crate::abi::Ident;
+use crate::libomp;
+
+/// OpenMP's `omp_irc_empty`: of an interop object that there is none of.
+const EMPTY: c_int = -1;
+/// OpenMP's `omp_irc_no_value`.
+const NO_VALUE: c_int = 1;
+
+/// What the construct depends on: LLVM's `dep_pack_t`.
+#[repr(C)]
+pub struct Dependences {
+    count: i32,
+    more_count: i32,
+    list: *const c_void,
+    more: *const c_void,
+}
+
+/// # Safety
+/// Null, or what a compiler has made of the dependences.
+unsafe fn wait(dependences: *const Dependences) {
+    // SAFETY: the caller's promise.
+    if let Some(on) = unsafe { dependences.as_ref() } {
+        // SAFETY: as above.
+        unsafe { libomp::wait_for_dependences(on.count, on.list, on.more_count, on.more) };
+    }
+}
+
+/// `omp_interop_none`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tgt_interop_get(
+    _at: *const Ident,
+    _kind: i32,
+    _device: i64,
+    _preference_count: i64,
+    _preferences: *const c_void,
+    _context: *const c_void,
+    dependences: *const Dependences,
+) -> *mut c_void {
+    // SAFETY: the module's promise.
+    unsafe { wait(dependences) };
+    std::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tgt_interop_use60(
+    _at: *const Ident,
+    _interop: *mut c_void,
+    _context: *const c_void,
+    dependences: *const Dependences,
+) -> c_int {
+    // SAFETY: the module's promise.
+    unsafe { wait(dependences) };
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __tgt_interop_release(
+    at: *const Ident,
+    interop: *mut c_void,
+    context: *const c_void,
+    dependences: *const Dependences,
+) -> c_int {
+    // SAFETY: the module's promise.
+    unsafe { __tgt_interop_use60(at, interop, context, dependences) }
+}
+
+/// Tells a caller who wants to know why there is no value.
+///
+/// # Safety
+/// Null, or writable.
+unsafe fn explain(why: *mut c_int) {
+    if !why.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { *why = EMPTY };
+    }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_interop_int(_interop: *const c_void, _property: c_int, why: *mut c_int) -> isize {
+    // SAFETY: the module's promise.
+    unsafe { explain(why) };
+    0
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_interop_ptr(
+    _interop: *const c_void,
+    _property: c_int,
+    why: *mut c_int,
+) -> *mut c_void {
+    // SAFETY: the module's promise.
+    unsafe { explain(why) };
+    std::ptr::null_mut()
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_interop_str(
+    _interop: *const c_void,
+    _property: c_int,
+    why: *mut c_int,
+) -> *const c_char {
+    // SAFETY: the module's promise.
+    unsafe { explain(why) };
+    std::ptr::null()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_interop_name(_interop: *const c_void, _property: c_int) -> *const c_char {
+    std::ptr::null()
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_interop_type_desc(_interop: *const c_void, _property: c_int) -> *const c_char {
+    std::ptr::null()
+}
+
+/// There is nothing that it could be added to.
+#[unsafe(no_mangle)]
+pub extern "C" fn ompx_interop_add_completion_callback(
+    _interop: *mut c_void,
+    _callback: *const c_void,
+    _data: *mut c_void,
+) -> c_int {
+    NO_VALUE
+}

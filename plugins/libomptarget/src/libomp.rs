@@ -1,0 +1,144 @@
+//! Functions of LLVM's `libomp`, found in the process: a program without it (one by rustc) has
+//! none of them, and needs none.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::OnceLock;
+
+use crate::abi::Ident;
+
+/// What [`target_offload`] says where everything is to run on the host.
+pub(crate) const OFFLOAD_DISABLED: c_int = 0;
+/// What [`target_offload`] says where nothing is to.
+pub(crate) const OFFLOAD_MANDATORY: c_int = 2;
+
+/// The function of the process called `name`.
+fn find(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: a C string; the search has no other conditions.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    (!found.is_null()).then_some(found)
+}
+
+/// Declares a function that looks for libomp's of the given type once.
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident: $symbol:literal, $type:ty;)*) => {$(
+        $(#[$doc])*
+        fn $name() -> Option<$type> {
+            static FOUND: OnceLock<Option<$type>> = OnceLock::new();
+            *FOUND.get_or_init(|| {
+                let found = find($symbol)?;
+                // SAFETY: libomp's function of this name has this type: see LLVM's `kmp.h`.
+                Some(unsafe { std::mem::transmute::<*mut c_void, $type>(found) })
+            })
+        }
+    )*};
+}
+
+functions! {
+    get_target_offload: c"__kmpc_get_target_offload", extern "C" fn() -> c_int;
+    get_default_device: c"omp_get_default_device", extern "C" fn() -> c_int;
+    global_thread_num: c"__kmpc_global_thread_num", extern "C" fn(*const Ident) -> i32;
+    has_task_team: c"__kmpc_omp_has_task_team", extern "C" fn(i32) -> bool;
+    async_handle: c"__kmpc_omp_get_target_async_handle_ptr", extern "C" fn(i32) -> *mut *mut c_void;
+    wait_for: c"__kmpc_omp_wait_deps",
+        unsafe extern "C" fn(*const Ident, i32, i32, *const c_void, i32, *const c_void);
+    task_alloc: c"__kmpc_omp_target_task_alloc",
+        unsafe extern "C" fn(*const Ident, i32, i32, usize, usize, TaskEntry, i64) -> *mut Task;
+    task_with_deps: c"__kmpc_omp_task_with_deps",
+        unsafe extern "C" fn(*const Ident, i32, *mut Task, i32, *const Dependence, i32, *const c_void) -> i32;
+}
+
+/// What `OMP_TARGET_OFFLOAD` says; `None` without libomp.
+pub(crate) fn target_offload() -> Option<c_int> {
+    get_target_offload().map(|get| get())
+}
+
+/// The number of the device that is meant where none is named.
+pub(crate) fn default_device() -> i64 {
+    get_default_device().map_or(0, |get| i64::from(get()))
+}
+
+/// Where the running task keeps what goes on behind it; `None` outside a task that can be
+/// resumed.
+pub(crate) fn task_handle() -> Option<*mut *mut c_void> {
+    let thread = global_thread_num()?(std::ptr::null());
+    if !has_task_team()?(thread) {
+        return None;
+    }
+    let handle = async_handle()?(thread);
+    (!handle.is_null()).then_some(handle)
+}
+
+/// What a task runs.
+type TaskEntry = unsafe extern "C" fn(i32, *mut Task) -> i32;
+
+/// The part of a task that its creator fills in: `kmp_task_t`.
+#[repr(C)]
+pub(crate) struct Task {
+    pub(crate) shareds: *mut c_void,
+    routine: *mut c_void,
+    part: i32,
+    data: [u64; 2],
+}
+
+/// What a task depends on: `kmp_depend_info_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dependence {
+    address: i64,
+    bytes: usize,
+    flags: u8,
+}
+
+/// Tasks that libomp's own threads run, not those of a team.
+const HIDDEN_HELPER: i32 = 1 << 7;
+
+/// Runs `work` as a task, after what it depends on. Without libomp at once.
+///
+/// # Safety
+/// `dependences` are `count` pointers to dependences, as `omp_depend_t` are.
+pub(crate) unsafe fn run_as_task(
+    work: Box<dyn FnOnce() -> c_int + Send>,
+    count: c_int,
+    dependences: *const *const Dependence,
+) -> c_int {
+    unsafe extern "C" fn run(_thread: i32, task: *mut Task) -> i32 {
+        // SAFETY: libomp calls this once, with the task whose `shareds` was made below.
+        let work = unsafe { Box::from_raw((*task).shareds.cast::<Work>()) };
+        work()
+    }
+    type Work = Box<dyn FnOnce() -> c_int + Send>;
+
+    let (Some(thread), Some(alloc), Some(start)) =
+        (global_thread_num(), task_alloc(), task_with_deps())
+    else {
+        return work();
+    };
+    let thread = thread(std::ptr::null());
+    // SAFETY: a task of this size whose entry is `run`.
+    let task = unsafe { alloc(std::ptr::null(), thread, HIDDEN_HELPER, size_of::<Task>(), 0, run, -1) };
+    if task.is_null() {
+        return work();
+    }
+    let on: Vec<Dependence> = (0..count.max(0) as usize)
+        // SAFETY: the caller's promise.
+        .map(|at| unsafe { **dependences.add(at) })
+        .collect();
+    // SAFETY: the task is new, and nobody else has it.
+    unsafe { (*task).shareds = Box::into_raw(Box::new(work)).cast() };
+    // SAFETY: a task of libomp's, and dependences that it copies.
+    unsafe { start(std::ptr::null(), thread, task, on.len() as i32, on.as_ptr(), 0, std::ptr::null()) }
+}
+
+/// Waits until what the dependences name is done; at once without libomp.
+///
+/// # Safety
+/// They are arrays of libomp's dependences, as long as the numbers say.
+pub(crate) unsafe fn wait_for_dependences(count: i32, list: *const c_void, more: i32, more_list: *const c_void) {
+    if count <= 0 && more <= 0 {
+        return;
+    }
+    if let (Some(thread), Some(wait)) = (global_thread_num(), wait_for()) {
+        // SAFETY: the caller's promise.
+        unsafe { wait(std::ptr::null(), thread(std::ptr::null()), count, list, more, more_list) };
+    }
+}

@@ -1,0 +1,323 @@
+//! Launching target regions.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use host_rt::{Grid, Kernel, KernelArg};
+
+use crate::abi::{Ident, KERNEL_ARGS_VERSION, KernelArgs, MapType, NO_WAIT};
+use crate::data::{self, Args, Attachments, Ending};
+use crate::device::Device;
+use crate::info;
+use crate::literals;
+use crate::message::{self, Failed};
+use crate::private::Private;
+use crate::profile;
+use crate::registry::{self, Found};
+use crate::settings::{self, Info};
+use crate::stream::Stream;
+use crate::task::{self, Pending};
+
+/// The region runs on the device, or has run there.
+const ON_DEVICE: c_int = 0;
+/// The caller is to run the host's version.
+const ON_HOST: c_int = !0;
+
+/// Threads of a team where nobody says how many.
+const THREADS: u32 = 128;
+
+/// Most teams where nobody says how many.
+const MOST_TEAMS: u64 = 65_535;
+
+/// Launches the region whose host version is at `host`.
+///
+/// # Safety
+/// The arguments are what a compiler makes of a target region.
+pub(crate) unsafe fn launch(
+    at: *const Ident,
+    device: i64,
+    teams: i32,
+    thread_limit: i32,
+    host: *const c_void,
+    described: *const KernelArgs,
+) -> c_int {
+    let Some(device) = registry::device_for(device, at) else {
+        return ON_HOST;
+    };
+    // SAFETY: the caller's promise.
+    let described = unsafe { &*described };
+    let _span = profile::span("Runtime: target exe", || {
+        format!("NumTeams={teams};NumArgs={}", described.count)
+    });
+    let region = match check(described) {
+        Ok(()) => Region {
+            device,
+            host: host.addr(),
+            teams: if teams == -1 { 1 } else { described.teams[0] },
+            threads: if thread_limit > 0 {
+                thread_limit as u32
+            } else {
+                described.threads[0]
+            },
+            trip_count: described.trip_count,
+            is_teams: teams != -1,
+        },
+        Err(failed) => {
+            message::outcome(Err(failed), at);
+            return ON_HOST;
+        }
+    };
+    let count = i32::try_from(described.count).unwrap_or(i32::MAX);
+    // SAFETY: the caller's promise.
+    let args = unsafe {
+        Args::new(
+            count,
+            described.bases,
+            described.begins,
+            described.sizes,
+            described.types,
+            described.names,
+            described.mappers,
+        )
+    };
+    let mut types = Vec::new();
+    let args = literals::corrected(args, &mut types);
+    if settings::info().has(Info::ARGUMENTS) {
+        info::arguments(&region.device, at, "Entering OpenMP kernel", &args);
+    }
+    let may_wait = described.flags & NO_WAIT == 0 || region.device.calls_kernels;
+    // SAFETY: as above.
+    let result = unsafe {
+        match (may_wait, task::handle()) {
+            (false, Some(handle)) => region.start(&args, at).map(|pending| task::put(handle, pending)),
+            _ => region.run(&args),
+        }
+    };
+    message::outcome(result, at);
+    ON_DEVICE
+}
+
+/// Whether the arguments are of a form that is known here.
+fn check(args: &KernelArgs) -> Result<(), Failed> {
+    if args.version == KERNEL_ARGS_VERSION {
+        return Ok(());
+    }
+    Err(message::error(&format!(
+        "kernel arguments are of version {}; this runtime speaks version {KERNEL_ARGS_VERSION}, that of LLVM 19 \
+         to 22: compile the program with such a clang or rustc",
+        args.version
+    )))
+}
+
+/// A target region that is to run.
+struct Region {
+    device: Arc<Device>,
+    /// Where its host version is.
+    host: usize,
+    teams: u32,
+    threads: u32,
+    trip_count: u64,
+    is_teams: bool,
+}
+
+/// What is left of a region when its kernel runs.
+struct Begun {
+    kernel: Arc<Found>,
+    parameters: Vec<u64>,
+    /// Freed when it has ended.
+    private: Private,
+}
+
+impl Region {
+    /// Runs it to its end.
+    ///
+    /// # Safety
+    /// As for [`launch`].
+    unsafe fn run(&self, args: &Args<'_>) -> Result<(), Failed> {
+        let device = &*self.device;
+        let mut stream = Stream::new(device);
+        // SAFETY: passed on.
+        let begun = unsafe { self.begin(&mut stream, args)? };
+        {
+            let _span = profile::span("Kernel Target", || begun.kernel.name.clone());
+            let kernel = begun.kernel.kernel();
+            let grid = self.grid(kernel)?;
+            self.tell(&begun.kernel, grid);
+            // SAFETY: the caller's promise: the kernel's parameters are these words.
+            let ran = unsafe { kernel.run_words(grid, &begun.parameters) };
+            ran.map_err(|error| failed(&begun.kernel, &error.to_string()))?;
+        }
+        // SAFETY: passed on.
+        unsafe { finish(device, &mut stream, args)? };
+        drop(begun.private);
+        Ok(())
+    }
+
+    /// Starts it; what follows its end is up to who gets the result.
+    ///
+    /// # Safety
+    /// As for [`launch`].
+    unsafe fn start(&self, args: &Args<'_>, at: *const Ident) -> Result<Pending, Failed> {
+        let mut stream = Stream::new(&self.device);
+        // SAFETY: passed on.
+        let begun = unsafe { self.begin(&mut stream, args)? };
+        drop(stream);
+        let kernel = begun.kernel.kernel();
+        let grid = self.grid(kernel)?;
+        self.tell(&begun.kernel, grid);
+        let parameters: Vec<&dyn KernelArg> =
+            begun.parameters.iter().map(|word| word as &dyn KernelArg).collect();
+        // SAFETY: as in `run`; what the kernel uses is mapped, or private, until it has ended.
+        let launch = unsafe { kernel.launch(grid, &parameters) };
+        let launch = launch.map_err(|error| failed(&begun.kernel, &error.to_string()))?;
+        let device = Arc::clone(&self.device);
+        let mut args = args.keep();
+        let (name, private) = (begun.kernel, begun.private);
+        let at = at.addr();
+        Ok(Pending::new(launch, move |ended| {
+            let ended = ended.map_err(|error| failed(&name, &error));
+            let result = ended.and_then(|()| {
+                let mut stream = Stream::new(&device);
+                // SAFETY: a copy of what was passed in; the program keeps the memory that it
+                // describes until the task has ended.
+                unsafe { finish(&device, &mut stream, &args.as_args()) }
+            });
+            drop(private);
+            message::outcome(result, at as *const Ident);
+        }))
+    }
+
+    /// Maps what the region uses, and makes its parameters.
+    ///
+    /// # Safety
+    /// As for [`launch`].
+    unsafe fn begin(&self, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<Begun, Failed> {
+        let device = &*self.device;
+        let kernel = registry::kernel(self.host, device)?;
+        let mut attachments = Attachments::default();
+        // The first is the implicit one: where the launch's environment is, which device code
+        // alone that was linked with LLVM's device runtime looks at.
+        let mut parameters = Vec::with_capacity(args.len() + 1);
+        parameters.push(0);
+        let mut private = Private::default();
+        // SAFETY: passed on.
+        unsafe {
+            data::begin(device, stream, args, &mut attachments)?;
+            data::attach_all(device, stream, &attachments)?;
+            self.collect(stream, args, &mut parameters, &mut private)?;
+        }
+        private.send(device, stream, &mut parameters)?;
+        stream.synchronize()?;
+        Ok(Begun {
+            kernel,
+            parameters,
+            private,
+        })
+    }
+
+    /// # Safety
+    /// As for [`launch`].
+    unsafe fn collect(
+        &self,
+        stream: &mut Stream<'_>,
+        args: &Args<'_>,
+        parameters: &mut Vec<u64>,
+        private: &mut Private,
+    ) -> Result<(), Failed> {
+        let device = &*self.device;
+        // Where the parameter of each argument is.
+        let mut places = vec![None; args.len()];
+        for (at, arg) in args.iter() {
+            if !arg.map.has(MapType::TARGET_PARAM) {
+                if arg.map.is_captured()
+                    && let Some(parent) = arg.map.parent()
+                    && let Some(&Some(place)) = places.get(parent)
+                {
+                    let lambda: u64 = parameters[place];
+                    let to = lambda.wrapping_add(arg.base.wrapping_sub(args.get(parent).begin) as u64);
+                    if let Some(target) = device.table.find(device, arg.begin, arg.bytes(), false) {
+                        stream.copy_bytes_to(to, &target.device.to_ne_bytes(), target.entry.name())?;
+                    }
+                }
+                continue;
+            }
+            places[at] = Some(parameters.len());
+            parameters.push(if arg.map.has(MapType::LITERAL) {
+                arg.base as u64
+            } else if arg.map.has(MapType::PRIVATE) {
+                let next = args.next_is_member(at);
+                // SAFETY: the caller's promise.
+                let place = unsafe { private.add(device, stream, &arg, parameters.len(), next)? };
+                place.unwrap_or(0)
+            } else {
+                let base = if arg.map.has(MapType::PTR_AND_OBJ) {
+                    // SAFETY: as above: the base is the address of a pointer.
+                    unsafe { (arg.base as *const usize).read_unaligned() }
+                } else {
+                    arg.base
+                };
+                let used = device.table.find(device, arg.begin, arg.bytes(), false);
+                // What is nowhere on the device keeps its address.
+                let begin = used.map_or(arg.begin as u64, |used| used.device);
+                begin.wrapping_add(base.wrapping_sub(arg.begin) as u64)
+            });
+        }
+        Ok(())
+    }
+
+    /// Teams and threads.
+    fn grid(&self, kernel: &Kernel) -> Result<Grid, Failed> {
+        if self.device.calls_kernels {
+            // OpenMP's runtime on the host makes teams and threads of one call.
+            return Ok(Grid {
+                teams: 1,
+                threads: 1,
+            });
+        }
+        let limits = kernel.limits().map_err(|error| message::error(&error.to_string()))?;
+        let asked = if self.threads > 0 { self.threads } else { THREADS };
+        let threads = asked.min(limits.block).max(1);
+        let teams = match (self.is_teams, self.teams) {
+            (false, _) => 1,
+            (true, 0) if self.trip_count > 0 => {
+                self.trip_count.div_ceil(u64::from(threads)).min(MOST_TEAMS) as u32
+            }
+            (true, 0) => limits.processors.max(1),
+            (true, teams) => teams,
+        };
+        Ok(Grid { teams, threads })
+    }
+
+    fn tell(&self, kernel: &Found, grid: Grid) {
+        if settings::info().has(Info::LAUNCHES) {
+            let mode = if self.device.calls_kernels { "Generic" } else { "SPMD" };
+            let text = format!(
+                "Launching kernel {} with [{},1,1] blocks and [{},1,1] threads in {mode} mode",
+                kernel.name, grid.teams, grid.threads
+            );
+            message::device_info(self.device.number, &text);
+        }
+    }
+}
+
+fn failed(kernel: &Found, why: &str) -> Failed {
+    message::error(&format!("kernel {}: {why}", kernel.name))
+}
+
+/// Ends the mappings of a construct.
+///
+/// # Safety
+/// As for [`data::end`].
+///
+/// # Errors
+/// As of [`data::end`].
+pub(crate) unsafe fn finish(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<(), Failed> {
+    let mut ending = Ending::default();
+    // SAFETY: passed on.
+    unsafe { data::end(device, stream, args, &mut ending)? };
+    stream.synchronize()?;
+    // SAFETY: passed on.
+    unsafe { data::settle(device, ending) };
+    Ok(())
+}
+

@@ -1,0 +1,365 @@
+//! What has been registered, and the devices that there are for it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use host_rt::Kernel;
+use host_rt::device::KINDS;
+use host_rt::image::Format;
+
+use crate::abi::{BinaryDescription, Ident};
+use crate::device::Device;
+use crate::library::{self, Description, Library, Loaded};
+use crate::message::{self, Failed};
+use crate::settings::{self, Info};
+use crate::source::Place;
+use crate::{libomp, profile};
+
+/// Devices that a program has which is built for the host: as many as LLVM's runtime shows.
+const HOST_DEVICES: usize = 4;
+
+/// OpenMP's `requires unified_shared_memory`.
+const UNIFIED_SHARED_MEMORY: u64 = 0x8;
+
+/// What programs require of all devices.
+static REQUIREMENTS: AtomicU64 = AtomicU64::new(0);
+
+static REGISTRY: RwLock<Registry> = RwLock::new(Registry {
+    libraries: Vec::new(),
+    devices: Vec::new(),
+    registered: 0,
+    registrations: 0,
+});
+
+/// Kernels by the address of the host's version and the number of the device.
+static KERNELS: OnceLock<RwLock<HashMap<(usize, usize), Arc<Found>>>> = OnceLock::new();
+
+struct Registry {
+    libraries: Vec<Arc<Library>>,
+    /// By number.
+    devices: Vec<Arc<Numbered>>,
+    /// Times that something was registered and not unregistered.
+    registered: usize,
+    /// Times that something was registered.
+    registrations: u64,
+}
+
+/// A device that is there, and opened when it is first used.
+struct Numbered {
+    name: String,
+    opened: OnceLock<Result<Arc<Device>, String>>,
+}
+
+/// A function of an image.
+pub(crate) struct Found {
+    loaded: Arc<Loaded>,
+    at: usize,
+    pub(crate) name: String,
+}
+
+impl Found {
+    /// The kernel.
+    pub(crate) fn kernel(&self) -> &Kernel {
+        match self.loaded.kernel(self.at) {
+            Some(kernel) => kernel,
+            None => unreachable!("it was there when it was found"),
+        }
+    }
+}
+
+fn read() -> RwLockReadGuard<'static, Registry> {
+    // Nothing panics half-way through a change.
+    REGISTRY.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write() -> RwLockWriteGuard<'static, Registry> {
+    REGISTRY.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn kernels() -> &'static RwLock<HashMap<(usize, usize), Arc<Found>>> {
+    KERNELS.get_or_init(RwLock::default)
+}
+
+/// Whether devices work in the host's memory.
+pub(crate) fn is_memory_shared() -> bool {
+    // Relaxed: constructors of the program say so before it uses a device.
+    REQUIREMENTS.load(Ordering::Relaxed) & UNIFIED_SHARED_MEMORY != 0
+}
+
+/// Registers what a program or library of it has for devices.
+///
+/// # Safety
+/// A descriptor as compilers make them, there until it is unregistered.
+pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
+    // SAFETY: passed on.
+    let Description {
+        library,
+        requirements,
+    } = unsafe { Description::read(descriptor) };
+    // Relaxed: see where it is read.
+    REQUIREMENTS.fetch_or(requirements, Ordering::Relaxed);
+    let mut registry = write();
+    registry.registered += 1;
+    registry.registrations += 1;
+    if !settings::is_disabled() {
+        registry.add_devices(|name| library.images.iter().any(|image| library::suits(name, image)), || {
+            let is_nvidia = |format| matches!(format, Format::Ptx | Format::Cubin | Format::Fatbin | Format::Several);
+            library.images.iter().any(|image| is_nvidia(image.format()))
+        });
+    }
+    registry.libraries.push(Arc::new(library));
+}
+
+/// Makes all devices that there are known, whatever images there are.
+pub(crate) fn add_all_devices() {
+    if !settings::is_disabled() {
+        write().add_devices(|_| true, || true);
+    }
+}
+
+impl Registry {
+    /// Numbers the devices that are `wanted` and have no number yet. Looking for GPUs starts
+    /// a driver, so it `may_look` or not.
+    fn add_devices(&mut self, wanted: impl Fn(&str) -> bool, may_look: impl Fn() -> bool) {
+        let names = settings::devices().unwrap_or_else(|| {
+            let gpus = if may_look() { gpus() } else { Vec::new() };
+            let hosts = std::iter::repeat_n("host".to_owned(), HOST_DEVICES);
+            gpus.into_iter().chain(hosts).collect()
+        });
+        let mut before: HashMap<&str, usize> = HashMap::new();
+        for device in &self.devices {
+            *before.entry(&device.name).or_default() += 1;
+        }
+        let mut new = Vec::new();
+        for name in &names {
+            match before.get_mut(name.as_str()) {
+                Some(times) if *times > 0 => *times -= 1,
+                _ if wanted(name) => new.push(name.clone()),
+                _ => {}
+            }
+        }
+        self.devices.extend(new.into_iter().map(|name| {
+            Arc::new(Numbered {
+                name,
+                opened: OnceLock::new(),
+            })
+        }));
+    }
+}
+
+/// The names of all GPUs.
+fn gpus() -> Vec<String> {
+    let kinds = KINDS.iter().filter(|kind| kind.name == "cuda" || kind.name == "hsa");
+    kinds
+        .flat_map(|kind| {
+            kind.devices().unwrap_or_else(|error| {
+                tracing::debug!(kind = kind.name, %error, "no GPU");
+                Vec::new()
+            })
+        })
+        .collect()
+}
+
+/// Takes back what [`register`] was told.
+pub(crate) fn unregister(descriptor: *const BinaryDescription) {
+    let mut registry = write();
+    let at = registry
+        .libraries
+        .iter()
+        .position(|library| library.descriptor == descriptor.addr());
+    let gone = at.map(|at| registry.libraries.remove(at));
+    registry.registered = registry.registered.saturating_sub(1);
+    let is_last = registry.registered == 0;
+    let opened: Vec<_> = registry.devices.iter().filter_map(|device| device.get()).collect();
+    drop(registry);
+    if is_last {
+        if settings::info().has(Info::TABLES) {
+            dump_at_end();
+        }
+        profile::write();
+    }
+    if let Some(library) = gone {
+        let addresses: Vec<usize> = library.entries.iter().map(|entry| entry.address).collect();
+        let mut kernels = kernels().write().unwrap_or_else(PoisonError::into_inner);
+        kernels.retain(|(address, _), _| !addresses.contains(address));
+        drop(kernels);
+        for device in opened {
+            library.forget_on(&device);
+        }
+    }
+}
+
+/// Counts a runtime that somebody has started by himself.
+pub(crate) fn start() {
+    write().registered += 1;
+}
+
+/// Takes it back.
+pub(crate) fn stop() {
+    unregister(std::ptr::null());
+}
+
+impl Numbered {
+    /// The device, if it is in use.
+    fn get(&self) -> Option<Arc<Device>> {
+        self.opened.get()?.as_ref().ok().cloned()
+    }
+}
+
+/// How many devices there are.
+pub(crate) fn device_count() -> usize {
+    if settings::is_disabled() {
+        return 0;
+    }
+    read().devices.len()
+}
+
+/// The device with this number, which is opened if need be, with all images loaded. Ends the
+/// process where there is none, as LLVM's runtime does.
+pub(crate) fn device(number: i64) -> Arc<Device> {
+    let registry = read();
+    let count = registry.devices.len();
+    let found = usize::try_from(number).ok().and_then(|at| registry.devices.get(at).map(|d| (at, d)));
+    let Some((at, numbered)) = found else {
+        drop(registry);
+        let what = format!("\"invalid value\" device number '{number}' out of range, only {count} devices available");
+        message::fatal(number, &what);
+    };
+    let (numbered, registrations) = (Arc::clone(numbered), registry.registrations);
+    drop(registry);
+    let opened = numbered.opened.get_or_init(|| {
+        let device = Device::open(at, &numbered.name);
+        device.map(Arc::new).map_err(|error| error.to_string())
+    });
+    match opened {
+        Ok(device) => {
+            load_new_images(device, registrations);
+            Arc::clone(device)
+        }
+        Err(error) => message::fatal(number, &format!("device {number} is `{}`: {error}", numbered.name)),
+    }
+}
+
+/// Loads the images that were registered since the last time, so that their variables are
+/// known.
+fn load_new_images(device: &Device, registrations: u64) {
+    device.load_new_images(registrations, || {
+        let libraries = read().libraries.clone();
+        for library in libraries {
+            let mut images = library.images.iter();
+            // Who uses what cannot be loaded hears of it again.
+            if images.any(|image| library::suits(&device.name, image)) && library.on(device).is_err() {
+                message::error(&format!("device {} lacks an image of the program", device.number));
+            }
+        }
+    });
+}
+
+/// The device's version of the function at `host`.
+///
+/// # Errors
+/// No image has it.
+pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<Found>, Failed> {
+    let key = (host, device.number);
+    let known = kernels().read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known.get(&key) {
+        return Ok(Arc::clone(found));
+    }
+    drop(known);
+    let registry = read();
+    let found = registry.libraries.iter().find_map(|library| {
+        let at = library.entries.iter().position(|entry| entry.address == host)?;
+        Some((Arc::clone(library), at))
+    });
+    let empty = registry.libraries.iter().filter(|library| library.entries.is_empty()).count();
+    drop(registry);
+    let Some((library, at)) = found else {
+        let hint = if empty > 0 {
+            "; what was registered has no entries: a program by rustc has to be linked with a crate that \
+             registers its images, see docs/llvm.md"
+        } else {
+            ""
+        };
+        return Err(message::error(&format!(
+            "Host ptr {host:#x} does not have a matching target pointer{hint}."
+        )));
+    };
+    let loaded = library.on(device)?;
+    let name = library.entries[at].name.clone();
+    if loaded.kernel(at).is_none() {
+        return Err(message::error(&format!("Failed to load kernel {name}: the image has none of this name")));
+    }
+    let found = Arc::new(Found { loaded, at, name });
+    let mut known = kernels().write().unwrap_or_else(PoisonError::into_inner);
+    known.insert(key, Arc::clone(&found));
+    Ok(found)
+}
+
+/// The device that a construct means; `None` where its host version is to run.
+pub(crate) fn device_for(number: i64, at: *const Ident) -> Option<Arc<Device>> {
+    if settings::is_disabled() {
+        return None;
+    }
+    let number = if number == -1 { libomp::default_device() } else { number };
+    let count = device_count();
+    if count == 0 {
+        if settings::is_mandatory() {
+            message::error(
+                "No images found compatible with the installed hardware; REVOFF_DEVICE names devices \
+                 (host, emu, cuda:0), and `revoff devices` lists them.",
+            );
+            message::outcome(Err(Failed), at);
+        }
+        return None;
+    }
+    if number == count as i64 {
+        return None;
+    }
+    Some(device(number))
+}
+
+/// Tells what is mapped, of all devices.
+pub(crate) fn dump_tables(at: *const Ident) {
+    // SAFETY: what compilers hand over is null or a place.
+    let place = unsafe { Place::shown(at) };
+    let registry = read();
+    let devices = registry.devices.iter().enumerate();
+    let devices: Vec<_> = devices.map(|(number, device)| (number, device.get())).collect();
+    drop(registry);
+    for (number, device) in devices {
+        dump_table(number, device.as_deref(), &place);
+    }
+}
+
+/// The same when the last device is given up, in the order in which they are.
+fn dump_at_end() {
+    let registry = read();
+    let devices = registry.devices.iter().enumerate().rev();
+    let devices: Vec<_> = devices.map(|(number, device)| (number, device.get())).collect();
+    drop(registry);
+    for (number, device) in devices {
+        dump_table(number, device.as_deref(), "libomptarget:0:0");
+    }
+}
+
+fn dump_table(number: usize, device: Option<&Device>, place: &str) {
+    let empty = crate::table::Table::default();
+    let table = device.map_or(&empty, |device| &device.table);
+    for line in table.lines(place) {
+        message::info(number, &line);
+    }
+}
+
+/// The same on standard output, for programs that ask for it.
+pub(crate) fn all_tables() -> Vec<(usize, Vec<String>)> {
+    let registry = read();
+    let devices = registry.devices.iter().enumerate();
+    let empty = crate::table::Table::default();
+    let tables = devices.map(|(number, device)| {
+        let device = device.get();
+        let table = device.as_deref().map_or(&empty, |device| &device.table);
+        (number, table.lines("libomptarget:0:0"))
+    });
+    tables.collect()
+}

@@ -1,0 +1,127 @@
+//! Environment variables, which are read once.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::{libomp, message};
+
+/// The devices, a list: what is not said is up to the images.
+const DEVICE: &str = "REVOFF_DEVICE";
+
+/// What is told of what happens: a set of [`Info`] as a number.
+const INFO: &str = "LIBOMPTARGET_INFO";
+
+/// A set of what is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Info(u32);
+
+impl Info {
+    /// Arguments of constructs.
+    pub(crate) const ARGUMENTS: Self = Self(0x1);
+    /// Mappings that exist.
+    pub(crate) const EXISTING: Self = Self(0x2);
+    /// The mapping tables after each construct.
+    pub(crate) const TABLES: Self = Self(0x4);
+    /// Mappings that begin or end.
+    pub(crate) const CHANGES: Self = Self(0x8);
+    /// Launches.
+    pub(crate) const LAUNCHES: Self = Self(0x10);
+    /// Copies.
+    pub(crate) const COPIES: Self = Self(0x20);
+    /// What has no counterpart on the device.
+    pub(crate) const EMPTY: Self = Self(0x40);
+
+    /// Whether it has one of these.
+    pub(crate) fn has(self, what: Self) -> bool {
+        self.0 & what.0 != 0
+    }
+}
+
+/// What the environment says, or [`set_info`] said.
+static LEVEL: OnceLock<AtomicU32> = OnceLock::new();
+
+fn level() -> &'static AtomicU32 {
+    LEVEL.get_or_init(|| {
+        let level = match std::env::var(INFO) {
+            Ok(text) if !text.is_empty() => parse_number(&text).unwrap_or_else(|| {
+                message::error(&format!(
+                    "{INFO}={text}: expected a number, a sum of 1 (arguments), 2 (existing mappings), \
+                     4 (tables), 8 (changed mappings), 16 (launches), 32 (copies) and 64 (empty mappings), \
+                     or -1 for all; nothing is told"
+                ));
+                0
+            }),
+            _ => 0,
+        };
+        AtomicU32::new(level)
+    })
+}
+
+/// A number of C's, in one of its three bases; of negative ones the bits.
+fn parse_number(text: &str) -> Option<u32> {
+    let text = text.trim();
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, text),
+    };
+    let number = match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+        None => digits.parse().ok()?,
+    };
+    Some(if negative { number.wrapping_neg() } else { number })
+}
+
+/// What is to be told.
+pub(crate) fn info() -> Info {
+    // Relaxed: a number by itself.
+    Info(level().load(Ordering::Relaxed))
+}
+
+/// Changes it.
+pub(crate) fn set_info(flags: u32) {
+    // Relaxed: see `info`.
+    level().store(flags, Ordering::Relaxed);
+}
+
+/// Whether everything is to run on the host: `OMP_TARGET_OFFLOAD=DISABLED`, which OpenMP's
+/// runtime reads.
+pub(crate) fn is_disabled() -> bool {
+    static DISABLED: OnceLock<bool> = OnceLock::new();
+    *DISABLED.get_or_init(|| match libomp::target_offload() {
+        Some(policy) => policy == libomp::OFFLOAD_DISABLED,
+        None => std::env::var("OMP_TARGET_OFFLOAD")
+            .is_ok_and(|text| text.trim().eq_ignore_ascii_case("disabled")),
+    })
+}
+
+/// Whether a program without devices is to end: `OMP_TARGET_OFFLOAD=MANDATORY`.
+pub(crate) fn is_mandatory() -> bool {
+    static MANDATORY: OnceLock<bool> = OnceLock::new();
+    *MANDATORY.get_or_init(|| match libomp::target_offload() {
+        Some(policy) => policy == libomp::OFFLOAD_MANDATORY,
+        None => std::env::var("OMP_TARGET_OFFLOAD")
+            .is_ok_and(|text| text.trim().eq_ignore_ascii_case("mandatory")),
+    })
+}
+
+/// The names in `REVOFF_DEVICE`, if it is set.
+pub(crate) fn devices() -> Option<Vec<String>> {
+    let list = std::env::var(DEVICE).ok().filter(|list| !list.is_empty())?;
+    let names = list.split(',').map(str::trim);
+    Some(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers() {
+        assert_eq!(parse_number("-1"), Some(u32::MAX));
+        assert_eq!(parse_number("0x21"), Some(0x21));
+        assert_eq!(parse_number(" 33 "), Some(33));
+        for text in ["x", "", "1x", "99999999999", "--1"] {
+            assert_eq!(parse_number(text), None, "{text}");
+        }
+    }
+}

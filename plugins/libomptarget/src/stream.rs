@@ -1,0 +1,164 @@
+//! What one construct has the device do: its copies, in order.
+
+use std::sync::Arc;
+
+use host_rt::device::{Event, Queue};
+use host_rt::error::DeviceError;
+
+use crate::device::Device;
+use crate::message::{self, Failed};
+use crate::profile;
+use crate::settings::{self, Info};
+use crate::table::NameOf;
+
+/// A queue of a device for as long as a construct has use for it.
+pub(crate) struct Stream<'d> {
+    device: &'d Device,
+    /// Taken from the device when something is to be copied.
+    queue: Option<Box<dyn Queue>>,
+    /// What is being copied from and belongs to nobody else.
+    sources: Vec<Box<[u8]>>,
+}
+
+impl<'d> Stream<'d> {
+    pub(crate) fn new(device: &'d Device) -> Self {
+        Self {
+            device,
+            queue: None,
+            sources: Vec::new(),
+        }
+    }
+
+    fn queue(&mut self) -> Result<&mut Box<dyn Queue>, Failed> {
+        if self.queue.is_none() {
+            self.queue = Some(self.device.take_queue()?);
+        }
+        match &mut self.queue {
+            Some(queue) => Ok(queue),
+            None => unreachable!("it was just put there"),
+        }
+    }
+
+    /// Copies host memory to the device.
+    ///
+    /// # Safety
+    /// It is readable, and stays as it is, until [`synchronize`](Self::synchronize) returns.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) unsafe fn copy_to(
+        &mut self,
+        to: u64,
+        from: *const u8,
+        bytes: usize,
+        name: NameOf,
+    ) -> Result<(), Failed> {
+        if settings::info().has(Info::COPIES) {
+            let text = format!(
+                "Copying data from host to device, HstPtr={:#018x}, TgtPtr={to:#018x}, Size={bytes}, Name={}",
+                from.addr(),
+                name.shown(),
+            );
+            message::info(self.device.number, &text);
+        }
+        let _span = profile::span("HostToDev", || format!("Size={bytes}B"));
+        // SAFETY: the caller's promise.
+        let copied = unsafe { self.queue()?.copy_to_device(to, from, bytes) };
+        copied.map_err(|error| failed("to", &error))
+    }
+
+    /// As [`copy_to`](Self::copy_to), of bytes that are kept until then.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) fn copy_bytes_to(&mut self, to: u64, bytes: &[u8], name: NameOf) -> Result<(), Failed> {
+        let source: Box<[u8]> = bytes.into();
+        let from = source.as_ptr();
+        self.sources.push(source);
+        // SAFETY: a box's content stays where it is when the box is moved, and nobody has it.
+        unsafe { self.copy_to(to, from, bytes.len(), name) }
+    }
+
+    /// Copies device memory to the host's.
+    ///
+    /// # Safety
+    /// That is writable, and nobody else's, until [`synchronize`](Self::synchronize) returns.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) unsafe fn copy_from(
+        &mut self,
+        to: *mut u8,
+        from: u64,
+        bytes: usize,
+        name: NameOf,
+    ) -> Result<(), Failed> {
+        if settings::info().has(Info::COPIES) {
+            let text = format!(
+                "Copying data from device to host, TgtPtr={from:#018x}, HstPtr={:#018x}, Size={bytes}, Name={}",
+                to.addr(),
+                name.shown(),
+            );
+            message::info(self.device.number, &text);
+        }
+        let _span = profile::span("DevToHost", || format!("Size={bytes}B"));
+        // SAFETY: the caller's promise.
+        let copied = unsafe { self.queue()?.copy_from_device(to, from, bytes) };
+        copied.map_err(|error| failed("from", &error))
+    }
+
+    /// Copies device memory to device memory.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) fn copy_on_device(&mut self, to: u64, from: u64, bytes: usize) -> Result<(), Failed> {
+        let copied = self.queue()?.copy_on_device(to, from, bytes);
+        copied.map_err(|error| failed("on", &error))
+    }
+
+    /// A place after what has been copied so far; `None` where that has been done already.
+    pub(crate) fn record(&mut self) -> Option<Arc<dyn Event>> {
+        if self.device.copies_at_once {
+            return None;
+        }
+        self.queue.as_mut().map(|queue| queue.record())
+    }
+
+    /// Goes on after `event`.
+    pub(crate) fn wait_for(&mut self, event: &Arc<dyn Event>) {
+        if event.is_done() {
+            return;
+        }
+        match self.queue() {
+            Ok(queue) => queue.wait_for(event),
+            Err(Failed) => event.wait(),
+        }
+    }
+
+    /// Waits until all of it is done.
+    ///
+    /// # Errors
+    /// A copy failed.
+    pub(crate) fn synchronize(&mut self) -> Result<(), Failed> {
+        let done = match &mut self.queue {
+            Some(queue) => queue.synchronize(),
+            None => Ok(()),
+        };
+        self.sources.clear();
+        done.map_err(|error| failed("to or from", &error))
+    }
+}
+
+impl Drop for Stream<'_> {
+    fn drop(&mut self) {
+        if let Some(mut queue) = self.queue.take() {
+            // What goes on uses memory that the construct only lent. Who gave up has said why.
+            let _ = queue.synchronize();
+            self.device.return_queue(queue);
+        }
+    }
+}
+
+fn failed(direction: &str, error: &DeviceError) -> Failed {
+    message::error(&format!("Copying data {direction} device failed: {error}"))
+}
