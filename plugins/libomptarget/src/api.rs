@@ -170,7 +170,9 @@ pub extern "C" fn omp_target_is_present(host: *const c_void, number: c_int) -> c
     if host.is_null() {
         return 0;
     }
-    device(number).map_or(1, |device| c_int::from(device.table.address(host.addr(), 1).is_some()))
+    device(number).map_or(1, |device| {
+        c_int::from(device.table.find(&device, host.addr(), 1, false).is_some())
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -185,8 +187,8 @@ pub extern "C" fn omp_get_mapped_ptr(host: *const c_void, number: c_int) -> *mut
     match device(number) {
         None => host.cast_mut(),
         Some(device) => {
-            let found = device.table.address(host.addr(), 1);
-            found.map_or(std::ptr::null_mut(), |address| address as usize as *mut c_void)
+            let found = device.table.find(&device, host.addr(), 1, false);
+            found.map_or(std::ptr::null_mut(), |found| found.device as usize as *mut c_void)
         }
     }
 }

@@ -509,7 +509,7 @@ pub(crate) unsafe fn update(
             unsafe { Args::expand(&arg, |args| update(device, stream, args, copied))? };
         } else if arg.map.has(MapType::NON_CONTIGUOUS) {
             // SAFETY: the caller's promise: the begin is an array of dimensions.
-            let dimensions = unsafe { slice(arg.begin as *const Dimension, arg.bytes()) };
+            let dimensions = unsafe { dimensions(arg.begin as *const Dimension, arg.bytes()) };
             for (offset, bytes) in pieces(dimensions) {
                 let begin = arg.base.wrapping_add(offset as usize);
                 // SAFETY: as above.
@@ -572,6 +572,30 @@ pub(crate) unsafe fn restore(copied: &[Arc<Entry>]) {
     }
 }
 
+/// The dimensions of a section. Of sections whose length is known at run time, clang 22 passes
+/// the bytes instead of the number of dimensions, so they end where one is none within the one
+/// before.
+///
+/// # Safety
+/// There are as many dimensions as there really are, at most `count`.
+unsafe fn dimensions<'a>(start: *const Dimension, count: usize) -> &'a [Dimension] {
+    let mut real: usize = 0;
+    let mut most = u64::MAX;
+    while real < count {
+        // SAFETY: the caller's promise: a dimension, or what lies behind the last on the stack.
+        let dimension = unsafe { &*start.add(real) };
+        let end = dimension.offset.checked_add(dimension.count);
+        let end = end.and_then(|end| end.checked_mul(dimension.stride));
+        if dimension.stride == 0 || end.is_none_or(|end| end > most) {
+            break;
+        }
+        most = dimension.stride;
+        real += 1;
+    }
+    // SAFETY: as above.
+    unsafe { slice(start, real) }
+}
+
 /// The contiguous pieces of a section: offset and bytes. The last dimensions are one piece as
 /// far as they leave no gaps.
 fn pieces(dimensions: &[Dimension]) -> Vec<(u64, usize)> {
@@ -624,6 +648,20 @@ mod tests {
         assert_eq!(pieces(&strided), [(0, 4), (8, 4), (16, 4)]);
         let nothing = [dimension(0, 0, 40), dimension(0, 2, 4)];
         assert_eq!(pieces(&nothing), []);
+    }
+
+    #[test]
+    fn dimensions_end_where_they_are_none() {
+        let count = |dimensions: &[Dimension]| {
+            // SAFETY: as many as there are.
+            unsafe { super::dimensions(dimensions.as_ptr(), dimensions.len()) }.len()
+        };
+        assert_eq!(count(&[dimension(0, 12, 8), dimension(0, 1, 4)]), 2);
+        let behind = [dimension(0, 12, 8), dimension(0, 1, 4), dimension(48, 1, 7)];
+        assert_eq!(count(&behind), 2);
+        assert_eq!(count(&[dimension(u64::MAX, 2, 8)]), 0);
+        let rows = [dimension(0, 4, 24), dimension(1, 2, 4), dimension(0, 1, 4)];
+        assert_eq!(count(&rows), 3);
     }
 
     #[test]

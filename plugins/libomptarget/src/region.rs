@@ -201,13 +201,16 @@ impl Region {
         parameters.push(0);
         let mut private = Private::default();
         // SAFETY: passed on.
-        unsafe {
-            data::begin(device, stream, args, &mut attachments)?;
-            data::attach_all(device, stream, &attachments)?;
-            self.collect(stream, args, &mut parameters, &mut private)?;
-        }
-        private.send(device, stream, &mut parameters)?;
-        stream.synchronize()?;
+        let mapped = unsafe {
+            data::begin(device, stream, args, &mut attachments)
+                .inspect_err(|Failed| drop(message::error("Call to targetDataBegin failed, abort target.")))
+                .and_then(|()| data::attach_all(device, stream, &attachments))
+                .and_then(|()| self.collect(stream, args, &mut parameters, &mut private))
+        };
+        mapped
+            .and_then(|()| private.send(device, stream, &mut parameters))
+            .and_then(|()| stream.synchronize())
+            .map_err(|Failed| message::error("Failed to process data before launching the kernel."))?;
         Ok(Begun {
             kernel,
             parameters,

@@ -115,8 +115,6 @@ pub(crate) struct Entry {
     range: HostRange,
     /// Where the host's first byte is.
     device: u64,
-    /// Where its memory begins: before `device` where members must be aligned as on the host.
-    allocation: u64,
     name: NameOf,
     /// Freed with the entry; `None` if the memory is somebody else's.
     _memory: Option<DeviceBuffer>,
@@ -368,7 +366,6 @@ impl Table {
             base: want.base,
             range,
             device: allocation + want.padding,
-            allocation,
             name: want.name,
             _memory: Some(memory),
             content: Mutex::default(),
@@ -417,13 +414,6 @@ impl Table {
         };
         tell_existing(device, begin, bytes, &used, slot.counts, false, " (update suppressed)");
         Some(used)
-    }
-
-    /// As [`find`](Self::find), of whom nobody is told.
-    pub(crate) fn address(&self, begin: usize, bytes: usize) -> Option<u64> {
-        let ranges = self.lock();
-        let (start, ..) = find(&ranges, begin, bytes)?;
-        ranges.get(start).map(|(_, slot)| slot.entry.at(begin))
     }
 
     /// Looks a range up at the end of a construct, and counts it. Who gets it settles with
@@ -591,7 +581,6 @@ impl Slot {
             base: range.start(),
             range,
             device,
-            allocation: device,
             name,
             _memory: None,
             content: Mutex::default(),

@@ -1,5 +1,6 @@
 //! Loading a shared object as an image.
 
+use std::ffi::c_void;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -59,17 +60,13 @@ impl HostModule {
         // object for this machine.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
             .map_err(|e| failed(loader_reason(&e).replace(&path, &name)))?;
-        let anchor = image
-            .symbols()
-            .iter()
-            .find(|symbol| symbol.address != 0)
-            .ok_or_else(|| failed("it exports nothing".to_owned()))?;
-        // SAFETY: only the address is used.
-        let address = unsafe { library.get::<*const u8>(anchor.name.as_bytes()) }
-            .map_err(|e| failed(loader_reason(&e)))?
-            .as_raw_ptr() as u64;
+        let handle = library.into_raw();
+        // SAFETY: the handle is the library's, which is loaded.
+        let base = unsafe { base_of(handle) };
+        // SAFETY: as above; nobody else has it.
+        let library = unsafe { Library::from_raw(handle) };
         let module = Arc::new(Self {
-            base: address.wrapping_sub(anchor.address),
+            base: base.map_err(failed)?,
             image: image.clone(),
             library: Some(library),
             _file: file,
@@ -158,6 +155,26 @@ impl Module for HostModule {
     fn as_any(&self) -> &dyn std::any::Any {
         self
     }
+}
+
+/// What the loader has added to the addresses in an image.
+///
+/// # Safety
+/// It is a library's handle.
+unsafe fn base_of(library: *mut c_void) -> Result<u64, String> {
+    /// The part of the loader's `struct link_map` that debuggers are promised.
+    #[repr(C)]
+    struct LinkMap {
+        base: usize,
+    }
+    let mut map: *const LinkMap = std::ptr::null();
+    // SAFETY: the caller's promise; the request writes one pointer.
+    let failed = unsafe { libc::dlinfo(library, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
+    if failed != 0 || map.is_null() {
+        return Err("the loader does not say where it is".to_owned());
+    }
+    // SAFETY: the loader's own, as long as the library is loaded.
+    Ok(unsafe { (*map).base } as u64)
 }
 
 /// An unnamed file in memory with the given content.
