@@ -180,7 +180,10 @@ impl<T> HostRanges<T> {
     /// The first entry that begins after `address`.
     #[must_use]
     pub fn after(&self, address: usize) -> Option<(HostRange, &T)> {
-        let after = (std::ops::Bound::Excluded(address), std::ops::Bound::Unbounded);
+        let after = (
+            std::ops::Bound::Excluded(address),
+            std::ops::Bound::Unbounded,
+        );
         let (&start, (len, entry)) = self.entries.range(after).next()?;
         Some((HostRange { start, len: *len }, entry))
     }

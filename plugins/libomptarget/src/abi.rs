@@ -8,166 +8,166 @@ use std::ffi::{c_char, c_void};
 /// A place in the source, as compilers hand it to their runtimes: `ident_t`.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Ident {
-    pub reserved_1: i32,
-    pub flags: i32,
-    pub reserved_2: i32,
-    pub reserved_3: i32,
+pub(crate) struct Ident {
+    pub(crate) reserved_1: i32,
+    pub(crate) flags: i32,
+    pub(crate) reserved_2: i32,
+    pub(crate) reserved_3: i32,
     /// `;file;function;line;column;;`
-    pub source: *const c_char,
+    pub(crate) source: *const c_char,
 }
 
 /// The name of something mapped, `;name;file;line;column;;`, or null.
-pub type Name = *const c_char;
+pub(crate) type Name = *const c_char;
 
 /// One function or variable of a program that has a counterpart in its images.
 #[repr(C)]
 #[derive(Debug)]
-pub struct OffloadEntry {
+pub(crate) struct OffloadEntry {
     /// 0; the form before LLVM 20 has the address here.
-    pub reserved: u64,
-    pub version: u16,
+    pub(crate) reserved: u64,
+    pub(crate) version: u16,
     /// What makes use of it: [`KIND_OPENMP`].
-    pub kind: u16,
-    pub flags: u32,
+    pub(crate) kind: u16,
+    pub(crate) flags: u32,
     /// On the host.
-    pub address: *mut c_void,
+    pub(crate) address: *mut c_void,
     /// In the images.
-    pub name: *const c_char,
+    pub(crate) name: *const c_char,
     /// Bytes of a variable; 0 of a function.
-    pub size: u64,
-    pub data: u64,
-    pub aux: *mut c_void,
+    pub(crate) size: u64,
+    pub(crate) data: u64,
+    pub(crate) aux: *mut c_void,
 }
 
 /// [`OffloadEntry::kind`] of what compilers make of OpenMP.
-pub const KIND_OPENMP: u16 = 1;
+pub(crate) const KIND_OPENMP: u16 = 1;
 
-/// [`OffloadEntry::flags`]: the device's variable holds the address of the counterpart.
-pub const ENTRY_LINK: u32 = 0x1;
 /// [`OffloadEntry::flags`]: a function that is called through pointers.
-pub const ENTRY_INDIRECT: u32 = 0x8;
+pub(crate) const ENTRY_INDIRECT: u32 = 0x8;
 /// [`OffloadEntry::flags`]: no counterpart, but requirements of the program, in
 /// [`OffloadEntry::data`].
-pub const ENTRY_REQUIRES: u32 = 0x10;
+pub(crate) const ENTRY_REQUIRES: u32 = 0x10;
 
 /// The same before LLVM 20.
 #[repr(C)]
 #[derive(Debug)]
-pub struct OldOffloadEntry {
-    pub address: *mut c_void,
-    pub name: *const c_char,
-    pub size: u64,
-    pub flags: i32,
-    pub data: i32,
+pub(crate) struct OldOffloadEntry {
+    pub(crate) address: *mut c_void,
+    pub(crate) name: *const c_char,
+    pub(crate) size: u64,
+    pub(crate) flags: i32,
+    pub(crate) data: i32,
 }
 
 /// One image of a program.
 #[repr(C)]
 #[derive(Debug)]
-pub struct DeviceImage {
-    pub start: *const c_void,
-    pub end: *const c_void,
-    pub entries_begin: *const OffloadEntry,
-    pub entries_end: *const OffloadEntry,
+pub(crate) struct DeviceImage {
+    pub(crate) start: *const c_void,
+    pub(crate) end: *const c_void,
+    pub(crate) entries_begin: *const OffloadEntry,
+    pub(crate) entries_end: *const OffloadEntry,
 }
 
 /// What a program registers: its images, and what has counterparts in them.
 #[repr(C)]
 #[derive(Debug)]
-pub struct BinaryDescription {
-    pub image_count: i32,
-    pub images: *const DeviceImage,
-    pub entries_begin: *const OffloadEntry,
-    pub entries_end: *const OffloadEntry,
+pub(crate) struct BinaryDescription {
+    pub(crate) image_count: i32,
+    pub(crate) images: *const DeviceImage,
+    pub(crate) entries_begin: *const OffloadEntry,
+    pub(crate) entries_end: *const OffloadEntry,
 }
 
 /// [`KernelArgs::version`] of LLVM 19 to 22.
-pub const KERNEL_ARGS_VERSION: u32 = 3;
+pub(crate) const KERNEL_ARGS_VERSION: u32 = 3;
 
 /// [`KernelArgs::flags`]: the launch belongs to a task that may be resumed.
-pub const NO_WAIT: u64 = 1;
+pub(crate) const NO_WAIT: u64 = 1;
 
 /// Arguments of a launch.
 #[repr(C)]
 #[derive(Debug)]
-pub struct KernelArgs {
-    pub version: u32,
-    pub count: u32,
-    pub bases: *mut *mut c_void,
-    pub begins: *mut *mut c_void,
-    pub sizes: *const i64,
-    pub types: *const i64,
-    pub names: *const Name,
-    pub mappers: *const *mut c_void,
+pub(crate) struct KernelArgs {
+    pub(crate) version: u32,
+    pub(crate) count: u32,
+    pub(crate) bases: *mut *mut c_void,
+    pub(crate) begins: *mut *mut c_void,
+    pub(crate) sizes: *const i64,
+    pub(crate) types: *const i64,
+    pub(crate) names: *const Name,
+    pub(crate) mappers: *const *mut c_void,
     /// Iterations of the loop that is spread over the teams; 0 where there is none.
-    pub trip_count: u64,
-    pub flags: u64,
-    pub teams: [u32; 3],
-    pub threads: [u32; 3],
-    pub dynamic_shared_bytes: u32,
+    pub(crate) trip_count: u64,
+    pub(crate) flags: u64,
+    pub(crate) teams: [u32; 3],
+    pub(crate) threads: [u32; 3],
+    pub(crate) dynamic_shared_bytes: u32,
 }
 
 /// One dimension of an array section that is not contiguous, sizes in bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct Dimension {
-    pub offset: u64,
-    pub count: u64,
-    pub stride: u64,
+pub(crate) struct Dimension {
+    pub(crate) offset: u64,
+    pub(crate) count: u64,
+    pub(crate) stride: u64,
 }
 
 /// How an argument is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MapType(pub u64);
+pub(crate) struct MapType(pub(crate) u64);
 
 impl MapType {
-    pub const TO: Self = Self(0x1);
-    pub const FROM: Self = Self(0x2);
+    pub(crate) const TO: Self = Self(0x1);
+    pub(crate) const FROM: Self = Self(0x2);
     /// Copied whether it is present or not.
-    pub const ALWAYS: Self = Self(0x4);
-    pub const DELETE: Self = Self(0x8);
+    pub(crate) const ALWAYS: Self = Self(0x4);
+    pub(crate) const DELETE: Self = Self(0x8);
     /// The base is the address of a pointer, which is to point to the mapped data.
-    pub const PTR_AND_OBJ: Self = Self(0x10);
+    pub(crate) const PTR_AND_OBJ: Self = Self(0x10);
     /// The kernel has a parameter for it.
-    pub const TARGET_PARAM: Self = Self(0x20);
+    pub(crate) const TARGET_PARAM: Self = Self(0x20);
     /// The base is replaced by the device's.
-    pub const RETURN_PARAM: Self = Self(0x40);
-    pub const PRIVATE: Self = Self(0x80);
+    pub(crate) const RETURN_PARAM: Self = Self(0x40);
+    pub(crate) const PRIVATE: Self = Self(0x80);
     /// The base is a value.
-    pub const LITERAL: Self = Self(0x100);
-    pub const IMPLICIT: Self = Self(0x200);
+    pub(crate) const LITERAL: Self = Self(0x100);
+    pub(crate) const IMPLICIT: Self = Self(0x200);
     /// Fails where it is not present.
-    pub const PRESENT: Self = Self(0x1000);
+    pub(crate) const PRESENT: Self = Self(0x1000);
     /// Counts in a count of its own.
-    pub const HOLD: Self = Self(0x2000);
+    pub(crate) const HOLD: Self = Self(0x2000);
     /// Not mapped: the pointer at the base is to point to the mapped data.
-    pub const ATTACH: Self = Self(0x4000);
+    pub(crate) const ATTACH: Self = Self(0x4000);
     /// The begin is an array of [`Dimension`]s, the size their number.
-    pub const NON_CONTIGUOUS: Self = Self(0x1000_0000_0000);
+    pub(crate) const NON_CONTIGUOUS: Self = Self(0x1000_0000_0000);
     const MEMBER_OF_SHIFT: u32 = 48;
 
     /// Whether it has one of these flags.
     #[must_use]
-    pub fn has(self, flags: Self) -> bool {
+    pub(crate) fn has(self, flags: Self) -> bool {
         self.0 & flags.0 != 0
     }
 
     /// The argument that it is a member of.
     #[must_use]
-    pub fn parent(self) -> Option<usize> {
-        (self.0 >> Self::MEMBER_OF_SHIFT).checked_sub(1).map(|parent| parent as usize)
+    pub(crate) fn parent(self) -> Option<usize> {
+        (self.0 >> Self::MEMBER_OF_SHIFT)
+            .checked_sub(1)
+            .map(|parent| parent as usize)
     }
 
     /// Whether it is a member of another argument.
     #[must_use]
-    pub fn is_member(self) -> bool {
+    pub(crate) fn is_member(self) -> bool {
         self.parent().is_some()
     }
 
     /// Whether it is what a lambda has captured by reference.
     #[must_use]
-    pub fn is_captured(self) -> bool {
+    pub(crate) fn is_captured(self) -> bool {
         let flags = Self::PTR_AND_OBJ.0 | Self::LITERAL.0 | Self::IMPLICIT.0;
         self.0 & flags == flags
     }

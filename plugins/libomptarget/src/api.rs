@@ -29,12 +29,12 @@ const FAILED: c_int = !0;
 const UNNAMED: NameOf = NameOf(std::ptr::null());
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_get_num_devices() -> c_int {
+extern "C" fn omp_get_num_devices() -> c_int {
     registry::device_count() as c_int
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_get_initial_device() -> c_int {
+extern "C" fn omp_get_initial_device() -> c_int {
     match omp_get_num_devices() {
         0 => -1,
         devices => devices,
@@ -43,7 +43,7 @@ pub extern "C" fn omp_get_initial_device() -> c_int {
 
 /// The number of the device on which the caller runs: the host.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_get_device_num() -> c_int {
+extern "C" fn omp_get_device_num() -> c_int {
     omp_get_initial_device()
 }
 
@@ -91,13 +91,13 @@ unsafe fn free(memory: *mut c_void, number: c_int) {
 macro_rules! allocators {
     ($($alloc:ident, $free:ident;)*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $alloc(bytes: usize, number: c_int) -> *mut c_void {
+        unsafe extern "C" fn $alloc(bytes: usize, number: c_int) -> *mut c_void {
             // SAFETY: the module's promise.
             unsafe { alloc(bytes, number) }
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $free(memory: *mut c_void, number: c_int) {
+        unsafe extern "C" fn $free(memory: *mut c_void, number: c_int) {
             // SAFETY: the module's promise.
             unsafe { free(memory, number) }
         }
@@ -110,6 +110,9 @@ allocators! {
 }
 
 /// Memory that host and device reach: on `host` that is all memory; elsewhere there is none.
+///
+/// # Safety
+/// The module's; the memory is `free`'s.
 unsafe fn alloc_shared(bytes: usize, number: c_int) -> *mut c_void {
     match device(number) {
         Some(device) if !device.calls_kernels => {
@@ -128,13 +131,13 @@ unsafe fn alloc_shared(bytes: usize, number: c_int) -> *mut c_void {
 macro_rules! shared_allocators {
     ($($alloc:ident, $free:ident;)*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $alloc(bytes: usize, number: c_int) -> *mut c_void {
+        unsafe extern "C" fn $alloc(bytes: usize, number: c_int) -> *mut c_void {
             // SAFETY: the module's promise.
             unsafe { alloc_shared(bytes, number) }
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $free(memory: *mut c_void, _number: c_int) {
+        unsafe extern "C" fn $free(memory: *mut c_void, _number: c_int) {
             // SAFETY: the caller has it from the function above.
             unsafe { libc::free(memory) }
         }
@@ -148,13 +151,17 @@ shared_allocators! {
 
 /// Dynamic shared memory is for device code.
 #[unsafe(no_mangle)]
-pub extern "C" fn llvm_omp_target_dynamic_shared_alloc() -> *mut c_void {
+extern "C" fn llvm_omp_target_dynamic_shared_alloc() -> *mut c_void {
     std::ptr::null_mut()
 }
 
 /// Host memory that a device is to reach: on `host` it does.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn llvm_omp_target_lock_mem(memory: *mut c_void, bytes: usize, number: c_int) -> *mut c_void {
+unsafe extern "C" fn llvm_omp_target_lock_mem(
+    memory: *mut c_void,
+    bytes: usize,
+    number: c_int,
+) -> *mut c_void {
     let reaches = device(number).is_none_or(|device| device.calls_kernels);
     if bytes == 0 || !reaches {
         return std::ptr::null_mut();
@@ -163,10 +170,10 @@ pub unsafe extern "C" fn llvm_omp_target_lock_mem(memory: *mut c_void, bytes: us
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn llvm_omp_target_unlock_mem(_memory: *mut c_void, _number: c_int) {}
+extern "C" fn llvm_omp_target_unlock_mem(_memory: *mut c_void, _number: c_int) {}
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_target_is_present(host: *const c_void, number: c_int) -> c_int {
+extern "C" fn omp_target_is_present(host: *const c_void, number: c_int) -> c_int {
     if host.is_null() {
         return 0;
     }
@@ -176,7 +183,7 @@ pub extern "C" fn omp_target_is_present(host: *const c_void, number: c_int) -> c
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_get_mapped_ptr(host: *const c_void, number: c_int) -> *mut c_void {
+extern "C" fn omp_get_mapped_ptr(host: *const c_void, number: c_int) -> *mut c_void {
     if host.is_null() {
         message::error("Call to omp_get_mapped_ptr with nullptr.");
         return std::ptr::null_mut();
@@ -188,20 +195,25 @@ pub extern "C" fn omp_get_mapped_ptr(host: *const c_void, number: c_int) -> *mut
         None => host.cast_mut(),
         Some(device) => {
             let found = device.table.find(&device, host.addr(), 1, false);
-            found.map_or(std::ptr::null_mut(), |found| found.device as usize as *mut c_void)
+            found.map_or(std::ptr::null_mut(), |found| {
+                found.device as usize as *mut c_void
+            })
         }
     }
 }
 
 /// Whether code on the device may use the memory by this address.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_target_is_accessible(memory: *const c_void, _bytes: usize, number: c_int) -> c_int {
+extern "C" fn omp_target_is_accessible(
+    memory: *const c_void,
+    _bytes: usize,
+    number: c_int,
+) -> c_int {
     if memory.is_null() {
         return 0;
     }
-    let reaches = device(number).is_none_or(|device| {
-        device.calls_kernels || device.has_allocated(memory.addr() as u64)
-    });
+    let reaches = device(number)
+        .is_none_or(|device| device.calls_kernels || device.has_allocated(memory.addr() as u64));
     c_int::from(reaches)
 }
 
@@ -224,13 +236,17 @@ unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
         (Some(device), None) => {
             let mut stream = Stream::new(&device);
             // SAFETY: as above; it is waited for.
-            unsafe { stream.copy_to(to.address as u64, from.address as *const u8, bytes, UNNAMED)? };
+            unsafe {
+                stream.copy_to(to.address as u64, from.address as *const u8, bytes, UNNAMED)?
+            };
             stream.synchronize()
         }
         (None, Some(device)) => {
             let mut stream = Stream::new(&device);
             // SAFETY: as above.
-            unsafe { stream.copy_from(to.address as *mut u8, from.address as u64, bytes, UNNAMED)? };
+            unsafe {
+                stream.copy_from(to.address as *mut u8, from.address as u64, bytes, UNNAMED)?
+            };
             stream.synchronize()
         }
         (Some(device), Some(_)) if to.number == from.number => {
@@ -254,7 +270,7 @@ unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_target_memcpy(
+unsafe extern "C" fn omp_target_memcpy(
     to: *mut c_void,
     from: *const c_void,
     bytes: usize,
@@ -315,17 +331,25 @@ impl Place {
 
     /// Bytes from one element of a dimension to the next.
     fn stride(&self, dimension: usize, element: usize) -> usize {
-        self.dimensions[dimension + 1..].iter().fold(element, |bytes, &n| bytes.wrapping_mul(n))
+        self.dimensions[dimension + 1..]
+            .iter()
+            .fold(element, |bytes, &n| bytes.wrapping_mul(n))
     }
 
     /// Where the row is of which the indices in all dimensions but the last are given.
     fn row(&self, indices: &[usize], element: usize) -> Side {
         let last = self.offsets.len() - 1;
-        let start = self.start.address.wrapping_add(self.offsets[last].wrapping_mul(element));
-        let address = indices.iter().enumerate().fold(start, |address, (dimension, index)| {
-            let at = self.offsets[dimension].wrapping_add(*index);
-            address.wrapping_add(at.wrapping_mul(self.stride(dimension, element)))
-        });
+        let start = self
+            .start
+            .address
+            .wrapping_add(self.offsets[last].wrapping_mul(element));
+        let address = indices
+            .iter()
+            .enumerate()
+            .fold(start, |address, (dimension, index)| {
+                let at = self.offsets[dimension].wrapping_add(*index);
+                address.wrapping_add(at.wrapping_mul(self.stride(dimension, element)))
+            });
         Side {
             address,
             number: self.start.number,
@@ -352,7 +376,10 @@ impl Rectangle {
         let bytes = self.volume[last].wrapping_mul(self.element);
         let mut indices = vec![0; last];
         loop {
-            let (to, from) = (self.to.row(&indices, self.element), self.from.row(&indices, self.element));
+            let (to, from) = (
+                self.to.row(&indices, self.element),
+                self.from.row(&indices, self.element),
+            );
             // SAFETY: the caller's promise.
             unsafe { copy(to, from, bytes)? };
             // The next row: as an odometer counts.
@@ -393,9 +420,20 @@ unsafe fn rectangle(
         // Asks how many dimensions there may be.
         return Err(c_int::MAX);
     }
-    let arrays = [volume, to_offsets, from_offsets, to_dimensions, from_dimensions];
+    let arrays = [
+        volume,
+        to_offsets,
+        from_offsets,
+        to_dimensions,
+        from_dimensions,
+    ];
     let count = usize::try_from(dimensions).unwrap_or(0);
-    if to.is_null() || from.is_null() || element == 0 || count == 0 || arrays.iter().any(|array| array.is_null()) {
+    if to.is_null()
+        || from.is_null()
+        || element == 0
+        || count == 0
+        || arrays.iter().any(|array| array.is_null())
+    {
         message::error("Call to omp_target_memcpy_rect with invalid arguments");
         return Err(FAILED);
     }
@@ -411,7 +449,7 @@ unsafe fn rectangle(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_target_memcpy_rect(
+unsafe extern "C" fn omp_target_memcpy_rect(
     to: *mut c_void,
     from: *const c_void,
     element: usize,
@@ -427,8 +465,17 @@ pub unsafe extern "C" fn omp_target_memcpy_rect(
     // SAFETY: the module's promise.
     let rectangle = unsafe {
         rectangle(
-            to, from, element, dimensions, volume, to_offsets, from_offsets, to_dimensions, from_dimensions,
-            to_device, from_device,
+            to,
+            from,
+            element,
+            dimensions,
+            volume,
+            to_offsets,
+            from_offsets,
+            to_dimensions,
+            from_dimensions,
+            to_device,
+            from_device,
         )
     };
     match rectangle {
@@ -442,7 +489,7 @@ pub unsafe extern "C" fn omp_target_memcpy_rect(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_target_memcpy_async(
+unsafe extern "C" fn omp_target_memcpy_async(
     to: *mut c_void,
     from: *const c_void,
     bytes: usize,
@@ -460,14 +507,24 @@ pub unsafe extern "C" fn omp_target_memcpy_async(
     let work = move || {
         let (to, from) = (to as *mut c_void, from as *const c_void);
         // SAFETY: the program keeps the memory until its task has ended.
-        unsafe { omp_target_memcpy(to, from, bytes, to_offset, from_offset, to_device, from_device) }
+        unsafe {
+            omp_target_memcpy(
+                to,
+                from,
+                bytes,
+                to_offset,
+                from_offset,
+                to_device,
+                from_device,
+            )
+        }
     };
     // SAFETY: the module's promise.
     unsafe { libomp::run_as_task(Box::new(work), count, dependences) }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_target_memcpy_rect_async(
+unsafe extern "C" fn omp_target_memcpy_rect_async(
     to: *mut c_void,
     from: *const c_void,
     element: usize,
@@ -485,8 +542,17 @@ pub unsafe extern "C" fn omp_target_memcpy_rect_async(
     // SAFETY: the module's promise.
     let rectangle = unsafe {
         rectangle(
-            to, from, element, dimensions, volume, to_offsets, from_offsets, to_dimensions, from_dimensions,
-            to_device, from_device,
+            to,
+            from,
+            element,
+            dimensions,
+            volume,
+            to_offsets,
+            from_offsets,
+            to_dimensions,
+            from_dimensions,
+            to_device,
+            from_device,
         )
     };
     let rectangle = match rectangle {
@@ -505,7 +571,12 @@ pub unsafe extern "C" fn omp_target_memcpy_rect_async(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_target_memset(memory: *mut c_void, byte: c_int, bytes: usize, number: c_int) -> *mut c_void {
+unsafe extern "C" fn omp_target_memset(
+    memory: *mut c_void,
+    byte: c_int,
+    bytes: usize,
+    number: c_int,
+) -> *mut c_void {
     if memory.is_null() || bytes == 0 {
         return memory;
     }
@@ -517,7 +588,8 @@ pub unsafe extern "C" fn omp_target_memset(memory: *mut c_void, byte: c_int, byt
             let mut stream = Stream::new(&device);
             // SAFETY: a local that waits for the copy. What failed was said; the routine has no
             // result for it.
-            let _ = unsafe { stream.copy_to(memory.addr() as u64, content.as_ptr(), bytes, UNNAMED) };
+            let _ =
+                unsafe { stream.copy_to(memory.addr() as u64, content.as_ptr(), bytes, UNNAMED) };
             let _ = stream.synchronize();
         }
     }
@@ -525,7 +597,7 @@ pub unsafe extern "C" fn omp_target_memset(memory: *mut c_void, byte: c_int, byt
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_target_memset_async(
+unsafe extern "C" fn omp_target_memset_async(
     memory: *mut c_void,
     byte: c_int,
     bytes: usize,
@@ -548,7 +620,7 @@ pub unsafe extern "C" fn omp_target_memset_async(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_target_associate_ptr(
+extern "C" fn omp_target_associate_ptr(
     host: *const c_void,
     memory: *const c_void,
     bytes: usize,
@@ -572,7 +644,7 @@ pub extern "C" fn omp_target_associate_ptr(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_target_disassociate_ptr(host: *const c_void, number: c_int) -> c_int {
+extern "C" fn omp_target_disassociate_ptr(host: *const c_void, number: c_int) -> c_int {
     if host.is_null() {
         message::error("Call to omp_target_associate_ptr with invalid host_ptr");
         return FAILED;
@@ -597,7 +669,7 @@ fn result(done: Result<(), crate::table::Refused>) -> c_int {
 /// Prints what is mapped.
 #[unsafe(no_mangle)]
 #[allow(clippy::print_stdout, reason = "the program asks for it there")]
-pub extern "C" fn ompx_dump_mapping_tables() {
+extern "C" fn ompx_dump_mapping_tables() {
     for (number, lines) in registry::all_tables() {
         for line in lines {
             println!("omptarget device {number} info: {line}");
@@ -617,11 +689,13 @@ fn uid(number: c_int) -> String {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_get_uid_from_device(number: c_int) -> *const c_char {
+extern "C" fn omp_get_uid_from_device(number: c_int) -> *const c_char {
     if number != omp_get_initial_device() && !(0..omp_get_num_devices()).contains(&number) {
         return std::ptr::null();
     }
-    let mut uids = UIDS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut uids = UIDS
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some((_, uid)) = uids.iter().find(|(known, _)| *known == number) {
         return uid.as_ptr();
     }
@@ -635,7 +709,7 @@ pub extern "C" fn omp_get_uid_from_device(number: c_int) -> *const c_char {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_get_device_from_uid(wanted: *const c_char) -> c_int {
+unsafe extern "C" fn omp_get_device_from_uid(wanted: *const c_char) -> c_int {
     /// OpenMP's number of no device.
     const INVALID: c_int = -2;
     if wanted.is_null() {
@@ -654,7 +728,10 @@ mod tests {
 
     fn place(address: usize, offsets: &[usize], dimensions: &[usize]) -> Place {
         Place {
-            start: Side { address, number: -1 },
+            start: Side {
+                address,
+                number: -1,
+            },
             offsets: offsets.to_vec(),
             dimensions: dimensions.to_vec(),
         }
@@ -665,7 +742,10 @@ mod tests {
         // int a[4][5][6], the box at [1][2][3]
         let box_ = place(1000, &[1, 2, 3], &[4, 5, 6]);
         assert_eq!(box_.row(&[0, 0], 4).address, 1000 + ((30 + 12) + 3) * 4);
-        assert_eq!(box_.row(&[2, 1], 4).address, 1000 + ((3 * 30 + 3 * 6) + 3) * 4);
+        assert_eq!(
+            box_.row(&[2, 1], 4).address,
+            1000 + ((3 * 30 + 3 * 6) + 3) * 4
+        );
         assert_eq!(place(8, &[7], &[10]).row(&[], 2).address, 22);
     }
 }

@@ -65,7 +65,10 @@ unsafe fn slice<'a, T>(start: *const T, len: usize) -> &'a [T] {
 impl<'a> Args<'a> {
     /// # Safety
     /// All arrays have `count` elements, or are null, and stay as they are but for `bases`.
-    #[allow(clippy::too_many_arguments, reason = "as many arrays as compilers hand over")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "as many arrays as compilers hand over"
+    )]
     pub(crate) unsafe fn new(
         count: i32,
         bases: *mut *mut c_void,
@@ -102,7 +105,11 @@ impl<'a> Args<'a> {
             size: self.sizes[at],
             map: MapType(self.types[at] as u64),
             name: self.names.get(at).copied().unwrap_or(std::ptr::null()),
-            mapper: self.mappers.get(at).copied().unwrap_or(std::ptr::null_mut()),
+            mapper: self
+                .mappers
+                .get(at)
+                .copied()
+                .unwrap_or(std::ptr::null_mut()),
         }
     }
 
@@ -138,7 +145,9 @@ impl<'a> Args<'a> {
         let mut owned = OwnedArgs(Components::default());
         for (_, arg) in self.iter() {
             let (base, begin) = (arg.base as *mut c_void, arg.begin as *mut c_void);
-            owned.0.push(base, begin, arg.size, arg.map.0 as i64, arg.name);
+            owned
+                .0
+                .push(base, begin, arg.size, arg.map.0 as i64, arg.name);
             owned.0.mappers.push(arg.mapper);
         }
         owned
@@ -347,7 +356,8 @@ unsafe fn attach(
     bytes: usize,
 ) -> Result<(), Failed> {
     // SAFETY: the caller's promise.
-    let on_host = unsafe { std::slice::from_raw_parts(host as *const u8, bytes.max(POINTER)) }.to_vec();
+    let on_host =
+        unsafe { std::slice::from_raw_parts(host as *const u8, bytes.max(POINTER)) }.to_vec();
     let mut on_device = on_host.clone();
     on_device[..POINTER].copy_from_slice(&to.to_ne_bytes());
     let mut content = entry.content();
@@ -427,7 +437,10 @@ pub(crate) unsafe fn end(
     ending: &mut Ending,
 ) -> Result<(), Failed> {
     for (at, arg) in args.iter().rev() {
-        if arg.map.has(MapType::LITERAL | MapType::PRIVATE | MapType::ATTACH) {
+        if arg
+            .map
+            .has(MapType::LITERAL | MapType::PRIVATE | MapType::ATTACH)
+        {
             continue;
         }
         if !arg.mapper.is_null() {
@@ -549,7 +562,10 @@ unsafe fn update_range(
         // SAFETY: the caller's promise.
         unsafe { stream.copy_to(used.device, begin as *const u8, bytes, name)? };
         let attached: Vec<Attached> = used.entry.content().attached.values().cloned().collect();
-        for Attached { place, on_device, .. } in attached {
+        for Attached {
+            place, on_device, ..
+        } in attached
+        {
             stream.copy_bytes_to(place, &on_device, name)?;
         }
     }
@@ -616,12 +632,16 @@ fn pieces(dimensions: &[Dimension]) -> Vec<(u64, usize)> {
     }
     let mut pieces = vec![inner];
     for dimension in dimensions[..outer].iter().rev() {
-        let starts = (0..dimension.count).map(|n| (dimension.offset + n).wrapping_mul(dimension.stride));
+        let starts =
+            (0..dimension.count).map(|n| (dimension.offset + n).wrapping_mul(dimension.stride));
         pieces = starts
             .flat_map(|start| pieces.iter().map(move |piece| start.wrapping_add(*piece)))
             .collect();
     }
-    pieces.into_iter().map(|piece| (piece, bytes as usize)).collect()
+    pieces
+        .into_iter()
+        .map(|piece| (piece, bytes as usize))
+        .collect()
 }
 
 #[cfg(test)]
@@ -629,7 +649,11 @@ mod tests {
     use super::*;
 
     fn dimension(offset: u64, count: u64, stride: u64) -> Dimension {
-        Dimension { offset, count, stride }
+        Dimension {
+            offset,
+            count,
+            stride,
+        }
     }
 
     #[test]

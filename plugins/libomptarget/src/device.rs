@@ -69,7 +69,8 @@ impl Device {
     /// There is not that much.
     pub(crate) fn alloc(&self, bytes: u64) -> Result<DeviceBuffer, Failed> {
         let memory = self.runtime.alloc_filled(bytes, Fill::Any);
-        memory.map_err(|error| message::error(&format!("Failure to allocate device memory: {error}")))
+        memory
+            .map_err(|error| message::error(&format!("Failure to allocate device memory: {error}")))
     }
 
     /// Memory that the program has to free by its address.
@@ -119,7 +120,9 @@ impl Device {
             return Ok(queue);
         }
         let queue = self.runtime.queue();
-        queue.map_err(|error| message::error(&format!("no queue of device {}: {error}", self.number)))
+        queue.map_err(|error| {
+            message::error(&format!("no queue of device {}: {error}", self.number))
+        })
     }
 
     /// Takes a queue in which nothing is under way.

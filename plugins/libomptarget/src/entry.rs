@@ -8,10 +8,7 @@
     clippy::missing_safety_doc,
     reason = "one promise for all of them, in the module's documentation"
 )]
-#![allow(
-    clippy::too_many_arguments,
-    reason = "signatures of LLVM's runtime"
-)]
+#![allow(clippy::too_many_arguments, reason = "signatures of LLVM's runtime")]
 
 use std::ffi::{c_int, c_void};
 
@@ -25,19 +22,19 @@ use crate::stream::Stream;
 use crate::{info, libomp, literals, logging, profile, region, registry, task};
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tgt_register_lib(descriptor: *const BinaryDescription) {
+unsafe extern "C" fn __tgt_register_lib(descriptor: *const BinaryDescription) {
     logging::start();
     // SAFETY: the module's promise.
     unsafe { registry::register(descriptor) };
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDescription) {
+unsafe extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDescription) {
     registry::unregister(descriptor);
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __tgt_register_requires(_flags: i64) {
+extern "C" fn __tgt_register_requires(_flags: i64) {
     message::message(
         "The void __tgt_register_requires(int64_t) function has been removed. Old OpenMP requirements \
          will not be handled",
@@ -45,23 +42,23 @@ pub extern "C" fn __tgt_register_requires(_flags: i64) {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __tgt_init_all_rtls() {
+extern "C" fn __tgt_init_all_rtls() {
     registry::add_all_devices();
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __tgt_rtl_init() {
+extern "C" fn __tgt_rtl_init() {
     logging::start();
     registry::start();
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __tgt_rtl_deinit() {
+extern "C" fn __tgt_rtl_deinit() {
     registry::stop();
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tgt_target_kernel(
+unsafe extern "C" fn __tgt_target_kernel(
     at: *const Ident,
     device: i64,
     teams: i32,
@@ -74,7 +71,7 @@ pub unsafe extern "C" fn __tgt_target_kernel(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tgt_target_kernel_nowait(
+unsafe extern "C" fn __tgt_target_kernel_nowait(
     at: *const Ident,
     device: i64,
     teams: i32,
@@ -155,7 +152,7 @@ unsafe fn data_construct(
 macro_rules! data_constructs {
     ($($name:ident, $nowait:ident: $operation:ident, $what:literal, $what_nowait:literal;)*) => {$(
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
+        unsafe extern "C" fn $name(
             at: *const Ident,
             device: i64,
             count: i32,
@@ -174,7 +171,7 @@ macro_rules! data_constructs {
         }
 
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $nowait(
+        unsafe extern "C" fn $nowait(
             at: *const Ident,
             device: i64,
             count: i32,
@@ -213,13 +210,13 @@ data_constructs! {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tgt_mapper_num_components(components: *const Components) -> i64 {
+unsafe extern "C" fn __tgt_mapper_num_components(components: *const Components) -> i64 {
     // SAFETY: what `mapper::components` has handed to the mapper that calls this.
     unsafe { (*components).types.len() as i64 }
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tgt_push_mapper_component(
+unsafe extern "C" fn __tgt_push_mapper_component(
     components: *mut Components,
     base: *mut c_void,
     begin: *mut c_void,
@@ -232,19 +229,19 @@ pub unsafe extern "C" fn __tgt_push_mapper_component(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tgt_target_nowait_query(handle: *mut *mut c_void) {
+unsafe extern "C" fn __tgt_target_nowait_query(handle: *mut *mut c_void) {
     // SAFETY: libomp hands over the handle of a task.
     unsafe { task::query(handle) };
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __tgt_set_info_flag(flags: u32) {
+extern "C" fn __tgt_set_info_flag(flags: u32) {
     settings::set_info(flags);
 }
 
 #[unsafe(no_mangle)]
 #[allow(clippy::print_stdout, reason = "the program asks for it there")]
-pub extern "C" fn __tgt_print_device_info(number: i64) -> c_int {
+extern "C" fn __tgt_print_device_info(number: i64) -> c_int {
     let device = registry::device(number);
     let memory = device.runtime.memory();
     println!("Device {number}: {}", device.name);
@@ -255,13 +252,13 @@ pub extern "C" fn __tgt_print_device_info(number: i64) -> c_int {
 
 /// Recording launches, to repeat them later, is not done here.
 #[unsafe(no_mangle)]
-pub extern "C" fn __tgt_activate_record_replay(_device: i64, _bytes: u64) -> c_int {
+extern "C" fn __tgt_activate_record_replay(_device: i64, _bytes: u64) -> c_int {
     message::error("recording and replaying kernels is not done by this runtime");
     !0
 }
 
 /// See [`__tgt_activate_record_replay`].
 #[unsafe(no_mangle)]
-pub extern "C" fn __tgt_target_kernel_replay() -> c_int {
+extern "C" fn __tgt_target_kernel_replay() -> c_int {
     __tgt_activate_record_replay(0, 0)
 }

@@ -11,7 +11,10 @@ use crate::table::NameOf;
 pub(crate) fn arguments(device: &Device, at: *const Ident, what: &str, args: &Args<'_>) {
     // SAFETY: what compilers hand over is null or a place.
     let place = unsafe { Place::shown(at) };
-    message::info(device.number, &format!("{what} at {place} with {} arguments:", args.len()));
+    message::info(
+        device.number,
+        &format!("{what} at {place} with {} arguments:", args.len()),
+    );
     for (_, arg) in args.iter() {
         let has = |flag| arg.map.has(flag);
         let kind = match (has(MapType::TO), has(MapType::FROM)) {
@@ -24,8 +27,15 @@ pub(crate) fn arguments(device: &Device, at: *const Ident, what: &str, args: &Ar
             _ if arg.size != 0 => "alloc",
             _ => "use_address",
         };
-        let implicit = if has(MapType::IMPLICIT) { "(implicit)" } else { "" };
+        let implicit = if has(MapType::IMPLICIT) {
+            "(implicit)"
+        } else {
+            ""
+        };
         let name = NameOf(arg.name).shown();
-        message::info(device.number, &format!("{kind}({name})[{}] {implicit}", arg.size));
+        message::info(
+            device.number,
+            &format!("{kind}({name})[{}] {implicit}", arg.size),
+        );
     }
 }

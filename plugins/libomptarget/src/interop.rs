@@ -21,7 +21,7 @@ const NO_VALUE: c_int = 1;
 
 /// What the construct depends on: LLVM's `dep_pack_t`.
 #[repr(C)]
-pub struct Dependences {
+struct Dependences {
     count: i32,
     more_count: i32,
     list: *const c_void,
@@ -40,7 +40,7 @@ unsafe fn wait(dependences: *const Dependences) {
 
 /// `omp_interop_none`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tgt_interop_get(
+unsafe extern "C" fn __tgt_interop_get(
     _at: *const Ident,
     _kind: i32,
     _device: i64,
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn __tgt_interop_get(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tgt_interop_use60(
+unsafe extern "C" fn __tgt_interop_use60(
     _at: *const Ident,
     _interop: *mut c_void,
     _context: *const c_void,
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn __tgt_interop_use60(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __tgt_interop_release(
+unsafe extern "C" fn __tgt_interop_release(
     at: *const Ident,
     interop: *mut c_void,
     context: *const c_void,
@@ -89,14 +89,18 @@ unsafe fn explain(why: *mut c_int) {
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_get_interop_int(_interop: *const c_void, _property: c_int, why: *mut c_int) -> isize {
+unsafe extern "C" fn omp_get_interop_int(
+    _interop: *const c_void,
+    _property: c_int,
+    why: *mut c_int,
+) -> isize {
     // SAFETY: the module's promise.
     unsafe { explain(why) };
     0
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_get_interop_ptr(
+unsafe extern "C" fn omp_get_interop_ptr(
     _interop: *const c_void,
     _property: c_int,
     why: *mut c_int,
@@ -107,7 +111,7 @@ pub unsafe extern "C" fn omp_get_interop_ptr(
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_get_interop_str(
+unsafe extern "C" fn omp_get_interop_str(
     _interop: *const c_void,
     _property: c_int,
     why: *mut c_int,
@@ -118,18 +122,21 @@ pub unsafe extern "C" fn omp_get_interop_str(
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_get_interop_name(_interop: *const c_void, _property: c_int) -> *const c_char {
+extern "C" fn omp_get_interop_name(_interop: *const c_void, _property: c_int) -> *const c_char {
     std::ptr::null()
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_get_interop_type_desc(_interop: *const c_void, _property: c_int) -> *const c_char {
+extern "C" fn omp_get_interop_type_desc(
+    _interop: *const c_void,
+    _property: c_int,
+) -> *const c_char {
     std::ptr::null()
 }
 
 /// There is nothing that it could be added to.
 #[unsafe(no_mangle)]
-pub extern "C" fn ompx_interop_add_completion_callback(
+extern "C" fn ompx_interop_add_completion_callback(
     _interop: *mut c_void,
     _callback: *const c_void,
     _data: *mut c_void,

@@ -7,7 +7,7 @@
 //! | `entry` | the functions that compilers call |
 //! | `api` | OpenMP's routines for device memory |
 //! | `interop` | OpenMP's `interop` construct |
-//! | [`abi`] | what compilers put into programs |
+//! | `abi` | what compilers put into programs |
 //! | `registry` | what is registered, and the devices that there are for it |
 //! | `library` | a registered program or library, and its images on devices |
 //! | `host_functions` | functions of a program that its device code calls |
@@ -28,7 +28,7 @@
 //! Source of the protocol: `offload/libomptarget` and `offload/include` of LLVM 22 for what
 //! happens and is said when; `clang/lib/CodeGen` for what is called.
 
-pub mod abi;
+mod abi;
 mod api;
 mod data;
 mod device;

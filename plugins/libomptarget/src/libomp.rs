@@ -115,7 +115,17 @@ pub(crate) unsafe fn run_as_task(
     };
     let thread = thread(std::ptr::null());
     // SAFETY: a task of this size whose entry is `run`.
-    let task = unsafe { alloc(std::ptr::null(), thread, HIDDEN_HELPER, size_of::<Task>(), 0, run, -1) };
+    let task = unsafe {
+        alloc(
+            std::ptr::null(),
+            thread,
+            HIDDEN_HELPER,
+            size_of::<Task>(),
+            0,
+            run,
+            -1,
+        )
+    };
     if task.is_null() {
         return work();
     }
@@ -126,19 +136,43 @@ pub(crate) unsafe fn run_as_task(
     // SAFETY: the task is new, and nobody else has it.
     unsafe { (*task).shareds = Box::into_raw(Box::new(work)).cast() };
     // SAFETY: a task of libomp's, and dependences that it copies.
-    unsafe { start(std::ptr::null(), thread, task, on.len() as i32, on.as_ptr(), 0, std::ptr::null()) }
+    unsafe {
+        start(
+            std::ptr::null(),
+            thread,
+            task,
+            on.len() as i32,
+            on.as_ptr(),
+            0,
+            std::ptr::null(),
+        )
+    }
 }
 
 /// Waits until what the dependences name is done; at once without libomp.
 ///
 /// # Safety
 /// They are arrays of libomp's dependences, as long as the numbers say.
-pub(crate) unsafe fn wait_for_dependences(count: i32, list: *const c_void, more: i32, more_list: *const c_void) {
+pub(crate) unsafe fn wait_for_dependences(
+    count: i32,
+    list: *const c_void,
+    more: i32,
+    more_list: *const c_void,
+) {
     if count <= 0 && more <= 0 {
         return;
     }
     if let (Some(thread), Some(wait)) = (global_thread_num(), wait_for()) {
         // SAFETY: the caller's promise.
-        unsafe { wait(std::ptr::null(), thread(std::ptr::null()), count, list, more, more_list) };
+        unsafe {
+            wait(
+                std::ptr::null(),
+                thread(std::ptr::null()),
+                count,
+                list,
+                more,
+                more_list,
+            )
+        };
     }
 }

@@ -9,8 +9,8 @@ use host_rt::image::Format;
 use host_rt::{Image, Kernel, Program};
 
 use crate::abi::{
-    BinaryDescription, DeviceImage, ENTRY_INDIRECT, ENTRY_REQUIRES, KIND_OPENMP, Name, OffloadEntry,
-    OldOffloadEntry,
+    BinaryDescription, DeviceImage, ENTRY_INDIRECT, ENTRY_REQUIRES, KIND_OPENMP, Name,
+    OffloadEntry, OldOffloadEntry,
 };
 use crate::device::Device;
 use crate::host_functions;
@@ -100,7 +100,10 @@ unsafe fn read_image(at: usize, image: &DeviceImage) -> Result<Image, host_rt::e
     // SAFETY: the caller's promise.
     let bytes = unsafe { std::slice::from_raw_parts(image.start.cast::<u8>(), len) };
     let program = std::env::current_exe();
-    let program = program.map_or_else(|_| "this program".to_owned(), |path| path.display().to_string());
+    let program = program.map_or_else(
+        |_| "this program".to_owned(),
+        |path| path.display().to_string(),
+    );
     Image::from_bytes(format!("{program}, image {at}"), bytes)
 }
 

@@ -33,7 +33,11 @@ pub(crate) fn corrected<'a>(args: Args<'a>, types: &'a mut Vec<i64>) -> Args<'a>
         return args;
     }
     types.extend(args.iter().map(|(_, arg)| {
-        let value = if is_value(&arg) { MapType::LITERAL } else { MapType(0) };
+        let value = if is_value(&arg) {
+            MapType::LITERAL
+        } else {
+            MapType(0)
+        };
         (arg.map | value).0 as i64
     }));
     args.with_types(types)
@@ -80,7 +84,10 @@ mod tests {
         note(&begun);
         assert!(is_value(&launched));
         assert!(!is_value(&arg(8, MapType::TARGET_PARAM)), "another value");
-        assert!(!is_value(&arg(7, MapType::TARGET_PARAM | MapType::TO)), "mapped");
+        assert!(
+            !is_value(&arg(7, MapType::TARGET_PARAM | MapType::TO)),
+            "mapped"
+        );
         for other in 0..MOST {
             note(&arg(1000 + other, MapType::LITERAL));
         }

@@ -11,7 +11,9 @@ pub(crate) fn start() {
     ONCE.call_once(|| {
         if std::env::var_os(LOG).is_some_and(|filter| !filter.is_empty()) {
             let filter = tracing_subscriber::EnvFilter::from_env(LOG);
-            let shown = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+            let shown = tracing_subscriber::fmt()
+                .with_env_filter(filter)
+                .with_writer(std::io::stderr);
             let _ = shown.try_init();
         }
     });

@@ -21,7 +21,14 @@ pub(crate) struct Components {
 type Mapper = unsafe extern "C" fn(*mut Components, *mut c_void, *mut c_void, i64, i64, Name);
 
 impl Components {
-    pub(crate) fn push(&mut self, base: *mut c_void, begin: *mut c_void, size: i64, map: i64, name: Name) {
+    pub(crate) fn push(
+        &mut self,
+        base: *mut c_void,
+        begin: *mut c_void,
+        size: i64,
+        map: i64,
+        name: Name,
+    ) {
         self.bases.push(base);
         self.begins.push(begin);
         self.sizes.push(size);
@@ -40,6 +47,15 @@ pub(crate) unsafe fn components(arg: &OneArg) -> Components {
     let mut components = Components::default();
     let (base, begin) = (arg.base as *mut c_void, arg.begin as *mut c_void);
     // SAFETY: as above.
-    unsafe { mapper(&raw mut components, base, begin, arg.size, arg.map.0 as i64, arg.name) };
+    unsafe {
+        mapper(
+            &raw mut components,
+            base,
+            begin,
+            arg.size,
+            arg.map.0 as i64,
+            arg.name,
+        )
+    };
     components
 }

@@ -63,5 +63,8 @@ pub(crate) fn outcome(result: Result<(), Failed>, at: *const Ident) {
             );
         }
     }
-    fatal(1, "failure of target construct while offloading is mandatory")
+    fatal(
+        1,
+        "failure of target construct while offloading is mandatory",
+    )
 }

@@ -69,7 +69,9 @@ impl Private {
             let base = unsafe { (begin as *const usize).read_unaligned() };
             let target = device.table.find(device, arg.begin, 0, false);
             let to = target.map_or(base as u64, |target| {
-                target.device.wrapping_sub(arg.begin.wrapping_sub(base) as u64)
+                target
+                    .device
+                    .wrapping_sub(arg.begin.wrapping_sub(base) as u64)
             });
             let mut bytes = content.to_vec();
             bytes[..POINTER].copy_from_slice(&to.to_ne_bytes());

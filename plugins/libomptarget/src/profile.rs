@@ -43,10 +43,14 @@ fn trace() -> Option<&'static Trace> {
     static TRACE: OnceLock<Option<Trace>> = OnceLock::new();
     TRACE
         .get_or_init(|| {
-            let file = std::env::var(PROFILE).ok().filter(|file| !file.is_empty())?;
+            let file = std::env::var(PROFILE)
+                .ok()
+                .filter(|file| !file.is_empty())?;
             let least = match std::env::var(GRANULARITY) {
                 Ok(text) if !text.is_empty() => text.parse().unwrap_or_else(|_| {
-                    message::error(&format!("{GRANULARITY}={text}: expected microseconds; 0 it is"));
+                    message::error(&format!(
+                        "{GRANULARITY}={text}: expected microseconds; 0 it is"
+                    ));
                     0
                 }),
                 _ => 0,
@@ -87,7 +91,11 @@ impl Drop for Span {
             return;
         }
         // A list is whole whatever panics.
-        let mut spans = self.trace.spans.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spans = self
+            .trace
+            .spans
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if spans.done.len() >= MOST {
             spans.dropped += 1;
             return;

@@ -89,7 +89,9 @@ pub(crate) unsafe fn launch(
     // SAFETY: as above.
     let result = unsafe {
         match (may_wait, task::handle()) {
-            (false, Some(handle)) => region.start(&args, at).map(|pending| task::put(handle, pending)),
+            (false, Some(handle)) => region
+                .start(&args, at)
+                .map(|pending| task::put(handle, pending)),
             _ => region.run(&args),
         }
     };
@@ -165,8 +167,11 @@ impl Region {
         let kernel = begun.kernel.kernel();
         let grid = self.grid(kernel)?;
         self.tell(&begun.kernel, grid);
-        let parameters: Vec<&dyn KernelArg> =
-            begun.parameters.iter().map(|word| word as &dyn KernelArg).collect();
+        let parameters: Vec<&dyn KernelArg> = begun
+            .parameters
+            .iter()
+            .map(|word| word as &dyn KernelArg)
+            .collect();
         // SAFETY: as in `run`; what the kernel uses is mapped, or private, until it has ended.
         let launch = unsafe { kernel.launch(grid, &parameters) };
         let launch = launch.map_err(|error| failed(&begun.kernel, &error.to_string()))?;
@@ -203,14 +208,16 @@ impl Region {
         // SAFETY: passed on.
         let mapped = unsafe {
             data::begin(device, stream, args, &mut attachments)
-                .inspect_err(|Failed| drop(message::error("Call to targetDataBegin failed, abort target.")))
+                .map_err(|Failed| message::error("Call to targetDataBegin failed, abort target."))
                 .and_then(|()| data::attach_all(device, stream, &attachments))
                 .and_then(|()| self.collect(stream, args, &mut parameters, &mut private))
         };
         mapped
             .and_then(|()| private.send(device, stream, &mut parameters))
             .and_then(|()| stream.synchronize())
-            .map_err(|Failed| message::error("Failed to process data before launching the kernel."))?;
+            .map_err(|Failed| {
+                message::error("Failed to process data before launching the kernel.")
+            })?;
         Ok(Begun {
             kernel,
             parameters,
@@ -237,9 +244,14 @@ impl Region {
                     && let Some(&Some(place)) = places.get(parent)
                 {
                     let lambda: u64 = parameters[place];
-                    let to = lambda.wrapping_add(arg.base.wrapping_sub(args.get(parent).begin) as u64);
+                    let to =
+                        lambda.wrapping_add(arg.base.wrapping_sub(args.get(parent).begin) as u64);
                     if let Some(target) = device.table.find(device, arg.begin, arg.bytes(), false) {
-                        stream.copy_bytes_to(to, &target.device.to_ne_bytes(), target.entry.name())?;
+                        stream.copy_bytes_to(
+                            to,
+                            &target.device.to_ne_bytes(),
+                            target.entry.name(),
+                        )?;
                     }
                 }
                 continue;
@@ -277,8 +289,14 @@ impl Region {
                 threads: 1,
             });
         }
-        let limits = kernel.limits().map_err(|error| message::error(&error.to_string()))?;
-        let asked = if self.threads > 0 { self.threads } else { THREADS };
+        let limits = kernel
+            .limits()
+            .map_err(|error| message::error(&error.to_string()))?;
+        let asked = if self.threads > 0 {
+            self.threads
+        } else {
+            THREADS
+        };
         let threads = asked.min(limits.block).max(1);
         let teams = match (self.is_teams, self.teams) {
             (false, _) => 1,
@@ -293,7 +311,11 @@ impl Region {
 
     fn tell(&self, kernel: &Found, grid: Grid) {
         if settings::info().has(Info::LAUNCHES) {
-            let mode = if self.device.calls_kernels { "Generic" } else { "SPMD" };
+            let mode = if self.device.calls_kernels {
+                "Generic"
+            } else {
+                "SPMD"
+            };
             let text = format!(
                 "Launching kernel {} with [{},1,1] blocks and [{},1,1] threads in {mode} mode",
                 kernel.name, grid.teams, grid.threads
@@ -314,7 +336,11 @@ fn failed(kernel: &Found, why: &str) -> Failed {
 ///
 /// # Errors
 /// As of [`data::end`].
-pub(crate) unsafe fn finish(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<(), Failed> {
+pub(crate) unsafe fn finish(
+    device: &Device,
+    stream: &mut Stream<'_>,
+    args: &Args<'_>,
+) -> Result<(), Failed> {
     let mut ending = Ending::default();
     // SAFETY: passed on.
     unsafe { data::end(device, stream, args, &mut ending)? };
@@ -323,4 +349,3 @@ pub(crate) unsafe fn finish(device: &Device, stream: &mut Stream<'_>, args: &Arg
     unsafe { data::settle(device, ending) };
     Ok(())
 }
-

@@ -33,7 +33,10 @@ static REGISTRY: RwLock<Registry> = RwLock::new(Registry {
 });
 
 /// Kernels by the address of the host's version and the number of the device.
-static KERNELS: OnceLock<RwLock<HashMap<(usize, usize), Arc<Found>>>> = OnceLock::new();
+type Kernels = HashMap<(usize, usize), Arc<Found>>;
+
+/// Those that have been found.
+static KERNELS: OnceLock<RwLock<Kernels>> = OnceLock::new();
 
 struct Registry {
     libraries: Vec<Arc<Library>>,
@@ -77,7 +80,7 @@ fn write() -> RwLockWriteGuard<'static, Registry> {
     REGISTRY.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn kernels() -> &'static RwLock<HashMap<(usize, usize), Arc<Found>>> {
+fn kernels() -> &'static RwLock<Kernels> {
     KERNELS.get_or_init(RwLock::default)
 }
 
@@ -103,10 +106,23 @@ pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
     registry.registered += 1;
     registry.registrations += 1;
     if !settings::is_disabled() {
-        registry.add_devices(|name| library.images.iter().any(|image| library::suits(name, image)), || {
-            let is_nvidia = |format| matches!(format, Format::Ptx | Format::Cubin | Format::Fatbin | Format::Several);
-            library.images.iter().any(|image| is_nvidia(image.format()))
-        });
+        registry.add_devices(
+            |name| {
+                library
+                    .images
+                    .iter()
+                    .any(|image| library::suits(name, image))
+            },
+            || {
+                let is_nvidia = |format| {
+                    matches!(
+                        format,
+                        Format::Ptx | Format::Cubin | Format::Fatbin | Format::Several
+                    )
+                };
+                library.images.iter().any(|image| is_nvidia(image.format()))
+            },
+        );
     }
     registry.libraries.push(Arc::new(library));
 }
@@ -150,7 +166,9 @@ impl Registry {
 
 /// The names of all GPUs.
 fn gpus() -> Vec<String> {
-    let kinds = KINDS.iter().filter(|kind| kind.name == "cuda" || kind.name == "hsa");
+    let kinds = KINDS
+        .iter()
+        .filter(|kind| kind.name == "cuda" || kind.name == "hsa");
     kinds
         .flat_map(|kind| {
             kind.devices().unwrap_or_else(|error| {
@@ -171,7 +189,11 @@ pub(crate) fn unregister(descriptor: *const BinaryDescription) {
     let gone = at.map(|at| registry.libraries.remove(at));
     registry.registered = registry.registered.saturating_sub(1);
     let is_last = registry.registered == 0;
-    let opened: Vec<_> = registry.devices.iter().filter_map(|device| device.get()).collect();
+    let opened: Vec<_> = registry
+        .devices
+        .iter()
+        .filter_map(|device| device.get())
+        .collect();
     drop(registry);
     if is_last {
         if settings::info().has(Info::TABLES) {
@@ -220,10 +242,14 @@ pub(crate) fn device_count() -> usize {
 pub(crate) fn device(number: i64) -> Arc<Device> {
     let registry = read();
     let count = registry.devices.len();
-    let found = usize::try_from(number).ok().and_then(|at| registry.devices.get(at).map(|d| (at, d)));
+    let found = usize::try_from(number)
+        .ok()
+        .and_then(|at| registry.devices.get(at).map(|d| (at, d)));
     let Some((at, numbered)) = found else {
         drop(registry);
-        let what = format!("\"invalid value\" device number '{number}' out of range, only {count} devices available");
+        let what = format!(
+            "\"invalid value\" device number '{number}' out of range, only {count} devices available"
+        );
         message::fatal(number, &what);
     };
     let (numbered, registrations) = (Arc::clone(numbered), registry.registrations);
@@ -237,7 +263,10 @@ pub(crate) fn device(number: i64) -> Arc<Device> {
             load_new_images(device, registrations);
             Arc::clone(device)
         }
-        Err(error) => message::fatal(number, &format!("device {number} is `{}`: {error}", numbered.name)),
+        Err(error) => message::fatal(
+            number,
+            &format!("device {number} is `{}`: {error}", numbered.name),
+        ),
     }
 }
 
@@ -249,8 +278,13 @@ fn load_new_images(device: &Device, registrations: u64) {
         for library in libraries {
             let mut images = library.images.iter();
             // Who uses what cannot be loaded hears of it again.
-            if images.any(|image| library::suits(&device.name, image)) && library.on(device).is_err() {
-                message::error(&format!("device {} lacks an image of the program", device.number));
+            if images.any(|image| library::suits(&device.name, image))
+                && library.on(device).is_err()
+            {
+                message::error(&format!(
+                    "device {} lacks an image of the program",
+                    device.number
+                ));
             }
         }
     });
@@ -269,10 +303,17 @@ pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<Found>, Failed>
     drop(known);
     let registry = read();
     let found = registry.libraries.iter().find_map(|library| {
-        let at = library.entries.iter().position(|entry| entry.address == host)?;
+        let at = library
+            .entries
+            .iter()
+            .position(|entry| entry.address == host)?;
         Some((Arc::clone(library), at))
     });
-    let empty = registry.libraries.iter().filter(|library| library.entries.is_empty()).count();
+    let empty = registry
+        .libraries
+        .iter()
+        .filter(|library| library.entries.is_empty())
+        .count();
     drop(registry);
     let Some((library, at)) = found else {
         let hint = if empty > 0 {
@@ -288,7 +329,9 @@ pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<Found>, Failed>
     let loaded = library.on(device)?;
     let name = library.entries[at].name.clone();
     if loaded.kernel(at).is_none() {
-        return Err(message::error(&format!("Failed to load kernel {name}: the image has none of this name")));
+        return Err(message::error(&format!(
+            "Failed to load kernel {name}: the image has none of this name"
+        )));
     }
     let found = Arc::new(Found { loaded, at, name });
     let mut known = kernels().write().unwrap_or_else(PoisonError::into_inner);
@@ -301,7 +344,11 @@ pub(crate) fn device_for(number: i64, at: *const Ident) -> Option<Arc<Device>> {
     if settings::is_disabled() {
         return None;
     }
-    let number = if number == -1 { libomp::default_device() } else { number };
+    let number = if number == -1 {
+        libomp::default_device()
+    } else {
+        number
+    };
     let count = device_count();
     if count == 0 {
         if settings::is_mandatory() {
@@ -325,7 +372,9 @@ pub(crate) fn dump_tables(at: *const Ident) {
     let place = unsafe { Place::shown(at) };
     let registry = read();
     let devices = registry.devices.iter().enumerate();
-    let devices: Vec<_> = devices.map(|(number, device)| (number, device.get())).collect();
+    let devices: Vec<_> = devices
+        .map(|(number, device)| (number, device.get()))
+        .collect();
     drop(registry);
     for (number, device) in devices {
         dump_table(number, device.as_deref(), &place);
@@ -336,7 +385,9 @@ pub(crate) fn dump_tables(at: *const Ident) {
 fn dump_at_end() {
     let registry = read();
     let devices = registry.devices.iter().enumerate().rev();
-    let devices: Vec<_> = devices.map(|(number, device)| (number, device.get())).collect();
+    let devices: Vec<_> = devices
+        .map(|(number, device)| (number, device.get()))
+        .collect();
     drop(registry);
     for (number, device) in devices {
         dump_table(number, device.as_deref(), "libomptarget:0:0");

@@ -68,7 +68,11 @@ fn parse_number(text: &str) -> Option<u32> {
         Some(digits) => u32::from_str_radix(digits, 16).ok()?,
         None => digits.parse().ok()?,
     };
-    Some(if negative { number.wrapping_neg() } else { number })
+    Some(if negative {
+        number.wrapping_neg()
+    } else {
+        number
+    })
 }
 
 /// What is to be told.
@@ -108,7 +112,12 @@ pub(crate) fn is_mandatory() -> bool {
 pub(crate) fn devices() -> Option<Vec<String>> {
     let list = std::env::var(DEVICE).ok().filter(|list| !list.is_empty())?;
     let names = list.split(',').map(str::trim);
-    Some(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    Some(
+        names
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 #[cfg(test)]

@@ -30,7 +30,9 @@ impl Place {
         // SAFETY: as above.
         let text = unsafe { text(at.source) }?;
         // A whole program has no line.
-        Named::parse(&text, 2).map(|named| named.place).filter(|place| place.line != 0)
+        Named::parse(&text, 2)
+            .map(|named| named.place)
+            .filter(|place| place.line != 0)
     }
 
     /// As [`of`](Self::of), in messages: where nobody said, LLVM's words for that.

@@ -71,7 +71,12 @@ impl<'d> Stream<'d> {
     ///
     /// # Errors
     /// The device fails.
-    pub(crate) fn copy_bytes_to(&mut self, to: u64, bytes: &[u8], name: NameOf) -> Result<(), Failed> {
+    pub(crate) fn copy_bytes_to(
+        &mut self,
+        to: u64,
+        bytes: &[u8],
+        name: NameOf,
+    ) -> Result<(), Failed> {
         let source: Box<[u8]> = bytes.into();
         let from = source.as_ptr();
         self.sources.push(source);
@@ -111,7 +116,12 @@ impl<'d> Stream<'d> {
     ///
     /// # Errors
     /// The device fails.
-    pub(crate) fn copy_on_device(&mut self, to: u64, from: u64, bytes: usize) -> Result<(), Failed> {
+    pub(crate) fn copy_on_device(
+        &mut self,
+        to: u64,
+        from: u64,
+        bytes: usize,
+    ) -> Result<(), Failed> {
         let copied = self.queue()?.copy_on_device(to, from, bytes);
         copied.map_err(|error| failed("on", &error))
     }

@@ -162,7 +162,8 @@ impl Entry {
     }
 
     fn at(&self, host: usize) -> u64 {
-        self.device.wrapping_add(host.wrapping_sub(self.range.start()) as u64)
+        self.device
+            .wrapping_add(host.wrapping_sub(self.range.start()) as u64)
     }
 
     /// What is known of its memory.
@@ -264,7 +265,8 @@ impl Table {
                  address {:#018x} ({} bytes)",
                 want.begin, want.bytes
             ));
-            let why = "Call to getTargetPointer returned null pointer ('present' map type modifier).";
+            let why =
+                "Call to getTargetPointer returned null pointer ('present' map type modifier).";
             message::error(why)
         };
         let (entry, is_new) = match find(&ranges, want.begin, want.bytes) {
@@ -400,7 +402,13 @@ impl Table {
 
     /// What is on the device of a range, without counting it; with `whole`, all of it must be
     /// there.
-    pub(crate) fn find(&self, device: &Device, begin: usize, bytes: usize, whole: bool) -> Option<Used> {
+    pub(crate) fn find(
+        &self,
+        device: &Device,
+        begin: usize,
+        bytes: usize,
+        whole: bool,
+    ) -> Option<Used> {
         let ranges = self.lock();
         let (start, _, is_whole) = find(&ranges, begin, bytes)?;
         if whole && !is_whole {
@@ -412,13 +420,27 @@ impl Table {
             entry: Arc::clone(&slot.entry),
             is_last: slot.counts.are_one(),
         };
-        tell_existing(device, begin, bytes, &used, slot.counts, false, " (update suppressed)");
+        tell_existing(
+            device,
+            begin,
+            bytes,
+            &used,
+            slot.counts,
+            false,
+            " (update suppressed)",
+        );
         Some(used)
     }
 
     /// Looks a range up at the end of a construct, and counts it. Who gets it settles with
     /// [`settle`](Self::settle) when it has been copied back.
-    pub(crate) fn end(&self, device: &Device, begin: usize, bytes: usize, end: &End) -> Option<Used> {
+    pub(crate) fn end(
+        &self,
+        device: &Device,
+        begin: usize,
+        bytes: usize,
+        end: &End,
+    ) -> Option<Used> {
         let mut ranges = self.lock();
         let (start, _, is_whole) = find(&ranges, begin, bytes)?;
         if end.whole && !is_whole {
@@ -506,7 +528,9 @@ impl Table {
             if there == range && slot.entry.device == device {
                 return Ok(());
             }
-            return Err("Not allowed to re-associate a different device ptr+offset with the same host ptr");
+            return Err(
+                "Not allowed to re-associate a different device ptr+offset with the same host ptr",
+            );
         }
         let slot = Slot::always(range, device, NameOf(std::ptr::null()));
         match ranges.insert(range, slot) {

@@ -13,10 +13,13 @@ use crate::{libomp, message};
 /// Times that a thread asks before it waits.
 const ASKS: u32 = 10;
 
+/// What follows the end of a kernel, given how it ended.
+type Finish = Box<dyn FnOnce(Result<(), String>)>;
+
 /// A kernel under way, and what follows its end.
 pub(crate) struct Pending {
     launch: Launch,
-    finish: Option<Box<dyn FnOnce(Result<(), String>)>>,
+    finish: Option<Finish>,
     asked: u32,
 }
 
@@ -31,7 +34,11 @@ impl Pending {
 
     /// Waits for its end, and does what follows.
     fn wait(mut self) {
-        let ended = self.launch.wait().map(drop).map_err(|error| error.to_string());
+        let ended = self
+            .launch
+            .wait()
+            .map(drop)
+            .map_err(|error| error.to_string());
         if let Some(finish) = self.finish.take() {
             finish(ended);
         }
@@ -74,6 +81,8 @@ pub(crate) unsafe fn query(handle: *mut *mut c_void) {
         return;
     }
     // SAFETY: as above; nobody finds it there any more.
-    let pending = unsafe { Box::from_raw(std::mem::replace(&mut *handle, std::ptr::null_mut()).cast::<Pending>()) };
+    let pending = unsafe {
+        Box::from_raw(std::mem::replace(&mut *handle, std::ptr::null_mut()).cast::<Pending>())
+    };
     pending.wait();
 }
