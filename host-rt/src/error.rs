@@ -213,6 +213,19 @@ pub enum DeviceError {
         /// Why not.
         reason: String,
     },
+    /// A kernel that is a C function has more parameters than can be passed.
+    #[error(
+        "device `{device}` passes at most {most} words to a kernel, not {words}: put them in device \
+         memory and pass its address"
+    )]
+    TooManyWords {
+        /// The device.
+        device: &'static str,
+        /// Number of words.
+        words: usize,
+        /// Most of them.
+        most: usize,
+    },
     /// The operating system refused something.
     #[error("{what}: {reason}")]
     System {

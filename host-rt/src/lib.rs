@@ -33,6 +33,9 @@
 //! | [`env`](mod@env) | environment variables |
 //! | [`error`] | what can go wrong |
 
+// `device::host::words` has a call for each number of words up to 127.
+#![recursion_limit = "256"]
+
 pub mod device;
 pub mod env;
 pub mod error;

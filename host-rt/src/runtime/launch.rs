@@ -74,16 +74,8 @@ impl Launch {
             });
         };
         let time = self.started.elapsed();
-        if let Err(message) = ended {
-            return Err(LaunchError::Fault {
-                kernel: self.state.kernel.clone(),
-                message,
-            });
-        }
-        match self.state.failure() {
-            Some(error) => Err(error),
-            None => Ok(Report { time }),
-        }
+        self.state.outcome(ended)?;
+        Ok(Report { time })
     }
 }
 

@@ -6,6 +6,7 @@ mod connect;
 mod launch;
 mod load;
 mod program;
+mod words;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -132,10 +132,10 @@ impl KernelArg for DeviceBuffer {
 /// A kernel, ready to be launched.
 #[derive(Clone)]
 pub struct Kernel {
-    program: Program,
-    declaration: KernelDeclaration,
-    code: Global,
-    block: BlockShape,
+    pub(super) program: Program,
+    pub(super) declaration: KernelDeclaration,
+    pub(super) code: Global,
+    pub(super) block: BlockShape,
 }
 
 impl Kernel {

@@ -26,15 +26,21 @@ impl LaunchState {
         }
     }
 
-    /// What went wrong with its calls so far.
-    pub(crate) fn failure(&self) -> Option<LaunchError> {
-        lock(&self.failures)
-            .clone()
-            .map(|(first, failed)| LaunchError::Call {
-                kernel: self.kernel.clone(),
+    /// How the launch went, whose kernel has ended so.
+    pub(crate) fn outcome(&self, ended: Result<(), String>) -> Result<(), LaunchError> {
+        let kernel = || self.kernel.clone();
+        if let Err(message) = ended {
+            let kernel = kernel();
+            return Err(LaunchError::Fault { kernel, message });
+        }
+        match lock(&self.failures).clone() {
+            Some((first, failed)) => Err(LaunchError::Call {
+                kernel: kernel(),
                 first,
                 failed,
-            })
+            }),
+            None => Ok(()),
+        }
     }
 }
 

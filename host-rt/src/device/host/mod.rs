@@ -5,9 +5,13 @@
 //! what the host copies to or from must be memory that is allocated there, and a
 //! device thread's stack is out of the host's reach.
 
+mod direct;
 mod module;
+mod own_threads;
 mod queue;
 mod thread;
+mod under_way;
+mod words;
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -16,9 +20,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use device_arena::Arena;
 use targets::DeviceArch;
 
+use self::direct::Stacks;
 use self::module::HostModule;
 use super::at_once::AtOnce;
-use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use super::{Device, Direct, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
 
@@ -44,6 +49,7 @@ pub(super) fn open(wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
         arena,
         stack: env.host_stack.unwrap_or(DEFAULT_STACK) as usize,
         modules: Mutex::default(),
+        stacks: Stacks::default(),
     }))
 }
 
@@ -54,6 +60,8 @@ struct HostDevice {
     /// Size of a device thread's stack in bytes.
     stack: usize,
     modules: Mutex<Vec<Weak<HostModule>>>,
+    /// Of kernels that run on their callers' threads.
+    stacks: Stacks,
 }
 
 /// A poisoned lock is one that a panicking thread held; what these guard is
@@ -126,6 +134,10 @@ impl Device for HostDevice {
 
     fn has_bell(&self) -> bool {
         true
+    }
+
+    fn direct(&self) -> Option<&dyn Direct> {
+        Some(self)
     }
 
     fn alloc(&self, bytes: u64, _fill: Fill) -> Result<u64, DeviceError> {

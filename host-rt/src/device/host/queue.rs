@@ -10,8 +10,8 @@ use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
 
 use super::module::HostModule;
-use super::thread::{self, KernelCode};
-use super::{HostDevice, lock};
+use super::under_way::{self, UnderWay};
+use super::{HostDevice, lock, thread};
 use crate::device::at_once::{After, Near, bad_grid};
 use crate::device::{BlockShape, Event, Global, Grid, LaunchContext, Module, Running};
 use crate::error::DeviceError;
@@ -19,6 +19,9 @@ use crate::error::DeviceError;
 /// Device threads of one launch that exist at a time, as far as whole teams
 /// allow; teams beyond wait for a free place, as blocks do on a GPU.
 pub(super) const RESIDENT: u32 = 2048;
+
+/// The code of a kernel: see [`shared_abi::host_arch`].
+type KernelCode = unsafe extern "C" fn(*const *const c_void);
 
 /// Stack of the OS thread under a device thread, which only starts it.
 const CARRIER_STACK: usize = 64 << 10;
@@ -57,6 +60,13 @@ unsafe impl Near for HostDevice {
             module.as_any().is::<HostModule>(),
             "a module of another device"
         );
+        let under_way = context
+            .calls_host
+            .then(|| under_way::begin(context.key, &context.ring));
+        let state = State {
+            under_way,
+            ..State::default()
+        };
         let launch = Arc::new(HostLaunch {
             // SAFETY: the symbol is code of the module, which `_module` keeps
             // loaded; the caller vouches that it is a kernel.
@@ -70,7 +80,7 @@ unsafe impl Near for HostDevice {
             faulted: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             remaining: AtomicU32::new(0),
-            state: Mutex::new(State::default()),
+            state: Mutex::new(state),
             ended: Condvar::new(),
         });
         launch.start().map_err(|reason| DeviceError::System {
@@ -105,6 +115,8 @@ pub(super) struct HostLaunch {
 struct State {
     ended: bool,
     fault: Option<String>,
+    /// For a kernel that can call the host.
+    under_way: Option<UnderWay>,
     carriers: Vec<JoinHandle<()>>,
 }
 
@@ -190,17 +202,11 @@ impl HostLaunch {
                 stack_low: 0,
                 stack_high: 0,
             };
+            let (code, params) = (self.code, params.as_ptr());
             // SAFETY: `code` is a kernel and `params` its parameters, by the
             // promise of `Queue::launch`'s caller.
-            let (back, result) = unsafe {
-                thread::run(
-                    self.code,
-                    params.as_ptr(),
-                    context,
-                    &self.context.ring,
-                    stack,
-                )
-            };
+            let kernel = move || unsafe { code(params) };
+            let (back, result) = thread::run(kernel, context, &self.context.ring, stack);
             stack = back;
             if let Err(message) = result {
                 self.fail(format!("thread {thread} of team {team}: {message}"));
@@ -218,6 +224,7 @@ impl HostLaunch {
     fn leave(&self, n: u32) {
         // AcqRel: the last one out has seen everything that the others did.
         if self.remaining.fetch_sub(n, Ordering::AcqRel) == n {
+            drop(lock(&self.state).under_way.take());
             if !self.abandoned.load(Ordering::Relaxed) {
                 (self.context.ended)();
             }

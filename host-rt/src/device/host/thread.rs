@@ -2,7 +2,6 @@
 //! the stack's bounds are known and a trap can abandon it.
 
 use std::cell::Cell;
-use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -10,6 +9,8 @@ use std::time::{Duration, Instant};
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use shared_abi::host_arch::{HostArch, ThreadContext};
+
+use super::{own_threads, under_way};
 
 /// What the code of an image calls instead of special registers and instructions.
 pub(super) static SERVICES: HostArch = HostArch {
@@ -33,27 +34,22 @@ thread_local! {
     static CURRENT: Cell<*const Current> = const { Cell::new(std::ptr::null()) };
 }
 
-/// The code of a kernel: see [`shared_abi::host_arch`].
-pub(super) type KernelCode = unsafe extern "C" fn(*const *const c_void);
-
 /// Runs `kernel` as the thread of `context` on `stack`, whose bounds it fills in.
 ///
 /// Returns the stack for the next thread, and the message of a kernel that
-/// trapped.
-///
-/// # Safety
-/// `kernel` is a kernel's code and `params` points to what it expects.
-pub(super) unsafe fn run(
-    kernel: KernelCode,
-    params: *const *const c_void,
+/// trapped. `Copy`: a trap drops nothing of what the kernel's stack holds.
+pub(super) fn run(
+    kernel: impl FnOnce() + Copy + 'static,
     mut context: ThreadContext,
     ring: &Arc<dyn Fn() + Send + Sync>,
     stack: DefaultStack,
 ) -> (DefaultStack, Result<(), String>) {
     context.stack_low = stack.limit().get() as u64;
     context.stack_high = stack.base().get() as u64;
-    // Pointers only: a trap drops nothing of what the kernel's stack holds.
     let ring = Arc::as_ptr(ring);
+    // A kernel that waits for others may have one of them run on its thread meanwhile, as
+    // OpenMP's runtime does with tasks.
+    let outer = CURRENT.get();
     let mut thread: Coroutine<(), String, (), DefaultStack> =
         Coroutine::with_stack(stack, move |yielder, ()| {
             let current = Current {
@@ -62,16 +58,13 @@ pub(super) unsafe fn run(
                 yielder,
             };
             CURRENT.set(&raw const current);
-            // SAFETY: the caller vouches for the kernel and its parameters.
-            unsafe { kernel(params) };
-            CURRENT.set(std::ptr::null());
+            kernel();
         });
     // Relaxed, here and below: see `pause`.
     THREADS.fetch_add(1, Ordering::Relaxed);
     let result = match thread.resume(()) {
         CoroutineResult::Return(()) => Ok(()),
         CoroutineResult::Yield(message) => {
-            CURRENT.set(std::ptr::null());
             // SAFETY: the frames on the stack are the kernel's, which is compiled
             // without unwinding and so has no destructors to run, and that of the
             // closure above, which owns nothing.
@@ -79,6 +72,7 @@ pub(super) unsafe fn run(
             Err(message)
         }
     };
+    CURRENT.set(outer);
     THREADS.fetch_sub(1, Ordering::Relaxed);
     (thread.into_stack(), result)
 }
@@ -91,7 +85,10 @@ fn current<'a>() -> Option<&'a Current> {
 }
 
 unsafe extern "C" fn context() -> *const ThreadContext {
-    current().map_or(std::ptr::null(), |current| &raw const current.context)
+    match current() {
+        Some(current) => &raw const current.context,
+        None => own_threads::context(),
+    }
 }
 
 /// Waits that only give the processor to another thread; those after them sleep.
@@ -126,9 +123,10 @@ unsafe extern "C" fn pause(attempt: u32) {
 }
 
 unsafe extern "C" fn ring() {
-    if let Some(current) = current() {
+    match current() {
         // SAFETY: `run` borrows the bell for as long as the kernel runs.
-        unsafe { (*current.ring)() };
+        Some(current) => unsafe { (*current.ring)() },
+        None => under_way::ring(),
     }
 }
 
@@ -144,16 +142,27 @@ fn start() -> Instant {
 }
 
 unsafe extern "C" fn trap(message: *const u8, len: u64) -> ! {
-    let Some(current) = current() else {
-        // Code of an image that runs outside a kernel (an initialiser) has no
-        // launch to end.
-        std::process::abort()
-    };
     // SAFETY: the image hands a message of `len` bytes; `from_utf8_lossy` takes
     // any bytes.
     let message = unsafe { std::slice::from_raw_parts(message, len.min(4096) as usize) };
     let message = String::from_utf8_lossy(message).into_owned();
+    let Some(current) = current() else {
+        end_process(&message)
+    };
     // SAFETY: the yielder is alive while its coroutine runs, which is this code.
     unsafe { (*current.yielder).suspend(message) };
     unreachable!("a trapped device thread is never resumed")
+}
+
+/// Ends the process: code of an image has trapped on a thread that is no device thread, so
+/// there is no stack to abandon. It is one that a kernel has started, and waits for, or one
+/// that runs an initialiser.
+#[expect(
+    clippy::print_stderr,
+    reason = "the process ends here, whoever listens to the log"
+)]
+fn end_process(message: &str) -> ! {
+    tracing::error!(message, "a thread that a kernel started itself has trapped");
+    eprintln!("a thread that a kernel started itself has trapped: {message}");
+    std::process::abort()
 }
