@@ -12,6 +12,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use device_arena::Fill;
 use targets::DeviceArch;
 
 use crate::env::Env;
@@ -270,15 +271,6 @@ pub struct KernelLimits {
     pub processor: u32,
     /// Multiprocessors.
     pub processors: u32,
-}
-
-/// What new device memory holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fill {
-    /// Zeros.
-    Zeros,
-    /// Anything.
-    Any,
 }
 
 /// What a device needs to know of a launch beyond kernel, grid and parameters.
