@@ -4,6 +4,7 @@
 //! one folder beside this file and one line in [`KINDS`].
 
 mod at_once;
+mod bytes;
 mod cuda;
 mod emu;
 mod host;
