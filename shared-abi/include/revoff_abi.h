@@ -277,7 +277,8 @@ typedef struct revoff_thread_context {
      */
     uint32_t teams;
     /**
-     * This thread within its team, below `threads`.
+     * This thread within its team, below `threads`; of a thread that a kernel has started
+     * itself a number of its own from there on.
      */
     uint32_t thread;
     /**
@@ -311,7 +312,7 @@ typedef struct revoff_thread_context {
 typedef struct revoff_host_arch {
     /**
      * The calling thread's context, valid while the kernel runs; null when the
-     * caller is no device thread.
+     * caller is no device thread, nor can be one that a kernel has started itself.
      */
     const struct revoff_thread_context *(*context)(void);
     /**
@@ -328,8 +329,9 @@ typedef struct revoff_host_arch {
      */
     uint64_t (*clock)(void);
     /**
-     * Ends the launch with an error and the calling thread with it. `message`
-     * is UTF-8 of `len` bytes, copied before the thread ends.
+     * Ends the launch with an error and the calling thread with it; on a thread that
+     * a kernel has started itself, the process. `message` is UTF-8 of `len` bytes, copied
+     * before the thread ends.
      */
     void (*trap)(const uint8_t *message, uint64_t len) REVOFF_NORETURN;
 } revoff_host_arch;

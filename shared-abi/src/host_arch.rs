@@ -2,7 +2,9 @@
 //! device, where a kernel is machine code in a shared object.
 //!
 //! A `host` kernel is a function `extern "C" fn(params: *const *const c_void)`:
-//! `params[i]` points to the value of parameter `i`, as in `cuLaunchKernel`.
+//! `params[i]` points to the value of parameter `i`, as in `cuLaunchKernel`. One that a
+//! compiler has made of an OpenMP target region takes integers of 64 bits instead; it is one
+//! device thread, and those that it starts itself may call the host, too.
 
 /// Where a device thread is, and where its stack lies.
 #[repr(C)]
@@ -12,7 +14,8 @@ pub struct ThreadContext {
     pub team: u32,
     /// Number of teams of the launch.
     pub teams: u32,
-    /// This thread within its team, below `threads`.
+    /// This thread within its team, below `threads`; of a thread that a kernel has started
+    /// itself a number of its own from there on.
     pub thread: u32,
     /// Number of threads of a team.
     pub threads: u32,
@@ -34,7 +37,7 @@ pub struct ThreadContext {
 #[derive(Clone, Copy, Debug)]
 pub struct HostArch {
     /// The calling thread's context, valid while the kernel runs; null when the
-    /// caller is no device thread.
+    /// caller is no device thread, nor can be one that a kernel has started itself.
     pub context: unsafe extern "C" fn() -> *const ThreadContext,
     /// Waits a little, longer the larger `attempt` is.
     pub pause: unsafe extern "C" fn(attempt: u32),
@@ -43,8 +46,9 @@ pub struct HostArch {
     pub ring: unsafe extern "C" fn(),
     /// Nanoseconds since some fixed moment, the same for all threads.
     pub clock: unsafe extern "C" fn() -> u64,
-    /// Ends the launch with an error and the calling thread with it. `message`
-    /// is UTF-8 of `len` bytes, copied before the thread ends.
+    /// Ends the launch with an error and the calling thread with it; on a thread that
+    /// a kernel has started itself, the process. `message` is UTF-8 of `len` bytes, copied
+    /// before the thread ends.
     pub trap: unsafe extern "C" fn(message: *const u8, len: u64) -> !,
 }
 

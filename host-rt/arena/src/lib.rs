@@ -1,16 +1,41 @@
 //! Device memory of devices that have the host's: one reserved range of addresses,
 //! pages of it used as they are touched.
 
-use std::collections::BTreeMap;
+mod blocks;
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use self::blocks::{Blocks, New};
+
 /// Alignment of every block, and the granularity of sizes.
 pub const ALIGN: u64 = 256;
 
+/// Size of the system's pages. Where they are larger, some are not given back.
+const PAGE: u64 = 4 << 10;
+
+/// What new memory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Zeros.
+    Zeros,
+    /// Anything.
+    Any,
+}
+
+/// The longest blocks whose pages stay when they are freed. Getting pages anew costs more
+/// than all else, and a program that frees a block often allocates one like it; but what one
+/// of these held would be as much as some machines have.
+const LONGEST_WITH_PAGES: u64 = 1 << 30;
+
 /// An arena of device memory.
+///
+/// The pages of what is freed stay with it, for the next blocks, unless the block was longer
+/// than 1 GiB: those go back to the system.
 #[derive(Debug)]
 pub struct Arena {
     base: NonNull<u8>,
@@ -26,17 +51,6 @@ unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
-#[derive(Debug)]
-struct Blocks {
-    /// Offset to length of what is free; neighbours are merged.
-    free: BTreeMap<u64, u64>,
-    /// Offset to length, and to the length asked for, of what is allocated.
-    used: BTreeMap<u64, (u64, u64)>,
-    used_bytes: u64,
-    /// From here on no block has ever been: it is all zeros.
-    fresh: u64,
-}
-
 impl Arena {
     /// Reserves `bytes` of addresses, which the device sees from `window` on, or where
     /// the host sees them.
@@ -44,7 +58,7 @@ impl Arena {
     /// # Errors
     /// The system does not give that much.
     pub fn new(bytes: u64, window: Option<u64>) -> io::Result<Self> {
-        let bytes = bytes.next_multiple_of(1 << 12);
+        let bytes = bytes.next_multiple_of(PAGE);
         // SAFETY: an anonymous mapping at an address of the kernel's choice
         // touches no memory of ours.
         let base = unsafe {
@@ -61,17 +75,11 @@ impl Arena {
             return Err(io::Error::last_os_error());
         }
         let base = NonNull::new(base.cast()).ok_or_else(io::Error::last_os_error)?;
-        let blocks = Blocks {
-            free: BTreeMap::from([(0, bytes)]),
-            used: BTreeMap::new(),
-            used_bytes: 0,
-            fresh: 0,
-        };
         Ok(Self {
             base,
             window: window.unwrap_or(base.as_ptr() as u64),
             bytes,
-            blocks: Mutex::new(blocks),
+            blocks: Mutex::new(Blocks::new(bytes)),
         })
     }
 
@@ -101,7 +109,7 @@ impl Arena {
     /// Bytes that are allocated.
     #[must_use]
     pub fn used(&self) -> u64 {
-        self.blocks().used_bytes
+        self.blocks().used_bytes()
     }
 
     /// Where the host sees a device address; `None` if it is not in the range.
@@ -113,57 +121,56 @@ impl Arena {
         Some(self.base.as_ptr().wrapping_add(offset as usize))
     }
 
-    /// Allocates `bytes` zeroed bytes and returns their device address, aligned to
-    /// [`ALIGN`]; `None` if there is no room.
-    pub fn alloc(&self, bytes: u64) -> Option<u64> {
-        let len = bytes.max(1).checked_next_multiple_of(ALIGN)?;
-        let mut blocks = self.blocks();
-        let (&offset, &free) = blocks.free.iter().find(|&(_, &free)| free >= len)?;
-        blocks.free.remove(&offset);
-        if free > len {
-            blocks.free.insert(offset + len, free - len);
+    /// Allocates `bytes` bytes and returns their device address, aligned to [`ALIGN`]; `None`
+    /// if there is no room.
+    pub fn alloc(&self, bytes: u64, fill: Fill) -> Option<u64> {
+        let New { offset, dirty } = self.blocks().alloc(bytes)?;
+        if fill == Fill::Zeros {
+            self.clear(offset, dirty);
         }
-        blocks.used.insert(offset, (len, bytes));
-        blocks.used_bytes += len;
-        let dirty = blocks.fresh.clamp(offset, offset + len) - offset;
-        blocks.fresh = blocks.fresh.max(offset + len);
-        drop(blocks);
-        for word in (offset..offset + dirty).step_by(8) {
+        Some(self.window + offset)
+    }
+
+    /// Fills a part of a new block, whole words of it, with zeros.
+    fn clear(&self, offset: u64, len: u64) {
+        for word in (offset..offset + len).step_by(8) {
             // SAFETY: inside the mapping, whose blocks are aligned to more. Device threads
             // that still use what was freed do so with atomic accesses, as this one is.
             let word = unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(word as usize).cast()) };
             // Whoever tells others of the block orders this.
             word.store(0, Ordering::Relaxed);
         }
-        Some(self.window + offset)
     }
 
     /// Size, as asked for, of the block at `address`, if there is one.
     #[must_use]
     pub fn block(&self, address: u64) -> Option<u64> {
-        let offset = address.wrapping_sub(self.window);
-        self.blocks().used.get(&offset).map(|&(_, bytes)| bytes)
+        self.blocks().bytes(address.wrapping_sub(self.window))
     }
 
     /// Frees the block at `address`, if there is one.
     pub fn free(&self, address: u64) {
+        let offset = address.wrapping_sub(self.window);
         let mut blocks = self.blocks();
-        let mut offset = address.wrapping_sub(self.window);
-        let Some((mut len, _)) = blocks.used.remove(&offset) else {
+        let Some(len) = blocks.free(offset) else {
             return;
         };
-        blocks.used_bytes -= len;
-        if let Some(next) = blocks.free.remove(&(offset + len)) {
-            len += next;
+        if len > LONGEST_WITH_PAGES {
+            // Under the lock, while nobody has the range.
+            self.give_pages_back(offset, len);
         }
-        if let Some((&before, &size)) = blocks.free.range(..offset).next_back()
-            && before + size == offset
-        {
-            blocks.free.remove(&before);
-            offset = before;
-            len += size;
+    }
+
+    /// Leaves the pages inside a range that is free to the system.
+    fn give_pages_back(&self, offset: u64, len: u64) {
+        let (start, end) = (offset.next_multiple_of(PAGE), (offset + len) / PAGE * PAGE);
+        let bytes = end.saturating_sub(start);
+        // SAFETY: inside the mapping, which stays; what is read there afterwards is zeros, also
+        // by device threads that still use what was freed.
+        unsafe {
+            let start = self.base.as_ptr().add(start as usize);
+            libc::madvise(start.cast(), bytes as usize, libc::MADV_DONTNEED);
         }
-        blocks.free.insert(offset, len);
     }
 
     /// Whether the range lies in one allocated block; `None` if it does not even
@@ -172,18 +179,7 @@ impl Arena {
         let offset = address
             .checked_sub(self.window)
             .filter(|&offset| offset < self.bytes)?;
-        let blocks = self.blocks();
-        let inside =
-            blocks
-                .used
-                .range(..=offset)
-                .next_back()
-                .is_some_and(|(&start, &(_, size))| {
-                    (offset - start)
-                        .checked_add(len)
-                        .is_some_and(|end| end <= size)
-                });
-        Some(inside)
+        Some(self.blocks().contain(offset, len))
     }
 }
 
@@ -192,55 +188,5 @@ impl Drop for Arena {
         // SAFETY: the mapping is ours, of this size, and nobody uses it any more:
         // device memory must not outlive its device.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes as usize) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_are_found_split_and_merged() {
-        let arena = Arena::new(1 << 20, None).unwrap();
-        let a = arena.alloc(1000).unwrap();
-        let b = arena.alloc(1).unwrap();
-        let c = arena.alloc(5000).unwrap();
-        assert!(
-            [a, b, c]
-                .iter()
-                .all(|address| address.is_multiple_of(ALIGN))
-        );
-        assert_eq!(arena.contains(a, 1000), Some(true));
-        assert_eq!(
-            arena.contains(a, 1001),
-            Some(false),
-            "one byte past what was asked for"
-        );
-        assert_eq!(arena.contains(a + 999, 1), Some(true));
-        assert_eq!(arena.contains(a, u64::MAX), Some(false));
-        assert_eq!(arena.contains(0x1000, 1), None);
-        arena.free(b);
-        arena.free(b);
-        arena.free(a);
-        assert_eq!(arena.contains(a, 1), Some(false));
-        arena.free(c);
-        assert_eq!(arena.used(), 0);
-        assert!(
-            arena.alloc(1 << 20).is_some(),
-            "all of it is one block again"
-        );
-        assert!(arena.alloc(1).is_none());
-    }
-
-    #[test]
-    fn memory_is_zeroed_again() {
-        let arena = Arena::new(1 << 20, None).unwrap();
-        let a = arena.alloc(64).unwrap();
-        // SAFETY: `a` is a block of 64 bytes of ours.
-        unsafe { std::ptr::write_bytes(a as *mut u8, 7, 64) };
-        arena.free(a);
-        let b = arena.alloc(64).unwrap();
-        // SAFETY: as above.
-        assert_eq!(unsafe { *(b as *const u64) }, 0);
     }
 }

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use shared_abi::words::{Coherent, Store, SystemWords};
+use shared_abi::words::{Store, SystemWords};
 
+use super::bytes::{copy_from_shared, copy_to_shared, words_at};
 use super::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
@@ -83,10 +84,7 @@ impl<D: Near> Queue for AtOnce<D> {
             // SAFETY: the caller vouches for the host side, `Near` for the other one.
             // Device threads may use it meanwhile, which atomic accesses here make a
             // matter of theirs.
-            unsafe {
-                let (words, offset) = words_at(place);
-                words.write_bytes(offset, from, len);
-            }
+            unsafe { copy_to_shared(place, from, len) };
             self.device.wrote(to, len);
         }
         Ok(())
@@ -102,10 +100,7 @@ impl<D: Near> Queue for AtOnce<D> {
         if len > 0 {
             let (place, _held) = self.device.reach(from, len, false)?;
             // SAFETY: as above.
-            unsafe {
-                let (words, offset) = words_at(place);
-                words.read_bytes(offset, to, len);
-            }
+            unsafe { copy_from_shared(to, place, len) };
             self.device.has_read(from, len);
         }
         Ok(())
@@ -218,14 +213,4 @@ impl Event for AllOf {
     fn as_any(&self) -> &dyn std::any::Any {
         self
     }
-}
-
-/// The words around a place, and its offset in them.
-///
-/// # Safety
-/// As for [`Coherent::new`], for as many bytes from the offset on as are used.
-unsafe fn words_at(place: *mut u8) -> (Coherent, usize) {
-    // SAFETY: passed on; aligned to 8 bytes.
-    let words = unsafe { Coherent::new(place.map_addr(|address| address & !7)) };
-    (words, place.addr() & 7)
 }

@@ -4,6 +4,7 @@
 //! one folder beside this file and one line in [`KINDS`].
 
 mod at_once;
+mod bytes;
 mod cuda;
 mod emu;
 mod host;
@@ -12,6 +13,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use device_arena::Fill;
 use targets::DeviceArch;
 
 use crate::env::Env;
@@ -270,15 +272,6 @@ pub struct KernelLimits {
     pub processor: u32,
     /// Multiprocessors.
     pub processors: u32,
-}
-
-/// What new device memory holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fill {
-    /// Zeros.
-    Zeros,
-    /// Anything.
-    Any,
 }
 
 /// What a device needs to know of a launch beyond kernel, grid and parameters.

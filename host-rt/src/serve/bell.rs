@@ -14,8 +14,15 @@ use crate::wire::bell;
 pub(super) struct Bell {
     /// The word that device threads look at; attached with the first wire.
     memory: OnceLock<MappedMemory>,
-    rung: Mutex<bool>,
+    state: Mutex<State>,
     wake: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    rung: bool,
+    /// There is somebody to wake, which the system is asked for.
+    asleep: bool,
 }
 
 impl Bell {
@@ -40,21 +47,28 @@ impl Bell {
         // SAFETY: the memory has the size of the word and lives with `self`.
         let words = unsafe { Coherent::new(memory.host.as_ptr()) };
         bell::sleep(&words, look, || {
-            let mut rung = lock(&self.rung);
-            while !*rung {
-                rung = self
+            let mut state = lock(&self.state);
+            state.asleep = true;
+            while !state.rung {
+                state = self
                     .wake
-                    .wait(rung)
+                    .wait(state)
                     .unwrap_or_else(std::sync::PoisonError::into_inner);
             }
+            state.asleep = false;
         });
         // Whoever rang has published before, so the look that comes next finds it.
-        *lock(&self.rung) = false;
+        lock(&self.state).rung = false;
     }
 
     /// Wakes the sleeper; remembered if nobody sleeps yet.
     pub(super) fn ring(&self) {
-        *lock(&self.rung) = true;
-        self.wake.notify_one();
+        let mut state = lock(&self.state);
+        state.rung = true;
+        let asleep = state.asleep;
+        drop(state);
+        if asleep {
+            self.wake.notify_one();
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use device_arena::{ALIGN, Arena};
+use device_arena::{ALIGN, Arena, Fill};
 
 use crate::check::Checker;
 
@@ -74,7 +74,7 @@ impl Region {
     }
 
     fn alloc(&self, bytes: u64) -> Option<u64> {
-        let address = self.arena.alloc(bytes)?;
+        let address = self.arena.alloc(bytes, Fill::Zeros)?;
         self.mark(address, bytes, |inside| inside);
         Some(address)
     }

@@ -89,9 +89,7 @@ impl HostDevice {
             Some(false) => return unreachable("device memory that is not (all) allocated"),
             None => {}
         }
-        let mut modules = lock(&self.modules);
-        modules.retain(|module| module.strong_count() > 0);
-        let held = modules
+        let held = lock(&self.modules)
             .iter()
             .filter_map(Weak::upgrade)
             .find(|module| module.is_loaded(address, len, write));
@@ -140,9 +138,8 @@ impl Device for HostDevice {
         Some(self)
     }
 
-    fn alloc(&self, bytes: u64, _fill: Fill) -> Result<u64, DeviceError> {
-        // What the arena gives out is zero.
-        self.arena.alloc(bytes).ok_or_else(|| {
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+        self.arena.alloc(bytes, fill).ok_or_else(|| {
             let MemoryInfo { total, used } = self.memory();
             DeviceError::OutOfMemory {
                 device: "host".to_owned(),
@@ -178,7 +175,9 @@ impl Device for HostDevice {
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {
         let module = HostModule::load(image)?;
-        lock(&self.modules).push(Arc::downgrade(&module));
+        let mut modules = lock(&self.modules);
+        modules.retain(|module| module.strong_count() > 0);
+        modules.push(Arc::downgrade(&module));
         Ok(module)
     }
 

@@ -154,15 +154,17 @@ unsafe extern "C" fn trap(message: *const u8, len: u64) -> ! {
     unreachable!("a trapped device thread is never resumed")
 }
 
-/// Ends the process: code of an image has trapped on a thread that is no device thread, so
-/// there is no stack to abandon. It is one that a kernel has started, and waits for, or one
+/// Ends the process: code of an image has trapped on a thread that runs no kernel, so there
+/// is no stack to abandon. It is one that a kernel has started itself and waits for, or one
 /// that runs an initialiser.
 #[expect(
     clippy::print_stderr,
     reason = "the process ends here, whoever listens to the log"
 )]
 fn end_process(message: &str) -> ! {
-    tracing::error!(message, "a thread that a kernel started itself has trapped");
-    eprintln!("a thread that a kernel started itself has trapped: {message}");
+    const WHERE: &str = "an image trapped on a thread that runs no kernel, but was perhaps \
+                         started by one";
+    tracing::error!(message, "{WHERE}");
+    eprintln!("{WHERE}: {message}");
     std::process::abort()
 }

@@ -16,9 +16,9 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 /// Adds 1000 to a number, and the sum of two words to a third.
-unsafe extern "C" fn lookup(args: *mut *mut c_void) {
-    // SAFETY: called by `translate` alone, which sends a number, three words, both
-    // to be written and aligned, and a value.
+pub(crate) unsafe extern "C" fn lookup(args: *mut *mut c_void) {
+    // SAFETY: called by `translate` and in words.c alone, which send a number, three words
+    // or more, both to be written and aligned, and a value.
     unsafe {
         let (number, own) = ((*args).cast::<u64>(), (*args.add(1)).cast::<u64>());
         let me = (*args.add(2)).addr() as u64;

@@ -43,6 +43,16 @@ pub(crate) fn c_silent(target: &Target) -> Image {
     adapt(target, open(env!("REVOFF_IMAGE_C_SILENT")))
 }
 
+/// One whose kernels are C functions that cannot call.
+pub(crate) fn c_plain(target: &Target) -> Image {
+    adapt(target, open(env!("REVOFF_IMAGE_C_PLAIN")))
+}
+
+/// One whose kernels are C functions that call.
+pub(crate) fn c_words(target: &Target) -> Image {
+    adapt(target, open(env!("REVOFF_IMAGE_C_WORDS")))
+}
+
 /// What the device takes for a copy of the suite's shared object that says something
 /// else of itself.
 pub(crate) fn patched(target: &Target, image: Image) -> Image {

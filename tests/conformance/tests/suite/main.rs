@@ -33,6 +33,7 @@ mod shapes;
 mod shutdown;
 mod traps;
 mod typed;
+mod words;
 
 use std::process::ExitCode;
 
@@ -116,6 +117,7 @@ fn per_wire() -> Vec<Test> {
         forged::TESTS,
         resources::TESTS,
         c_image::TESTS,
+        words::TESTS,
         lost::TESTS,
     ]
     .concat()

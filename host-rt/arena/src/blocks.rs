@@ -1,0 +1,177 @@
+//! Which parts of an arena are allocated, and which are free.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ALIGN;
+
+/// The longest blocks that are kept for the next of their length.
+const LONGEST_KEPT: u64 = 64 << 10;
+
+/// Kinds of lengths up to that.
+const LENGTHS: usize = (LONGEST_KEPT / ALIGN) as usize;
+
+/// The blocks of an arena, by their offsets.
+///
+/// Short ones that are freed are first kept as they are, so that the next one of the same
+/// length costs one look-up. They become free memory when there is not enough of that.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    /// All that is cut out of free memory.
+    blocks: BTreeMap<u64, Block>,
+    /// Offsets of kept blocks, by their length.
+    kept: Vec<Vec<u64>>,
+    /// Offset to length of what is free; neighbours are merged.
+    free: BTreeMap<u64, u64>,
+    /// The same as lengths and offsets.
+    by_len: BTreeSet<(u64, u64)>,
+    used_bytes: u64,
+    /// From here on no block has ever been: it is all zeros.
+    fresh: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    /// A multiple of [`ALIGN`].
+    len: u64,
+    /// What was asked for; `None` if it is kept.
+    bytes: Option<u64>,
+}
+
+/// A block that was allocated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct New {
+    pub(super) offset: u64,
+    /// How much of it, from its start on, may hold something.
+    pub(super) dirty: u64,
+}
+
+/// Where the blocks of a length are kept.
+fn kept_at(len: u64) -> Option<usize> {
+    (len <= LONGEST_KEPT).then(|| (len / ALIGN) as usize - 1)
+}
+
+impl Blocks {
+    /// `bytes` of free memory, all zeros.
+    pub(super) fn new(bytes: u64) -> Self {
+        Self {
+            blocks: BTreeMap::new(),
+            kept: Vec::new(),
+            free: BTreeMap::from([(0, bytes)]),
+            by_len: BTreeSet::from([(bytes, 0)]),
+            used_bytes: 0,
+            fresh: 0,
+        }
+    }
+
+    /// Bytes that are allocated.
+    pub(super) fn used_bytes(&self) -> u64 {
+        self.used_bytes
+    }
+
+    /// Allocates a block of `bytes` bytes.
+    pub(super) fn alloc(&mut self, bytes: u64) -> Option<New> {
+        let len = bytes.max(1).checked_next_multiple_of(ALIGN)?;
+        if let Some(offset) = self.take_kept(len, bytes) {
+            self.used_bytes += len;
+            return Some(New { offset, dirty: len });
+        }
+        let offset = self.cut(len).or_else(|| {
+            self.release_kept();
+            self.cut(len)
+        })?;
+        let bytes = Some(bytes);
+        self.blocks.insert(offset, Block { len, bytes });
+        self.used_bytes += len;
+        let dirty = self.fresh.clamp(offset, offset + len) - offset;
+        self.fresh = self.fresh.max(offset + len);
+        Some(New { offset, dirty })
+    }
+
+    fn take_kept(&mut self, len: u64, bytes: u64) -> Option<u64> {
+        let offset = self.kept.get_mut(kept_at(len)?)?.pop()?;
+        let block = self.blocks.get_mut(&offset)?;
+        block.bytes = Some(bytes);
+        Some(offset)
+    }
+
+    /// Frees the block at `offset`, and says how long it was, if there is one.
+    pub(super) fn free(&mut self, offset: u64) -> Option<u64> {
+        let block = self.blocks.get_mut(&offset)?;
+        block.bytes.take()?;
+        let len = block.len;
+        self.used_bytes -= len;
+        match kept_at(len) {
+            Some(at) => {
+                if self.kept.is_empty() {
+                    self.kept.resize_with(LENGTHS, Vec::new);
+                }
+                self.kept[at].push(offset);
+            }
+            None => {
+                self.blocks.remove(&offset);
+                self.merge(offset, len);
+            }
+        }
+        Some(len)
+    }
+
+    /// What was asked for with the block at `offset`, if there is one.
+    pub(super) fn bytes(&self, offset: u64) -> Option<u64> {
+        self.blocks.get(&offset)?.bytes
+    }
+
+    /// Whether the range lies in one block.
+    pub(super) fn contain(&self, offset: u64, len: u64) -> bool {
+        let Some((start, block)) = self.blocks.range(..=offset).next_back() else {
+            return false;
+        };
+        let end = (offset - start).checked_add(len);
+        end.zip(block.bytes)
+            .is_some_and(|(end, bytes)| end <= bytes)
+    }
+
+    /// Cuts a block out of the shortest free memory that has room, and of those the first.
+    fn cut(&mut self, len: u64) -> Option<u64> {
+        let &(room, offset) = self.by_len.range((len, 0)..).next()?;
+        self.remove_free(offset, room);
+        if room > len {
+            self.insert_free(offset + len, room - len);
+        }
+        Some(offset)
+    }
+
+    /// Makes all that is kept free memory.
+    fn release_kept(&mut self) {
+        for offset in std::mem::take(&mut self.kept).into_iter().flatten() {
+            if let Some(block) = self.blocks.remove(&offset) {
+                self.merge(offset, block.len);
+            }
+        }
+    }
+
+    /// Makes a range free memory, with what is free beside it.
+    fn merge(&mut self, mut offset: u64, mut len: u64) {
+        if let Some(&next) = self.free.get(&(offset + len)) {
+            self.remove_free(offset + len, next);
+            len += next;
+        }
+        if let Some((&before, &size)) = self.free.range(..offset).next_back()
+            && before + size == offset
+        {
+            self.remove_free(before, size);
+            offset = before;
+            len += size;
+        }
+        self.insert_free(offset, len);
+    }
+
+    fn insert_free(&mut self, offset: u64, len: u64) {
+        self.free.insert(offset, len);
+        self.by_len.insert((len, offset));
+    }
+
+    fn remove_free(&mut self, offset: u64, len: u64) {
+        self.free.remove(&offset);
+        self.by_len.remove(&(len, offset));
+    }
+}
