@@ -1,4 +1,4 @@
-// Lambdas that a region calls, with what they captured.
+// Lambdas and other objects that a region calls, with what they captured.
 #include "check.h"
 
 template <typename F> static void apply(int *v, int n, F f)
@@ -8,12 +8,20 @@ template <typename F> static void apply(int *v, int n, F f)
         v[i] = f(v[i]);
 }
 
+struct Line {
+    int factor, offset;
+    int operator()(int x) const
+    {
+        return x * factor + offset;
+    }
+};
+
 int main()
 {
-    int v[32], factor = 3, offset = 7;
+    int v[32];
     for (int i = 0; i < 32; i++)
         v[i] = i;
-    apply(v, 32, [=](int x) { return x * factor + offset; });
+    apply(v, 32, Line{3, 7});
     for (int i = 0; i < 32; i++)
         EXPECT(v[i], 3 * i + 7);
     int table[4] = {10, 20, 30, 40};

@@ -1,5 +1,5 @@
 /* Regions and tasks of the host in an order that dependences give.
-   report: copies */
+   report: free */
 #include "check.h"
 
 int main(void)

@@ -1,4 +1,6 @@
 /* A library with an image that is loaded and unloaded, and again.
+   LLVM's library reports names of the library that is gone, and crashes.
+   report: free
    plugin: parts/first_library.c */
 #include "check.h"
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 /* Several threads of the host, each with data and regions of its own, and some in common.
-   report: copies */
+   report: free */
 #include "check.h"
 
 enum { THREADS = 6, ROUNDS = 30, N = 64 };

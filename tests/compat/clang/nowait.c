@@ -1,5 +1,5 @@
 /* Regions that nobody waits for until the end.
-   report: copies */
+   report: free */
 #include "check.h"
 
 enum { N = 50 };

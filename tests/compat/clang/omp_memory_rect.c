@@ -1,5 +1,5 @@
 /* Copies of blocks, and copies that are not waited for.
-   report: copies */
+   report: free */
 #include "check.h"
 #include <string.h>
 
