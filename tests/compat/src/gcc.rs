@@ -245,6 +245,8 @@ impl Gcc {
             Language::C => "gcc",
             Language::Cxx => "g++",
             Language::Fortran => "gfortran",
+            // GCC 13 to 16 have it in name alone.
+            Language::Rust => "gccrs",
         };
         format!("{name}-{}", self.version)
     }

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+
+use libtest_mimic::{Failed, Trial};
 
 use crate::{Build, Program};
 
@@ -83,6 +85,21 @@ pub fn limit() -> Duration {
     let seconds = env::var(name).unwrap_or_else(|_| "60".to_owned());
     let seconds = seconds.parse();
     Duration::from_secs(seconds.unwrap_or_else(|_| panic!("{name}: a number of seconds expected")))
+}
+
+/// A test that needs what all of them share; ignored where that is missing.
+pub fn test<B: Send + Sync + 'static>(
+    bench: Option<&Arc<B>>,
+    name: String,
+    run: impl FnOnce(&B) -> Result<(), String> + Send + 'static,
+) -> Trial {
+    let found = bench.cloned();
+    let is_missing = found.is_none();
+    Trial::test(name, move || {
+        let bench = found.ok_or("what it needs is missing")?;
+        run(&bench).map_err(Failed::from)
+    })
+    .with_ignored_flag(is_missing)
 }
 
 /// Tells people something that no test's result has.

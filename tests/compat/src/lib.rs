@@ -10,6 +10,7 @@ mod harness;
 mod process;
 mod program;
 mod report;
+mod rustc;
 mod verdict;
 
 pub use build::{Build, complete, copy};
@@ -17,8 +18,9 @@ pub use built::{BY, Built, SOURCES};
 pub use clang::{Clang, LIBOMPTARGET};
 pub use compare::compare;
 pub use gcc::{Gcc, PLUGIN};
-pub use harness::{Cache, folder, limit, prepare, say};
+pub use harness::{Cache, folder, limit, prepare, say, test};
 pub use process::{Outcome, run};
 pub use program::{Ending, Language, Program, Reports};
 pub use report::Report;
+pub use rustc::Rustc;
 pub use verdict::{judge, told};

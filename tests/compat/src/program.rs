@@ -12,6 +12,8 @@ pub enum Language {
     Cxx,
     /// Fortran
     Fortran,
+    /// Rust
+    Rust,
 }
 
 /// How a program is to end.
@@ -170,6 +172,7 @@ impl Language {
             "c" => Some(Self::C),
             "cc" => Some(Self::Cxx),
             "f90" => Some(Self::Fortran),
+            "rs" => Some(Self::Rust),
             _ => None,
         }
     }

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use compat::{
     Build, Cache, Clang, Ending, LIBOMPTARGET, Language, Outcome, Program, Reports, compare, folder, judge, limit,
-    prepare, run, say,
+    prepare, run, say, test,
 };
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 
 /// How programs are built.
 const BUILDS: [Build; 2] = [Build { level: "-O2" }, Build { level: "-O0" }];
@@ -232,17 +232,4 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
             fails(bench.judge(&other, BUILDS[0], &library), "file too short")
         }),
     ]
-}
-
-fn test(
-    bench: Option<&Arc<Bench>>,
-    name: String,
-    run: impl FnOnce(&Bench) -> Result<(), String> + Send + 'static,
-) -> Trial {
-    let found = bench.cloned();
-    Trial::test(name, move || {
-        let bench = found.ok_or("what it needs is missing")?;
-        run(&bench).map_err(Failed::from)
-    })
-    .with_ignored_flag(bench.is_none())
 }

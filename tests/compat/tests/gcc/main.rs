@@ -25,9 +25,9 @@ use std::time::Duration;
 
 use compat::{
     Build, Built, Cache, Ending, Gcc, Outcome, PLUGIN, Program, folder, judge, limit, prepare, run,
-    say,
+    say, test,
 };
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 
 /// How programs are built; of those that were built before, there is the first alone.
 const BUILDS: [Build; 2] = [Build { level: "-O2" }, Build { level: "-O0" }];
@@ -315,18 +315,6 @@ fn fails(program: &Program, outcome: &Outcome, reason: &str) -> Result<(), Strin
         true => Ok(()),
         false => Err(format!("it did not say {reason:?}: {told}")),
     }
-}
-
-fn test(
-    bench: Option<&Arc<Bench>>,
-    name: String,
-    run: impl FnOnce(&Bench) -> Result<(), String> + Send + 'static,
-) -> Trial {
-    let bench = bench.cloned();
-    Trial::test(name, move || {
-        let bench = bench.ok_or("what it needs is missing")?;
-        run(&bench).map_err(Failed::from)
-    })
 }
 
 /// The folder with the plugin.
