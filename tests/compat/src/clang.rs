@@ -84,8 +84,8 @@ impl Clang {
         let missing = || format!("no {LIBOMPTARGET} (apt-get install liboffload-{VERSION})");
         let file = fs::canonicalize(file).map_err(|_| missing())?;
         let folder = self.folder.join("stock");
-        let linked = fs::create_dir_all(&folder)
-            .and_then(|()| symlink(file, folder.join(LIBOMPTARGET)));
+        let linked =
+            fs::create_dir_all(&folder).and_then(|()| symlink(file, folder.join(LIBOMPTARGET)));
         linked.map_err(|error| format!("{}: {error}", folder.display()))?;
         Ok(folder)
     }

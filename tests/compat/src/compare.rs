@@ -38,9 +38,7 @@ fn fault(program: &Program, stock: &Outcome, ours: &Outcome) -> Option<String> {
     let (stock, ours) = match program.reports {
         Reports::Free => return None,
         Reports::Same => (report(stock), report(ours)),
-        Reports::Sorted | Reports::Copies => {
-            (report(stock).unordered(), report(ours).unordered())
-        }
+        Reports::Sorted | Reports::Copies => (report(stock).unordered(), report(ours).unordered()),
     };
     let same_info = program.reports == Reports::Copies || stock.info == ours.info;
     if !same_info {
@@ -62,7 +60,11 @@ fn fault(program: &Program, stock: &Outcome, ours: &Outcome) -> Option<String> {
     let bytes = |report: &Report| (report.copies.len(), report.to_device, report.from_device);
     let (theirs, mine) = (bytes(&stock), bytes(&ours));
     let exceeds = mine.0 > theirs.0 || mine.1 > theirs.1 || mine.2 > theirs.2;
-    exceeds.then(|| format!("ours copies more: {mine:?} (number, bytes to and from the device), LLVM's {theirs:?}"))
+    exceeds.then(|| {
+        format!(
+            "ours copies more: {mine:?} (number, bytes to and from the device), LLVM's {theirs:?}"
+        )
+    })
 }
 
 /// The first of some lines that is not among others in this order.

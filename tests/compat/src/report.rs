@@ -90,7 +90,9 @@ impl Report {
     #[must_use]
     pub fn unordered(mut self) -> Self {
         for lines in [&mut self.info, &mut self.complaints, &mut self.copies] {
-            lines.iter_mut().for_each(|line| *line = without_names(line));
+            lines
+                .iter_mut()
+                .for_each(|line| *line = without_names(line));
             lines.sort_unstable();
         }
         self
@@ -146,7 +148,10 @@ impl Names {
                 Some(begin) if before.ends_with("HstPtrBase=") => {
                     format!("begin{:+}", address.wrapping_sub(begin).cast_signed())
                 }
-                _ => self.name(address, before.ends_with("TgtPtrBegin=") || before.ends_with("TgtPtr=")),
+                _ => self.name(
+                    address,
+                    before.ends_with("TgtPtrBegin=") || before.ends_with("TgtPtr="),
+                ),
             };
             rest = after;
         }
@@ -167,7 +172,9 @@ impl Names {
         };
         // The newest first: several devices may have mapped the same.
         for mapping in self.mapped.iter().rev() {
-            let host = (!on_device).then(|| within(mapping.host, mapping.size)).flatten();
+            let host = (!on_device)
+                .then(|| within(mapping.host, mapping.size))
+                .flatten();
             let offset = host.or_else(|| within(mapping.device, mapping.size));
             if let Some(offset) = offset {
                 return format!("M{}+{offset}", mapping.number);

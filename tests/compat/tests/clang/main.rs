@@ -13,8 +13,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use compat::{
-    Build, Cache, Clang, Ending, LIBOMPTARGET, Language, Outcome, Program, Reports, compare, folder, judge, limit,
-    prepare, run, say, test,
+    Build, Cache, Clang, Ending, LIBOMPTARGET, Language, Outcome, Program, Reports, compare,
+    folder, judge, limit, prepare, run, say, test,
 };
 use libtest_mimic::{Arguments, Trial};
 
@@ -58,7 +58,10 @@ impl Bench {
     /// What is missing, in words.
     fn new(sources: &Path, programs: &[Program]) -> Result<Self, String> {
         let ours = folder(OURS, LIBOMPTARGET);
-        let ours = ours.map(|ours| ours.canonicalize().map_err(|error| format!("{OURS}: {error}")));
+        let ours = ours.map(|ours| {
+            ours.canonicalize()
+                .map_err(|error| format!("{OURS}: {error}"))
+        });
         let clang = Clang::find(sources, Path::new(env!("CARGO_TARGET_TMPDIR")))?;
         let keys = programs.iter().flat_map(|program| {
             let keys = BUILDS.iter().map(|&build| (program.name.clone(), build));
@@ -76,7 +79,9 @@ impl Bench {
 
     /// Runs a program with a library.
     fn run(&self, program: &Program, build: Build, library: &Path) -> Result<Runs, String> {
-        let folder = self.built.get(program, build, || self.clang.build(program, build))?;
+        let folder = self
+            .built
+            .get(program, build, || self.clang.build(program, build))?;
         let once = |info: Option<&str>| {
             let mut command = Command::new(format!("./{}", program.name));
             command.current_dir(folder);
@@ -156,7 +161,12 @@ fn main() -> ExitCode {
         }
     }
     let tried = programs.iter().find(|program| program.name == TRIED);
-    trials.extend(tried.map(|program| guards(bench.as_ref().ok(), program)).into_iter().flatten());
+    trials.extend(
+        tried
+            .map(|program| guards(bench.as_ref().ok(), program))
+            .into_iter()
+            .flatten(),
+    );
     match &bench {
         Ok(bench) => {
             say(&format!("compiled by {}", bench.clang.name()));
@@ -164,7 +174,10 @@ fn main() -> ExitCode {
                 say(&format!(
                     "SKIPPED clang, {} comparisons counted as ignored: {OURS} is not set \
                      (cargo xtask plugins --out FOLDER builds the library)",
-                    trials.iter().filter(|trial| trial.name().starts_with("ours::")).count()
+                    trials
+                        .iter()
+                        .filter(|trial| trial.name().starts_with("ours::"))
+                        .count()
                 ));
             }
         }
@@ -188,7 +201,10 @@ fn programs(sources: &Path) -> Result<Vec<Program>, String> {
         programs.push(program);
     }
     // None of clang's programs is in Fortran, which takes another driver.
-    match programs.iter().find(|program| program.language == Language::Fortran) {
+    match programs
+        .iter()
+        .find(|program| program.language == Language::Fortran)
+    {
         Some(program) => Err(format!("{}: clang compiles no Fortran", program.file)),
         None => Ok(programs),
     }
@@ -200,7 +216,9 @@ fn pair(bench: Option<&Arc<Bench>>, build: Build, program: &Program) -> [Trial; 
     let compared = bench.is_some_and(|bench| bench.ours.is_some());
     let (one, other) = (program.clone(), program.clone());
     [
-        test(bench, name("llvm"), move |bench| bench.judge_stock(&one, build)),
+        test(bench, name("llvm"), move |bench| {
+            bench.judge_stock(&one, build)
+        }),
         test(bench, name("ours"), move |bench| {
             let ours = bench.ours.as_deref().ok_or("what it needs is missing")?;
             bench.judge(&other, build, ours)

@@ -29,7 +29,10 @@ impl Bench {
     /// What is missing, in words.
     fn new(sources: &Path) -> Result<Self, String> {
         let ours = folder(OURS, LIBOMPTARGET);
-        let ours = ours.map(|ours| ours.canonicalize().map_err(|error| format!("{OURS}: {error}")));
+        let ours = ours.map(|ours| {
+            ours.canonicalize()
+                .map_err(|error| format!("{OURS}: {error}"))
+        });
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let clang = Clang::find(sources, scratch)?;
         Ok(Self {
@@ -42,7 +45,11 @@ impl Bench {
 
     /// Builds a program, and runs it with a library.
     fn judge(&self, rustc: &Rustc, program: &Program, library: &Path) -> Result<(), String> {
-        let kind = if library == self.stock { "stock" } else { "ours" };
+        let kind = if library == self.stock {
+            "stock"
+        } else {
+            "ours"
+        };
         let to = self.clang.folder().join("rustc").join(kind);
         let linked = self.stock.join(LIBOMPTARGET);
         let folder = rustc.build(program, &self.sources, &linked, &to)?;
@@ -50,7 +57,8 @@ impl Bench {
         command.current_dir(folder);
         prepare(&mut command, program);
         command.env("LD_LIBRARY_PATH", library);
-        let outcome = run(&mut command, limit()).map_err(|error| format!("{command:?}: {error}"))?;
+        let outcome =
+            run(&mut command, limit()).map_err(|error| format!("{command:?}: {error}"))?;
         judge(program, &outcome)
     }
 }
@@ -94,7 +102,9 @@ fn main() -> ExitCode {
     let ignored = trials.iter().filter(|trial| trial.has_ignored_flag());
     if let Err(reason) = compared {
         let count = ignored.count();
-        say(&format!("SKIPPED rustc, {count} tests counted as ignored: {reason}"));
+        say(&format!(
+            "SKIPPED rustc, {count} tests counted as ignored: {reason}"
+        ));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
@@ -105,7 +115,10 @@ fn pair(bench: Option<&Arc<Bench>>, rustc: &Rustc, program: &Program) -> [Trial;
     let name = |library: &str| format!("{library}::rustc_1_{version}::{}", program.name);
     let is_right = program.name != SCALARS.0 || version >= SCALARS.1;
     let compared = bench.is_some_and(|bench| bench.ours.is_some());
-    let (one, other) = ((rustc.clone(), program.clone()), (rustc.clone(), program.clone()));
+    let (one, other) = (
+        (rustc.clone(), program.clone()),
+        (rustc.clone(), program.clone()),
+    );
     [
         test(bench, name("llvm"), move |bench| {
             let told = bench.judge(&one.0, &one.1, &bench.stock);
