@@ -125,6 +125,13 @@ impl Clang {
             command.args(["-fPIC", "-shared", "-o", &library(file)]);
             complete(command.arg(source(file)))?;
         }
+        for file in &program.images {
+            // One that was compiled for offloading would register itself while it is loaded.
+            let mut command = Command::new(&self.compiler);
+            command.current_dir(&folder);
+            command.args(["-fPIC", "-shared", "-o", &library(file)]);
+            complete(command.arg(source(file)))?;
+        }
         let mut command = compile();
         command.args(["-o", &program.name]);
         command.args(program.with.iter().map(|file| source(file)));
