@@ -70,7 +70,10 @@ impl Clang {
     /// What the compiler answers.
     fn ask(&self, question: &str) -> Result<String, String> {
         let output = Command::new(&self.compiler).arg(question).output();
-        let output = output.map_err(|error| format!("{}: {error}", self.compiler.display()))?;
+        let output = output.map_err(|error| {
+            let compiler = self.compiler.display();
+            format!("{compiler}: {error} ({CLANG} names another clang)")
+        })?;
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
