@@ -70,7 +70,10 @@ impl Clang {
     /// What the compiler answers.
     fn ask(&self, question: &str) -> Result<String, String> {
         let output = Command::new(&self.compiler).arg(question).output();
-        let output = output.map_err(|error| format!("{}: {error}", self.compiler.display()))?;
+        let output = output.map_err(|error| {
+            let compiler = self.compiler.display();
+            format!("{compiler}: {error} ({CLANG} names another clang)")
+        })?;
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
@@ -122,6 +125,13 @@ impl Clang {
         };
         for file in program.libraries.iter().chain(&program.plugins) {
             let mut command = compile();
+            command.args(["-fPIC", "-shared", "-o", &library(file)]);
+            complete(command.arg(source(file)))?;
+        }
+        for file in &program.images {
+            // One that was compiled for offloading would register itself while it is loaded.
+            let mut command = Command::new(&self.compiler);
+            command.current_dir(&folder);
             command.args(["-fPIC", "-shared", "-o", &library(file)]);
             complete(command.arg(source(file)))?;
         }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::env;
-use std::path::{Path, PathBuf};
+use std::hash::Hash;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,36 +12,42 @@ use libtest_mimic::{Failed, Trial};
 
 use crate::{Build, Program};
 
-/// Programs that are built once, by the first who asks.
-pub struct Cache {
-    built: HashMap<(String, Build), OnceLock<Result<PathBuf, String>>>,
+/// What is made once for each key, by the first who asks.
+pub struct Cache<K, V> {
+    made: HashMap<K, OnceLock<Result<V, String>>>,
 }
 
-impl Cache {
+/// A program, built in one way.
+pub type Key = (String, Build);
+
+impl<V> Cache<Key, V> {
     /// With a place for each program, built in each way.
     #[must_use]
-    pub fn new(programs: &[Program], builds: &[Build]) -> Self {
-        let keys = programs.iter().flat_map(|program| {
-            let keys = builds.iter().map(|&build| (program.name.clone(), build));
-            keys.map(|key| (key, OnceLock::new()))
-        });
+    pub fn of_programs(programs: &[Program], builds: &[Build]) -> Self {
+        Self::new(
+            programs
+                .iter()
+                .flat_map(|program| builds.iter().map(|&build| (program.name.clone(), build))),
+        )
+    }
+}
+
+impl<K: Eq + Hash, V> Cache<K, V> {
+    /// With a place for each key.
+    pub fn new(keys: impl IntoIterator<Item = K>) -> Self {
+        let keys = keys.into_iter();
         Self {
-            built: keys.collect(),
+            made: keys.map(|key| (key, OnceLock::new())).collect(),
         }
     }
 
-    /// The folder with a program, that `make` builds if nobody has.
+    /// What `make` makes for a key, if nobody has.
     ///
     /// # Errors
-    /// What `make` said.
-    pub fn get(
-        &self,
-        program: &Program,
-        build: Build,
-        make: impl FnOnce() -> Result<PathBuf, String>,
-    ) -> Result<&Path, String> {
-        let built = self.built[&(program.name.clone(), build)].get_or_init(make);
-        built.as_deref().map_err(Clone::clone)
+    /// What `make` said, or that there is no place for the key.
+    pub fn get(&self, key: &K, make: impl FnOnce() -> Result<V, String>) -> Result<&V, String> {
+        let place = self.made.get(key).ok_or("nobody was to make it")?;
+        place.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 }
 

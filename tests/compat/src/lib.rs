@@ -18,7 +18,7 @@ pub use built::{BY, Built, SOURCES};
 pub use clang::{Clang, LIBOMPTARGET};
 pub use compare::compare;
 pub use gcc::{Gcc, PLUGIN};
-pub use harness::{Cache, folder, limit, prepare, say, test};
+pub use harness::{Cache, Key, folder, limit, prepare, say, test};
 pub use process::{Outcome, run};
 pub use program::{Ending, Language, Program, Reports};
 pub use report::Report;

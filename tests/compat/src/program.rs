@@ -71,6 +71,8 @@ pub struct Program {
     pub libraries: Vec<String>,
     /// Sources of shared libraries that it loads.
     pub plugins: Vec<String>,
+    /// Sources of shared libraries without OpenMP, which it hands over as images.
+    pub images: Vec<String>,
 }
 
 impl Program {
@@ -123,6 +125,7 @@ impl Program {
             with: Vec::new(),
             libraries: Vec::new(),
             plugins: Vec::new(),
+            images: Vec::new(),
         };
         for line in first_comment(text) {
             let Some((word, value)) = line.split_once(": ") else {
@@ -150,6 +153,7 @@ impl Program {
                 "with" => program.with.push(owned),
                 "library" => program.libraries.push(owned),
                 "plugin" => program.plugins.push(owned),
+                "image" => program.images.push(owned),
                 _ => return Err(wrong()),
             }
         }

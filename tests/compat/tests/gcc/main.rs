@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compat::{
-    Build, Built, Cache, Ending, Gcc, Outcome, PLUGIN, Program, folder, judge, limit, prepare, run,
-    say, test,
+    Build, Built, Cache, Ending, Gcc, Key, Outcome, PLUGIN, Program, folder, judge, limit, prepare,
+    run, say, test,
 };
 use libtest_mimic::{Arguments, Trial};
 
@@ -96,7 +96,7 @@ struct Bench {
     no_plugin: PathBuf,
     decoy: PathBuf,
     limit: Duration,
-    built: Cache,
+    built: Cache<Key, PathBuf>,
 }
 
 impl Bench {
@@ -121,7 +121,7 @@ impl Bench {
             no_plugin,
             decoy,
             limit: limit(),
-            built: Cache::new(programs, &BUILDS),
+            built: Cache::of_programs(programs, &BUILDS),
             from,
         })
     }
@@ -137,7 +137,8 @@ impl Bench {
     /// Builds a program, once.
     fn build(&self, program: &Program, build: Build) -> Result<&Path, String> {
         let make = || self.from.build(program, build);
-        self.built.get(program, build, make)
+        let built = self.built.get(&(program.name.clone(), build), make);
+        built.map(PathBuf::as_path)
     }
 
     /// Builds a program and runs it with a plugin, as `change` says.

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use compat::{Clang, LIBOMPTARGET, Program, Rustc, folder, judge, limit, prepare, run, say, test};
+use compat::{
+    Cache, Clang, LIBOMPTARGET, Program, Rustc, folder, judge, limit, prepare, run, say, test,
+};
 use libtest_mimic::{Arguments, Trial};
 
 const OURS: &str = "REVOFF_LIBOMPTARGET_DIR";
@@ -22,12 +24,14 @@ struct Bench {
     sources: PathBuf,
     stock: PathBuf,
     ours: Option<PathBuf>,
+    /// By version of rustc and name.
+    built: Cache<(u32, String), PathBuf>,
 }
 
 impl Bench {
     /// # Errors
     /// What is missing, in words.
-    fn new(sources: &Path) -> Result<Self, String> {
+    fn new(sources: &Path, all: &[Rustc], programs: &[Program]) -> Result<Self, String> {
         let ours = folder(OURS, LIBOMPTARGET);
         let ours = ours.map(|ours| {
             ours.canonicalize()
@@ -35,7 +39,12 @@ impl Bench {
         });
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let clang = Clang::find(sources, scratch)?;
+        let keys = all.iter().flat_map(|rustc| {
+            let names = programs.iter().map(|program| program.name.clone());
+            names.map(|name| (rustc.version(), name))
+        });
         Ok(Self {
+            built: Cache::new(keys),
             stock: clang.stock()?,
             clang,
             sources: sources.to_owned(),
@@ -45,14 +54,11 @@ impl Bench {
 
     /// Builds a program, and runs it with a library.
     fn judge(&self, rustc: &Rustc, program: &Program, library: &Path) -> Result<(), String> {
-        let kind = if library == self.stock {
-            "stock"
-        } else {
-            "ours"
-        };
-        let to = self.clang.folder().join("rustc").join(kind);
-        let linked = self.stock.join(LIBOMPTARGET);
-        let folder = rustc.build(program, &self.sources, &linked, &to)?;
+        let key = (rustc.version(), program.name.clone());
+        let folder = self.built.get(&key, || {
+            let linked = self.stock.join(LIBOMPTARGET);
+            rustc.build(program, &self.sources, &linked, self.clang.folder())
+        })?;
         let mut command = Command::new(format!("./{}", program.name));
         command.current_dir(folder);
         prepare(&mut command, program);
@@ -77,9 +83,9 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let bench = Bench::new(&sources).map(Arc::new);
-    let found = bench.as_ref().ok();
     let all = Rustc::all();
+    let bench = Bench::new(&sources, &all, &programs).map(Arc::new);
+    let found = bench.as_ref().ok();
     for version in [96, 97] {
         if !all.iter().any(|rustc| rustc.version() == version) {
             say(&format!(
@@ -88,12 +94,13 @@ fn main() -> ExitCode {
             ));
         }
     }
-    let mut trials = Vec::new();
-    for rustc in &all {
-        for program in &programs {
-            trials.extend(pair(found, rustc, program));
-        }
-    }
+    let pairs = all.iter().flat_map(|rustc| {
+        let programs = programs.iter();
+        programs.map(move |program| pair(found, rustc, program))
+    });
+    // As with clang's programs: a pair shares what one of them builds.
+    let (mut trials, ours): (Vec<_>, Vec<_>) = pairs.map(Into::into).unzip();
+    trials.extend(ours);
     let compared = match &bench {
         Err(reason) => Err(reason.clone()),
         Ok(bench) if bench.ours.is_none() => Err(format!("{OURS} is not set")),
