@@ -25,6 +25,7 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | [`data`] | host data that has a copy on the device |
 //! | [`device`] | where kernels run: the trait and its kinds |
 //! | [`image`] | reading device images |
 //! | [`map`] | mapping the arguments of a call |
@@ -33,6 +34,7 @@
 //! | [`env`](mod@env) | environment variables |
 //! | [`error`] | what can go wrong |
 
+pub mod data;
 pub mod device;
 pub mod env;
 pub mod error;

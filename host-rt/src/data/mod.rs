@@ -1,0 +1,5 @@
+//! Host data that has a copy on the device.
+
+mod ranges;
+
+pub use ranges::{Found, HostRange, HostRanges, RangeError};
