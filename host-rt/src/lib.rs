@@ -51,7 +51,8 @@ pub use error::{CallError, Error, LaunchError, Result};
 pub use functions::{ForeignFunction, Functions, RawFunction, RequestMemory};
 pub use image::Image;
 pub use runtime::{
-    Builder, Cost, DeviceBuffer, Kernel, KernelArg, Launch, Program, Report, Runtime, wire_by_name,
+    Builder, Cost, DeviceBuffer, Kernel, KernelArg, Launch, Program, Report, Runtime, TypedKernel,
+    wire_by_name,
 };
 pub use serve::{CallContext, Waiting, current_call};
 pub use shared_abi;
