@@ -33,6 +33,7 @@ mod shapes;
 mod shutdown;
 mod traps;
 mod typed;
+mod typed_launch;
 
 use std::process::ExitCode;
 
@@ -105,6 +106,7 @@ fn per_wire() -> Vec<Test> {
         maps::TESTS,
         present::TESTS,
         typed::TESTS,
+        typed_launch::TESTS,
         no_calls::TESTS,
         failures::TESTS,
         shutdown::TESTS,
