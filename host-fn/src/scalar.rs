@@ -6,7 +6,7 @@ use crate::plain::Plain;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no number: a kernel cannot take it by value",
     label = "not an integer or float of at most eight bytes",
-    note = "pass a structure or an array as `&{Self}`, in place of a `bool`, a `char` or an enum pass an integer"
+    note = "pass a structure or an array by reference, in place of a `bool`, a `char` or an enum an integer"
 )]
 pub trait Scalar: Plain + sealed::Sealed {}
 

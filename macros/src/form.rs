@@ -27,6 +27,7 @@ impl Form {
                     "an argument is lent for the call alone: write the reference without a lifetime",
                 ));
             }
+            refuse_str(&reference.elem)?;
             return Ok(match (bare(&reference.elem), reference.mutability) {
                 (Type::Slice(slice), None) => (Form::ToSlice, &*slice.elem),
                 (Type::Slice(slice), Some(_)) => (Form::ToFromSlice, &*slice.elem),
@@ -113,6 +114,16 @@ pub(crate) fn bare(declared: &Type) -> &Type {
         Type::Paren(inner) => bare(&inner.elem),
         Type::Group(inner) => bare(&inner.elem),
         other => other,
+    }
+}
+
+fn refuse_str(target: &Type) -> Result<()> {
+    match bare(target) {
+        Type::Path(path) if path.path.is_ident("str") => Err(Error::new_spanned(
+            target,
+            "any bytes may arrive, and a `str` is not any: pass its bytes, as a slice of `u8`",
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -56,13 +56,7 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
         ///
         /// Stands for the kernel: a host program binds it to an image that has it, and
         /// then can launch it.
-        #[derive(
-            ::core::clone::Clone,
-            ::core::marker::Copy,
-            ::core::fmt::Debug,
-            ::core::cmp::PartialEq,
-            ::core::cmp::Eq,
-        )]
+        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
         #visibility struct #token<#launcher = ()> {
             launcher: #launcher,
         }
