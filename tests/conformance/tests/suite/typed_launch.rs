@@ -47,7 +47,13 @@ fn since(session: &Session, before: Transfers) -> ((u64, u64), (u64, u64)) {
     )
 }
 
+/// Leaves bytes that are not zero in memory that the next launch gets.
+fn soil(session: &Session) {
+    drop(session.filled(&[0xff_u8; 1 << 16]));
+}
+
 fn run_every_form(session: &Session, count: u32) {
+    soil(session);
     let kernel = session.program.bind::<EveryForm>().unwrap();
     let words: Vec<u32> = (1..=count).collect();
     let pair = Pair { left: 3, right: 4 };
@@ -258,6 +264,7 @@ fn what_comes_back_alone_is_zero(target: &Target) {
     let session = session(target);
     let kernel = session.program.bind::<Increment>().unwrap();
     let mut counts = [9u32; 100];
+    soil(&session);
     let before = session.runtime.transfers();
     let mut mapped = session.runtime.map_from(&mut counts).unwrap();
     kernel.launch(GRID, &mut mapped).unwrap();
