@@ -17,7 +17,9 @@ impl Program {
     ///
     /// What is [mapped](crate::Runtime::map_to) is on the device already and stays there. If the
     /// launch fails, no memory of the host has changed; that includes one whose kernel
-    /// ended well and whose [calls](crate::CallError) did not.
+    /// ended well and whose [calls](crate::CallError) did not. A kernel that has passed its
+    /// [deadline](crate::Builder::deadline) runs on and may still write to what is mapped:
+    /// end those mappings, and with them what it writes to.
     ///
     /// # Errors
     /// The image has no such kernel, or one of another declaration.
