@@ -1,4 +1,6 @@
-/* Mappers: arrays of structures with data of their own. */
+/* Mappers: arrays of structures with data of their own. Whether a pointer that stays on the
+   device has to be written again depends on where new data happens to be put.
+   report: free */
 #include "check.h"
 
 struct vec {

@@ -1,4 +1,6 @@
-/* More memory than there is. */
+/* More memory than there is; ours says how much there is and what sets that.
+   stock: ok
+   output: REVOFF_HOST_MEMORY */
 #include "check.h"
 
 int main(void)

@@ -1,4 +1,6 @@
-/* Memory of the device: omp_target_alloc, memcpy, memset, is_present, associate. */
+/* Memory of the device: omp_target_alloc, memcpy, memset, is_present, associate. LLVM's library
+   copies from device memory to device memory through the host's.
+   report: copies */
 #include "check.h"
 #include <string.h>
 

@@ -1,4 +1,6 @@
-/* Two shared libraries with images of their own, and the program with its own.
+/* Two shared libraries with images of their own, and the program with its own. What a
+   library has mapped is forgotten when it goes; LLVM's keeps it.
+   report: copies
    library: parts/first_library.c
    library: parts/second_library.c */
 #include "check.h"
