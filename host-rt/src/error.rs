@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use crate::data::{HostRange, RangeError};
+use crate::task::TaskError;
 
 /// An image that cannot be used, and why.
 #[derive(Debug, thiserror::Error)]
@@ -383,6 +384,9 @@ pub enum Error {
     /// See [`LaunchError`].
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// See [`TaskError`].
+    #[error(transparent)]
+    Task(#[from] TaskError),
     /// See [`EnvError`].
     #[error(transparent)]
     Env(#[from] EnvError),

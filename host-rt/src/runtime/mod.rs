@@ -149,6 +149,27 @@ impl Runtime {
         self.counts().read()
     }
 
+    /// Whether both are the same runtime.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// The name that opened the device.
+    pub(crate) fn device_name(&self) -> &str {
+        self.inner.device.name()
+    }
+
+    /// The device's kind: its name up to a colon.
+    pub(crate) fn kind(&self) -> &str {
+        let name = self.device_name();
+        name.split_once(':').map_or(name, |(kind, _)| kind)
+    }
+
+    /// How long a launch may take.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.inner.deadline
+    }
+
     pub(crate) fn counts(&self) -> &Counts {
         &self.inner.data.counts
     }

@@ -200,7 +200,7 @@ impl Kernel {
     }
 
     /// The runtime whose device it runs on.
-    pub(super) fn runtime(&self) -> Runtime {
+    pub(crate) fn runtime(&self) -> Runtime {
         Runtime {
             inner: Arc::clone(&self.program.inner.runtime),
         }
