@@ -31,6 +31,7 @@ mod resources;
 mod session;
 mod shapes;
 mod shutdown;
+mod tasks;
 mod traps;
 mod typed;
 mod typed_launch;
@@ -126,7 +127,7 @@ fn per_wire() -> Vec<Test> {
 }
 
 fn per_device() -> Vec<Test> {
-    [images::TESTS].concat()
+    [images::TESTS, tasks::TESTS].concat()
 }
 
 fn main() -> ExitCode {
