@@ -699,8 +699,12 @@ impl<W, V: Clone> Graph<W, V> {
         self.tasks.get(id).map(|task| (task.frame, task.group))
     }
 
-    /// A host task that is ready: the youngest of those that `of` has in it.
+    /// A host task of `of` that is ready: the youngest, since that is most likely one of
+    /// those that are waited for; for who waits for all, the oldest.
     pub(super) fn take_ready(&mut self, of: Family) -> Option<Id> {
+        if matches!(of, Family::Frame(frame) if frame == self.root) {
+            return self.due.host.pop_front();
+        }
         let at = self.due.host.iter().rposition(|&id| self.is_in(id, of))?;
         self.due.host.remove(at)
     }

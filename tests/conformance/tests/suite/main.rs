@@ -31,6 +31,7 @@ mod resources;
 mod session;
 mod shapes;
 mod shutdown;
+mod task_graphs;
 mod tasks;
 mod traps;
 mod typed;
@@ -127,7 +128,7 @@ fn per_wire() -> Vec<Test> {
 }
 
 fn per_device() -> Vec<Test> {
-    [images::TESTS, tasks::TESTS].concat()
+    [images::TESTS, tasks::TESTS, task_graphs::TESTS].concat()
 }
 
 fn main() -> ExitCode {
