@@ -49,6 +49,8 @@ mod args;
 mod devices;
 mod error;
 mod graph;
+#[cfg(test)]
+mod graph_tests;
 mod group;
 mod handle;
 mod lane;

@@ -101,6 +101,18 @@ impl<T: Copy + Eq + Ord + Hash> Locations<T> {
     }
 }
 
+/// OpenMP's text, for one location: whether `later` comes after `earlier`.
+#[cfg(test)]
+pub(super) fn waits(later: Access, earlier: Access) -> bool {
+    use Access::{In, InOut, InOutSet, MutexInOutSet, Out};
+    match later {
+        In => matches!(earlier, Out | InOut | MutexInOutSet | InOutSet),
+        Out | InOut => true,
+        MutexInOutSet => matches!(earlier, In | Out | InOut | InOutSet),
+        InOutSet => matches!(earlier, In | Out | InOut | MutexInOutSet),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -114,17 +126,6 @@ mod tests {
         Access::MutexInOutSet,
         Access::InOutSet,
     ];
-
-    /// OpenMP's text, for one location.
-    fn waits(later: Access, earlier: Access) -> bool {
-        use Access::{In, InOut, InOutSet, MutexInOutSet, Out};
-        match later {
-            In => matches!(earlier, Out | InOut | MutexInOutSet | InOutSet),
-            Out | InOut => true,
-            MutexInOutSet => matches!(earlier, In | Out | InOut | InOutSet),
-            InOutSet => matches!(earlier, In | Out | InOut | MutexInOutSet),
-        }
-    }
 
     /// All that a task waits for, also through others.
     fn closed(direct: &[Vec<usize>]) -> Vec<Vec<bool>> {
