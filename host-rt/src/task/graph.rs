@@ -349,7 +349,9 @@ impl<W, V: Clone> Graph<W, V> {
         let frame = task.frame;
         let held = task.locks.iter().find_map(|&address| {
             let lock = self.locks.get(&(frame, address))?;
-            lock.holder.map(|holder| (address, holder))
+            // It has them already if it was ready before.
+            let holder = lock.holder.filter(|&holder| holder != id)?;
+            Some((address, holder))
         });
         if let Some((address, holder)) = held {
             let on_target = |place| matches!(place, Place::Target(_));
