@@ -16,7 +16,7 @@ use crate::runtime::Launch;
 
 /// How often an event is looked at, and the processor left to others between, before the
 /// thread sleeps until it is reached.
-const LOOKS: u32 = 64;
+const LOOKS: u32 = 4;
 
 /// How often a kernel with a deadline is looked at.
 const TICK: Duration = Duration::from_millis(1);
