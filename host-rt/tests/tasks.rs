@@ -88,7 +88,7 @@ fn errors_and_panics_travel() {
             "task `load` failed: no file"
         );
         let panics = tasks.host(|| panic!("{}", "oh")).writes(&c).spawn()?;
-        let error: TaskError = panics.wait().map(|()| ()).unwrap_err();
+        let error: TaskError = panics.wait().unwrap_err();
         assert_eq!(error.to_string(), "task 2 panicked: oh");
         tasks.host(|| fine.store(true, Ordering::SeqCst)).spawn()?;
         Ok(())
