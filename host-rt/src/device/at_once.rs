@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shared_abi::words::{Store, SystemWords};
 
 use super::bytes::{copy_from_shared, copy_to_shared, words_at};
-use super::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
+use super::{Event, EventState, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
 /// Most threads of a team.
@@ -149,14 +149,18 @@ impl<D: Near> Queue for AtOnce<D> {
         Ok(launch)
     }
 
-    fn record(&mut self) -> Arc<dyn Event> {
+    fn record_event(&mut self) -> Arc<dyn Event> {
         let after = &mut self.after.0;
-        after.retain(|event| !event.is_done());
+        after.retain(|event| event.check() != EventState::Done);
         Arc::new(AllOf(after.clone()))
     }
 
-    fn wait_for(&mut self, event: &Arc<dyn Event>) {
+    fn wait_event(&mut self, event: &Arc<dyn Event>) {
         self.after.push(Arc::clone(event));
+    }
+
+    fn can_wait_for(&self, _event: &dyn Event) -> bool {
+        true
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
@@ -182,7 +186,7 @@ impl After {
     /// Waits for all of it.
     pub(super) fn catch_up(&mut self) {
         for event in self.0.drain(..) {
-            event.wait();
+            let _ = event.sync();
         }
     }
 
@@ -200,14 +204,14 @@ impl After {
 struct AllOf(Vec<Arc<dyn Event>>);
 
 impl Event for AllOf {
-    fn is_done(&self) -> bool {
-        self.0.iter().all(|event| event.is_done())
+    fn check(&self) -> EventState {
+        let mut states = self.0.iter().map(|event| event.check());
+        let first = states.find(|state| *state != EventState::Done);
+        first.unwrap_or(EventState::Done)
     }
 
-    fn wait(&self) {
-        for event in &self.0 {
-            event.wait();
-        }
+    fn sync(&self) -> Result<(), String> {
+        self.0.iter().try_for_each(|event| event.sync())
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

@@ -184,12 +184,32 @@ impl Runtime {
         })
     }
 
-    /// A queue of the device's: copies between ranges that are given by address.
+    /// A queue of the device's, in which nothing is under way: see [`Device::queue`].
+    ///
+    /// [`Device::queue`]: crate::device::Device::queue
     ///
     /// # Errors
     /// The device has no more.
     pub fn queue(&self) -> Result<Box<dyn Queue>> {
         Ok(self.inner.device.queue()?)
+    }
+
+    /// One of a bounded number of queues: see [`Device::shared_queue`].
+    ///
+    /// [`Device::shared_queue`]: crate::device::Device::shared_queue
+    ///
+    /// # Errors
+    /// The device has no more.
+    pub fn shared_queue(&self) -> Result<Box<dyn Queue>> {
+        Ok(self.inner.device.shared_queue()?)
+    }
+
+    /// Whether queues wait for events without the host: see [`Device::has_events`].
+    ///
+    /// [`Device::has_events`]: crate::device::Device::has_events
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        self.inner.device.has_events()
     }
 
     /// Ticks of the device's clock register in a second, in thousands.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_rt::device::{Event, Queue};
+use host_rt::device::{Event, EventState, Queue};
 use host_rt::error::DeviceError;
 
 use crate::device::Device;
@@ -131,17 +131,17 @@ impl<'d> Stream<'d> {
         if self.device.copies_at_once {
             return None;
         }
-        self.queue.as_mut().map(|queue| queue.record())
+        self.queue.as_mut().map(|queue| queue.record_event())
     }
 
     /// Goes on after `event`.
     pub(crate) fn wait_for(&mut self, event: &Arc<dyn Event>) {
-        if event.is_done() {
+        if event.check() == EventState::Done {
             return;
         }
         match self.queue() {
-            Ok(queue) => queue.wait_for(event),
-            Err(Failed) => event.wait(),
+            Ok(queue) => queue.wait_event(event),
+            Err(Failed) => drop(event.sync()),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUresult, CUstream};
 
 use super::context::Context;
-use crate::device::Event;
+use crate::device::{Event, EventState};
 use crate::error::DeviceError;
 
 /// A place in a queue.
@@ -70,13 +70,16 @@ impl CudaEvent {
 }
 
 impl Event for CudaEvent {
-    fn is_done(&self) -> bool {
-        self.query().is_some()
+    fn check(&self) -> EventState {
+        match self.query() {
+            None => EventState::Pending,
+            Some(Ok(())) => EventState::Done,
+            Some(Err(error)) => EventState::Failed(error.to_string()),
+        }
     }
 
-    fn wait(&self) {
-        // A device that is lost gets nowhere any more.
-        let _ = self.sleep();
+    fn sync(&self) -> Result<(), String> {
+        self.sleep().map_err(|error| error.to_string())
     }
 
     fn as_any(&self) -> &dyn std::any::Any {
@@ -95,15 +98,18 @@ impl Drop for CudaEvent {
     }
 }
 
-/// A place that is not waited for.
-pub(super) struct Reached;
+/// A place of which all is known.
+pub(super) struct Known(pub(super) Result<(), String>);
 
-impl Event for Reached {
-    fn is_done(&self) -> bool {
-        true
+impl Event for Known {
+    fn check(&self) -> EventState {
+        self.sync()
+            .map_or_else(EventState::Failed, |()| EventState::Done)
     }
 
-    fn wait(&self) {}
+    fn sync(&self) -> Result<(), String> {
+        self.0.clone()
+    }
 
     fn as_any(&self) -> &dyn std::any::Any {
         self

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUresult, CUstream};
 
-use super::event::{CudaEvent, Reached};
+use super::event::{CudaEvent, Known};
 use super::stream::{STAGING, Stream};
 use super::{CudaDevice, launch};
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
@@ -255,7 +255,7 @@ impl Queue for CudaQueue {
         Ok(launch)
     }
 
-    fn record(&mut self) -> Arc<dyn Event> {
+    fn record_event(&mut self) -> Arc<dyn Event> {
         let stream = self.parts();
         let recorded = stream.context.enter().and_then(|_entered| {
             let event = CudaEvent::new(&stream.context)?;
@@ -267,16 +267,16 @@ impl Queue for CudaQueue {
             // Reached it is once the queue has got there.
             Err(error) => {
                 tracing::warn!(%error, "waiting for a queue instead of marking a place");
-                let _ = self.synchronize();
-                Arc::new(Reached)
+                let waited = self.synchronize();
+                Arc::new(Known(waited.map_err(|error| error.to_string())))
             }
         }
     }
 
-    fn wait_for(&mut self, event: &Arc<dyn Event>) {
+    fn wait_event(&mut self, event: &Arc<dyn Event>) {
         let Some(event) = event.as_any().downcast_ref::<CudaEvent>() else {
             // Another device's, whose events the driver does not know.
-            event.wait();
+            let _ = event.sync();
             return;
         };
         let stream = self.parts();
@@ -287,8 +287,12 @@ impl Queue for CudaQueue {
         });
         if let Err(error) = waits {
             tracing::warn!(%error, "a queue waits on the host instead");
-            event.wait();
+            let _ = event.sync();
         }
+    }
+
+    fn can_wait_for(&self, event: &dyn Event) -> bool {
+        event.as_any().is::<CudaEvent>() || event.as_any().is::<Known>()
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {

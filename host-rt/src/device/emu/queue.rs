@@ -8,7 +8,7 @@ use ptx_emu::Running as Kernel;
 use super::EmuDevice;
 use super::module::EmuModule;
 use crate::device::at_once::{After, Near, bad_grid};
-use crate::device::{Event, Global, Grid, LaunchContext, Module, Running};
+use crate::device::{Event, EventState, Global, Grid, LaunchContext, Module, Running};
 use crate::error::DeviceError;
 
 // SAFETY: device memory lives as long as the device, whose threads use it with atomic accesses.
@@ -83,12 +83,16 @@ pub(super) struct EmuLaunch {
 }
 
 impl Event for EmuLaunch {
-    fn is_done(&self) -> bool {
-        self.kernel.is_over()
+    fn check(&self) -> EventState {
+        if !self.kernel.is_over() {
+            return EventState::Pending;
+        }
+        self.sync()
+            .map_or_else(EventState::Failed, |()| EventState::Done)
     }
 
-    fn wait(&self) {
-        let _ = self.kernel.wait(None);
+    fn sync(&self) -> Result<(), String> {
+        Running::wait(self, None).unwrap_or(Ok(()))
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

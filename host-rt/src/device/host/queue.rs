@@ -13,7 +13,7 @@ use super::module::HostModule;
 use super::under_way::{self, UnderWay};
 use super::{HostDevice, lock, thread};
 use crate::device::at_once::{After, Near, bad_grid};
-use crate::device::{BlockShape, Event, Global, Grid, LaunchContext, Module, Running};
+use crate::device::{BlockShape, Event, EventState, Global, Grid, LaunchContext, Module, Running};
 use crate::error::DeviceError;
 
 /// Device threads of one launch that exist at a time, as far as whole teams
@@ -165,7 +165,7 @@ impl HostLaunch {
         crate::sleep::sharpen();
         let after = lock(&self.after).clone();
         for event in after {
-            event.wait();
+            let _ = event.sync();
         }
         let params: Vec<*const c_void> = self
             .params
@@ -235,12 +235,18 @@ impl HostLaunch {
 }
 
 impl Event for HostLaunch {
-    fn is_done(&self) -> bool {
-        lock(&self.state).ended
+    fn check(&self) -> EventState {
+        match &*lock(&self.state) {
+            State { ended: false, .. } => EventState::Pending,
+            State {
+                fault: Some(fault), ..
+            } => EventState::Failed(fault.clone()),
+            _ => EventState::Done,
+        }
     }
 
-    fn wait(&self) {
-        let _ = Running::wait(self, None);
+    fn sync(&self) -> Result<(), String> {
+        Running::wait(self, None).unwrap_or(Ok(()))
     }
 
     fn as_any(&self) -> &dyn std::any::Any {
