@@ -223,6 +223,12 @@ pub enum DeviceError {
         /// What lies there, as far as the device knows.
         what: &'static str,
     },
+    /// Something that was queued before this failed, or what the queue waits for did.
+    #[error("what was queued before has failed: {reason}")]
+    Before {
+        /// The device's words.
+        reason: String,
+    },
     /// A launch with an impossible shape.
     #[error("cannot launch {teams} teams of {threads} threads: {reason}")]
     BadGrid {

@@ -3,11 +3,11 @@
 //! [`Device`] is everything that the rest of this crate asks of one. Each kind is
 //! one folder beside this file and one line in [`KINDS`].
 
-mod at_once;
 mod bytes;
 mod cuda;
 mod emu;
 mod host;
+mod near;
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -355,9 +355,11 @@ pub trait Event: Send + Sync {
     fn sync(&self) -> Result<(), String>;
     /// For the device's own use.
     fn as_any(&self) -> &dyn std::any::Any;
+    /// For the device's own use.
+    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync>;
 }
 
-/// A kernel under way.
+/// A kernel under way, or on its way.
 pub trait Running: Send + Sync {
     /// Whether it has ended.
     fn is_done(&self) -> bool;

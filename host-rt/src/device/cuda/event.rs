@@ -85,6 +85,10 @@ impl Event for CudaEvent {
     fn as_any(&self) -> &dyn std::any::Any {
         self
     }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
+        self
+    }
 }
 
 impl Drop for CudaEvent {
@@ -112,6 +116,10 @@ impl Event for Known {
     }
 
     fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
         self
     }
 }
