@@ -13,7 +13,7 @@ use crate::device::MappedMemory;
 use crate::error::DeviceError;
 
 /// Pinned memory of a queue. Copies that are larger than what is left of it until
-/// [`Queue::synchronize`] go through the driver's own.
+/// [`Queue::synchronize`](crate::device::Queue::synchronize) go through the driver's own.
 pub(super) const STAGING: usize = 256 << 10;
 
 /// Alignment of copies in the staging memory: those of words are one access.
