@@ -21,7 +21,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_diamond),
     test!(a_failure_travels).alone(),
     test!(a_queue_works_after_a_failure).only(Target::survives_faults),
-    test!(a_copy_fails_in_its_turn).alone().only(is_no_hardware),
+    test!(a_copy_fails_in_its_turn).only(Target::survives_faults),
     test!(a_copy_that_is_refused_is_not_queued),
     test!(a_thousand_in_a_chain).alone(),
     test!(ten_thousand_in_a_hundred_queues),
@@ -35,10 +35,6 @@ pub(crate) const TESTS: &[Test] = &[
         .alone()
         .only(Target::is_host),
 ];
-
-fn is_no_hardware(target: &Target) -> bool {
-    !target.is_hardware()
-}
 
 fn is_stand_in(target: &Target) -> bool {
     target.is_lost_by_faults() && !target.is_hardware()
@@ -251,6 +247,7 @@ fn a_queue_works_after_a_failure(target: &Target) {
     session.works();
 }
 
+/// Of memory that is freed too early; drivers may free it later than they are asked to.
 fn a_copy_fails_in_its_turn(target: &Target) {
     let session = quiet(target);
     let gone = session.zeroed::<u32>(64);
@@ -261,13 +258,9 @@ fn a_copy_fails_in_its_turn(target: &Target) {
     unsafe { queue.copy_to_device(gone.address(), bytes.as_ptr(), 64) }.unwrap();
     let event = queue.record_event();
     drop(gone);
-    let Gate { launch, flag } = gate;
-    // Where a failure takes the device with it, perhaps also this, once it is written, and
-    // the kernel.
-    let _ = flag.write(0, &[1u32]);
+    gate.open();
     let words = event.sync().unwrap_err();
     assert_eq!(event.check(), EventState::Failed(words));
-    let _ = launch.wait();
     queue.synchronize().unwrap_err();
 }
 
