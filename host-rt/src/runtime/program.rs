@@ -181,7 +181,8 @@ impl Kernel {
 
     /// As [`launch`](Self::launch), in a queue of the caller's: the kernel starts when what
     /// was queued there before is done, and the events that the queue waits for are
-    /// reached. If something of that fails, so does the launch, without running.
+    /// reached. If something of that fails, so does the launch, without running. Its time,
+    /// also that until its [deadline](crate::Builder::deadline), begins here.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch); the queue is of this kernel's device.

@@ -42,6 +42,8 @@ struct State {
     /// Never more than there are idle carriers: each is sure of one.
     jobs: VecDeque<Job>,
     idle: usize,
+    /// How many there have been.
+    made: usize,
     threads: HashMap<ThreadId, JoinHandle<()>>,
     closing: bool,
 }
@@ -94,8 +96,13 @@ impl Carriers {
         while let Some(job) = jobs.next() {
             // The thread knows the others, but not this device, which ends them.
             let carrier = Arc::clone(shared);
+            let number = {
+                let mut state = lock(&shared.state);
+                state.made += 1;
+                state.made
+            };
             let thread = std::thread::Builder::new()
-                .name("device".to_owned())
+                .name(format!("device {number}"))
                 .stack_size(CARRIER_STACK)
                 .spawn(move || carry(&carrier, job))
                 .map_err(|error| (jobs.len() + 1, error))?;

@@ -215,3 +215,74 @@ impl Running for Step {
         Some(outcome.map_err(|reason| reason.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts in which order it was begun.
+    struct Count(Arc<Mutex<Vec<usize>>>, usize);
+
+    impl Work for Count {
+        fn begin(self: Box<Self>, _step: &Arc<Step>) -> Option<Outcome> {
+            self.0.lock().unwrap().push(self.1);
+            Some(Ok(()))
+        }
+    }
+
+    /// Is done by whoever finishes the step.
+    struct Elsewhere;
+
+    impl Work for Elsewhere {
+        fn begin(self: Box<Self>, _step: &Arc<Step>) -> Option<Outcome> {
+            None
+        }
+    }
+
+    fn chain(length: usize) -> (Arc<Step>, Arc<Step>, Arc<Mutex<Vec<usize>>>) {
+        let first = Step::after(Some(Box::new(Elsewhere)), []);
+        let order = Arc::<Mutex<Vec<usize>>>::default();
+        let mut last = Arc::clone(&first);
+        for at in 0..length {
+            let count = Count(Arc::clone(&order), at);
+            last = Step::after(Some(Box::new(count)), [last]);
+        }
+        (first, last, order)
+    }
+
+    #[test]
+    fn a_chain_of_any_length_is_done_in_order() {
+        let (first, last, order) = chain(100_000);
+        assert_eq!(last.check(), EventState::Pending);
+        assert!(order.lock().unwrap().is_empty());
+        first.finish(Ok(()));
+        assert_eq!(last.check(), EventState::Done);
+        assert!(order.lock().unwrap().iter().copied().eq(0..100_000));
+    }
+
+    #[test]
+    fn a_failure_goes_all_the_way_and_runs_nothing() {
+        let (first, last, order) = chain(1000);
+        let place = Step::after(None, [Arc::clone(&first)]);
+        first.finish(Err("it broke".into()));
+        let expected = "not run, since what it waits for failed: it broke";
+        assert_eq!(last.check(), EventState::Failed(expected.to_owned()));
+        assert_eq!(
+            place.sync(),
+            Err("it broke".to_owned()),
+            "a place is not run"
+        );
+        assert!(order.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_last_of_several_begins_it() {
+        let all = [(); 3].map(|()| Step::after(Some(Box::new(Elsewhere)), []));
+        let place = Step::after(None, all.clone());
+        for step in &all {
+            assert_eq!(place.check(), EventState::Pending);
+            step.finish(Ok(()));
+        }
+        assert_eq!(place.check(), EventState::Done);
+    }
+}

@@ -14,6 +14,7 @@ mod crowd;
 mod deadline;
 mod driver_calls;
 mod driver_errors;
+mod events;
 mod failures;
 mod foreign;
 mod forged;
@@ -128,7 +129,7 @@ fn per_wire() -> Vec<Test> {
 }
 
 fn per_device() -> Vec<Test> {
-    [images::TESTS, tasks::TESTS, task_graphs::TESTS].concat()
+    [images::TESTS, events::TESTS].concat()
 }
 
 fn main() -> ExitCode {
