@@ -129,7 +129,13 @@ fn per_wire() -> Vec<Test> {
 }
 
 fn per_device() -> Vec<Test> {
-    [images::TESTS, events::TESTS].concat()
+    [
+        images::TESTS,
+        events::TESTS,
+        tasks::TESTS,
+        task_graphs::TESTS,
+    ]
+    .concat()
 }
 
 fn main() -> ExitCode {
