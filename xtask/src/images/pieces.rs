@@ -22,7 +22,7 @@ pub(crate) enum Piece {
     Archive(&'static str),
 }
 
-const HEADERS: [&str; 2] = ["revoff.h", "revoff_abi.h"];
+const HEADERS: [&str; 3] = ["revoff.h", "revoff_abi.h", "revoff_openmp.h"];
 
 /// Where the pieces go.
 pub(crate) fn folder(out: &Path) -> PathBuf {
