@@ -39,6 +39,7 @@ int omp_get_team_num(void);
 int omp_get_num_teams(void);
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
+int omp_in_parallel(void);
 
 #pragma omp begin declare variant match(device = {kind(host)})
 
@@ -68,12 +69,18 @@ static inline uint32_t revoff_call(void (*fn)(void *), size_t mapnum, void **hos
 
 #pragma omp end declare variant
 
-/* On processors OpenMP's runtime makes teams and threads, of one call of a region. */
+/*
+ * On processors OpenMP's runtime makes teams and threads, of one call of a region. Outside
+ * `parallel` one thread of a team runs, and LLVM's runtime counts those that may.
+ */
 #pragma omp begin declare variant match(device = {kind(cpu)})
 static inline uint32_t revoff_team(void) { return (uint32_t)omp_get_team_num(); }
 static inline uint32_t revoff_teams(void) { return (uint32_t)omp_get_num_teams(); }
 static inline uint32_t revoff_thread(void) { return (uint32_t)omp_get_thread_num(); }
-static inline uint32_t revoff_threads(void) { return (uint32_t)omp_get_num_threads(); }
+static inline uint32_t revoff_threads(void)
+{
+    return omp_in_parallel() ? (uint32_t)omp_get_num_threads() : 1;
+}
 #pragma omp end declare variant
 
 #ifdef __cplusplus

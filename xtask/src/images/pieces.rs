@@ -22,7 +22,12 @@ pub(crate) enum Piece {
     Archive(&'static str),
 }
 
-const HEADERS: [&str; 3] = ["revoff.h", "revoff_abi.h", "revoff_openmp.h"];
+const HEADERS: [&str; 4] = [
+    "revoff.h",
+    "revoff_abi.h",
+    "revoff_openmp.h",
+    "revoff_rpc.h",
+];
 
 /// Where the pieces go.
 pub(crate) fn folder(out: &Path) -> PathBuf {
