@@ -210,6 +210,8 @@ impl Library {
             program.map_err(|error| why.push(said(error))).ok()
         });
         let Some(program) = program else {
+            // Images for several GPUs lack the same.
+            why.dedup();
             let why = if why.is_empty() {
                 "it has no image for it".to_owned()
             } else {

@@ -1,0 +1,270 @@
+//! OpenMP programs that clang compiles and whose target regions call functions of their host:
+//! each of `device_calls/`, without and with optimisation, on the `host` device, on emulated
+//! GPUs, and without devices. They are built as examples/openmp-c is.
+//!
+//! - `REVOFF_LIBOMPTARGET_DIR`: the folder with our library (`cargo xtask plugins --out ..`),
+//! - `REVOFF_TEST_PIECES`: the folder with what is linked into images (`cargo xtask images
+//!   --pieces --arch sm_60,sm_70`): without either nothing is run;
+//! - `REVOFF_CLANG`: the compiler, if not the clang-22 of `PATH`;
+//! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
+
+use std::collections::HashMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use compat::{Ending, Outcome, Program, judge, run};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// How programs are built.
+const LEVELS: [&str; 2] = ["-O2", "-O0"];
+
+/// The GPUs that images are for.
+const GPUS: [&str; 2] = ["sm_60", "sm_70"];
+
+/// What runs a program.
+#[derive(Clone, Copy)]
+struct Way {
+    /// For people.
+    name: &'static str,
+    /// What a program's `only` may say.
+    kind: &'static str,
+    /// What it is built as.
+    built: &'static str,
+    /// `REVOFF_DEVICE`; `None` where its regions run on the host.
+    device: Option<&'static str>,
+}
+
+const fn way(
+    name: &'static str,
+    kind: &'static str,
+    built: &'static str,
+    device: Option<&'static str>,
+) -> Way {
+    Way {
+        name,
+        kind,
+        built,
+        device,
+    }
+}
+
+const WAYS: [Way; 6] = [
+    way("host", "host", "host", Some("host")),
+    way("emu_sm_60", "emu", "gpu", Some("emu:sm_60")),
+    way("emu_sm_70", "emu", "gpu", Some("emu:sm_70")),
+    way("amd", "amd", "amd", Some("emu")),
+    way("no_device_host", "host", "host", None),
+    way("no_device_gpu", "emu", "gpu", None),
+];
+
+impl Way {
+    fn suits(self, program: &Program) -> bool {
+        let only_amd = program.only.as_deref() == Some("amd");
+        // What goes wrong goes wrong on a device.
+        program.suits(self.kind)
+            && only_amd == (self.kind == "amd")
+            && (self.device.is_some() || program.ending == Ending::Ok)
+    }
+}
+
+type Key = (String, &'static str, &'static str);
+
+/// What the tests share.
+struct Bench {
+    sources: PathBuf,
+    scratch: PathBuf,
+    library: PathBuf,
+    pieces: PathBuf,
+    clang: String,
+    limit: Duration,
+    built: HashMap<Key, OnceLock<Result<PathBuf, String>>>,
+}
+
+impl Bench {
+    /// # Errors
+    /// What is missing, in words.
+    fn new(sources: &Path, programs: &[Program]) -> Result<Self, String> {
+        let clang = env::var("REVOFF_CLANG").unwrap_or_default();
+        let clang = if clang.is_empty() {
+            "clang-22".to_owned()
+        } else {
+            clang
+        };
+        for (tool, package) in [
+            (clang.as_str(), "clang-22 libomp-22-dev"),
+            ("llvm-offload-wrapper-22", "clang-tools-22"),
+            ("clang-linker-wrapper-22", "clang-tools-22"),
+            ("ld.lld-22", "lld-22"),
+            ("make", "make"),
+        ] {
+            let found = Command::new(tool).arg("--version").output();
+            found.map_err(|_| format!("no {tool} (apt-get install {package})"))?;
+        }
+        let library = folder("REVOFF_LIBOMPTARGET_DIR", "libomptarget.so.22.1")?;
+        let pieces = folder("REVOFF_TEST_PIECES", "include/revoff_openmp.h")?;
+        for gpu in GPUS {
+            let piece = pieces.join(gpu).join("revoff_device.bc");
+            assert!(piece.exists(), "REVOFF_TEST_PIECES: no {}", piece.display());
+        }
+        let keys = programs.iter().flat_map(|program| {
+            LEVELS.into_iter().flat_map(|level| {
+                WAYS.map(|way| ((program.name.clone(), level, way.built), OnceLock::new()))
+            })
+        });
+        Ok(Self {
+            sources: sources.to_owned(),
+            scratch: Path::new(env!("CARGO_TARGET_TMPDIR")).join("device-calls"),
+            library,
+            pieces,
+            clang,
+            limit: limit(),
+            built: keys.collect(),
+        })
+    }
+
+    /// Builds a program, once.
+    fn build(&self, program: &Program, level: &'static str, way: Way) -> Result<&Path, String> {
+        let key = (program.name.clone(), level, way.built);
+        let built = self.built[&key].get_or_init(|| {
+            let folder = self.scratch.join(&level[1..]);
+            fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+            let file = format!("{}.{}", program.name, way.built);
+            let mut make = Command::new("make");
+            make.current_dir(&folder).args(["--always-make", "-f"]);
+            make.arg(self.sources.join("Makefile"));
+            make.arg(format!("VPATH={}", self.sources.display()));
+            make.arg(format!("PIECES={}", self.pieces.display()));
+            make.arg(format!("CLANG={}", self.clang));
+            make.arg(format!("ARCHES={}", GPUS.join(" ")));
+            make.arg(format!("CFLAGS={level} -Wall -Wextra -Werror"));
+            let output = make.arg(&file).output();
+            let output = output.map_err(|error| format!("make: {error}"))?;
+            if !output.status.success() {
+                return Err(format!(
+                    "make {file}: {}{}",
+                    String::from_utf8_lossy(&output.stdout),
+                    String::from_utf8_lossy(&output.stderr)
+                ));
+            }
+            Ok(folder.join(file))
+        });
+        built.as_deref().map_err(Clone::clone)
+    }
+
+    /// Runs a program with a library, or with LLVM's.
+    fn run(&self, file: &Path, program: &Program, way: Way, ours: bool) -> Result<Outcome, String> {
+        let mut command = Command::new(file);
+        command.envs(program.environment.iter().cloned());
+        // LLVM's runtime warns where a machine has fewer cores than a region asks for.
+        command.env("KMP_WARNINGS", "0");
+        if ours {
+            command.env("LD_LIBRARY_PATH", &self.library);
+        } else {
+            command.env_remove("LD_LIBRARY_PATH");
+        }
+        match way.device {
+            Some(device) => command.env("REVOFF_DEVICE", device),
+            None => command.env("OMP_TARGET_OFFLOAD", "DISABLED"),
+        };
+        run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
+    }
+
+    /// Whether a program does what it is to.
+    fn check(&self, program: &Program, level: &'static str, way: Way) -> Result<(), String> {
+        let file = self.build(program, level, way)?;
+        judge(program, &self.run(file, program, way, true)?)
+    }
+
+    /// LLVM's own library does not serve the calls, which must be found.
+    fn guard(&self, program: &Program) -> Result<(), String> {
+        let file = self.build(program, LEVELS[0], WAYS[0])?;
+        match judge(program, &self.run(file, program, WAYS[0], false)?) {
+            Ok(()) => Err("with LLVM's library it passed".to_owned()),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("device_calls");
+    let programs = match Program::all(&sources) {
+        Ok(programs) => programs,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let bench = Bench::new(&sources, &programs).map(Arc::new);
+    let mut trials = Vec::new();
+    for program in &programs {
+        for way in WAYS.into_iter().filter(|way| way.suits(program)) {
+            for level in LEVELS {
+                let name = format!("{}::{}::{}", way.name, &level[1..], program.name);
+                let program = program.clone();
+                trials.push(test(&bench, name, move |bench| {
+                    bench.check(&program, level, way)
+                }));
+            }
+        }
+        if program.name == "calls" {
+            let program = program.clone();
+            let name = "guard::calls_that_nobody_serves".to_owned();
+            trials.push(test(&bench, name, move |bench| bench.guard(&program)));
+        }
+    }
+    if let Err(reason) = &bench {
+        say(&format!(
+            "SKIPPED device_calls, {} tests counted as ignored: {reason}",
+            trials.len()
+        ));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// A test that needs what all of them share; ignored where that is missing.
+fn test(
+    bench: &Result<Arc<Bench>, String>,
+    name: String,
+    run: impl FnOnce(&Bench) -> Result<(), String> + Send + 'static,
+) -> Trial {
+    let found = bench.clone();
+    let is_missing = found.is_err();
+    Trial::test(name, move || run(&*found?).map_err(Failed::from)).with_ignored_flag(is_missing)
+}
+
+/// The folder that a variable names, which must have a file.
+///
+/// # Errors
+/// It names none.
+fn folder(variable: &str, file: &str) -> Result<PathBuf, String> {
+    let named = env::var_os(variable).filter(|folder| !folder.is_empty());
+    let folder = named.ok_or_else(|| format!("{variable} is not set"))?;
+    let folder = Path::new(&folder);
+    let there = folder.canonicalize();
+    let there = there.unwrap_or_else(|error| panic!("{variable}={}: {error}", folder.display()));
+    assert!(
+        there.join(file).exists(),
+        "{variable}={}: no {file} there",
+        folder.display()
+    );
+    Ok(there)
+}
+
+/// How long a program may take.
+fn limit() -> Duration {
+    let name = "REVOFF_TEST_SECONDS";
+    let seconds = env::var(name).unwrap_or_else(|_| "60".to_owned());
+    let seconds = seconds.parse();
+    Duration::from_secs(seconds.unwrap_or_else(|_| panic!("{name}: a number of seconds expected")))
+}
+
+/// Tells people something that no test's result has.
+#[expect(clippy::print_stderr, reason = "what is skipped must be seen")]
+fn say(what: &str) {
+    eprintln!("{what}");
+}
