@@ -2,4 +2,5 @@
 
 fn main() {
     image_build::kernel_crate("digest/kernel").export("REVOFF_IMAGE_DIGEST");
+    image_build::kernel_crate("search/kernel").export("REVOFF_IMAGE_SEARCH");
 }

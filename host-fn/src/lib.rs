@@ -1,4 +1,5 @@
-//! Host functions that device code calls, declared once for both sides.
+//! Host functions that device code calls, and kernels that the host launches, declared
+//! once for both sides.
 //!
 //! A declaration lives in a `no_std` crate that the kernel and the host program
 //! both depend on, so that neither can go its own way:
@@ -38,13 +39,23 @@
 //! assert_eq!(functions[0].name(), "read_chunk");
 //! ```
 //!
+//! A [`kernel`](macro@kernel) is declared beside them, and launched by its name:
+//!
+//! ```
+//! /// y[i] += a * x[i]
+//! #[host_fn::kernel]
+//! pub fn saxpy(a: f32, x: &[f32], y: &mut [f32]);
+//! assert_eq!(Saxpy::NAME, "saxpy");
+//! ```
+//!
 //! | file | job |
 //! |---|---|
-//! | `plain` | which types can travel |
+//! | `plain`, `scalar` | which types can travel |
 //! | [`signature`] | the hash by which both sides compare declarations |
 //! | `reply` | how a result travels back |
 //! | `entry`, `call`, `call_error` | the device side |
 //! | `function`, `failure`, `args`, `bound` | the host side |
+//! | `kernel`, `argument` | the other direction: kernels that the host launches |
 //!
 //! No allocation anywhere: a device image has no allocator, and this crate is
 //! part of it.
@@ -52,32 +63,40 @@
 #![no_std]
 
 mod args;
+mod argument;
 mod bound;
 mod call;
 mod call_error;
 mod entry;
 mod failure;
 mod function;
+mod kernel;
 mod plain;
 mod reply;
+mod scalar;
 pub mod signature;
 
+pub use argument::{Argument, Memory, Travels, Value};
 pub use bound::{Adapter, Bound};
 pub use call_error::CallError;
 pub use failure::{BadArguments, Failure};
 pub use function::{HostFunction, RawArg};
+pub use kernel::{Kernel, Launcher};
 pub use plain::Plain;
-pub use revoff_macros::host_functions;
+pub use revoff_macros::{host_functions, kernel_declaration as kernel};
+pub use scalar::Scalar;
 pub use zerocopy;
 
-/// What the code that `host_functions!` generates refers to. No part of the
+/// What the code that `host_functions!` and `kernel` generate refers to. No part of the
 /// public interface.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::args::{Args, ReplyTo};
+    pub use crate::argument::Argument;
     pub use crate::bound::bind;
     pub use crate::call::call;
     pub use crate::entry::Entry;
+    pub use crate::kernel::{Parameters, same};
     pub use crate::reply::Reply;
-    pub use shared_abi::image::FunctionInfo;
+    pub use shared_abi::image::{FunctionInfo, KernelInfo};
 }

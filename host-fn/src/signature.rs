@@ -27,6 +27,26 @@ pub enum Form {
     FromSlice = 7,
 }
 
+impl Form {
+    /// Whether it is a slice.
+    #[must_use]
+    pub const fn is_slice(self) -> bool {
+        matches!(self, Form::ToSlice | Form::ToFromSlice | Form::FromSlice)
+    }
+
+    /// Whether what the caller has goes to the other side.
+    #[must_use]
+    pub const fn goes(self) -> bool {
+        !matches!(self, Form::From | Form::FromSlice)
+    }
+
+    /// Whether what the other side leaves comes back.
+    #[must_use]
+    pub const fn comes_back(self) -> bool {
+        !matches!(self, Form::Value | Form::To | Form::ToSlice)
+    }
+}
+
 /// Stands in the hash where a [`Form`] would, before the return type.
 const RETURNS: u8 = 0;
 
@@ -51,7 +71,7 @@ impl Signature {
     /// ```
     #[must_use]
     pub const fn parameter<T>(self, form: Form, type_name: &str) -> Self {
-        if matches!(form, Form::ToSlice | Form::ToFromSlice | Form::FromSlice) {
+        if form.is_slice() {
             assert!(
                 size_of::<T>() != 0,
                 "the elements of a slice parameter have no size"
@@ -102,8 +122,8 @@ impl Signature {
     }
 }
 
-/// The hash in a kernel's
-/// [`KernelInfo`](shared_abi::image::KernelInfo): of its parameter types by name
+/// The hash in the [`KernelInfo`](shared_abi::image::KernelInfo) of a kernel without a
+/// declaration: of its parameter types by name
 /// (`"u32"`, `"f64"`, ...), `"*"` for every pointer, joined by commas.
 #[must_use]
 pub const fn of_kernel(parameters: &[&str]) -> u64 {

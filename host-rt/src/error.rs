@@ -4,6 +4,8 @@
 
 use std::path::PathBuf;
 
+use crate::data::{HostRange, RangeError};
+
 /// An image that cannot be used, and why.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -100,6 +102,24 @@ pub enum ImageError {
         /// Hash in the image.
         image: u64,
         /// Hash of the host's registration.
+        host: u64,
+    },
+    /// The image and the host declare a kernel differently, or the image has no
+    /// declaration of it.
+    #[error(
+        "{name} and this host declare kernel `{kernel}` differently (signature {} in the image, \
+         {host:#018x} here): build both from the same declaration, which the kernel's definition \
+         names, `#[device_rt::kernel(..)]`",
+        image.map_or("none".to_owned(), |image| format!("{image:#018x}"))
+    )]
+    OtherKernel {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The kernel.
+        kernel: String,
+        /// Hash in the image, if it says one.
+        image: Option<u64>,
+        /// Hash of the host's declaration.
         host: u64,
     },
     /// The system's loader refused the image.
@@ -376,6 +396,22 @@ pub enum Error {
         /// What was given.
         given: String,
     },
+    /// Host data lies only in part in data that is on the device.
+    #[error(
+        "{what}: host data {range} shares only some bytes with {present}, which is on the device: \
+         end that mapping first, or map all that is used together at once"
+    )]
+    Straddles {
+        /// What it is.
+        what: String,
+        /// The data.
+        range: HostRange,
+        /// The data on the device.
+        present: HostRange,
+    },
+    /// See [`RangeError`].
+    #[error(transparent)]
+    Range(#[from] RangeError),
     /// A host function is registered twice.
     #[error("host function `{name}` is registered twice")]
     TwiceRegistered {

@@ -23,6 +23,33 @@
 //! # }
 //! ```
 //!
+//! A kernel that is declared with [`host_fn::kernel`](macro@host_fn::kernel) is launched
+//! with the host's own data, which is copied there and back:
+//!
+//! ```no_run
+//! # use host_rt::{Functions, Grid, Image, Runtime};
+//! /// y[i] += a * x[i]
+//! #[host_fn::kernel]
+//! pub fn saxpy(a: f32, x: &[f32], y: &mut [f32]);
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let runtime = Runtime::open("host")?;
+//! # let program = runtime.load(&Image::open("libsaxpy.so")?, &Functions::new())?;
+//! let saxpy = program.bind::<Saxpy>()?;
+//! let (x, mut y) = (vec![1.0; 1000], vec![2.0; 1000]);
+//! let grid = Grid { teams: 4, threads: 64 };
+//! saxpy.launch(grid, 1.5, &x, &mut y)?;
+//!
+//! let x = runtime.map_to(&x)?; // stays on the device
+//! let mut y = runtime.map_tofrom(&mut y)?;
+//! for step in 0..10 {
+//!     saxpy.launch(grid, step as f32, &x, &mut y)?; // copies nothing
+//! }
+//! y.finish()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! | module | job |
 //! |---|---|
 //! | [`data`] | host data that has a copy on the device |
@@ -54,7 +81,8 @@ pub use error::{CallError, Error, LaunchError, Result};
 pub use functions::{ForeignFunction, Functions, RawFunction, RequestMemory};
 pub use image::Image;
 pub use runtime::{
-    Builder, Cost, DeviceBuffer, Kernel, KernelArg, Launch, Program, Report, Runtime, wire_by_name,
+    Builder, Cost, DeviceBuffer, Kernel, KernelArg, Launch, Program, Report, Runtime, TypedKernel,
+    wire_by_name,
 };
 pub use serve::{CallContext, Waiting, current_call};
 pub use shared_abi;

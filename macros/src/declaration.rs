@@ -1,17 +1,36 @@
-//! Parsing: the declaration of one host function.
+//! Parsing: the declaration of one host function or kernel.
 
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
-use syn::parse::{Parse, ParseStream};
+use syn::parse::ParseStream;
 use syn::spanned::Spanned;
 use syn::{Attribute, Error, FnArg, Pat, Result, ReturnType, Signature, Token, Type, Visibility};
 
 use crate::form::Form;
 
+/// What a signature is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    HostFunction,
+    Kernel,
+}
+
+impl What {
+    /// As messages name it.
+    fn name(self) -> &'static str {
+        match self {
+            What::HostFunction => "host function",
+            What::Kernel => "kernel",
+        }
+    }
+}
+
 /// `pub fn name(parameters) -> returns;`
 pub(crate) struct Declaration {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) visibility: Visibility,
+    /// Of kernels alone.
+    pub(crate) unsafety: Option<Token![unsafe]>,
     pub(crate) name: Ident,
     pub(crate) parameters: Vec<Parameter>,
     /// `None`: nothing is returned.
@@ -26,40 +45,59 @@ pub(crate) struct Parameter {
     pub(crate) plain: Type,
 }
 
-impl Parse for Declaration {
-    fn parse(input: ParseStream<'_>) -> Result<Self> {
+impl Declaration {
+    pub(crate) fn parse(input: ParseStream<'_>, what: What) -> Result<Self> {
         let attributes = input.call(Attribute::parse_outer)?;
         let visibility = input.parse()?;
         let signature: Signature = input.parse()?;
         if input.peek(syn::token::Brace) {
-            return Err(input.error(
-                "a host function is declared here and bound on the host: write `;` in place of a body",
-            ));
+            return Err(input.error(match what {
+                What::HostFunction => {
+                    "a host function is declared here and bound on the host: write `;` in place of a body"
+                }
+                What::Kernel => {
+                    "a kernel is declared here and defined in its own crate, with `#[device_rt::kernel(..)]`: write `;` in place of a body"
+                }
+            }));
         }
         input.parse::<Token![;]>()?;
-        refuse_qualifiers(&signature, "host function")?;
+        refuse_qualifiers(&signature, what)?;
         refuse_extern_name(&signature.ident)?;
         let parameters = signature
             .inputs
             .iter()
             .map(parameter)
             .collect::<Result<_>>()?;
+        let returns = match what {
+            What::HostFunction => returned(signature.output)?,
+            What::Kernel => {
+                refuse_return(&signature.output, "take `&mut T` or `Out<T>` for results")?;
+                None
+            }
+        };
         Ok(Declaration {
             attributes,
             visibility,
             parameters,
-            returns: returned(signature.output)?,
+            returns,
+            unsafety: signature.unsafety,
             name: signature.ident,
         })
+    }
+
+    /// The type that stands for it on the side that does not call it, or is to be
+    /// bound first: `ReadChunk` of `read_chunk`.
+    pub(crate) fn token(&self) -> Result<Ident> {
+        Ok(Ident::new(&camel_case(&self.name)?, self.name.span()))
     }
 }
 
 /// The words and lists around a function that mean nothing across devices.
-pub(crate) fn refuse_qualifiers(signature: &Signature, what: &str) -> Result<()> {
+pub(crate) fn refuse_qualifiers(signature: &Signature, what: What) -> Result<()> {
     let refuse = |tokens: &dyn quote::ToTokens, why: &str| {
         Err(Error::new_spanned(
             tokens,
-            format!("a {what} cannot be {why}"),
+            format!("a {} cannot be {why}", what.name()),
         ))
     };
     if let Some(token) = &signature.constness {
@@ -68,7 +106,7 @@ pub(crate) fn refuse_qualifiers(signature: &Signature, what: &str) -> Result<()>
     if let Some(token) = &signature.asyncness {
         return refuse(token, "`async`: it runs to its end");
     }
-    if what == "host function"
+    if what == What::HostFunction
         && let Some(token) = &signature.unsafety
     {
         return refuse(token, "`unsafe`: its arguments are checked on both sides");
@@ -136,6 +174,17 @@ fn parameter(input: &FnArg) -> Result<Parameter> {
     })
 }
 
+/// A kernel returns nothing.
+pub(crate) fn refuse_return(output: &ReturnType, instead: &str) -> Result<()> {
+    match output {
+        ReturnType::Type(_, returned) => Err(Error::new_spanned(
+            returned,
+            format!("a kernel returns nothing: {instead}"),
+        )),
+        ReturnType::Default => Ok(()),
+    }
+}
+
 fn returned(output: ReturnType) -> Result<Option<Type>> {
     let ReturnType::Type(_, returned) = output else {
         return Ok(None);
@@ -147,5 +196,28 @@ fn returned(output: ReturnType) -> Result<Option<Type>> {
         )),
         Type::Tuple(tuple) if tuple.elems.is_empty() => Ok(None),
         other => Ok(Some(other)),
+    }
+}
+
+/// `ReadChunk` of `read_chunk`.
+fn camel_case(name: &Ident) -> Result<String> {
+    let mut text = String::new();
+    for word in name
+        .unraw()
+        .to_string()
+        .split('_')
+        .filter(|word| !word.is_empty())
+    {
+        let (first, rest) = word.split_at(1);
+        text.push_str(&first.to_ascii_uppercase());
+        text.push_str(rest);
+    }
+    if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        Ok(text)
+    } else {
+        Err(Error::new_spanned(
+            name,
+            "no type name can be made of this name: start it with a letter",
+        ))
     }
 }

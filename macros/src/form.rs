@@ -1,4 +1,4 @@
-//! The forms that a parameter of a host function can have.
+//! The forms that a parameter of a host function or a kernel can have.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
@@ -27,6 +27,7 @@ impl Form {
                     "an argument is lent for the call alone: write the reference without a lifetime",
                 ));
             }
+            refuse_str(&reference.elem)?;
             return Ok(match (bare(&reference.elem), reference.mutability) {
                 (Type::Slice(slice), None) => (Form::ToSlice, &*slice.elem),
                 (Type::Slice(slice), Some(_)) => (Form::ToFromSlice, &*slice.elem),
@@ -49,7 +50,7 @@ impl Form {
         Ok((Form::Value, declared))
     }
 
-    /// The function of `Entry` and of `Args` that handles this form.
+    /// The function of `Entry`, `Args` and `Argument` that handles this form.
     pub(crate) fn method(self) -> Ident {
         let name = match self {
             Form::Value => "value",
@@ -77,7 +78,7 @@ impl Form {
         Ident::new(name, Span::mixed_site())
     }
 
-    /// The type of the parameter in device code and in the host function.
+    /// The type of the parameter in the code that calls and in the host function.
     pub(crate) fn rust_type(self, plain: &Type) -> TokenStream {
         match self {
             Form::Value => quote!(#plain),
@@ -85,6 +86,15 @@ impl Form {
             Form::ToSlice => quote!(&[#plain]),
             Form::ToFrom | Form::From => quote!(&mut #plain),
             Form::ToFromSlice | Form::FromSlice => quote!(&mut [#plain]),
+        }
+    }
+
+    /// The type of the parameter in a kernel, whose threads share what it writes.
+    pub(crate) fn kernel_type(self, plain: &Type) -> TokenStream {
+        match self {
+            Form::Value | Form::To | Form::ToSlice => self.rust_type(plain),
+            Form::ToFrom | Form::From => quote!(*mut #plain),
+            Form::ToFromSlice | Form::FromSlice => quote!(*mut [#plain]),
         }
     }
 
@@ -99,11 +109,21 @@ impl Form {
 
 /// `declared` without parentheses and without the invisible groups that a type
 /// gets on its way through another macro.
-fn bare(declared: &Type) -> &Type {
+pub(crate) fn bare(declared: &Type) -> &Type {
     match declared {
         Type::Paren(inner) => bare(&inner.elem),
         Type::Group(inner) => bare(&inner.elem),
         other => other,
+    }
+}
+
+fn refuse_str(target: &Type) -> Result<()> {
+    match bare(target) {
+        Type::Path(path) if path.path.is_ident("str") => Err(Error::new_spanned(
+            target,
+            "any bytes may arrive, and a `str` is not any: pass its bytes, as a slice of `u8`",
+        )),
+        _ => Ok(()),
     }
 }
 

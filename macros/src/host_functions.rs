@@ -2,11 +2,11 @@
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
+use syn::Result;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
-use syn::{Error, Result};
 
-use crate::declaration::{Declaration, Parameter};
+use crate::declaration::{Declaration, Parameter, What};
 use crate::type_name;
 
 pub(crate) fn expand(input: TokenStream) -> Result<TokenStream> {
@@ -20,7 +20,7 @@ impl Parse for Declarations {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut declarations = Vec::new();
         while !input.is_empty() {
-            declarations.push(input.parse()?);
+            declarations.push(Declaration::parse(input, What::HostFunction)?);
         }
         Ok(Declarations(declarations))
     }
@@ -136,7 +136,7 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
     } = declaration;
     let symbol = symbol_name(declaration);
     let text = name.unraw().to_string();
-    let token = Ident::new(&camel_case(name)?, name.span());
+    let token = declaration.token()?;
     let returns = return_type(declaration);
     let types: Vec<_> = declaration
         .parameters
@@ -208,28 +208,5 @@ fn return_type(declaration: &Declaration) -> TokenStream {
     match &declaration.returns {
         Some(returned) => quote!(#returned),
         None => quote!(()),
-    }
-}
-
-/// `ReadChunk` of `read_chunk`.
-fn camel_case(name: &Ident) -> Result<String> {
-    let mut text = String::new();
-    for word in name
-        .unraw()
-        .to_string()
-        .split('_')
-        .filter(|word| !word.is_empty())
-    {
-        let (first, rest) = word.split_at(1);
-        text.push_str(&first.to_ascii_uppercase());
-        text.push_str(rest);
-    }
-    if text.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        Ok(text)
-    } else {
-        Err(Error::new_spanned(
-            name,
-            "no type name can be made of this name: start it with a letter",
-        ))
     }
 }

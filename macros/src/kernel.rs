@@ -1,22 +1,16 @@
-//! `#[kernel]`.
+//! `#[device_rt::kernel]`.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
-use syn::{Attribute, Error, ItemFn, Result, ReturnType, Type};
+use syn::{Attribute, Error, ItemFn, Path, Result};
 
-use crate::declaration::{named, refuse_extern_name, refuse_qualifiers};
+use crate::declaration::{What, refuse_extern_name, refuse_qualifiers, refuse_return};
 use crate::fnv::fnv1a;
-use crate::type_name;
+use crate::kernel_parameter::Parameter;
 
 pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    if !arguments.is_empty() {
-        return Err(Error::new_spanned(
-            arguments,
-            "`#[kernel]` takes no arguments",
-        ));
-    }
-    let kernel = Kernel::check(syn::parse2(item)?)?;
+    let kernel = Kernel::check(declaration(arguments)?, syn::parse2(item)?)?;
     let gpu = kernel.gpu();
     let host = kernel.host();
     let information = kernel.information();
@@ -33,37 +27,46 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     })
 }
 
+/// The declaration that the kernel is of, if any.
+fn declaration(arguments: TokenStream) -> Result<Option<Path>> {
+    if arguments.is_empty() {
+        return Ok(None);
+    }
+    syn::parse2(arguments.clone()).map(Some).map_err(|_| {
+        Error::new_spanned(
+            arguments,
+            "write `#[kernel]`, or `#[kernel(Name)]` with the type that `#[host_fn::kernel]` made",
+        )
+    })
+}
+
 /// A kernel whose parameters are fit for one.
 struct Kernel {
+    declaration: Option<Path>,
     function: ItemFn,
-    names: Vec<Ident>,
-    types: Vec<Type>,
-    /// The types as the signature hash has them.
-    codes: Vec<String>,
+    parameters: Vec<Parameter>,
 }
 
 impl Kernel {
-    fn check(function: ItemFn) -> Result<Kernel> {
-        refuse_qualifiers(&function.sig, "kernel")?;
+    fn check(declaration: Option<Path>, function: ItemFn) -> Result<Kernel> {
+        refuse_qualifiers(&function.sig, What::Kernel)?;
         refuse_extern_name(&function.sig.ident)?;
-        if let ReturnType::Type(_, returned) = &function.sig.output {
-            return Err(Error::new_spanned(
-                returned,
-                "a kernel returns nothing: write results through a pointer parameter",
-            ));
-        }
-        let (mut names, mut types, mut codes) = (Vec::new(), Vec::new(), Vec::new());
-        for input in &function.sig.inputs {
-            let (name, declared) = named(input)?;
-            codes.push(code(declared)?);
-            names.push(name.clone());
-            types.push(declared.clone());
-        }
+        refuse_return(
+            &function.sig.output,
+            "write results through a pointer parameter",
+        )?;
+        let of = match declaration {
+            Some(_) => Parameter::declared,
+            None => Parameter::raw,
+        };
+        let inputs = function.sig.inputs.iter().enumerate();
+        let parameters = inputs
+            .map(|(index, input)| of(index, input))
+            .collect::<Result<_>>()?;
         Ok(Kernel {
+            declaration,
             function,
-            names,
-            types,
-            codes,
+            parameters,
         })
     }
 
@@ -76,41 +79,54 @@ impl Kernel {
             block,
         } = &self.function;
         let (name, unsafety, inputs) = (&sig.ident, &sig.unsafety, &sig.inputs);
+        if self.declaration.is_none() {
+            return quote! {
+                #(#attrs)*
+                #[unsafe(no_mangle)]
+                #vis #unsafety extern "gpu-kernel" fn #name(#inputs) #block
+            };
+        }
+        let (body, call, information) = (self.body(), self.call(), self.defined());
+        let travels = self.parameters.iter().flat_map(|parameter| {
+            let travels = parameter.travels.iter();
+            travels.map(|(name, travelling)| quote!(#name: #travelling))
+        });
         quote! {
             #(#attrs)*
             #[unsafe(no_mangle)]
-            #vis #unsafety extern "gpu-kernel" fn #name(#inputs) #block
+            #vis #unsafety extern "gpu-kernel" fn #name(#(#travels),*) {
+                #body
+                #information
+                // SAFETY: the parameters are what the host sends for this declaration: of
+                // slices address and length, all valid as long as the kernel runs. Beyond
+                // that, the caller's promise.
+                unsafe { #call }
+            }
         }
     }
 
     /// An array of pointers to the parameters, as the `host` device passes them.
     fn host(&self) -> TokenStream {
         let ItemFn {
-            attrs,
-            vis,
-            sig,
-            block,
+            attrs, vis, sig, ..
         } = &self.function;
-        let (name, unsafety, inputs) = (&sig.ident, &sig.unsafety, &sig.inputs);
-        let attributes: Vec<&Attribute> = attrs
-            .iter()
-            .filter(|attribute| !attribute.path().is_ident("doc"))
-            .collect();
-        let body = Ident::new("body", Span::mixed_site());
+        let (name, unsafety) = (&sig.ident, &sig.unsafety);
         let params = Ident::new("params", Span::mixed_site());
-        let (names, types) = (&self.names, &self.types);
-        let reads = types.iter().enumerate().map(
-            |(index, declared)| quote!((*#params.add(#index)).cast::<#declared>().read_unaligned()),
-        );
-        let call = if names.is_empty() && unsafety.is_none() {
-            quote!(let _ = #params; #body();)
+        let (body, call) = (self.body(), self.call());
+        let information = self.declaration.as_ref().map(|_| self.defined());
+        let travels: Vec<_> = self.parameters.iter().flat_map(|p| &p.travels).collect();
+        let reads = travels.iter().enumerate().map(|(index, (name, travelling))| {
+            quote!(let #name = (*#params.add(#index)).cast::<#travelling>().read_unaligned();)
+        });
+        let run = if travels.is_empty() && unsafety.is_none() {
+            quote!(let _ = #params; #call;)
         } else {
             quote! {
                 // SAFETY: the caller's promise, see above.
                 unsafe {
                     let _ = #params;
-                    #(let #names = #reads;)*
-                    #body(#(#names),*)
+                    #(#reads)*
+                    #call
                 }
             }
         };
@@ -119,63 +135,90 @@ impl Kernel {
             ///
             /// # Safety
             ///
-            /// `params[i]` points to the value of parameter `i`. Beyond that, what the
-            /// kernel itself asks of its parameters.
+            /// `params[i]` points to the value of parameter `i`; a slice is two, address
+            /// and length. Beyond that, what the kernel itself asks of its parameters.
             #[unsafe(no_mangle)]
             #vis unsafe extern "C" fn #name(#params: *const *const ::core::ffi::c_void) {
-                #(#attributes)*
-                #unsafety fn #body(#inputs) #block
-                #call
+                #body
+                #information
+                #run
             }
         }
     }
 
-    /// The data symbol that describes the kernel.
-    fn information(&self) -> TokenStream {
+    /// The function as it was written, within the one that is exported.
+    fn body(&self) -> TokenStream {
+        let ItemFn {
+            attrs, sig, block, ..
+        } = &self.function;
+        let attributes: Vec<&Attribute> = attrs
+            .iter()
+            .filter(|attribute| !attribute.path().is_ident("doc"))
+            .collect();
+        let (body, unsafety, inputs) = (self.body_name(), &sig.unsafety, &sig.inputs);
+        let inline = self.declaration.as_ref().map(|_| quote!(#[inline(always)]));
+        quote! {
+            #(#attributes)*
+            #inline
+            #unsafety fn #body(#inputs) #block
+        }
+    }
+
+    /// A call of it, with what travelled put together.
+    fn call(&self) -> TokenStream {
+        let body = self.body_name();
+        let values = self.parameters.iter().map(|parameter| &parameter.value);
+        quote!(#body(#(#values),*))
+    }
+
+    fn body_name(&self) -> Ident {
+        match self.declaration {
+            // Messages about the declaration name it.
+            Some(_) => Ident::new(
+                &self.function.sig.ident.to_string(),
+                Span::mixed_site().located_at(self.function.sig.ident.span()),
+            ),
+            None => Ident::new("body", Span::mixed_site()),
+        }
+    }
+
+    /// The data symbol that describes the kernel, from its own parameters; `None` if
+    /// there is a declaration.
+    fn information(&self) -> Option<TokenStream> {
+        if self.declaration.is_some() {
+            return None;
+        }
+        let travels: Vec<_> = self.parameters.iter().flat_map(|p| &p.travels).collect();
+        let types = travels.iter().map(|(_, travelling)| travelling);
+        let params = u32::try_from(travels.len()).unwrap_or(u32::MAX);
+        let codes: Vec<_> = self.parameters.iter().map(|p| p.code.as_str()).collect();
+        let signature = fnv1a(codes.join(",").as_bytes());
+        Some(self.symbol(&quote! {
+            ::device_rt::shared_abi::image::KernelInfo {
+                params: #params,
+                bytes: (0 #(+ ::core::mem::size_of::<#types>())*) as u32,
+                signature: #signature,
+            }
+        }))
+    }
+
+    /// The same from the declaration, which refuses a function of another type. Stands
+    /// beside [`body`](Self::body).
+    fn defined(&self) -> TokenStream {
+        let (declaration, body) = (&self.declaration, self.body_name());
+        let name = self.function.sig.ident.unraw().to_string();
+        self.symbol(&quote!(<#declaration>::defined_by(#name, #body)))
+    }
+
+    fn symbol(&self, information: &TokenStream) -> TokenStream {
         let ItemFn { vis, sig, .. } = &self.function;
         let name = sig.ident.unraw();
         let symbol = format_ident!("__revoff_kernel_{name}", span = Span::call_site());
         let doc = format!("Describes the kernel [`{name}`] to the host.");
-        let types = &self.types;
-        let params = u32::try_from(types.len()).unwrap_or(u32::MAX);
-        let signature = fnv1a(self.codes.join(",").as_bytes());
         quote! {
             #[doc = #doc]
             #[unsafe(no_mangle)]
-            #vis static #symbol: ::device_rt::shared_abi::image::KernelInfo =
-                ::device_rt::shared_abi::image::KernelInfo {
-                    params: #params,
-                    bytes: (0 #(+ ::core::mem::size_of::<#types>())*) as u32,
-                    signature: #signature,
-                };
+            #vis static #symbol: ::device_rt::shared_abi::image::KernelInfo = #information;
         }
-    }
-}
-
-/// What the signature hash has for a parameter type: the type's name, `*` for
-/// every pointer.
-fn code(declared: &Type) -> Result<String> {
-    const SCALARS: [&str; 12] = [
-        "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "f32", "f64",
-    ];
-    let refuse = |why: &str| {
-        Err(Error::new_spanned(
-            declared,
-            format!("{why}; a kernel's parameters are integers, floats and thin raw pointers"),
-        ))
-    };
-    match declared {
-        Type::Group(inner) => code(&inner.elem),
-        Type::Paren(inner) => code(&inner.elem),
-        Type::Ptr(pointer) => match &*pointer.elem {
-            Type::Slice(_) | Type::TraitObject(_) => refuse("this pointer is wide"),
-            Type::Path(target) if target.path.is_ident("str") => refuse("this pointer is wide"),
-            _ => Ok("*".to_owned()),
-        },
-        Type::Path(path) if SCALARS.iter().any(|scalar| path.path.is_ident(scalar)) => {
-            Ok(type_name::canonical(declared))
-        }
-        Type::Reference(_) => refuse("the host cannot vouch for a reference on the device"),
-        _ => refuse("this type is not known to the host"),
     }
 }

@@ -6,6 +6,8 @@ mod fnv;
 mod form;
 mod host_functions;
 mod kernel;
+mod kernel_declaration;
+mod kernel_parameter;
 mod type_name;
 
 use proc_macro::TokenStream;
@@ -42,6 +44,39 @@ pub fn host_functions(input: TokenStream) -> TokenStream {
         .into()
 }
 
+/// Declares a kernel, for the crate that kernel and host program share. To be used as
+/// `#[host_fn::kernel]`.
+///
+/// ```ignore
+/// /// y[i] += a * x[i]
+/// #[host_fn::kernel]
+/// pub fn saxpy(a: f32, x: &[f32], y: &mut [f32]);
+/// ```
+///
+/// | parameter | at the launch | copied | in the kernel |
+/// |---|---|---|---|
+/// | `&T`, `&[T]` | the same | to the device | the same |
+/// | `&mut T`, `&mut [T]` | the same | both ways | `*mut T`, `*mut [T]` |
+/// | `Out<T>`, `Out<[T]>` | `&mut T`, `&mut [T]` | from the device | `*mut T`, `*mut [T]` to zeroes |
+/// | a number | the same | by value | the same |
+///
+/// `T` is plain data, see `host_fn::Plain`; numbers are integers and floats of at most
+/// eight bytes. The type `Saxpy` that this makes stands for the kernel:
+/// - the kernel crate defines it with `#[device_rt::kernel(Saxpy)]`, which another
+///   signature does not get past;
+/// - a host program binds it with `program.bind::<Saxpy>()?`, which compares the hash of
+///   the declaration with the image's, and launches what it gets with
+///   `launch(grid, a, &x, &mut y)`.
+///
+/// Of a declaration as `pub unsafe fn` the launch is `unsafe` too: for a kernel that asks
+/// more of its arguments or grid than their types say.
+#[proc_macro_attribute]
+pub fn kernel_declaration(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    kernel_declaration::expand(arguments.into(), item.into())
+        .unwrap_or_else(|error| error.to_compile_error())
+        .into()
+}
+
 /// Makes a function a kernel: what a host launches on a device.
 ///
 /// ```ignore
@@ -54,6 +89,18 @@ pub fn host_functions(input: TokenStream) -> TokenStream {
 /// (the crate needs `#![feature(abi_gpu_kernel)]` there); elsewhere as an
 /// `extern "C" fn(params: *const *const c_void)`, the form of the `host` device.
 /// The data symbol `__revoff_kernel_digest` describes its parameters.
+///
+/// With a declaration (`#[host_fn::kernel]`) the function is what is declared:
+///
+/// ```ignore
+/// #[device_rt::kernel(shared::Saxpy)]
+/// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut [f32]) { /* ... */ }
+/// ```
+///
+/// A slice takes two parameters, address and length. Whoever defines a kernel of a
+/// declaration that is not `unsafe` promises that it does nothing undefined whatever its
+/// arguments and its grid are, given that each `&` and `*mut` is valid as long as it runs;
+/// all threads of a launch share the latter.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(arguments.into(), item.into())

@@ -436,7 +436,7 @@ typedef struct revoff_function_info {
  */
 typedef struct revoff_kernel_info {
     /**
-     * Number of parameters.
+     * Number of parameters; a slice is two, address and length.
      */
     uint32_t params;
     /**
@@ -444,7 +444,8 @@ typedef struct revoff_kernel_info {
      */
     uint32_t bytes;
     /**
-     * Hash of the parameter types.
+     * Hash of the kernel's declaration, which the host compares with its own; of a kernel
+     * without one, hash of the parameter types.
      */
     uint64_t signature;
 } revoff_kernel_info;

@@ -77,11 +77,12 @@ pub struct FunctionInfo {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelInfo {
-    /// Number of parameters.
+    /// Number of parameters; a slice is two, address and length.
     pub params: u32,
     /// Sum of the parameters' sizes, in bytes, no padding.
     pub bytes: u32,
-    /// Hash of the parameter types.
+    /// Hash of the kernel's declaration, which the host compares with its own; of a kernel
+    /// without one, hash of the parameter types.
     pub signature: u64,
 }
 

@@ -50,6 +50,18 @@ impl HostRange {
         self.len
     }
 
+    /// Whether all of `other`, which has bytes, lies in here.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end() <= self.end()
+    }
+
+    /// Whether both have a byte in common.
+    #[must_use]
+    pub const fn overlaps(self, other: Self) -> bool {
+        self.start < other.end() && other.start < self.end()
+    }
+
     /// Whether it has no bytes.
     #[must_use]
     pub const fn is_empty(self) -> bool {
@@ -330,6 +342,8 @@ mod tests {
         assert_eq!((all.len(), tail.len()), (12, 8));
         assert_eq!((tail.start(), tail.end()), (all.start() + 4, all.end()));
         assert!(HostRange::of(&()).is_empty());
+        assert!(all.contains(tail) && !tail.contains(all) && all.overlaps(tail));
+        assert!(!range(0, 4).overlaps(range(4, 4)) && !range(0, 4).contains(range(3, 2)));
     }
 
     /// Addresses of the model.

@@ -229,11 +229,7 @@ impl Image {
             };
             let info = self
                 .read_declaration::<{ size_of::<KernelInfo>() }>(&symbol.name)?
-                .map(|words| KernelInfo {
-                    params: u32_at(&words, 0),
-                    bytes: u32_at(&words, 4),
-                    signature: u64_at(&words, 8),
-                });
+                .map(|words| Self::kernel_info(&words));
             kernels.push(KernelDeclaration {
                 name: name.to_owned(),
                 info,
@@ -247,6 +243,15 @@ impl Image {
         }
         kernels.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(kernels)
+    }
+
+    /// The bytes of a [`KernelInfo`].
+    pub(crate) fn kernel_info(words: &[u8; size_of::<KernelInfo>()]) -> KernelInfo {
+        KernelInfo {
+            params: u32_at(words, 0),
+            bytes: u32_at(words, 4),
+            signature: u64_at(words, 8),
+        }
     }
 
     /// The host functions that the image may call.

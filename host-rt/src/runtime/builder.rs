@@ -8,6 +8,7 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 
 use super::{Inner, Runtime};
+use crate::data::Environment;
 use crate::device::{self, Trace, Wanted};
 use crate::env::Env;
 use crate::error::Result;
@@ -138,6 +139,7 @@ impl Builder {
                 wire: self.wire,
                 deadline: self.deadline.or(env.deadline),
                 abandoned: AtomicBool::new(false),
+                data: Environment::default(),
             }),
         })
     }

@@ -202,7 +202,7 @@ impl Says {
 }
 
 /// What the variable `symbol` holds on the device, if there is one.
-fn read_global<const N: usize>(
+pub(super) fn read_global<const N: usize>(
     inner: &Inner,
     image: &Image,
     module: &dyn Module,

@@ -6,6 +6,7 @@ mod connect;
 mod launch;
 mod load;
 mod program;
+mod typed;
 mod words;
 
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub use self::buffer::DeviceBuffer;
 pub use self::builder::Builder;
 pub use self::launch::{Launch, Report};
 pub use self::program::{Kernel, KernelArg, Program};
+pub use self::typed::TypedKernel;
+use crate::data::{Counts, Environment, Transfers};
 use crate::device::{Device, Fill, MemoryInfo, Queue};
 use crate::error::{Error, Result};
 use crate::map::PresentTable;
@@ -51,6 +54,8 @@ struct Inner {
     device: Arc<dyn Device>,
     server: Arc<Server>,
     wire: Option<WireKind>,
+    /// Host data that launches of typed kernels find on the device.
+    data: Environment,
     /// How long a launch may take.
     deadline: Option<Duration>,
     /// A launch has passed its deadline: its kernel may still use all memory.
@@ -136,6 +141,20 @@ impl Runtime {
     #[must_use]
     pub fn present(&self) -> &PresentTable {
         &self.inner.server.present
+    }
+
+    /// Copies made so far for launches of typed kernels and for mapped data.
+    #[must_use]
+    pub fn transfers(&self) -> Transfers {
+        self.counts().read()
+    }
+
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.inner.data.counts
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.inner.data
     }
 
     /// Refuses all further calls of kernels with

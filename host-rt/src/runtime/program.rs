@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use super::{DeviceBuffer, Inner, Launch};
+use super::{DeviceBuffer, Inner, Launch, Runtime};
 use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module};
 use crate::error::{Error, ImageError, Result};
 use crate::functions::{Entry, ForeignFunction, FunctionTable};
@@ -175,6 +175,22 @@ impl Kernel {
     /// grid.
     pub unsafe fn launch(&self, grid: Grid, args: &[&dyn KernelArg]) -> Result<Launch> {
         let params: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes()).collect();
+        // SAFETY: the caller's promise.
+        unsafe { self.start(grid, &params) }
+    }
+
+    /// The runtime whose device it runs on.
+    pub(super) fn runtime(&self) -> Runtime {
+        Runtime {
+            inner: Arc::clone(&self.program.inner.runtime),
+        }
+    }
+
+    /// As [`launch`](Self::launch), with the parameters' bytes.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch).
+    pub(super) unsafe fn start(&self, grid: Grid, params: &[Vec<u8>]) -> Result<Launch> {
         let bytes: usize = params.iter().map(Vec::len).sum();
         if let Some(info) = self.declaration.info
             && (info.params as usize, info.bytes as usize) != (params.len(), bytes)
@@ -209,7 +225,7 @@ impl Kernel {
         let started = Instant::now();
         // SAFETY: the caller vouches for kernel, parameters and memory; the
         // program keeps the code loaded.
-        let running = unsafe { queue.launch(&program.module, self.code, grid, &params, context) };
+        let running = unsafe { queue.launch(&program.module, self.code, grid, params, context) };
         match running {
             Ok(running) => Ok(Launch {
                 program: Arc::clone(program),

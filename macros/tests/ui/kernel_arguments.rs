@@ -2,7 +2,7 @@ extern crate self as device_rt;
 pub use shared_abi;
 use revoff_macros::kernel;
 
-#[kernel(fast)]
+#[kernel(fast, inline)]
 pub fn k(a: u32) {}
 
 fn main() {}

@@ -135,6 +135,8 @@ impl MapType {
     /// The base is a value.
     pub(crate) const LITERAL: Self = Self(0x100);
     pub(crate) const IMPLICIT: Self = Self(0x200);
+    /// On the device even where that can use the host's memory.
+    pub(crate) const CLOSE: Self = Self(0x400);
     /// Fails where it is not present.
     pub(crate) const PRESENT: Self = Self(0x1000);
     /// Counts in a count of its own.

@@ -646,7 +646,7 @@ extern "C" fn omp_target_associate_ptr(
 #[unsafe(no_mangle)]
 extern "C" fn omp_target_disassociate_ptr(host: *const c_void, number: c_int) -> c_int {
     if host.is_null() {
-        message::error("Call to omp_target_associate_ptr with invalid host_ptr");
+        message::error("Call to omp_target_disassociate_ptr with invalid host_ptr");
         return FAILED;
     }
     let Some(device) = device(number) else {

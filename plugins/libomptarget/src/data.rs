@@ -8,6 +8,8 @@ use crate::abi::{Dimension, MapType, Name};
 use crate::device::Device;
 use crate::mapper::{self, Components};
 use crate::message::{self, Failed};
+use crate::registry;
+use crate::settings::{self, Info};
 use crate::stream::Stream;
 use crate::table::{Attached, Begun, End, Entry, NameOf, Want};
 
@@ -208,6 +210,24 @@ pub(crate) struct Attachments {
 }
 
 impl Attachments {
+    /// Begins the mapping of a range, and notes if it is new.
+    ///
+    /// # Safety
+    /// As for [`Table::begin`](crate::table::Table::begin).
+    unsafe fn begin(
+        &mut self,
+        device: &Device,
+        stream: &mut Stream<'_>,
+        want: &Want,
+    ) -> Result<Begun, Failed> {
+        // SAFETY: passed on.
+        let begun = unsafe { device.table.begin(device, stream, want)? };
+        if let Begun::There { is_new: true, .. } = begun {
+            self.new.insert(want.begin, want.bytes);
+        }
+        Ok(begun)
+    }
+
     fn is_new(&self, address: usize) -> bool {
         let before = self.new.range(..=address).next_back();
         before.is_some_and(|(&start, &len)| address - start < len)
@@ -276,6 +296,7 @@ unsafe fn begin_one(
         counts: !map.is_member() && !is_whole,
         present: map.has(MapType::PRESENT),
         hold: map.has(MapType::HOLD),
+        may_share: registry::is_memory_shared() && !map.has(MapType::CLOSE),
     };
     let mut pointer = None;
     if map.has(MapType::PTR_AND_OBJ) {
@@ -290,42 +311,43 @@ unsafe fn begin_one(
             ..want
         };
         // SAFETY: the caller's promise: the base is the address of a pointer.
-        let begun = unsafe { device.table.begin(device, stream, &own)? };
-        if begun.is_new {
-            attachments.new.insert(arg.base, POINTER);
-        }
+        pointer = Some(unsafe { attachments.begin(device, stream, &own)? });
         // SAFETY: as above.
         want.base = unsafe { (arg.base as *const usize).read_unaligned() };
         want.counts = !is_whole;
-        pointer = Some(begun);
     }
     // SAFETY: the caller's promise.
-    let begun = unsafe { device.table.begin(device, stream, &want)? };
-    if begun.is_new {
-        attachments.new.insert(want.begin, want.bytes);
-    }
-    // What is nowhere on the device keeps its address.
-    let nowhere = begun.entry.is_none();
-    let target = if nowhere { 0 } else { begun.device };
+    let begun = unsafe { attachments.begin(device, stream, &want)? };
+    let target = match &begun {
+        Begun::There { device, .. } => *device,
+        // It keeps its address.
+        Begun::Shared | Begun::Nowhere => want.begin as u64,
+    };
     if map.has(MapType::RETURN_PARAM) {
-        let address = if nowhere { want.begin as u64 } else { target };
-        args.set_base(at, base_of(&want, address));
+        args.set_base(at, base_of(&want, target));
     }
-    if let Some(Begun {
+    if let Some(Begun::There {
         device: place,
-        entry: Some(entry),
+        entry,
         ..
     }) = pointer
+        && !matches!(begun, Begun::Shared)
     {
-        let to = base_of(&want, target);
+        let is_nowhere = matches!(begun, Begun::Nowhere);
+        let to = if is_nowhere {
+            0
+        } else {
+            base_of(&want, target)
+        };
         // SAFETY: as above.
         unsafe { attach(stream, &entry, arg.base, place, to, POINTER)? };
     }
-    if nowhere
-        && crate::settings::info().has(crate::settings::Info::EMPTY)
+    if matches!(begun, Begun::Nowhere)
+        && settings::info().has(Info::EMPTY)
         && map.0 != 0
         && !map.is_member()
         && !want.implicit
+        && !want.may_share
     {
         let text = format!(
             "variable {} does not have a valid device counterpart",

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host_rt::device::{Fill, Queue};
+use host_rt::error::DeviceError;
 use host_rt::targets::DeviceArch;
 use host_rt::{DeviceBuffer, Runtime};
 
@@ -123,6 +124,22 @@ impl Device {
         queue.map_err(|error| {
             message::error(&format!("no queue of device {}: {error}", self.number))
         })
+    }
+
+    /// Copies beside all constructs, and waits for it.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) fn copy(
+        &self,
+        copy: impl FnOnce(&mut dyn Queue) -> Result<(), DeviceError>,
+    ) -> Result<(), Failed> {
+        let mut queue = self.take_queue()?;
+        let copied = copy(&mut *queue);
+        // Also after a failure: something may still be under way.
+        let copied = copied.and(queue.synchronize());
+        self.return_queue(queue);
+        copied.map_err(|error| message::error(&format!("Copying data failed: {error}")))
     }
 
     /// Takes a queue in which nothing is under way.

@@ -137,12 +137,13 @@ unsafe fn data_construct(
     operation: Operation,
 ) {
     let _span = profile::span("Runtime: Data Copy", || format!("NumArgs={}", args.len()));
-    let Some(device) = registry::device_for(device, at) else {
+    let Some(number) = registry::number_for(device, at) else {
         return;
     };
     if settings::info().has(Info::ARGUMENTS) {
-        info::arguments(&device, at, what, args);
+        info::arguments(number, at, what, args);
     }
+    let device = registry::device(number);
     let mut stream = Stream::new(&device);
     // SAFETY: passed on.
     let result = unsafe { operation(&device, &mut stream, args) };

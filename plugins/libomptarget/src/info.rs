@@ -2,17 +2,16 @@
 
 use crate::abi::{Ident, MapType};
 use crate::data::Args;
-use crate::device::Device;
 use crate::message;
 use crate::source::Place;
 use crate::table::NameOf;
 
 /// Tells the arguments of a construct of which `what` says what it is.
-pub(crate) fn arguments(device: &Device, at: *const Ident, what: &str, args: &Args<'_>) {
+pub(crate) fn arguments(device: i64, at: *const Ident, what: &str, args: &Args<'_>) {
     // SAFETY: what compilers hand over is null or a place.
     let place = unsafe { Place::shown(at) };
     message::info(
-        device.number,
+        device,
         &format!("{what} at {place} with {} arguments:", args.len()),
     );
     for (_, arg) in args.iter() {
@@ -33,9 +32,6 @@ pub(crate) fn arguments(device: &Device, at: *const Ident, what: &str, args: &Ar
             ""
         };
         let name = NameOf(arg.name).shown();
-        message::info(
-            device.number,
-            &format!("{kind}({name})[{}] {implicit}", arg.size),
-        );
+        message::info(device, &format!("{kind}({name})[{}] {implicit}", arg.size));
     }
 }

@@ -17,7 +17,6 @@ use crate::host_functions;
 use crate::message::{self, Failed};
 use crate::registry;
 use crate::source;
-use crate::stream::Stream;
 use crate::table::NameOf;
 use crate::unsuitable::lacks;
 
@@ -257,15 +256,15 @@ fn map_variable(device: &Device, program: &Program, entry: &Entry) -> Result<(),
         return Ok(());
     };
     let mut address = found.address;
-    let mut stream = Stream::new(device);
     if entry.flags & ENTRY_INDIRECT != 0 {
+        let to = (&raw mut address).cast();
         // SAFETY: a local that waits for the copy.
-        unsafe { stream.copy_from((&raw mut address).cast(), found.address, 8, entry.symbol)? };
-        stream.synchronize()?;
+        device.copy(|queue| unsafe { queue.copy_from_device(to, found.address, 8) })?;
     } else if registry::is_memory_shared() {
-        // The device's is a pointer to the host's.
-        stream.copy_bytes_to(found.address, &entry.address.to_ne_bytes(), entry.symbol)?;
-        stream.synchronize()?;
+        // Both are a pointer, which the host's has to the variable proper.
+        let (from, bytes) = (entry.address as *const u8, range.len());
+        // SAFETY: the program's, which waits for the copy.
+        device.copy(|queue| unsafe { queue.copy_to_device(found.address, from, bytes) })?;
     }
     device.table.add_variable(range, address, entry.symbol);
     Ok(())

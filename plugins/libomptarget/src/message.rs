@@ -5,6 +5,8 @@
     reason = "this stands in for a C runtime, whose messages programs' users look for there"
 )]
 
+use std::fmt::Display;
+
 use crate::abi::Ident;
 use crate::registry;
 use crate::settings::{self, Info};
@@ -26,7 +28,7 @@ pub(crate) fn message(text: &str) {
 }
 
 /// A line that `LIBOMPTARGET_INFO` asked for.
-pub(crate) fn info(device: usize, text: &str) {
+pub(crate) fn info(device: impl Display, text: &str) {
     eprintln!("omptarget device {device} info: {text}");
 }
 

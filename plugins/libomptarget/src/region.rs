@@ -41,32 +41,18 @@ pub(crate) unsafe fn launch(
     host: *const c_void,
     described: *const KernelArgs,
 ) -> c_int {
-    let Some(device) = registry::device_for(device, at) else {
+    let Some(number) = registry::number_for(device, at) else {
         return ON_HOST;
     };
     // SAFETY: the caller's promise.
     let described = unsafe { &*described };
+    if let Err(failed) = check(described) {
+        message::outcome(Err(failed), at);
+        return ON_HOST;
+    }
     let _span = profile::span("Runtime: target exe", || {
         format!("NumTeams={teams};NumArgs={}", described.count)
     });
-    let region = match check(described) {
-        Ok(()) => Region {
-            device,
-            host: host.addr(),
-            teams: if teams == -1 { 1 } else { described.teams[0] },
-            threads: if thread_limit > 0 {
-                thread_limit as u32
-            } else {
-                described.threads[0]
-            },
-            trip_count: described.trip_count,
-            is_teams: teams != -1,
-        },
-        Err(failed) => {
-            message::outcome(Err(failed), at);
-            return ON_HOST;
-        }
-    };
     let count = i32::try_from(described.count).unwrap_or(i32::MAX);
     // SAFETY: the caller's promise.
     let args = unsafe {
@@ -83,8 +69,20 @@ pub(crate) unsafe fn launch(
     let mut types = Vec::new();
     let args = literals::corrected(args, &mut types);
     if settings::info().has(Info::ARGUMENTS) {
-        info::arguments(&region.device, at, "Entering OpenMP kernel", &args);
+        info::arguments(number, at, "Entering OpenMP kernel", &args);
     }
+    let region = Region {
+        device: registry::device(number),
+        host: host.addr(),
+        teams: if teams == -1 { 1 } else { described.teams[0] },
+        threads: if thread_limit > 0 {
+            thread_limit as u32
+        } else {
+            described.threads[0]
+        },
+        trip_count: described.trip_count,
+        is_teams: teams != -1,
+    };
     let may_wait = described.flags & NO_WAIT == 0 || region.device.calls_kernels;
     // SAFETY: as above.
     let result = unsafe {

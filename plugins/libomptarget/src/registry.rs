@@ -339,8 +339,9 @@ pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<Found>, Failed>
     Ok(found)
 }
 
-/// The device that a construct means; `None` where its host version is to run.
-pub(crate) fn device_for(number: i64, at: *const Ident) -> Option<Arc<Device>> {
+/// The number of the device that a construct means, which there may be or not; `None` where
+/// its host version is to run.
+pub(crate) fn number_for(number: i64, at: *const Ident) -> Option<i64> {
     if settings::is_disabled() {
         return None;
     }
@@ -366,10 +367,7 @@ pub(crate) fn device_for(number: i64, at: *const Ident) -> Option<Arc<Device>> {
         }
         return None;
     }
-    if number == count as i64 {
-        return None;
-    }
-    Some(device(number))
+    (number != count as i64).then_some(number)
 }
 
 /// Why there is no device, and what helps.

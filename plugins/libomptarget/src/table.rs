@@ -202,15 +202,22 @@ pub(crate) struct Want {
     pub(crate) counts: bool,
     pub(crate) present: bool,
     pub(crate) hold: bool,
+    /// The device may use the host's memory instead.
+    pub(crate) may_share: bool,
 }
 
 /// What it got.
-pub(crate) struct Begun {
-    /// Where it is on the device; 0 where nothing is to be there.
-    pub(crate) device: u64,
-    pub(crate) is_new: bool,
-    /// `None` where nothing is to be there.
-    pub(crate) entry: Option<Arc<Entry>>,
+pub(crate) enum Begun {
+    /// It is on the device.
+    There {
+        device: u64,
+        is_new: bool,
+        entry: Arc<Entry>,
+    },
+    /// The device uses the host's memory.
+    Shared,
+    /// It is empty, and nowhere on the device.
+    Nowhere,
 }
 
 /// What a construct uses, or has ended with.
@@ -317,12 +324,16 @@ impl Table {
                 ));
             }
             None if want.present => return Err(missing()),
-            None if want.bytes == 0 => {
-                return Ok(Begun {
-                    device: 0,
-                    is_new: false,
-                    entry: None,
-                });
+            None if want.bytes == 0 => return Ok(Begun::Nowhere),
+            None if want.may_share => {
+                if settings::info().has(Info::CHANGES) {
+                    let text = format!(
+                        "Return HstPtrBegin {:#018x} Size={} for unified shared memory",
+                        want.begin, want.bytes
+                    );
+                    message::info(device.number, &text);
+                }
+                return Ok(Begun::Shared);
             }
             None => (self.create(&mut ranges, device, want)?, true),
         };
@@ -343,10 +354,10 @@ impl Table {
             stream.wait_for(event);
         }
         drop(content);
-        Ok(Begun {
+        Ok(Begun::There {
             device: at,
             is_new,
-            entry: Some(entry),
+            entry,
         })
     }
 

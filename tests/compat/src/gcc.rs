@@ -6,9 +6,9 @@ use std::env::consts::ARCH;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
-use crate::{Language, Program, run};
+use crate::build::{PATIENCE, library, on_path};
+use crate::{Build, Language, Program, complete, copy, run};
 
 /// By this name libgomp finds its plugin for NVIDIA GPUs.
 pub const PLUGIN: &str = "libgomp-plugin-nvptx.so.1";
@@ -26,9 +26,6 @@ const OWN_LIBGOMP: &str = "REVOFF_GCC_OWN_LIBGOMP";
 /// Versions with reverse offload, the best first.
 const VERSIONS: [u32; 4] = [16, 15, 14, 13];
 
-/// How long a compiler may take.
-const PATIENCE: Duration = Duration::from_secs(300);
-
 /// A GCC, and a folder where it works, which is removed in the end.
 pub struct Gcc {
     root: Option<PathBuf>,
@@ -36,21 +33,6 @@ pub struct Gcc {
     own_libgomp: bool,
     /// As those see it who are in the root.
     folder: PathBuf,
-}
-
-/// How a program is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Build {
-    /// `-O0`, for example.
-    pub level: &'static str,
-}
-
-impl Build {
-    /// The name of the folder with what is built in this way.
-    #[must_use]
-    pub fn folder(self) -> &'static str {
-        self.level.trim_start_matches('-')
-    }
 }
 
 impl Gcc {
@@ -263,6 +245,8 @@ impl Gcc {
             Language::C => "gcc",
             Language::Cxx => "g++",
             Language::Fortran => "gfortran",
+            // GCC 13 to 16 have it in name alone.
+            Language::Rust => "gccrs",
         };
         format!("{name}-{}", self.version)
     }
@@ -298,41 +282,6 @@ fn asked() -> Result<Option<u32>, String> {
 fn is_there(root: Option<&Path>, name: &str) -> bool {
     match root {
         Some(root) => root.join("usr/bin").join(name).exists(),
-        None => env::var_os("PATH")
-            .is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(name).exists())),
+        None => on_path(name),
     }
-}
-
-/// The file that a library's source becomes.
-fn library(source: &str) -> String {
-    let stem = Path::new(source).file_stem().unwrap_or_default();
-    format!("{}.so", stem.to_string_lossy())
-}
-
-fn complete(command: &mut Command) -> Result<(), String> {
-    let outcome = run(command, PATIENCE).map_err(|error| error.to_string());
-    let said = outcome.and_then(|outcome| match outcome.status {
-        Some(status) if status.success() => Ok(()),
-        Some(status) => Err(format!("{status}\n{}{}", outcome.stdout, outcome.stderr)),
-        None => Err(format!("no end after {PATIENCE:?}")),
-    });
-    said.map_err(|said| format!("{command:?}: {said}"))
-}
-
-/// Copies a folder with all that is in it.
-///
-/// # Errors
-/// It cannot be read, or the copy not be written.
-pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), to)?;
-        }
-    }
-    Ok(())
 }

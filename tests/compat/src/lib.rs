@@ -1,14 +1,26 @@
 //! Programs that other compilers build: what a test needs to find the compiler, build a
 //! program, run it and judge how it ended.
 
+mod build;
 mod built;
+mod clang;
+mod compare;
 mod gcc;
+mod harness;
 mod process;
 mod program;
+mod report;
+mod rustc;
 mod verdict;
 
+pub use build::{Build, complete, copy};
 pub use built::{BY, Built, SOURCES};
-pub use gcc::{Build, Gcc, PLUGIN, copy};
+pub use clang::{Clang, LIBOMPTARGET};
+pub use compare::compare;
+pub use gcc::{Gcc, PLUGIN};
+pub use harness::{Cache, Key, folder, limit, prepare, say, test};
 pub use process::{Outcome, run};
-pub use program::{Ending, Language, Program};
-pub use verdict::judge;
+pub use program::{Ending, Language, Program, Reports};
+pub use report::Report;
+pub use rustc::Rustc;
+pub use verdict::{judge, told};

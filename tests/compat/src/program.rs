@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::{fs, io};
 
-/// A language that GCC compiles.
+/// A language of the programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// C
@@ -12,6 +12,8 @@ pub enum Language {
     Cxx,
     /// Fortran
     Fortran,
+    /// Rust
+    Rust,
 }
 
 /// How a program is to end.
@@ -27,6 +29,19 @@ pub enum Ending {
     Error,
 }
 
+/// How much of what two libraries report of a program must be the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reports {
+    /// All of it.
+    Same,
+    /// All of it, in any order and with any addresses.
+    Sorted,
+    /// No more copies, and no more bytes.
+    Copies,
+    /// Nothing.
+    Free,
+}
+
 /// A program, as its first comment describes it.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -38,11 +53,15 @@ pub struct Program {
     pub language: Language,
     /// How it is to end.
     pub ending: Ending,
+    /// How it ends with LLVM's library, if that is to differ.
+    pub stock: Option<Ending>,
+    /// What two libraries must report alike.
+    pub reports: Reports,
     /// What it must print.
     pub output: Vec<String>,
     /// Environment variables.
     pub environment: Vec<(String, String)>,
-    /// First version of GCC that compiles it.
+    /// First version of the compiler that compiles it.
     pub since: u32,
     /// The kind of devices that run it, if not all do.
     pub only: Option<String>,
@@ -52,6 +71,8 @@ pub struct Program {
     pub libraries: Vec<String>,
     /// Sources of shared libraries that it loads.
     pub plugins: Vec<String>,
+    /// Sources of shared libraries without OpenMP, which it hands over as images.
+    pub images: Vec<String>,
 }
 
 impl Program {
@@ -95,6 +116,8 @@ impl Program {
             file: file.to_owned(),
             language: Language::of(file).ok_or_else(|| format!("{file}: in which language?"))?,
             ending: Ending::Ok,
+            stock: None,
+            reports: Reports::Same,
             output: Vec::new(),
             environment: Vec::new(),
             since: 0,
@@ -102,6 +125,7 @@ impl Program {
             with: Vec::new(),
             libraries: Vec::new(),
             plugins: Vec::new(),
+            images: Vec::new(),
         };
         for line in first_comment(text) {
             let Some((word, value)) = line.split_once(": ") else {
@@ -115,6 +139,8 @@ impl Program {
             let owned = value.to_owned();
             match word {
                 "ends" => program.ending = Ending::parse(value).ok_or_else(wrong)?,
+                "stock" => program.stock = Some(Ending::parse(value).ok_or_else(wrong)?),
+                "report" => program.reports = Reports::parse(value).ok_or_else(wrong)?,
                 "output" => program.output.push(owned),
                 "env" => {
                     let (name, value) = value.split_once('=').ok_or_else(wrong)?;
@@ -127,6 +153,7 @@ impl Program {
                 "with" => program.with.push(owned),
                 "library" => program.libraries.push(owned),
                 "plugin" => program.plugins.push(owned),
+                "image" => program.images.push(owned),
                 _ => return Err(wrong()),
             }
         }
@@ -149,6 +176,18 @@ impl Language {
             "c" => Some(Self::C),
             "cc" => Some(Self::Cxx),
             "f90" => Some(Self::Fortran),
+            "rs" => Some(Self::Rust),
+            _ => None,
+        }
+    }
+}
+
+impl Reports {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "sorted" => Some(Self::Sorted),
+            "copies" => Some(Self::Copies),
+            "free" => Some(Self::Free),
             _ => None,
         }
     }
@@ -158,6 +197,7 @@ impl Ending {
     fn parse(text: &str) -> Option<Self> {
         match text.split_once(' ') {
             None if text == "error" => Some(Self::Error),
+            None if text == "ok" => Some(Self::Ok),
             Some(("exit", status)) => status.parse().ok().map(Self::Exit),
             Some(("signal", number)) => number.parse().ok().map(Self::Signal),
             _ => None,
@@ -190,6 +230,11 @@ mod tests {
         let environment = [("A", "b=c"), ("D", "")].map(|(a, b)| (a.to_owned(), b.to_owned()));
         assert_eq!(program.environment, environment);
         assert_eq!(program.output, ["some text"]);
+        assert_eq!(program.reports, Reports::Same);
+        let text = "// stock: ok\n// report: sorted\n";
+        let program = Program::parse("one.c", text).expect("understood");
+        assert_eq!(program.stock, Some(Ending::Ok));
+        assert_eq!(program.reports, Reports::Sorted);
     }
 
     #[test]
@@ -215,6 +260,8 @@ mod tests {
             "ends: exit three",
             "ends: well",
             "env: A",
+            "stock: well",
+            "report: same",
         ] {
             let text = format!("// {line}\n");
             assert!(Program::parse("four.cc", &text).is_err(), "{line}");

@@ -39,7 +39,9 @@ fn fault(program: &Program, outcome: &Outcome) -> Option<String> {
     Some(format!("it did not print {missing:?}"))
 }
 
-fn told(outcome: &Outcome) -> String {
+/// What a program wrote, and did when it was killed, for people.
+#[must_use]
+pub fn told(outcome: &Outcome) -> String {
     let threads = outcome.threads.iter();
     let threads = threads.map(|thread| format!("thread {thread}\n"));
     let mut told: String = threads.collect();

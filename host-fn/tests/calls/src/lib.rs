@@ -49,3 +49,27 @@ host_fn::host_functions! {
     /// A name that needs its prefix.
     pub fn r#type(value: u8) -> u8;
 }
+
+/// y[i] += a * x[i]
+#[host_fn::kernel]
+pub fn saxpy(a: f32, x: &[f32], y: &mut [f32]);
+
+/// Every form, with parameters that are named as the generated code might name its own.
+#[host_fn::kernel]
+pub fn shapes(
+    grid: u8,
+    launcher: &Stats,
+    arguments: &[u16],
+    argument_0: &mut u64,
+    len_1: &mut [u32],
+    params: Out<Colour>,
+    body: Out<[Stats]>,
+);
+
+/// Writes to a device address that its caller vouches for.
+#[host_fn::kernel]
+pub unsafe fn touch(address: u64);
+
+/// Neither parameters nor a name of its own.
+#[host_fn::kernel]
+pub fn r#loop();

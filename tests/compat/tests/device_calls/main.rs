@@ -8,16 +8,17 @@
 //! - `REVOFF_CLANG`: the compiler, if not the clang-22 of `PATH`;
 //! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
 
-use std::collections::HashMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use compat::{Ending, Outcome, Program, judge, run};
-use libtest_mimic::{Arguments, Failed, Trial};
+use compat::{
+    Cache, Ending, LIBOMPTARGET, Outcome, Program, folder, judge, limit, prepare, run, say, test,
+};
+use libtest_mimic::Arguments;
 
 /// How programs are built.
 const LEVELS: [&str; 2] = ["-O2", "-O0"];
@@ -71,6 +72,7 @@ impl Way {
     }
 }
 
+/// A program, built at a level, as what is run in a way.
 type Key = (String, &'static str, &'static str);
 
 /// What the tests share.
@@ -81,7 +83,7 @@ struct Bench {
     pieces: PathBuf,
     clang: String,
     limit: Duration,
-    built: HashMap<Key, OnceLock<Result<PathBuf, String>>>,
+    built: Cache<Key, PathBuf>,
 }
 
 impl Bench {
@@ -104,16 +106,22 @@ impl Bench {
             let found = Command::new(tool).arg("--version").output();
             found.map_err(|_| format!("no {tool} (apt-get install {package})"))?;
         }
-        let library = folder("REVOFF_LIBOMPTARGET_DIR", "libomptarget.so.22.1")?;
-        let pieces = folder("REVOFF_TEST_PIECES", "include/revoff_openmp.h")?;
+        let named = |variable: &str, file: &str| {
+            let folder = folder(variable, file).ok_or_else(|| format!("{variable} is not set"))?;
+            // Programs are built and run in other folders.
+            let there = folder.canonicalize();
+            there.map_err(|error| format!("{variable}={}: {error}", folder.display()))
+        };
+        let library = named("REVOFF_LIBOMPTARGET_DIR", LIBOMPTARGET)?;
+        let pieces = named("REVOFF_TEST_PIECES", "include/revoff_openmp.h")?;
         for gpu in GPUS {
             let piece = pieces.join(gpu).join("revoff_device.bc");
             assert!(piece.exists(), "REVOFF_TEST_PIECES: no {}", piece.display());
         }
         let keys = programs.iter().flat_map(|program| {
-            LEVELS.into_iter().flat_map(|level| {
-                WAYS.map(|way| ((program.name.clone(), level, way.built), OnceLock::new()))
-            })
+            LEVELS
+                .into_iter()
+                .flat_map(|level| WAYS.map(|way| (program.name.clone(), level, way.built)))
         });
         Ok(Self {
             sources: sources.to_owned(),
@@ -122,14 +130,14 @@ impl Bench {
             pieces,
             clang,
             limit: limit(),
-            built: keys.collect(),
+            built: Cache::new(keys),
         })
     }
 
     /// Builds a program, once.
     fn build(&self, program: &Program, level: &'static str, way: Way) -> Result<&Path, String> {
         let key = (program.name.clone(), level, way.built);
-        let built = self.built[&key].get_or_init(|| {
+        let built = self.built.get(&key, || {
             let folder = self.scratch.join(&level[1..]);
             fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
             let file = format!("{}.{}", program.name, way.built);
@@ -152,13 +160,13 @@ impl Bench {
             }
             Ok(folder.join(file))
         });
-        built.as_deref().map_err(Clone::clone)
+        built.map(PathBuf::as_path)
     }
 
     /// Runs a program with a library, or with LLVM's.
     fn run(&self, file: &Path, program: &Program, way: Way, ours: bool) -> Result<Outcome, String> {
         let mut command = Command::new(file);
-        command.envs(program.environment.iter().cloned());
+        prepare(&mut command, program);
         // LLVM's runtime warns where a machine has fewer cores than a region asks for.
         command.env("KMP_WARNINGS", "0");
         if ours {
@@ -206,7 +214,7 @@ fn main() -> ExitCode {
             for level in LEVELS {
                 let name = format!("{}::{}::{}", way.name, &level[1..], program.name);
                 let program = program.clone();
-                trials.push(test(&bench, name, move |bench| {
+                trials.push(test(bench.as_ref().ok(), name, move |bench| {
                     bench.check(&program, level, way)
                 }));
             }
@@ -214,7 +222,9 @@ fn main() -> ExitCode {
         if program.name == "calls" {
             let program = program.clone();
             let name = "guard::calls_that_nobody_serves".to_owned();
-            trials.push(test(&bench, name, move |bench| bench.guard(&program)));
+            trials.push(test(bench.as_ref().ok(), name, move |bench| {
+                bench.guard(&program)
+            }));
         }
     }
     if let Err(reason) = &bench {
@@ -224,47 +234,4 @@ fn main() -> ExitCode {
         ));
     }
     libtest_mimic::run(&arguments, trials).exit_code()
-}
-
-/// A test that needs what all of them share; ignored where that is missing.
-fn test(
-    bench: &Result<Arc<Bench>, String>,
-    name: String,
-    run: impl FnOnce(&Bench) -> Result<(), String> + Send + 'static,
-) -> Trial {
-    let found = bench.clone();
-    let is_missing = found.is_err();
-    Trial::test(name, move || run(&*found?).map_err(Failed::from)).with_ignored_flag(is_missing)
-}
-
-/// The folder that a variable names, which must have a file.
-///
-/// # Errors
-/// It names none.
-fn folder(variable: &str, file: &str) -> Result<PathBuf, String> {
-    let named = env::var_os(variable).filter(|folder| !folder.is_empty());
-    let folder = named.ok_or_else(|| format!("{variable} is not set"))?;
-    let folder = Path::new(&folder);
-    let there = folder.canonicalize();
-    let there = there.unwrap_or_else(|error| panic!("{variable}={}: {error}", folder.display()));
-    assert!(
-        there.join(file).exists(),
-        "{variable}={}: no {file} there",
-        folder.display()
-    );
-    Ok(there)
-}
-
-/// How long a program may take.
-fn limit() -> Duration {
-    let name = "REVOFF_TEST_SECONDS";
-    let seconds = env::var(name).unwrap_or_else(|_| "60".to_owned());
-    let seconds = seconds.parse();
-    Duration::from_secs(seconds.unwrap_or_else(|_| panic!("{name}: a number of seconds expected")))
-}
-
-/// Tells people something that no test's result has.
-#[expect(clippy::print_stderr, reason = "what is skipped must be seen")]
-fn say(what: &str) {
-    eprintln!("{what}");
 }

@@ -16,16 +16,18 @@
 
 mod bad;
 
-use std::collections::HashMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use compat::{Build, Built, Ending, Gcc, Outcome, PLUGIN, Program, judge, run};
-use libtest_mimic::{Arguments, Failed, Trial};
+use compat::{
+    Build, Built, Cache, Ending, Gcc, Key, Outcome, PLUGIN, Program, folder, judge, limit, prepare,
+    run, say, test,
+};
+use libtest_mimic::{Arguments, Trial};
 
 /// How programs are built; of those that were built before, there is the first alone.
 const BUILDS: [Build; 2] = [Build { level: "-O2" }, Build { level: "-O0" }];
@@ -94,7 +96,7 @@ struct Bench {
     no_plugin: PathBuf,
     decoy: PathBuf,
     limit: Duration,
-    built: HashMap<(String, Build), OnceLock<Result<PathBuf, String>>>,
+    built: Cache<Key, PathBuf>,
 }
 
 impl Bench {
@@ -114,16 +116,12 @@ impl Bench {
         let written = fs::create_dir_all(&decoy).and_then(|()| fs::write(decoy.join(PLUGIN), ""));
         written.map_err(|error| format!("{}: {error}", decoy.display()))?;
         let no_plugin = from.bring(&decoy, "no-plugin")?;
-        let keys = programs.iter().flat_map(|program| {
-            let keys = BUILDS.iter().map(|&build| (program.name.clone(), build));
-            keys.map(|key| (key, OnceLock::new()))
-        });
         Ok(Self {
             plugin: plugin.transpose()?,
             no_plugin,
             decoy,
             limit: limit(),
-            built: keys.collect(),
+            built: Cache::of_programs(programs, &BUILDS),
             from,
         })
     }
@@ -138,9 +136,9 @@ impl Bench {
 
     /// Builds a program, once.
     fn build(&self, program: &Program, build: Build) -> Result<&Path, String> {
-        let built = &self.built[&(program.name.clone(), build)];
-        let built = built.get_or_init(|| self.from.build(program, build));
-        built.as_deref().map_err(Clone::clone)
+        let make = || self.from.build(program, build);
+        let built = self.built.get(&(program.name.clone(), build), make);
+        built.map(PathBuf::as_path)
     }
 
     /// Builds a program and runs it with a plugin, as `change` says.
@@ -166,17 +164,7 @@ impl Bench {
         let folder = self.build(program, build)?;
         let name = format!("./{file}");
         let mut command = self.from.command(folder, &name, plugin);
-        for (name, _) in env::vars_os() {
-            if name.to_string_lossy().starts_with("OMP_") {
-                command.env_remove(name);
-            }
-        }
-        command.envs(
-            program
-                .environment
-                .iter()
-                .map(|(name, value)| (name, value)),
-        );
+        prepare(&mut command, program);
         change(&mut command);
         run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
     }
@@ -330,43 +318,10 @@ fn fails(program: &Program, outcome: &Outcome, reason: &str) -> Result<(), Strin
     }
 }
 
-fn test(
-    bench: Option<&Arc<Bench>>,
-    name: String,
-    run: impl FnOnce(&Bench) -> Result<(), String> + Send + 'static,
-) -> Trial {
-    let bench = bench.cloned();
-    Trial::test(name, move || {
-        let bench = bench.ok_or("what it needs is missing")?;
-        run(&bench).map_err(Failed::from)
-    })
-}
-
 /// The folder with the plugin.
 fn plugin() -> Result<PathBuf, String> {
     let name = "REVOFF_GCC_PLUGIN_DIR";
-    let folder = env::var_os(name).filter(|folder| !folder.is_empty());
-    let folder = folder.map(PathBuf::from).ok_or_else(|| {
+    folder(name, PLUGIN).ok_or_else(|| {
         format!("{name} is not set (cargo xtask plugins --out FOLDER builds the plugin)")
-    })?;
-    // Whoever names it wants the tests to run.
-    assert!(
-        folder.join(PLUGIN).exists(),
-        "{name}={}: no {PLUGIN} there",
-        folder.display()
-    );
-    Ok(folder)
-}
-
-/// How long a program may take.
-fn limit() -> Duration {
-    let name = "REVOFF_TEST_SECONDS";
-    let seconds = env::var(name).unwrap_or_else(|_| "60".to_owned());
-    let seconds = seconds.parse();
-    Duration::from_secs(seconds.unwrap_or_else(|_| panic!("{name}: a number of seconds expected")))
-}
-
-#[expect(clippy::print_stderr, reason = "what is skipped must be seen")]
-fn say(what: &str) {
-    eprintln!("{what}");
+    })
 }

@@ -3,6 +3,7 @@
 #![no_std]
 
 pub mod forge;
+pub mod launch;
 
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 

@@ -8,6 +8,7 @@
 pub mod act;
 pub mod forge;
 pub mod forms;
+pub mod launch;
 pub mod raw;
 
 device_rt::image!();

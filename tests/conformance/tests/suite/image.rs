@@ -78,6 +78,8 @@ fn params(kernel: &str) -> Option<Vec<usize>> {
         "call_act" => Some(vec![8, 8, 4, 8]),
         "call_tally" => Some(vec![4, 8]),
         "call_and_trap" => Some(vec![8, 4, 8]),
+        // Slices are two: address and length.
+        "every_form" => Some([&[8; 4][..], &[1], &[8; 7]].concat()),
         // In C.
         "translate" => Some(vec![8; 3]),
         "strays" | "silent" => Some(vec![8]),

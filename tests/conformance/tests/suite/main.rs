@@ -33,6 +33,7 @@ mod shapes;
 mod shutdown;
 mod traps;
 mod typed;
+mod typed_launch;
 mod words;
 
 use std::process::ExitCode;
@@ -106,6 +107,7 @@ fn per_wire() -> Vec<Test> {
         maps::TESTS,
         present::TESTS,
         typed::TESTS,
+        typed_launch::TESTS,
         no_calls::TESTS,
         failures::TESTS,
         shutdown::TESTS,

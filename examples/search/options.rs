@@ -1,0 +1,57 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Parser;
+
+/// Prints the lines of files that have one of several texts in them, found by a kernel.
+///
+/// Prints what `grep -abHF` prints. Exits with 0 if a line was found, with 1 if none was,
+/// and with 2 if something went wrong.
+#[derive(Debug, Parser)]
+#[command(name = "search", version)]
+pub(crate) struct Options {
+    /// A text to look for; may be given several times
+    #[arg(
+        short = 'e',
+        required = true,
+        value_name = "PATTERN",
+        allow_hyphen_values = true
+    )]
+    pub(crate) patterns: Vec<OsString>,
+
+    /// The files
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+
+    /// Print nothing, and let each device thread stop at the first line that it finds
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// Say on the standard error what was looked at, called and copied
+    #[arg(long)]
+    pub(crate) stats: bool,
+
+    /// The device that runs the kernel
+    #[arg(long, default_value = "host")]
+    pub(crate) device: String,
+
+    /// The kernel's image; for a GPU one that `cargo xtask images --arch ARCH` made
+    #[arg(long, default_value = env!("REVOFF_IMAGE_SEARCH"), hide_default_value = true)]
+    pub(crate) image: PathBuf,
+
+    /// Teams of device threads
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) teams: u32,
+
+    /// Device threads of a team
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub(crate) threads: u32,
+}
+
+/// Says on the standard error what went wrong, or what was done.
+#[expect(clippy::print_stderr, reason = "a command's messages go there")]
+pub(crate) fn say(message: &str) {
+    eprintln!("search: {message}");
+}

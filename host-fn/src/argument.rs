@@ -1,0 +1,149 @@
+//! One argument of a kernel's launch.
+
+use core::marker::PhantomData;
+use core::ptr;
+
+use crate::plain::Plain;
+use crate::scalar::Scalar;
+use crate::signature::Form;
+
+/// An argument of a kernel's launch, good for as long as what it was made from is
+/// borrowed.
+#[derive(Debug)]
+pub struct Argument<'a>(Travels<'a>);
+
+/// How an [`Argument`] travels.
+#[derive(Debug)]
+pub enum Travels<'a> {
+    /// By value: these bytes.
+    Value(Value),
+    /// As an address on the device.
+    Memory(Memory<'a>),
+}
+
+/// The bytes of a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    bytes: [u8; size_of::<u64>()],
+    len: usize,
+}
+
+impl Value {
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+/// Host memory that a kernel is to have.
+#[derive(Debug)]
+pub struct Memory<'a> {
+    address: *mut u8,
+    bytes: usize,
+    align: usize,
+    count: usize,
+    form: Form,
+    borrowed: PhantomData<&'a mut [u8]>,
+}
+
+impl Memory<'_> {
+    /// Where it is: readable for all [`bytes`](Self::bytes), which are initialised, and
+    /// writable, with any bytes, if it [comes back](Form::comes_back).
+    #[must_use]
+    pub fn address(&self) -> *mut u8 {
+        self.address
+    }
+
+    /// Its size.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The alignment that it has, at most [`Argument::MAX_ALIGN`].
+    #[must_use]
+    pub fn align(&self) -> usize {
+        self.align
+    }
+
+    /// Whether it goes, comes back, or both.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Of a slice the number of elements, which follows the address.
+    #[must_use]
+    pub fn elements(&self) -> Option<usize> {
+        self.form.is_slice().then_some(self.count)
+    }
+}
+
+impl<'a> Argument<'a> {
+    /// The largest alignment of what a kernel gets.
+    pub const MAX_ALIGN: usize = 256;
+
+    /// How it travels.
+    #[must_use]
+    pub fn travels(&self) -> &Travels<'a> {
+        &self.0
+    }
+
+    /// `T`
+    #[must_use]
+    pub fn value<T: Scalar>(value: &'a T) -> Self {
+        let mut bytes = [0; size_of::<u64>()];
+        let len = size_of::<T>();
+        bytes[..len].copy_from_slice(value.as_bytes());
+        Argument(Travels::Value(Value { bytes, len }))
+    }
+
+    /// `&T`
+    #[must_use]
+    pub fn to<T: Plain>(target: &'a T) -> Self {
+        Self::memory(Form::To, ptr::from_ref(target).cast_mut(), 1)
+    }
+
+    /// `&[T]`
+    #[must_use]
+    pub fn to_slice<T: Plain>(target: &'a [T]) -> Self {
+        Self::memory(Form::ToSlice, target.as_ptr().cast_mut(), target.len())
+    }
+
+    /// `&mut T`
+    #[must_use]
+    pub fn tofrom<T: Plain>(target: &'a mut T) -> Self {
+        Self::memory(Form::ToFrom, target, 1)
+    }
+
+    /// `&mut [T]`
+    #[must_use]
+    pub fn tofrom_slice<T: Plain>(target: &'a mut [T]) -> Self {
+        Self::memory(Form::ToFromSlice, target.as_mut_ptr(), target.len())
+    }
+
+    /// `Out<T>`
+    #[must_use]
+    pub fn from<T: Plain>(target: &'a mut T) -> Self {
+        Self::memory(Form::From, target, 1)
+    }
+
+    /// `Out<[T]>`
+    #[must_use]
+    pub fn from_slice<T: Plain>(target: &'a mut [T]) -> Self {
+        Self::memory(Form::FromSlice, target.as_mut_ptr(), target.len())
+    }
+
+    fn memory<T>(form: Form, first: *mut T, count: usize) -> Self {
+        Argument(Travels::Memory(Memory {
+            address: first.cast(),
+            // Of something that is in memory, so it does not wrap.
+            bytes: count.wrapping_mul(size_of::<T>()),
+            align: align_of::<T>(),
+            count,
+            form,
+            borrowed: PhantomData,
+        }))
+    }
+}

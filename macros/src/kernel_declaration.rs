@@ -1,0 +1,163 @@
+//! `#[host_fn::kernel]`: what becomes of a kernel's declaration.
+
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote};
+use syn::ext::IdentExt;
+use syn::parse::Parser;
+use syn::{Error, Result};
+
+use crate::declaration::{Declaration, Parameter, What};
+use crate::type_name;
+
+pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
+    if !arguments.is_empty() {
+        return Err(Error::new_spanned(
+            arguments,
+            "a kernel's declaration takes no arguments: `#[host_fn::kernel]`",
+        ));
+    }
+    let parse = |input: syn::parse::ParseStream<'_>| Declaration::parse(input, What::Kernel);
+    let declaration = parse.parse2(item)?;
+    let token = declaration.token()?;
+    let kind = kind(&declaration, &token);
+    let launch = launch(&declaration, &token);
+    Ok(quote!(#kind #launch))
+}
+
+/// The type that stands for the kernel, and what image and host compare.
+fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
+    let Declaration {
+        attributes,
+        visibility,
+        name,
+        parameters,
+        ..
+    } = declaration;
+    let text = name.unraw().to_string();
+    let hashed = parameters.iter().map(|Parameter { form, plain, .. }| {
+        let variant = form.variant();
+        let written = type_name::canonical(plain);
+        quote!(.parameter::<#plain>(::host_fn::signature::Form::#variant, #written))
+    });
+    let travels = parameters.iter().map(|Parameter { form, plain, .. }| {
+        let variant = form.variant();
+        quote!(.parameter::<#plain>(::host_fn::signature::Form::#variant))
+    });
+    let defined: Vec<_> = parameters
+        .iter()
+        .map(|Parameter { form, plain, .. }| form.kernel_type(plain))
+        .collect();
+    let other_name = format!(
+        "this is declared as the kernel `{text}`: give the function that name, or name another declaration"
+    );
+    let launcher = launcher();
+    quote! {
+        #(#attributes)*
+        ///
+        /// Stands for the kernel: a host program binds it to an image that has it, and
+        /// then can launch it.
+        #[derive(::core::clone::Clone, ::core::fmt::Debug)]
+        #visibility struct #token<#launcher = ()> {
+            launcher: #launcher,
+        }
+
+        impl #token {
+            /// The kernel's name.
+            pub const NAME: &'static str = #text;
+            /// Hash of the declaration, see [`host_fn::signature`](::host_fn::signature).
+            pub const SIGNATURE: u64 =
+                ::host_fn::signature::Signature::new(#text) #(#hashed)* .finish();
+
+            /// For `#[device_rt::kernel]`: what the image says of the kernel, given the
+            /// name and the type of its definition.
+            #[doc(hidden)]
+            #[must_use]
+            pub const fn defined_by(
+                name: &str,
+                _definition: unsafe fn(#(#defined),*),
+            ) -> ::host_fn::__private::KernelInfo {
+                ::core::assert!(::host_fn::__private::same(name, Self::NAME), #other_name);
+                <Self as ::host_fn::Kernel>::INFO
+            }
+        }
+
+        impl ::host_fn::Kernel for #token {
+            const NAME: &'static str = Self::NAME;
+            const INFO: ::host_fn::__private::KernelInfo =
+                ::host_fn::__private::Parameters::new() #(#travels)* .info(Self::SIGNATURE);
+
+            type Bound<#launcher: ::host_fn::Launcher> = #token<#launcher>;
+
+            unsafe fn bound<#launcher: ::host_fn::Launcher>(
+                launcher: #launcher,
+            ) -> #token<#launcher> {
+                #token { launcher }
+            }
+        }
+    }
+}
+
+/// The function that launches it, with the parameters by name.
+fn launch(declaration: &Declaration, token: &Ident) -> TokenStream {
+    let Declaration {
+        attributes,
+        unsafety,
+        parameters,
+        ..
+    } = declaration;
+    let types = parameters.iter().map(|Parameter { name, form, plain }| {
+        let lent = form.rust_type(plain);
+        quote!(#name: #lent)
+    });
+    let arguments = parameters.iter().map(|Parameter { name, form, plain }| {
+        let method = form.method();
+        let argument = form.argument(name);
+        quote!(::host_fn::__private::Argument::#method::<#plain>(#argument))
+    });
+    let count = Literal::usize_unsuffixed(parameters.len());
+    let launcher = launcher();
+    // Hygienic: a parameter may be called `grid` too.
+    let grid = Ident::new("grid", Span::mixed_site());
+    let documented = attributes.iter().filter(|a| a.path().is_ident("doc"));
+    let safety = unsafety.map(|_| {
+        quote! {
+            ///
+            /// # Safety
+            ///
+            /// What the declaration asks for.
+        }
+    });
+    quote! {
+        impl<#launcher: ::host_fn::Launcher> #token<#launcher> {
+            #(#documented)*
+            ///
+            /// Copies to the device what is not there yet, runs the kernel to its end, and
+            /// copies back what it may have written.
+            #safety
+            ///
+            /// # Errors
+            ///
+            /// The kernel could not be launched or failed; then nothing is copied back.
+            #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
+            pub #unsafety fn launch(
+                &self,
+                #grid: <#launcher as ::host_fn::Launcher>::Grid,
+                #(#types),*
+            ) -> ::core::result::Result<
+                <#launcher as ::host_fn::Launcher>::Report,
+                <#launcher as ::host_fn::Launcher>::Error,
+            > {
+                let arguments: [::host_fn::__private::Argument<'_>; #count] = [#(#arguments),*];
+                // SAFETY: these are arguments of the declared forms and types, used for
+                // this alone. The launcher is that of this kernel, as the caller of `bound`
+                // promised.
+                unsafe { self.launcher.launch(#grid, &arguments) }
+            }
+        }
+    }
+}
+
+/// The type parameter for the launcher, with a name that no type of a parameter has.
+fn launcher() -> Ident {
+    format_ident!("__Launcher", span = Span::mixed_site())
+}

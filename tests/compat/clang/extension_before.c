@@ -1,0 +1,13 @@
+/* A section that begins in front of what is mapped.
+   ends: signal 6
+   output: explicit extension not allowed: host address specified is
+   output: (32 bytes), but device allocation maps to host at */
+#include "check.h"
+
+int main(void)
+{
+    int a[8] = {1, 2, 3, 4};
+#pragma omp target enter data map(to : a[2 : 4])
+#pragma omp target enter data map(to : a[0 : 8])
+    return finish();
+}

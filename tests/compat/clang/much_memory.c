@@ -1,0 +1,10 @@
+/* More memory than there is; ours says how much there is and what sets that.
+   stock: ok
+   output: REVOFF_HOST_MEMORY */
+#include "check.h"
+
+int main(void)
+{
+    EXPECT(omp_target_alloc((size_t)1 << 60, omp_get_default_device()) == NULL, 1);
+    return finish();
+}

@@ -1,0 +1,11 @@
+/* A device that there is not, in omp_target_is_present.
+   ends: signal 6
+   output: device number '88' out of range, only */
+#include "check.h"
+
+int main(void)
+{
+    char a[8];
+    omp_target_is_present(a, 88);
+    return finish();
+}

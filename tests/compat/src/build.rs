@@ -1,0 +1,71 @@
+//! How programs are built, by whichever compiler.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::run;
+
+/// How long a compiler may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+
+/// How a program is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Build {
+    /// `-O0`, for example.
+    pub level: &'static str,
+}
+
+impl Build {
+    /// The name of the folder with what is built in this way.
+    #[must_use]
+    pub fn folder(self) -> &'static str {
+        self.level.trim_start_matches('-')
+    }
+}
+
+/// Whether one of the folders of `PATH` has a file.
+pub(crate) fn on_path(name: &str) -> bool {
+    env::var_os("PATH")
+        .is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(name).exists()))
+}
+
+/// The file that a library's source becomes.
+pub(crate) fn library(source: &str) -> String {
+    let stem = Path::new(source).file_stem().unwrap_or_default();
+    format!("{}.so", stem.to_string_lossy())
+}
+
+/// Runs a compiler.
+///
+/// # Errors
+/// What it says, if it does not succeed.
+pub fn complete(command: &mut Command) -> Result<(), String> {
+    let outcome = run(command, PATIENCE).map_err(|error| error.to_string());
+    let said = outcome.and_then(|outcome| match outcome.status {
+        Some(status) if status.success() => Ok(()),
+        Some(status) => Err(format!("{status}\n{}{}", outcome.stdout, outcome.stderr)),
+        None => Err(format!("no end after {PATIENCE:?}")),
+    });
+    said.map_err(|said| format!("{command:?}: {said}"))
+}
+
+/// Copies a folder with all that is in it.
+///
+/// # Errors
+/// It cannot be read, or the copy not be written.
+pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! clang, which compiles OpenMP target regions for this machine's own processor, and LLVM's
+//! library that runs them.
+
+use std::env;
+use std::env::consts::ARCH;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::build::{library, on_path};
+use crate::{Build, Language, Program, complete};
+
+/// By this name programs by clang 22 find the library.
+pub const LIBOMPTARGET: &str = "libomptarget.so.22.1";
+
+/// The variable that names the compiler.
+const CLANG: &str = "REVOFF_CLANG";
+
+/// The compiler whose programs this is about.
+const VERSION: &str = "22";
+
+/// clang, and a folder where it works, which is removed in the end.
+pub struct Clang {
+    compiler: OsString,
+    sources: PathBuf,
+    folder: PathBuf,
+}
+
+impl Clang {
+    /// The compiler that there is, to build what is in `sources`.
+    ///
+    /// # Errors
+    /// There is none, or it lacks what it needs; in words.
+    pub fn find(sources: &Path, scratch: &Path) -> Result<Self, String> {
+        let asked = env::var_os(CLANG).filter(|name| !name.is_empty());
+        let default = format!("clang-{VERSION}");
+        if asked.is_none() && !on_path(&default) {
+            return Err(format!(
+                "no {default} (apt-get install {default} clang-tools-{VERSION} \
+                 libomp-{VERSION}-dev), and {CLANG} is not set"
+            ));
+        }
+        let clang = Self {
+            compiler: asked.unwrap_or_else(|| default.into()),
+            sources: sources.to_owned(),
+            folder: scratch.join(format!("clang-{}", std::process::id())),
+        };
+        // What it does not know it repeats.
+        let wrapper = clang.ask("-print-prog-name=clang-linker-wrapper")?;
+        if !Path::new(&wrapper).is_absolute() {
+            return Err(format!(
+                "{} has no clang-linker-wrapper (apt-get install clang-tools-{VERSION})",
+                clang.compiler.display()
+            ));
+        }
+        let header = Path::new(&clang.ask("-print-resource-dir")?).join("include/omp.h");
+        if !header.exists() {
+            return Err(format!(
+                "{} has no omp.h (apt-get install libomp-{VERSION}-dev)",
+                clang.compiler.display()
+            ));
+        }
+        fs::create_dir_all(&clang.folder)
+            .map_err(|error| format!("{}: {error}", clang.folder.display()))?;
+        Ok(clang)
+    }
+
+    /// What the compiler answers.
+    fn ask(&self, question: &str) -> Result<String, String> {
+        let output = Command::new(&self.compiler).arg(question).output();
+        let output = output.map_err(|error| {
+            let compiler = self.compiler.display();
+            format!("{compiler}: {error} ({CLANG} names another clang)")
+        })?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// A folder with LLVM's own library and nothing else, so that a program that is pointed at
+    /// it has the rest from where it always has.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn stock(&self) -> Result<PathBuf, String> {
+        let file = self.ask(&format!("-print-file-name={LIBOMPTARGET}"))?;
+        let missing = || format!("no {LIBOMPTARGET} (apt-get install liboffload-{VERSION})");
+        let file = fs::canonicalize(file).map_err(|_| missing())?;
+        let folder = self.folder.join("stock");
+        let linked =
+            fs::create_dir_all(&folder).and_then(|()| symlink(file, folder.join(LIBOMPTARGET)));
+        linked.map_err(|error| format!("{}: {error}", folder.display()))?;
+        Ok(folder)
+    }
+
+    /// Which compiler it is, for people.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let said = self.ask("--version").unwrap_or_default();
+        said.lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// Where it works.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Builds a program; the folder with it.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn build(&self, program: &Program, build: Build) -> Result<PathBuf, String> {
+        let folder = self.folder.join(build.folder()).join(&program.name);
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let source = |file: &str| self.sources.join(file);
+        let compile = || {
+            let mut command = Command::new(&self.compiler);
+            command.current_dir(&folder);
+            command.args([build.level, "-fopenmp"]);
+            command.arg(format!("-fopenmp-targets={ARCH}-pc-linux-gnu"));
+            // What the programs by GCC share.
+            command.arg("-I").arg(self.sources.join("../gcc"));
+            command
+        };
+        for file in program.libraries.iter().chain(&program.plugins) {
+            let mut command = compile();
+            command.args(["-fPIC", "-shared", "-o", &library(file)]);
+            complete(command.arg(source(file)))?;
+        }
+        for file in &program.images {
+            // One that was compiled for offloading would register itself while it is loaded.
+            let mut command = Command::new(&self.compiler);
+            command.current_dir(&folder);
+            command.args(["-fPIC", "-shared", "-o", &library(file)]);
+            complete(command.arg(source(file)))?;
+        }
+        let mut command = compile();
+        command.args(["-o", &program.name]);
+        command.args(program.with.iter().map(|file| source(file)));
+        command.arg(source(&program.file));
+        let libraries = program.libraries.iter();
+        command.args(libraries.map(|file| format!("./{}", library(file))));
+        if program.language == Language::Cxx {
+            command.arg("-lstdc++");
+        }
+        complete(command.args(["-Wl,-rpath,$ORIGIN", "-lm"]))?;
+        Ok(folder)
+    }
+
+    /// Builds a library from a source, under the name of LLVM's, in a folder of its own.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn stand_in(&self, file: &str) -> Result<PathBuf, String> {
+        let folder = self.folder.join("stand-in");
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let mut command = Command::new(&self.compiler);
+        command.args(["-fPIC", "-shared", "-o"]);
+        command.arg(folder.join(LIBOMPTARGET));
+        complete(command.arg(self.sources.join(file)))?;
+        Ok(folder)
+    }
+}
+
+impl Drop for Clang {
+    fn drop(&mut self) {
+        // Who cannot remove it could not make it.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

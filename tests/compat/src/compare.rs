@@ -1,0 +1,163 @@
+//! Whether a program does the same with two libraries.
+
+use crate::{Outcome, Program, Report, Reports, told};
+
+/// Whether a program, run with LLVM's own library and with ours, printed the same, ended in
+/// the same way and reported the same, and ours copied no more.
+///
+/// # Errors
+/// What differs.
+pub fn compare(program: &Program, stock: &Outcome, ours: &Outcome) -> Result<(), String> {
+    if program.stock.is_some() {
+        // They are to differ.
+        return Ok(());
+    }
+    let differ = fault(program, stock, ours);
+    differ.map_or(Ok(()), |fault| {
+        let (stock, ours) = (told(stock), told(ours));
+        Err(format!("{fault}\n== LLVM's:\n{stock}\n== ours:\n{ours}"))
+    })
+}
+
+fn fault(program: &Program, stock: &Outcome, ours: &Outcome) -> Option<String> {
+    if stock.status != ours.status {
+        let status = |outcome: &Outcome| {
+            let status = outcome.status.map(|status| status.to_string());
+            status.unwrap_or_else(|| "no end".to_owned())
+        };
+        let (stock, ours) = (status(stock), status(ours));
+        return Some(format!("it ended with {ours}, and {stock} with LLVM's"));
+    }
+    if stock.stdout != ours.stdout {
+        return Some(format!(
+            "its output differs: {}",
+            first_difference(&stock.stdout, &ours.stdout)
+        ));
+    }
+    let report = |outcome: &Outcome| Report::parse(&outcome.stderr);
+    let (stock, ours) = match program.reports {
+        Reports::Free => return None,
+        Reports::Same => (report(stock), report(ours)),
+        Reports::Sorted | Reports::Copies => (report(stock).unordered(), report(ours).unordered()),
+    };
+    let same_info = program.reports == Reports::Copies || stock.info == ours.info;
+    if !same_info {
+        let difference = first_difference(&stock.info.join("\n"), &ours.info.join("\n"));
+        return Some(format!("its report differs: {difference}"));
+    }
+    let missing = in_order(&stock.complaints, &ours.complaints);
+    if let Some(missing) = missing {
+        return Some(format!("ours does not complain: {missing:?}"));
+    }
+    let mut free = stock.copies.clone();
+    let more = ours.copies.iter().find(|copy| {
+        let place = free.iter().position(|free| free == *copy);
+        place.map(|place| free.swap_remove(place)).is_none()
+    });
+    if let Some(copy) = more.filter(|_| program.reports != Reports::Copies) {
+        return Some(format!("ours copies what LLVM's does not: {copy:?}"));
+    }
+    let bytes = |report: &Report| (report.copies.len(), report.to_device, report.from_device);
+    let (theirs, mine) = (bytes(&stock), bytes(&ours));
+    let exceeds = mine.0 > theirs.0 || mine.1 > theirs.1 || mine.2 > theirs.2;
+    exceeds.then(|| {
+        format!(
+            "ours copies more: {mine:?} (number, bytes to and from the device), LLVM's {theirs:?}"
+        )
+    })
+}
+
+/// The first of some lines that is not among others in this order.
+fn in_order<'a>(lines: &'a [String], among: &[String]) -> Option<&'a String> {
+    let mut among = among.iter();
+    lines.iter().find(|line| !among.any(|other| other == *line))
+}
+
+fn first_difference(stock: &str, ours: &str) -> String {
+    let (mut one, mut other) = (stock.lines(), ours.lines());
+    let mut number = 0;
+    loop {
+        number += 1;
+        match (one.next(), other.next()) {
+            (None, None) => return "in where lines end".to_owned(),
+            (one, other) if one == other => {}
+            (one, other) => {
+                return format!(
+                    "line {number}\n  LLVM's: {}\n  ours:   {}",
+                    one.unwrap_or("(nothing)"),
+                    other.unwrap_or("(nothing)")
+                );
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    const MAPS: &str = "omptarget device 0 info: Mapping exists with HstPtrBegin=0x10, Size=4\n";
+    const COPY: &str = "omptarget device 0 info: Copying data from host to device, \
+                        HstPtr=0x10, TgtPtr=0x20, Size=8, Name=unknown\n";
+    const BACK: &str = "omptarget device 0 info: Copying data from device to host, \
+                        TgtPtr=0x20, HstPtr=0x10, Size=8, Name=unknown\n";
+    const ERROR: &str = "omptarget error: it went wrong\n";
+
+    fn outcome(code: i32, stdout: &str, stderr: &str) -> Outcome {
+        Outcome {
+            status: Some(ExitStatus::from_raw(code << 8)),
+            stdout: stdout.to_owned(),
+            stderr: stderr.to_owned(),
+            threads: Vec::new(),
+        }
+    }
+
+    fn same(header: &str, stock: &Outcome, ours: &Outcome) -> bool {
+        let program = Program::parse("it.c", &format!("/*\n{header}\n*/")).expect("understood");
+        compare(&program, stock, ours).is_ok()
+    }
+
+    fn reports(header: &str, stock: &[&str], ours: &[&str]) -> bool {
+        let outcome = |lines: &[&str]| outcome(0, "ok\n", &lines.concat());
+        same(header, &outcome(stock), &outcome(ours))
+    }
+
+    #[test]
+    fn output_and_status_are_the_same() {
+        let one = outcome(0, "ok\n", "");
+        assert!(same("", &one, &outcome(0, "ok\n", "its own words")));
+        assert!(!same("", &one, &outcome(1, "ok\n", "")));
+        assert!(!same("", &one, &outcome(0, "ok\n\n", "")));
+        assert!(!same("report: free", &one, &outcome(0, "no\n", "")));
+        let mut hangs = outcome(0, "ok\n", "");
+        hangs.status = None;
+        assert!(!same("report: free", &one, &hangs));
+        assert!(same("stock: signal 11", &one, &outcome(1, "", "")));
+    }
+
+    #[test]
+    fn reports_are_the_same() {
+        assert!(reports("", &[MAPS, COPY], &[MAPS, COPY]));
+        assert!(!reports("", &[MAPS, COPY], &[COPY]));
+        assert!(!reports("", &[MAPS], &[MAPS, MAPS]));
+        assert!(reports("report: copies", &[MAPS], &[MAPS, MAPS]));
+        assert!(reports("report: free", &[MAPS], &[COPY]));
+        let other = MAPS.replace("0x10", "0x18");
+        assert!(!reports("", &[MAPS, &other], &[MAPS, MAPS]));
+        assert!(reports("report: sorted", &[MAPS, &other], &[MAPS, MAPS]));
+    }
+
+    #[test]
+    fn ours_may_copy_less_and_complain_more() {
+        assert!(reports("", &[COPY, COPY, BACK], &[COPY, BACK]));
+        assert!(!reports("", &[COPY, BACK], &[COPY, COPY]));
+        assert!(!reports("", &[COPY], &[COPY, BACK]));
+        let long = COPY.replace("Size=8", "Size=9");
+        assert!(!reports("report: copies", &[COPY], &[&long]));
+        assert!(reports("report: copies", &[COPY], &[]));
+        assert!(reports("", &[ERROR], &["omptarget error: first\n", ERROR]));
+        assert!(!reports("", &[ERROR], &["omptarget error: first\n"]));
+    }
+}

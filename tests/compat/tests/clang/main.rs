@@ -1,0 +1,246 @@
+//! OpenMP programs that clang compiles for this machine's processor, run with LLVM's
+//! libomptarget and with ours in its place: each of `clang/`, without and with optimisation.
+//!
+//! - `REVOFF_LIBOMPTARGET_DIR`: the folder with ours (`cargo xtask plugins --out ..`). Without
+//!   it the programs are run with LLVM's alone, and nothing is compared.
+//! - `REVOFF_CLANG`: the compiler, if not the clang-22 of `PATH`.
+//! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::time::Duration;
+
+use compat::{
+    Build, Cache, Clang, Ending, Key, LIBOMPTARGET, Language, Outcome, Program, Reports, compare,
+    folder, judge, limit, prepare, run, say, test,
+};
+use libtest_mimic::{Arguments, Trial};
+
+/// How programs are built.
+const BUILDS: [Build; 2] = [Build { level: "-O2" }, Build { level: "-O0" }];
+
+/// The variable that names the folder with our library.
+const OURS: &str = "REVOFF_LIBOMPTARGET_DIR";
+
+/// Programs of GCC's that have no reverse offload.
+const SHARED: [&str; 1] = ["../gcc/not_required.c"];
+
+/// A library in the place of ours that never runs a region, for a look at the verdicts.
+const STAND_IN: &str = "parts/stand_in.c";
+
+/// The program that the verdicts are tried with.
+const TRIED: &str = "map_kinds";
+
+/// How often a program is run that hangs with LLVM's library.
+const TRIES: usize = 3;
+
+/// How much a library is to report.
+const ALL: &str = "-1";
+
+/// What a program did, plainly and, if it is compared, with a report.
+type Runs = Vec<Outcome>;
+
+/// What the tests share.
+struct Bench {
+    clang: Clang,
+    stock: PathBuf,
+    ours: Option<PathBuf>,
+    limit: Duration,
+    built: Cache<Key, PathBuf>,
+    /// Of LLVM's library, which is what ours is compared with.
+    runs: Cache<Key, Runs>,
+}
+
+impl Bench {
+    /// # Errors
+    /// What is missing, in words.
+    fn new(sources: &Path, programs: &[Program]) -> Result<Self, String> {
+        let ours = folder(OURS, LIBOMPTARGET);
+        let ours = ours.map(|ours| {
+            ours.canonicalize()
+                .map_err(|error| format!("{OURS}: {error}"))
+        });
+        let clang = Clang::find(sources, Path::new(env!("CARGO_TARGET_TMPDIR")))?;
+        Ok(Self {
+            stock: clang.stock()?,
+            clang,
+            ours: ours.transpose()?,
+            limit: limit(),
+            built: Cache::of_programs(programs, &BUILDS),
+            runs: Cache::of_programs(programs, &BUILDS),
+        })
+    }
+
+    /// Runs a program with a library.
+    fn run(&self, program: &Program, build: Build, library: &Path) -> Result<Runs, String> {
+        let folder = self.built.get(&(program.name.clone(), build), || {
+            self.clang.build(program, build)
+        })?;
+        let once = |info: Option<&str>| {
+            let mut command = Command::new(format!("./{}", program.name));
+            command.current_dir(folder);
+            prepare(&mut command, program);
+            command.env("LD_LIBRARY_PATH", library);
+            command.envs(info.map(|info| ("LIBOMPTARGET_INFO", info)));
+            run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
+        };
+        let mut runs = vec![once(None)?];
+        // LLVM's may hang while it reports of several threads.
+        if program.reports != Reports::Free {
+            runs.push(once(Some(ALL))?);
+        }
+        Ok(runs)
+    }
+
+    /// What LLVM's library made of a program; once.
+    fn stock(&self, program: &Program, build: Build) -> Result<&Runs, String> {
+        self.runs.get(&(program.name.clone(), build), || {
+            // LLVM's hangs now and then, which says nothing about ours.
+            let mut tries = (0..TRIES).map(|_| self.run(program, build, &self.stock));
+            let ended = |runs: &Result<Runs, _>| {
+                let runs = runs.as_ref();
+                runs.is_ok_and(|runs: &Runs| runs.iter().all(|run| run.status.is_some()))
+            };
+            let mut last = Err("it was not run".to_owned());
+            while !ended(&last)
+                && let Some(next) = tries.next()
+            {
+                last = next;
+            }
+            last
+        })
+    }
+
+    /// Whether LLVM's library makes of a program what it should.
+    fn judge_stock(&self, program: &Program, build: Build) -> Result<(), String> {
+        let mut expected = program.clone();
+        if let Some(ending) = program.stock {
+            expected.ending = ending;
+            expected.output.clear();
+        }
+        let runs = self.stock(program, build)?;
+        runs.iter().try_for_each(|run| judge(&expected, run))
+    }
+
+    /// Whether a library makes of a program what it should, and what LLVM's does.
+    fn judge(&self, program: &Program, build: Build, library: &Path) -> Result<(), String> {
+        let stock = self.stock(program, build)?;
+        let ours = self.run(program, build, library)?;
+        stock.iter().zip(&ours).try_for_each(|(stock, ours)| {
+            judge(program, ours)?;
+            compare(program, stock, ours)
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("clang");
+    let programs = match programs(&sources) {
+        Ok(programs) => programs,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let bench = Bench::new(&sources, &programs).map(Arc::new);
+    let found = bench.as_ref().ok();
+    // An error needs no second look.
+    let pairs = BUILDS.iter().flat_map(|&build| {
+        let fits = move |program: &&Program| build == BUILDS[0] || program.ending == Ending::Ok;
+        let programs = programs.iter().filter(fits);
+        programs.map(move |program| pair(found, build, program))
+    });
+    // A pair shares what one of them builds: side by side one would wait for the other.
+    let (mut trials, ours): (Vec<_>, Vec<_>) = pairs.map(Into::into).unzip();
+    let compared = ours.len();
+    trials.extend(ours);
+    let tried = programs.iter().find(|program| program.name == TRIED);
+    trials.extend(
+        tried
+            .map(|program| guards(found, program))
+            .into_iter()
+            .flatten(),
+    );
+    match &bench {
+        Ok(bench) => {
+            say(&format!("compiled by {}", bench.clang.name()));
+            if bench.ours.is_none() {
+                say(&format!(
+                    "SKIPPED clang, {} comparisons counted as ignored: {OURS} is not set \
+                     (cargo xtask plugins --out FOLDER builds the library)",
+                    compared
+                ));
+            }
+        }
+        Err(reason) => say(&format!(
+            "SKIPPED clang, {} tests counted as ignored: {reason}",
+            trials.len()
+        )),
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The programs that clang compiles.
+fn programs(sources: &Path) -> Result<Vec<Program>, String> {
+    let mut programs = Program::all(sources)?;
+    for file in SHARED {
+        let text = std::fs::read_to_string(sources.join(file));
+        let text = text.map_err(|error| format!("{file}: {error}"))?;
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let mut program = Program::parse(name, &text)?;
+        program.file = file.to_owned();
+        programs.push(program);
+    }
+    // None of clang's programs is in Fortran, which takes another driver.
+    match programs
+        .iter()
+        .find(|program| program.language == Language::Fortran)
+    {
+        Some(program) => Err(format!("{}: clang compiles no Fortran", program.file)),
+        None => Ok(programs),
+    }
+}
+
+/// The tests that a program is: with LLVM's library, and with ours.
+fn pair(bench: Option<&Arc<Bench>>, build: Build, program: &Program) -> [Trial; 2] {
+    let name = |library: &str| format!("{library}::{}::{}", build.folder(), program.name);
+    let compared = bench.is_some_and(|bench| bench.ours.is_some());
+    let (one, other) = (program.clone(), program.clone());
+    [
+        test(bench, name("llvm"), move |bench| {
+            bench.judge_stock(&one, build)
+        }),
+        test(bench, name("ours"), move |bench| {
+            let ours = bench.ours.as_deref().ok_or("what it needs is missing")?;
+            bench.judge(&other, build, ours)
+        })
+        .with_ignored_flag(!compared),
+    ]
+}
+
+/// Libraries that are wrong, which must be found.
+fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
+    let fails = |told: Result<(), String>, reason: &str| {
+        let told = told.err().ok_or("it passed")?;
+        match told.contains(reason) {
+            true => Ok(()),
+            false => Err(format!("it did not say {reason:?}: {told}")),
+        }
+    };
+    let (one, other) = (program.clone(), program.clone());
+    [
+        test(bench, "guard::runs_on_the_host".to_owned(), move |bench| {
+            let library = bench.clang.stand_in(STAND_IN)?;
+            fails(bench.judge(&one, BUILDS[0], &library), "it ended with")
+        }),
+        test(bench, "guard::no_library".to_owned(), move |bench| {
+            let library = bench.clang.folder().join("none");
+            let written = std::fs::create_dir_all(&library)
+                .and_then(|()| std::fs::write(library.join(LIBOMPTARGET), ""));
+            written.map_err(|error| format!("{}: {error}", library.display()))?;
+            fails(bench.judge(&other, BUILDS[0], &library), "file too short")
+        }),
+    ]
+}

@@ -1,0 +1,46 @@
+//! Kernels that are declared, as host and kernels have them.
+
+use crate::Pair;
+
+/// Every form. Where there is an element, `squares[i] = words[i]²`, `sums[i] += words[i] *
+/// factor`, and the halves of `pair` are swapped into `swapped` and added to `total`.
+/// `seen.left` counts what was not zero in what comes back alone, `seen.right` is `tiny`.
+#[host_fn::kernel]
+pub fn every_form(
+    factor: f64,
+    words: &[u32],
+    pair: &Pair,
+    tiny: u8,
+    sums: &mut [f64],
+    total: &mut Pair,
+    squares: Out<[u64]>,
+    swapped: Out<Pair>,
+    seen: Out<Pair>,
+);
+
+/// Each thread asks the host about its words, `sums[i] += act(words[i])`.
+#[host_fn::kernel]
+pub fn ask_host(words: &[u32], sums: &mut [u64], threads: &mut u64);
+
+/// Writes the addresses and lengths of its parameters to `places`: six numbers.
+#[host_fn::kernel]
+pub fn places(bytes: &[u8], words: &[u64], more: &[u64], places: Out<[u64]>);
+
+/// Adds 1 to each element.
+#[host_fn::kernel]
+pub fn increment(counts: &mut [u32]);
+
+/// Adds 1 to each element, then panics.
+#[host_fn::kernel]
+pub fn increment_and_trap(counts: &mut [u32]);
+
+/// Declared here as it is not defined.
+pub mod other {
+    /// There it takes a slice.
+    #[host_fn::kernel]
+    pub fn increment(count: &mut u32);
+
+    /// There it has no declaration.
+    #[host_fn::kernel]
+    pub fn call_forms(memory: &mut [u64], results: &mut [u64]);
+}
