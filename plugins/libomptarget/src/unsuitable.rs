@@ -28,7 +28,8 @@ pub(crate) fn lacks(image: &Image) -> Option<String> {
     (!missing.is_empty()).then(|| {
         format!(
             "the image calls {} of LLVM's device runtime, which is not linked into it: either link that, or \
-             let regions for GPUs be `target teams ompx_bare`, which take none (docs/llvm.md)",
+             let regions for GPUs be `target teams ompx_bare`, which take none, and compile them with \
+             -fopenmp-cuda-mode (docs/llvm.md)",
             missing.join(", ")
         )
     })
@@ -50,4 +51,35 @@ pub(crate) fn kinds<'a>(images: impl Iterator<Item = &'a Image>) -> String {
     }
     let kinds: Vec<_> = kinds.into_iter().collect();
     format!("the program has images for {}", kinds.join(" and "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(functions: &str) -> Image {
+        let text = format!(".version 6.3\n.target sm_70\n.address_size 64\n{functions}\n");
+        Image::from_bytes("an image", text.as_bytes()).expect("a text")
+    }
+
+    #[test]
+    fn what_is_declared_and_nowhere_defined_is_lacking() {
+        let declared = ".extern .func __kmpc_target_deinit();";
+        let said = lacks(&image(declared)).expect("it lacks one");
+        assert!(said.contains("calls `__kmpc_target_deinit` of"), "{said}");
+        let defined = format!("{declared}\n.visible .func __kmpc_target_deinit() {{ ret; }}");
+        assert_eq!(lacks(&image(&defined)), None);
+        assert_eq!(lacks(&image(".extern .func other();")), None);
+    }
+
+    #[test]
+    fn kinds_are_named_once() {
+        let two = [image(""), image("")];
+        let said = kinds(two.iter());
+        assert_eq!(
+            said,
+            "the program has images for NVIDIA GPUs (`cuda:N`, `emu`)"
+        );
+        assert!(kinds([].into_iter()).contains("no image that could be read"));
+    }
 }

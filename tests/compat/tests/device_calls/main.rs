@@ -98,13 +98,20 @@ impl Bench {
         };
         for (tool, package) in [
             (clang.as_str(), "clang-22 libomp-22-dev"),
-            ("llvm-offload-wrapper-22", "clang-tools-22"),
+            ("llvm-offload-wrapper-22", "llvm-22"),
             ("clang-linker-wrapper-22", "clang-tools-22"),
             ("ld.lld-22", "lld-22"),
             ("make", "make"),
         ] {
             let found = Command::new(tool).arg("--version").output();
             found.map_err(|_| format!("no {tool} (apt-get install {package})"))?;
+        }
+        let mut where_is = Command::new(&clang);
+        where_is.arg("-print-file-name=libomptarget.so");
+        let said = where_is.output().map_err(|error| error.to_string())?.stdout;
+        // What it does not know it repeats.
+        if !said.starts_with(b"/") {
+            return Err("no libomptarget.so (apt-get install liboffload-22-dev)".to_owned());
         }
         let named = |variable: &str, file: &str| {
             let folder = folder(variable, file).ok_or_else(|| format!("{variable} is not set"))?;
