@@ -11,6 +11,8 @@
 //! | `registry` | what is registered, and the devices that there are for it |
 //! | `library` | a registered program or library, and its images on devices |
 //! | `host_functions` | functions of a program that its device code calls |
+//! | `host_call` | functions that device code calls by their address |
+//! | `unsuitable` | why images do not run on devices |
 //! | `device` | a device: its memory, its table, its queues |
 //! | `table` | what is mapped |
 //! | `data` | what constructs do with data |
@@ -33,6 +35,7 @@ mod api;
 mod data;
 mod device;
 mod entry;
+mod host_call;
 mod host_functions;
 mod info;
 mod interop;
@@ -51,3 +54,4 @@ mod source;
 mod stream;
 mod table;
 mod task;
+mod unsuitable;

@@ -18,6 +18,7 @@ use crate::message::{self, Failed};
 use crate::registry;
 use crate::source;
 use crate::table::NameOf;
+use crate::unsuitable::lacks;
 
 /// A function or variable of a program that has a counterpart in its images.
 pub(crate) struct Entry {
@@ -204,9 +205,12 @@ impl Library {
             };
             let functions = host_functions::of(&image, self.descriptor);
             let program = functions.and_then(|functions| device.runtime.load(&image, &functions));
-            program.map_err(|error| why.push(error.to_string())).ok()
+            let said = |error: host_rt::Error| lacks(&image).unwrap_or_else(|| error.to_string());
+            program.map_err(|error| why.push(said(error))).ok()
         });
         let Some(program) = program else {
+            // Images for several GPUs lack the same.
+            why.dedup();
             let why = if why.is_empty() {
                 "it has no image for it".to_owned()
             } else {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Once, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use host_rt::Kernel;
 use host_rt::device::KINDS;
@@ -14,7 +14,7 @@ use crate::library::{self, Description, Library, Loaded};
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
 use crate::source::Place;
-use crate::{libomp, profile};
+use crate::{libomp, profile, unsuitable};
 
 /// Devices that a program has which is built for the host: as many as LLVM's runtime shows.
 const HOST_DEVICES: usize = 4;
@@ -353,15 +353,43 @@ pub(crate) fn number_for(number: i64, at: *const Ident) -> Option<i64> {
     let count = device_count();
     if count == 0 {
         if settings::is_mandatory() {
-            message::error(
-                "No images found compatible with the installed hardware; REVOFF_DEVICE names devices \
-                 (host, emu, cuda:0), and `revoff devices` lists them.",
-            );
+            message::error(&format!(
+                "No images found compatible with the installed hardware: {}",
+                no_device()
+            ));
             message::outcome(Err(Failed), at);
+        } else if settings::devices().is_some() {
+            // Who names devices expects them to be used.
+            static ONCE: Once = Once::new();
+            ONCE.call_once(|| {
+                message::message(&format!("target regions run on the host: {}", no_device()));
+            });
         }
         return None;
     }
     (number != count as i64).then_some(number)
+}
+
+/// Why there is no device, and what helps.
+fn no_device() -> String {
+    let registry = read();
+    let images = registry
+        .libraries
+        .iter()
+        .flat_map(|library| &library.images);
+    let named = settings::devices().map_or_else(
+        || "REVOFF_DEVICE can name others than the GPUs that there are".to_owned(),
+        |names| {
+            format!(
+                "REVOFF_DEVICE={} names none that runs them",
+                names.join(",")
+            )
+        },
+    );
+    format!(
+        "{}; {named} (`revoff devices` lists them)",
+        unsuitable::kinds(images)
+    )
 }
 
 /// Tells what is mapped, of all devices.
