@@ -14,10 +14,10 @@ use crate::abi::{
 };
 use crate::device::Device;
 use crate::host_functions;
+use crate::mapped::{Mapped, NameOf};
 use crate::message::{self, Failed};
 use crate::registry;
 use crate::source;
-use crate::table::NameOf;
 use crate::unsuitable::lacks;
 
 /// A function or variable of a program that has a counterpart in its images.
@@ -47,6 +47,8 @@ pub(crate) struct Library {
 pub(crate) struct Loaded {
     /// By entry; `None` of those that are no functions of the image.
     kernels: Vec<Option<Kernel>>,
+    /// Its variables, as far as no other image has them.
+    variables: Vec<Arc<Mapped>>,
     _program: Program,
 }
 
@@ -222,38 +224,47 @@ impl Library {
             )));
         };
         let mut kernels = Vec::with_capacity(self.entries.len());
+        let mut variables = Vec::new();
         for entry in &self.entries {
             kernels.push(match entry.size {
                 0 => program.kernel(&entry.name).ok(),
                 _ => {
-                    map_variable(device, &program, entry)?;
+                    variables.extend(map_variable(device, &program, entry)?);
                     None
                 }
             });
         }
         Ok(Loaded {
             kernels,
+            variables,
             _program: program,
         })
     }
 
     /// Forgets its variables on the devices that have them.
     pub(crate) fn forget_on(&self, device: &Device) {
-        let variables = self.entries.iter().filter(|entry| entry.size != 0);
-        device.table.forget(variables.map(|entry| entry.address));
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let variables = loaded.get(&device.number).map(|loaded| &loaded.variables);
+        for variable in variables.into_iter().flatten() {
+            device.table.forget(variable);
+        }
     }
 }
 
-/// Notes where the device has a variable of the program.
-fn map_variable(device: &Device, program: &Program, entry: &Entry) -> Result<(), Failed> {
+/// Notes where the device has a variable of the program; `None` if another image has it.
+fn map_variable(
+    device: &Device,
+    program: &Program,
+    entry: &Entry,
+) -> Result<Option<Arc<Mapped>>, Failed> {
     let found = program.global(&entry.name);
     let found = found.map_err(|error| message::error(&error.to_string()))?;
     let Some(found) = found else {
         message::error(&format!("Failed to load symbol {}", entry.name));
-        return Ok(());
+        return Ok(None);
     };
     let Some(range) = HostRange::new(entry.address, entry.size as usize) else {
-        return Ok(());
+        return Ok(None);
     };
     let mut address = found.address;
     if entry.flags & ENTRY_INDIRECT != 0 {
@@ -266,8 +277,7 @@ fn map_variable(device: &Device, program: &Program, entry: &Entry) -> Result<(),
         // SAFETY: the program's, which waits for the copy.
         device.copy(|queue| unsafe { queue.copy_to_device(found.address, from, bytes) })?;
     }
-    device.table.add_variable(range, address, entry.symbol);
-    Ok(())
+    Ok(device.table.add_variable(range, address, entry.symbol))
 }
 
 impl Loaded {

@@ -151,6 +151,8 @@ impl Registry {
         for name in &names {
             match before.get_mut(name.as_str()) {
                 Some(times) if *times > 0 => *times -= 1,
+                // No other device reaches the host's memory.
+                _ if is_memory_shared() && name != "host" => {}
                 _ if wanted(name) => new.push(name.clone()),
                 _ => {}
             }
@@ -386,6 +388,11 @@ fn no_device() -> String {
             )
         },
     );
+    if is_memory_shared() {
+        return "the program requires unified shared memory, which `host` devices alone have, for images for \
+                processors"
+            .to_owned();
+    }
     format!(
         "{}; {named} (`revoff devices` lists them)",
         unsuitable::kinds(images)
