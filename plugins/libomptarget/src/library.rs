@@ -18,7 +18,7 @@ use crate::mapped::{Mapped, NameOf};
 use crate::message::{self, Failed};
 use crate::registry;
 use crate::source;
-use crate::unsuitable::lacks;
+use crate::unsuitable::{self, lacks};
 
 /// A function or variable of a program that has a counterpart in its images.
 pub(crate) struct Entry {
@@ -39,6 +39,8 @@ pub(crate) struct Library {
     pub(crate) descriptor: usize,
     pub(crate) entries: Vec<Entry>,
     pub(crate) images: Vec<Image>,
+    /// Why other images of it cannot be read.
+    unreadable: Vec<String>,
     /// By the number of the device.
     loaded: Mutex<BTreeMap<usize, Arc<Loaded>>>,
 }
@@ -47,6 +49,8 @@ pub(crate) struct Library {
 pub(crate) struct Loaded {
     /// By entry; `None` of those that are no functions of the image.
     kernels: Vec<Option<Kernel>>,
+    /// Whether launches take threads that a forked process does not have.
+    needs_threads: bool,
     /// Its variables, as far as no other image has them.
     variables: Vec<Arc<Mapped>>,
     _program: Program,
@@ -70,6 +74,7 @@ impl Description {
         // SAFETY: as above.
         let (entries, requirements) = unsafe { read_entries(described) };
         let count = usize::try_from(described.image_count).unwrap_or(0);
+        let mut unreadable = Vec::new();
         let images = (0..count).filter_map(|at| {
             // SAFETY: as above.
             let image = unsafe { &*described.images.add(at) };
@@ -77,14 +82,16 @@ impl Description {
             match unsafe { read_image(at, image) } {
                 Ok(image) => Some(image),
                 Err(error) => {
-                    tracing::warn!(%error, "an image that no device here runs");
+                    unreadable.push(error.to_string());
                     None
                 }
             }
         });
+        let images = images.collect();
         let library = Library {
             descriptor: descriptor.addr(),
-            images: images.collect(),
+            images,
+            unreadable,
             entries,
             loaded: Mutex::default(),
         };
@@ -208,13 +215,19 @@ impl Library {
             let functions = host_functions::of(&image, self.descriptor);
             let program = functions.and_then(|functions| device.runtime.load(&image, &functions));
             let said = |error: host_rt::Error| lacks(&image).unwrap_or_else(|| error.to_string());
-            program.map_err(|error| why.push(said(error))).ok()
+            let program = program.map_err(|error| why.push(said(error))).ok()?;
+            Some((program, image.has_reverse_offload()))
         });
-        let Some(program) = program else {
+        let Some((program, calls_host)) = program else {
             // Images for several GPUs lack the same.
             why.dedup();
+            why.extend(self.unreadable.iter().cloned());
             let why = if why.is_empty() {
-                "it has no image for it".to_owned()
+                format!(
+                    "it is `{}`, and {}",
+                    device.name,
+                    unsuitable::kinds(self.images.iter())
+                )
             } else {
                 why.join("; ")
             };
@@ -236,6 +249,7 @@ impl Library {
         }
         Ok(Loaded {
             kernels,
+            needs_threads: calls_host || !device.calls_kernels,
             variables,
             _program: program,
         })
@@ -281,6 +295,11 @@ fn map_variable(
 }
 
 impl Loaded {
+    /// Whether launches take threads that a forked process does not have.
+    pub(crate) fn needs_threads(&self) -> bool {
+        self.needs_threads
+    }
+
     /// The kernel of the entry at `at`.
     pub(crate) fn kernel(&self, at: usize) -> Option<&Kernel> {
         self.kernels.get(at)?.as_ref()

@@ -67,7 +67,7 @@ pub(crate) fn outcome(result: Result<(), Failed>, at: *const Ident) {
         return;
     }
     if !dumps {
-        error("Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.\n");
+        error("Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.");
     }
     // SAFETY: what compilers hand over is null or such a place.
     match unsafe { Place::of(at) } {

@@ -204,6 +204,13 @@ impl Region {
     unsafe fn begin(&self, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<Begun, Failed> {
         let device = &*self.device;
         let kernel = registry::kernel(self.host, device)?;
+        if kernel.needs_threads() && device.is_forked() {
+            return Err(message::error(&format!(
+                "kernel {}: this process is a fork of the one that uses device {} (`{}`), whose threads it does \
+                 not have: fork before the first region, or run another program",
+                kernel.name, device.number, device.name
+            )));
+        }
         let mut beginning = Beginning::default();
         // The first is the implicit one: where the launch's environment is, which device code
         // alone that was linked with LLVM's device runtime looks at.

@@ -62,6 +62,11 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// Whether launching it takes threads that a forked process does not have.
+    pub(crate) fn needs_threads(&self) -> bool {
+        self.loaded.needs_threads()
+    }
+
     /// The kernel.
     pub(crate) fn kernel(&self) -> &Kernel {
         match self.loaded.kernel(self.at) {
@@ -279,14 +284,9 @@ fn load_new_images(device: &Device, registrations: u64) {
         let libraries = read().libraries.clone();
         for library in libraries {
             let mut images = library.images.iter();
-            // Who uses what cannot be loaded hears of it again.
-            if images.any(|image| library::suits(&device.name, image))
-                && library.on(device).is_err()
-            {
-                message::error(&format!(
-                    "device {} lacks an image of the program",
-                    device.number
-                ));
+            if images.any(|image| library::suits(&device.name, image)) {
+                // Why it cannot be loaded was said; who uses it hears of it again.
+                let _ = library.on(device);
             }
         }
     });
