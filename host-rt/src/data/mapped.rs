@@ -60,9 +60,10 @@ impl Runtime {
 /// # }
 /// ```
 ///
-/// To forget it (`mem::forget`) leaves the data on the device, until a launch or a guard gets
-/// the same host addresses by `&mut`. Till then what lies there, the same data changed or
-/// other data, is taken for it where it is only read.
+/// To forget it (`mem::forget`) leaves the data on the device, whose memory is not freed then.
+/// What comes to lie at the same host addresses, such as the same data after a change, is
+/// taken for it as long as launches and guards only read it; the first that gets it by `&mut`
+/// ends that.
 pub struct Mapped<'a, T> {
     data: &'a [T],
     place: Place,
