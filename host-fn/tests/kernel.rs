@@ -77,15 +77,23 @@ fn what_an_image_says() {
 
 #[test]
 fn a_definition_is_of_the_declared_type() {
-    unsafe fn saxpy(_: f32, _: &[f32], _: *mut [f32]) {}
-    assert_eq!(Saxpy::defined_by("saxpy", saxpy), <Saxpy as Kernel>::INFO);
+    fn saxpy(_: f32, _: &[f32], _: *mut [f32]) {}
+    unsafe fn touch(_: u64) {}
+    let (safe, not) = (
+        Saxpy::defined_by("saxpy", false, saxpy),
+        Touch::defined_by("touch", true, touch),
+    );
+    assert_eq!(
+        (safe, not),
+        (<Saxpy as Kernel>::INFO, <Touch as Kernel>::INFO)
+    );
 }
 
 #[test]
 #[should_panic(expected = "declared as the kernel `saxpy`")]
 fn a_definition_has_the_declared_name() {
-    unsafe fn other(_: f32, _: &[f32], _: *mut [f32]) {}
-    let _ = Saxpy::defined_by("other", other);
+    fn other(_: f32, _: &[f32], _: *mut [f32]) {}
+    let _ = Saxpy::defined_by("other", false, other);
 }
 
 #[test]

@@ -124,6 +124,15 @@ pub fn host_image(dir: &Path, work: &Path) -> Result<PathBuf, BuildError> {
     compile(&Crate::at(dir)?, "cdylib", cargo.as_ref(), None, work)
 }
 
+/// Likewise into a static library, see [`static_library`].
+///
+/// # Errors
+/// As of [`host_image`].
+pub fn host_library(dir: &Path, work: &Path) -> Result<PathBuf, BuildError> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    compile(&Crate::at(dir)?, "staticlib", cargo.as_ref(), None, work)
+}
+
 fn built_name(krate: &Crate, crate_type: &str) -> String {
     match crate_type {
         "cdylib" => format!("lib{}.so", krate.file),

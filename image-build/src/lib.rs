@@ -37,7 +37,7 @@ mod script;
 
 pub use error::{BuildError, RUSTC};
 pub use file::{Images, images, write_file};
-pub use host::{c_image, c_shared_object, host_image, kernel_crate, static_library};
+pub use host::{c_image, c_shared_object, host_image, host_library, kernel_crate, static_library};
 pub use piece::ptx;
 pub use script::{Artifact, SKIP};
 

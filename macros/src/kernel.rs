@@ -94,7 +94,7 @@ impl Kernel {
         quote! {
             #(#attrs)*
             #[unsafe(no_mangle)]
-            #vis #unsafety extern "gpu-kernel" fn #name(#(#travels),*) {
+            #vis unsafe extern "gpu-kernel" fn #name(#(#travels),*) {
                 #body
                 #information
                 // SAFETY: the parameters are what the host sends for this declaration: of
@@ -202,12 +202,13 @@ impl Kernel {
         }))
     }
 
-    /// The same from the declaration, which refuses a function of another type. Stands
-    /// beside [`body`](Self::body).
+    /// The same from the declaration, which refuses a function of another type, or one that
+    /// is `unsafe` where the launch is not. Stands beside [`body`](Self::body).
     fn defined(&self) -> TokenStream {
         let (declaration, body) = (&self.declaration, self.body_name());
-        let name = self.function.sig.ident.unraw().to_string();
-        self.symbol(&quote!(<#declaration>::defined_by(#name, #body)))
+        let sig = &self.function.sig;
+        let (name, is_unsafe) = (sig.ident.unraw().to_string(), sig.unsafety.is_some());
+        self.symbol(&quote!(<#declaration>::defined_by(#name, #is_unsafe, #body)))
     }
 
     fn symbol(&self, information: &TokenStream) -> TokenStream {

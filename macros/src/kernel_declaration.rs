@@ -29,6 +29,7 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
     let Declaration {
         attributes,
         visibility,
+        unsafety,
         name,
         parameters,
         ..
@@ -50,6 +51,15 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
     let other_name = format!(
         "this is declared as the kernel `{text}`: give the function that name, or name another declaration"
     );
+    let is_unsafe = unsafety.is_some();
+    let other_safety = match is_unsafe {
+        false => format!(
+            "the kernel `{text}` is declared as safe to launch, with whatever arguments: define it as `fn`, or declare it as `unsafe fn`"
+        ),
+        true => format!(
+            "the kernel `{text}` is declared as `unsafe fn`: define it as `unsafe fn`, or declare it as `fn`"
+        ),
+    };
     let launcher = launcher();
     quote! {
         #(#attributes)*
@@ -68,15 +78,17 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
             pub const SIGNATURE: u64 =
                 ::host_fn::signature::Signature::new(#text) #(#hashed)* .finish();
 
-            /// For `#[device_rt::kernel]`: what the image says of the kernel, given the
-            /// name and the type of its definition.
+            /// For `#[device_rt::kernel]`: what the image says of the kernel, given of its
+            /// definition the name, whether it is an `unsafe fn`, and the type.
             #[doc(hidden)]
             #[must_use]
             pub const fn defined_by(
                 name: &str,
+                is_unsafe: bool,
                 _definition: unsafe fn(#(#defined),*),
             ) -> ::host_fn::__private::KernelInfo {
                 ::core::assert!(::host_fn::__private::same(name, Self::NAME), #other_name);
+                ::core::assert!(is_unsafe == #is_unsafe, #other_safety);
                 <Self as ::host_fn::Kernel>::INFO
             }
         }
@@ -137,7 +149,9 @@ fn launch(declaration: &Declaration, token: &Ident) -> TokenStream {
             ///
             /// # Errors
             ///
-            /// The kernel could not be launched or failed; then nothing is copied back.
+            /// The kernel could not be launched or failed; then nothing is copied back. Or
+            /// copying back failed; then it is unspecified what the memory holds that was to
+            /// come back.
             #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
             pub #unsafety fn launch(
                 &self,

@@ -68,8 +68,8 @@ pub fn host_functions(input: TokenStream) -> TokenStream {
 ///   the declaration with the image's, and launches what it gets with
 ///   `launch(grid, a, &x, &mut y)`.
 ///
-/// Of a declaration as `pub unsafe fn` the launch is `unsafe` too: for a kernel that asks
-/// more of its arguments or grid than their types say.
+/// Of a declaration as `pub unsafe fn` the launch is `unsafe` too, and so is the definition:
+/// for a kernel that asks more of its arguments or grid than their types say.
 #[proc_macro_attribute]
 pub fn kernel_declaration(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel_declaration::expand(arguments.into(), item.into())
@@ -94,13 +94,13 @@ pub fn kernel_declaration(arguments: TokenStream, item: TokenStream) -> TokenStr
 ///
 /// ```ignore
 /// #[device_rt::kernel(shared::Saxpy)]
-/// pub unsafe fn saxpy(a: f32, x: &[f32], y: *mut [f32]) { /* ... */ }
+/// pub fn saxpy(a: f32, x: &[f32], y: *mut [f32]) { /* ... */ }
 /// ```
 ///
-/// A slice takes two parameters, address and length. Whoever defines a kernel of a
-/// declaration that is not `unsafe` promises that it does nothing undefined whatever its
-/// arguments and its grid are, given that each `&` and `*mut` is valid as long as it runs;
-/// all threads of a launch share the latter.
+/// A slice takes two parameters, address and length. The function is `unsafe` if its
+/// declaration is. Otherwise it does nothing undefined whatever its arguments and its grid
+/// are, given that each `&` and `*mut` is valid as long as it runs; all threads of a launch
+/// share the latter. Nothing but a launch gets to call it.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(arguments.into(), item.into())

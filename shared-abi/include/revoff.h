@@ -31,7 +31,8 @@
  *         }
  *     }
  *
- * For a GPU only the head of the kernel is another, see REVOFF_GPU_KERNEL.
+ * For a GPU only the head of the kernel is another, see REVOFF_GPU_KERNEL. OpenMP
+ * programs by clang include revoff_openmp.h in the place of this.
  *
  * The host function gets the addresses of its own copies of what is mapped, as
  * libgomp hands them to an outlined `target device(ancestor:1)` region.
@@ -107,16 +108,20 @@ REVOFF_DEVICE static inline uint32_t revoff_call(void (*fn)(void *), size_t mapn
  * Defines the revoff_function_info by which the host finds the name. Signature
  * 0: a C declaration has none to compare.
  */
-#define REVOFF_HOST_FUNCTION(name)                                                               \
-    REVOFF_C_LINKAGE REVOFF_EXPORTED __attribute__((weak)) REVOFF_DEVICE_CONST                   \
-        revoff_function_info __revoff_fn_##name;                                                 \
-    REVOFF_DEVICE_CONST revoff_function_info __revoff_fn_##name = {0};
+#define REVOFF_HOST_FUNCTION(name) REVOFF_FUNCTION_INFO(name)
 
 /**
  * The `fn` argument of GOMP_target_ext for a REVOFF_HOST_FUNCTION. It is a name
  * for the host, no code: calling it on the device goes wrong.
  */
-#define REVOFF_CALL(name) ((void (*)(void *))(uintptr_t)&__revoff_fn_##name)
+#define REVOFF_CALL(name) REVOFF_FUNCTION_WORD(name)
+
+/* What the two are made of, for headers that make more of them. */
+#define REVOFF_FUNCTION_INFO(name)                                                               \
+    REVOFF_C_LINKAGE REVOFF_EXPORTED __attribute__((weak)) REVOFF_DEVICE_CONST                   \
+        revoff_function_info __revoff_fn_##name;                                                 \
+    REVOFF_DEVICE_CONST revoff_function_info __revoff_fn_##name = {0};
+#define REVOFF_FUNCTION_WORD(name) ((void (*)(void *))(uintptr_t)&__revoff_fn_##name)
 
 /**
  * Head of a kernel for the `host` device; its body follows. `params[i]` points

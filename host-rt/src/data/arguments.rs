@@ -46,7 +46,14 @@ impl<'a> Placed<'a> {
     ) -> Result<Self> {
         let mut arguments: Vec<_> = arguments.iter().map(Place::of).collect();
         {
-            let present = runtime.environment().read();
+            let mut present = runtime.environment().read();
+            for place in &arguments {
+                if let Place::Lent(lent) = place
+                    && lent.memory.form().comes_back()
+                {
+                    present.drop_forgotten(lent.range);
+                }
+            }
             for (number, place) in arguments.iter_mut().enumerate() {
                 if let Place::Lent(lent) = place {
                     let what = || format!("argument {number} of kernel `{kernel}`");

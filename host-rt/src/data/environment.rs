@@ -14,6 +14,8 @@ pub(crate) struct Environment {
 
 struct Entry {
     on_device: Arc<OnDevice>,
+    /// How the guard that made it had the data borrowed.
+    borrow: Borrow,
     /// What each guard has mapped of it. What no guard has any more may have changed on the
     /// host: it counts as absent.
     guards: Vec<HostRange>,
@@ -30,6 +32,13 @@ impl Entry {
             None => Ok(false),
         }
     }
+}
+
+/// How a guard has its data borrowed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Borrow {
+    Shared,
+    Exclusive,
 }
 
 /// A guard's share of an entry.
@@ -50,15 +59,20 @@ impl Environment {
     }
 
     /// A share of the entry that `range` lies in; where there is none, of the one that
-    /// `make` makes, which has copied what is to be copied when it returns.
+    /// `make` makes, which has copied what is to be copied when it returns. The guard has
+    /// `range` borrowed as `borrow` says.
     pub(crate) fn share(
         &self,
         range: HostRange,
+        borrow: Borrow,
         what: &str,
         make: impl FnOnce() -> Result<OnDevice>,
     ) -> Result<Share> {
         // Locked until the copy is made: nobody finds data that is still on its way.
         let mut entries = self.lock();
+        if borrow == Borrow::Exclusive {
+            drop_forgotten(&mut entries, range);
+        }
         match entries.find_mut(range) {
             Found::Inside(at, entry) => match entry.has(range) {
                 Ok(true) => {
@@ -78,6 +92,7 @@ impl Environment {
                 let on_device = Arc::new(make()?);
                 let entry = Entry {
                     on_device: Arc::clone(&on_device),
+                    borrow,
                     guards: vec![range],
                 };
                 entries.insert(range, entry)?;
@@ -119,6 +134,11 @@ impl Environment {
 pub(crate) struct Reader<'a>(MutexGuard<'a, HostRanges<Entry>>);
 
 impl Reader<'_> {
+    /// To be called for all that is borrowed exclusively, before anything is looked up.
+    pub(crate) fn drop_forgotten(&mut self, range: HostRange) {
+        drop_forgotten(&mut self.0, range);
+    }
+
     /// What `range` lies in, if anything. `what` names it in errors.
     pub(crate) fn find(
         &self,
@@ -133,6 +153,25 @@ impl Reader<'_> {
             },
             Found::Absent => Ok(None),
             Found::Partly(present, _) => Err(straddles(what(), range, present)),
+        }
+    }
+}
+
+/// Takes away guards of shared borrows in `range`, which is borrowed exclusively: so these
+/// guards live no more, and were forgotten. What they had on the device may be out of date.
+///
+/// Entries of exclusive borrows stay: the exclusive borrow may be one of their guard.
+fn drop_forgotten(entries: &mut HostRanges<Entry>, range: HostRange) {
+    let shared = entries
+        .overlapping(range)
+        .filter(|(_, entry)| entry.borrow == Borrow::Shared);
+    let starts: Vec<_> = shared.map(|(at, _)| at.start()).collect();
+    for start in starts {
+        if let Some(entry) = entries.get_mut(start) {
+            entry.guards.retain(|guard| !guard.overlaps(range));
+            if entry.guards.is_empty() {
+                entries.remove(start);
+            }
         }
     }
 }

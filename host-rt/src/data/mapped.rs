@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use host_fn::Plain;
 use zerocopy::IntoBytes;
 
-use super::environment::Share;
+use super::environment::{Borrow, Share};
 use super::{Copies, HostRange, OnDevice};
 use crate::device::Fill;
 use crate::error::Result;
@@ -21,11 +21,8 @@ impl Runtime {
     /// # Errors
     /// The device has not that much memory, or a part of it alone is there already.
     pub fn map_to<'a, T: Plain>(&self, data: &'a [T]) -> Result<Mapped<'a, T>> {
-        let place = Place::new(self, data, "map_to", true)?;
-        Ok(Mapped {
-            data,
-            _place: place,
-        })
+        let place = Place::new(self, data, Borrow::Shared, "map_to", true)?;
+        Ok(Mapped { data, place })
     }
 
     /// As [`map_to`](Self::map_to), for data that launches write: it is copied back when
@@ -34,7 +31,7 @@ impl Runtime {
     /// # Errors
     /// As for [`map_to`](Self::map_to).
     pub fn map_tofrom<'a, T: Plain>(&self, data: &'a mut [T]) -> Result<MappedMut<'a, T>> {
-        let place = Place::new(self, data, "map_tofrom", true)?;
+        let place = Place::new(self, data, Borrow::Exclusive, "map_tofrom", true)?;
         Ok(MappedMut { data, place })
     }
 
@@ -43,7 +40,7 @@ impl Runtime {
     /// # Errors
     /// As for [`map_to`](Self::map_to).
     pub fn map_from<'a, T: Plain>(&self, data: &'a mut [T]) -> Result<MappedMut<'a, T>> {
-        let place = Place::new(self, data, "map_from", false)?;
+        let place = Place::new(self, data, Borrow::Exclusive, "map_from", false)?;
         Ok(MappedMut { data, place })
     }
 }
@@ -51,11 +48,33 @@ impl Runtime {
 /// Data that is on the device, and does not change there.
 ///
 /// It can be used like the slice that it was made from; `&guard` is an argument for a
-/// launch. To forget it (`mem::forget`) leaves the data on the device: what comes to lie at
-/// the same host addresses later is then taken for it.
+/// launch. The data is borrowed until it is dropped:
+///
+/// ```compile_fail,E0502
+/// # fn change(_: &mut [f32]) {}
+/// # fn wrong(runtime: &host_rt::Runtime) -> Result<(), host_rt::Error> {
+/// let mut x = vec![1.0; 1000];
+/// let mapped = runtime.map_to(&x)?;
+/// change(&mut x);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// To forget it (`mem::forget`) leaves the data on the device, whose memory is not freed then.
+/// What comes to lie at the same host addresses, such as the same data after a change, is
+/// taken for it as long as launches and guards only read it; the first that gets it by `&mut`
+/// ends that.
 pub struct Mapped<'a, T> {
     data: &'a [T],
-    _place: Place,
+    place: Place,
+}
+
+// A drop of its own: so the data is borrowed until then, and whoever has it by `&mut` knows
+// that no guard of this kind has it.
+impl<T> Drop for Mapped<'_, T> {
+    fn drop(&mut self) {
+        self.place.give_back(false);
+    }
 }
 
 /// Data that is on the device, and may change there.
@@ -119,7 +138,7 @@ impl<T> Drop for MappedMut<'_, T> {
     }
 }
 
-/// Where a guard's data is.
+/// Where a guard's data is. The guard gives it back.
 struct Place {
     runtime: Runtime,
     /// `None`: it is empty, or given back.
@@ -127,7 +146,13 @@ struct Place {
 }
 
 impl Place {
-    fn new<T: Plain>(runtime: &Runtime, data: &[T], what: &str, goes: bool) -> Result<Self> {
+    fn new<T: Plain>(
+        runtime: &Runtime,
+        data: &[T],
+        borrow: Borrow,
+        what: &str,
+        goes: bool,
+    ) -> Result<Self> {
         const {
             assert!(
                 align_of::<T>() <= host_fn::Argument::MAX_ALIGN,
@@ -145,7 +170,7 @@ impl Place {
         };
         let share = match range.is_empty() {
             true => None,
-            false => Some(runtime.environment().share(range, what, make)?),
+            false => Some(runtime.environment().share(range, borrow, what, make)?),
         };
         Ok(Place {
             runtime: runtime.clone(),
@@ -165,12 +190,6 @@ impl Place {
             let for_all = exclusive && share.is_first;
             self.runtime.environment().give_back(&share, for_all);
         }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.give_back(false);
     }
 }
 

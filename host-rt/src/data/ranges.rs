@@ -200,6 +200,16 @@ impl<T> HostRanges<T> {
         Some((HostRange { start, len: *len }, entry))
     }
 
+    /// The entries that share bytes with `range`, by address.
+    pub fn overlapping(&self, range: HostRange) -> impl Iterator<Item = (HostRange, &T)> {
+        // Of those that begin before, only the last can reach into it.
+        let before = self.entries.range(..range.start).next_back();
+        let later = self.entries.range(range.start..range.end());
+        let all = before.into_iter().chain(later);
+        all.map(|(&start, (len, entry))| (HostRange { start, len: *len }, entry))
+            .filter(move |(at, _)| at.overlaps(range))
+    }
+
     /// Takes out the entry whose range begins at `start`.
     pub fn remove(&mut self, start: usize) -> Option<(HostRange, T)> {
         let (len, entry) = self.entries.remove(&start)?;
@@ -283,6 +293,20 @@ mod tests {
         assert_eq!(table.find(range(15, 5)), Found::Absent);
         assert_eq!(table.find(range(0, 10)), Found::Absent);
         assert_eq!(table.find(range(31, 9)), Found::Absent);
+    }
+
+    #[test]
+    fn all_that_overlap() {
+        let table = table();
+        let found = |start, len| -> String {
+            let overlapping = table.overlapping(range(start, len));
+            overlapping.map(|(_, entry)| *entry).collect()
+        };
+        assert_eq!(found(0, 100), "abc");
+        assert_eq!(found(14, 7), "ab");
+        assert_eq!(found(29, 2), "bc");
+        assert_eq!(found(22, 3), "b");
+        assert_eq!((found(15, 5), found(31, 9)), (String::new(), String::new()));
     }
 
     #[test]

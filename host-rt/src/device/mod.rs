@@ -321,7 +321,7 @@ pub trait Direct: Sync {
     ///
     /// # Safety
     /// The kernel is such a function of as many parameters, which does not unwind, and
-    /// may be called with these.
+    /// may be called with these. Its frames can be abandoned where it traps.
     ///
     /// # Errors
     /// It cannot be run so: the grid, or the number of words.
@@ -428,7 +428,8 @@ pub trait Queue: Send {
     ///
     /// # Safety
     /// The parameters are what the kernel's code expects, and the device memory
-    /// that they name stays allocated until the kernel has ended.
+    /// that they name stays allocated until the kernel has ended. Its frames can be
+    /// abandoned where it traps.
     ///
     /// # Errors
     /// The device cannot run the grid.

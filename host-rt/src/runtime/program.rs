@@ -166,7 +166,8 @@ impl Kernel {
     /// # Safety
     /// The code is a kernel, whose parameters are of these types, and which does
     /// with the memory that they name only what it may; that memory lives until
-    /// the launch has ended. Parameters of a kernel with a
+    /// the launch has ended. Its frames can be abandoned where it traps, as a panic in
+    /// Rust does: it counts on no destructor to run. Parameters of a kernel with a
     /// [declaration](KernelDeclaration::info) are checked for number and total
     /// size.
     ///

@@ -16,8 +16,10 @@ impl Program {
     /// the device and back, and returns when that is done.
     ///
     /// What is [mapped](crate::Runtime::map_to) is on the device already and stays there. If the
-    /// launch fails, no memory of the host has changed; that includes one whose kernel
-    /// ended well and whose [calls](crate::CallError) did not. A kernel that has passed its
+    /// launch fails, nothing is copied back and no memory of the host has changed; that
+    /// includes one whose kernel ended well and whose [calls](crate::CallError) did not. Copying
+    /// back comes last: if that fails, it is unspecified what the memory holds that was to
+    /// come back. A kernel that has passed its
     /// [deadline](crate::Builder::deadline) runs on and may still write to what is mapped:
     /// end those mappings, and with them what it writes to.
     ///

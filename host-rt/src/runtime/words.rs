@@ -32,6 +32,11 @@ impl Kernel {
     /// each, on `host` a C function that does not unwind, which does with the memory that they
     /// name only what it may.
     ///
+    /// On `host`, frames of other languages and libraries, such as those of an OpenMP runtime,
+    /// may lie below a trap, and are abandoned with the kernel's: no destructor of theirs runs,
+    /// and no lock that they hold is released. Whatever calls what can trap while it holds
+    /// something that others need does not do so in a kernel.
+    ///
     /// # Errors
     /// The device cannot run the grid, which on `host` must be one thread of one team, or
     /// pass as many words; on `host` the kernel has a

@@ -17,13 +17,16 @@ use host_rt::data::HostRange;
 
 use crate::device::Device;
 use crate::libomp::{self, Dependence};
+use crate::mapped::NameOf;
 use crate::message::{self, Failed};
 use crate::registry;
 use crate::stream::Stream;
-use crate::table::NameOf;
 
 const DONE: c_int = 0;
 const FAILED: c_int = !0;
+
+/// Bytes that pass through the host at a time.
+const PIECE: usize = 16 << 20;
 
 /// No name.
 const UNNAMED: NameOf = NameOf(std::ptr::null());
@@ -255,16 +258,21 @@ unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
             stream.synchronize()
         }
         (Some(to_device), Some(from_device)) => {
-            let mut between = vec![0u8; bytes];
-            let mut stream = Stream::new(&from_device);
+            let mut between = vec![0u8; bytes.min(PIECE)];
             let place = between.as_mut_ptr();
-            // SAFETY: a local that waits for the copy.
-            unsafe { stream.copy_from(place, from.address as u64, bytes, UNNAMED)? };
-            stream.synchronize()?;
-            let mut stream = Stream::new(&to_device);
-            // SAFETY: as above.
-            unsafe { stream.copy_to(to.address as u64, place, bytes, UNNAMED)? };
-            stream.synchronize()
+            let mut reader = Stream::new(&from_device);
+            let mut writer = Stream::new(&to_device);
+            for offset in (0..bytes).step_by(PIECE) {
+                let len = PIECE.min(bytes - offset);
+                let (to, from) = (to.address + offset, from.address + offset);
+                // SAFETY: a local that waits for the copy.
+                unsafe { reader.copy_from(place, from as u64, len, UNNAMED)? };
+                reader.synchronize()?;
+                // SAFETY: as above.
+                unsafe { writer.copy_to(to as u64, place, len, UNNAMED)? };
+                writer.synchronize()?;
+            }
+            Ok(())
         }
     }
 }
@@ -570,6 +578,17 @@ unsafe extern "C" fn omp_target_memcpy_rect_async(
     unsafe { libomp::run_as_task(Box::new(work), count, dependences) }
 }
 
+fn fill(device: &Device, to: usize, byte: u8, bytes: usize) -> Result<(), Failed> {
+    let content = vec![byte; bytes.min(PIECE)];
+    let mut stream = Stream::new(device);
+    for offset in (0..bytes).step_by(PIECE) {
+        let (to, len) = (to.wrapping_add(offset), PIECE.min(bytes - offset));
+        // SAFETY: a local that waits for the copy.
+        unsafe { stream.copy_to(to as u64, content.as_ptr(), len, UNNAMED)? };
+    }
+    stream.synchronize()
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_target_memset(
     memory: *mut c_void,
@@ -584,13 +603,8 @@ unsafe extern "C" fn omp_target_memset(
         // SAFETY: the module's promise.
         None => unsafe { std::ptr::write_bytes(memory.cast::<u8>(), byte as u8, bytes) },
         Some(device) => {
-            let content = vec![byte as u8; bytes];
-            let mut stream = Stream::new(&device);
-            // SAFETY: a local that waits for the copy. What failed was said; the routine has no
-            // result for it.
-            let _ =
-                unsafe { stream.copy_to(memory.addr() as u64, content.as_ptr(), bytes, UNNAMED) };
-            let _ = stream.synchronize();
+            // What failed was said; the routine has no result for it.
+            let _ = fill(&device, memory.addr(), byte as u8, bytes);
         }
     }
     memory
@@ -668,17 +682,16 @@ fn result(done: Result<(), crate::table::Refused>) -> c_int {
 
 /// Prints what is mapped.
 #[unsafe(no_mangle)]
-#[allow(clippy::print_stdout, reason = "the program asks for it there")]
 extern "C" fn ompx_dump_mapping_tables() {
     for (number, lines) in registry::all_tables() {
         for line in lines {
-            println!("omptarget device {number} info: {line}");
+            message::print(format_args!("omptarget device {number} info: {line}"));
         }
     }
 }
 
 /// Names of devices that programs have asked for; they keep them.
-static UIDS: Mutex<Vec<(c_int, CString)>> = Mutex::new(Vec::new());
+static UIDS: Mutex<Vec<CString>> = Mutex::new(Vec::new());
 
 /// What tells a device from all others: its number and its name.
 fn uid(number: c_int) -> String {
@@ -693,18 +706,18 @@ extern "C" fn omp_get_uid_from_device(number: c_int) -> *const c_char {
     if number != omp_get_initial_device() && !(0..omp_get_num_devices()).contains(&number) {
         return std::ptr::null();
     }
-    let mut uids = UIDS
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some((_, uid)) = uids.iter().find(|(known, _)| *known == number) {
-        return uid.as_ptr();
-    }
     let Ok(uid) = CString::new(uid(number)) else {
         return std::ptr::null();
     };
+    let mut uids = UIDS
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(known) = uids.iter().find(|known| **known == uid) {
+        return known.as_ptr();
+    }
     // A string's content stays where it is when the string is moved.
     let text = uid.as_ptr();
-    uids.push((number, uid));
+    uids.push(uid);
     text
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Device {
     /// host-rt's.
     pub(crate) name: String,
     pub(crate) runtime: Runtime,
+    /// The process that has opened it.
+    process: u32,
     /// What is mapped.
     pub(crate) table: Table,
     /// Whether a copy is done when it has been asked for.
@@ -51,6 +53,7 @@ impl Device {
         Ok(Self {
             number,
             name: name.to_owned(),
+            process: std::process::id(),
             table: Table::default(),
             copies_at_once: calls_kernels || is_emulated,
             calls_kernels,
@@ -59,6 +62,11 @@ impl Device {
             loading: Mutex::default(),
             runtime,
         })
+    }
+
+    /// Whether this process is a fork of the one that has opened it.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.process != std::process::id()
     }
 
     /// Memory, whatever is in it.

@@ -13,13 +13,14 @@
 use std::ffi::{c_int, c_void};
 
 use crate::abi::{BinaryDescription, Ident, KernelArgs, Name};
-use crate::data::{self, Args, Attachments};
+use crate::args::Args;
+use crate::begin::{self, Beginning};
 use crate::device::Device;
 use crate::mapper::Components;
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
 use crate::stream::Stream;
-use crate::{info, libomp, literals, logging, profile, region, registry, task};
+use crate::{end, info, libomp, literals, logging, profile, region, registry, task, update};
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_register_lib(descriptor: *const BinaryDescription) {
@@ -94,34 +95,34 @@ unsafe extern "C" fn __tgt_target_kernel_nowait(
 type Operation = unsafe fn(&Device, &mut Stream<'_>, &Args<'_>) -> Result<(), Failed>;
 
 /// # Safety
-/// As for [`data::begin`].
+/// As for [`begin::begin`].
 unsafe fn begin(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<(), Failed> {
-    let mut attachments = Attachments::default();
+    let mut beginning = Beginning::default();
     literals::note_all(args);
     // SAFETY: passed on.
     unsafe {
-        data::begin(device, stream, args, &mut attachments)?;
-        data::attach_all(device, stream, &attachments)?;
+        begin::begin(device, stream, args, &mut beginning)?;
+        beginning.finish(device, stream)?;
     }
     stream.synchronize()
 }
 
 /// # Safety
-/// As for [`data::end`].
+/// As for [`end::end`].
 unsafe fn end(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<(), Failed> {
     // SAFETY: passed on.
-    unsafe { region::finish(device, stream, args) }
+    unsafe { end::finish(device, stream, args) }
 }
 
 /// # Safety
-/// As for [`data::update`].
+/// As for [`update::update`].
 unsafe fn update(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<(), Failed> {
     let mut copied = Vec::new();
     // SAFETY: passed on.
-    unsafe { data::update(device, stream, args, &mut copied)? };
+    unsafe { update::update(device, stream, args, &mut copied)? };
     stream.synchronize()?;
     // SAFETY: passed on.
-    unsafe { data::restore(&copied) };
+    unsafe { update::restore(&copied) };
     Ok(())
 }
 
@@ -241,13 +242,15 @@ extern "C" fn __tgt_set_info_flag(flags: u32) {
 }
 
 #[unsafe(no_mangle)]
-#[allow(clippy::print_stdout, reason = "the program asks for it there")]
 extern "C" fn __tgt_print_device_info(number: i64) -> c_int {
     let device = registry::device(number);
     let memory = device.runtime.memory();
-    println!("Device {number}: {}", device.name);
-    println!("  {}", device.runtime.description());
-    println!("  {} bytes of memory, {} in use", memory.total, memory.used);
+    message::print(format_args!("Device {number}: {}", device.name));
+    message::print(format_args!("  {}", device.runtime.description()));
+    message::print(format_args!(
+        "  {} bytes of memory, {} in use",
+        memory.total, memory.used
+    ));
     1
 }
 

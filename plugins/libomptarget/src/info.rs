@@ -1,10 +1,10 @@
 //! What `LIBOMPTARGET_INFO` tells of the arguments of constructs.
 
 use crate::abi::{Ident, MapType};
-use crate::data::Args;
+use crate::args::Args;
+use crate::mapped::NameOf;
 use crate::message;
 use crate::source::Place;
-use crate::table::NameOf;
 
 /// Tells the arguments of a construct of which `what` says what it is.
 pub(crate) fn arguments(device: i64, at: *const Ident, what: &str, args: &Args<'_>) {

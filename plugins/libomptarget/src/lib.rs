@@ -11,9 +11,13 @@
 //! | `registry` | what is registered, and the devices that there are for it |
 //! | `library` | a registered program or library, and its images on devices |
 //! | `host_functions` | functions of a program that its device code calls |
+//! | `host_call` | functions that device code calls by their address |
+//! | `unsuitable` | why images do not run on devices |
 //! | `device` | a device: its memory, its table, its queues |
-//! | `table` | what is mapped |
-//! | `data` | what constructs do with data |
+//! | `table`, `mapped`, `counts` | what is mapped, and how often |
+//! | `args` | the arguments of constructs |
+//! | `begin`, `end`, `update` | what constructs do with data |
+//! | `section` | array sections that are not contiguous |
 //! | `mapper` | mappers that the program defines |
 //! | `private` | data that each construct has a copy of |
 //! | `region` | launching target regions |
@@ -30,9 +34,13 @@
 
 mod abi;
 mod api;
-mod data;
+mod args;
+mod begin;
+mod counts;
 mod device;
+mod end;
 mod entry;
+mod host_call;
 mod host_functions;
 mod info;
 mod interop;
@@ -40,14 +48,18 @@ mod libomp;
 mod library;
 mod literals;
 mod logging;
+mod mapped;
 mod mapper;
 mod message;
 mod private;
 mod profile;
 mod region;
 mod registry;
+mod section;
 mod settings;
 mod source;
 mod stream;
 mod table;
 mod task;
+mod unsuitable;
+mod update;

@@ -14,10 +14,11 @@ use crate::abi::{
 };
 use crate::device::Device;
 use crate::host_functions;
+use crate::mapped::{Mapped, NameOf};
 use crate::message::{self, Failed};
 use crate::registry;
 use crate::source;
-use crate::table::NameOf;
+use crate::unsuitable::{self, lacks};
 
 /// A function or variable of a program that has a counterpart in its images.
 pub(crate) struct Entry {
@@ -38,6 +39,8 @@ pub(crate) struct Library {
     pub(crate) descriptor: usize,
     pub(crate) entries: Vec<Entry>,
     pub(crate) images: Vec<Image>,
+    /// Why other images of it cannot be read.
+    unreadable: Vec<String>,
     /// By the number of the device.
     loaded: Mutex<BTreeMap<usize, Arc<Loaded>>>,
 }
@@ -46,6 +49,10 @@ pub(crate) struct Library {
 pub(crate) struct Loaded {
     /// By entry; `None` of those that are no functions of the image.
     kernels: Vec<Option<Kernel>>,
+    /// Whether launches take threads that a forked process does not have.
+    needs_threads: bool,
+    /// Its variables, as far as no other image has them.
+    variables: Vec<Arc<Mapped>>,
     _program: Program,
 }
 
@@ -67,6 +74,7 @@ impl Description {
         // SAFETY: as above.
         let (entries, requirements) = unsafe { read_entries(described) };
         let count = usize::try_from(described.image_count).unwrap_or(0);
+        let mut unreadable = Vec::new();
         let images = (0..count).filter_map(|at| {
             // SAFETY: as above.
             let image = unsafe { &*described.images.add(at) };
@@ -74,14 +82,16 @@ impl Description {
             match unsafe { read_image(at, image) } {
                 Ok(image) => Some(image),
                 Err(error) => {
-                    tracing::warn!(%error, "an image that no device here runs");
+                    unreadable.push(error.to_string());
                     None
                 }
             }
         });
+        let images = images.collect();
         let library = Library {
             descriptor: descriptor.addr(),
-            images: images.collect(),
+            images,
+            unreadable,
             entries,
             loaded: Mutex::default(),
         };
@@ -204,11 +214,20 @@ impl Library {
             };
             let functions = host_functions::of(&image, self.descriptor);
             let program = functions.and_then(|functions| device.runtime.load(&image, &functions));
-            program.map_err(|error| why.push(error.to_string())).ok()
+            let said = |error: host_rt::Error| lacks(&image).unwrap_or_else(|| error.to_string());
+            let program = program.map_err(|error| why.push(said(error))).ok()?;
+            Some((program, image.has_reverse_offload()))
         });
-        let Some(program) = program else {
+        let Some((program, calls_host)) = program else {
+            // Images for several GPUs lack the same.
+            why.dedup();
+            why.extend(self.unreadable.iter().cloned());
             let why = if why.is_empty() {
-                "it has no image for it".to_owned()
+                format!(
+                    "it is `{}`, and {}",
+                    device.name,
+                    unsuitable::kinds(self.images.iter())
+                )
             } else {
                 why.join("; ")
             };
@@ -218,38 +237,48 @@ impl Library {
             )));
         };
         let mut kernels = Vec::with_capacity(self.entries.len());
+        let mut variables = Vec::new();
         for entry in &self.entries {
             kernels.push(match entry.size {
                 0 => program.kernel(&entry.name).ok(),
                 _ => {
-                    map_variable(device, &program, entry)?;
+                    variables.extend(map_variable(device, &program, entry)?);
                     None
                 }
             });
         }
         Ok(Loaded {
             kernels,
+            needs_threads: calls_host || !device.calls_kernels,
+            variables,
             _program: program,
         })
     }
 
     /// Forgets its variables on the devices that have them.
     pub(crate) fn forget_on(&self, device: &Device) {
-        let variables = self.entries.iter().filter(|entry| entry.size != 0);
-        device.table.forget(variables.map(|entry| entry.address));
+        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let variables = loaded.get(&device.number).map(|loaded| &loaded.variables);
+        for variable in variables.into_iter().flatten() {
+            device.table.forget(variable);
+        }
     }
 }
 
-/// Notes where the device has a variable of the program.
-fn map_variable(device: &Device, program: &Program, entry: &Entry) -> Result<(), Failed> {
+/// Notes where the device has a variable of the program; `None` if another image has it.
+fn map_variable(
+    device: &Device,
+    program: &Program,
+    entry: &Entry,
+) -> Result<Option<Arc<Mapped>>, Failed> {
     let found = program.global(&entry.name);
     let found = found.map_err(|error| message::error(&error.to_string()))?;
     let Some(found) = found else {
         message::error(&format!("Failed to load symbol {}", entry.name));
-        return Ok(());
+        return Ok(None);
     };
     let Some(range) = HostRange::new(entry.address, entry.size as usize) else {
-        return Ok(());
+        return Ok(None);
     };
     let mut address = found.address;
     if entry.flags & ENTRY_INDIRECT != 0 {
@@ -262,11 +291,15 @@ fn map_variable(device: &Device, program: &Program, entry: &Entry) -> Result<(),
         // SAFETY: the program's, which waits for the copy.
         device.copy(|queue| unsafe { queue.copy_to_device(found.address, from, bytes) })?;
     }
-    device.table.add_variable(range, address, entry.symbol);
-    Ok(())
+    Ok(device.table.add_variable(range, address, entry.symbol))
 }
 
 impl Loaded {
+    /// Whether launches take threads that a forked process does not have.
+    pub(crate) fn needs_threads(&self) -> bool {
+        self.needs_threads
+    }
+
     /// The kernel of the entry at `at`.
     pub(crate) fn kernel(&self, at: usize) -> Option<&Kernel> {
         self.kernels.get(at)?.as_ref()

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 
 use crate::abi::MapType;
-use crate::data::{Args, OneArg};
+use crate::args::{Args, OneArg};
 
 /// Values of one construct; more are of constructs that have ended.
 const MOST: usize = 128;

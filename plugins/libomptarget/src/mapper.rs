@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use crate::abi::Name;
-use crate::data::OneArg;
+use crate::args::OneArg;
 
 /// Arguments, such as a mapper makes of one, in the arrays that constructs have.
 #[derive(Default)]

@@ -1,11 +1,7 @@
 //! What users are told on standard error, in LLVM's words where it has some.
 
-#![allow(
-    clippy::print_stderr,
-    reason = "this stands in for a C runtime, whose messages programs' users look for there"
-)]
-
-use std::fmt::Display;
+use std::fmt::{self, Display};
+use std::io::Write;
 
 use crate::abi::Ident;
 use crate::registry;
@@ -16,30 +12,47 @@ use crate::source::Place;
 #[derive(Debug)]
 pub(crate) struct Failed;
 
+/// Writes to standard error. Where nobody reads it the program goes on, as it does with C's.
+fn write(text: fmt::Arguments<'_>) {
+    let _ = std::io::stderr().write_fmt(text);
+}
+
+fn line(text: fmt::Arguments<'_>) {
+    // In one piece, as far as the system has it: other threads write, too.
+    write(format_args!("{text}\n"));
+}
+
+/// Writes a line to standard output, for programs that ask for it there.
+pub(crate) fn print(text: fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
 /// Something is wrong, and what it is.
 pub(crate) fn error(text: &str) -> Failed {
-    eprintln!("omptarget error: {text}");
+    line(format_args!("omptarget error: {text}"));
     Failed
 }
 
 /// Something is worth knowing.
 pub(crate) fn message(text: &str) {
-    eprintln!("omptarget message: {text}");
+    line(format_args!("omptarget message: {text}"));
 }
 
 /// A line that `LIBOMPTARGET_INFO` asked for.
 pub(crate) fn info(device: impl Display, text: &str) {
-    eprintln!("omptarget device {device} info: {text}");
+    line(format_args!("omptarget device {device} info: {text}"));
 }
 
 /// Such a line of what lies below the runtime proper.
 pub(crate) fn device_info(device: usize, text: &str) {
-    eprintln!("\"PluginInterface\" device {device} info: {text}");
+    line(format_args!(
+        "\"PluginInterface\" device {device} info: {text}"
+    ));
 }
 
 /// Ends the process, as LLVM's runtime does: with SIGABRT.
 pub(crate) fn fatal(number: i64, text: &str) -> ! {
-    eprintln!("omptarget fatal error {number}: {text}");
+    line(format_args!("omptarget fatal error {number}: {text}"));
     std::process::abort()
 }
 
@@ -54,11 +67,11 @@ pub(crate) fn outcome(result: Result<(), Failed>, at: *const Ident) {
         return;
     }
     if !dumps {
-        error("Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.\n");
+        error("Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.");
     }
     // SAFETY: what compilers hand over is null or such a place.
     match unsafe { Place::of(at) } {
-        Some(place) => eprint!("{place}: "),
+        Some(place) => write(format_args!("{place}: ")),
         None => {
             error(
                 "Source location information not present. Compile with -g or -gline-tables-only.",

@@ -3,20 +3,14 @@
 use host_rt::DeviceBuffer;
 
 use crate::abi::MapType;
-use crate::data::OneArg;
+use crate::args::{self, OneArg, POINTER, alignment};
 use crate::device::Device;
+use crate::mapped::NameOf;
 use crate::message::Failed;
 use crate::stream::Stream;
-use crate::table::NameOf;
 
 /// Bytes up to which such data travels together.
 const MOST_TOGETHER: usize = 1024;
-
-/// Alignment up to which data is aligned on the device as on the host.
-const ALIGN: usize = 16;
-
-/// Bytes of a pointer.
-const POINTER: usize = 8;
 
 /// The private data of one construct, freed with it.
 #[derive(Default)]
@@ -62,7 +56,7 @@ impl Private {
             return Ok(Some(self.alloc(device, bytes)?.wrapping_add(delta)));
         }
         // SAFETY: the caller's promise.
-        let mut content = unsafe { std::slice::from_raw_parts(begin as *const u8, bytes) };
+        let mut content = unsafe { args::slice(begin as *const u8, bytes) };
         let pointing;
         if is_pointer && bytes >= POINTER {
             // SAFETY: as above: there is a pointer at the base.
@@ -88,12 +82,7 @@ impl Private {
             }
             return Ok(Some(place.wrapping_add(delta)));
         }
-        let align = if begin == 0 {
-            ALIGN
-        } else {
-            (1 << begin.trailing_zeros().min(30)).min(ALIGN)
-        };
-        let offset = self.together.len().next_multiple_of(align);
+        let offset = self.together.len().next_multiple_of(alignment(begin));
         self.together.resize(offset, 0);
         self.together.extend_from_slice(content);
         self.places.push(Place {

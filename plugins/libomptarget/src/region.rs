@@ -1,13 +1,17 @@
 //! Launching target regions.
 
+use std::borrow::Cow;
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
+use host_rt::device::BlockShape;
 use host_rt::{Grid, Kernel, KernelArg};
 
 use crate::abi::{Ident, KERNEL_ARGS_VERSION, KernelArgs, MapType, NO_WAIT};
-use crate::data::{self, Args, Attachments, Ending};
+use crate::args::Args;
+use crate::begin::{self, Beginning};
 use crate::device::Device;
+use crate::end;
 use crate::info;
 use crate::literals;
 use crate::message::{self, Failed};
@@ -74,23 +78,21 @@ pub(crate) unsafe fn launch(
     let region = Region {
         device: registry::device(number),
         host: host.addr(),
-        teams: if teams == -1 { 1 } else { described.teams[0] },
-        threads: if thread_limit > 0 {
-            thread_limit as u32
-        } else {
-            described.threads[0]
-        },
+        teams: described.teams,
+        threads: described.threads,
+        thread_limit: u32::try_from(thread_limit).unwrap_or(0),
+        shared_bytes: described.dynamic_shared_bytes,
         trip_count: described.trip_count,
         is_teams: teams != -1,
     };
     let may_wait = described.flags & NO_WAIT == 0 || region.device.calls_kernels;
     // SAFETY: as above.
     let result = unsafe {
-        match (may_wait, task::handle()) {
-            (false, Some(handle)) => region
+        match if may_wait { None } else { task::handle() } {
+            Some(handle) => region
                 .start(&args, at)
                 .map(|pending| task::put(handle, pending)),
-            _ => region.run(&args),
+            None => region.run(&args),
         }
     };
     message::outcome(result, at);
@@ -114,8 +116,13 @@ struct Region {
     device: Arc<Device>,
     /// Where its host version is.
     host: usize,
-    teams: u32,
-    threads: u32,
+    /// In each dimension; 0 and 1 are the same beyond the first.
+    teams: [u32; 3],
+    threads: [u32; 3],
+    /// Threads that a clause allows; 0 without one.
+    thread_limit: u32,
+    /// Dynamic shared memory.
+    shared_bytes: u32,
     trip_count: u64,
     is_teams: bool,
 }
@@ -140,15 +147,15 @@ impl Region {
         let begun = unsafe { self.begin(&mut stream, args)? };
         {
             let _span = profile::span("Kernel Target", || begun.kernel.name.clone());
-            let kernel = begun.kernel.kernel();
+            let kernel = &*self.shaped(begun.kernel.kernel());
             let grid = self.grid(kernel)?;
             self.tell(&begun.kernel, grid);
             // SAFETY: the caller's promise: the kernel's parameters are these words.
             let ran = unsafe { kernel.run_words(grid, &begun.parameters) };
-            ran.map_err(|error| failed(&begun.kernel, &error.to_string()))?;
+            ran.map_err(|error| message::error(&error.to_string()))?;
         }
         // SAFETY: passed on.
-        unsafe { finish(device, &mut stream, args)? };
+        unsafe { end::finish(device, &mut stream, args)? };
         drop(begun.private);
         Ok(())
     }
@@ -162,7 +169,7 @@ impl Region {
         // SAFETY: passed on.
         let begun = unsafe { self.begin(&mut stream, args)? };
         drop(stream);
-        let kernel = begun.kernel.kernel();
+        let kernel = &*self.shaped(begun.kernel.kernel());
         let grid = self.grid(kernel)?;
         self.tell(&begun.kernel, grid);
         let parameters: Vec<&dyn KernelArg> = begun
@@ -172,18 +179,18 @@ impl Region {
             .collect();
         // SAFETY: as in `run`; what the kernel uses is mapped, or private, until it has ended.
         let launch = unsafe { kernel.launch(grid, &parameters) };
-        let launch = launch.map_err(|error| failed(&begun.kernel, &error.to_string()))?;
+        let launch = launch.map_err(|error| message::error(&error.to_string()))?;
         let device = Arc::clone(&self.device);
         let mut args = args.keep();
-        let (name, private) = (begun.kernel, begun.private);
+        let private = begun.private;
         let at = at.addr();
         Ok(Pending::new(launch, move |ended| {
-            let ended = ended.map_err(|error| failed(&name, &error));
+            let ended = ended.map_err(|error| message::error(&error));
             let result = ended.and_then(|()| {
                 let mut stream = Stream::new(&device);
                 // SAFETY: a copy of what was passed in; the program keeps the memory that it
                 // describes until the task has ended.
-                unsafe { finish(&device, &mut stream, &args.as_args()) }
+                unsafe { end::finish(&device, &mut stream, &args.as_args()) }
             });
             drop(private);
             message::outcome(result, at as *const Ident);
@@ -197,7 +204,14 @@ impl Region {
     unsafe fn begin(&self, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<Begun, Failed> {
         let device = &*self.device;
         let kernel = registry::kernel(self.host, device)?;
-        let mut attachments = Attachments::default();
+        if kernel.needs_threads() && device.is_forked() {
+            return Err(message::error(&format!(
+                "kernel {}: this process is a fork of the one that uses device {} (`{}`), whose threads it does \
+                 not have: fork before the first region, or run another program",
+                kernel.name, device.number, device.name
+            )));
+        }
+        let mut beginning = Beginning::default();
         // The first is the implicit one: where the launch's environment is, which device code
         // alone that was linked with LLVM's device runtime looks at.
         let mut parameters = Vec::with_capacity(args.len() + 1);
@@ -205,9 +219,9 @@ impl Region {
         let mut private = Private::default();
         // SAFETY: passed on.
         let mapped = unsafe {
-            data::begin(device, stream, args, &mut attachments)
+            begin::begin(device, stream, args, &mut beginning)
                 .map_err(|Failed| message::error("Call to targetDataBegin failed, abort target."))
-                .and_then(|()| data::attach_all(device, stream, &attachments))
+                .and_then(|()| beginning.finish(device, stream))
                 .and_then(|()| self.collect(stream, args, &mut parameters, &mut private))
         };
         mapped
@@ -248,7 +262,7 @@ impl Region {
                         stream.copy_bytes_to(
                             to,
                             &target.device.to_ne_bytes(),
-                            target.entry.name(),
+                            target.mapped.name(),
                         )?;
                     }
                 }
@@ -278,6 +292,17 @@ impl Region {
         Ok(())
     }
 
+    /// The kernel with the dynamic shared memory that the region asks for.
+    fn shaped<'k>(&self, kernel: &'k Kernel) -> Cow<'k, Kernel> {
+        if self.shared_bytes == 0 || self.device.calls_kernels {
+            return Cow::Borrowed(kernel);
+        }
+        Cow::Owned(kernel.clone().with_block(BlockShape {
+            shared_bytes: self.shared_bytes,
+            ..BlockShape::default()
+        }))
+    }
+
     /// Teams and threads.
     fn grid(&self, kernel: &Kernel) -> Result<Grid, Failed> {
         if self.device.calls_kernels {
@@ -287,19 +312,27 @@ impl Region {
                 threads: 1,
             });
         }
+        for (what, counts) in [("teams", self.teams), ("threads of a team", self.threads)] {
+            if counts[1] > 1 || counts[2] > 1 {
+                let [x, y, z] = counts;
+                return Err(message::error(&format!(
+                    "the region asks for {x} x {y} x {z} {what}; on GPUs regions have one dimension here: ask \
+                     for {} in one, and divide the number",
+                    u64::from(x.max(1)) * u64::from(y.max(1)) * u64::from(z.max(1)),
+                )));
+            }
+        }
         let limits = kernel
             .limits()
             .map_err(|error| message::error(&error.to_string()))?;
-        let asked = if self.threads > 0 {
-            self.threads
-        } else {
-            THREADS
-        };
-        let threads = asked.min(limits.block).max(1);
-        let teams = match (self.is_teams, self.teams) {
+        let asked = [self.thread_limit, self.threads[0], THREADS];
+        let asked = asked.into_iter().find(|&threads| threads > 0);
+        let threads = asked.unwrap_or(THREADS).min(limits.block).max(1);
+        let teams = match (self.is_teams, self.teams[0]) {
             (false, _) => 1,
             (true, 0) if self.trip_count > 0 => {
-                self.trip_count.div_ceil(u64::from(threads)).min(MOST_TEAMS) as u32
+                let teams = self.trip_count.div_ceil(u64::from(threads));
+                teams.min(MOST_TEAMS) as u32
             }
             (true, 0) => limits.processors.max(1),
             (true, teams) => teams,
@@ -321,29 +354,4 @@ impl Region {
             message::device_info(self.device.number, &text);
         }
     }
-}
-
-fn failed(kernel: &Found, why: &str) -> Failed {
-    message::error(&format!("kernel {}: {why}", kernel.name))
-}
-
-/// Ends the mappings of a construct.
-///
-/// # Safety
-/// As for [`data::end`].
-///
-/// # Errors
-/// As of [`data::end`].
-pub(crate) unsafe fn finish(
-    device: &Device,
-    stream: &mut Stream<'_>,
-    args: &Args<'_>,
-) -> Result<(), Failed> {
-    let mut ending = Ending::default();
-    // SAFETY: passed on.
-    unsafe { data::end(device, stream, args, &mut ending)? };
-    stream.synchronize()?;
-    // SAFETY: passed on.
-    unsafe { data::settle(device, ending) };
-    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Once, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use host_rt::Kernel;
 use host_rt::device::KINDS;
@@ -14,7 +14,7 @@ use crate::library::{self, Description, Library, Loaded};
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
 use crate::source::Place;
-use crate::{libomp, profile};
+use crate::{libomp, profile, unsuitable};
 
 /// Devices that a program has which is built for the host: as many as LLVM's runtime shows.
 const HOST_DEVICES: usize = 4;
@@ -62,6 +62,11 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// Whether launching it takes threads that a forked process does not have.
+    pub(crate) fn needs_threads(&self) -> bool {
+        self.loaded.needs_threads()
+    }
+
     /// The kernel.
     pub(crate) fn kernel(&self) -> &Kernel {
         match self.loaded.kernel(self.at) {
@@ -151,6 +156,8 @@ impl Registry {
         for name in &names {
             match before.get_mut(name.as_str()) {
                 Some(times) if *times > 0 => *times -= 1,
+                // No other device reaches the host's memory.
+                _ if is_memory_shared() && name != "host" => {}
                 _ if wanted(name) => new.push(name.clone()),
                 _ => {}
             }
@@ -277,14 +284,9 @@ fn load_new_images(device: &Device, registrations: u64) {
         let libraries = read().libraries.clone();
         for library in libraries {
             let mut images = library.images.iter();
-            // Who uses what cannot be loaded hears of it again.
-            if images.any(|image| library::suits(&device.name, image))
-                && library.on(device).is_err()
-            {
-                message::error(&format!(
-                    "device {} lacks an image of the program",
-                    device.number
-                ));
+            if images.any(|image| library::suits(&device.name, image)) {
+                // Why it cannot be loaded was said; who uses it hears of it again.
+                let _ = library.on(device);
             }
         }
     });
@@ -353,15 +355,48 @@ pub(crate) fn number_for(number: i64, at: *const Ident) -> Option<i64> {
     let count = device_count();
     if count == 0 {
         if settings::is_mandatory() {
-            message::error(
-                "No images found compatible with the installed hardware; REVOFF_DEVICE names devices \
-                 (host, emu, cuda:0), and `revoff devices` lists them.",
-            );
+            message::error(&format!(
+                "No images found compatible with the installed hardware: {}",
+                no_device()
+            ));
             message::outcome(Err(Failed), at);
+        } else if settings::devices().is_some() {
+            // Who names devices expects them to be used.
+            static ONCE: Once = Once::new();
+            ONCE.call_once(|| {
+                message::message(&format!("target regions run on the host: {}", no_device()));
+            });
         }
         return None;
     }
     (number != count as i64).then_some(number)
+}
+
+/// Why there is no device, and what helps.
+fn no_device() -> String {
+    let registry = read();
+    let images = registry
+        .libraries
+        .iter()
+        .flat_map(|library| &library.images);
+    let named = settings::devices().map_or_else(
+        || "REVOFF_DEVICE can name others than the GPUs that there are".to_owned(),
+        |names| {
+            format!(
+                "REVOFF_DEVICE={} names none that runs them",
+                names.join(",")
+            )
+        },
+    );
+    if is_memory_shared() {
+        return "the program requires unified shared memory, which `host` devices alone have, for images for \
+                processors"
+            .to_owned();
+    }
+    format!(
+        "{}; {named} (`revoff devices` lists them)",
+        unsuitable::kinds(images)
+    )
 }
 
 /// Tells what is mapped, of all devices.

@@ -108,21 +108,48 @@ pub(crate) fn is_mandatory() -> bool {
     })
 }
 
-/// The names in `REVOFF_DEVICE`, if it is set.
+/// The names in `REVOFF_DEVICE`, if it is set. Who writes what is no device's name wants one that
+/// there is: the process ends.
 pub(crate) fn devices() -> Option<Vec<String>> {
     let list = std::env::var(DEVICE).ok().filter(|list| !list.is_empty())?;
-    let names = list.split(',').map(str::trim);
-    Some(
-        names
-            .filter(|name| !name.is_empty())
-            .map(str::to_owned)
-            .collect(),
-    )
+    let names: Vec<_> = list.split(',').map(|name| name.trim().to_owned()).collect();
+    if let Some(wrong) = names.iter().find(|name| !is_device(name)) {
+        let what = format!(
+            "{DEVICE}={list}: `{wrong}` is no device; `host`, `emu`, `emu:sm_60`, `cuda` and `cuda:1` are some \
+             (`revoff devices` lists those that there are)"
+        );
+        message::fatal(1, &what);
+    }
+    Some(names)
+}
+
+/// Whether a device can have this name; AMD's cannot be opened yet.
+fn is_device(name: &str) -> bool {
+    let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
+    let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());
+    match kind {
+        "host" => name == kind,
+        "emu" => name == kind || rest.starts_with("sm_"),
+        "cuda" | "hsa" => name == kind || (!rest.is_empty() && is_number),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_devices() {
+        for name in ["host", "emu", "emu:sm_60", "cuda", "cuda:12", "hsa:0"] {
+            assert!(is_device(name), "{name}");
+        }
+        for name in [
+            "", "HOST", "host:1", "emu:60", "cuda:", "cuda:x", "nonsense",
+        ] {
+            assert!(!is_device(name), "{name}");
+        }
+    }
 
     #[test]
     fn numbers() {

@@ -6,10 +6,10 @@ use host_rt::device::{Event, EventState, Queue};
 use host_rt::error::DeviceError;
 
 use crate::device::Device;
+use crate::mapped::NameOf;
 use crate::message::{self, Failed};
 use crate::profile;
 use crate::settings::{self, Info};
-use crate::table::NameOf;
 
 /// A queue of a device for as long as a construct has use for it.
 pub(crate) struct Stream<'d> {

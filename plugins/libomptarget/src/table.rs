@@ -1,188 +1,28 @@
 //! The data of a device that has an original on the host: OpenMP's device data environment.
 //!
 //! Ranges of host addresses, each with its counterpart and two counts of who has it mapped.
-//! The table's lock is held for look-ups, counts and allocations, never during a copy. A copy
-//! that makes new data what it is to be holds the entry's own lock, so that whoever finds the
-//! entry waits for it there, and nobody holds two of these.
+//! The table's lock is held for look-ups, counts and allocations, never during a copy. What a
+//! construct has put here, others wait for ([`Mapped::wait_until_ready`]) when they have made
+//! ready what they have put here themselves.
 
-use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host_rt::DeviceBuffer;
 use host_rt::data::{Found, HostRange, HostRanges};
-use host_rt::device::Event;
 
-use crate::abi::Name;
+use crate::counts::{Count, Counts};
 use crate::device::Device;
+use crate::mapped::{Mapped, NameOf};
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
-use crate::source::{self, Named};
+use crate::source::Named;
 use crate::stream::Stream;
-
-/// How often something is mapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Count {
-    Times(u64),
-    /// It stays: a variable of an image, or what the program has associated itself.
-    Always,
-}
-
-impl Count {
-    fn increment(&mut self) {
-        if let Self::Times(times) = self {
-            *times += 1;
-        }
-    }
-
-    fn decrement(&mut self) {
-        if let Self::Times(times) = self {
-            *times = times.saturating_sub(1);
-        }
-    }
-
-    fn is_zero(self) -> bool {
-        self == Self::Times(0)
-    }
-}
-
-impl fmt::Display for Count {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Times(times) => times.fmt(f),
-            Self::Always => f.pad("INF"),
-        }
-    }
-}
-
-/// The two counts: of `map` clauses, and of those with `ompx_hold`. Data stays while one of
-/// them is not zero, and `delete` resets the first alone.
-#[derive(Clone, Copy, Debug)]
-struct Counts {
-    dynamic: Count,
-    hold: Count,
-}
-
-impl Counts {
-    fn new(is_hold: bool) -> Self {
-        let (mut dynamic, mut hold) = (Count::Times(1), Count::Times(0));
-        if is_hold {
-            std::mem::swap(&mut dynamic, &mut hold);
-        }
-        Self { dynamic, hold }
-    }
-
-    fn of(&mut self, is_hold: bool) -> (&mut Count, Count) {
-        if is_hold {
-            (&mut self.hold, self.dynamic)
-        } else {
-            (&mut self.dynamic, self.hold)
-        }
-    }
-
-    fn are_zero(self) -> bool {
-        self.dynamic.is_zero() && self.hold.is_zero()
-    }
-
-    /// Whether one construct alone has it mapped.
-    fn are_one(self) -> bool {
-        matches!(
-            (self.dynamic, self.hold),
-            (Count::Times(1), Count::Times(0)) | (Count::Times(0), Count::Times(1))
-        )
-    }
-
-    /// In messages, with what has happened to one of them.
-    fn shown(self, is_hold: bool, action: &str) -> String {
-        let (to_dynamic, to_hold) = if is_hold { ("", action) } else { (action, "") };
-        let Self { dynamic, hold } = self;
-        format!("DynRefCount={dynamic}{to_dynamic}, HoldRefCount={hold}{to_hold}")
-    }
-}
 
 /// An entry of the table, under its lock.
 struct Slot {
     counts: Counts,
     /// Constructs that are at their end and have not yet settled whether it goes.
     ending: u32,
-    entry: Arc<Entry>,
-}
-
-/// Data on the device that has an original on the host.
-pub(crate) struct Entry {
-    /// Where the variable begins that it is a part of.
-    base: usize,
-    range: HostRange,
-    /// Where the host's first byte is.
-    device: u64,
-    name: NameOf,
-    /// Freed with the entry; `None` if the memory is somebody else's.
-    _memory: Option<DeviceBuffer>,
-    content: Mutex<Content>,
-}
-
-/// A name of the program's.
-#[derive(Clone, Copy)]
-pub(crate) struct NameOf(pub(crate) Name);
-
-// SAFETY: a C string in the program, or null: read alone, and there as long as whoever
-// registered it.
-unsafe impl Send for NameOf {}
-// SAFETY: as above.
-unsafe impl Sync for NameOf {}
-
-impl NameOf {
-    pub(crate) fn shown(self) -> String {
-        // SAFETY: what compilers hand over is null or a C string.
-        unsafe { source::name_or_unknown(self.0) }
-    }
-}
-
-/// What is known of what is in an entry's memory.
-#[derive(Default)]
-pub(crate) struct Content {
-    /// Reached when it is what it is to be; `None` once and for all, or if it is.
-    event: Option<Arc<dyn Event>>,
-    /// Pointers in it that point to other device data, by their host address.
-    pub(crate) attached: BTreeMap<usize, Attached>,
-}
-
-/// A pointer, or a Fortran descriptor, that differs on host and device.
-#[derive(Clone)]
-pub(crate) struct Attached {
-    /// Where it is on the device.
-    pub(crate) place: u64,
-    pub(crate) on_host: Vec<u8>,
-    pub(crate) on_device: Vec<u8>,
-}
-
-impl Entry {
-    pub(crate) fn name(&self) -> NameOf {
-        self.name
-    }
-
-    fn at(&self, host: usize) -> u64 {
-        self.device
-            .wrapping_add(host.wrapping_sub(self.range.start()) as u64)
-    }
-
-    /// What is known of its memory.
-    pub(crate) fn content(&self) -> MutexGuard<'_, Content> {
-        // A map of pointers is whole whatever panics.
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes the host's versions of pointers over what was copied from the device.
-    ///
-    /// # Safety
-    /// The host's memory of the entry is writable.
-    pub(crate) unsafe fn restore_host_pointers(&self) {
-        for (&host, attached) in &self.content().attached {
-            let from = attached.on_host.as_ptr();
-            // SAFETY: the caller's promise; what is attached lies in the entry.
-            unsafe { std::ptr::copy_nonoverlapping(from, host as *mut u8, attached.on_host.len()) };
-        }
-    }
+    mapped: Arc<Mapped>,
 }
 
 /// What a construct wants of a range at its beginning.
@@ -212,7 +52,9 @@ pub(crate) enum Begun {
     There {
         device: u64,
         is_new: bool,
-        entry: Arc<Entry>,
+        /// This construct has put it there.
+        is_made: bool,
+        mapped: Arc<Mapped>,
     },
     /// The device uses the host's memory.
     Shared,
@@ -223,9 +65,9 @@ pub(crate) enum Begun {
 /// What a construct uses, or has ended with.
 pub(crate) struct Used {
     pub(crate) device: u64,
-    pub(crate) entry: Arc<Entry>,
-    /// Nobody else has it mapped.
-    pub(crate) is_last: bool,
+    pub(crate) mapped: Arc<Mapped>,
+    /// At the end of a construct: whether it is to be copied back, until which others wait.
+    pub(crate) copies: bool,
 }
 
 /// How a range is looked up at the end of a construct.
@@ -235,6 +77,10 @@ pub(crate) struct End {
     pub(crate) delete: bool,
     /// All of it must be there.
     pub(crate) whole: bool,
+    /// It is copied back by whoever is the last to use it.
+    pub(crate) from: bool,
+    /// It is copied back if it is copied back by the last.
+    pub(crate) always: bool,
 }
 
 /// The table of one device.
@@ -276,7 +122,7 @@ impl Table {
                 "Call to getTargetPointer returned null pointer ('present' map type modifier).";
             message::error(why)
         };
-        let (entry, is_new) = match find(&ranges, want.begin, want.bytes) {
+        let (mapped, is_new, is_made) = match find(&ranges, want.begin, want.bytes) {
             Some((start, at, is_whole)) if is_whole || want.implicit => {
                 let Some(slot) = ranges.get_mut(start) else {
                     unreachable!("it was just found")
@@ -295,7 +141,7 @@ impl Table {
                              {}, Name={}",
                             if want.implicit { " (implicit)" } else { "" },
                             want.begin,
-                            slot.entry.at(want.begin),
+                            slot.mapped.at(want.begin),
                             want.bytes,
                             slot.counts.shown(want.hold, action),
                             want.name.shown(),
@@ -305,7 +151,7 @@ impl Table {
                 debug_assert_eq!(at.start(), start);
                 // What comes with its parent is as new as that.
                 let is_new = !want.counts && slot.counts.are_one();
-                (Arc::clone(&slot.entry), is_new)
+                (Arc::clone(&slot.mapped), is_new, false)
             }
             Some((_, at, _)) => {
                 message::message(&format!(
@@ -323,9 +169,7 @@ impl Table {
                     "Call to getTargetPointer returned null pointer (device failure or illegal mapping).",
                 ));
             }
-            None if want.present => return Err(missing()),
-            None if want.bytes == 0 => return Ok(Begun::Nowhere),
-            None if want.may_share => {
+            None if want.may_share && want.bytes > 0 => {
                 if settings::info().has(Info::CHANGES) {
                     let text = format!(
                         "Return HstPtrBegin {:#018x} Size={} for unified shared memory",
@@ -335,29 +179,30 @@ impl Table {
                 }
                 return Ok(Begun::Shared);
             }
-            None => (self.create(&mut ranges, device, want)?, true),
+            None if want.present => return Err(missing()),
+            None if want.bytes == 0 => return Ok(Begun::Nowhere),
+            None => (self.create(&mut ranges, device, want)?, true, true),
         };
-        // Under the table's lock still: whoever finds the entry from now on waits for it.
-        let mut content = entry.content();
         drop(ranges);
-        let at = entry.at(want.begin);
+        let mut content = mapped.content();
+        let at = mapped.at(want.begin);
         let copies = want.to && (is_new || want.always) && want.bytes > 0;
         // A copy would undo what has been attached in the same construct.
         let end = want.begin.saturating_add(want.bytes);
         if copies && content.attached.range(want.begin..end).next().is_none() {
+            if let Some(event) = &content.event {
+                stream.wait_for(event);
+            }
             // SAFETY: the caller's promise.
-            unsafe { stream.copy_to(at, want.begin as *const u8, want.bytes, entry.name)? };
+            unsafe { stream.copy_to(at, want.begin as *const u8, want.bytes, mapped.name())? };
             content.event = stream.record();
-        } else if !want.present
-            && let Some(event) = &content.event
-        {
-            stream.wait_for(event);
         }
         drop(content);
         Ok(Begun::There {
             device: at,
             is_new,
-            entry,
+            is_made,
+            mapped,
         })
     }
 
@@ -366,7 +211,7 @@ impl Table {
         ranges: &mut HostRanges<Slot>,
         device: &Device,
         want: &Want,
-    ) -> Result<Arc<Entry>, Failed> {
+    ) -> Result<Arc<Mapped>, Failed> {
         let Some(range) = HostRange::new(want.begin, want.bytes) else {
             return Err(message::error(&format!(
                 "{} bytes at {:#x} run past the end of the address space",
@@ -375,14 +220,9 @@ impl Table {
         };
         let memory = device.alloc(want.padding + want.bytes as u64)?;
         let allocation = memory.address();
-        let entry = Arc::new(Entry {
-            base: want.base,
-            range,
-            device: allocation + want.padding,
-            name: want.name,
-            _memory: Some(memory),
-            content: Mutex::default(),
-        });
+        let place = allocation + want.padding;
+        let mapped = Mapped::new(want.base, range, place, want.name, Some(memory));
+        let mapped = Arc::new(mapped);
         let counts = Counts::new(want.hold);
         if settings::info().has(Info::CHANGES) {
             message::info(
@@ -393,7 +233,7 @@ impl Table {
                     want.base,
                     want.begin,
                     allocation,
-                    entry.device,
+                    place,
                     want.bytes,
                     counts.shown(false, ""),
                     want.name.shown(),
@@ -403,10 +243,10 @@ impl Table {
         let slot = Slot {
             counts,
             ending: 0,
-            entry: Arc::clone(&entry),
+            mapped: Arc::clone(&mapped),
         };
         match ranges.insert(range, slot) {
-            Ok(_) => Ok(entry),
+            Ok(_) => Ok(mapped),
             Err(error) => Err(message::error(&error.to_string())),
         }
     }
@@ -427,9 +267,9 @@ impl Table {
         }
         let (_, slot) = ranges.get(start)?;
         let used = Used {
-            device: slot.entry.at(begin),
-            entry: Arc::clone(&slot.entry),
-            is_last: slot.counts.are_one(),
+            device: slot.mapped.at(begin),
+            mapped: Arc::clone(&slot.mapped),
+            copies: false,
         };
         tell_existing(
             device,
@@ -479,23 +319,26 @@ impl Table {
         };
         slot.ending += 1;
         let used = Used {
-            device: slot.entry.at(begin),
-            entry: Arc::clone(&slot.entry),
-            is_last,
+            device: slot.mapped.at(begin),
+            mapped: Arc::clone(&slot.mapped),
+            copies: end.from && (is_last || end.always),
         };
+        if used.copies && bytes > 0 {
+            used.mapped.begin_return();
+        }
         tell_existing(device, begin, bytes, &used, slot.counts, end.hold, action);
         Some(used)
     }
 
     /// A construct that has ended is done with the entry: it goes if that `may_go`, nobody
     /// has it mapped, and no other construct is still at it.
-    pub(crate) fn settle(&self, device: &Device, entry: &Arc<Entry>, bytes: usize, may_go: bool) {
+    pub(crate) fn settle(&self, device: &Device, mapped: &Arc<Mapped>, bytes: usize, may_go: bool) {
         let mut ranges = self.lock();
-        let start = entry.range.start();
+        let start = mapped.range().start();
         let Some(slot) = ranges.get_mut(start) else {
             return;
         };
-        if !Arc::ptr_eq(&slot.entry, entry) {
+        if !Arc::ptr_eq(&slot.mapped, mapped) {
             return;
         }
         slot.ending -= 1;
@@ -508,8 +351,8 @@ impl Table {
                 &format!(
                     "Removing map entry with HstPtrBegin={start:#018x}, TgtPtrBegin={:#018x}, Size={bytes}, \
                      Name={}",
-                    entry.device,
-                    entry.name.shown(),
+                    mapped.device(),
+                    mapped.name().shown(),
                 ),
             );
         }
@@ -520,13 +363,19 @@ impl Table {
     }
 
     /// A variable of an image: it is there as long as the program, unless another image has
-    /// it already.
-    pub(crate) fn add_variable(&self, range: HostRange, device: u64, name: NameOf) {
+    /// it already. Returns it to be [forgotten](Self::forget) with its image.
+    pub(crate) fn add_variable(
+        &self,
+        range: HostRange,
+        device: u64,
+        name: NameOf,
+    ) -> Option<Arc<Mapped>> {
         let mut ranges = self.lock();
-        if find(&ranges, range.start(), range.len()).is_none() {
-            // What is empty or overlaps needs no place.
-            let _ = ranges.insert(range, Slot::always(range, device, name));
-        }
+        // What is empty needs no place either.
+        let slot = ranges
+            .insert(range, Slot::always(range, device, name))
+            .ok()?;
+        Some(Arc::clone(&slot.mapped))
     }
 
     /// Associates what the program has put on the device itself.
@@ -536,7 +385,7 @@ impl Table {
     pub(crate) fn associate(&self, range: HostRange, device: u64) -> Result<(), Refused> {
         let mut ranges = self.lock();
         if let Some((there, slot)) = ranges.get(range.start()) {
-            if there == range && slot.entry.device == device {
+            if there == range && slot.mapped.device() == device {
                 return Ok(());
             }
             return Err(
@@ -569,10 +418,12 @@ impl Table {
         Ok(())
     }
 
-    /// Forgets the variables of an image that goes.
-    pub(crate) fn forget(&self, starts: impl Iterator<Item = usize>) {
+    /// Forgets a variable of an image that goes.
+    pub(crate) fn forget(&self, variable: &Arc<Mapped>) {
         let mut ranges = self.lock();
-        for start in starts {
+        let start = variable.range().start();
+        let there = ranges.get(start);
+        if there.is_some_and(|(_, slot)| Arc::ptr_eq(&slot.mapped, variable)) {
             ranges.remove(start);
         }
     }
@@ -592,7 +443,7 @@ impl Table {
         ];
         for (range, slot) in ranges.iter() {
             // SAFETY: see `NameOf`.
-            let named = unsafe { Named::of(slot.entry.name.0) };
+            let named = unsafe { Named::of(slot.mapped.name().0) };
             let declared = named.map_or_else(
                 || "unknown at unknown:0:0".to_owned(),
                 |named| format!("{} at {}", named.name, named.place),
@@ -600,7 +451,7 @@ impl Table {
             lines.push(format!(
                 "{:#018x} {:#018x} {:<8} {:<11} {:<12} {declared}",
                 range.start(),
-                slot.entry.device,
+                slot.mapped.device(),
                 range.len(),
                 slot.counts.dynamic,
                 slot.counts.hold,
@@ -612,21 +463,15 @@ impl Table {
 
 impl Slot {
     fn always(range: HostRange, device: u64, name: NameOf) -> Self {
-        let entry = Entry {
-            base: range.start(),
-            range,
-            device,
-            name,
-            _memory: None,
-            content: Mutex::default(),
-        };
+        let mapped = Mapped::new(range.start(), range, device, name, None);
+        mapped.set_ready(None);
         Self {
             counts: Counts {
                 dynamic: Count::Always,
                 hold: Count::Times(0),
             },
             ending: 0,
-            entry: Arc::new(entry),
+            mapped: Arc::new(mapped),
         }
     }
 }
@@ -640,7 +485,7 @@ fn find(ranges: &HostRanges<Slot>, begin: usize, bytes: usize) -> Option<(usize,
         Found::Partly(at, _) => Some((at.start(), at, false)),
         Found::Absent if bytes == 0 => {
             let (at, slot) = ranges.after(begin)?;
-            (slot.entry.base <= begin).then_some((at.start(), at, true))
+            (slot.mapped.base() <= begin).then_some((at.start(), at, true))
         }
         Found::Absent => None,
     }
@@ -664,5 +509,170 @@ fn tell_existing(
                 counts.shown(is_hold, action),
             ),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::begin::Beginning;
+
+    /// What a construct asks of `data` with `map(tofrom: ..)`.
+    fn want(data: &[u8]) -> Want {
+        Want {
+            base: data.as_ptr().addr(),
+            begin: data.as_ptr().addr(),
+            bytes: data.len(),
+            padding: 0,
+            name: NameOf(std::ptr::null()),
+            to: true,
+            always: false,
+            implicit: false,
+            counts: true,
+            present: false,
+            hold: false,
+            may_share: false,
+        }
+    }
+
+    const LAST: End = End {
+        counts: true,
+        hold: false,
+        delete: false,
+        whole: true,
+        from: true,
+        always: false,
+    };
+
+    /// Begins a construct with `data`, and says what it found.
+    fn begin(device: &Device, data: &[u8], beginning: &mut Beginning) -> Begun {
+        let mut stream = Stream::new(device);
+        // SAFETY: the test keeps the data.
+        let begun = unsafe { beginning.map(device, &mut stream, &want(data)) };
+        begun.expect("it can be mapped")
+    }
+
+    fn finish(device: &Device, beginning: Beginning) {
+        // SAFETY: nothing is attached.
+        let finished = unsafe { beginning.finish(device, &mut Stream::new(device)) };
+        finished.expect("there is nothing to fail");
+    }
+
+    fn is_made(begun: &Begun) -> bool {
+        matches!(begun, Begun::There { is_made: true, .. })
+    }
+
+    #[test]
+    fn others_wait_for_what_is_being_made() {
+        let device = Device::open(0, "host").unwrap();
+        let data = [7; 64];
+        let mut first = Beginning::default();
+        assert!(is_made(&begin(&device, &data, &mut first)));
+        let started = Barrier::new(2);
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                let mut second = Beginning::default();
+                assert!(!is_made(&begin(&device, &data, &mut second)));
+                started.wait();
+                finish(&device, second);
+            });
+            started.wait();
+            // Long enough for whoever does not wait.
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(!second.is_finished(), "it used what is not ready");
+            finish(&device, first);
+            second.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn two_that_make_what_the_other_uses_get_on() {
+        let device = Device::open(0, "host").unwrap();
+        let (a, b) = ([1; 64], [2; 64]);
+        let both = Barrier::new(2);
+        let construct = |own: &[u8], other: &[u8]| {
+            let mut beginning = Beginning::default();
+            assert!(is_made(&begin(&device, own, &mut beginning)));
+            both.wait();
+            assert!(!is_made(&begin(&device, other, &mut beginning)));
+            both.wait();
+            finish(&device, beginning);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| construct(&a, &b));
+            scope.spawn(|| construct(&b, &a));
+        });
+    }
+
+    #[test]
+    fn who_begins_again_waits_for_the_copy_back() {
+        let device = Device::open(0, "host").unwrap();
+        let data = [7; 64];
+        let start = data.as_ptr().addr();
+        let mut first = Beginning::default();
+        begin(&device, &data, &mut first);
+        finish(&device, first);
+        let ended = device.table.end(&device, start, data.len(), &LAST).unwrap();
+        assert!(ended.copies);
+        let started = Barrier::new(2);
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                let mut second = Beginning::default();
+                assert!(
+                    !is_made(&begin(&device, &data, &mut second)),
+                    "it is still there"
+                );
+                started.wait();
+                finish(&device, second);
+            });
+            started.wait();
+            std::thread::sleep(Duration::from_millis(50));
+            assert!(!second.is_finished(), "it used what is being copied back");
+            device
+                .table
+                .settle(&device, &ended.mapped, data.len(), true);
+            ended.mapped.end_return();
+            second.join().unwrap();
+        });
+        // The second has it mapped, so it has stayed.
+        assert!(device.table.find(&device, start, 1, true).is_some());
+    }
+
+    #[test]
+    fn it_goes_when_the_last_construct_at_its_end_has_settled() {
+        let device = Device::open(0, "host").unwrap();
+        let data = [7; 64];
+        let (start, bytes) = (data.as_ptr().addr(), data.len());
+        let mut beginning = Beginning::default();
+        begin(&device, &data, &mut beginning);
+        begin(&device, &data, &mut beginning);
+        finish(&device, beginning);
+        let first = device.table.end(&device, start, bytes, &LAST).unwrap();
+        let last = device.table.end(&device, start, bytes, &LAST).unwrap();
+        assert!(!first.copies && last.copies);
+        last.mapped.end_return();
+        device.table.settle(&device, &last.mapped, bytes, true);
+        let there = |device: &Device| device.table.find(device, start, bytes, true).is_some();
+        assert!(there(&device), "another construct is still at it");
+        device.table.settle(&device, &first.mapped, bytes, true);
+        assert!(!there(&device));
+    }
+
+    #[test]
+    fn an_image_takes_its_own_variables_alone() {
+        let device = Device::open(0, "host").unwrap();
+        let data = [7; 64];
+        let range = HostRange::of(&data);
+        let name = NameOf(std::ptr::null());
+        let first = device.table.add_variable(range, 0x1000, name);
+        let second = device.table.add_variable(range, 0x2000, name);
+        assert!(second.is_none(), "another image has it");
+        let found = device.table.find(&device, range.start(), 1, true);
+        assert_eq!(found.unwrap().device, 0x1000);
+        device.table.forget(&first.unwrap());
+        assert!(device.table.find(&device, range.start(), 1, true).is_none());
     }
 }

@@ -14,7 +14,8 @@ use crate::{libomp, message};
 const ASKS: u32 = 10;
 
 /// What follows the end of a kernel, given how it ended.
-type Finish = Box<dyn FnOnce(Result<(), String>)>;
+/// Any thread of libomp's may do it.
+type Finish = Box<dyn FnOnce(Result<(), String>) + Send>;
 
 /// A kernel under way, and what follows its end.
 pub(crate) struct Pending {
@@ -24,7 +25,10 @@ pub(crate) struct Pending {
 }
 
 impl Pending {
-    pub(crate) fn new(launch: Launch, finish: impl FnOnce(Result<(), String>) + 'static) -> Self {
+    pub(crate) fn new(
+        launch: Launch,
+        finish: impl FnOnce(Result<(), String>) + Send + 'static,
+    ) -> Self {
         Self {
             launch,
             finish: Some(Box::new(finish)),

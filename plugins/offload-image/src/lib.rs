@@ -105,11 +105,15 @@ impl Descriptor {
 }
 
 /// Registers a descriptor until the program ends.
+///
+/// # Safety
+/// It is registered once. `unregister` takes this descriptor back, and is there until the
+/// program, or the library that it is part of, is gone.
 #[doc(hidden)]
-pub fn register(descriptor: &'static Descriptor, unregister: extern "C" fn()) {
+pub unsafe fn register(descriptor: &'static Descriptor, unregister: extern "C" fn()) {
     // SAFETY: the descriptor, its image and the entries are statics, laid out as the library
-    // has them (checked by this crate's test), and stay as they are; `unregister` is a
-    // function that is there as long as the program.
+    // has them (checked by this crate's test), and stay as they are. The rest is the caller's
+    // promise.
     unsafe {
         __tgt_register_lib(descriptor);
         // Without room for it the library finds the image at its own end, and lets go of it.
@@ -118,9 +122,12 @@ pub fn register(descriptor: &'static Descriptor, unregister: extern "C" fn()) {
 }
 
 /// Takes a descriptor back.
+///
+/// # Safety
+/// It was registered, and this is the only time that it is taken back.
 #[doc(hidden)]
-pub fn unregister(descriptor: &'static Descriptor) {
-    // SAFETY: called once for each that was registered, by `atexit`.
+pub unsafe fn unregister(descriptor: &'static Descriptor) {
+    // SAFETY: the caller's promise.
     unsafe { __tgt_unregister_lib(descriptor) };
 }
 
@@ -138,11 +145,15 @@ macro_rules! embed {
             static DESCRIPTOR: $crate::Descriptor = $crate::Descriptor::new(&IMAGE);
 
             extern "C" fn unregister() {
-                $crate::unregister(&DESCRIPTOR);
+                // SAFETY: nobody can name this function but `register` below, which has it
+                // called once, at the end.
+                unsafe { $crate::unregister(&DESCRIPTOR) };
             }
 
             extern "C" fn register() {
-                $crate::register(&DESCRIPTOR, unregister);
+                // SAFETY: `REGISTER` has this called once, before `main`. `unregister` is of
+                // the same program or library, which has the C library call it before it goes.
+                unsafe { $crate::register(&DESCRIPTOR, unregister) };
             }
 
             // SAFETY: functions in this section are called once, without arguments, before

@@ -3,7 +3,7 @@
 use crate::{Outcome, Program, Report, Reports, told};
 
 /// Whether a program, run with LLVM's own library and with ours, printed the same, ended in
-/// the same way and reported the same, and ours copied no more.
+/// the same way and reported the same, and ours copied no more, and nothing at another time.
 ///
 /// # Errors
 /// What differs.
@@ -34,11 +34,18 @@ fn fault(program: &Program, stock: &Outcome, ours: &Outcome) -> Option<String> {
             first_difference(&stock.stdout, &ours.stdout)
         ));
     }
+    let succeeds = stock.status.is_some_and(|status| status.success());
     let report = |outcome: &Outcome| Report::parse(&outcome.stderr);
+    let (stock, ours) = (report(stock), report(ours));
+    // Of what goes wrong ours may say more.
+    if succeeds && stock.complaints.is_empty() && !ours.complaints.is_empty() {
+        let complaint = &ours.complaints[0];
+        return Some(format!("ours complains, LLVM's does not: {complaint:?}"));
+    }
     let (stock, ours) = match program.reports {
         Reports::Free => return None,
-        Reports::Same => (report(stock), report(ours)),
-        Reports::Sorted | Reports::Copies => (report(stock).unordered(), report(ours).unordered()),
+        Reports::Same => (stock, ours),
+        Reports::Sorted | Reports::Copies => (stock.unordered(), ours.unordered()),
     };
     let same_info = program.reports == Reports::Copies || stock.info == ours.info;
     if !same_info {
@@ -49,15 +56,13 @@ fn fault(program: &Program, stock: &Outcome, ours: &Outcome) -> Option<String> {
     if let Some(missing) = missing {
         return Some(format!("ours does not complain: {missing:?}"));
     }
-    let mut free = stock.copies.clone();
-    let more = ours.copies.iter().find(|copy| {
-        let place = free.iter().position(|free| free == *copy);
-        place.map(|place| free.swap_remove(place)).is_none()
-    });
-    if let Some(copy) = more.filter(|_| program.reports != Reports::Copies) {
-        return Some(format!("ours copies what LLVM's does not: {copy:?}"));
+    // Ours may leave copies out, but for each that it makes LLVM's has one at the same place
+    // among the others and the launches.
+    let more = in_order(&ours.work, &stock.work);
+    if let Some(work) = more.filter(|_| program.reports != Reports::Copies) {
+        return Some(format!("LLVM's does not do this, or not there: {work:?}"));
     }
-    let bytes = |report: &Report| (report.copies.len(), report.to_device, report.from_device);
+    let bytes = |report: &Report| (report.copies, report.to_device, report.from_device);
     let (theirs, mine) = (bytes(&stock), bytes(&ours));
     let exceeds = mine.0 > theirs.0 || mine.1 > theirs.1 || mine.2 > theirs.2;
     exceeds.then(|| {
@@ -103,6 +108,8 @@ mod tests {
                         HstPtr=0x10, TgtPtr=0x20, Size=8, Name=unknown\n";
     const BACK: &str = "omptarget device 0 info: Copying data from device to host, \
                         TgtPtr=0x20, HstPtr=0x10, Size=8, Name=unknown\n";
+    const LAUNCH: &str = "\"PluginInterface\" device 0 info: Launching kernel it with [1,1,1] \
+                          blocks and [1,1,1] threads in Generic mode\n";
     const ERROR: &str = "omptarget error: it went wrong\n";
 
     fn outcome(code: i32, stdout: &str, stderr: &str) -> Outcome {
@@ -147,6 +154,29 @@ mod tests {
         let other = MAPS.replace("0x10", "0x18");
         assert!(!reports("", &[MAPS, &other], &[MAPS, MAPS]));
         assert!(reports("report: sorted", &[MAPS, &other], &[MAPS, MAPS]));
+    }
+
+    #[test]
+    fn copies_and_launches_are_in_order() {
+        let stock = [COPY, LAUNCH, BACK, LAUNCH, BACK];
+        assert!(reports("", &stock, &stock));
+        assert!(reports("", &stock, &[COPY, LAUNCH, LAUNCH, BACK]));
+        assert!(!reports("", &stock, &[LAUNCH, COPY, BACK, LAUNCH, BACK]));
+        assert!(!reports("", &stock, &[COPY, LAUNCH, LAUNCH, BACK, BACK]));
+        assert!(!reports("", &[COPY, BACK], &[BACK, COPY]));
+        let late = [LAUNCH, COPY, BACK, LAUNCH, BACK];
+        assert!(reports("report: sorted", &stock, &late));
+        assert!(reports("report: copies", &stock, &late));
+    }
+
+    #[test]
+    fn ours_complains_of_nothing_that_goes_well() {
+        for header in ["", "report: copies", "report: free"] {
+            assert!(!reports(header, &[COPY], &[COPY, ERROR]), "{header}");
+        }
+        // What goes wrong.
+        let (stock, ours) = (outcome(1, "", ""), outcome(1, "", ERROR));
+        assert!(same("ends: exit 1", &stock, &ours));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub enum Ending {
     Signal(i32),
     /// With any status but 0, and by no signal.
     Error,
+    /// It varies; for LLVM's library alone.
+    Any,
 }
 
 /// How much of what two libraries report of a program must be the same.
@@ -139,6 +141,7 @@ impl Program {
             let owned = value.to_owned();
             match word {
                 "ends" => program.ending = Ending::parse(value).ok_or_else(wrong)?,
+                "stock" if value == "any" => program.stock = Some(Ending::Any),
                 "stock" => program.stock = Some(Ending::parse(value).ok_or_else(wrong)?),
                 "report" => program.reports = Reports::parse(value).ok_or_else(wrong)?,
                 "output" => program.output.push(owned),
@@ -231,6 +234,8 @@ mod tests {
         assert_eq!(program.environment, environment);
         assert_eq!(program.output, ["some text"]);
         assert_eq!(program.reports, Reports::Same);
+        let any = Program::parse("one.c", "// stock: any").expect("understood");
+        assert_eq!(any.stock, Some(Ending::Any));
         let text = "// stock: ok\n// report: sorted\n";
         let program = Program::parse("one.c", text).expect("understood");
         assert_eq!(program.stock, Some(Ending::Ok));
@@ -260,6 +265,7 @@ mod tests {
             "ends: exit three",
             "ends: well",
             "env: A",
+            "ends: any",
             "stock: well",
             "report: same",
         ] {

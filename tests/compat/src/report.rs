@@ -25,6 +25,8 @@ const EMPTY_TABLE: &str = "mappings table empty";
 
 const COPY: &str = "Copying data from ";
 
+const LAUNCH: &str = " info: Launching kernel ";
+
 /// A report.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
@@ -32,8 +34,10 @@ pub struct Report {
     pub info: Vec<String>,
     /// What it complains of.
     pub complaints: Vec<String>,
-    /// The copies.
-    pub copies: Vec<String>,
+    /// Copies and launches, whose order is what a program computes.
+    pub work: Vec<String>,
+    /// How many copies there are.
+    pub copies: usize,
     /// Bytes that were copied to the device.
     pub to_device: u64,
     /// Bytes that were copied from it.
@@ -72,8 +76,12 @@ impl Report {
                     true => report.to_device += bytes,
                     false => report.from_device += bytes,
                 }
-                report.copies.push(named);
+                report.copies += 1;
+                report.work.push(named);
             } else {
+                if line.contains(LAUNCH) {
+                    report.work.push(named.clone());
+                }
                 report.info.push(named);
             }
         }
@@ -89,7 +97,7 @@ impl Report {
     /// Without names of addresses, and in no order: what is left where threads make both vary.
     #[must_use]
     pub fn unordered(mut self) -> Self {
-        for lines in [&mut self.info, &mut self.complaints, &mut self.copies] {
+        for lines in [&mut self.info, &mut self.complaints, &mut self.work] {
             lines
                 .iter_mut()
                 .for_each(|line| *line = without_names(line));
@@ -258,7 +266,7 @@ mod tests {
         assert_eq!(report.info, lines);
         let copy = "omptarget device 0 info: Copying data from host to device, HstPtr=M1+16, \
                     TgtPtr=M1+16, Size=48, Name=unknown";
-        assert_eq!(report.copies, [copy]);
+        assert_eq!((report.work, report.copies), (vec![copy.to_owned()], 1));
         assert_eq!(report.complaints, ["omptarget message: no A3"]);
         assert_eq!((report.to_device, report.from_device), (48, 0));
     }

@@ -22,6 +22,7 @@ fn fault(program: &Program, outcome: &Outcome) -> Option<String> {
         Ending::Exit(code) => status.code() == Some(code),
         Ending::Signal(number) => status.signal() == Some(number),
         Ending::Error => status.code().is_some_and(|code| code != 0),
+        Ending::Any => true,
     };
     if !is_right {
         let wanted = match program.ending {
@@ -29,6 +30,7 @@ fn fault(program: &Program, outcome: &Outcome) -> Option<String> {
             Ending::Exit(code) => format!("status {code}"),
             Ending::Signal(number) => format!("signal {number}"),
             Ending::Error => "a status that is not 0".to_owned(),
+            Ending::Any => "any end".to_owned(),
         };
         return Some(format!("it ended with {status}, expected {wanted}"));
     }

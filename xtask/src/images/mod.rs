@@ -122,6 +122,9 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     let mut said = table::print(&rows);
     if pieces_are_made {
         pieces::put_headers(root, &pieces)?;
+        if options.pieces {
+            pieces::put_for_host(root, &pieces, &work.join("host"))?;
+        }
         said += &format!("pieces to link in {}\n", pieces.display());
     }
     for file in files {

@@ -22,7 +22,12 @@ pub(crate) enum Piece {
     Archive(&'static str),
 }
 
-const HEADERS: [&str; 2] = ["revoff.h", "revoff_abi.h"];
+const HEADERS: [&str; 4] = [
+    "revoff.h",
+    "revoff_abi.h",
+    "revoff_openmp.h",
+    "revoff_rpc.h",
+];
 
 /// Where the pieces go.
 pub(crate) fn folder(out: &Path) -> PathBuf {
@@ -40,6 +45,17 @@ pub(crate) fn put_headers(root: &Path, pieces: &Path) -> Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// Puts what is linked into images for the `host` device to `pieces`; cargo works in `work`.
+pub(crate) fn put_for_host(root: &Path, pieces: &Path, work: &Path) -> Result<()> {
+    let library = image_build::host_library(&root.join("device-rt/linkable"), work)?;
+    let folder = pieces.join("host");
+    make(&folder)?;
+    copy(
+        &library,
+        &folder.join(library.file_name().unwrap_or_default()),
+    )
 }
 
 impl Piece {

@@ -11,11 +11,8 @@ use search_shared::{STOP, Search, Tally, found};
 device_rt::image!();
 
 /// Each thread takes the lines that begin in its share of the text.
-///
-/// # Safety
-/// What is lent is there while the kernel runs; nobody else writes `tallies`.
 #[device_rt::kernel(Search)]
-pub unsafe fn search(text: &[u8], pattern: &[u8], tallies: *mut [Tally]) {
+pub fn search(text: &[u8], pattern: &[u8], tallies: *mut [Tally]) {
     let me = thread::global() as usize;
     let all = thread::teams() as usize * thread::threads() as usize;
     let share = |thread: usize| text.len() / all * thread + thread.min(text.len() % all);
@@ -37,7 +34,8 @@ pub unsafe fn search(text: &[u8], pattern: &[u8], tallies: *mut [Tally]) {
         start = end + 1;
     }
     if me < tallies.len() {
-        // SAFETY: it lies in the slice, and is this thread's alone.
+        // SAFETY: it lies in the slice, which is there while the kernel runs, and is this
+        // thread's alone.
         unsafe { *tallies.cast::<Tally>().add(me) = tally };
     }
 }

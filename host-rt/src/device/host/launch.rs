@@ -177,7 +177,9 @@ impl HostLaunch {
             // SAFETY: `code` is a kernel and `params` its parameters, by the
             // promise of `Queue::launch`'s caller.
             let kernel = move || unsafe { code(params) };
-            let (back, result) = thread::run(kernel, context, &self.context.ring, stack);
+            let ring = &self.context.ring;
+            // SAFETY: the same promise, of a kernel's frames.
+            let (back, result) = unsafe { thread::run(kernel, context, ring, stack) };
             stack = back;
             if let Err(message) = result {
                 self.fail(format!("thread {thread} of team {team}: {message}"));

@@ -38,7 +38,12 @@ thread_local! {
 ///
 /// Returns the stack for the next thread, and the message of a kernel that
 /// trapped. `Copy`: a trap drops nothing of what the kernel's stack holds.
-pub(super) fn run(
+///
+/// # Safety
+/// The frames of `kernel` can be abandoned where it traps, as
+/// [`Kernel::launch`](crate::Kernel::launch) and
+/// [`run_words`](crate::Kernel::run_words) ask of their callers.
+pub(super) unsafe fn run(
     kernel: impl FnOnce() + Copy + 'static,
     mut context: ThreadContext,
     ring: &Arc<dyn Fn() + Send + Sync>,
@@ -65,9 +70,8 @@ pub(super) fn run(
     let result = match thread.resume(()) {
         CoroutineResult::Return(()) => Ok(()),
         CoroutineResult::Yield(message) => {
-            // SAFETY: the frames on the stack are the kernel's, which is compiled
-            // without unwinding and so has no destructors to run, and that of the
-            // closure above, which owns nothing.
+            // SAFETY: the frames on the stack are the kernel's, which by the caller's
+            // promise can be abandoned, and that of the closure above, which owns nothing.
             unsafe { thread.force_reset() };
             Err(message)
         }

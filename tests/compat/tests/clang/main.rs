@@ -32,6 +32,9 @@ const STAND_IN: &str = "parts/stand_in.c";
 /// The program that the verdicts are tried with.
 const TRIED: &str = "map_kinds";
 
+/// The program that a trace is made of.
+const TRACED: &str = "copy_before_and_after";
+
 /// How often a program is run that hangs with LLVM's library.
 const TRIES: usize = 3;
 
@@ -163,6 +166,8 @@ fn main() -> ExitCode {
             .into_iter()
             .flatten(),
     );
+    let traced = programs.iter().find(|program| program.name == TRACED);
+    trials.extend(traced.map(|program| profile(found, program)));
     match &bench {
         Ok(bench) => {
             say(&format!("compiled by {}", bench.clang.name()));
@@ -243,4 +248,44 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
             fails(bench.judge(&other, BUILDS[0], &library), "file too short")
         }),
     ]
+}
+
+/// The trace of a program with ours has its copy to the device, the kernel, and the copy back,
+/// in this order.
+fn profile(bench: Option<&Arc<Bench>>, program: &Program) -> Trial {
+    let compared = bench.is_some_and(|bench| bench.ours.is_some());
+    let program = program.clone();
+    let name = "profile::copies_around_the_kernel".to_owned();
+    test(bench, name, move |bench| {
+        let ours = bench.ours.as_deref().ok_or("what it needs is missing")?;
+        let build = BUILDS[0];
+        let folder = bench.built.get(&(program.name.clone(), build), || {
+            bench.clang.build(&program, build)
+        })?;
+        let file = folder.join("trace.json");
+        let mut command = Command::new(format!("./{}", program.name));
+        command.current_dir(folder);
+        prepare(&mut command, &program);
+        command.env("LD_LIBRARY_PATH", ours);
+        command.env("LIBOMPTARGET_PROFILE", &file);
+        let ran = run(&mut command, bench.limit).map_err(|error| error.to_string())?;
+        judge(&program, &ran)?;
+        let text = std::fs::read_to_string(&file).map_err(|error| error.to_string())?;
+        let trace: serde_json::Value =
+            serde_json::from_str(&text).map_err(|error| error.to_string())?;
+        let events = trace["traceEvents"].as_array();
+        let first = |name: &str| {
+            let mut events = events.into_iter().flatten();
+            events.find(|event| event["name"] == name)?["ts"].as_f64()
+        };
+        match (
+            first("HostToDev"),
+            first("Kernel Target"),
+            first("DevToHost"),
+        ) {
+            (Some(to), Some(kernel), Some(from)) if to < kernel && kernel < from => Ok(()),
+            _ => Err(format!("not in order: {text}")),
+        }
+    })
+    .with_ignored_flag(!compared)
 }

@@ -22,12 +22,9 @@ unsafe fn element<T>(slice: *mut [T], at: usize) -> *mut T {
 }
 
 /// See the declaration.
-///
-/// # Safety
-/// As `#[kernel]` has it.
 #[device_rt::kernel(EveryForm)]
 #[allow(clippy::too_many_arguments, reason = "every form")]
-pub unsafe fn every_form(
+pub fn every_form(
     factor: f64,
     words: &[u32],
     pair: &Pair,
@@ -67,11 +64,8 @@ pub unsafe fn every_form(
 }
 
 /// See the declaration.
-///
-/// # Safety
-/// As `#[kernel]` has it.
 #[device_rt::kernel(AskHost)]
-pub unsafe fn ask_host(words: &[u32], sums: *mut [u64], threads_seen: *mut u64) {
+pub fn ask_host(words: &[u32], sums: *mut [u64], threads_seen: *mut u64) {
     for i in mine(words.len().min(sums.len())) {
         let answer = act(u64::from(words[i])).unwrap_or(0);
         // SAFETY: each thread has elements of its own.
@@ -84,11 +78,8 @@ pub unsafe fn ask_host(words: &[u32], sums: *mut [u64], threads_seen: *mut u64) 
 }
 
 /// See the declaration.
-///
-/// # Safety
-/// As `#[kernel]` has it.
 #[device_rt::kernel(Places)]
-pub unsafe fn places(bytes: &[u8], words: &[u64], more: &[u64], places: *mut [u64]) {
+pub fn places(bytes: &[u8], words: &[u64], more: &[u64], places: *mut [u64]) {
     let found = [
         bytes.as_ptr().addr(),
         bytes.len(),
@@ -104,7 +95,7 @@ pub unsafe fn places(bytes: &[u8], words: &[u64], more: &[u64], places: *mut [u6
 }
 
 /// # Safety
-/// As `#[kernel]` has it.
+/// They are valid, and shared with threads alone that run this.
 unsafe fn add_one(counts: *mut [u32]) {
     for i in mine(counts.len()) {
         // SAFETY: each thread has elements of its own.
@@ -113,22 +104,16 @@ unsafe fn add_one(counts: *mut [u32]) {
 }
 
 /// See the declaration.
-///
-/// # Safety
-/// As `#[kernel]` has it.
 #[device_rt::kernel(Increment)]
-pub unsafe fn increment(counts: *mut [u32]) {
-    // SAFETY: the caller's promise.
+pub fn increment(counts: *mut [u32]) {
+    // SAFETY: valid as long as the kernel runs; all its threads run this.
     unsafe { add_one(counts) };
 }
 
 /// See the declaration.
-///
-/// # Safety
-/// As `#[kernel]` has it.
 #[device_rt::kernel(IncrementAndTrap)]
-pub unsafe fn increment_and_trap(counts: *mut [u32]) {
-    // SAFETY: the caller's promise.
+pub fn increment_and_trap(counts: *mut [u32]) {
+    // SAFETY: valid as long as the kernel runs; all its threads run this.
     unsafe { add_one(counts) };
     panic!("this one gives up");
 }

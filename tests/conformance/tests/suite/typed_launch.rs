@@ -23,6 +23,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(what_comes_back_alone_is_zero),
     test!(nested_guards_copy_once),
     test!(a_part_that_no_guard_has_is_absent),
+    test!(who_has_data_alone_finds_no_forgotten_guard),
     test!(partly_there_is_an_error),
     test!(memory_is_free_again),
     test!(another_declaration),
@@ -314,6 +315,46 @@ fn a_part_that_no_guard_has_is_absent(target: &Target) {
     drop(part);
     run_places(&session, &[], &words[..50], &[]);
     assert_eq!(since(&session, before).0, (2, 800));
+}
+
+/// A forgotten guard of `map_to` does not keep what a launch writes from the host.
+fn who_has_data_alone_finds_no_forgotten_guard(target: &Target) {
+    let session = session(target);
+    let kernel = session.program.bind::<Increment>().unwrap();
+    let mut counts = [0u32; 100];
+    let forget = |counts: &[u32]| std::mem::forget(session.runtime.map_to(counts).unwrap());
+
+    forget(&counts);
+    kernel.launch(GRID, &mut counts).unwrap();
+    assert_eq!(counts, [1; 100]);
+
+    // Several of them, of which the launch has parts.
+    forget(&counts[..30]);
+    forget(&counts[40..60]);
+    kernel.launch(GRID, &mut counts[20..50]).unwrap();
+    assert_eq!((counts[20], counts[49], counts[50]), (2, 2, 1));
+
+    // The device had other numbers, and would not have copied these back.
+    forget(&counts);
+    counts.fill(7);
+    let mut mapped = session.runtime.map_tofrom(&mut counts).unwrap();
+    kernel.launch(GRID, &mut mapped).unwrap();
+    // This one is a part of what is there, and takes nothing with it.
+    forget(&mapped[..10]);
+    kernel.launch(GRID, &mut mapped).unwrap();
+    mapped.finish().unwrap();
+    assert_eq!(counts, [9; 100]);
+
+    // Another guard has the rest, and keeps it.
+    forget(&counts);
+    let (left, right) = counts.split_at_mut(50);
+    let right = session.runtime.map_to(right).unwrap();
+    kernel.launch(GRID, left).unwrap();
+    let before = session.runtime.transfers();
+    drop(session.runtime.map_to(&right).unwrap());
+    assert_eq!(since(&session, before), ((0, 0), (0, 0)));
+    drop(right);
+    assert_eq!((counts[49], counts[50]), (10, 9));
 }
 
 fn partly_there_is_an_error(target: &Target) {

@@ -1,0 +1,16 @@
+/* Two libraries with regions of their own, and functions of one name.
+   only: host
+   library: parts/first.c
+   library: parts/second.c */
+#include "check.h"
+
+int first(void);
+int second(void);
+
+int main(void)
+{
+    EXPECT(first(), 1);
+    EXPECT(second(), 2);
+    EXPECT(first(), 1);
+    return finish();
+}
