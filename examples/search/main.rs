@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser;
 use host_rt::{Functions, Grid, Image, Runtime};
-use search_shared::{Found, STOP, Search, Tally};
+use search_calls::{Found, STOP, Search, Tally};
 
 use crate::options::{Options, say};
 

@@ -1,6 +1,8 @@
 //! The digest example beside `sha256sum`, on files with odd names and sizes and on
 //! what cannot be read.
 
+mod common;
+
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write;
@@ -9,26 +11,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// The built example, with nothing in its environment that changes what it does.
 fn digest() -> Command {
-    let mut path = std::env::current_exe().expect("the test's path");
-    // target/PROFILE/deps/TEST
-    path.pop();
-    path.pop();
-    path.push("examples/digest");
-    assert!(
-        path.exists(),
-        "no {}: run `cargo build -p examples --examples` first",
-        path.display()
-    );
-    let mut command = Command::new(path);
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("REVOFF_") || text.starts_with("GOMP_") {
-            command.env_remove(name);
-        }
-    }
-    command
+    common::example("digest")
 }
 
 /// A folder of this test's own, empty.

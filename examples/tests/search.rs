@@ -1,29 +1,13 @@
 //! The search example beside `grep`, on files with odd contents.
 
+mod common;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The built example, with nothing in its environment that changes what it does.
 fn search() -> Command {
-    let mut path = std::env::current_exe().expect("the test's path");
-    // target/PROFILE/deps/TEST
-    path.pop();
-    path.pop();
-    path.push("examples/search");
-    assert!(
-        path.exists(),
-        "no {}: run `cargo build -p examples --examples` first",
-        path.display()
-    );
-    let mut command = Command::new(path);
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("REVOFF_") || text.starts_with("GOMP_") {
-            command.env_remove(name);
-        }
-    }
-    command
+    common::example("search")
 }
 
 /// Files whose ends, empty lines and bytes have ever been a problem, and a real one; in a

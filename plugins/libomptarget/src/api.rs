@@ -578,6 +578,7 @@ unsafe extern "C" fn omp_target_memcpy_rect_async(
     unsafe { libomp::run_as_task(Box::new(work), count, dependences) }
 }
 
+/// Writes the same byte to a range of device memory.
 fn fill(device: &Device, to: usize, byte: u8, bytes: usize) -> Result<(), Failed> {
     let content = vec![byte; bytes.min(PIECE)];
     let mut stream = Stream::new(device);

@@ -27,7 +27,7 @@ pub(crate) struct Beginning {
     /// What is new on the device, by host address: its length.
     new: BTreeMap<usize, usize>,
     /// What this construct has put on the device: nobody uses it before it is
-    /// [ready](Mapped::is_ready).
+    /// [ready](Mapped::set_ready).
     made: Vec<Arc<Mapped>>,
     /// What was there.
     found: Vec<Arc<Mapped>>,

@@ -67,6 +67,8 @@ struct Progress {
     is_ready: bool,
     /// Constructs that are copying it back.
     returning: u32,
+    /// Threads that wait: telling nobody would cost a call of the system.
+    waiting: u32,
 }
 
 impl Mapped {
@@ -88,6 +90,7 @@ impl Mapped {
             progress: Mutex::new(Progress {
                 is_ready: false,
                 returning: 0,
+                waiting: 0,
             }),
             settled: Condvar::new(),
         }
@@ -131,8 +134,15 @@ impl Mapped {
         if event.is_some() {
             self.content().event = event;
         }
-        self.progress().is_ready = true;
-        self.settled.notify_all();
+        self.settle(|progress| progress.is_ready = true);
+    }
+
+    fn settle(&self, change: impl FnOnce(&mut Progress)) {
+        let mut progress = self.progress();
+        change(&mut progress);
+        if progress.waiting > 0 {
+            self.settled.notify_all();
+        }
     }
 
     /// A construct copies it back from now on.
@@ -142,16 +152,20 @@ impl Mapped {
 
     /// It has been copied back.
     pub(crate) fn end_return(&self) {
-        self.progress().returning -= 1;
-        self.settled.notify_all();
+        self.settle(|progress| progress.returning -= 1);
     }
 
     /// Waits until nobody puts it on the device or copies it back, and returns what a stream has
     /// to wait for before it uses it. To be called by nobody whom others wait for here.
     pub(crate) fn wait_until_ready(&self) -> Option<Arc<dyn Event>> {
-        let busy = |progress: &mut Progress| !progress.is_ready || progress.returning > 0;
-        let progress = self.settled.wait_while(self.progress(), busy);
-        drop(progress.unwrap_or_else(PoisonError::into_inner));
+        let mut progress = self.progress();
+        progress.waiting += 1;
+        while !progress.is_ready || progress.returning > 0 {
+            let woken = self.settled.wait(progress);
+            progress = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        progress.waiting -= 1;
+        drop(progress);
         self.content().event.clone()
     }
 

@@ -77,9 +77,9 @@ pub(crate) struct End {
     pub(crate) delete: bool,
     /// All of it must be there.
     pub(crate) whole: bool,
-    /// It is copied back by whoever is the last to use it.
+    /// It is copied back by the last that has it mapped.
     pub(crate) from: bool,
-    /// It is copied back if it is copied back by the last.
+    /// By others too.
     pub(crate) always: bool,
 }
 

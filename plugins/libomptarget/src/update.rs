@@ -32,7 +32,8 @@ pub(crate) unsafe fn update(
             // SAFETY: as in `begin`.
             unsafe { Args::expand(&arg, |args| update(device, stream, args, copied))? };
         } else if arg.map.has(MapType::NON_CONTIGUOUS) {
-            // SAFETY: the caller's promise: the begin is an array of dimensions.
+            // SAFETY: the caller's promise: the begin is an array of dimensions, which
+            // compilers put on the stack of whoever calls; that goes on behind it.
             let dimensions =
                 unsafe { section::dimensions(arg.begin as *const Dimension, arg.bytes()) };
             for (offset, bytes) in section::pieces(dimensions) {

@@ -6,7 +6,7 @@
 )]
 
 use device_rt::thread;
-use search_shared::{STOP, Search, Tally, found};
+use search_calls::{STOP, Search, Tally, found};
 
 device_rt::image!();
 

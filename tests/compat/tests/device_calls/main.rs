@@ -82,7 +82,7 @@ type Key = (String, &'static str, &'static str);
 struct Bench {
     sources: PathBuf,
     scratch: PathBuf,
-    library: PathBuf,
+    plugins: PathBuf,
     pieces: PathBuf,
     clang: String,
     limit: Duration,
@@ -136,7 +136,7 @@ impl Bench {
         Ok(Self {
             sources: sources.to_owned(),
             scratch: Path::new(env!("CARGO_TARGET_TMPDIR")).join("device-calls"),
-            library,
+            plugins: library,
             pieces,
             clang,
             limit: limit(),
@@ -180,7 +180,7 @@ impl Bench {
         // LLVM's runtime warns where a machine has fewer cores than a region asks for.
         command.env("KMP_WARNINGS", "0");
         if ours {
-            command.env("LD_LIBRARY_PATH", &self.library);
+            command.env("LD_LIBRARY_PATH", &self.plugins);
         } else {
             command.env_remove("LD_LIBRARY_PATH");
         }
