@@ -49,8 +49,6 @@ mod args;
 mod devices;
 mod error;
 mod graph;
-#[cfg(test)]
-mod graph_tests;
 mod group;
 mod handle;
 mod lane;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::error::{TaskError, TaskName};
-use super::graph::{Graph, Lane, Mark, New, Place, Resolve};
-use super::rules::{Access, merged, waits};
-use super::slab::Id;
+use super::{Graph, Lane, Mark, New, Place, Resolve};
+use crate::task::error::{TaskError, TaskName};
+use crate::task::rules::{Access, merged, waits};
+use crate::task::slab::Id;
 
 const ALL: [Access; 5] = [
     Access::In,
