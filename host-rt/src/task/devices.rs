@@ -104,16 +104,23 @@ impl Device {
         let at = match behind.or_else(idle) {
             Some(at) => at,
             None if lanes.len() < shared.devices.lanes => {
-                let at = lanes.len();
-                let lane = InQueue::open(shared, self, at as u32)?;
-                // Relaxed: a statistic.
-                shared.queues.fetch_add(1, Ordering::Relaxed);
-                lanes.push(InUse {
-                    lane,
-                    load: 0,
-                    tail: None,
-                });
-                at
+                match InQueue::open(shared, self, lanes.len() as u32) {
+                    Ok(lane) => {
+                        // Relaxed: a statistic.
+                        shared.queues.fetch_add(1, Ordering::Relaxed);
+                        lanes.push(InUse {
+                            lane,
+                            load: 0,
+                            tail: None,
+                        });
+                        lanes.len() - 1
+                    }
+                    Err(error) if lanes.is_empty() => return Err(error),
+                    Err(error) => {
+                        tracing::warn!(%error, queues = lanes.len(), "no further queue for tasks");
+                        least().unwrap_or(0)
+                    }
+                }
             }
             None => least().unwrap_or(0),
         };

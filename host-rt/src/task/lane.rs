@@ -1,25 +1,18 @@
-//! One queue of a device, and the thread that waits for what is in it.
+//! One queue of a device.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::devices::{Device, LeftQueue};
+use super::devices::Device;
 use super::graph::{Lane, Mark};
-use super::shared::{Shared, lock, wait};
+use super::shared::{Shared, lock};
 use super::slab::Id;
 use super::work::TargetWork;
-use crate::device::{Event, EventState, Queue};
+use crate::device::{Event, Queue};
 use crate::error::{DeviceError, Error};
 use crate::runtime::Launch;
-
-/// How often an event is looked at, and the processor left to others between, before the
-/// thread sleeps until it is reached.
-const LOOKS: u32 = 4;
-
-/// How often a kernel with a deadline is looked at.
-const TICK: Duration = Duration::from_millis(1);
 
 /// A queue, in which tasks come after each other.
 ///
@@ -27,11 +20,11 @@ const TICK: Duration = Duration::from_millis(1);
 /// The queue is then given up for a new one, in a new *epoch*, and whoever was taken along
 /// for nothing is queued again.
 pub(super) struct InQueue {
-    device: Arc<Device>,
+    pub(super) device: Arc<Device>,
     number: u32,
     queue: Mutex<Current>,
-    items: Mutex<Items>,
-    more: Condvar,
+    pub(super) items: Mutex<Items>,
+    pub(super) more: Condvar,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -41,19 +34,19 @@ struct Current {
 }
 
 #[derive(Default)]
-struct Items {
-    queued: VecDeque<Item>,
-    ending: bool,
+pub(super) struct Items {
+    pub(super) queued: VecDeque<Item>,
+    pub(super) ending: bool,
 }
 
 /// What a queue has for a task.
 pub(super) struct Item {
     pub(super) id: Id,
-    epoch: u32,
-    event: Arc<dyn Event>,
+    pub(super) epoch: u32,
+    pub(super) event: Arc<dyn Event>,
     /// None for copies.
-    launch: Option<Launch>,
-    queued: Instant,
+    pub(super) launch: Option<Launch>,
+    pub(super) queued: Instant,
 }
 
 impl InQueue {
@@ -93,7 +86,7 @@ impl InQueue {
         self.number
     }
 
-    fn lane(&self, epoch: u32) -> Lane {
+    pub(super) fn lane(&self, epoch: u32) -> Lane {
         Lane {
             device: self.device.number(),
             lane: self.number,
@@ -150,67 +143,8 @@ impl InQueue {
         }
     }
 
-    /// The life of the thread: it waits for one task after the other, and tells the graph.
-    fn watch(&self, shared: &Shared) {
-        let device = &self.device;
-        // The epoch in which something has failed, or has not ended in time.
-        let (mut failed, mut abandoned) = (None, None);
-        let mut free = Instant::now();
-        while let Some(mut item) = self.next() {
-            let epoch = Some(item.epoch);
-            let since = item.queued.max(free);
-            let patience = match device.runtime.deadline() {
-                Some(_) if abandoned == epoch => Some(Duration::ZERO),
-                deadline => deadline,
-            };
-            let launch = item.launch.take();
-            let until = launch
-                .as_ref()
-                .and(patience)
-                .and_then(|p| since.checked_add(p));
-            let reached = item.wait(until);
-            free = Instant::now();
-            let behind_failure = failed == epoch;
-            let ended = match launch.map(|launch| launch.wait()) {
-                Some(Err(error)) => Some(Error::Launch(error)),
-                _ => None,
-            };
-            let error = match reached {
-                Some(Err(reason)) => {
-                    failed = epoch;
-                    self.renew(item.epoch);
-                    ended.or_else(|| Some(device.failure(reason)))
-                }
-                Some(Ok(())) => ended,
-                None => {
-                    abandoned = epoch;
-                    self.renew(item.epoch);
-                    ended
-                }
-            };
-            let end = LeftQueue {
-                error,
-                behind_failure,
-            };
-            shared.left_queue(device, self.lane(item.epoch), &item, end);
-        }
-    }
-
-    fn next(&self) -> Option<Item> {
-        let mut items = lock(&self.items);
-        loop {
-            if let Some(item) = items.queued.pop_front() {
-                return Some(item);
-            }
-            if items.ending {
-                return None;
-            }
-            items = wait(&self.more, items);
-        }
-    }
-
     /// Begins a new epoch after one in which something has failed.
-    fn renew(&self, failed: u32) {
+    pub(super) fn renew(&self, failed: u32) {
         let mut current = lock(&self.queue);
         if current.epoch == failed {
             self.renew_current(&mut current);
@@ -224,28 +158,5 @@ impl InQueue {
             // What comes next fails in the old one, which says why.
             Err(error) => tracing::warn!(%error, "no queue in place of one that has failed"),
         }
-    }
-}
-
-impl Item {
-    /// Waits until the event is reached or has failed; `None` if it is not at `until`.
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
-        for _ in 0..LOOKS {
-            match self.event.check() {
-                EventState::Pending => std::thread::yield_now(),
-                EventState::Done => return Some(Ok(())),
-                EventState::Failed(reason) => return Some(Err(reason)),
-            }
-        }
-        let Some(until) = until else {
-            return Some(self.event.sync());
-        };
-        while self.event.check() == EventState::Pending {
-            if Instant::now() >= until {
-                return None;
-            }
-            std::thread::sleep(TICK);
-        }
-        Some(self.event.sync())
     }
 }

@@ -40,7 +40,8 @@
 //! | `shared` | graph and threads together: what is run and waited for |
 //! | `pool` | threads that run host tasks |
 //! | `devices` | which queue a target task goes into |
-//! | `lane` | a queue, and the thread that waits for it |
+//! | `lane` | a queue |
+//! | `watch` | the thread that waits for what is in it |
 //! | `work` | what a task does |
 //! | `scope`, `spawn`, `args`, `handle`, `group` | the public face |
 //! | `error` | how tasks fail |
@@ -58,6 +59,7 @@ mod scope;
 mod shared;
 mod slab;
 mod spawn;
+mod watch;
 mod work;
 
 pub use self::args::{TaskArg, TaskArgs};

@@ -26,6 +26,9 @@ const MOST_THREADS: usize = 8;
 /// Most queues of a device that a scope uses, unless somebody says otherwise.
 const QUEUES: usize = 8;
 
+/// Most queues of a device, whoever says otherwise: each has a thread.
+const MOST_QUEUES: usize = 128;
+
 /// Says how a scope is to be.
 #[derive(Clone, Debug)]
 #[must_use]
@@ -60,11 +63,11 @@ impl Options {
         self
     }
 
-    /// Most queues of each device, at least 1, with a thread each that waits for what is in
-    /// it. Default: 8. Tasks that do not depend on each other run at the same time only in
+    /// Most queues of each device, from 1 to 128, with a thread each that waits for what is
+    /// in it; more count as 128. Default: 8. Tasks that do not depend on each other run at the same time only in
     /// different queues.
     pub fn queues(mut self, queues: usize) -> Self {
-        self.queues = queues.max(1);
+        self.queues = queues.clamp(1, MOST_QUEUES);
         self
     }
 

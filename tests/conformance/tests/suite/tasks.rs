@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 
 use conformance::Target;
+use conformance::process::threads;
 use host_rt::task::{self, Options, Resolve, TaskError};
 use host_rt::{DeviceBuffer, Error, Grid, Kernel};
 
@@ -27,6 +28,8 @@ pub(crate) const TESTS: &[Test] = &[
         .only(|target| target.is_lost_by_faults() && !target.is_hardware()),
     test!(a_failed_call_fails_what_depends_on_it),
     test!(misuse_is_named),
+    test!(a_hundred_thousand_in_queues).only(Target::is_host),
+    test!(queues_are_few).alone().only(Target::is_host),
 ];
 
 pub(crate) const GRID: Grid = Grid {
@@ -461,6 +464,73 @@ fn a_fault_fails_what_depends_on_it(target: &Target) {
     kernels.session.works_without_calls();
 }
 
+/// Kernels, and a gate that those with a call wait for.
+fn gated(target: &Target) -> (Kernels, Arc<Gate>) {
+    let gate = Arc::new(Gate::default());
+    let pass = Arc::clone(&gate);
+    let functions = acting_or(move |what| {
+        pass.pass();
+        Ok(what)
+    });
+    (Kernels::calling(Session::new(target, &functions)), gate)
+}
+
+/// All of them are on the device while the first one runs.
+fn a_hundred_thousand_in_queues(target: &Target) {
+    const TASKS: u64 = 100_000;
+    let (kernels, gate) = gated(target);
+    let (x, y) = (kernels.block(1), kernels.block(2));
+    let stats = task::scope(|tasks| {
+        mix!(tasks, &kernels.mix_with_host, &y, &x, 0).spawn()?;
+        for add in 1..TASKS {
+            mix!(tasks, &kernels.mix, &y, &x, add).spawn()?;
+        }
+        let stats = tasks.stats();
+        gate.open();
+        Ok(stats)
+    });
+    let stats = stats.unwrap();
+    assert_eq!((stats.pending, stats.queued), (TASKS, TASKS));
+    assert_eq!(stats.host_waits, 0);
+    let mut expected = block(2);
+    for add in 0..TASKS {
+        mixed(&mut expected, &block(1), add);
+    }
+    assert_eq!(read::<u64>(&y), expected);
+}
+
+/// However many a program asks for, and has work for.
+fn queues_are_few(target: &Target) {
+    const TASKS: u64 = 2000;
+    const MOST: usize = 128;
+    let (kernels, gate) = gated(target);
+    let (x, y) = (kernels.block(1), kernels.block(2));
+    let others: Vec<_> = (0..TASKS).map(|n| kernels.block(n)).collect();
+    let before = threads();
+    Options::default()
+        .queues(100_000)
+        .scope(|tasks| {
+            mix!(tasks, &kernels.mix_with_host, &y, &x, 0).spawn()?;
+            for other in &others {
+                mix!(tasks, &kernels.mix, other, &y, 1).spawn()?;
+            }
+            let (stats, during) = (tasks.stats(), threads());
+            gate.open();
+            assert_eq!((stats.queued, stats.queues), (TASKS + 1, MOST));
+            // Besides those for the queues, device threads and those that serve calls.
+            assert!(during < before + MOST + 16, "{during}, {before} before");
+            Ok(())
+        })
+        .unwrap();
+    let mut from = block(2);
+    mixed(&mut from, &block(1), 0);
+    for (n, other) in (0..).zip(&others) {
+        let mut expected = block(n);
+        mixed(&mut expected, &from, 1);
+        assert_eq!(read::<u64>(other), expected);
+    }
+}
+
 /// Tasks in the same queue that do not depend on each other.
 fn a_fault_takes_nothing_else_along(target: &Target) {
     let gate = Arc::new(Gate::default());
@@ -509,17 +579,26 @@ fn a_fault_takes_nothing_else_along(target: &Target) {
 
 fn a_lost_device_is_an_error_of_each_task(target: &Target) {
     let kernels = Kernels::new(target);
-    let (x, y) = (kernels.block(1), kernels.block(2));
+    let (x, y, z) = (kernels.block(1), kernels.block(2), kernels.block(3));
     let done = AtomicBool::new(false);
     let result = task::scope(|tasks| {
         mix!(tasks, &kernels.mix_and_trap, &y, &x, 1).spawn()?;
-        for _ in 0..50 {
+        for _ in 0..49 {
             mix!(tasks, &kernels.mix, &y, &x, 1).spawn()?;
         }
+        let last = mix!(tasks, &kernels.mix, &y, &x, 1).named("last").spawn()?;
+        let text = last.wait().unwrap_err().to_string();
+        assert!(text.contains("task `last`"), "{text}");
+        // One that depends on none of them.
+        let other = mix!(tasks, &kernels.mix, &z, &x, 1)
+            .named("other")
+            .spawn()?;
+        let text = other.wait().unwrap_err().to_string();
+        assert!(text.starts_with("task `other`: "), "{text}");
         // What needs no device goes on.
         tasks.host(|| done.store(true, Ordering::SeqCst)).spawn()?;
         assert!(tasks.wait().is_err());
-        assert_eq!(tasks.stats().failed, 51);
+        assert_eq!(tasks.stats().failed, 52);
         Ok(())
     });
     assert!(matches!(result, Err(Error::Task(_))));
