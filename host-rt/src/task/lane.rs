@@ -68,7 +68,7 @@ impl InQueue {
         });
         let name = format!("tasks {} {number}", device.runtime.device_name());
         let watched = Arc::clone(&lane);
-        let scope = shared.me.get().and_then(|me| me.upgrade());
+        let scope = shared.me.upgrade();
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             if let Some(shared) = scope {
                 watched.watch(&shared);

@@ -62,7 +62,7 @@ impl Shared {
         let more = ready.saturating_sub(pool.idle);
         let room = pool.limit.saturating_sub(pool.threads - pool.blocked);
         for _ in 0..more.min(room) {
-            let Some(shared) = self.me.get().and_then(|me| me.upgrade()) else {
+            let Some(shared) = self.me.upgrade() else {
                 return;
             };
             let name = format!("tasks {}", pool.threads);

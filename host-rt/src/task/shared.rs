@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::devices::Devices;
 use super::error::TaskError;
@@ -33,7 +33,8 @@ pub(super) struct Shared {
     pub(super) devices: Devices,
     /// Queues in use.
     pub(super) queues: AtomicUsize,
-    pub(super) me: OnceLock<std::sync::Weak<Shared>>,
+    /// For the threads of its own, which outlive no scope.
+    pub(super) me: Weak<Shared>,
 }
 
 /// The task that a thread runs, as far as it concerns those that it spawns.
@@ -61,7 +62,7 @@ pub(super) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexG
 
 impl Shared {
     pub(super) fn new(resolve: Resolve, threads: usize, lanes: usize) -> Arc<Self> {
-        let shared = Arc::new(Self {
+        Arc::new_cyclic(|me| Self {
             state: Mutex::new(State {
                 graph: Graph::new(resolve),
                 pool: Pool::new(threads),
@@ -71,10 +72,8 @@ impl Shared {
             news: Condvar::new(),
             devices: Devices::new(lanes),
             queues: AtomicUsize::new(0),
-            me: OnceLock::new(),
-        });
-        shared.me.get_or_init(|| Arc::downgrade(&shared));
-        shared
+            me: Weak::clone(me),
+        })
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {

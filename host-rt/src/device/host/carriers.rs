@@ -71,6 +71,14 @@ thread_local! {
     static NEXT: Cell<Next> = const { Cell::new(Next::Busy) };
 }
 
+/// Whether this thread is a carrier of the device that takes a job right away.
+fn is_open(shared: &Shared) -> bool {
+    let next = NEXT.replace(Next::Busy);
+    let is_open = matches!(next, Next::Open(of) if std::ptr::eq(of, shared));
+    NEXT.set(next);
+    is_open
+}
+
 impl Carriers {
     pub(super) fn new(stack: usize) -> Self {
         Self(Arc::new(Shared {
@@ -155,12 +163,7 @@ impl Shared {
     /// Begins the launches for which there is room.
     fn begin<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         loop {
-            let is_open = NEXT.with(|next| {
-                let known = next.replace(Next::Busy);
-                let is_open = matches!(known, Next::Open(of) if of == Arc::as_ptr(self));
-                next.set(known);
-                is_open
-            });
+            let is_open = is_open(self);
             let Some(launch) = state.next_launch(usize::from(is_open)) else {
                 return state;
             };

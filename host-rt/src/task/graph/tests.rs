@@ -73,10 +73,8 @@ struct World<'a> {
 
 fn overlap(one: &Plan, other: &Plan, test: impl Fn(Access, Access) -> bool) -> bool {
     one.accesses.iter().any(|&(address, access)| {
-        let theirs = other.accesses.iter();
-        theirs
-            .clone()
-            .any(|&(at, their)| at == address && test(access, their))
+        let mut theirs = other.accesses.iter();
+        theirs.any(|&(at, their)| at == address && test(access, their))
     })
 }
 
