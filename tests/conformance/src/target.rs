@@ -68,7 +68,7 @@ impl Target {
         !self.takes_gpu_images()
     }
 
-    /// Whether nobody else uses the device's memory.
+    /// Whether no other process uses the device's memory.
     #[must_use]
     pub fn shares_no_memory(&self) -> bool {
         !self.is_hardware()
