@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use crate::data::{HostRange, RangeError};
+use crate::task::TaskError;
 
 /// An image that cannot be used, and why.
 #[derive(Debug, thiserror::Error)]
@@ -223,6 +224,12 @@ pub enum DeviceError {
         /// What lies there, as far as the device knows.
         what: &'static str,
     },
+    /// Something that was queued before this failed, or what the queue waits for did.
+    #[error("what was queued before has failed: {reason}")]
+    Before {
+        /// The device's words.
+        reason: String,
+    },
     /// A launch with an impossible shape.
     #[error("cannot launch {teams} teams of {threads} threads: {reason}")]
     BadGrid {
@@ -383,6 +390,9 @@ pub enum Error {
     /// See [`LaunchError`].
     #[error(transparent)]
     Launch(#[from] LaunchError),
+    /// See [`TaskError`].
+    #[error(transparent)]
+    Task(#[from] TaskError),
     /// See [`EnvError`].
     #[error(transparent)]
     Env(#[from] EnvError),

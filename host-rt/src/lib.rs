@@ -58,6 +58,7 @@
 //! | [`map`] | mapping the arguments of a call |
 //! | [`wire`] | the consumer of each wire |
 //! | `serve` | the threads that serve calls |
+//! | [`task`] | tasks on devices and host that depend on each other |
 //! | [`env`](mod@env) | environment variables |
 //! | [`error`] | what can go wrong |
 
@@ -74,6 +75,7 @@ pub mod map;
 mod runtime;
 mod serve;
 mod sleep;
+pub mod task;
 pub mod wire;
 
 pub use device::Grid;

@@ -3,11 +3,11 @@
 //! [`Device`] is everything that the rest of this crate asks of one. Each kind is
 //! one folder beside this file and one line in [`KINDS`].
 
-mod at_once;
 mod bytes;
 mod cuda;
 mod emu;
 mod host;
+mod near;
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -328,17 +328,38 @@ pub trait Direct: Sync {
     unsafe fn run(&self, run: DirectRun<'_>) -> Result<Result<(), String>, DeviceError>;
 }
 
-/// A place in a queue, which is reached when everything queued before is done.
-pub trait Event: Send + Sync {
-    /// Whether it is reached.
-    fn is_done(&self) -> bool;
-    /// Waits until it is reached.
-    fn wait(&self);
-    /// For the device's own use.
-    fn as_any(&self) -> &dyn std::any::Any;
+/// How far an event is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EventState {
+    /// Something before it is not done.
+    Pending,
+    /// It is reached: everything before it is done.
+    Done,
+    /// Something before it failed, which the device says this about, or was not done for
+    /// something that failed before that.
+    Failed(String),
 }
 
-/// A kernel under way.
+/// A place in a queue, which is reached when everything queued before is done.
+///
+/// Failure travels: what fails in a queue, and what waits for an event that fails, makes
+/// the events behind it fail, and what waits for those is not done. A queue that has failed
+/// is as good as new once [`Queue::synchronize`] has told of it.
+pub trait Event: Send + Sync {
+    /// How far it is; returns at once.
+    fn check(&self) -> EventState;
+    /// Waits until it is reached or has failed.
+    ///
+    /// # Errors
+    /// What [`EventState::Failed`] says.
+    fn sync(&self) -> Result<(), String>;
+    /// For the device's own use.
+    fn as_any(&self) -> &dyn std::any::Any;
+    /// For the device's own use.
+    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync>;
+}
+
+/// A kernel under way, or on its way.
 pub trait Running: Send + Sync {
     /// Whether it has ended.
     fn is_done(&self) -> bool;
@@ -353,10 +374,10 @@ pub trait Queue: Send {
     ///
     /// # Safety
     /// `from` stays readable, and unwritten, until [`synchronize`](Self::synchronize)
-    /// returns.
+    /// returns, or an event that was recorded behind the copy is found done or failed.
     ///
     /// # Errors
-    /// The host does not reach the range.
+    /// The host does not reach the range. What is refused so is not queued.
     unsafe fn copy_to_device(
         &mut self,
         to: u64,
@@ -368,10 +389,11 @@ pub trait Queue: Send {
     ///
     /// # Safety
     /// `to` stays writable, and untouched by others, until
-    /// [`synchronize`](Self::synchronize) returns.
+    /// [`synchronize`](Self::synchronize) returns, or an event that was recorded behind the
+    /// copy is found done or failed. The bytes are there then.
     ///
     /// # Errors
-    /// The host does not reach the range.
+    /// The host does not reach the range. What is refused so is not queued.
     unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
@@ -420,17 +442,23 @@ pub trait Queue: Send {
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError>;
 
-    /// Marks the place after everything queued so far.
-    fn record(&mut self) -> Arc<dyn Event>;
+    /// Marks the place after everything queued so far, and after all events that the queue
+    /// waits for.
+    fn record_event(&mut self) -> Arc<dyn Event>;
 
-    /// Makes what is queued from now on wait for `event`, which may be another
-    /// queue's.
-    fn wait_for(&mut self, event: &Arc<dyn Event>);
+    /// Makes what is queued from now on wait for `event`, which may be another queue's.
+    /// Returns at once, unless `event` is one that the device
+    /// [cannot wait for](Self::can_wait_for): that is waited for here.
+    fn wait_event(&mut self, event: &Arc<dyn Event>);
+
+    /// Whether the device waits for `event` by itself: it is one of a device of the same
+    /// kind.
+    fn can_wait_for(&self, event: &dyn Event) -> bool;
 
     /// Waits until everything queued so far is done.
     ///
     /// # Errors
-    /// A copy failed.
+    /// Some of it failed. What is queued from now on does not fail for that.
     fn synchronize(&mut self) -> Result<(), DeviceError>;
 }
 
@@ -498,9 +526,25 @@ pub trait Device: Send + Sync {
     fn direct(&self) -> Option<&dyn Direct> {
         None
     }
-    /// Makes a queue.
+    /// Whether events are the device's own matter. Where they are not, the host waits:
+    /// [`Queue::wait_event`] may block.
+    fn has_events(&self) -> bool {
+        true
+    }
+    /// A queue in which nothing is under way. Dropping it gives it back; what is under way
+    /// in it goes on.
     ///
     /// # Errors
     /// The device has no more.
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError>;
+    /// As [`queue`](Self::queue), but perhaps one that was given back with something under
+    /// way, which then comes before whatever is queued. There is a bounded number of them,
+    /// beyond those that are held at a time. For work that nobody else's work waits for in
+    /// other ways than by events.
+    ///
+    /// # Errors
+    /// The device has no more.
+    fn shared_queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
+        self.queue()
+    }
 }

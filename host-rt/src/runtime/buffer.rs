@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::Inner;
+use super::{Inner, Runtime};
 use crate::error::{DeviceError, Result};
 
 /// Device memory, freed when dropped.
@@ -54,7 +54,15 @@ impl DeviceBuffer {
         Ok(queue.synchronize()?)
     }
 
-    fn range(&self, at: u64, len: u64) -> Result<u64, DeviceError> {
+    /// The runtime whose device it is on.
+    pub(crate) fn runtime(&self) -> Runtime {
+        Runtime {
+            inner: Arc::clone(&self.inner),
+        }
+    }
+
+    /// The address of `len` bytes at offset `at`.
+    pub(crate) fn range(&self, at: u64, len: u64) -> Result<u64, DeviceError> {
         match at.checked_add(len) {
             Some(end) if end <= self.bytes => Ok(self.address + at),
             _ => Err(DeviceError::Unreachable {

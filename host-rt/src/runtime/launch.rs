@@ -24,7 +24,7 @@ pub struct Launch {
     pub(super) state: Arc<LaunchState>,
     pub(super) started: Instant,
     pub(super) waited: AtomicBool,
-    /// Taken by the drop.
+    /// Its own, if it is one's; taken by the drop.
     pub(super) queue: Option<Box<dyn Queue>>,
 }
 

@@ -149,6 +149,27 @@ impl Runtime {
         self.counts().read()
     }
 
+    /// Whether both are the same runtime.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
+    /// The name that opened the device.
+    pub(crate) fn device_name(&self) -> &str {
+        self.inner.device.name()
+    }
+
+    /// The device's kind: its name up to a colon.
+    pub(crate) fn kind(&self) -> &str {
+        let name = self.device_name();
+        name.split_once(':').map_or(name, |(kind, _)| kind)
+    }
+
+    /// How long a launch may take.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        self.inner.deadline
+    }
+
     pub(crate) fn counts(&self) -> &Counts {
         &self.inner.data.counts
     }
@@ -184,12 +205,32 @@ impl Runtime {
         })
     }
 
-    /// A queue of the device's: copies between ranges that are given by address.
+    /// A queue of the device's, in which nothing is under way: see [`Device::queue`].
+    ///
+    /// [`Device::queue`]: crate::device::Device::queue
     ///
     /// # Errors
     /// The device has no more.
     pub fn queue(&self) -> Result<Box<dyn Queue>> {
         Ok(self.inner.device.queue()?)
+    }
+
+    /// One of a bounded number of queues: see [`Device::shared_queue`].
+    ///
+    /// [`Device::shared_queue`]: crate::device::Device::shared_queue
+    ///
+    /// # Errors
+    /// The device has no more.
+    pub fn shared_queue(&self) -> Result<Box<dyn Queue>> {
+        Ok(self.inner.device.shared_queue()?)
+    }
+
+    /// Whether queues wait for events without the host: see [`Device::has_events`].
+    ///
+    /// [`Device::has_events`]: crate::device::Device::has_events
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        self.inner.device.has_events()
     }
 
     /// Ticks of the device's clock register in a second, in thousands.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use super::{DeviceBuffer, Inner, Launch, Runtime};
-use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module};
+use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module, Queue};
 use crate::error::{Error, ImageError, Result};
 use crate::functions::{Entry, ForeignFunction, FunctionTable};
 use crate::image::{Image, KernelDeclaration};
@@ -180,8 +180,29 @@ impl Kernel {
         unsafe { self.start(grid, &params) }
     }
 
+    /// As [`launch`](Self::launch), in a queue of the caller's: the kernel starts when what
+    /// was queued there before is done, and the events that the queue waits for are
+    /// reached. If something of that fails, so does the launch, without running. Its time,
+    /// also that until its [deadline](crate::Builder::deadline), begins here.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch); the queue is of this kernel's device.
+    ///
+    /// # Errors
+    /// As for [`launch`](Self::launch).
+    pub unsafe fn enqueue(
+        &self,
+        queue: &mut dyn Queue,
+        grid: Grid,
+        args: &[&dyn KernelArg],
+    ) -> Result<Launch> {
+        let params: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes()).collect();
+        // SAFETY: the caller's promise.
+        unsafe { self.start_in(queue, grid, &params) }
+    }
+
     /// The runtime whose device it runs on.
-    pub(super) fn runtime(&self) -> Runtime {
+    pub(crate) fn runtime(&self) -> Runtime {
         Runtime {
             inner: Arc::clone(&self.program.inner.runtime),
         }
@@ -192,6 +213,15 @@ impl Kernel {
     /// # Safety
     /// As for [`launch`](Self::launch).
     pub(super) unsafe fn start(&self, grid: Grid, params: &[Vec<u8>]) -> Result<Launch> {
+        self.check_params(params)?;
+        let mut queue = self.program.inner.runtime.device.queue()?;
+        // SAFETY: the caller's promise.
+        let mut launch = unsafe { self.start_in(&mut *queue, grid, params)? };
+        launch.queue = Some(queue);
+        Ok(launch)
+    }
+
+    fn check_params(&self, params: &[Vec<u8>]) -> Result<()> {
         let bytes: usize = params.iter().map(Vec::len).sum();
         if let Some(info) = self.declaration.info
             && (info.params as usize, info.bytes as usize) != (params.len(), bytes)
@@ -202,9 +232,22 @@ impl Kernel {
                 given: format!("{} of {bytes} bytes", params.len()),
             });
         }
+        Ok(())
+    }
+
+    /// As [`enqueue`](Self::enqueue), with the parameters' bytes.
+    ///
+    /// # Safety
+    /// As for [`enqueue`](Self::enqueue).
+    pub(super) unsafe fn start_in(
+        &self,
+        queue: &mut dyn Queue,
+        grid: Grid,
+        params: &[Vec<u8>],
+    ) -> Result<Launch> {
+        self.check_params(params)?;
         let program = &self.program.inner;
         let runtime = &program.runtime;
-        let mut queue = runtime.device.queue()?;
         let state = runtime
             .server
             .begin(&self.declaration.name, program.calls_host)?;
@@ -234,7 +277,7 @@ impl Kernel {
                 state,
                 started,
                 waited: AtomicBool::new(false),
-                queue: Some(queue),
+                queue: None,
             }),
             Err(error) => {
                 runtime.server.end(&state);

@@ -41,6 +41,7 @@ use crate::wire::{Attached, Copier, Geometry, KINDS, Wire, native};
 
 use self::worker::Runs;
 pub use self::worker::{CallContext, current_call};
+pub(crate) use self::worker::{panic_message, serve_until};
 
 /// What a server is made with.
 #[derive(Clone, Debug)]

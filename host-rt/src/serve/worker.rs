@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +26,20 @@ pub struct CallContext {
 
 thread_local! {
     static CALL: Cell<Option<CallContext>> = const { Cell::new(None) };
+    /// The server that the call is one of, as long as it runs.
+    static SERVER: Cell<Option<NonNull<Arc<Server>>>> = const { Cell::new(None) };
+}
+
+/// In a host function: serves calls of its runtime as [`Server::serve_until`] does.
+/// Elsewhere: `false`, at once.
+pub(crate) fn serve_until(done: impl Fn() -> bool) -> bool {
+    let Some(server) = SERVER.get() else {
+        return false;
+    };
+    // SAFETY: this thread is inside the call, during which the reference that this was made
+    // from is borrowed.
+    unsafe { server.as_ref() }.serve_until(done);
+    true
 }
 
 /// The call that the running host function serves; `None` outside one.
@@ -188,6 +203,7 @@ impl Worker {
         let outer = CALL.replace(Some(CallContext {
             launch: taken.launch,
         }));
+        let outer_server = SERVER.replace(Some(NonNull::from(server)));
         self.runs.set(taken.func);
         let result = catch_unwind(AssertUnwindSafe(|| {
             if maps {
@@ -204,6 +220,7 @@ impl Worker {
         }));
         self.runs.set(0);
         CALL.set(outer);
+        SERVER.set(outer_server);
         let function = || function.name().to_owned();
         match result {
             Ok(Ok(())) => Ok(()),
@@ -253,7 +270,7 @@ fn call(
     unsafe { function.call(pointers, raw_args) }
 }
 
-fn panic_message(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())

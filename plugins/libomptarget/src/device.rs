@@ -34,8 +34,6 @@ pub(crate) struct Device {
     registrations: AtomicU64,
     /// Held while images are loaded.
     loading: Mutex<()>,
-    /// Queues that nobody uses.
-    queues: Mutex<Vec<Box<dyn Queue>>>,
 }
 
 /// A map is whole whatever panics.
@@ -62,7 +60,6 @@ impl Device {
             allocations: Mutex::default(),
             registrations: AtomicU64::new(0),
             loading: Mutex::default(),
-            queues: Mutex::default(),
             runtime,
         })
     }
@@ -120,14 +117,11 @@ impl Device {
         }
     }
 
-    /// A queue, which [`return_queue`](Self::return_queue) gets back.
+    /// A queue in which nothing is under way.
     ///
     /// # Errors
     /// The device has no more.
-    pub(crate) fn take_queue(&self) -> Result<Box<dyn Queue>, Failed> {
-        if let Some(queue) = lock(&self.queues).pop() {
-            return Ok(queue);
-        }
+    pub(crate) fn queue(&self) -> Result<Box<dyn Queue>, Failed> {
         let queue = self.runtime.queue();
         queue.map_err(|error| {
             message::error(&format!("no queue of device {}: {error}", self.number))
@@ -142,16 +136,10 @@ impl Device {
         &self,
         copy: impl FnOnce(&mut dyn Queue) -> Result<(), DeviceError>,
     ) -> Result<(), Failed> {
-        let mut queue = self.take_queue()?;
+        let mut queue = self.queue()?;
         let copied = copy(&mut *queue);
         // Also after a failure: something may still be under way.
         let copied = copied.and(queue.synchronize());
-        self.return_queue(queue);
         copied.map_err(|error| message::error(&format!("Copying data failed: {error}")))
-    }
-
-    /// Takes a queue in which nothing is under way.
-    pub(crate) fn return_queue(&self, queue: Box<dyn Queue>) {
-        lock(&self.queues).push(queue);
     }
 }

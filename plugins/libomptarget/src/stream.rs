@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_rt::device::{Event, Queue};
+use host_rt::device::{Event, EventState, Queue};
 use host_rt::error::DeviceError;
 
 use crate::device::Device;
@@ -14,7 +14,7 @@ use crate::settings::{self, Info};
 /// A queue of a device for as long as a construct has use for it.
 pub(crate) struct Stream<'d> {
     device: &'d Device,
-    /// Taken from the device when something is to be copied.
+    /// Asked for when something is to be copied.
     queue: Option<Box<dyn Queue>>,
     /// What is being copied from and belongs to nobody else.
     sources: Vec<Box<[u8]>>,
@@ -31,7 +31,7 @@ impl<'d> Stream<'d> {
 
     fn queue(&mut self) -> Result<&mut Box<dyn Queue>, Failed> {
         if self.queue.is_none() {
-            self.queue = Some(self.device.take_queue()?);
+            self.queue = Some(self.device.queue()?);
         }
         match &mut self.queue {
             Some(queue) => Ok(queue),
@@ -131,17 +131,17 @@ impl<'d> Stream<'d> {
         if self.device.copies_at_once {
             return None;
         }
-        self.queue.as_mut().map(|queue| queue.record())
+        self.queue.as_mut().map(|queue| queue.record_event())
     }
 
     /// Goes on after `event`.
     pub(crate) fn wait_for(&mut self, event: &Arc<dyn Event>) {
-        if event.is_done() {
+        if event.check() == EventState::Done {
             return;
         }
         match self.queue() {
-            Ok(queue) => queue.wait_for(event),
-            Err(Failed) => event.wait(),
+            Ok(queue) => queue.wait_event(event),
+            Err(Failed) => drop(event.sync()),
         }
     }
 
@@ -161,10 +161,9 @@ impl<'d> Stream<'d> {
 
 impl Drop for Stream<'_> {
     fn drop(&mut self) {
-        if let Some(mut queue) = self.queue.take() {
+        if let Some(queue) = &mut self.queue {
             // What goes on uses memory that the construct only lent. Who gave up has said why.
             let _ = queue.synchronize();
-            self.device.return_queue(queue);
         }
     }
 }

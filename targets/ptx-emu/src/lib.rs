@@ -26,7 +26,7 @@ mod text;
 
 pub use self::code::op::{Scope, Semantics};
 pub use self::error::{Fault, FaultKind, LaunchError, LoadError, Place};
-pub use self::machine::{Grid, Machine, Options, Running, Trace};
+pub use self::machine::{Grid, Machine, Options, Prepared, Running, Trace};
 pub use self::memory::Memory;
 pub use self::module::{Global, Kernel, Module, Part};
-pub use self::run::Model;
+pub use self::run::{Ended, Model};

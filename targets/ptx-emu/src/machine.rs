@@ -9,7 +9,9 @@ use crate::code::op::Slot;
 use crate::error::{Fault, LaunchError, LoadError};
 use crate::memory::Memory;
 use crate::module::{Kernel, Module, Part};
-use crate::run::{Activity, Check, Launch, MOST_SHARED, MOST_THREADS, Make, Model, Processors};
+use crate::run::{
+    Activity, Check, Ended, Launch, MOST_SHARED, MOST_THREADS, Make, Model, Processors,
+};
 
 /// A thread whose instructions are to be printed.
 #[derive(Clone)]
@@ -197,8 +199,8 @@ impl Machine {
         Module::load(&self.memory, number, self.options.sm, parts).map(Arc::new)
     }
 
-    /// Starts a kernel with parameters, the bytes of each; `ended` is called when it has
-    /// ended, before anybody who waits for it learns so.
+    /// Starts a kernel with parameters, the bytes of each; `ended` is told how it has ended,
+    /// before anybody who waits for it learns so.
     ///
     /// # Errors
     /// It cannot be started so; `ended` is not called.
@@ -208,10 +210,28 @@ impl Machine {
         kernel: Kernel,
         grid: Grid,
         params: &[Vec<u8>],
-        ended: Box<dyn FnOnce() + Send>,
+        ended: Ended,
     ) -> Result<Running, LaunchError> {
-        let is_here = Arc::ptr_eq(&module.memory, &self.memory);
-        if !is_here || kernel.module != module.number {
+        let prepared = self.prepare(module, kernel, grid, params)?;
+        self.start(prepared, ended)
+    }
+
+    fn has(&self, module: &Module) -> bool {
+        Arc::ptr_eq(&module.memory, &self.memory)
+    }
+
+    /// Makes a launch, which [`start`](Self::start) starts.
+    ///
+    /// # Errors
+    /// It cannot be started so.
+    pub fn prepare(
+        &self,
+        module: &Arc<Module>,
+        kernel: Kernel,
+        grid: Grid,
+        params: &[Vec<u8>],
+    ) -> Result<Prepared, LaunchError> {
+        if !self.has(module) || kernel.module != module.number {
             return Err(LaunchError::OtherModule);
         }
         let within = |sizes: [u32; 3], most: [u32; 3]| {
@@ -259,15 +279,38 @@ impl Machine {
             wanted: module.params(kernel),
             given: params.iter().map(Vec::len).collect(),
         })?;
-        // Relaxed: as above.
+        Ok(Prepared {
+            module: Arc::clone(module),
+            kernel,
+            grid,
+            params,
+        })
+    }
+
+    /// Starts a kernel; `ended` is told how it has ended, before anybody who waits for it
+    /// learns so.
+    ///
+    /// # Errors
+    /// It is not of this device, or there are no threads; `ended` is not called.
+    pub fn start(&self, prepared: Prepared, ended: Ended) -> Result<Running, LaunchError> {
+        let Prepared {
+            module,
+            kernel,
+            grid,
+            params,
+        } = prepared;
+        if !self.has(&module) {
+            return Err(LaunchError::OtherModule);
+        }
+        // Relaxed: numbers only have to differ.
         let number = self.launches.fetch_add(1, Ordering::Relaxed);
         let check = self.checker.as_ref().map(|checker| Check {
-            origin: checker.begin(number, module),
+            origin: checker.begin(number, &module),
             checker: Arc::clone(checker),
         });
         let launch = Arc::new(Launch::new(Make {
             number,
-            module: Arc::clone(module),
+            module,
             kernel,
             memory: Arc::clone(&self.memory),
             grid: grid.grid,
@@ -313,6 +356,22 @@ fn place(slots: &[Slot], params: &[Vec<u8>]) -> Option<Vec<u64>> {
     }
     let (words, _) = bytes.as_chunks();
     Some(words.iter().map(|&word| u64::from_ne_bytes(word)).collect())
+}
+
+/// A kernel with grid and parameters that fit it.
+pub struct Prepared {
+    module: Arc<Module>,
+    kernel: Kernel,
+    grid: Grid,
+    params: Vec<u64>,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared")
+            .field("grid", &self.grid)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A kernel under way.

@@ -69,7 +69,7 @@ fn report(machine: &Machine, body: &str, target: u32, (grid, block): (u32, u32))
     };
     let params = [device, mapped].map(|address| address.to_le_bytes().to_vec());
     let running = machine
-        .launch(&module, kernel, grid, &params, Box::new(|| {}))
+        .launch(&module, kernel, grid, &params, Box::new(|_| {}))
         .expect("it can be launched");
     let result = running.wait(None).expect("it ends");
     memory.free(device);

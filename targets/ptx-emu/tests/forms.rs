@@ -43,7 +43,7 @@ fn run(functions: &str, body: &str) -> [Vec<u64>; 2] {
         let kernel = module.kernel("main").expect("it is there");
         let params = [out.to_le_bytes().to_vec()];
         let running = machine
-            .launch(&module, kernel, grid, &params, Box::new(|| {}))
+            .launch(&module, kernel, grid, &params, Box::new(|_| {}))
             .expect("a launch");
         let until = Instant::now() + Duration::from_secs(30);
         let ended = running.wait(Some(until)).expect("an end");
@@ -172,7 +172,7 @@ fn a_kernel_says_how_large_its_blocks_are() {
             shared: 0,
         };
         let kernel = module.kernel(name).expect("it is there");
-        match machine.launch(&module, kernel, grid, &[], Box::new(|| {})) {
+        match machine.launch(&module, kernel, grid, &[], Box::new(|_| {})) {
             Ok(running) => {
                 let until = Instant::now() + Duration::from_secs(30);
                 let ended = running.wait(Some(until)).expect("an end");

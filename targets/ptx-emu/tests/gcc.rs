@@ -150,7 +150,7 @@ impl Device {
         let params = [block, stacks, STACK].map(|param| param.to_le_bytes().to_vec());
         let running = self
             .machine
-            .launch(&self.module, kernel, grid, &params, Box::new(|| {}))
+            .launch(&self.module, kernel, grid, &params, Box::new(|_| {}))
             .unwrap_or_else(|error| panic!("{function}: {error}"));
         match running.wait(Some(Instant::now() + PATIENCE)) {
             None => panic!("{function} does not end"),

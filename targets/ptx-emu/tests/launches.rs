@@ -42,7 +42,7 @@ fn start(machine: &Machine, module: &Arc<Module>, threads: u32) -> Running {
         shared: 0,
     };
     let params = [out.to_le_bytes().to_vec()];
-    let running = machine.launch(module, kernel, grid, &params, Box::new(|| {}));
+    let running = machine.launch(module, kernel, grid, &params, Box::new(|_| {}));
     running.expect("a good launch")
 }
 
@@ -135,7 +135,7 @@ fn a_panic_of_others_ends_nothing_else() {
         shared: 0,
     };
     let params = [vec![0; 8]];
-    let ended = Box::new(|| std::panic::resume_unwind(Box::new("of others")));
+    let ended = Box::new(|_| std::panic::resume_unwind(Box::new("of others")));
     let running = machine.launch(&module, kernel, grid, &params, ended);
     let until = Some(Instant::now() + LONG);
     assert_eq!(running.expect("a good launch").wait(until), Some(Ok(())));
@@ -166,7 +166,7 @@ fn impossible_launches_are_refused() {
             block,
             shared: 0,
         };
-        let launched = machine.launch(&one, kernel, grid, &params, Box::new(|| {}));
+        let launched = machine.launch(&one, kernel, grid, &params, Box::new(|_| {}));
         launched.map(drop)
     };
     assert_eq!(

@@ -49,6 +49,18 @@ pub fn thread_names() -> BTreeMap<String, usize> {
     names
 }
 
+/// The highest number that the name of a thread has behind `prefix`; 0 if none has one.
+#[must_use]
+pub fn highest_number(prefix: &str) -> u32 {
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
+    let names = tasks.flatten().filter_map(|task| {
+        // A thread may end meanwhile.
+        fs::read_to_string(task.path().join("comm")).ok()
+    });
+    let numbers = names.filter_map(|name| name.trim().strip_prefix(prefix)?.parse().ok());
+    numbers.max().unwrap_or(0)
+}
+
 /// Waits until `count` of something has come down to `expected`, for a while:
 /// the system lists a thread a little longer than it runs. Returns the last count.
 pub fn settle<T: Copy + PartialOrd>(count: impl Fn() -> T, expected: T) -> T {

@@ -9,7 +9,7 @@ use targets::arch::{Arch, Target};
 use super::pieces::Piece;
 
 /// What is built where nothing is asked for: device-rt alone, and each example.
-const DEFAULT: [(&str, &[Family], Option<Piece>); 4] = [
+const DEFAULT: [(&str, &[Family], Option<Piece>); 5] = [
     (
         "device-rt/linkable",
         &[Family::Nvptx, Family::Amdgcn],
@@ -22,6 +22,7 @@ const DEFAULT: [(&str, &[Family], Option<Piece>); 4] = [
         Some(Piece::Archive("librevoff-gcc.a")),
     ),
     ("examples/digest/kernel", &Family::ALL, None),
+    ("examples/heat/kernel", &Family::ALL, None),
     ("examples/search/kernel", &Family::ALL, None),
 ];
 

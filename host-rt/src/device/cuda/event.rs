@@ -1,18 +1,22 @@
 //! Places in streams.
 
 use std::ptr::null_mut;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUresult, CUstream};
 
 use super::context::Context;
-use crate::device::Event;
+use super::landing::Landing;
+use super::lock;
+use crate::device::{Event, EventState};
 use crate::error::DeviceError;
 
 /// A place in a queue.
 pub(super) struct CudaEvent {
-    context: Arc<Context>,
+    events: Arc<Events>,
     pub(super) raw: CUevent,
+    /// What has arrived when it is reached.
+    landings: Vec<Arc<Landing>>,
 }
 
 // SAFETY: events may be used by any number of threads.
@@ -21,91 +25,185 @@ unsafe impl Send for CudaEvent {}
 unsafe impl Sync for CudaEvent {}
 
 impl CudaEvent {
-    /// An event whose waiters sleep. The context has been entered.
-    pub(super) fn new(context: &Arc<Context>) -> Result<Self, DeviceError> {
-        let mut raw = null_mut();
-        let flags = CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32
-            | CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
-        // SAFETY: the function writes the handle.
-        let code = unsafe { sys::cuEventCreate(&raw mut raw, flags) };
-        context.check("cuEventCreate", code)?;
-        Ok(Self {
-            context: Arc::clone(context),
-            raw,
-        })
+    fn context(&self) -> &Context {
+        &self.events.context
+    }
+
+    /// Has these land when it is found to be reached.
+    pub(super) fn land(&mut self, landings: Vec<Arc<Landing>>) {
+        self.landings = landings;
     }
 
     /// Marks the place after everything in the stream so far.
     pub(super) fn record(&self, stream: CUstream) -> Result<(), DeviceError> {
         // SAFETY: both handles are alive.
         let code = unsafe { sys::cuEventRecord(self.raw, stream) };
-        self.context.check_progress("cuEventRecord", code)
+        self.context().check_progress("cuEventRecord", code)
     }
 
     /// Whether it is reached, well or not.
     pub(super) fn query(&self) -> Option<Result<(), DeviceError>> {
-        let answer = self.context.enter().and_then(|_entered| {
+        let answer = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
             let code = unsafe { sys::cuEventQuery(self.raw) };
             if code == CUresult::CUDA_ERROR_NOT_READY {
                 return Ok(false);
             }
-            let reached = self.context.check_progress("cuEventQuery", code);
+            let reached = self.context().check_progress("cuEventQuery", code);
             reached.map(|()| true)
         });
         match answer {
             Ok(false) => None,
-            Ok(true) => Some(Ok(())),
-            Err(error) => Some(Err(error)),
+            Ok(true) => Some(self.reached(Ok(()))),
+            Err(error) => Some(self.reached(Err(error))),
         }
     }
 
     /// Sleeps until it is reached, well or not.
     pub(super) fn sleep(&self) -> Result<(), DeviceError> {
-        let _entered = self.context.enter()?;
-        // SAFETY: the handle is alive.
-        let code = unsafe { sys::cuEventSynchronize(self.raw) };
-        self.context.check_progress("cuEventSynchronize", code)
+        let slept = self.context().enter().and_then(|_entered| {
+            // SAFETY: the handle is alive.
+            let code = unsafe { sys::cuEventSynchronize(self.raw) };
+            self.context().check_progress("cuEventSynchronize", code)
+        });
+        self.reached(slept)
+    }
+
+    /// The stream has got there, or never will.
+    fn reached(&self, how: Result<(), DeviceError>) -> Result<(), DeviceError> {
+        for landing in &self.landings {
+            if how.is_ok() {
+                // SAFETY: the stream has got behind the copies. Who waited for one before
+                // did so by such an event, or by a queue, which has them land, too.
+                unsafe { landing.land() };
+            } else {
+                landing.give_up();
+            }
+        }
+        how
     }
 }
 
 impl Event for CudaEvent {
-    fn is_done(&self) -> bool {
-        self.query().is_some()
+    fn check(&self) -> EventState {
+        match self.query() {
+            None => EventState::Pending,
+            Some(Ok(())) => EventState::Done,
+            Some(Err(error)) => EventState::Failed(error.to_string()),
+        }
     }
 
-    fn wait(&self) {
-        // A device that is lost gets nowhere any more.
-        let _ = self.sleep();
+    fn sync(&self) -> Result<(), String> {
+        self.sleep().map_err(|error| error.to_string())
     }
 
     fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
         self
     }
 }
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
+        // Streams that wait for it go on to wait for what was recorded.
+        self.events.put(self.raw);
+    }
+}
+
+/// The events of a device, of which some wait to be used again.
+pub(super) struct Events {
+    context: Arc<Context>,
+    waiting: Mutex<Vec<CUevent>>,
+}
+
+/// Events that wait to be used again, at most. They are small.
+const MOST_WAITING: usize = 1024;
+
+// SAFETY: events may be used by any number of threads.
+unsafe impl Send for Events {}
+// SAFETY: as above.
+unsafe impl Sync for Events {}
+
+impl Events {
+    pub(super) fn new(context: &Arc<Context>) -> Arc<Self> {
+        Arc::new(Self {
+            context: Arc::clone(context),
+            waiting: Mutex::default(),
+        })
+    }
+
+    /// An event whose waiters sleep. The context has been entered.
+    pub(super) fn take(self: &Arc<Self>) -> Result<CudaEvent, DeviceError> {
+        let waiting = lock(&self.waiting).pop();
+        let raw = match waiting {
+            Some(raw) => raw,
+            None => {
+                let mut raw = null_mut();
+                let flags = CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32
+                    | CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
+                // SAFETY: the function writes the handle.
+                let code = unsafe { sys::cuEventCreate(&raw mut raw, flags) };
+                self.context.check("cuEventCreate", code)?;
+                raw
+            }
+        };
+        Ok(CudaEvent {
+            events: Arc::clone(self),
+            raw,
+            landings: Vec::new(),
+        })
+    }
+
+    fn put(&self, raw: CUevent) {
+        let mut waiting = lock(&self.waiting);
+        if waiting.len() < MOST_WAITING {
+            waiting.push(raw);
+        } else {
+            drop(waiting);
+            self.destroy(raw);
+        }
+    }
+
+    /// Destroys one that nobody else has.
+    fn destroy(&self, raw: CUevent) {
         if let Ok(_entered) = self.context.enter() {
-            // SAFETY: made by `new`, and nobody else's.
-            let code = unsafe { sys::cuEventDestroy_v2(self.raw) };
+            // SAFETY: made by `take`, and nobody else's.
+            let code = unsafe { sys::cuEventDestroy_v2(raw) };
             // Nothing is left to be done about it.
             let _ = self.context.check("cuEventDestroy", code);
         }
     }
 }
 
-/// A place that is not waited for.
-pub(super) struct Reached;
+impl Drop for Events {
+    fn drop(&mut self) {
+        for raw in std::mem::take(&mut *lock(&self.waiting)) {
+            self.destroy(raw);
+        }
+    }
+}
 
-impl Event for Reached {
-    fn is_done(&self) -> bool {
-        true
+/// A place of which all is known.
+pub(super) struct Known(pub(super) Result<(), String>);
+
+impl Event for Known {
+    fn check(&self) -> EventState {
+        self.sync()
+            .map_or_else(EventState::Failed, |()| EventState::Done)
     }
 
-    fn wait(&self) {}
+    fn sync(&self) -> Result<(), String> {
+        self.0.clone()
+    }
 
     fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
         self
     }
 }

@@ -47,7 +47,7 @@ pub(super) unsafe fn start(
     let function = kernel.address as CUfunction;
     let block = launch.block;
     check_grid(device, function, grid, block.lanes)?;
-    let event = CudaEvent::new(context)?;
+    let event = device.events.take()?;
     let mut pointers: Vec<*mut c_void> = params
         .iter()
         .map(|param| param.as_ptr().cast_mut().cast())

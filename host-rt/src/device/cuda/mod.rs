@@ -5,7 +5,7 @@
 //! | `driver` | whether there is a driver, and what its errors mean |
 //! | `context` | a GPU's context, and making it a thread's own |
 //! | `memory` | device memory, mapped memory |
-//! | `stream`, `queue`, `event` | copies and the order of things |
+//! | `stream`, `queue`, `event`, `landing` | copies and the order of things |
 //! | `module`, `jit` | loading and linking images |
 //! | `launch` | kernels, and how their end is noticed |
 //!
@@ -19,6 +19,7 @@ mod context;
 mod driver;
 mod event;
 mod jit;
+mod landing;
 mod launch;
 mod memory;
 mod module;
@@ -32,6 +33,7 @@ use cudarc::driver::sys::CUdevice_attribute;
 use targets::DeviceArch;
 
 use self::context::Context;
+use self::event::Events;
 use self::launch::Ends;
 use self::memory::Memory;
 use self::module::{CudaModule, Globals};
@@ -94,6 +96,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, Error> {
         arch,
         ends: Ends::default(),
         streams: Streams::default(),
+        events: Events::new(&context),
         memory,
         globals: Arc::default(),
         context,
@@ -119,6 +122,7 @@ struct CudaDevice {
     arch: DeviceArch,
     ends: Ends,
     streams: Streams,
+    events: Arc<Events>,
     memory: Memory,
     globals: Arc<Globals>,
     context: Arc<Context>,
@@ -186,7 +190,20 @@ impl Device for CudaDevice {
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         match self.this.upgrade() {
-            Some(device) => Ok(Box::new(CudaQueue::of(device)?)),
+            Some(device) => {
+                let stream = device.streams.take(&device.context)?;
+                Ok(Box::new(CudaQueue::of(device, stream)))
+            }
+            None => unreachable!("a method of the device runs, so the device exists"),
+        }
+    }
+
+    fn shared_queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
+        match self.this.upgrade() {
+            Some(device) => {
+                let stream = device.streams.take_shared(&device.context)?;
+                Ok(Box::new(CudaQueue::of(device, stream)))
+            }
             None => unreachable!("a method of the device runs, so the device exists"),
         }
     }

@@ -1,25 +1,16 @@
 //! Queues: a stream each, whose small copies go through pinned memory.
 
-use std::ptr::{NonNull, copy_nonoverlapping};
+use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUresult, CUstream};
 
-use super::event::{CudaEvent, Reached};
+use super::event::{CudaEvent, Known};
+use super::landing::Arriving;
 use super::stream::{STAGING, Stream};
 use super::{CudaDevice, launch};
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
-
-/// Alignment of copies in the staging memory: those of words are one access.
-const STAGING_ALIGN: usize = 16;
-
-/// A copy whose bytes are in the staging memory when the stream gets there.
-struct Arriving {
-    to: *mut u8,
-    offset: usize,
-    len: usize,
-}
 
 /// A queue.
 pub(super) struct CudaQueue {
@@ -27,14 +18,9 @@ pub(super) struct CudaQueue {
     stream: Option<Stream>,
     /// Where the stream goes afterwards; none for the device's own.
     device: Option<Arc<CudaDevice>>,
-    /// Bytes of the staging memory that are in use.
-    staged: usize,
-    arriving: Vec<Arriving>,
+    /// Why the host had to find that what the queue waits for failed.
+    failed: Option<String>,
 }
-
-// SAFETY: the pointers in `arriving` are the caller's memory, which it leaves to the
-// queue until `synchronize`, on whatever thread that is.
-unsafe impl Send for CudaQueue {}
 
 impl CudaQueue {
     /// The device's own queue.
@@ -42,16 +28,15 @@ impl CudaQueue {
         Self {
             stream: Some(stream),
             device: None,
-            staged: 0,
-            arriving: Vec::new(),
+            failed: None,
         }
     }
 
-    /// A queue of `device`.
-    pub(super) fn of(device: Arc<CudaDevice>) -> Result<Self, DeviceError> {
-        let mut queue = Self::new(device.streams.take(&device.context)?);
+    /// A queue of `device`, in `stream`.
+    pub(super) fn of(device: Arc<CudaDevice>, stream: Stream) -> Self {
+        let mut queue = Self::new(stream);
         queue.device = Some(device);
-        Ok(queue)
+        queue
     }
 
     fn parts(&self) -> &Stream {
@@ -61,17 +46,23 @@ impl CudaQueue {
         }
     }
 
+    fn parts_mut(&mut self) -> &mut Stream {
+        match &mut self.stream {
+            Some(stream) => stream,
+            None => unreachable!("the stream is taken by the drop alone"),
+        }
+    }
+
     pub(super) fn stream(&self) -> CUstream {
         self.parts().raw
     }
 
-    /// Room for `len` bytes in the staging memory, if there is so much.
-    fn stage(&mut self, len: usize) -> Option<(usize, NonNull<u8>)> {
-        let offset = self.staged.next_multiple_of(STAGING_ALIGN);
-        let end = offset.checked_add(len).filter(|&end| end <= STAGING)?;
-        self.staged = end;
-        // SAFETY: `end` is within the memory.
-        Some((offset, unsafe { self.parts().staging.host.add(offset) }))
+    /// Refuses what would come behind a failure.
+    fn check_failed(&self) -> Result<(), DeviceError> {
+        match self.failed.clone() {
+            Some(reason) => Err(DeviceError::Before { reason }),
+            None => Ok(()),
+        }
     }
 
     /// What a copy answered; `address` is the device's.
@@ -134,7 +125,7 @@ impl CudaQueue {
     /// those that wait for the host fill the device, it would wait for them. For a queue
     /// whose staging memory nobody has used.
     pub(super) fn zero(&mut self, address: u64, size: usize) -> Result<(), DeviceError> {
-        let zeros = self.parts().staging.host.as_ptr().cast_const();
+        let zeros = self.parts().staging().as_ptr().cast_const();
         for at in (0..size).step_by(STAGING) {
             let (to, len) = (address + at as u64, STAGING.min(size - at));
             let stream = self.parts().raw;
@@ -168,10 +159,11 @@ impl Queue for CudaQueue {
         if len == 0 {
             return Ok(());
         }
+        self.check_failed()?;
         let context = Arc::clone(&self.parts().context);
         let _entered = context.enter()?;
         self.check_range(to, len)?;
-        let source = match self.stage(len) {
+        let source = match self.parts_mut().stage(len) {
             Some((_, staged)) => {
                 // SAFETY: the caller vouches for `from`; the room is ours alone until
                 // `synchronize`.
@@ -195,17 +187,18 @@ impl Queue for CudaQueue {
         if len == 0 {
             return Ok(());
         }
+        self.check_failed()?;
         let context = Arc::clone(&self.parts().context);
         let _entered = context.enter()?;
         self.check_range(from, len)?;
-        let staged = self.stage(len);
+        let staged = self.parts_mut().stage(len);
         let target = staged.map_or(to, |(_, staged)| staged.as_ptr());
         // SAFETY: the target is the queue's until `synchronize`, by the caller's
         // promise or because it is staged; the driver checks the device's range.
         let code = unsafe { sys::cuMemcpyDtoHAsync_v2(target.cast(), from, len, self.parts().raw) };
         self.copied("cuMemcpyDtoHAsync", code, from, len)?;
         if let Some((offset, _)) = staged {
-            self.arriving.push(Arriving { to, offset, len });
+            self.parts_mut().arrives(Arriving { to, offset, len });
         }
         Ok(())
     }
@@ -214,6 +207,7 @@ impl Queue for CudaQueue {
         if len == 0 {
             return Ok(());
         }
+        self.check_failed()?;
         let context = Arc::clone(&self.parts().context);
         let _entered = context.enter()?;
         self.check_range(to, len)?;
@@ -227,7 +221,7 @@ impl Queue for CudaQueue {
         if !to.is_multiple_of(4) {
             return Err(unreachable(to, 4, "not aligned for a word"));
         }
-        if self.staged + STAGING_ALIGN + 4 > STAGING {
+        if self.parts().is_full_for(4) {
             self.synchronize()?;
         }
         // Edge `R2`, completing end, for callers whose word is in device memory. The
@@ -246,6 +240,7 @@ impl Queue for CudaQueue {
         params: &[Vec<u8>],
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
+        self.check_failed()?;
         let Some(device) = &self.device else {
             unreachable!("the device's own queue launches nothing")
         };
@@ -255,11 +250,19 @@ impl Queue for CudaQueue {
         Ok(launch)
     }
 
-    fn record(&mut self) -> Arc<dyn Event> {
-        let stream = self.parts();
+    fn record_event(&mut self) -> Arc<dyn Event> {
+        if let Some(reason) = self.failed.clone() {
+            return Arc::new(Known(Err(reason)));
+        }
+        let Some(events) = self.device.as_ref().map(|device| &device.events) else {
+            unreachable!("nobody waits for the device's own queue")
+        };
+        let (events, stream) = (Arc::clone(events), self.parts_mut());
+        let landings = stream.landings();
         let recorded = stream.context.enter().and_then(|_entered| {
-            let event = CudaEvent::new(&stream.context)?;
+            let mut event = events.take()?;
             event.record(stream.raw)?;
+            event.land(landings);
             Ok(event)
         });
         match recorded {
@@ -267,57 +270,44 @@ impl Queue for CudaQueue {
             // Reached it is once the queue has got there.
             Err(error) => {
                 tracing::warn!(%error, "waiting for a queue instead of marking a place");
-                let _ = self.synchronize();
-                Arc::new(Reached)
+                let waited = self.synchronize();
+                Arc::new(Known(waited.map_err(|error| error.to_string())))
             }
         }
     }
 
-    fn wait_for(&mut self, event: &Arc<dyn Event>) {
-        let Some(event) = event.as_any().downcast_ref::<CudaEvent>() else {
-            // Another device's, whose events the driver does not know.
-            event.wait();
-            return;
-        };
+    fn wait_event(&mut self, event: &Arc<dyn Event>) {
         let stream = self.parts();
-        let waits = stream.context.enter().and_then(|_entered| {
+        let waits = event.as_any().downcast_ref::<CudaEvent>().map(|event| {
+            let _entered = stream.context.enter()?;
             // SAFETY: both handles are alive; events of all GPUs will do.
             let code = unsafe { sys::cuStreamWaitEvent(stream.raw, event.raw, 0) };
             stream.context.check("cuStreamWaitEvent", code)
         });
-        if let Err(error) = waits {
-            tracing::warn!(%error, "a queue waits on the host instead");
-            event.wait();
+        match waits {
+            Some(Ok(())) => return,
+            Some(Err(error)) => tracing::warn!(%error, "a queue waits on the host instead"),
+            // Another kind of device's, whose events the driver does not know.
+            None => {}
+        }
+        if let Err(reason) = event.sync() {
+            self.failed.get_or_insert(reason);
         }
     }
 
+    fn can_wait_for(&self, event: &dyn Event) -> bool {
+        event.as_any().is::<CudaEvent>() || event.as_any().is::<Known>()
+    }
+
     fn synchronize(&mut self) -> Result<(), DeviceError> {
-        let stream = self.parts();
-        let synchronized = stream.context.enter().and_then(|_entered| {
-            // SAFETY: the handle is alive.
-            let code = unsafe { sys::cuStreamSynchronize(stream.raw) };
-            stream.context.check_progress("cuStreamSynchronize", code)
-        });
-        self.staged = 0;
-        let arriving = std::mem::take(&mut self.arriving);
-        synchronized?;
-        let staging = self.parts().staging.host;
-        for Arriving { to, offset, len } in arriving {
-            // SAFETY: the range was given out by `stage`, and the copy to it has been
-            // waited for; `to` is the queue's by the promise of its caller, which
-            // holds until this returns.
-            unsafe { copy_nonoverlapping(staging.add(offset).as_ptr(), to, len) };
-        }
-        Ok(())
+        let failed = self.check_failed();
+        self.failed = None;
+        self.parts_mut().synchronize().and(failed)
     }
 }
 
 impl Drop for CudaQueue {
     fn drop(&mut self) {
-        // Copies under way use the staging memory, which is used again.
-        if self.staged > 0 {
-            let _ = self.synchronize();
-        }
         if let (Some(stream), Some(device)) = (self.stream.take(), &self.device) {
             device.streams.put(stream);
         }

@@ -4,8 +4,8 @@
 //! `emu:sm_60` is an `sm_60`, and so on; `emu` is the default architecture. What is older
 //! than `sm_70` runs its warps in lock-step.
 
+mod launch;
 mod module;
-mod queue;
 
 use std::io::Write;
 use std::sync::{Arc, Weak};
@@ -14,7 +14,7 @@ use ptx_emu::{Machine, Model, Options};
 use targets::DeviceArch;
 
 use self::module::EmuModule;
-use super::at_once::AtOnce;
+use super::near::NearQueue;
 use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
@@ -159,7 +159,7 @@ impl Device for EmuDevice {
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         match self.this.upgrade() {
-            Some(device) => Ok(Box::new(AtOnce::new(device))),
+            Some(device) => Ok(Box::new(NearQueue::new(device))),
             None => unreachable!("a method of the device runs, so the device exists"),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptx_emu::{Machine, Part};
 
-use crate::device::at_once::MAX_THREADS;
+use crate::device::near::MAX_THREADS;
 use crate::device::{Global, KernelLimits, Module};
 use crate::error::{DeviceError, ImageError};
 use crate::image::{Format, Image};

@@ -6,7 +6,7 @@ use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
 
 use super::{HostDevice, lock, thread, under_way, words};
-use crate::device::at_once::bad_grid;
+use crate::device::near::bad_grid;
 use crate::device::{BlockShape, Direct, DirectRun};
 use crate::error::DeviceError;
 

@@ -5,10 +5,11 @@
 //! what the host copies to or from must be memory that is allocated there, and a
 //! device thread's stack is out of the host's reach.
 
+mod carriers;
 mod direct;
+mod launch;
 mod module;
 mod own_threads;
-mod queue;
 mod thread;
 mod under_way;
 mod words;
@@ -20,9 +21,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use device_arena::Arena;
 use targets::DeviceArch;
 
+use self::carriers::Carriers;
 use self::direct::Stacks;
 use self::module::HostModule;
-use super::at_once::AtOnce;
+use super::near::NearQueue;
 use super::{Device, Direct, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
@@ -47,7 +49,7 @@ pub(super) fn open(wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
     Ok(Arc::new_cyclic(|this| HostDevice {
         this: Weak::clone(this),
         arena,
-        stack: env.host_stack.unwrap_or(DEFAULT_STACK) as usize,
+        carriers: Carriers::new(env.host_stack.unwrap_or(DEFAULT_STACK) as usize),
         modules: Mutex::default(),
         stacks: Stacks::default(),
     }))
@@ -57,8 +59,7 @@ pub(super) fn open(wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
 struct HostDevice {
     this: Weak<Self>,
     arena: Arena,
-    /// Size of a device thread's stack in bytes.
-    stack: usize,
+    carriers: Carriers,
     modules: Mutex<Vec<Weak<HostModule>>>,
     /// Of kernels that run on their callers' threads.
     stacks: Stacks,
@@ -183,7 +184,7 @@ impl Device for HostDevice {
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         match self.this.upgrade() {
-            Some(device) => Ok(Box::new(AtOnce::new(device))),
+            Some(device) => Ok(Box::new(NearQueue::new(device))),
             None => unreachable!("a method of the device runs, so the device exists"),
         }
     }

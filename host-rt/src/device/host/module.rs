@@ -10,9 +10,9 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use shared_abi::host_arch::HostArch;
 use shared_abi::image::HOST_ARCH;
 
-use super::queue::RESIDENT;
+use super::launch::RESIDENT;
 use super::{lock, thread};
-use crate::device::at_once::MAX_THREADS;
+use crate::device::near::MAX_THREADS;
 use crate::device::{Global, KernelLimits, Module};
 use crate::error::{DeviceError, ImageError};
 use crate::image::{Format, HOST_MACHINE, Image, Segment};

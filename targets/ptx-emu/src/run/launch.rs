@@ -44,8 +44,8 @@ impl Activity {
     }
 }
 
-/// What is to be called once, when a launch has ended.
-pub(crate) type Ended = Box<dyn FnOnce() + Send>;
+/// What is to be told once how a launch has ended.
+pub type Ended = Box<dyn FnOnce(Result<(), Fault>) + Send>;
 
 /// The checker, and what it knows where the launch begins.
 pub(crate) struct Check {
@@ -218,8 +218,9 @@ impl Launch {
         };
         drop(state);
         self.end_check();
+        let outcome = self.fault(&self.state()).map_or(Ok(()), Err);
         // Whoever waits must learn of the end, whatever this does.
-        let _ = panic::catch_unwind(AssertUnwindSafe(call));
+        let _ = panic::catch_unwind(AssertUnwindSafe(|| call(outcome)));
         self.state().is_over = true;
         self.ended.notify_all();
     }
@@ -269,13 +270,15 @@ impl Launch {
                 }
             };
         }
-        Some(match &state.fault {
-            Some(fault) => Err(fault.clone()),
-            None if state.done < self.blocks() || state.is_cut => {
-                Err(self.fault_of([0; 3], [0; 3], (self.kernel.index, 0), FaultKind::Stopped))
-            }
-            None => Ok(()),
-        })
+        Some(self.fault(&state).map_or(Ok(()), Err))
+    }
+
+    /// What it has ended with, if not well.
+    fn fault(&self, state: &State) -> Option<Fault> {
+        let is_cut = || state.done < self.blocks() || state.is_cut;
+        let stopped = || self.fault_of([0; 3], [0; 3], (self.kernel.index, 0), FaultKind::Stopped);
+        let fault = state.fault.clone();
+        fault.or_else(|| is_cut().then(stopped))
     }
 
     pub(super) fn count(&self, instructions: u64) {

@@ -14,6 +14,7 @@ mod system;
 mod together;
 mod warp;
 
+pub use self::launch::Ended;
 pub(crate) use self::launch::{Activity, Check, Launch, Make};
 pub(crate) use self::processor::Processors;
 pub use self::warp::Model;

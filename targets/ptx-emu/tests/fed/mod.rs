@@ -68,7 +68,7 @@ impl Served {
         };
         let launched = self
             .machine
-            .launch(&self.module, kernel, grid, &params, Box::new(|| {}));
+            .launch(&self.module, kernel, grid, &params, Box::new(|_| {}));
         launched.expect("it can be launched")
     }
 

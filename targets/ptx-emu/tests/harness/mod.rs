@@ -72,7 +72,7 @@ impl Device {
             .collect();
         let running = self
             .machine
-            .launch(module, kernel, grid, &params, Box::new(|| {}))
+            .launch(module, kernel, grid, &params, Box::new(|_| {}))
             .unwrap();
         let result = running.wait(None).unwrap();
         let mut output = vec![0; ROOM];

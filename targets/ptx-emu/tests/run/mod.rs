@@ -72,7 +72,7 @@ impl Bench {
         let params = [device.to_le_bytes().to_vec()];
         let running = self
             .machine
-            .launch(&module, kernel, grid, &params, Box::new(|| {}))
+            .launch(&module, kernel, grid, &params, Box::new(|_| {}))
             .expect("it can be launched");
         std::thread::scope(|scope| {
             for thread in test.threads.iter().filter(|t| t.agent == Agent::Host) {

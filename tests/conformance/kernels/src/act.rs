@@ -86,6 +86,16 @@ pub unsafe fn call_and_trap(what: u64, victim: u32, outcomes: *mut Outcome) {
     unsafe { outcomes.add(me as usize).write(outcome) };
 }
 
+/// Thread `i` of all adds 1 to `counts[i]`.
+///
+/// # Safety
+/// There is a count for each thread, which no other launch uses meanwhile.
+#[device_rt::kernel]
+pub unsafe fn add_one(counts: *mut u32) {
+    // SAFETY: each thread has its own.
+    unsafe { *counts.add(thread::global() as usize) += 1 };
+}
+
 struct Counter(UnsafeCell<u32>);
 
 // SAFETY: `count_up` is launched with one thread, one launch at a time.

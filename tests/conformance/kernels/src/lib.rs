@@ -10,5 +10,6 @@ pub mod forge;
 pub mod forms;
 pub mod launch;
 pub mod raw;
+pub mod tasks;
 
 device_rt::image!();

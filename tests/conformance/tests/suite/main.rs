@@ -14,6 +14,7 @@ mod crowd;
 mod deadline;
 mod driver_calls;
 mod driver_errors;
+mod events;
 mod failures;
 mod foreign;
 mod forged;
@@ -31,6 +32,8 @@ mod resources;
 mod session;
 mod shapes;
 mod shutdown;
+mod task_graphs;
+mod tasks;
 mod traps;
 mod typed;
 mod typed_launch;
@@ -126,7 +129,13 @@ fn per_wire() -> Vec<Test> {
 }
 
 fn per_device() -> Vec<Test> {
-    [images::TESTS].concat()
+    [
+        images::TESTS,
+        events::TESTS,
+        tasks::TESTS,
+        task_graphs::TESTS,
+    ]
+    .concat()
 }
 
 fn main() -> ExitCode {

@@ -3,6 +3,7 @@
 use conformance::Target;
 use conformance_calls::{Act, Outcome};
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
+use host_rt::device::Queue;
 use host_rt::{
     Builder, DeviceBuffer, Functions, Grid, Image, KernelArg, Launch, LaunchError, Program, Report,
     Runtime,
@@ -53,6 +54,19 @@ impl Session {
         // size that the kernel documents for the grid, and keeps them until it has
         // waited for the launch.
         unsafe { kernel.launch(Grid { teams, threads }, args) }.expect("a grid that fits")
+    }
+
+    /// As `start`, in a queue.
+    pub(crate) fn enqueue(
+        &self,
+        queue: &mut dyn Queue,
+        kernel: &str,
+        (teams, threads): (u32, u32),
+        args: &[&dyn KernelArg],
+    ) -> Launch {
+        let kernel = self.program.kernel(kernel).expect("a kernel of the image");
+        // SAFETY: as for `start`; the queue is of this runtime.
+        unsafe { kernel.enqueue(queue, Grid { teams, threads }, args) }.expect("a grid that fits")
     }
 
     /// Runs a kernel to its end.

@@ -1,20 +1,18 @@
 //! What queues of `emu` do: copies and launches.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use ptx_emu::Running as Kernel;
+use ptx_emu::Prepared;
 
 use super::EmuDevice;
 use super::module::EmuModule;
-use crate::device::at_once::{After, Near, bad_grid};
-use crate::device::{Event, Global, Grid, LaunchContext, Module, Running};
+use crate::device::near::{Near, Outcome, Step, Work, bad_grid};
+use crate::device::{Global, Grid, LaunchContext, Module};
 use crate::error::DeviceError;
 
 // SAFETY: device memory lives as long as the device, whose threads use it with atomic accesses.
 unsafe impl Near for EmuDevice {
     type Held = ();
-    type Launch = EmuLaunch;
 
     /// As on hardware, copies are for device memory alone.
     fn reach(&self, address: u64, len: usize, _write: bool) -> Result<(*mut u8, ()), DeviceError> {
@@ -35,16 +33,14 @@ unsafe impl Near for EmuDevice {
         self.machine.host_read(address, len as u64);
     }
 
-    unsafe fn launch(
+    unsafe fn prepare(
         self: &Arc<Self>,
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
         params: &[Vec<u8>],
         context: LaunchContext,
-        after: &mut After,
-    ) -> Result<Arc<EmuLaunch>, DeviceError> {
-        after.catch_up();
+    ) -> Result<Box<dyn Work>, DeviceError> {
         let Some(module) = module.as_any().downcast_ref::<EmuModule>() else {
             unreachable!("a module of another device")
         };
@@ -59,50 +55,41 @@ unsafe impl Near for EmuDevice {
             },
             shared: context.block.shared_bytes,
         };
-        let ended = Arc::clone(&context.ended);
-        let started = self.machine.launch(
-            &module.loaded,
-            kernel,
-            shape,
-            params,
-            Box::new(move || ended()),
-        );
-        let kernel = started.map_err(|error| bad_grid(grid, error.to_string()))?;
-        Ok(Arc::new(EmuLaunch {
-            kernel,
-            _device: Arc::clone(self),
+        let prepared = self.machine.prepare(&module.loaded, kernel, shape, params);
+        Ok(Box::new(EmuLaunch {
+            prepared: prepared.map_err(|error| bad_grid(grid, error.to_string()))?,
+            ended: context.ended,
+            device: Arc::clone(self),
         }))
     }
 }
 
-/// A kernel under way.
-pub(super) struct EmuLaunch {
-    kernel: Kernel,
+/// A kernel that has not begun.
+struct EmuLaunch {
+    prepared: Prepared,
+    ended: Arc<dyn Fn() + Send + Sync>,
     /// Its multiprocessors end with it.
-    _device: Arc<EmuDevice>,
+    device: Arc<EmuDevice>,
 }
 
-impl Event for EmuLaunch {
-    fn is_done(&self) -> bool {
-        self.kernel.is_over()
+impl Work for EmuLaunch {
+    fn begin(self: Box<Self>, step: &Arc<Step>) -> Option<Outcome> {
+        let machine = Arc::clone(&self.device.machine);
+        let step = Arc::clone(step);
+        let (ended, device) = (Arc::clone(&self.ended), self.device);
+        let over = move |outcome: Result<(), ptx_emu::Fault>| {
+            ended();
+            // Whoever learns of the end finds it gone.
+            drop((ended, device));
+            step.finish(outcome.map_err(|fault| fault.to_string().into()));
+        };
+        let started = machine.start(self.prepared, Box::new(over));
+        let error = started.err()?;
+        (self.ended)();
+        Some(Err(error.to_string().into()))
     }
 
-    fn wait(&self) {
-        let _ = self.kernel.wait(None);
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-}
-
-impl Running for EmuLaunch {
-    fn is_done(&self) -> bool {
-        self.kernel.is_over()
-    }
-
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
-        let result = self.kernel.wait(until)?;
-        Some(result.map_err(|fault| fault.to_string()))
+    fn give_up(self: Box<Self>) {
+        (self.ended)();
     }
 }

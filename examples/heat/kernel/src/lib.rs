@@ -1,0 +1,44 @@
+//! A kernel that lets heat flow along a ring.
+#![no_std]
+#![cfg_attr(
+    any(target_arch = "nvptx64", target_arch = "amdgpu"),
+    feature(abi_gpu_kernel)
+)]
+
+use device_rt::thread;
+
+device_rt::image!();
+
+/// One step of a block of `count` cells: `to` from `from` and the blocks before and after it.
+///
+/// # Safety
+/// All have `count` cells, at least one; nobody else uses those of `to`.
+#[device_rt::kernel]
+pub unsafe fn flow(
+    to: *mut i64,
+    before: *const i64,
+    from: *const i64,
+    after: *const i64,
+    count: u64,
+) {
+    let count = count as usize;
+    let threads = thread::teams() as usize * thread::threads() as usize;
+    for i in (thread::global() as usize..count).step_by(threads) {
+        // SAFETY: the caller's promise; each thread has cells of its own.
+        unsafe {
+            let here = *from.add(i);
+            let left = if i == 0 {
+                *before.add(count - 1)
+            } else {
+                *from.add(i - 1)
+            };
+            let right = if i + 1 == count {
+                *after
+            } else {
+                *from.add(i + 1)
+            };
+            // What flows out of one cell flows into the next: none is lost in rounding.
+            *to.add(i) = here + (left - here) / 4 + (right - here) / 4;
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The heat example beside the same computed cell by cell.
+
+use std::process::{Command, Output};
+
+/// Runs the built example, with nothing in its environment that changes what it does.
+fn heat(args: &[&str]) -> Output {
+    let mut path = std::env::current_exe().expect("the test's path");
+    // target/PROFILE/deps/TEST
+    path.pop();
+    path.pop();
+    path.push("examples/heat");
+    assert!(
+        path.exists(),
+        "no {}: run `cargo build -p examples --examples` first",
+        path.display()
+    );
+    let mut command = Command::new(path);
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("REVOFF_") || text.starts_with("GOMP_") {
+            command.env_remove(name);
+        }
+    }
+    command.args(args).output().expect("heat runs")
+}
+
+/// What the example prints, for `len` cells.
+fn expected(len: usize, steps: u32, every: u32) -> String {
+    let mut cells = vec![0i64; len];
+    cells[0] = 1_000_000_000_000;
+    let mut text = String::new();
+    for step in 1..=steps {
+        let flow = |i: usize| {
+            let beside = [cells[(i + len - 1) % len], cells[(i + 1) % len]];
+            cells[i] + (beside[0] - cells[i]) / 4 + (beside[1] - cells[i]) / 4
+        };
+        cells = (0..len).map(flow).collect();
+        if step % every == 0 || step == steps {
+            let total: i64 = cells.iter().sum();
+            let hottest = cells.iter().max().expect("there are cells");
+            let at = cells
+                .iter()
+                .position(|heat| heat == hottest)
+                .expect("it is one");
+            text += &format!("step {step}: {total} in all, {hottest} in cell {at}\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn flows_as_it_does_cell_by_cell() {
+    for (blocks, cells, steps, every) in [(8, 10, 55, 10), (1, 7, 9, 1), (3, 1, 20, 7)] {
+        let args = [
+            format!("--blocks={blocks}"),
+            format!("--cells={cells}"),
+            format!("--steps={steps}"),
+            format!("--every={every}"),
+        ];
+        let found = heat(&args.each_ref().map(String::as_str));
+        let stderr = String::from_utf8_lossy(&found.stderr);
+        assert!(found.status.success(), "{stderr}");
+        let text = expected(blocks * cells, steps, every);
+        assert_eq!(String::from_utf8_lossy(&found.stdout), text, "{args:?}");
+        assert!(text.contains(": 1000000000000 in all"));
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_is_named() {
+    let found = heat(&["--device", "absent"]);
+    assert!(!found.status.success());
+    assert!(String::from_utf8_lossy(&found.stderr).contains("`absent`"));
+}

@@ -1,0 +1,206 @@
+//! The devices of a scope, and the queues that its target tasks go into.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use super::error::TaskError;
+use super::graph::{Lane, Mark};
+use super::lane::{InQueue, Item};
+use super::shared::{Shared, lock};
+use super::slab::Id;
+use super::work::Work;
+use crate::device::Event;
+use crate::error::{DeviceError, Error};
+use crate::runtime::Runtime;
+
+/// The devices of a scope, in the order of their first task.
+pub(super) struct Devices {
+    all: Mutex<Vec<Arc<Device>>>,
+    /// Most queues of each.
+    lanes: usize,
+}
+
+/// A device, and its queues.
+pub(super) struct Device {
+    pub(super) runtime: Runtime,
+    number: u32,
+    /// Among those with the same number queues wait for each other's events.
+    domain: u32,
+    lanes: Mutex<Vec<InUse>>,
+}
+
+/// A queue, for those who look for one.
+struct InUse {
+    lane: Arc<InQueue>,
+    /// Tasks in it.
+    load: usize,
+    /// The last of them.
+    tail: Option<Id>,
+}
+
+impl Devices {
+    pub(super) fn new(lanes: usize) -> Self {
+        Self {
+            all: Mutex::default(),
+            lanes,
+        }
+    }
+
+    /// The number of a runtime's device, and of those whose events it waits for.
+    pub(super) fn number_of(&self, runtime: &Runtime) -> (u32, u32) {
+        let mut all = lock(&self.all);
+        if let Some(known) = all.iter().find(|known| known.runtime.is(runtime)) {
+            return (known.number, known.domain);
+        }
+        let number = all.len() as u32;
+        let same_kind = |known: &&Arc<Device>| {
+            let events = known.runtime.has_events() && runtime.has_events();
+            events && known.runtime.kind() == runtime.kind()
+        };
+        let domain = all
+            .iter()
+            .find(same_kind)
+            .map_or(number, |known| known.domain);
+        all.push(Arc::new(Device {
+            runtime: runtime.clone(),
+            number,
+            domain,
+            lanes: Mutex::default(),
+        }));
+        (number, domain)
+    }
+
+    fn get(&self, number: u32) -> Arc<Device> {
+        Arc::clone(&lock(&self.all)[number as usize])
+    }
+
+    /// Ends the threads of all queues. Nothing is in one.
+    pub(super) fn end(&self) {
+        for device in lock(&self.all).drain(..) {
+            for used in lock(&device.lanes).drain(..) {
+                used.lane.end();
+            }
+        }
+    }
+}
+
+impl Device {
+    /// A queue for a task that comes after `marks`: that of the one which is the last in its
+    /// queue, otherwise an empty one, otherwise the one with the fewest tasks.
+    fn choose(
+        self: &Arc<Self>,
+        shared: &Shared,
+        id: Id,
+        marks: &[Mark<Arc<dyn Event>>],
+    ) -> Result<Arc<InQueue>, Error> {
+        let mut lanes = lock(&self.lanes);
+        let here = |mark: &&Mark<_>| mark.lane.device == self.number;
+        let behind = marks.iter().filter(here).find_map(|mark| {
+            let at = mark.lane.lane as usize;
+            (lanes[at].tail == Some(mark.task)).then_some(at)
+        });
+        let least = || (0..lanes.len()).min_by_key(|&at| lanes[at].load);
+        let idle = || least().filter(|&at| lanes[at].load == 0);
+        let at = match behind.or_else(idle) {
+            Some(at) => at,
+            None if lanes.len() < shared.devices.lanes => {
+                match InQueue::open(shared, self, lanes.len() as u32) {
+                    Ok(lane) => {
+                        // Relaxed: a statistic.
+                        shared.queues.fetch_add(1, Ordering::Relaxed);
+                        lanes.push(InUse {
+                            lane,
+                            load: 0,
+                            tail: None,
+                        });
+                        lanes.len() - 1
+                    }
+                    Err(error) if lanes.is_empty() => return Err(error),
+                    Err(error) => {
+                        tracing::warn!(%error, queues = lanes.len(), "no further queue for tasks");
+                        least().unwrap_or(0)
+                    }
+                }
+            }
+            None => least().unwrap_or(0),
+        };
+        let used = &mut lanes[at];
+        used.load += 1;
+        used.tail = Some(id);
+        Ok(Arc::clone(&used.lane))
+    }
+
+    /// A task is not in the queue any more.
+    pub(super) fn left(&self, lane: u32, id: Id) {
+        if let Some(used) = lock(&self.lanes).get_mut(lane as usize) {
+            used.load -= 1;
+            if used.tail == Some(id) {
+                used.tail = None;
+            }
+        }
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// What the device says of something in one of its queues.
+    pub(super) fn failure(&self, reason: String) -> Error {
+        Error::Device(DeviceError::Driver {
+            device: self.runtime.device_name().to_owned(),
+            reason,
+        })
+    }
+}
+
+impl Shared {
+    /// Puts a ready target task into a queue.
+    pub(super) fn enqueue(&self, id: Id) {
+        let mut state = self.state();
+        let started = state.graph.start(id);
+        let Some((Work::Target(number, mut work), marks)) = started else {
+            return;
+        };
+        drop(state);
+        let device = self.devices.get(number);
+        let queued = device.choose(self, id, &marks).and_then(|lane| {
+            let queued = lane.put(id, &marks, &mut work);
+            if queued.is_err() {
+                device.left(lane.number(), id);
+            }
+            queued
+        });
+        let mut state = self.state();
+        match queued {
+            Ok(mark) => state.graph.queued(id, Work::Target(number, work), mark),
+            Err(cause) => {
+                let task = state.graph.name(id);
+                let cause = Arc::new(cause);
+                state
+                    .graph
+                    .ended(id, Some(TaskError::Device { task, cause }));
+                drop(state);
+                drop(work);
+            }
+        }
+    }
+
+    /// What a queue had for a task has ended.
+    pub(super) fn left_queue(&self, device: &Device, lane: Lane, item: &Item, end: LeftQueue) {
+        device.left(lane.lane, item.id);
+        let mut state = self.state();
+        let error = end.error.map(|cause| TaskError::Device {
+            task: state.graph.name(item.id),
+            cause: Arc::new(cause),
+        });
+        state.graph.target_ended(item.id, error, end.behind_failure);
+        self.drive(state);
+    }
+}
+
+/// How a task left its queue.
+pub(super) struct LeftQueue {
+    pub(super) error: Option<Error>,
+    /// Something had failed before it in the queue.
+    pub(super) behind_failure: bool,
+}

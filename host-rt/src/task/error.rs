@@ -1,0 +1,196 @@
+//! How tasks fail, and how that travels to those that depend on them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::error::Error;
+
+/// What a task is called in messages: its number, in the order of spawning, and its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskName {
+    pub(super) number: u32,
+    pub(super) name: Option<Arc<str>>,
+}
+
+impl fmt::Display for TaskName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "task `{name}`"),
+            None => write!(f, "task {}", self.number),
+        }
+    }
+}
+
+/// A task that did not end well. Cheap to clone.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TaskError {
+    /// Its kernel or its copy failed.
+    #[error("{task}: {cause}")]
+    Device {
+        /// The task.
+        task: TaskName,
+        /// Why.
+        cause: Arc<Error>,
+    },
+    /// It is a host task that returned an error.
+    #[error("{task} failed: {message}")]
+    Failed {
+        /// The task.
+        task: TaskName,
+        /// Its error.
+        message: String,
+    },
+    /// It is a host task that panicked.
+    #[error("{task} panicked: {message}")]
+    Panicked {
+        /// The task.
+        task: TaskName,
+        /// The panic's message.
+        message: String,
+    },
+    /// It depends on one that did not end well. It has not been run; where the device
+    /// resolves the dependency, what it did counts for nothing.
+    #[error("{0}")]
+    Dependency(DependencyError),
+    /// Its group was cancelled before it started.
+    #[error("{task} was cancelled with its group before it started")]
+    Cancelled {
+        /// The task.
+        task: TaskName,
+    },
+    /// It could not be spawned.
+    #[error("{task} cannot be spawned: {reason}")]
+    Refused {
+        /// The task.
+        task: TaskName,
+        /// Why, and what to do.
+        reason: String,
+    },
+}
+
+impl TaskError {
+    /// The task that did not end well.
+    #[must_use]
+    pub fn task(&self) -> &TaskName {
+        match self {
+            Self::Device { task, .. }
+            | Self::Failed { task, .. }
+            | Self::Panicked { task, .. }
+            | Self::Cancelled { task }
+            | Self::Refused { task, .. } => task,
+            Self::Dependency(error) => &error.chain.task,
+        }
+    }
+
+    /// What began it: this error, or that of the task at the other end of the chain.
+    #[must_use]
+    pub fn first_cause(&self) -> &TaskError {
+        match self {
+            Self::Dependency(error) => &error.first,
+            error => error,
+        }
+    }
+
+    /// The error of a task that depends on one with this error.
+    pub(super) fn passed_on(&self, task: TaskName) -> Self {
+        let (on, first) = match self {
+            Self::Dependency(error) => (Some(error.chain.clone()), Arc::clone(&error.first)),
+            first => (None, Arc::new(first.clone())),
+        };
+        let length = on.as_ref().map_or(1, |on| on.length + 1);
+        Self::Dependency(DependencyError {
+            chain: Arc::new(Chain { task, on, length }),
+            first,
+        })
+    }
+}
+
+/// The way from a task to the first cause of its failure.
+#[derive(Clone, Debug)]
+pub struct DependencyError {
+    chain: Arc<Chain>,
+    first: Arc<TaskError>,
+}
+
+/// Tasks of which each depends on the next.
+#[derive(Debug)]
+struct Chain {
+    task: TaskName,
+    on: Option<Arc<Chain>>,
+    length: usize,
+}
+
+impl Drop for Chain {
+    /// Not by recursion: a chain may be longer than a stack.
+    fn drop(&mut self) {
+        let mut next = self.on.take();
+        while let Some(mut chain) = next.and_then(Arc::into_inner) {
+            next = chain.on.take();
+        }
+    }
+}
+
+impl DependencyError {
+    /// The tasks between, from the one that failed last to the one that depends on the
+    /// first cause.
+    pub fn tasks(&self) -> impl Iterator<Item = &TaskName> {
+        std::iter::successors(Some(&*self.chain), |chain| chain.on.as_deref())
+            .map(|chain| &chain.task)
+    }
+}
+
+/// As many tasks of a chain are named.
+const NAMED: usize = 8;
+
+impl fmt::Display for DependencyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} was given up: it depends on ", self.chain.task)?;
+        for task in self.tasks().skip(1).take(NAMED) {
+            write!(f, "{task}, that on ")?;
+        }
+        let named = 1 + NAMED;
+        if self.chain.length > named {
+            write!(f, "{} more, the last on ", self.chain.length - named)?;
+        }
+        write!(f, "{}; {}", self.first.task(), self.first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(number: u32) -> TaskName {
+        TaskName { number, name: None }
+    }
+
+    #[test]
+    fn a_chain_is_named_up_to_its_cause() {
+        let first = TaskError::Failed {
+            task: TaskName {
+                number: 0,
+                name: Some("load".into()),
+            },
+            message: "no file".to_owned(),
+        };
+        let error = first.passed_on(name(1)).passed_on(name(2));
+        assert_eq!(
+            error.to_string(),
+            "task 2 was given up: it depends on task 1, that on task `load`; task `load` failed: \
+             no file"
+        );
+        assert!(matches!(error.first_cause(), TaskError::Failed { .. }));
+    }
+
+    #[test]
+    fn a_long_chain_fits_a_message_and_a_stack() {
+        let mut error = TaskError::Cancelled { task: name(0) };
+        for number in 1..300_000 {
+            error = error.passed_on(name(number));
+        }
+        let text = error.to_string();
+        assert!(text.contains("299990 more"), "{text}");
+        assert!(text.len() < 1000);
+    }
+}

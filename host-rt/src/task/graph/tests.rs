@@ -1,0 +1,249 @@
+//! The graph beside OpenMP's text: random tasks, run in random order by a host and devices
+//! that are numbers.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::{Graph, Lane, Mark, New, Place, Resolve};
+use crate::task::error::{TaskError, TaskName};
+use crate::task::rules::{Access, merged, waits};
+use crate::task::slab::Id;
+
+const ALL: [Access; 5] = [
+    Access::In,
+    Access::Out,
+    Access::InOut,
+    Access::MutexInOutSet,
+    Access::InOutSet,
+];
+
+#[derive(Clone, Debug)]
+struct Plan {
+    place: Place,
+    accesses: Vec<(usize, Access)>,
+    fails: bool,
+    /// Something else in its queue fails before it.
+    disturbed: bool,
+}
+
+fn plans() -> impl Strategy<Value = Vec<Plan>> {
+    let place = prop_oneof![
+        Just(Place::Host),
+        Just(Place::Target(0)),
+        Just(Place::Target(1))
+    ];
+    let access = (0..4usize, prop::sample::select(&ALL[..]));
+    let accesses = prop::collection::vec(access, 0..4);
+    let plan = (place, accesses, 0..20u8).prop_map(|(place, mut accesses, luck)| {
+        merged(&mut accesses);
+        Plan {
+            place,
+            accesses,
+            fails: luck == 0,
+            disturbed: luck == 1,
+        }
+    });
+    prop::collection::vec(plan, 1..30)
+}
+
+/// What a task in a queue waits for: the others, and what became of them there.
+struct InQueue {
+    task: usize,
+    event: usize,
+    after: Vec<usize>,
+}
+
+/// Runs tasks by the graph.
+struct World<'a> {
+    plans: &'a [Plan],
+    graph: Graph<usize, usize>,
+    ids: Vec<Id>,
+    /// By the text.
+    before: Vec<Vec<usize>>,
+    queued: Vec<InQueue>,
+    /// By event, whether what was queued before it went well.
+    events: Vec<Option<bool>>,
+    /// What really happened.
+    over: Vec<bool>,
+    /// Has had its bad luck.
+    disturbed: Vec<bool>,
+    exclusive: Vec<usize>,
+}
+
+fn overlap(one: &Plan, other: &Plan, test: impl Fn(Access, Access) -> bool) -> bool {
+    one.accesses.iter().any(|&(address, access)| {
+        let mut theirs = other.accesses.iter();
+        theirs.any(|&(at, their)| at == address && test(access, their))
+    })
+}
+
+impl<'a> World<'a> {
+    fn new(plans: &'a [Plan], resolve: Resolve) -> Self {
+        let before = (0..plans.len()).map(|task| {
+            let earlier = (0..task).filter(|&other| overlap(&plans[task], &plans[other], waits));
+            earlier.collect()
+        });
+        Self {
+            plans,
+            graph: Graph::new(resolve),
+            ids: Vec::new(),
+            before: before.collect(),
+            queued: Vec::new(),
+            events: Vec::new(),
+            over: vec![false; plans.len()],
+            disturbed: vec![false; plans.len()],
+            exclusive: Vec::new(),
+        }
+    }
+
+    fn error() -> TaskError {
+        TaskError::Failed {
+            task: TaskName {
+                number: 0,
+                name: None,
+            },
+            message: String::new(),
+        }
+    }
+
+    fn spawn(&mut self) {
+        let task = self.ids.len();
+        let frame = self.graph.root;
+        self.ids.push(self.graph.add(New {
+            name: None,
+            place: self.plans[task].place,
+            frame,
+            group: None,
+            accesses: self.plans[task].accesses.clone(),
+            work: task,
+            held: true,
+        }));
+    }
+
+    /// A task begins: nobody runs that it must not meet.
+    fn enter(&mut self, task: usize) {
+        let both = |one, other| one == Access::MutexInOutSet && one == other;
+        for &other in &self.exclusive {
+            assert!(!overlap(&self.plans[task], &self.plans[other], both));
+        }
+        self.exclusive.push(task);
+    }
+
+    fn leave(&mut self, task: usize, over: bool) {
+        self.exclusive.retain(|&other| other != task);
+        self.over[task] = over;
+    }
+
+    fn assert_after(&self, task: usize) {
+        for &earlier in &self.before[task] {
+            assert!(self.over[earlier], "{task} before {earlier}");
+        }
+    }
+
+    fn start_host(&mut self, id: Id) {
+        let Some((task, _)) = self.graph.start(id) else {
+            return;
+        };
+        self.enter(task);
+        self.assert_after(task);
+        self.leave(task, true);
+        let error = self.plans[task].fails.then(Self::error);
+        self.graph.ended(id, error);
+    }
+
+    fn start_target(&mut self, id: Id) {
+        let Some((task, marks)) = self.graph.start(id) else {
+            return;
+        };
+        self.enter(task);
+        let after = marks.iter().map(|mark| mark.event).collect();
+        let event = self.events.len();
+        self.events.push(None);
+        self.queued.push(InQueue { task, event, after });
+        let mark = Mark {
+            task: id,
+            lane: Lane {
+                device: 0,
+                lane: 0,
+                epoch: 0,
+            },
+            event,
+        };
+        self.graph.queued(id, task, mark);
+    }
+
+    /// One that is queued gets its turn, if there is one that can.
+    fn device(&mut self, pick: usize) -> bool {
+        let can = |queued: &InQueue| {
+            let mut after = queued.after.iter();
+            after.all(|&event| self.events[event].is_some())
+        };
+        let able: Vec<_> = (0..self.queued.len())
+            .filter(|&at| can(&self.queued[at]))
+            .collect();
+        let Some(&at) = able.get(pick % able.len().max(1)) else {
+            return false;
+        };
+        let InQueue { task, event, after } = self.queued.swap_remove(at);
+        let plan = &self.plans[task];
+        let disturbed = plan.disturbed && !std::mem::replace(&mut self.disturbed[task], true);
+        // Failure travels along events.
+        let travels = after.iter().any(|&event| self.events[event] == Some(false));
+        let runs = !disturbed && !travels;
+        if runs {
+            self.assert_after(task);
+        }
+        self.leave(task, runs);
+        let fine = runs && !plan.fails;
+        self.events[event] = Some(fine);
+        let error = (!fine).then(Self::error);
+        self.graph.target_ended(self.ids[task], error, disturbed);
+        true
+    }
+
+    /// One step, whichever `pick` says; `false` if there is none.
+    fn step(&mut self, pick: usize) -> bool {
+        let due = &mut self.graph.due;
+        let (hosts, targets) = (due.host.len(), due.target.len());
+        match pick % 4 {
+            0 if self.ids.len() < self.plans.len() => self.spawn(),
+            1 if hosts > 0 => {
+                let id = due.host.remove(pick / 4 % hosts).unwrap();
+                self.start_host(id);
+            }
+            2 if targets > 0 => {
+                let id = due.target.pop_front().unwrap();
+                self.start_target(id);
+            }
+            _ => return self.device(pick / 4),
+        }
+        true
+    }
+}
+
+proptest! {
+    #[test]
+    fn does_what_the_text_says(
+        plans in plans(),
+        picks in prop::collection::vec(any::<usize>(), 200),
+        on_host in any::<bool>(),
+    ) {
+        let resolve = if on_host { Resolve::OnHost } else { Resolve::OnDevice };
+        let mut world = World::new(&plans, resolve);
+        for pick in picks {
+            world.step(pick);
+        }
+        // What is left, in some order.
+        while (0..4).any(|pick| world.step(pick)) {}
+        let mut failed: Vec<bool> = Vec::new();
+        for (task, plan) in plans.iter().enumerate() {
+            failed.push(plan.fails || world.before[task].iter().any(|&at| failed[at]));
+            let outcome = world.graph.outcome(world.ids[task]);
+            prop_assert_eq!(outcome.map(|outcome: Result<(), Arc<TaskError>>| outcome.is_err()),
+                Some(failed[task]), "task {}", task);
+        }
+        prop_assert_eq!(world.graph.stats.pending, 0);
+        prop_assert_eq!(world.graph.stats.queued, 0);
+    }
+}

@@ -1,0 +1,72 @@
+//! Tasks that depend on each other: kernels and copies on devices, functions on the host.
+//!
+//! ```no_run
+//! use host_rt::{Functions, Grid, Image, Runtime, task};
+//!
+//! # fn main() -> host_rt::Result<()> {
+//! let runtime = Runtime::open("host")?;
+//! let program = runtime.load(&Image::open("libsteps.so")?, &Functions::new())?;
+//! let step = program.kernel("step")?;
+//! let (x, y) = (runtime.alloc(8000)?, runtime.alloc(8000)?);
+//! let grid = Grid { teams: 1, threads: 64 };
+//!
+//! task::scope(|tasks| {
+//!     // SAFETY: `step` reads the first buffer and writes the second, 1000 `u64`s each.
+//!     unsafe { tasks.target(&step, grid, (&x, &y, 1000u32)) }.reads(&x).writes(&y).spawn()?;
+//!     unsafe { tasks.target(&step, grid, (&y, &x, 1000u32)) }.reads(&y).writes(&x).spawn()?;
+//!     let sum = tasks.try_host(|| {
+//!         let mut values = vec![0u64; 1000];
+//!         x.read(0, &mut values)?;
+//!         Ok::<u64, host_rt::Error>(values.iter().sum())
+//!     });
+//!     let sum = sum.reads(&x).named("sum").spawn()?.wait()?;
+//!     assert_eq!(sum, 0);
+//!     Ok(())
+//! })
+//! # }
+//! ```
+//!
+//! The second kernel goes into its queue at once, whatever the first one is doing: the
+//! device resolves what it depends on. Target tasks depend on *host* tasks by a counter, and
+//! on *target* tasks of the same kind of device by events. The host waits where it must:
+//! a host task for a target task, and a task of one kind of device for one of another, on
+//! threads that wait for the queues of devices and do nothing else.
+//!
+//! | file | job |
+//! |---|---|
+//! | `rules` | what a task comes after |
+//! | `graph` | what may start, what has ended, what fails |
+//! | `slab` | where the graph keeps things |
+//! | `shared` | graph and threads together: what is run and waited for |
+//! | `pool` | threads that run host tasks |
+//! | `devices` | which queue a target task goes into |
+//! | `lane` | a queue |
+//! | `watch` | the thread that waits for what is in it |
+//! | `work` | what a task does |
+//! | `scope`, `spawn`, `args`, `handle`, `group` | the public face |
+//! | `error` | how tasks fail |
+
+mod args;
+mod devices;
+mod error;
+mod graph;
+mod group;
+mod handle;
+mod lane;
+mod pool;
+mod rules;
+mod scope;
+mod shared;
+mod slab;
+mod spawn;
+mod watch;
+mod work;
+
+pub use self::args::{TaskArg, TaskArgs};
+pub use self::error::{DependencyError, TaskError, TaskName};
+pub use self::graph::{Resolve, Stats};
+pub use self::group::Group;
+pub use self::handle::TaskHandle;
+pub use self::rules::Access;
+pub use self::scope::{Options, Tasks, scope};
+pub use self::spawn::Task;

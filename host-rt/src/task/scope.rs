@@ -1,0 +1,314 @@
+//! Scopes: where tasks are spawned, and which none of them outlives.
+
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex};
+
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use super::args::TaskArgs;
+use super::error::TaskError;
+use super::graph::{Family, Place, Resolve, Stats};
+use super::group::Group;
+use super::handle::Value;
+use super::shared::{Shared, lock};
+use super::spawn::Task;
+use super::work::{Work, run};
+use crate::device::Grid;
+use crate::error::Result;
+use crate::runtime::{DeviceBuffer, Kernel, KernelArg, Runtime};
+
+/// Most threads that run host tasks of a scope, unless somebody says otherwise, on a machine
+/// with so many processors.
+const MOST_THREADS: usize = 8;
+
+/// Most queues of a device that a scope uses, unless somebody says otherwise.
+const QUEUES: usize = 8;
+
+/// Most queues of a device, whoever says otherwise: each has a thread.
+const MOST_QUEUES: usize = 128;
+
+/// Says how a scope is to be.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Options {
+    resolve: Resolve,
+    threads: usize,
+    queues: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            resolve: Resolve::OnDevice,
+            threads: processors.min(MOST_THREADS),
+            queues: QUEUES,
+        }
+    }
+}
+
+impl Options {
+    /// Who sees to it that target tasks come after target tasks. Default: the device.
+    pub fn resolve(mut self, resolve: Resolve) -> Self {
+        self.resolve = resolve;
+        self
+    }
+
+    /// Most threads that run host tasks, besides those that wait for tasks; at least 1.
+    /// Default: one for each processor, at most 8.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Most queues of each device, from 1 to 128, with a thread each that waits for what is
+    /// in it; more count as 128. Default: 8. Tasks that do not depend on each other run at the same time only in
+    /// different queues.
+    pub fn queues(mut self, queues: usize) -> Self {
+        self.queues = queues.clamp(1, MOST_QUEUES);
+        self
+    }
+
+    /// As [`scope`], like this.
+    ///
+    /// # Errors
+    /// As for [`scope`].
+    pub fn scope<'env, F, T>(self, body: F) -> Result<T>
+    where
+        F: for<'scope> FnOnce(&'scope Tasks<'scope, 'env>) -> Result<T>,
+    {
+        let tasks = Tasks {
+            shared: Shared::new(self.resolve, self.threads, self.queues),
+            scope: PhantomData,
+            env: PhantomData,
+        };
+        let result = catch_unwind(AssertUnwindSafe(|| body(&tasks)));
+        let finished = tasks.shared.finish();
+        match result {
+            Err(panic) => resume_unwind(panic),
+            Ok(Err(error)) => Err(error),
+            Ok(Ok(value)) => {
+                finished?;
+                Ok(value)
+            }
+        }
+    }
+}
+
+/// Calls `body`, which spawns tasks, and waits for all of them, also if it fails or panics.
+/// What was there before can be borrowed by tasks.
+///
+/// # Errors
+/// The error of `body`, otherwise the first of a task.
+pub fn scope<'env, F, T>(body: F) -> Result<T>
+where
+    F: for<'scope> FnOnce(&'scope Tasks<'scope, 'env>) -> Result<T>,
+{
+    Options::default().scope(body)
+}
+
+/// Where tasks are spawned: see [`scope`].
+pub struct Tasks<'scope, 'env: 'scope> {
+    shared: Arc<Shared>,
+    scope: PhantomData<&'scope mut &'scope ()>,
+    env: PhantomData<&'env mut &'env ()>,
+}
+
+impl<'scope, 'env> Tasks<'scope, 'env> {
+    /// A task that runs `function` on a thread of the host. What it returns, the
+    /// [handle](super::TaskHandle::wait) has. It may spawn tasks itself, which are then
+    /// siblings of each other, and wait for them.
+    pub fn host<T, F>(&'scope self, function: F) -> Task<'scope, 'scope, T>
+    where
+        T: Send + 'scope,
+        F: FnOnce() -> T + Send + 'scope,
+    {
+        self.try_host(move || Ok::<T, std::convert::Infallible>(function()))
+    }
+
+    /// As [`host`](Self::host), for a function that can fail, which fails the task.
+    pub fn try_host<T, E, F>(&'scope self, function: F) -> Task<'scope, 'scope, T>
+    where
+        T: Send + 'scope,
+        E: Display,
+        F: FnOnce() -> std::result::Result<T, E> + Send + 'scope,
+    {
+        let slot = Arc::new(Mutex::new(None));
+        let left = Arc::clone(&slot);
+        let work = Box::new(move |task| {
+            let value = run(task, function)?;
+            *lock(&left) = Some(value);
+            Ok(())
+        });
+        self.task(Place::Host, Work::Host(work), Value::Left(slot))
+    }
+
+    /// A task that runs a kernel on its device. Nothing in `args` says what the kernel does
+    /// with it: that is for [`Task::reads`] and the other methods.
+    ///
+    /// A kernel that waits for something outside may wait for a host function, and for what
+    /// was spawned before it and is not in its way; not for a task that is spawned later.
+    ///
+    /// # Safety
+    /// As for [`Kernel::launch`], whenever the task runs: what the kernel does with memory,
+    /// the dependencies keep apart from what other tasks do.
+    pub unsafe fn target<A: TaskArgs + 'scope>(
+        &'scope self,
+        kernel: &'scope Kernel,
+        grid: Grid,
+        args: A,
+    ) -> Task<'scope, 'scope, ()> {
+        let runtime = kernel.runtime();
+        let mut refused = None;
+        args.each(&mut |arg| {
+            let elsewhere = arg.buffer().filter(|buffer| !buffer.runtime().is(&runtime));
+            if let Some(buffer) = elsewhere {
+                refused.get_or_insert_with(|| {
+                    format!(
+                        "kernel `{}` runs on device `{}`, and the buffer at {:#x} is of another \
+                         runtime, on device `{}`: allocate it with the runtime that has loaded \
+                         the kernel",
+                        kernel.declaration().name,
+                        runtime.device_name(),
+                        buffer.address(),
+                        buffer.runtime().device_name()
+                    )
+                });
+            }
+        });
+        let mut task = self.on_device(&runtime, move |queue| {
+            let mut params = Vec::new();
+            args.each(&mut |arg| params.push(Param(arg.arg().bytes())));
+            let params: Vec<_> = params.iter().map(|param| param as &dyn KernelArg).collect();
+            // SAFETY: the caller's promise, and the queue is of the kernel's device.
+            unsafe { kernel.enqueue(queue, grid, &params) }.map(Some)
+        });
+        task.refused = refused;
+        task
+    }
+
+    /// A task that copies `data` to byte offset `at` of `buffer`.
+    pub fn write<T: IntoBytes + Immutable>(
+        &'scope self,
+        buffer: &'scope DeviceBuffer,
+        at: u64,
+        data: &'scope [T],
+    ) -> Task<'scope, 'scope, ()> {
+        let bytes: &'scope [u8] = data.as_bytes();
+        self.on_device(&buffer.runtime(), move |queue| {
+            let address = buffer.range(at, bytes.len() as u64)?;
+            // SAFETY: `bytes` is borrowed for the scope, which waits for the copy.
+            unsafe { queue.copy_to_device(address, bytes.as_ptr(), bytes.len())? };
+            Ok(None)
+        })
+    }
+
+    /// A task that copies from byte offset `at` of `buffer` to `data`, which is there when
+    /// the scope has ended.
+    pub fn read<T: IntoBytes + FromBytes>(
+        &'scope self,
+        buffer: &'scope DeviceBuffer,
+        at: u64,
+        data: &'scope mut [T],
+    ) -> Task<'scope, 'scope, ()> {
+        let bytes: &'scope mut [u8] = data.as_mut_bytes();
+        self.on_device(&buffer.runtime(), move |queue| {
+            let address = buffer.range(at, bytes.len() as u64)?;
+            // SAFETY: `bytes` is borrowed for the scope, which waits for the copy, and by
+            // this task alone.
+            unsafe { queue.copy_from_device(bytes.as_mut_ptr(), address, bytes.len())? };
+            Ok(None)
+        })
+    }
+
+    fn on_device(
+        &'scope self,
+        runtime: &Runtime,
+        work: impl FnMut(&mut dyn crate::device::Queue) -> Result<Option<crate::Launch>> + Send + 'scope,
+    ) -> Task<'scope, 'scope, ()> {
+        let (number, domain) = self.shared.devices.number_of(runtime);
+        let work = Work::Target(number, Box::new(work));
+        self.task(Place::Target(domain), work, Value::Known(()))
+    }
+
+    fn task<T>(
+        &'scope self,
+        place: Place,
+        work: Work<'scope>,
+        value: Value<T>,
+    ) -> Task<'scope, 'scope, T> {
+        Task {
+            shared: &self.shared,
+            place,
+            work,
+            value,
+            name: None,
+            accesses: Vec::new(),
+            refused: None,
+            scope: PhantomData,
+        }
+    }
+
+    /// Waits for the tasks that were spawned so far: in the scope's body for those that were
+    /// spawned there, in a host task for those that this one has spawned; not for theirs.
+    /// Runs host tasks meanwhile, and in a host function serves calls. OpenMP's `taskwait`.
+    ///
+    /// # Errors
+    /// The first error of one of them, again each time.
+    pub fn wait(&self) -> std::result::Result<(), TaskError> {
+        let mut state = self.shared.state();
+        let (frame, _) = self.shared.home(&mut state.graph);
+        drop(state);
+        let error = self.shared.wait(Family::Frame(frame), |graph| {
+            let (unfinished, error) = graph.children(frame);
+            (unfinished == 0).then_some(error)
+        });
+        error.map_or(Ok(()), |error| Err((*error).clone()))
+    }
+
+    /// Calls `body`, and waits for the tasks that were spawned in it and for all that those
+    /// have spawned. OpenMP's `taskgroup`.
+    ///
+    /// # Errors
+    /// The error of `body`, otherwise the first of one of these tasks; not for those that
+    /// were cancelled with the group.
+    pub fn group<T>(&self, body: impl FnOnce(&Group) -> Result<T>) -> Result<T> {
+        let mut state = self.shared.state();
+        let (frame, parent) = self.shared.home(&mut state.graph);
+        let id = state.graph.open_group(parent);
+        drop(state);
+        let group = Group {
+            shared: Arc::clone(&self.shared),
+            id,
+        };
+        let body = AssertUnwindSafe(|| self.shared.in_group(frame, id, || body(&group)));
+        let result = catch_unwind(body);
+        let error = self.shared.wait(Family::Group(id), |graph| {
+            let (unfinished, error) = graph.members(id);
+            (unfinished == 0).then_some(error)
+        });
+        self.shared.state().graph.close_group(id);
+        match (result, error) {
+            (Err(panic), _) => resume_unwind(panic),
+            (Ok(Ok(_)), Some(error)) => Err((*error).clone().into()),
+            (Ok(result), _) => result,
+        }
+    }
+
+    /// What has happened so far, and what is under way.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.shared.stats()
+    }
+}
+
+/// A parameter's bytes.
+struct Param(Vec<u8>);
+
+impl KernelArg for Param {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.clone()
+    }
+}

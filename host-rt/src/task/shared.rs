@@ -1,0 +1,236 @@
+//! What the threads of a scope share: the graph, who runs its tasks, who waits for what.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::devices::Devices;
+use super::error::TaskError;
+use super::graph::{Family, Graph, Resolve, Stats};
+use super::pool::Pool;
+use super::slab::Id;
+use super::work::Work;
+use crate::device::Event;
+
+pub(super) type Tasks = Graph<Work<'static>, Arc<dyn Event>>;
+
+/// What one mutex guards.
+pub(super) struct State {
+    pub(super) graph: Tasks,
+    pub(super) pool: Pool,
+    /// Threads that sleep until there is news.
+    waiting: usize,
+}
+
+/// A scope.
+pub(super) struct Shared {
+    state: Mutex<State>,
+    /// There is work for threads of the pool.
+    pub(super) work: Condvar,
+    news: Condvar,
+    pub(super) devices: Devices,
+    /// Queues in use.
+    pub(super) queues: AtomicUsize,
+    /// For the threads of its own, which outlive no scope.
+    pub(super) me: Weak<Shared>,
+}
+
+/// The task that a thread runs, as far as it concerns those that it spawns.
+struct Current {
+    scope: *const Shared,
+    frame: Option<Id>,
+    parent: Id,
+    group: Option<Id>,
+}
+
+thread_local! {
+    /// The innermost last.
+    static CURRENT: RefCell<Vec<Current>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Nothing that a mutex of this module guards is left half done by a panic: what is not
+/// ours is called without them.
+pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(super) fn new(resolve: Resolve, threads: usize, lanes: usize) -> Arc<Self> {
+        Arc::new_cyclic(|me| Self {
+            state: Mutex::new(State {
+                graph: Graph::new(resolve),
+                pool: Pool::new(threads),
+                waiting: 0,
+            }),
+            work: Condvar::new(),
+            news: Condvar::new(),
+            devices: Devices::new(lanes),
+            queues: AtomicUsize::new(0),
+            me: Weak::clone(me),
+        })
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    pub(super) fn stats(&self) -> Stats {
+        let state = self.state();
+        Stats {
+            // Relaxed: a statistic.
+            queues: self.queues.load(Ordering::Relaxed),
+            threads: state.pool.threads(),
+            ..state.graph.stats
+        }
+    }
+
+    /// Does what a change of the graph has made due, and what that makes due.
+    pub(super) fn drive<'a>(&'a self, mut state: MutexGuard<'a, State>) {
+        loop {
+            let dropped = std::mem::take(&mut state.graph.due.dropped);
+            let target = state.graph.due.target.pop_front();
+            if !state.graph.due.host.is_empty() {
+                self.call_threads(&mut state);
+            }
+            if std::mem::take(&mut state.graph.due.news) && state.waiting > 0 {
+                self.news.notify_all();
+            }
+            drop(state);
+            for work in dropped {
+                // What it borrows or owns is not ours, and may panic.
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(work))) {
+                    std::mem::forget(panic);
+                }
+            }
+            let Some(id) = target else {
+                return;
+            };
+            self.enqueue(id);
+            state = self.state();
+        }
+    }
+
+    /// The frame and the group that what this thread spawns belongs to.
+    pub(super) fn home(&self, graph: &mut Tasks) -> (Id, Option<Id>) {
+        CURRENT.with_borrow_mut(|all| {
+            let current = all.iter_mut().rfind(|known| ptr::eq(known.scope, self));
+            current.map_or((graph.root, None), |current| {
+                let frame = &mut current.frame;
+                let frame = *frame.get_or_insert_with(|| graph.open_frame(current.parent));
+                (frame, current.group)
+            })
+        })
+    }
+
+    /// Calls `body`, in which this thread spawns in `group`.
+    pub(super) fn in_group<R>(&self, frame: Id, group: Id, body: impl FnOnce() -> R) -> R {
+        let current = Current {
+            scope: self,
+            frame: Some(frame),
+            parent: frame,
+            group: Some(group),
+        };
+        let _current = Entered::new(current);
+        body()
+    }
+
+    /// Starts and runs a host task that was taken from those that are ready.
+    pub(super) fn run(&self, id: Id) {
+        let mut state = self.state();
+        let home = state.graph.home_of(id);
+        let started = state.graph.start(id);
+        let (Some((Work::Host(work), _)), Some((parent, group))) = (started, home) else {
+            // It was cancelled.
+            return self.drive(state);
+        };
+        let name = state.graph.name(id);
+        drop(state);
+        let entered = Entered::new(Current {
+            scope: self,
+            frame: None,
+            parent,
+            group,
+        });
+        let result = work(name);
+        let frame = entered.leave();
+        let mut state = self.state();
+        if let Some(frame) = frame {
+            state.graph.close_frame(frame);
+        }
+        state.graph.ended(id, result.err());
+        self.drive(state);
+    }
+
+    /// Waits until `done`, and runs the host tasks of `family` meanwhile. In a host function
+    /// it serves calls, too.
+    pub(super) fn wait<R>(&self, family: Family, done: impl Fn(&Tasks) -> Option<R>) -> R {
+        loop {
+            let mut state = self.state();
+            if let Some(result) = done(&state.graph) {
+                return result;
+            }
+            if let Some(id) = state.graph.take_ready(family) {
+                drop(state);
+                self.run(id);
+                continue;
+            }
+            if crate::serve::current_call().is_some() {
+                drop(state);
+                let served = crate::serve::serve_until(|| {
+                    let state = self.state();
+                    done(&state.graph).is_some() || state.graph.has_ready(family)
+                });
+                debug_assert!(served, "a call has a server");
+                continue;
+            }
+            state.waiting += 1;
+            state.pool.block();
+            if !state.graph.due.host.is_empty() {
+                self.call_threads(&mut state);
+            }
+            state = wait(&self.news, state);
+            state.pool.unblock();
+            state.waiting -= 1;
+        }
+    }
+
+    /// Waits for all tasks, and ends all threads.
+    pub(super) fn finish(&self) -> Result<(), TaskError> {
+        let root = self.state().graph.root;
+        let result = self.wait(Family::Frame(root), |graph| {
+            (graph.stats.pending == 0).then(|| graph.first_error())
+        });
+        self.end_threads();
+        self.devices.end();
+        result.map_or(Ok(()), |error| Err((*error).clone()))
+    }
+}
+
+/// The thread runs a task until this is dropped.
+struct Entered;
+
+impl Entered {
+    fn new(current: Current) -> Self {
+        CURRENT.with_borrow_mut(|all| all.push(current));
+        Self
+    }
+
+    /// The frame of the task's children, if it had any.
+    fn leave(self) -> Option<Id> {
+        let frame = CURRENT.with_borrow(|all| all.last().and_then(|current| current.frame));
+        drop(self);
+        frame
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        CURRENT.with_borrow_mut(|all| all.pop());
+    }
+}

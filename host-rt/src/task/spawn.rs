@@ -1,0 +1,116 @@
+//! Tasks that are being described.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::error::TaskError;
+use super::graph::{New, Place};
+use super::handle::{TaskHandle, Value};
+use super::rules::Access;
+use super::shared::Shared;
+use super::work::Work;
+
+/// A task that is described: what it depends on, and what it is called. It is none until
+/// [`spawn`](Self::spawn).
+///
+/// Dependencies are on *places*: values that the scope borrows, such as a
+/// [`DeviceBuffer`](crate::DeviceBuffer), an element of an array of them, or anything else;
+/// the address of the value stands for it, and its contents do not matter. They order the
+/// tasks that are spawned by the same task (or the scope's body), one after the other, as
+/// OpenMP's `depend` does. A place that one task uses in two ways is one that it
+/// [updates](Self::updates).
+#[must_use = "a task is spawned by `spawn`"]
+pub struct Task<'tasks, 'scope, T> {
+    pub(super) shared: &'tasks Arc<Shared>,
+    pub(super) place: Place,
+    pub(super) work: Work<'scope>,
+    pub(super) value: Value<T>,
+    pub(super) name: Option<Arc<str>>,
+    pub(super) accesses: Vec<(usize, Access)>,
+    pub(super) refused: Option<String>,
+    pub(super) scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+impl<'scope, T> Task<'_, 'scope, T> {
+    /// Runs after the tasks that write `place`: OpenMP's `in`.
+    pub fn reads<P: ?Sized>(self, place: &'scope P) -> Self {
+        self.depends(Access::In, place)
+    }
+
+    /// Runs after the tasks that use `place` in whatever way: OpenMP's `out`.
+    pub fn writes<P: ?Sized>(self, place: &'scope P) -> Self {
+        self.depends(Access::Out, place)
+    }
+
+    /// Runs after the tasks that use `place` in whatever way: OpenMP's `inout`.
+    pub fn updates<P: ?Sized>(self, place: &'scope P) -> Self {
+        self.depends(Access::InOut, place)
+    }
+
+    /// Runs in any order with others that say so, but not at the same time: OpenMP's
+    /// `mutexinoutset`. The host sees to that, also where a device could.
+    pub fn updates_exclusively<P: ?Sized>(self, place: &'scope P) -> Self {
+        self.depends(Access::MutexInOutSet, place)
+    }
+
+    /// Runs at the same time as others that say so: OpenMP's `inoutset`.
+    pub fn updates_together<P: ?Sized>(self, place: &'scope P) -> Self {
+        self.depends(Access::InOutSet, place)
+    }
+
+    /// Depends on `place` by `access`; what the methods above are made of.
+    pub fn depends<P: ?Sized>(mut self, access: Access, place: &'scope P) -> Self {
+        if size_of_val(place) == 0 {
+            let reason = "it depends on a value without bytes, which has no address of its own; \
+                          use one that has some";
+            self.refused.get_or_insert_with(|| reason.to_owned());
+        }
+        let address = std::ptr::from_ref(place).cast::<u8>().addr();
+        self.accesses.push((address, access));
+        self
+    }
+
+    /// What messages call it. Without a name it has a number.
+    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Spawns it: it runs when what it depends on is done. Dropping the handle changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// The group was cancelled, or what it is made of does not belong together.
+    pub fn spawn(self) -> Result<TaskHandle<'scope, T>, TaskError> {
+        let mut state = self.shared.state();
+        let (frame, group) = self.shared.home(&mut state.graph);
+        let cancelled = state.graph.is_cancelled(group).then(|| {
+            "its group was cancelled; see `Group::is_cancelled` before spawning".to_owned()
+        });
+        if let Some(reason) = self.refused.or(cancelled) {
+            let task = state.graph.next_name(&self.name);
+            drop(state);
+            return Err(TaskError::Refused { task, reason });
+        }
+        // SAFETY: the scope ends, and with it 'scope, when every task has ended, and work
+        // is dropped before its task counts as ended or by whoever ends it, on a thread
+        // that the scope waits for.
+        let work = unsafe { self.work.unbound() };
+        let id = state.graph.add(New {
+            name: self.name,
+            place: self.place,
+            frame,
+            group,
+            accesses: self.accesses,
+            work,
+            held: true,
+        });
+        self.shared.drive(state);
+        Ok(TaskHandle {
+            shared: Arc::clone(self.shared),
+            id,
+            value: Some(self.value),
+            scope: PhantomData,
+        })
+    }
+}

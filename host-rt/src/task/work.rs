@@ -1,0 +1,54 @@
+//! What a task does.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::error::{TaskError, TaskName};
+use crate::device::Queue;
+use crate::error::Error;
+use crate::runtime::Launch;
+use crate::serve::panic_message;
+
+/// What a host task does; it has the task's name for its errors.
+pub(super) type HostWork<'a> = Box<dyn FnOnce(TaskName) -> Result<(), TaskError> + Send + 'a>;
+
+/// Puts what a target task does into a queue, once or, where that came to nothing, again.
+pub(super) type TargetWork<'a> =
+    Box<dyn FnMut(&mut dyn Queue) -> Result<Option<Launch>, Error> + Send + 'a>;
+
+/// What a task does.
+pub(super) enum Work<'a> {
+    Host(HostWork<'a>),
+    /// On the device with this number in the scope.
+    Target(u32, TargetWork<'a>),
+}
+
+impl Work<'_> {
+    /// The same, for those who do not ask how long it may be used.
+    ///
+    /// # Safety
+    /// It is used and dropped while what it borrows lives.
+    pub(super) unsafe fn unbound(self) -> Work<'static> {
+        // SAFETY: the types differ in lifetimes alone, which the caller answers for.
+        unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(self) }
+    }
+}
+
+/// Runs a host task's function, whose panic is an error.
+pub(super) fn run<T, E: std::fmt::Display>(
+    task: TaskName,
+    function: impl FnOnce() -> Result<T, E>,
+) -> Result<T, TaskError> {
+    match catch_unwind(AssertUnwindSafe(function)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(TaskError::Failed {
+            task,
+            message: error.to_string(),
+        }),
+        Err(panic) => {
+            let message = panic_message(&*panic);
+            // Its drop might panic too.
+            std::mem::forget(panic);
+            Err(TaskError::Panicked { task, message })
+        }
+    }
+}

@@ -1,0 +1,10 @@
+use host_rt::task;
+
+fn main() {
+    let mut kept = None;
+    task::scope(|tasks| {
+        kept = Some(tasks.host(|| 1).spawn()?);
+        Ok(())
+    })
+    .unwrap();
+}

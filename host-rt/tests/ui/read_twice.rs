@@ -1,0 +1,12 @@
+use host_rt::{DeviceBuffer, task};
+
+fn twice(buffer: &DeviceBuffer) -> host_rt::Result<()> {
+    let mut data = [0u64; 8];
+    task::scope(|tasks| {
+        tasks.read(buffer, 0, &mut data).spawn()?;
+        tasks.host(|| data[0]).spawn()?;
+        Ok(())
+    })
+}
+
+fn main() {}

@@ -1,0 +1,524 @@
+//! Queues that wait for each other by events, without the host.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+
+use conformance::{Target, process};
+use conformance_calls::Outcome;
+use cuda_standin::loader;
+use host_rt::device::{self, BlockShape, Event, EventState, Fill, LaunchContext, Queue};
+use host_rt::env::Env;
+use host_rt::{DeviceBuffer, Functions, Grid, KernelArg, Launch, LaunchError};
+
+use crate::image::image;
+use crate::session::{Session, acting, read};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(an_event_is_pending_and_then_done),
+    test!(a_queue_waits_for_another),
+    test!(a_diamond),
+    test!(a_failure_travels).alone(),
+    test!(a_queue_works_after_a_failure).only(Target::survives_faults),
+    test!(a_copy_fails_in_its_turn).only(Target::survives_faults),
+    test!(a_copy_that_is_refused_is_not_queued),
+    test!(a_thousand_in_a_chain).alone(),
+    test!(ten_thousand_in_a_hundred_queues),
+    test!(queues_that_are_dropped),
+    test!(a_device_that_is_dropped).alone(),
+    test!(a_chain_calls_the_host),
+    test!(a_function_waits_for_a_chain),
+    test!(launches_from_several_threads),
+    test!(streams_are_few).alone().only(is_stand_in),
+    test!(small_launches_take_no_new_threads)
+        .alone()
+        .only(Target::is_host),
+];
+
+fn is_stand_in(target: &Target) -> bool {
+    target.is_lost_by_faults() && !target.is_hardware()
+}
+
+fn quiet(target: &Target) -> Session {
+    Session::new(target, &Functions::new())
+}
+
+fn new_queue(session: &Session) -> Box<dyn Queue> {
+    session.runtime.queue().expect("a queue")
+}
+
+/// A kernel that keeps a queue busy until it is told. What is seen meanwhile is to be judged
+/// when it has been opened: who panics before waits for it.
+struct Gate {
+    launch: Launch,
+    flag: DeviceBuffer,
+}
+
+impl Gate {
+    fn close(session: &Session, queue: &mut dyn Queue) -> Self {
+        let flag = session.zeroed::<u32>(1);
+        let launch = session.enqueue(queue, "wait_for", (1, 1), &[&flag]);
+        Self { launch, flag }
+    }
+
+    fn open(self) {
+        self.flag.write(0, &[1u32]).expect("the flag");
+        self.launch.wait().expect("it ends");
+    }
+}
+
+fn is_pending(event: &Arc<dyn Event>) -> bool {
+    event.check() == EventState::Pending
+}
+
+fn an_event_is_pending_and_then_done(target: &Target) {
+    let session = quiet(target);
+    let words = session.filled(&[5u32, 6]);
+    let mut queue = new_queue(&session);
+    assert_eq!(
+        queue.record_event().check(),
+        EventState::Done,
+        "nothing is before"
+    );
+    let gate = Gate::close(&session, &mut *queue);
+    let before = queue.record_event();
+    let mut copied = [0u32; 2];
+    // SAFETY: the words are left alone until the event behind the copy is reached.
+    unsafe { queue.copy_from_device(copied.as_mut_ptr().cast(), words.address(), 8) }.unwrap();
+    let new = [7u32, 8];
+    // SAFETY: as above.
+    unsafe { queue.copy_to_device(words.address(), new.as_ptr().cast(), 8) }.unwrap();
+    queue.store_word(words.address() + 4, 9).unwrap();
+    let behind = queue.record_event();
+    let pending = [&before, &behind].map(is_pending);
+    gate.open();
+    assert_eq!(pending, [true; 2]);
+    behind.sync().unwrap();
+    assert_eq!(behind.check(), EventState::Done);
+    assert_eq!(before.check(), EventState::Done);
+    assert_eq!(copied, [5, 6], "read before it is written");
+    assert_eq!(read::<u32>(&words), [7, 9]);
+    queue.synchronize().unwrap();
+}
+
+fn a_queue_waits_for_another(target: &Target) {
+    let session = quiet(target);
+    let (from, to) = (session.filled(&[5u32]), session.zeroed::<u32>(1));
+    let (mut one, mut other) = (new_queue(&session), new_queue(&session));
+    let gate = Gate::close(&session, &mut *one);
+    let event = one.record_event();
+    assert!(other.can_wait_for(&*event));
+    other.wait_event(&event);
+    // Places alone wait, too.
+    let place = other.record_event();
+    other
+        .copy_on_device(to.address(), from.address(), 4)
+        .unwrap();
+    let behind = other.record_event();
+    let pending = [&place, &behind].map(is_pending);
+    gate.open();
+    assert_eq!(pending, [true; 2]);
+    other.synchronize().unwrap();
+    assert_eq!(place.check(), EventState::Done);
+    assert_eq!(behind.check(), EventState::Done);
+    assert_eq!(read::<u32>(&to), [5]);
+}
+
+/// What the host was asked to do, in order.
+fn noting() -> (Functions, Arc<Mutex<Vec<u64>>>) {
+    let asked = Arc::<Mutex<Vec<u64>>>::default();
+    let note = Arc::clone(&asked);
+    let functions = acting(move |what| {
+        note.lock().unwrap().push(what);
+        what
+    });
+    (functions, asked)
+}
+
+fn enqueue_act(session: &Session, queue: &mut dyn Queue, what: u64) -> (Launch, DeviceBuffer) {
+    let outcomes = session.zeroed::<Outcome>(1);
+    let args: [&dyn KernelArg; 4] = [&what, &0u64, &1u32, &outcomes];
+    (session.enqueue(queue, "call_act", (1, 1), &args), outcomes)
+}
+
+fn a_diamond(target: &Target) {
+    let (functions, asked) = noting();
+    let session = Session::new(target, &functions);
+    let mut queues = [(); 4].map(|()| new_queue(&session));
+    let gate = Gate::close(&session, &mut *queues[0]);
+    let mut launches = vec![enqueue_act(&session, &mut *queues[0], 1)];
+    let first = queues[0].record_event();
+    for what in [2, 3] {
+        let queue = &mut *queues[what as usize - 1];
+        queue.wait_event(&first);
+        launches.push(enqueue_act(&session, queue, what));
+    }
+    for middle in [1, 2] {
+        let event = queues[middle].record_event();
+        queues[3].wait_event(&event);
+    }
+    launches.push(enqueue_act(&session, &mut *queues[3], 4));
+    let pending = launches.iter().all(|(launch, _)| !launch.is_done());
+    gate.open();
+    assert!(pending);
+    for (launch, _) in &launches {
+        launch.wait().unwrap();
+    }
+    let mut asked = asked.lock().unwrap().clone();
+    asked[1..3].sort_unstable();
+    assert_eq!(asked, [1, 2, 3, 4]);
+}
+
+/// What waits, directly or not, for a kernel that traps; and what begins to wait for it
+/// when it has.
+fn a_failure_travels(target: &Target) {
+    let (trap, trapping) = channel::<()>();
+    let trapping = Mutex::new(trapping);
+    let asked = Arc::<Mutex<Vec<u64>>>::default();
+    let note = Arc::clone(&asked);
+    let functions = acting(move |what| {
+        note.lock().unwrap().push(what);
+        if what == 1 {
+            let _ = trapping.lock().unwrap().recv();
+        }
+        what
+    });
+    let session = Session::new(target, &functions);
+    let words = session.filled(&[5u32]);
+    let mut queues = [(); 3].map(|()| new_queue(&session));
+    let outcomes = session.zeroed::<Outcome>(1);
+    let args: [&dyn KernelArg; 3] = [&1u64, &0u32, &outcomes];
+    let launch = session.enqueue(&mut *queues[0], "call_and_trap", (1, 1), &args);
+    let event = queues[0].record_event();
+    queues[1].wait_event(&event);
+    let later = enqueue_act(&session, &mut *queues[1], 2);
+    let mut copied = 0u32;
+    // SAFETY: the word is left alone until the event behind the copy is reached.
+    unsafe { queues[1].copy_from_device((&raw mut copied).cast(), words.address(), 4) }.unwrap();
+    let behind = queues[1].record_event();
+    let pending = [&event, &behind].map(is_pending);
+    trap.send(()).unwrap();
+    let words = behind.sync().unwrap_err();
+    assert_eq!(pending, [true; 2]);
+    assert_eq!(behind.check(), EventState::Failed(words.clone()));
+    let EventState::Failed(cause) = event.check() else {
+        panic!("{:?}", event.check())
+    };
+    if target.survives_faults() {
+        assert!(words.contains(&cause), "{words}");
+        assert!(
+            words.starts_with("not run, since what it waits for failed: "),
+            "{words}"
+        );
+    }
+    let fault = |launch: &Launch| match launch.wait() {
+        Err(LaunchError::Fault { message, .. }) => message,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(fault(&launch), cause);
+    fault(&later.0);
+    assert_eq!(copied, 0, "what failed is not copied");
+    queues[0].synchronize().unwrap_err();
+    queues[1].synchronize().unwrap_err();
+    if target.survives_faults() {
+        queues[2].wait_event(&event);
+        let late = enqueue_act(&session, &mut *queues[2], 3);
+        assert!(fault(&late.0).contains(&cause));
+        // SAFETY: as above.
+        unsafe { queues[2].copy_from_device((&raw mut copied).cast(), outcomes.address(), 4) }
+            .unwrap_err();
+    }
+    assert_eq!(*asked.lock().unwrap(), [1], "nobody else has run");
+}
+
+fn a_queue_works_after_a_failure(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let mut queue = new_queue(&session);
+    let outcomes = session.zeroed::<Outcome>(1);
+    let args: [&dyn KernelArg; 3] = [&1u64, &0u32, &outcomes];
+    let launch = session.enqueue(&mut *queue, "call_and_trap", (1, 1), &args);
+    launch.wait().unwrap_err();
+    queue.synchronize().unwrap_err();
+    queue.synchronize().unwrap();
+    let (launch, _outcome) = enqueue_act(&session, &mut *queue, 1);
+    launch.wait().unwrap();
+    assert_eq!(queue.record_event().check(), EventState::Done);
+    session.works();
+}
+
+/// Of memory that is freed too early; drivers may free it later than they are asked to.
+fn a_copy_fails_in_its_turn(target: &Target) {
+    let session = quiet(target);
+    let gone = session.zeroed::<u32>(64);
+    let mut queue = new_queue(&session);
+    let gate = Gate::close(&session, &mut *queue);
+    let bytes = [1u8; 64];
+    // SAFETY: the bytes are left alone until the event behind the copy has failed.
+    unsafe { queue.copy_to_device(gone.address(), bytes.as_ptr(), 64) }.unwrap();
+    let event = queue.record_event();
+    drop(gone);
+    gate.open();
+    let words = event.sync().unwrap_err();
+    assert_eq!(event.check(), EventState::Failed(words));
+    queue.synchronize().unwrap_err();
+}
+
+fn a_copy_that_is_refused_is_not_queued(target: &Target) {
+    let session = quiet(target);
+    let mut queue = new_queue(&session);
+    let mut byte = 0u8;
+    let here = &raw mut byte;
+    // SAFETY: the byte is left alone until `synchronize`.
+    unsafe { queue.copy_from_device(here, here.addr() as u64, 1) }.unwrap_err();
+    let gate = Gate::close(&session, &mut *queue);
+    // SAFETY: as above.
+    unsafe { queue.copy_from_device(here, here.addr() as u64, 1) }.unwrap_err();
+    gate.open();
+    assert_eq!(queue.record_event().sync(), Ok(()));
+    queue.synchronize().unwrap();
+}
+
+fn a_thousand_in_a_chain(target: &Target) {
+    let session = quiet(target);
+    let count = session.zeroed::<u32>(1);
+    let mut queue = new_queue(&session);
+    let gate = Gate::close(&session, &mut *queue);
+    let before = process::threads();
+    let launches: Vec<_> = (0..1000)
+        .map(|_| session.enqueue(&mut *queue, "add_one", (1, 1), &[&count]))
+        .collect();
+    let waiting = process::threads();
+    gate.open();
+    // The threads of the gate, and of a driver, may have been late.
+    assert!(waiting < before + 10, "no thread waits");
+    launches.last().unwrap().wait().unwrap();
+    assert_eq!(queue.record_event().sync(), Ok(()));
+    assert!(process::threads() < before + 10, "one after the other");
+    assert_eq!(read::<u32>(&count), [1000]);
+}
+
+fn ten_thousand_in_a_hundred_queues(target: &Target) {
+    let session = quiet(target);
+    let mut first = new_queue(&session);
+    let gate = Gate::close(&session, &mut *first);
+    let open = first.record_event();
+    let mut queues: Vec<_> = (0..100)
+        .map(|_| {
+            let mut queue = new_queue(&session);
+            queue.wait_event(&open);
+            (queue, session.zeroed::<u32>(1))
+        })
+        .collect();
+    let mut launches = Vec::new();
+    for _ in 0..100 {
+        for (queue, count) in &mut queues {
+            launches.push(session.enqueue(&mut **queue, "add_one", (1, 1), &[count]));
+        }
+    }
+    gate.open();
+    for (queue, count) in &mut queues {
+        queue.synchronize().unwrap();
+        assert_eq!(read::<u32>(count), [100]);
+    }
+    assert!(launches.iter().all(Launch::is_done));
+}
+
+fn queues_that_are_dropped(target: &Target) {
+    let session = quiet(target);
+    let count = session.zeroed::<u32>(1);
+    let mut first = new_queue(&session);
+    let gate = Gate::close(&session, &mut *first);
+    let mut event = first.record_event();
+    drop(first);
+    let mut launches = Vec::new();
+    for _ in 0..10 {
+        let mut queue = session.runtime.shared_queue().unwrap();
+        queue.wait_event(&event);
+        launches.push(session.enqueue(&mut *queue, "add_one", (1, 1), &[&count]));
+        event = queue.record_event();
+    }
+    let pending = is_pending(&event);
+    gate.open();
+    event.sync().unwrap();
+    assert!(pending);
+    assert_eq!(read::<u32>(&count), [10]);
+    for launch in launches {
+        launch.wait().unwrap();
+    }
+}
+
+/// Nobody but what is pending has the device any more.
+fn a_device_that_is_dropped(target: &Target) {
+    quiet(target).works_without_calls();
+    let threads = process::settle(process::threads, 0);
+    let device = device::open(target.device, &Env::default()).unwrap();
+    let module = device.load(&image(target)).unwrap();
+    let kernel = |name| module.kernel(name).unwrap().expect("the kernel");
+    let flag = device.alloc_mapped(128).unwrap();
+    let count = device.alloc(256, Fill::Zeros).unwrap();
+    let ended = Arc::new(AtomicU32::new(0));
+    let mut copied = 0u32;
+    let mut queue = device.queue().unwrap();
+    let mut launch = |kernel, param: u64| {
+        let count = Arc::clone(&ended);
+        let context = LaunchContext {
+            block: BlockShape::default(),
+            key: 1,
+            calls_host: false,
+            ring: Arc::new(|| ()),
+            ended: Arc::new(move || {
+                count.fetch_add(1, Ordering::Relaxed);
+            }),
+        };
+        let grid = Grid {
+            teams: 1,
+            threads: 1,
+        };
+        let params = [param.to_ne_bytes().to_vec()];
+        // SAFETY: the kernels take the address of a word. What it names lives as long as the
+        // device, or, mapped, until all has been waited for.
+        unsafe { queue.launch(&module, kernel, grid, &params, context) }.unwrap()
+    };
+    let running = [
+        launch(kernel("wait_for"), flag.device),
+        launch(kernel("add_one"), count),
+        launch(kernel("add_one"), count),
+    ];
+    // SAFETY: the word is left alone until the event behind the copy is reached.
+    unsafe { queue.copy_from_device((&raw mut copied).cast(), count, 4) }.unwrap();
+    let event = queue.record_event();
+    drop((queue, module, device));
+    assert!(is_pending(&event));
+    // SAFETY: the word is aligned, and the kernel does nothing but look at it.
+    unsafe { flag.host.cast::<AtomicU32>().as_ref() }.store(1, Ordering::Release);
+    event.sync().unwrap();
+    assert_eq!(copied, 2);
+    for running in running {
+        running.wait(None).unwrap().unwrap();
+    }
+    assert_eq!(ended.load(Ordering::Relaxed), 3);
+    drop((event, flag));
+    assert!(process::settle(process::threads, threads) <= threads);
+}
+
+fn a_chain_calls_the_host(target: &Target) {
+    let (functions, asked) = noting();
+    let session = Session::new(target, &functions);
+    let other = session.start_act((2, 2), 1000, 0, 200);
+    let mut queue = new_queue(&session);
+    let launches: Vec<_> = (0..50)
+        .map(|what| enqueue_act(&session, &mut *queue, what))
+        .collect();
+    for (launch, outcomes) in &launches {
+        launch.wait().unwrap();
+        assert_eq!(read::<Outcome>(outcomes)[0].ok, 1);
+    }
+    other.launch.wait().unwrap();
+    let mut asked = asked.lock().unwrap().clone();
+    asked.retain(|&what| what < 1000);
+    assert_eq!(asked, (0..50).collect::<Vec<_>>());
+}
+
+/// A host function puts kernels that call the host into a queue and waits for an event.
+fn a_function_waits_for_a_chain(target: &Target) {
+    let inner = Arc::<Mutex<Option<Session>>>::default();
+    let session = Arc::clone(&inner);
+    let functions = acting(move |what| {
+        if what != 1 {
+            return what;
+        }
+        let session = session.lock().unwrap();
+        let session = session.as_ref().expect("set before the launch");
+        let mut queue = new_queue(session);
+        let launches: Vec<_> = (2..6)
+            .map(|what| enqueue_act(session, &mut *queue, what))
+            .collect();
+        queue.record_event().sync().unwrap();
+        launches
+            .iter()
+            .map(|(_, outcomes)| read::<Outcome>(outcomes)[0].sum)
+            .sum()
+    });
+    let runtime = target.builder().build().unwrap();
+    *inner.lock().unwrap() = Some(Session::on(&runtime, &image(target), &functions));
+    let outer = Session::on(&runtime, &image(target), &functions);
+    if !target.is_parallel() {
+        return;
+    }
+    let (outcomes, result) = outer.act((1, 1), 1, 0, 1);
+    result.unwrap();
+    assert_eq!(outcomes[0].sum, 2 + 3 + 4 + 5);
+    *inner.lock().unwrap() = None;
+}
+
+fn launches_from_several_threads(target: &Target) {
+    let session = quiet(target);
+    let counts: Vec<_> = (0..8).map(|_| session.zeroed::<u32>(4)).collect();
+    let shared = session.zeroed::<u32>(1);
+    let last = Mutex::new(None::<Arc<dyn Event>>);
+    std::thread::scope(|scope| {
+        for count in &counts {
+            let (session, shared, last) = (&session, &shared, &last);
+            scope.spawn(move || {
+                let mut queue = new_queue(session);
+                let mut launches = Vec::new();
+                for _ in 0..50 {
+                    launches.push(session.enqueue(&mut *queue, "add_one", (2, 2), &[count]));
+                    // All take turns at one word, in the order in which they ask for it.
+                    let mut last = last.lock().unwrap();
+                    if let Some(event) = &*last {
+                        queue.wait_event(event);
+                    }
+                    let mine = session.enqueue(&mut *queue, "add_one", (1, 1), &[shared]);
+                    *last = Some(queue.record_event());
+                    launches.push(mine);
+                }
+                for launch in launches {
+                    launch.wait().unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(read::<u32>(&shared), [8 * 50]);
+    for count in &counts {
+        assert_eq!(read::<u32>(count), [50; 4]);
+    }
+}
+
+/// Each stream of the stand-in is a thread.
+fn streams_are_few(target: &Target) {
+    let session = quiet(target);
+    let mut first = new_queue(&session);
+    let gate = Gate::close(&session, &mut *first);
+    let open = first.record_event();
+    let before = process::threads();
+    let count = session.zeroed::<u32>(1);
+    let mut event = open;
+    let mut launches = Vec::new();
+    for _ in 0..1000 {
+        let mut queue = session.runtime.shared_queue().unwrap();
+        queue.wait_event(&event);
+        launches.push(session.enqueue(&mut *queue, "add_one", (1, 1), &[&count]));
+        event = queue.record_event();
+    }
+    let streams = process::threads() - before;
+    gate.open();
+    event.sync().unwrap();
+    assert!((2..=130).contains(&streams), "{streams} streams");
+    assert_eq!(read::<u32>(&count), [1000]);
+    drop((event, first, launches, count));
+    drop(session);
+    assert_eq!(process::settle(loader::leaks, 0), 0);
+}
+
+fn small_launches_take_no_new_threads(target: &Target) {
+    let session = quiet(target);
+    let count = session.zeroed::<u32>(1);
+    for _ in 0..200 {
+        session.run("add_one", (1, 1), &[&count]).unwrap();
+    }
+    // Their numbers tell how many there have been.
+    let newest = process::highest_number("device ");
+    assert!(newest <= 3, "{newest} threads for one at a time");
+}
