@@ -14,7 +14,7 @@ use crate::library::{self, Description, Library, Loaded};
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
 use crate::source::Place;
-use crate::{libomp, profile, unsuitable};
+use crate::{depend, libomp, profile, unsuitable};
 
 /// Devices that a program has which is built for the host: as many as LLVM's runtime shows.
 const HOST_DEVICES: usize = 4;
@@ -202,7 +202,10 @@ pub(crate) fn unregister(descriptor: *const BinaryDescription) {
         .filter_map(|device| device.get())
         .collect();
     drop(registry);
+    // Functions of its tasks are gone with it.
+    depend::forget_routines();
     if is_last {
+        depend::tell();
         if settings::info().has(Info::TABLES) {
             dump_at_end();
         }
@@ -242,6 +245,20 @@ pub(crate) fn device_count() -> usize {
         return 0;
     }
     read().devices.len()
+}
+
+/// Whether the device with this number has queues for kernels, as far as is known before it is
+/// opened: on `host` devices the thread that launches a kernel runs it.
+pub(crate) fn has_queues(number: i64) -> bool {
+    let number = if number == -1 {
+        libomp::default_device()
+    } else {
+        number
+    };
+    let registry = read();
+    let at = usize::try_from(number).ok();
+    let device = at.and_then(|at| registry.devices.get(at));
+    device.is_some_and(|device| device.name != "host")
 }
 
 /// The device with this number, which is opened if need be, with all images loaded. Ends the
