@@ -1,0 +1,3 @@
+/* Thousands of regions in rows, on emulated GPUs.
+   only: emu */
+#include "../clang/depend_many.c"

@@ -1,0 +1,3 @@
+/* Dependences among siblings, on emulated GPUs.
+   only: emu */
+#include "../clang/depend_nested.c"

@@ -1,0 +1,3 @@
+/* Dependences of each form, on emulated GPUs.
+   only: emu */
+#include "../clang/depend_order.c"
