@@ -4,7 +4,7 @@
 #include "check.h"
 #include "parts/one_thread.h"
 
-enum { N = 24 };
+enum { N = 24, SLOW = 30000 };
 
 /* Regions that work on what is there, so that nothing is copied. */
 static void chain(void)
@@ -256,6 +256,64 @@ static void host_version_behind_present(void)
     EXPECT(x, expected);
 }
 
+static int device_value(const int *there)
+{
+    int value = 0;
+    omp_target_memcpy(&value, there, sizeof value, 0, 0, omp_get_initial_device(), omp_get_default_device());
+    return value;
+}
+
+/* Whoever waits on the host for a region finds it at its end, though nothing is copied. */
+static void waits_for_the_end(void)
+{
+    int x = 0, seen[4] = {0};
+    if (omp_get_num_devices() == 0)
+        return;
+#pragma omp target data map(tofrom : x)
+    {
+        int *there = omp_get_mapped_ptr(&x, omp_get_default_device());
+#pragma omp parallel
+#pragma omp single
+        {
+            TARGET(nowait depend(inout : x) map(tofrom : x))
+            {
+                for (volatile int i = 0; i < SLOW; i++)
+                    ;
+                x = 1;
+            }
+#pragma omp task depend(inout : x) shared(seen)
+            seen[0] = device_value(there);
+            TARGET(nowait depend(inout : x) map(tofrom : x))
+            {
+                for (volatile int i = 0; i < SLOW; i++)
+                    ;
+                x = 2;
+            }
+#pragma omp taskwait depend(in : x)
+            seen[1] = device_value(there);
+#pragma omp taskgroup
+            {
+                TARGET(nowait depend(inout : x) map(tofrom : x))
+                {
+                    for (volatile int i = 0; i < SLOW; i++)
+                        ;
+                    x = 3;
+                }
+            }
+            seen[2] = device_value(there);
+            TARGET(nowait depend(inout : x) map(tofrom : x))
+            {
+                for (volatile int i = 0; i < SLOW; i++)
+                    ;
+                x = 4;
+            }
+        }
+        seen[3] = device_value(there);
+    }
+    for (int i = 0; i < 4; i++)
+        EXPECT(seen[i], i + 1);
+}
+
 int main(void)
 {
     for (int round = 0; round < 3; round++) {
@@ -269,6 +327,7 @@ int main(void)
         odd_tasks();
         copies_and_conditions();
         host_version_behind_present();
+        waits_for_the_end();
     }
     return finish();
 }
