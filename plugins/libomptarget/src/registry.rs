@@ -237,6 +237,12 @@ impl Numbered {
     fn get(&self) -> Option<Arc<Device>> {
         self.opened.get()?.as_ref().ok().cloned()
     }
+
+    /// Whether it has queues for kernels, as far as is known before it is opened: on `host`
+    /// devices the thread that launches a kernel runs it.
+    fn has_queues(&self) -> bool {
+        self.name != "host"
+    }
 }
 
 /// How many devices there are.
@@ -247,8 +253,7 @@ pub(crate) fn device_count() -> usize {
     read().devices.len()
 }
 
-/// Whether the device with this number has queues for kernels, as far as is known before it is
-/// opened: on `host` devices the thread that launches a kernel runs it.
+/// Whether the device with this number has queues for kernels.
 pub(crate) fn has_queues(number: i64) -> bool {
     let number = if number == -1 {
         libomp::default_device()
@@ -258,7 +263,12 @@ pub(crate) fn has_queues(number: i64) -> bool {
     let registry = read();
     let at = usize::try_from(number).ok();
     let device = at.and_then(|at| registry.devices.get(at));
-    device.is_some_and(|device| device.name != "host")
+    device.is_some_and(|device| device.has_queues())
+}
+
+/// Whether there is a device that has.
+pub(crate) fn some_have_queues() -> bool {
+    device_count() > 0 && read().devices.iter().any(|device| device.has_queues())
 }
 
 /// The device with this number, which is opened if need be, with all images loaded. Ends the

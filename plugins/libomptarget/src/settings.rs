@@ -111,12 +111,13 @@ pub(crate) fn is_mandatory() -> bool {
     })
 }
 
-/// Whether devices resolve what target tasks depend on, where they can. What is neither of its
-/// values ends the process: who writes it wants one of them.
-pub(crate) fn devices_resolve() -> bool {
+/// Whether devices are to resolve what target tasks depend on; `None` if nothing is said. What
+/// is neither of its values ends the process: who writes it wants one of them.
+pub(crate) fn devices_resolve() -> Option<bool> {
     match std::env::var(DEPEND).as_deref() {
-        Err(_) | Ok("" | "device") => true,
-        Ok("host") => false,
+        Err(_) | Ok("") => None,
+        Ok("device") => Some(true),
+        Ok("host") => Some(false),
         Ok(text) => message::fatal(
             1,
             &format!(

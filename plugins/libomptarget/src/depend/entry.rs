@@ -19,15 +19,17 @@ use crate::args::slice;
 use crate::libomp::{self, Dependence, IN, OUT, TIED, Task, TaskEntry};
 use crate::{message, registry, settings};
 
-/// Whether programs come here first, and devices are to resolve dependences. A task that is
-/// cancelled never gets here again, so there are to be none.
+/// Whether programs come here first, and devices are to resolve dependences: unless something
+/// else is said, where there is a device that can. It is so for all tasks, or for none, since
+/// libomp knows nothing of what is resolved here. A task that is cancelled never gets here
+/// again, so there are to be none.
 fn is_active() -> bool {
     static ACTIVE: OnceLock<bool> = OnceLock::new();
     *ACTIVE.get_or_init(|| {
         libomp::is_before(c"__kmpc_omp_task_with_deps")
             && libomp::async_handle().is_some()
             && libomp::get_cancellation().is_some_and(|get| get() == 0)
-            && settings::devices_resolve()
+            && settings::devices_resolve().unwrap_or_else(registry::some_have_queues)
     })
 }
 

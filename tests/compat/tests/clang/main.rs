@@ -106,6 +106,8 @@ impl Bench {
             command.env("LD_LIBRARY_PATH", library);
             if let Place::First = place {
                 command.env("LD_PRELOAD", library.join(LIBOMPTARGET));
+                // On `host` devices it would leave all of it to libomp.
+                command.env("REVOFF_DEPEND", "device");
             }
             command.envs(info.map(|info| ("LIBOMPTARGET_INFO", info)));
             run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
