@@ -67,6 +67,6 @@ pub use self::error::{DependencyError, TaskError, TaskName};
 pub use self::graph::{Resolve, Stats};
 pub use self::group::Group;
 pub use self::handle::TaskHandle;
-pub use self::rules::Access;
+pub use self::rules::{Access, Locations, merged};
 pub use self::scope::{Options, Tasks, scope};
 pub use self::spawn::Task;

@@ -128,6 +128,17 @@ impl Device {
         })
     }
 
+    /// One of a bounded number of queues, for a kernel that others wait for by events alone.
+    ///
+    /// # Errors
+    /// The device has no more.
+    pub(crate) fn shared_queue(&self) -> Result<Box<dyn Queue>, Failed> {
+        let queue = self.runtime.shared_queue();
+        queue.map_err(|error| {
+            message::error(&format!("no queue of device {}: {error}", self.number))
+        })
+    }
+
     /// Copies beside all constructs, and waits for it.
     ///
     /// # Errors

@@ -22,6 +22,7 @@
 //! | `private` | data that each construct has a copy of |
 //! | `region` | launching target regions |
 //! | `task` | constructs that go on while their task is away |
+//! | `depend` | dependences of target tasks that the device resolves |
 //! | `stream` | the copies of one construct |
 //! | `literals` | values that rustc 1.96 passes as if they were mapped |
 //! | `libomp` | functions of LLVM's OpenMP runtime |
@@ -37,6 +38,7 @@ mod api;
 mod args;
 mod begin;
 mod counts;
+mod depend;
 mod device;
 mod end;
 mod entry;

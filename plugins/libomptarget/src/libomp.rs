@@ -5,24 +5,50 @@ use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
 use crate::abi::Ident;
+use crate::depend;
 
 /// What [`target_offload`] says where everything is to run on the host.
 pub(crate) const OFFLOAD_DISABLED: c_int = 0;
 /// What [`target_offload`] says where nothing is to.
 pub(crate) const OFFLOAD_MANDATORY: c_int = 2;
 
-/// The function of the process called `name`.
-fn find(name: &CStr) -> Option<*mut c_void> {
+/// Where the library lies that has a function.
+fn library_of(function: *const c_void) -> Option<*mut c_void> {
+    let mut known = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
+    // SAFETY: the function looks an address up, whatever it is, and writes what it finds.
+    let found = unsafe { libc::dladdr(function, known.as_mut_ptr()) };
+    // SAFETY: it is written where the address is some library's.
+    (found != 0).then(|| unsafe { known.assume_init() }.dli_fbase)
+}
+
+/// Whether it is one of this library's, which stand before some of libomp's.
+fn is_own(function: *const c_void) -> bool {
+    library_of(function) == library_of(library_of as fn(_) -> _ as *const c_void)
+}
+
+/// The function called `name` that is found from `place` on.
+fn look(place: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a C string; the search has no other conditions.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    let found = unsafe { libc::dlsym(place, name.as_ptr()) };
     (!found.is_null()).then_some(found)
+}
+
+/// The function of the process called `name`, other than this library's own.
+fn find(name: &CStr) -> Option<*mut c_void> {
+    let mut places = [libc::RTLD_DEFAULT, libc::RTLD_NEXT].into_iter();
+    places.find_map(|place| look(place, name).filter(|&found| !is_own(found)))
+}
+
+/// Whether programs that call libomp's function of this name get this library's.
+pub(crate) fn is_before(name: &CStr) -> bool {
+    look(libc::RTLD_DEFAULT, name).is_some_and(|found| is_own(found))
 }
 
 /// Declares a function that looks for libomp's of the given type once.
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident: $symbol:literal, $type:ty;)*) => {$(
         $(#[$doc])*
-        fn $name() -> Option<$type> {
+        pub(crate) fn $name() -> Option<$type> {
             static FOUND: OnceLock<Option<$type>> = OnceLock::new();
             *FOUND.get_or_init(|| {
                 let found = find($symbol)?;
@@ -38,13 +64,19 @@ functions! {
     get_default_device: c"omp_get_default_device", extern "C" fn() -> c_int;
     global_thread_num: c"__kmpc_global_thread_num", extern "C" fn(*const Ident) -> i32;
     has_task_team: c"__kmpc_omp_has_task_team", extern "C" fn(i32) -> bool;
+    /// Of the thread's running task, in which it has a place of its own.
     async_handle: c"__kmpc_omp_get_target_async_handle_ptr", extern "C" fn(i32) -> *mut *mut c_void;
-    wait_for: c"__kmpc_omp_wait_deps",
-        unsafe extern "C" fn(*const Ident, i32, i32, *const c_void, i32, *const c_void);
-    task_alloc: c"__kmpc_omp_target_task_alloc",
+    get_cancellation: c"omp_get_cancellation", extern "C" fn() -> c_int;
+    task_alloc: c"__kmpc_omp_task_alloc",
+        unsafe extern "C" fn(*const Ident, i32, i32, usize, usize, TaskEntry) -> *mut Task;
+    target_task_alloc: c"__kmpc_omp_target_task_alloc",
         unsafe extern "C" fn(*const Ident, i32, i32, usize, usize, TaskEntry, i64) -> *mut Task;
     task_with_deps: c"__kmpc_omp_task_with_deps",
-        unsafe extern "C" fn(*const Ident, i32, *mut Task, i32, *const Dependence, i32, *const c_void) -> i32;
+        unsafe extern "C" fn(*const Ident, i32, *mut Task, i32, *const Dependence, i32, *const Dependence) -> i32;
+    taskwait_deps: c"__kmpc_omp_taskwait_deps_51",
+        unsafe extern "C" fn(*const Ident, i32, i32, *const Dependence, i32, *const Dependence, i32);
+    wait_deps: c"__kmpc_omp_wait_deps",
+        unsafe extern "C" fn(*const Ident, i32, i32, *const Dependence, i32, *const Dependence);
 }
 
 /// What `OMP_TARGET_OFFLOAD` says; `None` without libomp.
@@ -68,14 +100,25 @@ pub(crate) fn task_handle() -> Option<*mut *mut c_void> {
     (!handle.is_null()).then_some(handle)
 }
 
+/// libomp's place in the running task of a thread, by which tasks are told apart; 0 if there
+/// is none.
+pub(crate) fn place_of_task(thread: i32) -> usize {
+    async_handle().map_or(0, |handle| handle(thread).addr())
+}
+
+/// As [`place_of_task`], of this thread; `None` without libomp.
+pub(crate) fn place_of_running_task() -> Option<usize> {
+    Some(place_of_task(global_thread_num()?(std::ptr::null())))
+}
+
 /// What a task runs.
-type TaskEntry = unsafe extern "C" fn(i32, *mut Task) -> i32;
+pub(crate) type TaskEntry = unsafe extern "C" fn(i32, *mut Task) -> i32;
 
 /// The part of a task that its creator fills in: `kmp_task_t`.
 #[repr(C)]
 pub(crate) struct Task {
     pub(crate) shareds: *mut c_void,
-    routine: *mut c_void,
+    pub(crate) routine: TaskEntry,
     part: i32,
     data: [u64; 2],
 }
@@ -84,10 +127,21 @@ pub(crate) struct Task {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dependence {
-    address: i64,
-    bytes: usize,
-    flags: u8,
+    pub(crate) address: i64,
+    pub(crate) bytes: usize,
+    pub(crate) flags: u8,
 }
+
+/// Flags of [`Dependence`].
+pub(crate) const IN: u8 = 1;
+pub(crate) const OUT: u8 = 2;
+pub(crate) const MUTEX_IN_OUT_SET: u8 = 4;
+pub(crate) const IN_OUT_SET: u8 = 8;
+pub(crate) const ALL_MEMORY: u8 = 0x80;
+
+/// Flags of tasks.
+pub(crate) const TIED: i32 = 1;
+pub(crate) const DETACHABLE: i32 = 1 << 6;
 
 /// Tasks that libomp's own threads run, not those of a team.
 const HIDDEN_HELPER: i32 = 1 << 7;
@@ -108,8 +162,8 @@ pub(crate) unsafe fn run_as_task(
     }
     type Work = Box<dyn FnOnce() -> c_int + Send>;
 
-    let (Some(thread), Some(alloc), Some(start)) =
-        (global_thread_num(), task_alloc(), task_with_deps())
+    let (Some(thread), Some(alloc), Some(_)) =
+        (global_thread_num(), target_task_alloc(), task_with_deps())
     else {
         return work();
     };
@@ -137,7 +191,7 @@ pub(crate) unsafe fn run_as_task(
     unsafe { (*task).shareds = Box::into_raw(Box::new(work)).cast() };
     // SAFETY: a task of libomp's, and dependences that it copies.
     unsafe {
-        start(
+        depend::__kmpc_omp_task_with_deps(
             std::ptr::null(),
             thread,
             task,
@@ -162,17 +216,17 @@ pub(crate) unsafe fn wait_for_dependences(
     if count <= 0 && more <= 0 {
         return;
     }
-    if let (Some(thread), Some(wait)) = (global_thread_num(), wait_for()) {
+    if let (Some(thread), Some(_)) = (global_thread_num(), wait_deps()) {
         // SAFETY: the caller's promise.
         unsafe {
-            wait(
+            depend::__kmpc_omp_wait_deps(
                 std::ptr::null(),
                 thread(std::ptr::null()),
                 count,
-                list,
+                list.cast(),
                 more,
-                more_list,
-            )
-        };
+                more_list.cast(),
+            );
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::library::{self, Description, Library, Loaded};
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
 use crate::source::Place;
-use crate::{libomp, profile, unsuitable};
+use crate::{depend, libomp, profile, unsuitable};
 
 /// Devices that a program has which is built for the host: as many as LLVM's runtime shows.
 const HOST_DEVICES: usize = 4;
@@ -202,7 +202,10 @@ pub(crate) fn unregister(descriptor: *const BinaryDescription) {
         .filter_map(|device| device.get())
         .collect();
     drop(registry);
+    // Functions of its tasks are gone with it.
+    depend::forget_routines();
     if is_last {
+        depend::tell();
         if settings::info().has(Info::TABLES) {
             dump_at_end();
         }
@@ -234,6 +237,12 @@ impl Numbered {
     fn get(&self) -> Option<Arc<Device>> {
         self.opened.get()?.as_ref().ok().cloned()
     }
+
+    /// Whether it has queues for kernels, as far as is known before it is opened: on `host`
+    /// devices the thread that launches a kernel runs it.
+    fn has_queues(&self) -> bool {
+        self.name != "host"
+    }
 }
 
 /// How many devices there are.
@@ -242,6 +251,24 @@ pub(crate) fn device_count() -> usize {
         return 0;
     }
     read().devices.len()
+}
+
+/// Whether the device with this number has queues for kernels.
+pub(crate) fn has_queues(number: i64) -> bool {
+    let number = if number == -1 {
+        libomp::default_device()
+    } else {
+        number
+    };
+    let registry = read();
+    let at = usize::try_from(number).ok();
+    let device = at.and_then(|at| registry.devices.get(at));
+    device.is_some_and(|device| device.has_queues())
+}
+
+/// Whether there is a device that has.
+pub(crate) fn some_have_queues() -> bool {
+    device_count() > 0 && read().devices.iter().any(|device| device.has_queues())
 }
 
 /// The device with this number, which is opened if need be, with all images loaded. Ends the

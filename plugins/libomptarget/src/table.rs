@@ -283,6 +283,12 @@ impl Table {
         Some(used)
     }
 
+    /// Whether all of a range is there.
+    pub(crate) fn has(&self, begin: usize, bytes: usize) -> bool {
+        let ranges = self.lock();
+        find(&ranges, begin, bytes).is_some_and(|(_, _, is_whole)| is_whole)
+    }
+
     /// Looks a range up at the end of a construct, and counts it. Who gets it settles with
     /// [`settle`](Self::settle) when it has been copied back.
     pub(crate) fn end(

@@ -1,0 +1,253 @@
+//! The functions that stand before libomp's of the same names.
+//!
+//! # Safety
+//! All of them are called by code that compilers have made, as libomp's are.
+
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "one promise for all of them, in the module's documentation"
+)]
+
+use std::sync::{Arc, OnceLock};
+
+use super::kinds::{self, Kind};
+use super::lists::Depends;
+use super::record::Record;
+use super::{run, siblings};
+use crate::abi::Ident;
+use crate::args::slice;
+use crate::libomp::{self, Dependence, IN, OUT, TIED, Task, TaskEntry};
+use crate::{message, registry, settings};
+
+/// Whether programs come here first, and devices are to resolve dependences: unless something
+/// else is said, where there is a device that can. It is so for all tasks, or for none, since
+/// libomp knows nothing of what is resolved here. A task that is cancelled never gets here
+/// again, so there are to be none.
+fn is_active() -> bool {
+    static ACTIVE: OnceLock<bool> = OnceLock::new();
+    *ACTIVE.get_or_init(|| {
+        libomp::is_before(c"__kmpc_omp_task_with_deps")
+            && libomp::async_handle().is_some()
+            && libomp::get_cancellation().is_some_and(|get| get() == 0)
+            && settings::devices_resolve().unwrap_or_else(registry::some_have_queues)
+    })
+}
+
+/// libomp's function, without which nobody calls the one before it.
+fn needed<T>(found: Option<T>) -> T {
+    found.unwrap_or_else(|| {
+        message::fatal(
+            1,
+            "a function of LLVM's OpenMP runtime was called, and libomp.so is not there",
+        )
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_omp_task_alloc(
+    at: *const Ident,
+    thread: i32,
+    flags: i32,
+    bytes: usize,
+    shared_bytes: usize,
+    routine: TaskEntry,
+) -> *mut Task {
+    let alloc = needed(libomp::task_alloc());
+    // SAFETY: passed on.
+    let task = unsafe { alloc(at, thread, flags, bytes, shared_bytes, routine) };
+    if is_active() {
+        kinds::note(task, flags);
+    }
+    task
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_omp_target_task_alloc(
+    at: *const Ident,
+    thread: i32,
+    flags: i32,
+    bytes: usize,
+    shared_bytes: usize,
+    routine: TaskEntry,
+    device: i64,
+) -> *mut Task {
+    let alloc = needed(libomp::target_task_alloc());
+    // SAFETY: passed on.
+    let task = unsafe { alloc(at, thread, flags, bytes, shared_bytes, routine, device) };
+    if is_active() {
+        kinds::note_target(task, device);
+    }
+    task
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn __kmpc_omp_task_with_deps(
+    at: *const Ident,
+    thread: i32,
+    task: *mut Task,
+    count: i32,
+    list: *const Dependence,
+    more: i32,
+    more_list: *const Dependence,
+) -> i32 {
+    let start = needed(libomp::task_with_deps());
+    let parent = libomp::place_of_task(thread);
+    if !is_active() || count <= 0 && more <= 0 || parent == 0 {
+        // SAFETY: passed on.
+        return unsafe { start(at, thread, task, count, list, more, more_list) };
+    }
+    // SAFETY: the module's promise.
+    let depends = unsafe { depends(count, list, more, more_list) };
+    let kind = kinds::take(task);
+    let has_companion = match kind {
+        Kind::Host => false,
+        Kind::Untied => true,
+        // Who waits in a queue for others must not keep somebody out whom they wait for.
+        Kind::Target(device) => depends.exclusive.is_empty() && registry::has_queues(device),
+    };
+    // SAFETY: a task that libomp has made.
+    let routine = unsafe { (*task).routine };
+    let record = siblings::add(parent, &depends, |number, before| {
+        Record::new(number, parent, kind, has_companion, routine, before)
+    });
+    if kind != Kind::Untied {
+        // SAFETY: nobody has the task before it is started.
+        unsafe { run::stand_before(task, &record) };
+    }
+    let before = record.before();
+    let mut places = vec![record.first().with(OUT)];
+    places.extend(before.iter().map(|before| {
+        let is_in_queue = record.is_split() && before.is_split();
+        let place = if is_in_queue {
+            before.first()
+        } else {
+            before.last()
+        };
+        place.with(IN)
+    }));
+    let exclusive = &depends.exclusive;
+    // SAFETY: the program's task, and lists of ours, which libomp copies.
+    let started = unsafe {
+        start(
+            at,
+            thread,
+            task,
+            exclusive.len() as i32,
+            exclusive.as_ptr(),
+            places.len() as i32,
+            places.as_ptr(),
+        )
+    };
+    if has_companion {
+        places.clear();
+        places.push(record.first().with(IN));
+        places.push(record.last().with(OUT));
+        places.extend(before.iter().map(|before| before.last().with(IN)));
+        // SAFETY: passed on; the record is that of the task.
+        unsafe { start_companion(at, thread, &record, &places) };
+    }
+    started
+}
+
+/// Starts a companion.
+///
+/// # Safety
+/// As for [`__kmpc_omp_task_with_deps`].
+unsafe fn start_companion(
+    at: *const Ident,
+    thread: i32,
+    record: &Arc<Record>,
+    places: &[Dependence],
+) {
+    let bytes = size_of::<Task>();
+    // SAFETY: a task of this size whose entry is `run_companion`.
+    let task = unsafe {
+        match record.kind {
+            Kind::Target(device) => {
+                let alloc = needed(libomp::target_task_alloc());
+                alloc(at, thread, TIED, bytes, 0, run::run_companion, device)
+            }
+            Kind::Host | Kind::Untied => {
+                let alloc = needed(libomp::task_alloc());
+                alloc(at, thread, TIED, bytes, 0, run::run_companion)
+            }
+        }
+    };
+    let start = needed(libomp::task_with_deps());
+    let none = std::ptr::null();
+    // SAFETY: the task is new, and nobody else has it; the list is copied.
+    unsafe {
+        (*task).shareds = run::companion_data(record);
+        start(
+            at,
+            thread,
+            task,
+            0,
+            none,
+            places.len() as i32,
+            places.as_ptr(),
+        );
+    }
+}
+
+/// What two lists of libomp's say.
+///
+/// # Safety
+/// They are as long as the numbers say.
+unsafe fn depends(
+    count: i32,
+    list: *const Dependence,
+    more: i32,
+    more_list: *const Dependence,
+) -> Depends {
+    // SAFETY: the caller's promise.
+    unsafe {
+        Depends::new([
+            slice(list, count.max(0) as usize),
+            slice(more_list, more.max(0) as usize),
+        ])
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
+    at: *const Ident,
+    thread: i32,
+    count: i32,
+    list: *const Dependence,
+    more: i32,
+    more_list: *const Dependence,
+    no_wait: i32,
+) {
+    let wait = needed(libomp::taskwait_deps());
+    let parent = libomp::place_of_task(thread);
+    if !is_active() || count <= 0 && more <= 0 || parent == 0 {
+        // SAFETY: passed on.
+        return unsafe { wait(at, thread, count, list, more, more_list, no_wait) };
+    }
+    // SAFETY: the module's promise.
+    let before = siblings::waited_for(parent, unsafe { depends(count, list, more, more_list) });
+    let places: Vec<_> = before.iter().map(|before| before.last().with(IN)).collect();
+    let none = std::ptr::null();
+    // It waits in any case: what follows is not told to come after it.
+    // SAFETY: lists of ours, which live until it returns.
+    unsafe { wait(at, thread, 0, none, places.len() as i32, places.as_ptr(), 0) };
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn __kmpc_omp_wait_deps(
+    at: *const Ident,
+    thread: i32,
+    count: i32,
+    list: *const Dependence,
+    more: i32,
+    more_list: *const Dependence,
+) {
+    if is_active() {
+        // SAFETY: passed on.
+        return unsafe { __kmpc_omp_taskwait_deps_51(at, thread, count, list, more, more_list, 0) };
+    }
+    let wait = needed(libomp::wait_deps());
+    // SAFETY: passed on.
+    unsafe { wait(at, thread, count, list, more, more_list) };
+}
