@@ -114,17 +114,10 @@ pub(crate) unsafe extern "C" fn __kmpc_omp_task_with_deps(
         // SAFETY: nobody has the task before it is started.
         unsafe { run::stand_before(task, &record) };
     }
+    // Before libomp may run it, which forgets what it came after.
     let before = record.before();
-    let mut places = vec![record.first().with(OUT)];
-    places.extend(before.iter().map(|before| {
-        let is_in_queue = record.is_split() && before.is_split();
-        let place = if is_in_queue {
-            before.first()
-        } else {
-            before.last()
-        };
-        place.with(IN)
-    }));
+    let mut places = record.waited_for();
+    places.push(record.first().with(OUT));
     let exclusive = &depends.exclusive;
     // SAFETY: the program's task, and lists of ours, which libomp copies.
     let started = unsafe {
