@@ -107,6 +107,8 @@ pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
     } = unsafe { Description::read(descriptor) };
     // Relaxed: see where it is read.
     REQUIREMENTS.fetch_or(requirements, Ordering::Relaxed);
+    // It may be the first that has brought libomp along.
+    libomp::look_again();
     let mut registry = write();
     registry.registered += 1;
     registry.registrations += 1;

@@ -42,6 +42,6 @@ mod run;
 mod siblings;
 mod stats;
 
-pub(crate) use self::entry::{__kmpc_omp_task_with_deps, __kmpc_omp_wait_deps};
+pub(crate) use self::entry::{__kmpc_omp_wait_deps, start_host_task};
 pub(crate) use self::run::{Current, current, forget_routines};
 pub(crate) use self::stats::tell;
