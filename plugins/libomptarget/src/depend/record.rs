@@ -1,7 +1,7 @@
 //! A task with dependences.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use host_rt::device::{Event, EventState};
 use host_rt::error::LaunchError;
@@ -11,6 +11,7 @@ use super::places::Place;
 use super::{run, siblings, stats};
 use crate::abi::Ident;
 use crate::libomp::{Dependence, IN, TaskEntry};
+use crate::locks::lock;
 use crate::message;
 use crate::task::Pending;
 
@@ -47,11 +48,6 @@ struct Queued {
     kernel: String,
     /// Where the construct is: an [`Ident`]'s address.
     at: usize,
-}
-
-/// Each change of what is locked here is whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Record {
