@@ -29,6 +29,7 @@
 //! | `settings`, `logging` | environment variables |
 //! | `message`, `info`, `source` | what users are told, and of which place in the source |
 //! | `profile` | a trace of what took how long |
+//! | `locks` | what is locked |
 //!
 //! Source of the protocol: `offload/libomptarget` and `offload/include` of LLVM 22 for what
 //! happens and is said when; `clang/lib/CodeGen` for what is called.
@@ -49,6 +50,7 @@ mod interop;
 mod libomp;
 mod library;
 mod literals;
+mod locks;
 mod logging;
 mod mapped;
 mod mapper;

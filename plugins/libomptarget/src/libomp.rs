@@ -2,7 +2,8 @@
 //! none of them, and needs none.
 
 use std::ffi::{CStr, c_int, c_void};
-use std::sync::OnceLock;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::abi::Ident;
 use crate::depend;
@@ -33,9 +34,24 @@ fn look(place: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     (!found.is_null()).then_some(found)
 }
 
+/// Names of libomp: that of its versions on Debian, and LLVM's own.
+const NAMES: [&CStr; 2] = [c"libomp.so.5", c"libomp.so"];
+
+/// libomp where it came with a library that was loaded for itself alone, so that it is not
+/// among what the process sees.
+fn loaded_alone() -> impl Iterator<Item = *mut c_void> {
+    let open = |name: &CStr| {
+        // SAFETY: a C string; nothing is loaded that is not there. It is not closed, since
+        // functions of the library are kept.
+        unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) }
+    };
+    NAMES.into_iter().map(open).filter(|found| !found.is_null())
+}
+
 /// The function of the process called `name`, other than this library's own.
 fn find(name: &CStr) -> Option<*mut c_void> {
-    let mut places = [libc::RTLD_DEFAULT, libc::RTLD_NEXT].into_iter();
+    let visible = [libc::RTLD_DEFAULT, libc::RTLD_NEXT].into_iter();
+    let mut places = visible.chain(loaded_alone());
     places.find_map(|place| look(place, name).filter(|&found| !is_own(found)))
 }
 
@@ -44,17 +60,60 @@ pub(crate) fn is_before(name: &CStr) -> bool {
     look(libc::RTLD_DEFAULT, name).is_some_and(|found| is_own(found))
 }
 
-/// Declares a function that looks for libomp's of the given type once.
+/// How often there was a reason to think that libomp may have come since it was looked for.
+static ARRIVALS: AtomicUsize = AtomicUsize::new(1);
+
+/// Has what was not found be looked for again.
+pub(crate) fn look_again() {
+    // Relaxed: a number alone, which tells each thread what it knows itself to have happened.
+    ARRIVALS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// One of libomp's functions. To find that it is not there takes longer than a small launch,
+/// so that is remembered too, but libomp may be loaded later.
+struct Function {
+    address: AtomicPtr<c_void>,
+    /// [`ARRIVALS`] when it was looked for in vain.
+    missed: AtomicUsize,
+}
+
+impl Function {
+    const fn new() -> Self {
+        Self {
+            address: AtomicPtr::new(null_mut()),
+            missed: AtomicUsize::new(0),
+        }
+    }
+
+    fn get(&self, name: &CStr) -> Option<*mut c_void> {
+        // Relaxed, all of them: the address of code, which the loader has made visible before
+        // it let anybody find it, and numbers by themselves.
+        let known = self.address.load(Ordering::Relaxed);
+        if !known.is_null() {
+            return Some(known);
+        }
+        let arrivals = ARRIVALS.load(Ordering::Relaxed);
+        if self.missed.load(Ordering::Relaxed) == arrivals {
+            return None;
+        }
+        let found = find(name);
+        match found {
+            Some(found) => self.address.store(found, Ordering::Relaxed),
+            None => self.missed.store(arrivals, Ordering::Relaxed),
+        }
+        found
+    }
+}
+
+/// Declares a function that looks for libomp's of the given type.
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident: $symbol:literal, $type:ty;)*) => {$(
         $(#[$doc])*
         pub(crate) fn $name() -> Option<$type> {
-            static FOUND: OnceLock<Option<$type>> = OnceLock::new();
-            *FOUND.get_or_init(|| {
-                let found = find($symbol)?;
-                // SAFETY: libomp's function of this name has this type: see LLVM's `kmp.h`.
-                Some(unsafe { std::mem::transmute::<*mut c_void, $type>(found) })
-            })
+            static FUNCTION: Function = Function::new();
+            let found = FUNCTION.get($symbol)?;
+            // SAFETY: libomp's function of this name has this type: see LLVM's `kmp.h`.
+            Some(unsafe { std::mem::transmute::<*mut c_void, $type>(found) })
         }
     )*};
 }
@@ -72,11 +131,11 @@ functions! {
     target_task_alloc: c"__kmpc_omp_target_task_alloc",
         unsafe extern "C" fn(*const Ident, i32, i32, usize, usize, TaskEntry, i64) -> *mut Task;
     task_with_deps: c"__kmpc_omp_task_with_deps",
-        unsafe extern "C" fn(*const Ident, i32, *mut Task, i32, *const Dependence, i32, *const Dependence) -> i32;
+        unsafe extern "C" fn(*const Ident, i32, *mut Task, i32, *mut Dependence, i32, *mut Dependence) -> i32;
     taskwait_deps: c"__kmpc_omp_taskwait_deps_51",
-        unsafe extern "C" fn(*const Ident, i32, i32, *const Dependence, i32, *const Dependence, i32);
+        unsafe extern "C" fn(*const Ident, i32, i32, *mut Dependence, i32, *mut Dependence, i32);
     wait_deps: c"__kmpc_omp_wait_deps",
-        unsafe extern "C" fn(*const Ident, i32, i32, *const Dependence, i32, *const Dependence);
+        unsafe extern "C" fn(*const Ident, i32, i32, *mut Dependence, i32, *mut Dependence);
 }
 
 /// What `OMP_TARGET_OFFLOAD` says; `None` without libomp.
@@ -123,7 +182,8 @@ pub(crate) struct Task {
     data: [u64; 2],
 }
 
-/// What a task depends on: `kmp_depend_info_t`.
+/// What a task depends on: `kmp_depend_info_t`. libomp writes into lists of them: it puts
+/// those on one address together.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dependence {
@@ -183,24 +243,14 @@ pub(crate) unsafe fn run_as_task(
     if task.is_null() {
         return work();
     }
-    let on: Vec<Dependence> = (0..count.max(0) as usize)
+    let mut on: Vec<Dependence> = (0..count.max(0) as usize)
         // SAFETY: the caller's promise.
         .map(|at| unsafe { **dependences.add(at) })
         .collect();
     // SAFETY: the task is new, and nobody else has it.
     unsafe { (*task).shareds = Box::into_raw(Box::new(work)).cast() };
-    // SAFETY: a task of libomp's, and dependences that it copies.
-    unsafe {
-        depend::__kmpc_omp_task_with_deps(
-            std::ptr::null(),
-            thread,
-            task,
-            on.len() as i32,
-            on.as_ptr(),
-            0,
-            std::ptr::null(),
-        )
-    }
+    // SAFETY: a new task of libomp's, to which the host's function belongs.
+    unsafe { depend::start_host_task(thread, task, &mut on) }
 }
 
 /// Waits until what the dependences name is done; at once without libomp.
@@ -209,9 +259,9 @@ pub(crate) unsafe fn run_as_task(
 /// They are arrays of libomp's dependences, as long as the numbers say.
 pub(crate) unsafe fn wait_for_dependences(
     count: i32,
-    list: *const c_void,
+    list: *mut c_void,
     more: i32,
-    more_list: *const c_void,
+    more_list: *mut c_void,
 ) {
     if count <= 0 && more <= 0 {
         return;

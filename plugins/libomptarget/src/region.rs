@@ -209,11 +209,12 @@ impl Region {
             // SAFETY: passed on.
             return unsafe { self.run_beside(args, at, |pending| task.ends_with(pending)) };
         }
-        task.launches();
         let events = task.events();
         let mut queue = self.device.shared_queue()?;
         let can_wait = events.iter().all(|event| queue.can_wait_for(&**event));
-        if !can_wait || !self.is_settled(args) {
+        let joins = can_wait && self.is_settled(args);
+        task.note_launching(joins);
+        if !joins {
             drop(queue);
             task.wait();
             // SAFETY: passed on.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Once, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Once, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use host_rt::Kernel;
 use host_rt::device::KINDS;
@@ -14,7 +14,7 @@ use crate::library::{self, Description, Library, Loaded};
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
 use crate::source::Place;
-use crate::{depend, libomp, profile, unsuitable};
+use crate::{depend, libomp, locks, profile, unsuitable};
 
 /// Devices that a program has which is built for the host: as many as LLVM's runtime shows.
 const HOST_DEVICES: usize = 4;
@@ -77,12 +77,11 @@ impl Found {
 }
 
 fn read() -> RwLockReadGuard<'static, Registry> {
-    // Nothing panics half-way through a change.
-    REGISTRY.read().unwrap_or_else(PoisonError::into_inner)
+    locks::read(&REGISTRY)
 }
 
 fn write() -> RwLockWriteGuard<'static, Registry> {
-    REGISTRY.write().unwrap_or_else(PoisonError::into_inner)
+    locks::write(&REGISTRY)
 }
 
 fn kernels() -> &'static RwLock<Kernels> {
@@ -107,6 +106,8 @@ pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
     } = unsafe { Description::read(descriptor) };
     // Relaxed: see where it is read.
     REQUIREMENTS.fetch_or(requirements, Ordering::Relaxed);
+    // It may be the first that has brought libomp along.
+    libomp::look_again();
     let mut registry = write();
     registry.registered += 1;
     registry.registrations += 1;
@@ -213,7 +214,7 @@ pub(crate) fn unregister(descriptor: *const BinaryDescription) {
     }
     if let Some(library) = gone {
         let addresses: Vec<usize> = library.entries.iter().map(|entry| entry.address).collect();
-        let mut kernels = kernels().write().unwrap_or_else(PoisonError::into_inner);
+        let mut kernels = locks::write(kernels());
         kernels.retain(|(address, _), _| !addresses.contains(address));
         drop(kernels);
         for device in opened {
@@ -325,7 +326,7 @@ fn load_new_images(device: &Device, registrations: u64) {
 /// No image has it.
 pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<Found>, Failed> {
     let key = (host, device.number);
-    let known = kernels().read().unwrap_or_else(PoisonError::into_inner);
+    let known = locks::read(kernels());
     if let Some(found) = known.get(&key) {
         return Ok(Arc::clone(found));
     }
@@ -363,7 +364,7 @@ pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<Found>, Failed>
         )));
     }
     let found = Arc::new(Found { loaded, at, name });
-    let mut known = kernels().write().unwrap_or_else(PoisonError::into_inner);
+    let mut known = locks::write(kernels());
     known.insert(key, Arc::clone(&found));
     Ok(found)
 }

@@ -16,12 +16,17 @@ pub(super) struct Depends {
     pub(super) exclusive: Vec<Dependence>,
 }
 
+/// Whether it is on all memory. Compilers may write that in either way.
+fn is_on_all(one: &Dependence) -> bool {
+    one.address == -1 || one.address == 0 && one.flags == ALL_MEMORY
+}
+
 impl Depends {
     /// What two lists say together.
     pub(super) fn new(lists: [&[Dependence]; 2]) -> Self {
         let mut depends = Self::default();
         for &one in lists.into_iter().flatten() {
-            if one.flags & ALL_MEMORY != 0 {
+            if is_on_all(&one) {
                 depends.on_all = true;
                 continue;
             }
@@ -80,6 +85,14 @@ mod tests {
         assert_eq!(depends.exclusive.len(), 1);
         assert!(!depends.on_all);
         assert_eq!(depends.of_a_wait().accesses[2], (24, Access::InOut));
-        assert!(Depends::new([&[on(0, 0x80)], &[]]).on_all);
+    }
+
+    #[test]
+    fn all_memory_in_both_forms() {
+        for (address, flags) in [(0, 0x80), (-1, 1), (-1, 3)] {
+            let depends = Depends::new([&[on(8, 2), on(address, flags)], &[]]);
+            assert!(depends.on_all, "{address}, {flags}");
+            assert_eq!(depends.accesses, [(8, Access::InOut)]);
+        }
     }
 }

@@ -10,15 +10,17 @@
 //!
 //! A target task has two. libomp's task writes the first, and has ended when its kernel is in
 //! a queue; a *companion*, a task that is made beside it, reads that, and writes the second
-//! when the kernel has ended. A target task reads the first place of target tasks, and what is
-//! in flight then its queue waits for; everybody else, and its companion, reads the second. So
-//! whoever waits on the host (`taskwait`, barriers, tasks of the host) waits for the kernel's
-//! end, by libomp's own means, and failures are told in the order of the dependences.
+//! when the kernel has ended. A task that is known to put a kernel into a queue reads the first
+//! place of target tasks, and what is in flight then its queue waits for; everybody else, and
+//! its companion, reads the second. So whoever waits on the host (`taskwait`, barriers, tasks of
+//! the host, constructs that copy) waits for the kernel's end, by libomp's own means and without
+//! a thread, and failures are told in the order of the dependences.
 //!
-//! A kernel goes into its queue like that only if its construct neither copies nor allocates
-//! nor frees, and all that are in flight before it are such. Any other construct begins when
-//! what is in flight before it has ended, and libomp's task ends with it: those that come after
-//! find nothing in flight. A thread waits for nothing but what is in a queue already.
+//! What a task does is known from the last that had the same function. A kernel goes into its
+//! queue like that only if its construct neither copies nor allocates nor frees, and all that
+//! are in flight before it are such. Where that does not hold although it did the last time,
+//! the thread that runs the task waits for what is in flight before it, and tasks like it are
+//! no longer taken for such. A thread waits for nothing but what is in a queue already.
 //!
 //! | module | job |
 //! |---|---|
@@ -40,6 +42,6 @@ mod run;
 mod siblings;
 mod stats;
 
-pub(crate) use self::entry::{__kmpc_omp_task_with_deps, __kmpc_omp_wait_deps};
+pub(crate) use self::entry::{__kmpc_omp_wait_deps, start_host_task};
 pub(crate) use self::run::{Current, current, forget_routines};
 pub(crate) use self::stats::tell;

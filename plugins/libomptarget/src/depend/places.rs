@@ -4,9 +4,10 @@
 //! again, by tasks that begin when nobody names them any more: there are as many as there are
 //! tasks at a time.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use crate::libomp::Dependence;
+use crate::locks::lock;
 
 /// Where they begin: in the half of the addresses that is the kernel's.
 const FIRST: usize = 1 << (usize::BITS - 1);
@@ -29,7 +30,7 @@ pub(super) struct Place(usize);
 
 impl Place {
     pub(super) fn new() -> Self {
-        let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = lock(&PLACES);
         Self(places.free.pop().unwrap_or_else(|| {
             places.made += 1;
             FIRST + (places.made - 1) * APART
@@ -48,7 +49,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut places = PLACES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = lock(&PLACES);
         places.free.push(self.0);
     }
 }
@@ -63,7 +64,7 @@ mod tests {
         assert!(held.iter().all(|place| place % APART == 0));
         let (first, second) = (Place::new(), Place::new());
         assert_ne!(first.0, second.0);
-        let made = PLACES.lock().expect("no panic").made;
+        let made = lock(&PLACES).made;
         assert!(made < held.len(), "{made} places for one at a time");
     }
 }

@@ -1,16 +1,17 @@
 //! A task with dependences.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use host_rt::device::{Event, EventState};
 use host_rt::error::LaunchError;
 
 use super::kinds::Kind;
 use super::places::Place;
-use super::{siblings, stats};
+use super::{run, siblings, stats};
 use crate::abi::Ident;
-use crate::libomp::TaskEntry;
+use crate::libomp::{Dependence, IN, TaskEntry};
+use crate::locks::lock;
 use crate::message;
 use crate::task::Pending;
 
@@ -19,6 +20,9 @@ pub(super) struct Record {
     number: u64,
     parent: usize,
     pub(super) kind: Kind,
+    /// Whether libomp may run it when what is before it is in queues, since it is known to
+    /// follow that into one.
+    joins_queues: bool,
     /// The program's function.
     pub(super) routine: TaskEntry,
     /// Written by libomp's task.
@@ -29,7 +33,7 @@ pub(super) struct Record {
     before: Mutex<Vec<Arc<Record>>>,
     /// Its kernel, once that is in a queue.
     queued: Mutex<Option<Queued>>,
-    /// Somebody has waited for what was in flight before it.
+    /// A thread has waited for what was in flight before it.
     has_waited: AtomicBool,
     /// It goes on when its function has returned, and who ends it knows.
     goes_on: AtomicBool,
@@ -46,11 +50,6 @@ struct Queued {
     at: usize,
 }
 
-/// Each change of what is locked here is whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Record {
     pub(super) fn new(
         number: u64,
@@ -60,10 +59,12 @@ impl Record {
         routine: TaskEntry,
         before: Vec<Arc<Self>>,
     ) -> Self {
+        let is_split = has_companion && matches!(kind, Kind::Target(_));
         Self {
             number,
             parent,
             kind,
+            joins_queues: is_split && run::is_launching(routine),
             routine,
             first: Place::new(),
             second: has_companion.then(Place::new),
@@ -96,6 +97,19 @@ impl Record {
     /// What it comes after.
     pub(super) fn before(&self) -> Vec<Arc<Self>> {
         lock(&self.before).clone()
+    }
+
+    /// What libomp's task has to wait for, by the places of those before it.
+    pub(super) fn waited_for(&self) -> Vec<Dependence> {
+        let place = |before: &Arc<Self>| {
+            let place = if self.joins_queues && before.is_split() {
+                before.first()
+            } else {
+                before.last()
+            };
+            place.with(IN)
+        };
+        lock(&self.before).iter().map(place).collect()
     }
 
     fn event(&self) -> Option<Arc<dyn Event>> {
@@ -189,7 +203,8 @@ impl Record {
             .iter()
             .filter(|before| matches!(before.kind, Kind::Target(_)));
         // Relaxed: see `wait`.
-        let by_device = lock(&self.queued).is_some() && !self.has_waited.load(Ordering::Relaxed);
+        let has_waited = !self.joins_queues || self.has_waited.load(Ordering::Relaxed);
+        let by_device = lock(&self.queued).is_some() && !has_waited;
         let (device, host): (Vec<_>, Vec<_>) =
             targets.partition(|before| by_device && before.event().is_some());
         stats::count(device.len(), host.len());

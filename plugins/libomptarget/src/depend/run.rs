@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use host_rt::device::Event;
 
@@ -11,12 +11,13 @@ use super::kinds::Kind;
 use super::record::Record;
 use crate::abi::Ident;
 use crate::libomp::{self, Task, TaskEntry};
+use crate::locks::{lock, read, write};
 use crate::task::{self, Pending};
 
 /// Tasks whose function is this library's, until they are run.
 static TASKS: Mutex<Option<HashMap<usize, Arc<Record>>>> = Mutex::new(None);
 
-/// Functions of tasks that do nothing but launch a kernel, where there is a device. What a
+/// Functions of tasks that did nothing but launch a kernel, when they were last run. What a
 /// compiler makes of a construct whose condition does not hold is another function, which does
 /// what the region does, and never gets here.
 static LAUNCHING: RwLock<Option<HashSet<usize>>> = RwLock::new(None);
@@ -31,7 +32,7 @@ thread_local! {
 /// # Safety
 /// The task is new, and nobody else's.
 pub(super) unsafe fn stand_before(task: *mut Task, record: &Arc<Record>) {
-    let mut tasks = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut tasks = lock(&TASKS);
     let tasks = tasks.get_or_insert_default();
     tasks.insert(task.addr(), Arc::clone(record));
     // SAFETY: the caller's promise.
@@ -40,7 +41,7 @@ pub(super) unsafe fn stand_before(task: *mut Task, record: &Arc<Record>) {
 
 /// Runs a task.
 unsafe extern "C" fn run(thread: i32, task: *mut Task) -> i32 {
-    let mut tasks = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut tasks = lock(&TASKS);
     let known = tasks.as_mut().and_then(|tasks| tasks.remove(&task.addr()));
     drop(tasks);
     let Some(record) = known else {
@@ -52,9 +53,6 @@ unsafe extern "C" fn run(thread: i32, task: *mut Task) -> i32 {
         record.returned();
         return ended;
     }
-    if !is_launching(record.routine) {
-        record.wait();
-    }
     let place = libomp::place_of_task(thread);
     let outer = CURRENT.replace(Some((place, Arc::clone(&record))));
     // SAFETY: as above.
@@ -64,15 +62,16 @@ unsafe extern "C" fn run(thread: i32, task: *mut Task) -> i32 {
     ended
 }
 
-fn is_launching(routine: TaskEntry) -> bool {
-    let known = LAUNCHING.read().unwrap_or_else(PoisonError::into_inner);
+/// Whether a task with this function is likely to put a kernel into a queue, without waiting.
+pub(super) fn is_launching(routine: TaskEntry) -> bool {
+    let known = read(&LAUNCHING);
     let known = known.as_ref();
     known.is_some_and(|known| known.contains(&(routine as usize)))
 }
 
 /// Forgets what is known of functions: some of them are gone.
 pub(crate) fn forget_routines() {
-    *LAUNCHING.write().unwrap_or_else(PoisonError::into_inner) = None;
+    *write(&LAUNCHING) = None;
 }
 
 /// The task with dependences whose construct the thread has come to; once.
@@ -95,13 +94,19 @@ impl Current {
         self.0.is_split()
     }
 
-    /// Notes that its function launches a kernel, and so that others like it need not be
-    /// waited for.
-    pub(crate) fn launches(&self) {
-        if !is_launching(self.0.routine) {
-            let mut known = LAUNCHING.write().unwrap_or_else(PoisonError::into_inner);
-            let known = known.get_or_insert_default();
-            known.insert(self.0.routine as usize);
+    /// Notes whether its function puts a kernel into a queue: libomp then runs the next one
+    /// like it without waiting for kernels before it, and otherwise when they have ended.
+    pub(crate) fn note_launching(&self, launches: bool) {
+        if is_launching(self.0.routine) == launches {
+            return;
+        }
+        let routine = self.0.routine as usize;
+        let mut known = write(&LAUNCHING);
+        let known = known.get_or_insert_default();
+        if launches {
+            known.insert(routine);
+        } else {
+            known.remove(&routine);
         }
     }
 

@@ -4,12 +4,13 @@
 //! when all children of the first have ended, whose table is gone then.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use host_rt::task::Locations;
 
 use super::lists::Depends;
 use super::record::Record;
+use crate::locks::lock;
 
 /// Children of one task that have not all ended.
 #[derive(Default)]
@@ -28,11 +29,6 @@ struct Families {
 }
 
 static FAMILIES: Mutex<Option<Families>> = Mutex::new(None);
-
-fn lock() -> MutexGuard<'static, Option<Families>> {
-    // Nothing panics half-way through a change of it.
-    FAMILIES.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl Siblings {
     /// Those that the child with this number, the youngest, comes after.
@@ -61,7 +57,7 @@ pub(super) fn add(
     depends: &Depends,
     make: impl FnOnce(u64, Vec<Arc<Record>>) -> Record,
 ) -> Arc<Record> {
-    let mut families = lock();
+    let mut families = lock(&FAMILIES);
     let families = families.get_or_insert_default();
     let number = families.next;
     families.next += 1;
@@ -75,7 +71,7 @@ pub(super) fn add(
 /// Those whose end the parent waits for. It has no children meanwhile, so for those that it
 /// has afterwards they need not be known.
 pub(super) fn waited_for(parent: usize, depends: Depends) -> Vec<Arc<Record>> {
-    let mut families = lock();
+    let mut families = lock(&FAMILIES);
     let families = families.get_or_insert_default();
     let number = families.next;
     families.next += 1;
@@ -87,7 +83,7 @@ pub(super) fn waited_for(parent: usize, depends: Depends) -> Vec<Arc<Record>> {
 
 /// A child has ended.
 pub(super) fn ended(parent: usize, number: u64) {
-    let mut families = lock();
+    let mut families = lock(&FAMILIES);
     let Some(known) = &mut *families else { return };
     let Some(siblings) = known.of.get_mut(&parent) else {
         return;

@@ -35,6 +35,9 @@ const TRIED: &str = "map_kinds";
 /// The program that a trace is made of.
 const TRACED: &str = "copy_before_and_after";
 
+/// A program without OpenMP, and the library with it that it loads.
+const LOADER: [&str; 2] = ["parts/loads_tasks.c", "parts/tasks_alone.c"];
+
 /// How often a program is run that hangs with LLVM's library.
 const TRIES: usize = 3;
 
@@ -206,6 +209,7 @@ fn main() -> ExitCode {
     );
     let traced = programs.iter().find(|program| program.name == TRACED);
     trials.extend(traced.map(|program| profile(found, program)));
+    trials.push(loaded_alone(found));
     match &bench {
         Ok(bench) => {
             say(&format!("compiled by {}", bench.clang.name()));
@@ -271,6 +275,24 @@ fn before_libomp(bench: Option<&Arc<Bench>>, build: Build, program: &Program) ->
     test(bench, name, move |bench| {
         let ours = bench.ours.as_deref().ok_or("what it needs is missing")?;
         bench.judge(&program, build, ours, Place::First)
+    })
+    .with_ignored_flag(!compared)
+}
+
+/// Ours stands before a libomp that came with a library, which nobody else sees.
+fn loaded_alone(bench: Option<&Arc<Bench>>) -> Trial {
+    let compared = bench.is_some_and(|bench| bench.ours.is_some());
+    let name = "before_libomp::loaded_alone".to_owned();
+    test(bench, name, move |bench| {
+        let ours = bench.ours.as_deref().ok_or("what it needs is missing")?;
+        let program = Program::parse(LOADER[0], "")?;
+        let mut command = Command::new("./loader");
+        command.current_dir(bench.clang.loader(LOADER[0], LOADER[1])?);
+        prepare(&mut command, &program);
+        command.env("LD_PRELOAD", ours.join(LIBOMPTARGET));
+        command.env("REVOFF_DEPEND", "device");
+        let ran = run(&mut command, bench.limit).map_err(|error| error.to_string())?;
+        judge(&program, &ran)
     })
     .with_ignored_flag(!compared)
 }
