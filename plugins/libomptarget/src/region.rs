@@ -206,8 +206,11 @@ impl Region {
         task: Current,
     ) -> Result<(), Failed> {
         if !task.is_split() {
+            // With `mutexinoutset`, libomp has locked for it what others want, and looks at the
+            // youngest of the tasks that a thread has alone: were this one left to go on, below
+            // one that wants the lock, nobody would come back to it.
             // SAFETY: passed on.
-            return unsafe { self.run_beside(args, at, |pending| task.ends_with(pending)) };
+            return unsafe { self.run(args) };
         }
         let events = task.events();
         let mut queue = self.device.shared_queue()?;
@@ -218,7 +221,7 @@ impl Region {
             drop(queue);
             task.wait();
             // SAFETY: passed on.
-            return unsafe { self.run_beside(args, at, |pending| task.ends_with(pending)) };
+            return unsafe { self.run_beside(args, at, |pending| pending) };
         }
         for event in &events {
             queue.wait_event(event);

@@ -144,6 +144,8 @@ impl Registry {
     /// Numbers the devices that are `wanted` and have no number yet. Looking for GPUs starts
     /// a driver, so it `may_look` or not.
     fn add_devices(&mut self, wanted: impl Fn(&str) -> bool, may_look: impl Fn() -> bool) {
+        // Who writes nonsense is told so, also where nobody asks for it later.
+        let _ = settings::devices_resolve();
         let names = settings::devices().unwrap_or_else(|| {
             let gpus = if may_look() { gpus() } else { Vec::new() };
             let hosts = std::iter::repeat_n("host".to_owned(), HOST_DEVICES);

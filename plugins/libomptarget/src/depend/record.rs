@@ -35,8 +35,6 @@ pub(super) struct Record {
     queued: Mutex<Option<Queued>>,
     /// A thread has waited for what was in flight before it.
     has_waited: AtomicBool,
-    /// It goes on when its function has returned, and who ends it knows.
-    goes_on: AtomicBool,
 }
 
 /// A kernel in a queue.
@@ -71,17 +69,12 @@ impl Record {
             before: Mutex::new(before),
             queued: Mutex::default(),
             has_waited: AtomicBool::new(false),
-            goes_on: AtomicBool::new(false),
         }
     }
 
     /// Whether its kernel may be in flight when libomp's task has ended.
     pub(super) fn is_split(&self) -> bool {
         matches!(self.kind, Kind::Target(_)) && self.second.is_some()
-    }
-
-    pub(super) fn has_companion(&self) -> bool {
-        self.second.is_some()
     }
 
     /// Written by libomp's task.
@@ -179,19 +172,12 @@ impl Record {
         lock(&self.queued).as_mut()?.pending.take()
     }
 
-    /// It goes on when its function has returned.
-    pub(super) fn go_on(&self) {
-        // Relaxed: read by this thread alone.
-        self.goes_on.store(true, Ordering::Relaxed);
-    }
-
     /// libomp's task is done with the program's function.
     pub(super) fn returned(&self) {
         if matches!(self.kind, Kind::Target(_)) {
             self.count();
         }
-        // Relaxed: see `go_on`.
-        if self.second.is_none() && !self.goes_on.load(Ordering::Relaxed) {
+        if self.second.is_none() {
             self.end();
         }
     }

@@ -130,16 +130,6 @@ impl Current {
     ) {
         self.0.queue(event, pending, kernel, at);
     }
-
-    /// It goes on with what is pending, and ends with that.
-    pub(crate) fn ends_with(self, pending: Pending) -> Pending {
-        if self.0.has_companion() {
-            // libomp's task ends with it, and the companion follows.
-            return pending;
-        }
-        self.0.go_on();
-        pending.and_then(move || self.0.end())
-    }
 }
 
 /// Runs a companion: ends the task that it belongs to, of which `shareds` is an owner.
