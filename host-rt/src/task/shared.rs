@@ -13,6 +13,7 @@ use super::pool::Pool;
 use super::slab::Id;
 use super::work::Work;
 use crate::device::Event;
+use crate::serve::panic_message;
 
 pub(super) type Tasks = Graph<Work<'static>, Arc<dyn Event>>;
 
@@ -60,6 +61,27 @@ pub(super) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexG
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Calls what is not ours; an error has its panic's message.
+fn caught<R>(foreign: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(foreign)).map_err(|panic| {
+        let message = panic_message(&*panic);
+        // Its drop might panic too.
+        std::mem::forget(panic);
+        message
+    })
+}
+
+/// Ends the process if a scope would be left by a panic of ours while its tasks run, with
+/// what they borrow.
+struct NoUnwinding;
+
+impl Drop for NoUnwinding {
+    fn drop(&mut self) {
+        eprintln!("a panic in the end of a scope of tasks: the process ends, since they may run");
+        std::process::abort();
+    }
+}
+
 impl Shared {
     pub(super) fn new(resolve: Resolve, threads: usize, lanes: usize) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
@@ -104,8 +126,8 @@ impl Shared {
             drop(state);
             for work in dropped {
                 // What it borrows or owns is not ours, and may panic.
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(work))) {
-                    std::mem::forget(panic);
+                if let Err(message) = caught(|| drop(work)) {
+                    tracing::error!(%message, "what a task had panics as it is dropped");
                 }
             }
             let Some(id) = target else {
@@ -157,7 +179,12 @@ impl Shared {
             parent,
             group,
         });
-        let result = work(name);
+        let result = caught(|| work(name.clone())).unwrap_or_else(|message| {
+            Err(TaskError::Panicked {
+                task: name,
+                message,
+            })
+        });
         let frame = entered.leave();
         let mut state = self.state();
         if let Some(frame) = frame {
@@ -200,14 +227,16 @@ impl Shared {
         }
     }
 
-    /// Waits for all tasks, and ends all threads.
+    /// Waits for all tasks, and ends all threads. Does not unwind.
     pub(super) fn finish(&self) -> Result<(), TaskError> {
+        let guard = NoUnwinding;
         let root = self.state().graph.root;
         let result = self.wait(Family::Frame(root), |graph| {
             (graph.stats.pending == 0).then(|| graph.first_error())
         });
         self.end_threads();
         self.devices.end();
+        std::mem::forget(guard);
         result.map_or(Ok(()), |error| Err((*error).clone()))
     }
 }
