@@ -217,12 +217,13 @@ impl Shared {
                 continue;
             }
             state.waiting += 1;
-            state.pool.block();
+            let pooled = self.pooled();
+            state.pool.block(pooled);
             if !state.graph.due.host.is_empty() {
                 self.call_threads(&mut state);
             }
             state = wait(&self.news, state);
-            state.pool.unblock();
+            state.pool.unblock(pooled);
             state.waiting -= 1;
         }
     }
