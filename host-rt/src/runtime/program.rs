@@ -213,7 +213,6 @@ impl Kernel {
     /// # Safety
     /// As for [`launch`](Self::launch).
     pub(super) unsafe fn start(&self, grid: Grid, params: &[Vec<u8>]) -> Result<Launch> {
-        self.check_params(params)?;
         let mut queue = self.program.inner.runtime.device.queue()?;
         // SAFETY: the caller's promise.
         let mut launch = unsafe { self.start_in(&mut *queue, grid, params)? };
@@ -239,7 +238,7 @@ impl Kernel {
     ///
     /// # Safety
     /// As for [`enqueue`](Self::enqueue).
-    pub(super) unsafe fn start_in(
+    pub(crate) unsafe fn start_in(
         &self,
         queue: &mut dyn Queue,
         grid: Grid,

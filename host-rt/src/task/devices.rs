@@ -176,11 +176,9 @@ impl Shared {
             Err(cause) => {
                 let task = state.graph.name(id);
                 let cause = Arc::new(cause);
-                state
-                    .graph
-                    .ended(id, Some(TaskError::Device { task, cause }));
-                drop(state);
-                drop(work);
+                let graph = &mut state.graph;
+                graph.due.dropped.push(Work::Target(number, work));
+                graph.ended(id, Some(TaskError::Device { task, cause }));
             }
         }
     }

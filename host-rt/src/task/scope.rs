@@ -17,7 +17,7 @@ use super::spawn::Task;
 use super::work::{Work, run};
 use crate::device::Grid;
 use crate::error::Result;
-use crate::runtime::{DeviceBuffer, Kernel, KernelArg, Runtime};
+use crate::runtime::{DeviceBuffer, Kernel, Runtime};
 
 /// Most threads that run host tasks of a scope, unless somebody says otherwise, on a machine
 /// with so many processors.
@@ -162,7 +162,9 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     ) -> Task<'scope, 'scope, ()> {
         let runtime = kernel.runtime();
         let mut refused = None;
+        let mut params = Vec::new();
         args.each(&mut |arg| {
+            params.push(arg.arg().bytes());
             let elsewhere = arg.buffer().filter(|buffer| !buffer.runtime().is(&runtime));
             if let Some(buffer) = elsewhere {
                 refused.get_or_insert_with(|| {
@@ -179,11 +181,10 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             }
         });
         let mut task = self.on_device(&runtime, move |queue| {
-            let mut params = Vec::new();
-            args.each(&mut |arg| params.push(Param(arg.arg().bytes())));
-            let params: Vec<_> = params.iter().map(|param| param as &dyn KernelArg).collect();
+            // They may own what the parameters are the addresses of.
+            let _kept = &args;
             // SAFETY: the caller's promise, and the queue is of the kernel's device.
-            unsafe { kernel.enqueue(queue, grid, &params) }.map(Some)
+            unsafe { kernel.start_in(queue, grid, &params) }.map(Some)
         });
         task.refused = refused;
         task
@@ -301,14 +302,5 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.stats()
-    }
-}
-
-/// A parameter's bytes.
-struct Param(Vec<u8>);
-
-impl KernelArg for Param {
-    fn bytes(&self) -> Vec<u8> {
-        self.0.clone()
     }
 }

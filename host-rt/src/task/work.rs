@@ -11,6 +11,7 @@ use crate::runtime::Launch;
 pub(super) type HostWork<'a> = Box<dyn FnOnce(TaskName) -> Result<(), TaskError> + Send + 'a>;
 
 /// Puts what a target task does into a queue, once or, where that came to nothing, again.
+/// Calls nothing that is not ours, since the queue is locked meanwhile.
 pub(super) type TargetWork<'a> =
     Box<dyn FnMut(&mut dyn Queue) -> Result<Option<Launch>, Error> + Send + 'a>;
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
+use std::time::Duration;
 
 use conformance::Target;
 use conformance::process::threads;
@@ -28,6 +29,8 @@ pub(crate) const TESTS: &[Test] = &[
         .only(|target| target.is_lost_by_faults() && !target.is_hardware()),
     test!(a_failed_call_fails_what_depends_on_it),
     test!(misuse_is_named),
+    test!(parameters_are_asked_once),
+    test!(a_scope_in_a_host_task),
     test!(a_hundred_thousand_in_queues).only(Target::is_host),
     test!(queues_are_few).alone().only(Target::is_host),
 ];
@@ -662,4 +665,61 @@ fn misuse_is_named(target: &Target) {
     })
     .unwrap();
     assert_eq!(receive.recv(), Ok(1));
+}
+
+/// Parameters that panic if they are asked again.
+struct Once<'a>(&'a DeviceBuffer, AtomicBool);
+
+impl task::TaskArgs for Once<'_> {
+    fn each(&self, take: &mut dyn FnMut(&dyn task::TaskArg)) {
+        assert!(!self.1.swap(true, Ordering::Relaxed), "asked once");
+        take(&self.0);
+        take(&self.0);
+        take(&COUNT);
+        take(&1u64);
+    }
+}
+
+/// By who describes the task, and not while a queue is locked.
+fn parameters_are_asked_once(target: &Target) {
+    let kernels = Kernels::new(target);
+    let x = kernels.block(1);
+    task::scope(|tasks| {
+        let args = Once(&x, AtomicBool::new(false));
+        // SAFETY: these are what the kernel takes.
+        unsafe { tasks.target(&kernels.mix, GRID, args) }.spawn()?;
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Its threads are not those of the scope around it.
+fn a_scope_in_a_host_task(target: &Target) {
+    let functions = acting_or(|add| {
+        // So that who waits for the kernel sleeps.
+        std::thread::sleep(Duration::from_millis(10));
+        Ok(add)
+    });
+    let kernels = Kernels::calling(Session::new(target, &functions));
+    let (x, y) = (kernels.block(1), kernels.block(2));
+    let ran = AtomicBool::new(false);
+    let (begin, begun) = mpsc::channel();
+    task::scope(|outer| {
+        outer
+            .try_host(|| {
+                begin.send(()).unwrap();
+                task::scope(|inner| {
+                    mix!(inner, &kernels.mix_with_host, &x, &y, 1).spawn()?;
+                    let host = inner.host(|| ran.store(true, Ordering::Relaxed));
+                    host.reads(&x).spawn()?;
+                    Ok(())
+                })
+            })
+            .spawn()?;
+        // A thread of the pool runs it.
+        begun.recv().unwrap();
+        Ok(())
+    })
+    .unwrap();
+    assert!(ran.into_inner());
 }
