@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use super::error::TaskError;
 use super::graph::{Lane, Mark};
-use super::lane::{InQueue, Item};
+use super::lane::{InQueue, Item, Position};
 use super::shared::{Shared, lock};
 use super::slab::Id;
 use super::work::Work;
-use crate::device::Event;
 use crate::error::{DeviceError, Error};
 use crate::runtime::Runtime;
 
@@ -91,7 +90,7 @@ impl Device {
         self: &Arc<Self>,
         shared: &Shared,
         id: Id,
-        marks: &[Mark<Arc<dyn Event>>],
+        marks: &[Mark<Position>],
     ) -> Result<Arc<InQueue>, Error> {
         let mut lanes = lock(&self.lanes);
         let here = |mark: &&Mark<_>| mark.lane.device == self.number;

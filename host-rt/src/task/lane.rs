@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use super::devices::Device;
 use super::graph::{Lane, Mark};
@@ -43,10 +42,35 @@ pub(super) struct Items {
 pub(super) struct Item {
     pub(super) id: Id,
     pub(super) epoch: u32,
-    pub(super) event: Arc<dyn Event>,
+    pub(super) at: Position,
     /// None for copies.
     pub(super) launch: Option<Launch>,
-    pub(super) queued: Instant,
+}
+
+/// Where in its queue a task is.
+#[derive(Clone)]
+pub(super) struct Position {
+    /// What it waits for in other queues, if there is a deadline, which begins behind it.
+    turn: Option<Arc<dyn Event>>,
+    pub(super) end: Arc<dyn Event>,
+}
+
+impl Position {
+    /// Waits until what the task comes after in other queues is done, or has failed.
+    pub(super) fn wait_for_turn(&self) {
+        if let Some(turn) = &self.turn {
+            // A failure is one of the end, too.
+            let _ = turn.sync();
+        }
+    }
+
+    /// Takes the task back, if it has not begun and the device can.
+    pub(super) fn take_back(&self) {
+        if let Some(turn) = &self.turn {
+            turn.take_back();
+        }
+        self.end.take_back();
+    }
 }
 
 impl InQueue {
@@ -98,14 +122,20 @@ impl InQueue {
     pub(super) fn put(
         &self,
         id: Id,
-        marks: &[Mark<Arc<dyn Event>>],
+        marks: &[Mark<Position>],
         work: &mut TargetWork<'_>,
-    ) -> Result<Mark<Arc<dyn Event>>, Error> {
+    ) -> Result<Mark<Position>, Error> {
         let mut current = lock(&self.queue);
         let lane = self.lane(current.epoch);
+        let mut turn = None;
         // What was queued before in this queue, it comes after anyway.
-        for mark in marks.iter().filter(|mark| mark.lane != lane) {
-            current.queue.wait_event(&mark.event);
+        let mut elsewhere = marks.iter().filter(|mark| mark.lane != lane).peekable();
+        if elsewhere.peek().is_some() {
+            for mark in elsewhere {
+                current.queue.wait_event(&mark.at.end);
+            }
+            let has_deadline = self.device.runtime.deadline().is_some();
+            turn = has_deadline.then(|| current.queue.record_event());
         }
         let launch = match work(&mut *current.queue) {
             Ok(launch) => launch,
@@ -115,22 +145,18 @@ impl InQueue {
                 return Err(error);
             }
         };
-        let event = current.queue.record_event();
+        let end = current.queue.record_event();
+        let at = Position { turn, end };
         let item = Item {
             id,
             epoch: lane.epoch,
-            event: Arc::clone(&event),
+            at: at.clone(),
             launch,
-            queued: Instant::now(),
         };
         lock(&self.items).queued.push_back(item);
         drop(current);
         self.more.notify_one();
-        Ok(Mark {
-            task: id,
-            lane,
-            event,
-        })
+        Ok(Mark { task: id, lane, at })
     }
 
     /// Ends the thread. Nothing is in the queue.

@@ -9,13 +9,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use super::devices::Devices;
 use super::error::TaskError;
 use super::graph::{Family, Graph, Resolve, Stats};
+use super::lane::Position;
 use super::pool::Pool;
 use super::slab::Id;
 use super::work::Work;
-use crate::device::Event;
 use crate::serve::panic_message;
 
-pub(super) type Tasks = Graph<Work<'static>, Arc<dyn Event>>;
+pub(super) type Tasks = Graph<Work<'static>, Position>;
 
 /// What one mutex guards.
 pub(super) struct State {
@@ -116,6 +116,7 @@ impl Shared {
     pub(super) fn drive<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         loop {
             let dropped = std::mem::take(&mut state.graph.due.dropped);
+            let unwanted = std::mem::take(&mut state.graph.due.unwanted);
             let target = state.graph.due.target.pop_front();
             if !state.graph.due.host.is_empty() {
                 self.call_threads(&mut state);
@@ -124,6 +125,9 @@ impl Shared {
                 self.news.notify_all();
             }
             drop(state);
+            for position in unwanted {
+                position.take_back();
+            }
             for work in dropped {
                 // What it borrows or owns is not ours, and may panic.
                 if let Err(message) = caught(|| drop(work)) {

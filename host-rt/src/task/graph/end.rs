@@ -97,6 +97,10 @@ impl<W, V: Clone> Graph<W, V> {
                     continue;
                 }
                 task.cause = task.cause.take().or_else(|| error.clone());
+                if error.is_some() {
+                    let at = task.mark.as_ref().map(|mark| mark.at.clone());
+                    self.due.unwanted.extend(at);
+                }
                 task.after_repeated |= repeated;
                 // Before it starts, as it would otherwise do so.
                 if edge != Edge::Start {

@@ -49,7 +49,8 @@ pub enum Resolve {
     OnHost,
 }
 
-/// The graph. `W` is a task's work, `V` a device's event.
+/// The graph. `W` is a task's work, `V` where in a
+/// queue one is.
 pub(super) struct Graph<W, V> {
     tasks: Slab<Task<W, V>>,
     frames: Slab<Frame>,
@@ -57,7 +58,7 @@ pub(super) struct Graph<W, V> {
     locks: HashMap<(Id, usize), Lock>,
     resolve: Resolve,
     pub(super) root: Id,
-    pub(super) due: Due<W>,
+    pub(super) due: Due<W, V>,
     pub(super) stats: Stats,
     error: Failure,
 }

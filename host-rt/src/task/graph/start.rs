@@ -83,6 +83,9 @@ impl<W, V: Clone> Graph<W, V> {
         let Some(task) = self.tasks.get_mut(id) else {
             return;
         };
+        if task.cause.is_some() {
+            self.due.unwanted.push(mark.at.clone());
+        }
         task.phase = Phase::Queued;
         task.mark = Some(mark);
         task.work = Some(work);

@@ -55,7 +55,7 @@ pub(super) enum Edge {
 pub(in crate::task) struct Mark<V> {
     pub(in crate::task) task: Id,
     pub(in crate::task) lane: Lane,
-    pub(in crate::task) event: V,
+    pub(in crate::task) at: V,
 }
 
 /// A queue of a device, as it was until something in it failed.

@@ -157,7 +157,7 @@ impl<'a> World<'a> {
             return;
         };
         self.enter(task);
-        let after = marks.iter().map(|mark| mark.event).collect();
+        let after = marks.iter().map(|mark| mark.at).collect();
         let event = self.events.len();
         self.events.push(None);
         self.queued.push(InQueue { task, event, after });
@@ -168,7 +168,7 @@ impl<'a> World<'a> {
                 lane: 0,
                 epoch: 0,
             },
-            event,
+            at: event,
         };
         self.graph.queued(id, task, mark);
     }

@@ -31,6 +31,8 @@ pub(crate) const TESTS: &[Test] = &[
     test!(misuse_is_named),
     test!(parameters_are_asked_once),
     test!(a_scope_in_a_host_task),
+    test!(a_deadline_begins_with_the_turn).only(Target::is_host),
+    test!(a_deadline_takes_nothing_else_along).only(Target::is_host),
     test!(a_hundred_thousand_in_queues).only(Target::is_host),
     test!(queues_are_few).alone().only(Target::is_host),
 ];
@@ -722,4 +724,74 @@ fn a_scope_in_a_host_task(target: &Target) {
     })
     .unwrap();
     assert!(ran.into_inner());
+}
+
+/// A chain that takes longer than the deadline of each of its kernels, and two behind it.
+fn a_deadline_begins_with_the_turn(target: &Target) {
+    let functions = acting_or(|add| {
+        std::thread::sleep(Duration::from_millis(200));
+        Ok(add)
+    });
+    let builder = target.builder().deadline(Duration::from_millis(500));
+    let kernels = Kernels::calling(Session::build(target, builder, &functions));
+    let [x, y, a, b] = [1, 2, 3, 4].map(|first| kernels.block(first));
+    let one = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    task::scope(|tasks| {
+        for _ in 0..3 {
+            // SAFETY: these are what the kernel takes.
+            unsafe { tasks.target(&kernels.mix_with_host, one, (&x, &y, COUNT, 1u64)) }
+                .updates(&x)
+                .spawn()?;
+        }
+        for to in [&a, &b] {
+            mix!(tasks, &kernels.mix, to, &x, 1).spawn()?;
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+fn a_deadline_takes_nothing_else_along(target: &Target) {
+    const LATE: u64 = 9;
+    let gate = Arc::new(Gate::default());
+    let passes = Arc::clone(&gate);
+    let functions = acting_or(move |add| {
+        passes.pass();
+        Ok(add)
+    });
+    let builder = target.builder().deadline(Duration::from_millis(300));
+    let kernels = Kernels::calling(Session::build(target, builder, &functions));
+    let [x, y, a, b, c] = [1, 2, 3, 4, 5].map(|first| kernels.block(first));
+    let blocks = || [&a, &b, &c].map(|block| read::<u64>(block));
+    for queues in [1, 4] {
+        let mut expected = blocks();
+        mixed(&mut expected[0], &block(2), 1);
+        let mut late_x = read::<u64>(&x);
+        mixed(&mut late_x, &block(2), LATE);
+        let result = Options::default().queues(queues).scope(|tasks| {
+            let late = mix!(tasks, &kernels.mix_with_host, &x, &y, LATE).spawn()?;
+            let free = mix!(tasks, &kernels.mix, &a, &y, 1).spawn()?;
+            let behind = [&b, &c].map(|to| mix!(tasks, &kernels.mix, to, &x, 1).spawn());
+            let is_late = |error: &TaskError| error.to_string().contains("deadline");
+            assert!(late.wait().is_err_and(|error| is_late(&error)));
+            free.wait()?;
+            for behind in behind {
+                let error = behind?.wait().unwrap_err();
+                assert!(matches!(error, TaskError::Dependency(_)), "{error}");
+            }
+            Ok(())
+        });
+        result.unwrap_err();
+        assert_eq!(blocks(), expected);
+        gate.open();
+        // What is late has its memory until it ends.
+        while read::<u64>(&x) != late_x {
+            std::thread::yield_now();
+        }
+        assert_eq!(blocks(), expected, "nothing runs when the scope is over");
+        *gate.0.lock().unwrap() = false;
+    }
 }
