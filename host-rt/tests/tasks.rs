@@ -327,3 +327,25 @@ fn no_panic_leaves_a_scope_whose_tasks_run() {
     std::thread::sleep(Duration::from_millis(20));
     assert!(!SEEN.load(Ordering::SeqCst));
 }
+
+#[test]
+fn a_group_that_is_over_stays_cancelled() {
+    task::scope(|tasks| {
+        let mut known = Vec::new();
+        tasks.group(|outer| {
+            tasks.group(|inner| {
+                known.push(inner.clone());
+                outer.cancel();
+                Ok(())
+            })?;
+            known.push(outer.clone());
+            Ok(())
+        })?;
+        tasks.group(|other| {
+            assert!(known.iter().all(task::Group::is_cancelled));
+            assert!(!other.is_cancelled());
+            Ok(())
+        })
+    })
+    .unwrap();
+}

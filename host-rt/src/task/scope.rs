@@ -64,8 +64,8 @@ impl Options {
     }
 
     /// Most queues of each device, from 1 to 128, with a thread each that waits for what is
-    /// in it; more count as 128. Default: 8. Tasks that do not depend on each other run at the same time only in
-    /// different queues.
+    /// in it; more count as 128. Default: 8. Tasks that do not depend on each other run at
+    /// the same time only in different queues.
     pub fn queues(mut self, queues: usize) -> Self {
         self.queues = queues.clamp(1, MOST_QUEUES);
         self
@@ -110,6 +110,11 @@ where
 }
 
 /// Where tasks are spawned: see [`scope`].
+///
+/// Whose child a spawned task is, and of which group, depends on the thread: what a host task's
+/// own thread spawns belongs to that task, what the body's thread spawns within
+/// [`group`](Self::group) to that group. What any other thread spawns, such as one of
+/// [`std::thread::scope`], is a sibling of what the body spawns, in no group.
 pub struct Tasks<'scope, 'env: 'scope> {
     shared: Arc<Shared>,
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -283,6 +288,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         let group = Group {
             shared: Arc::clone(&self.shared),
             id,
+            cancelled: Arc::default(),
         };
         let body = AssertUnwindSafe(|| self.shared.in_group(frame, id, || body(&group)));
         let result = catch_unwind(body);
@@ -290,7 +296,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             let (unfinished, error) = graph.members(id);
             (unfinished == 0).then_some(error)
         });
-        self.shared.state().graph.close_group(id);
+        group.close();
         match (result, error) {
             (Err(panic), _) => resume_unwind(panic),
             (Ok(Ok(_)), Some(error)) => Err((*error).clone().into()),
