@@ -29,6 +29,7 @@ impl<W, V: Clone> Graph<W, V> {
             self.lock(id);
         }
     }
+
     /// The work of a ready task, with what its queue waits for, which starts now; `None` if
     /// it does not start.
     pub(in crate::task) fn start(&mut self, id: Id) -> Option<(W, Vec<Mark<V>>)> {
