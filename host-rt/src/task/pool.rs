@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::graph::Family;
-use super::shared::{Shared, State, wait};
+use super::shared::{Shared, State};
+use crate::lock::wait;
 
 thread_local! {
     /// The scope of whose pool the thread is one.

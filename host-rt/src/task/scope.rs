@@ -12,11 +12,12 @@ use super::error::TaskError;
 use super::graph::{Family, Place, Resolve, Stats};
 use super::group::Group;
 use super::handle::Value;
-use super::shared::{Shared, lock};
+use super::shared::Shared;
 use super::spawn::Task;
 use super::work::{Work, run};
 use crate::device::Grid;
 use crate::error::Result;
+use crate::lock::lock;
 use crate::runtime::{DeviceBuffer, Kernel, Runtime};
 
 /// Most threads that run host tasks of a scope, unless somebody says otherwise, on a machine

@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 
 use super::devices::Devices;
 use super::error::TaskError;
 use super::graph::{Family, Graph, Resolve, Stats};
-use super::lane::Position;
 use super::pool::Pool;
+use super::queue::Position;
 use super::slab::Id;
 use super::work::Work;
+use crate::lock::{lock, wait};
 use crate::serve::panic_message;
 
 pub(super) type Tasks = Graph<Work<'static>, Position>;
@@ -25,7 +26,8 @@ pub(super) struct State {
     waiting: usize,
 }
 
-/// A scope.
+/// A scope. Nothing that its mutexes guard is left half done by a panic: what is not ours is
+/// called without them.
 pub(super) struct Shared {
     state: Mutex<State>,
     /// There is work for threads of the pool.
@@ -51,16 +53,6 @@ thread_local! {
     static CURRENT: RefCell<Vec<Current>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Nothing that a mutex of this module guards is left half done by a panic: what is not
-/// ours is called without them.
-pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-pub(super) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Calls what is not ours; an error has its panic's message.
 fn caught<R>(foreign: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(foreign)).map_err(|panic| {
@@ -77,13 +69,13 @@ struct NoUnwinding;
 
 impl Drop for NoUnwinding {
     fn drop(&mut self) {
-        eprintln!("a panic in the end of a scope of tasks: the process ends, since they may run");
+        tracing::error!("a panic ends a scope of tasks, which may run: the process ends, too");
         std::process::abort();
     }
 }
 
 impl Shared {
-    pub(super) fn new(resolve: Resolve, threads: usize, lanes: usize) -> Arc<Self> {
+    pub(super) fn new(resolve: Resolve, threads: usize, queues: usize) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             state: Mutex::new(State {
                 graph: Graph::new(resolve),
@@ -92,7 +84,7 @@ impl Shared {
             }),
             work: Condvar::new(),
             news: Condvar::new(),
-            devices: Devices::new(lanes),
+            devices: Devices::new(queues),
             queues: AtomicUsize::new(0),
             me: Weak::clone(me),
         })

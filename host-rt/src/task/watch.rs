@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::devices::LeftQueue;
-use super::lane::{InQueue, Item};
-use super::shared::{Shared, lock, wait};
+use super::queue::{Item, TaskQueue};
+use super::shared::Shared;
 use crate::device::{Event, EventState};
 use crate::error::{Error, LaunchError};
+use crate::lock::{lock, wait};
 
 /// How often an event is looked at, and the processor left to others between, before the
 /// thread sleeps until it is reached.
@@ -18,7 +19,7 @@ struct Late {
     end: Arc<dyn Event>,
 }
 
-impl InQueue {
+impl TaskQueue {
     /// The life of the thread: it waits for one task after the other, and tells the graph.
     pub(super) fn watch(&self, shared: &Shared) {
         let device = &self.device;
@@ -68,7 +69,7 @@ impl InQueue {
                 error,
                 behind_failure,
             };
-            shared.left_queue(device, self.lane(item.epoch), &item, end);
+            shared.left_queue(device, self.id(item.epoch), &item, end);
         }
     }
 

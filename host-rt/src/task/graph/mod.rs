@@ -37,7 +37,7 @@ use super::slab::{Id, Slab};
 
 pub(super) use self::family::Family;
 pub use self::stats::Stats;
-pub(super) use self::task::{Lane, Mark, New, Place};
+pub(super) use self::task::{Mark, New, Place, QueueId};
 
 /// Who sees to it that a target task comes after target tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

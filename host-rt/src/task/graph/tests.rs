@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Graph, Lane, Mark, New, Place, Resolve};
+use super::{Graph, Mark, New, Place, QueueId, Resolve};
 use crate::task::error::{TaskError, TaskName};
 use crate::task::rules::{Access, merged, waits};
 use crate::task::slab::Id;
@@ -163,9 +163,9 @@ impl<'a> World<'a> {
         self.queued.push(InQueue { task, event, after });
         let mark = Mark {
             task: id,
-            lane: Lane {
+            queue: QueueId {
                 device: 0,
-                lane: 0,
+                number: 0,
                 epoch: 0,
             },
             at: event,

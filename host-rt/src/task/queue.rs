@@ -5,12 +5,13 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 
 use super::devices::Device;
-use super::graph::{Lane, Mark};
-use super::shared::{Shared, lock};
+use super::graph::{Mark, QueueId};
+use super::shared::Shared;
 use super::slab::Id;
 use super::work::TargetWork;
 use crate::device::{Event, Queue};
 use crate::error::{DeviceError, Error};
+use crate::lock::lock;
 use crate::runtime::Launch;
 
 /// A queue, in which tasks come after each other.
@@ -18,7 +19,7 @@ use crate::runtime::Launch;
 /// A task there that fails takes all behind it with it, though they need not depend on it.
 /// The queue is then given up for a new one, in a new *epoch*, and whoever was taken along
 /// for nothing is queued again.
-pub(super) struct InQueue {
+pub(super) struct TaskQueue {
     pub(super) device: Arc<Device>,
     number: u32,
     queue: Mutex<Current>,
@@ -73,13 +74,13 @@ impl Position {
     }
 }
 
-impl InQueue {
+impl TaskQueue {
     pub(super) fn open(
         shared: &Shared,
         device: &Arc<Device>,
         number: u32,
     ) -> Result<Arc<Self>, Error> {
-        let lane = Arc::new(Self {
+        let queue = Arc::new(Self {
             device: Arc::clone(device),
             number,
             queue: Mutex::new(Current {
@@ -91,7 +92,7 @@ impl InQueue {
             thread: Mutex::default(),
         });
         let name = format!("tasks {} {number}", device.runtime.device_name());
-        let watched = Arc::clone(&lane);
+        let watched = Arc::clone(&queue);
         let scope = shared.me.upgrade();
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             if let Some(shared) = scope {
@@ -102,18 +103,18 @@ impl InQueue {
             what: "starting a thread that waits for a queue".to_owned(),
             reason,
         })?;
-        *lock(&lane.thread) = Some(thread);
-        Ok(lane)
+        *lock(&queue.thread) = Some(thread);
+        Ok(queue)
     }
 
     pub(super) fn number(&self) -> u32 {
         self.number
     }
 
-    pub(super) fn lane(&self, epoch: u32) -> Lane {
-        Lane {
+    pub(super) fn id(&self, epoch: u32) -> QueueId {
+        QueueId {
             device: self.device.number(),
-            lane: self.number,
+            number: self.number,
             epoch,
         }
     }
@@ -126,10 +127,10 @@ impl InQueue {
         work: &mut TargetWork<'_>,
     ) -> Result<Mark<Position>, Error> {
         let mut current = lock(&self.queue);
-        let lane = self.lane(current.epoch);
+        let queue = self.id(current.epoch);
         let mut turn = None;
         // What was queued before in this queue, it comes after anyway.
-        let mut elsewhere = marks.iter().filter(|mark| mark.lane != lane).peekable();
+        let mut elsewhere = marks.iter().filter(|mark| mark.queue != queue).peekable();
         if elsewhere.peek().is_some() {
             for mark in elsewhere {
                 current.queue.wait_event(&mark.at.end);
@@ -149,14 +150,18 @@ impl InQueue {
         let at = Position { turn, end };
         let item = Item {
             id,
-            epoch: lane.epoch,
+            epoch: queue.epoch,
             at: at.clone(),
             launch,
         };
         lock(&self.items).queued.push_back(item);
         drop(current);
         self.more.notify_one();
-        Ok(Mark { task: id, lane, at })
+        Ok(Mark {
+            task: id,
+            queue,
+            at,
+        })
     }
 
     /// Ends the thread. Nothing is in the queue.
