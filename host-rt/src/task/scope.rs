@@ -196,7 +196,8 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         task
     }
 
-    /// A task that copies `data` to byte offset `at` of `buffer`.
+    /// A task that copies `data` to byte offset `at` of `buffer`. On `cuda`, the driver may
+    /// keep who queues it until its turn comes if it is larger than some 256 KiB.
     pub fn write<T: IntoBytes + Immutable>(
         &'scope self,
         buffer: &'scope DeviceBuffer,
@@ -213,7 +214,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     }
 
     /// A task that copies from byte offset `at` of `buffer` to `data`, which is there when
-    /// the scope has ended.
+    /// the scope has ended. On `cuda`, as for [`write`](Self::write).
     pub fn read<T: IntoBytes + FromBytes>(
         &'scope self,
         buffer: &'scope DeviceBuffer,

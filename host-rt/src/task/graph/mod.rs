@@ -127,6 +127,7 @@ impl<W, V: Clone> Graph<W, V> {
             };
             frame.locations.add(id, &accesses, needed, &mut after);
         }
+        // A location may remember one of long ago with the same number, which has begun again.
         after.retain(|&earlier| earlier != id);
         for earlier in after {
             self.depend(id, earlier, place);
