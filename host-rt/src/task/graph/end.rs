@@ -87,6 +87,9 @@ impl<W, V: Clone> Graph<W, V> {
             if !kept {
                 self.tasks.remove(id);
             }
+            if error.is_some() {
+                self.keep_failed(id);
+            }
             self.account(frame, group, error.as_ref());
             self.unlock(id, frame, &locks);
             for (next, edge) in next {

@@ -9,6 +9,7 @@
 //! | `task` | what is known of a task |
 //! | `start` | what may start |
 //! | `end` | what has ended, what that makes ready, what it takes along |
+//! | `failed` | what is kept of that |
 //! | `locks` | tasks that run one at a time |
 //! | `family` | children of a task, groups |
 //! | `due` | what is left to the caller |
@@ -16,6 +17,7 @@
 
 mod due;
 mod end;
+mod failed;
 mod family;
 mod locks;
 mod start;
@@ -28,6 +30,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use self::due::Due;
+use self::failed::Failed;
 use self::family::{Frame, Group};
 use self::locks::Lock;
 use self::task::{Edge, Phase, Task};
@@ -61,6 +64,8 @@ pub(super) struct Graph<W, V> {
     pub(super) due: Due<W, V>,
     pub(super) stats: Stats,
     error: Failure,
+    /// Tasks that have failed, for those that will depend on them.
+    failed: Failed,
 }
 
 /// Why something failed, if it did.
@@ -83,6 +88,7 @@ impl<W, V: Clone> Graph<W, V> {
             due: Due::default(),
             stats: Stats::default(),
             error: None,
+            failed: Failed::default(),
         }
     }
 

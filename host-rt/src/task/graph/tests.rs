@@ -247,3 +247,32 @@ proptest! {
         prop_assert_eq!(world.graph.stats.queued, 0);
     }
 }
+
+#[test]
+fn tasks_that_have_failed_go_when_nothing_can_depend_on_them() {
+    let mut graph = Graph::<usize, usize>::new(Resolve::OnDevice);
+    let add = |graph: &mut Graph<usize, usize>, location| {
+        graph.add(New {
+            name: None,
+            place: Place::Host,
+            frame: graph.root,
+            group: None,
+            accesses: vec![(location, Access::InOut)],
+            work: 0,
+            held: false,
+        })
+    };
+    let first = add(&mut graph, 0);
+    graph.start(first);
+    graph.ended(first, Some(World::error()));
+    for _ in 0..1000 {
+        // Each takes the next one with it.
+        add(&mut graph, 0);
+        let other = add(&mut graph, 1);
+        if graph.start(other).is_some() {
+            graph.ended(other, None);
+        }
+    }
+    assert_eq!(graph.stats.failed, 1001);
+    assert!(graph.tasks.len() < 100, "{} tasks", graph.tasks.len());
+}
