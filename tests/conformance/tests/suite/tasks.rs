@@ -765,7 +765,7 @@ fn a_deadline_takes_nothing_else_along(target: &Target) {
     let builder = target.builder().deadline(Duration::from_millis(300));
     let kernels = Kernels::calling(Session::build(target, builder, &functions));
     let [x, y, a, b, c] = [1, 2, 3, 4, 5].map(|first| kernels.block(first));
-    let blocks = || [&a, &b, &c].map(|block| read::<u64>(block));
+    let blocks = || [&a, &b, &c].map(read::<u64>);
     for queues in [1, 4] {
         let mut expected = blocks();
         mixed(&mut expected[0], &block(2), 1);
