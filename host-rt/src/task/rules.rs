@@ -67,6 +67,14 @@ pub fn merged(accesses: &mut Vec<(usize, Access)>) {
     });
 }
 
+impl<T: Copy> Locations<T> {
+    /// The tasks that a later one may come after.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = T> {
+        let all = self.0.values();
+        all.flat_map(|location| location.set.iter().chain(&location.before).copied())
+    }
+}
+
 impl<T: Copy + Eq + Ord + Hash> Locations<T> {
     /// Adds a task, the youngest, with its [`merged`] accesses; those that it comes after go
     /// to `after`. Tasks that are not `needed` any more are forgotten.

@@ -87,6 +87,9 @@ impl<W, V: Clone> Graph<W, V> {
             if !kept {
                 self.tasks.remove(id);
             }
+            if error.is_some() {
+                self.keep_failed(id);
+            }
             self.account(frame, group, error.as_ref());
             self.unlock(id, frame, &locks);
             for (next, edge) in next {
@@ -97,6 +100,10 @@ impl<W, V: Clone> Graph<W, V> {
                     continue;
                 }
                 task.cause = task.cause.take().or_else(|| error.clone());
+                if error.is_some() {
+                    let at = task.mark.as_ref().map(|mark| mark.at.clone());
+                    self.due.unwanted.extend(at);
+                }
                 task.after_repeated |= repeated;
                 // Before it starts, as it would otherwise do so.
                 if edge != Edge::Start {
