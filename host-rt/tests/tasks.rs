@@ -349,3 +349,31 @@ fn a_group_that_is_over_stays_cancelled() {
     })
     .unwrap();
 }
+
+#[test]
+fn a_group_is_cancelled_from_inside() {
+    let parts = [0, 1, 2, 3];
+    let looked_at = AtomicU64::new(0);
+    Options::default()
+        .threads(1)
+        .scope(|tasks| {
+            tasks.group(|group| {
+                for part in &parts {
+                    let group = group.clone();
+                    let looked_at = &looked_at;
+                    let search = tasks.host(move || {
+                        looked_at.fetch_add(1, Ordering::SeqCst);
+                        if *part == 1 {
+                            group.cancel();
+                        }
+                    });
+                    if search.updates(&parts).spawn().is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            })
+        })
+        .unwrap();
+    assert_eq!(looked_at.into_inner(), 2);
+}
