@@ -411,7 +411,7 @@ fn copies(target: &Target) {
             .spawn()?;
         let error = handle.wait().unwrap_err().to_string();
         assert!(
-            error.contains("`too much`") && error.contains("past the end"),
+            error.contains("`too much`") && error.contains("not in a buffer of 64 bytes"),
             "{error}"
         );
         Ok(())
