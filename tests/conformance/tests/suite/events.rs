@@ -521,13 +521,15 @@ fn busy_streams_keep_no_idle_ones_from_use(target: &Target) {
     let gate = Gate::close(&session, &mut *first);
     let open = first.record_event();
     let before = process::threads();
-    let count = session.zeroed::<u32>(1);
+    // A word for each kernel, since they may run at the same time.
+    let counts = session.zeroed::<u32>(160);
+    let word = |at: u64| counts.address() + 4 * at;
     // Held at the same time, so that each has a stream, and given back before the others.
     let busy: Vec<_> = (0..10)
-        .map(|_| {
+        .map(|at| {
             let mut queue = session.runtime.shared_queue().unwrap();
             queue.wait_event(&open);
-            let launch = session.enqueue(&mut *queue, "add_one", (1, 1), &[&count]);
+            let launch = session.enqueue(&mut *queue, "add_one", (1, 1), &[&word(at)]);
             (queue, launch)
         })
         .collect();
@@ -537,11 +539,11 @@ fn busy_streams_keep_no_idle_ones_from_use(target: &Target) {
     }
     let streams = process::threads() - before;
     // More than are kept, all of them busy when they are given back.
-    let many: Vec<_> = (0..150)
-        .map(|_| {
+    let many: Vec<_> = (10..160)
+        .map(|at| {
             let mut queue = new_queue(&session);
             queue.wait_event(&open);
-            let launch = session.enqueue(&mut *queue, "add_one", (1, 1), &[&count]);
+            let launch = session.enqueue(&mut *queue, "add_one", (1, 1), &[&word(at)]);
             (queue, launch)
         })
         .collect();
@@ -554,8 +556,8 @@ fn busy_streams_keep_no_idle_ones_from_use(target: &Target) {
     let kept = process::settle(|| process::threads() - before, 128);
     assert!(streams <= 12, "{streams} streams");
     assert!(kept <= 128, "{kept} streams are kept");
-    assert_eq!(read::<u32>(&count), [160]);
-    drop((open, first, count));
+    assert_eq!(read::<u32>(&counts), [1; 160]);
+    drop((open, first, counts));
     drop(session);
     assert_eq!(process::settle(loader::leaks, 0), 0);
 }
