@@ -93,10 +93,11 @@ impl Stream {
         self.landings.clone()
     }
 
-    /// Whether nothing is under way, as far as anybody can tell.
+    /// Whether nothing is under way, and all went well.
     fn is_idle(&self) -> bool {
+        // In a lost context nothing has arrived: such a stream is given up where it is synchronized.
         let Ok(_entered) = self.context.enter() else {
-            return true;
+            return false;
         };
         // SAFETY: the handle is alive.
         let code = unsafe { sys::cuStreamQuery(self.raw) };
