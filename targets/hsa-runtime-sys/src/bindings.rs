@@ -119,6 +119,10 @@ pub type hsa_signal_condition_t = ::core::ffi::c_uint;
 pub const HSA_WAIT_STATE_BLOCKED: hsa_wait_state_t = 0;
 pub const HSA_WAIT_STATE_ACTIVE: hsa_wait_state_t = 1;
 pub type hsa_wait_state_t = ::core::ffi::c_uint;
+pub const HSA_QUEUE_TYPE_MULTI: hsa_queue_type_t = 0;
+pub const HSA_QUEUE_TYPE_SINGLE: hsa_queue_type_t = 1;
+pub const HSA_QUEUE_TYPE_COOPERATIVE: hsa_queue_type_t = 2;
+pub type hsa_queue_type_t = ::core::ffi::c_uint;
 pub type hsa_queue_type32_t = u32;
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -347,6 +351,10 @@ const _: () = {
         [::core::mem::offset_of!(hsa_executable_symbol_s, handle) - 0usize];
 };
 pub type hsa_executable_symbol_t = hsa_executable_symbol_s;
+pub const HSA_SYMBOL_KIND_VARIABLE: hsa_symbol_kind_t = 0;
+pub const HSA_SYMBOL_KIND_KERNEL: hsa_symbol_kind_t = 1;
+pub const HSA_SYMBOL_KIND_INDIRECT_FUNCTION: hsa_symbol_kind_t = 2;
+pub type hsa_symbol_kind_t = ::core::ffi::c_uint;
 pub const HSA_EXECUTABLE_SYMBOL_INFO_TYPE: hsa_executable_symbol_info_t = 0;
 pub const HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH: hsa_executable_symbol_info_t = 1;
 pub const HSA_EXECUTABLE_SYMBOL_INFO_NAME: hsa_executable_symbol_info_t = 2;
