@@ -409,6 +409,9 @@ pub const HSA_AMD_AGENT_INFO_ASIC_REVISION: hsa_amd_agent_info_s = 40978;
 pub const HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS: hsa_amd_agent_info_s = 40979;
 pub const HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT: hsa_amd_agent_info_s = 40980;
 pub type hsa_amd_agent_info_s = ::core::ffi::c_uint;
+pub type hsa_amd_signal_handler = ::core::option::Option<
+    unsafe extern "C" fn(value: hsa_signal_value_t, arg: *mut ::core::ffi::c_void) -> bool,
+>;
 pub const HSA_AMD_SEGMENT_GLOBAL: hsa_amd_segment_t = 0;
 pub const HSA_AMD_SEGMENT_READONLY: hsa_amd_segment_t = 1;
 pub const HSA_AMD_SEGMENT_PRIVATE: hsa_amd_segment_t = 2;
@@ -661,6 +664,13 @@ pub struct Hsa {
         attribute: hsa_executable_symbol_info_t,
         value: *mut ::core::ffi::c_void,
     ) -> hsa_status_t,
+    pub hsa_amd_signal_async_handler: unsafe extern "C" fn(
+        signal: hsa_signal_t,
+        cond: hsa_signal_condition_t,
+        value: hsa_signal_value_t,
+        handler: hsa_amd_signal_handler,
+        arg: *mut ::core::ffi::c_void,
+    ) -> hsa_status_t,
     pub hsa_amd_memory_pool_get_info: unsafe extern "C" fn(
         memory_pool: hsa_amd_memory_pool_t,
         attribute: hsa_amd_memory_pool_info_t,
@@ -774,6 +784,8 @@ impl Hsa {
             unsafe { __library.get(b"hsa_executable_get_symbol_by_name\0") }.map(|sym| *sym)?;
         let hsa_executable_symbol_get_info =
             unsafe { __library.get(b"hsa_executable_symbol_get_info\0") }.map(|sym| *sym)?;
+        let hsa_amd_signal_async_handler =
+            unsafe { __library.get(b"hsa_amd_signal_async_handler\0") }.map(|sym| *sym)?;
         let hsa_amd_memory_pool_get_info =
             unsafe { __library.get(b"hsa_amd_memory_pool_get_info\0") }.map(|sym| *sym)?;
         let hsa_amd_agent_iterate_memory_pools =
@@ -818,6 +830,7 @@ impl Hsa {
             hsa_executable_freeze,
             hsa_executable_get_symbol_by_name,
             hsa_executable_symbol_get_info,
+            hsa_amd_signal_async_handler,
             hsa_amd_memory_pool_get_info,
             hsa_amd_agent_iterate_memory_pools,
             hsa_amd_memory_pool_allocate,
@@ -1048,6 +1061,16 @@ impl Hsa {
         value: *mut ::core::ffi::c_void,
     ) -> hsa_status_t {
         unsafe { (self.hsa_executable_symbol_get_info)(executable_symbol, attribute, value) }
+    }
+    pub unsafe fn hsa_amd_signal_async_handler(
+        &self,
+        signal: hsa_signal_t,
+        cond: hsa_signal_condition_t,
+        value: hsa_signal_value_t,
+        handler: hsa_amd_signal_handler,
+        arg: *mut ::core::ffi::c_void,
+    ) -> hsa_status_t {
+        unsafe { (self.hsa_amd_signal_async_handler)(signal, cond, value, handler, arg) }
     }
     pub unsafe fn hsa_amd_memory_pool_get_info(
         &self,

@@ -18,9 +18,9 @@ use super::context::Context;
 use super::faults;
 use crate::error::DeviceError;
 
-/// Packets that have room in a queue, at most: with signals for kernels and for what they
-/// wait for, some hundred kernels.
-const PACKETS: u32 = 1024;
+/// Packets that have room in a queue, of 64 bytes each: for kernels, and what they wait for.
+/// Who queues more waits for some to begin.
+const PACKETS: u32 = 16384;
 
 /// A packet's size.
 const PACKET: usize = 64;

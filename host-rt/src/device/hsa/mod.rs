@@ -9,7 +9,7 @@
 //! | `memory`, `blocks` | device memory, mapped memory; shared memory that is used again |
 //! | `signal` | the signal of one operation |
 //! | `aql` | a queue of the hardware, and the packets in it |
-//! | `stream`, `streams`, `queue`, `event`, `landing` | copies and the order of things |
+//! | `stream`, `streams`, `queue`, `event`, `copy`, `landing` | copies and the order of things |
 //! | `module`, `arguments` | loading code objects, and what their kernels take |
 //! | `launch` | kernels, and how their end is noticed |
 //!
@@ -24,6 +24,7 @@ mod aql;
 mod arguments;
 mod blocks;
 mod context;
+mod copy;
 mod event;
 mod faults;
 mod landing;

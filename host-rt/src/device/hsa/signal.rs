@@ -12,7 +12,7 @@ use super::lock;
 use crate::error::DeviceError;
 
 /// What a signal is while its operation is not done. A copy that fails makes it negative.
-const PENDING: i64 = 1;
+pub(super) const PENDING: i64 = 1;
 
 /// How often somebody who waits looks whether the device is lost: operations that will never
 /// be done do not change their signals.
@@ -33,6 +33,8 @@ pub(super) struct Signal {
     pub(super) raw: hsa_signal_t,
     /// Its operation will never be done, whatever the value says.
     is_abandoned: AtomicBool,
+    /// A copy engine has its operation, which will be done without anybody's doing.
+    is_with_engine: AtomicBool,
 }
 
 impl Signals {
@@ -69,6 +71,7 @@ impl Signals {
             signals: Arc::clone(self),
             raw,
             is_abandoned: AtomicBool::new(false),
+            is_with_engine: AtomicBool::new(false),
         }))
     }
 
@@ -107,6 +110,18 @@ impl Signal {
     /// Whether the device is done with it: nothing changes it any more.
     pub(super) fn is_over(&self) -> bool {
         self.value() < PENDING
+    }
+
+    /// Whether a copy engine has its operation.
+    pub(super) fn is_with_engine(&self) -> bool {
+        // Relaxed: it only says who is to wait; the value says whether it is done.
+        self.is_with_engine.load(Ordering::Relaxed)
+    }
+
+    /// A copy engine has its operation.
+    pub(super) fn goes_to_engine(&self) {
+        // Relaxed: see above.
+        self.is_with_engine.store(true, Ordering::Relaxed);
     }
 
     /// Whether the operation is done, well or not.

@@ -9,6 +9,7 @@ use hsa_runtime_sys::{hsa_agent_t, hsa_kernel_dispatch_packet_t, hsa_signal_t};
 use super::aql::Aql;
 use super::blocks::Block;
 use super::context::Context;
+use super::copy::Copy;
 use super::landing::Landing;
 use super::signal::{Signal, Signals};
 use crate::error::DeviceError;
@@ -81,34 +82,24 @@ impl Stream {
     /// held of them stays so long.
     pub(super) unsafe fn copy(
         &mut self,
-        (to, to_agent): (u64, hsa_agent_t),
-        (from, from_agent): (u64, hsa_agent_t),
+        to: (u64, hsa_agent_t),
+        from: (u64, hsa_agent_t),
         len: usize,
         held: Option<Arc<Block>>,
     ) -> Result<(), DeviceError> {
         self.prune();
         let signal = self.signals.take()?;
         let after = self.after();
-        let raw: Vec<hsa_signal_t> = after.iter().map(|signal| signal.raw).collect();
-        // SAFETY: the ranges are good by the caller's promise; the signals are kept until the
-        // copy is done.
-        let status = unsafe {
-            self.context.rocr.hsa_amd_memory_async_copy(
-                to as *mut _,
-                to_agent,
-                from as *const _,
-                from_agent,
-                len,
-                raw.len() as u32,
-                raw.as_ptr(),
-                signal.raw,
-            )
-        };
-        if let Err(error) = self.context.check("hsa_amd_memory_async_copy", status) {
-            // Nothing will change it.
-            signal.abandon();
-            return Err(error);
-        }
+        let copy = Box::new(Copy {
+            context: Arc::clone(&self.context),
+            to,
+            from,
+            len,
+            signal: Arc::clone(&signal),
+            after: after.clone(),
+        });
+        // SAFETY: the caller's promise.
+        unsafe { copy.start()? };
         self.queued(Operation {
             signal,
             _after: after,
@@ -150,7 +141,10 @@ impl Stream {
         self.prune();
         let signal = self.signals.take()?;
         let after = self.after();
-        let raw: Vec<hsa_signal_t> = after.iter().map(|signal| signal.raw).collect();
+        // Kernels of one queue are in order without.
+        let is_behind_kernel = self.under_way.back().is_some_and(|last| last.is_kernel);
+        let others = after.iter().skip(usize::from(is_behind_kernel));
+        let raw: Vec<hsa_signal_t> = others.map(|signal| signal.raw).collect();
         packet.completion_signal = signal.raw;
         let queued = self.aql().and_then(|aql| {
             aql.wait_for(&raw)?;
