@@ -40,6 +40,8 @@ pub struct Kernel {
     pub spilled_vgprs: u32,
     /// Memory of each thread.
     pub private: u32,
+    /// Whether it may take more of that, which the compiler cannot tell.
+    pub has_dynamic_stack: bool,
     /// Memory of each team.
     pub group: u32,
 }
@@ -106,6 +108,7 @@ fn kernel(map: &Value) -> Result<Kernel, String> {
         vgprs: number(".vgpr_count"),
         spilled_vgprs: number(".vgpr_spill_count"),
         private: number(".private_segment_fixed_size"),
+        has_dynamic_stack: field(map, ".uses_dynamic_stack").and_then(Value::as_bool) == Some(true),
         group: number(".group_segment_fixed_size"),
     };
     // Whoever writes arguments shall not have to look.
@@ -168,4 +171,94 @@ fn note(bytes: &[u8]) -> Option<Vec<u8>> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file with nothing but this note.
+    fn with_note(root: &Value) -> Vec<u8> {
+        let mut text = Vec::new();
+        rmpv::encode::write_value(&mut text, root).expect("a vector takes all");
+        let mut note = Vec::new();
+        for number in [7, text.len() as u32, 32] {
+            note.extend(number.to_le_bytes());
+        }
+        note.extend(b"AMDGPU\0\0");
+        note.extend(text);
+        note.resize(note.len().next_multiple_of(4), 0);
+        let mut file = b"\x7fELF\x02\x01\x01\x40\x04\0\0\0\0\0\0\0".to_vec();
+        let u16s = |file: &mut Vec<u8>, numbers: &[u16]| {
+            file.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        };
+        // A shared object for AMD GPUs with one segment.
+        u16s(
+            &mut file,
+            &[3, 224, 1, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0],
+        );
+        u16s(&mut file, &[0, 0, 64, 56, 1, 64, 0, 0]);
+        for number in [4 | 4 << 32, 120, 120, 120, note.len() as u64, 0, 4] {
+            file.extend(number.to_le_bytes());
+        }
+        file.extend(note);
+        file
+    }
+
+    fn map(fields: &[(&str, Value)]) -> Value {
+        let fields = fields.iter().cloned();
+        Value::Map(fields.map(|(name, value)| (name.into(), value)).collect())
+    }
+
+    fn object(size: u32) -> Value {
+        let arg = |offset: u32, kind: &str| {
+            map(&[
+                (".offset", offset.into()),
+                (".size", size.into()),
+                (".value_kind", kind.into()),
+            ])
+        };
+        let kernel = map(&[
+            (".name", "scale".into()),
+            (".symbol", "scale.kd".into()),
+            (".kernarg_segment_size", 16.into()),
+            (".uses_dynamic_stack", true.into()),
+            (
+                ".args",
+                Value::Array(vec![arg(0, "global_buffer"), arg(8, "hidden_none")]),
+            ),
+        ]);
+        map(&[
+            ("amdhsa.target", "amdgcn-amd-amdhsa--gfx90a:xnack-".into()),
+            ("amdhsa.kernels", Value::Array(vec![kernel])),
+        ])
+    }
+
+    #[test]
+    fn what_it_says_is_read() {
+        let said = read(&with_note(&object(8))).expect("a code object");
+        assert_eq!(
+            said.target.map(|t| t.to_string()).as_deref(),
+            Some("gfx90a:xnack-")
+        );
+        let kernel = &said.kernels[0];
+        assert_eq!((&*kernel.name, &*kernel.symbol), ("scale", "scale.kd"));
+        assert!(kernel.has_dynamic_stack);
+        assert_eq!(kernel.parameters().count(), 1);
+        assert_eq!(kernel.args[1].kind, ArgKind::Hidden("none".to_owned()));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let error = read(&with_note(&object(9))).expect_err("an argument is outside");
+        assert!(error.contains("`scale` has 9 bytes"), "{error}");
+        let odd = map(&[("amdhsa.target", "spirv64".into())]);
+        let error = read(&with_note(&odd)).expect_err("no AMD GPU");
+        assert!(error.contains("`spirv64`"), "{error}");
+        for bytes in [&b""[..], b"\x7fELF", &with_note(&Value::Nil)[..100]] {
+            read(bytes).expect_err("no code object");
+        }
+        // One without anything is one.
+        assert_eq!(read(&with_note(&Value::Nil)), Ok(CodeObject::default()));
+    }
 }

@@ -91,7 +91,7 @@ impl Work {
 /// # Safety
 /// There are so many signals.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_amd_memory_async_copy(
+pub(crate) unsafe extern "C" fn hsa_amd_memory_async_copy(
     to: *mut c_void,
     to_agent: hsa_agent_t,
     from: *const c_void,

@@ -33,6 +33,8 @@ mod pool;
 mod queue;
 mod signal;
 mod state;
+#[cfg(test)]
+mod tests;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

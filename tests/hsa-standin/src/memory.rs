@@ -74,7 +74,7 @@ fn layout(size: usize) -> Layout {
 /// # Safety
 /// `memory` is good for a pointer.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_amd_memory_pool_allocate(
+pub(crate) unsafe extern "C" fn hsa_amd_memory_pool_allocate(
     pool: hsa_amd_memory_pool_t,
     size: usize,
     flags: u32,
@@ -117,7 +117,7 @@ unsafe extern "C" fn hsa_amd_memory_pool_allocate(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_amd_memory_pool_free(memory: *mut c_void) -> hsa_status_t {
+pub(crate) extern "C" fn hsa_amd_memory_pool_free(memory: *mut c_void) -> hsa_status_t {
     answer("hsa_amd_memory_pool_free", |state| {
         let address = memory.expose_provenance() as u64;
         let block = lock(&state.memory).remove(&address);
@@ -138,7 +138,7 @@ extern "C" fn hsa_amd_memory_pool_free(memory: *mut c_void) -> hsa_status_t {
 /// # Safety
 /// There are so many agents.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_amd_agents_allow_access(
+pub(crate) unsafe extern "C" fn hsa_amd_agents_allow_access(
     count: u32,
     agents: *const hsa_agent_t,
     flags: *const u32,

@@ -10,9 +10,9 @@ use crate::state::{Answer, State, answer};
 /// Handles: of the processor's coarse-grained pool, its fine-grained one, that for arguments,
 /// and the first GPU's.
 const COARSE: u64 = 0x9001;
-const FINE: u64 = 0x9002;
+pub(crate) const FINE: u64 = 0x9002;
 const KERNARG: u64 = 0x9003;
-const FIRST_GPU: u64 = 0x9100;
+pub(crate) const FIRST_GPU: u64 = 0x9100;
 
 /// Whose a pool is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

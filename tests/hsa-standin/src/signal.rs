@@ -85,7 +85,7 @@ fn known(signal: hsa_signal_t) -> Arc<Cell> {
 /// # Safety
 /// `signal` is good for a handle.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_signal_create(
+pub(crate) unsafe extern "C" fn hsa_signal_create(
     value: i64,
     consumers: u32,
     list: *const hsa_agent_t,
@@ -102,7 +102,7 @@ unsafe extern "C" fn hsa_signal_create(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_signal_destroy(signal: hsa_signal_t) -> hsa_status_t {
+pub(crate) extern "C" fn hsa_signal_destroy(signal: hsa_signal_t) -> hsa_status_t {
     answer("hsa_signal_destroy", |state| {
         let cell = lock(&state.signals).remove(&signal.handle);
         let cell = cell.ok_or(HSA_STATUS_ERROR_INVALID_SIGNAL)?;
@@ -118,12 +118,12 @@ extern "C" fn hsa_signal_destroy(signal: hsa_signal_t) -> hsa_status_t {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_signal_load_scacquire(signal: hsa_signal_t) -> i64 {
+pub(crate) extern "C" fn hsa_signal_load_scacquire(signal: hsa_signal_t) -> i64 {
     known(signal).get()
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_signal_store_relaxed(signal: hsa_signal_t, value: i64) {
+pub(crate) extern "C" fn hsa_signal_store_relaxed(signal: hsa_signal_t, value: i64) {
     known(signal).set(value);
 }
 

@@ -158,7 +158,7 @@ fn fault_of_call(function: &str) -> Option<hsa_status_t> {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_init() -> hsa_status_t {
+pub(crate) extern "C" fn hsa_init() -> hsa_status_t {
     if let Some(status) = fault_of_call("hsa_init") {
         return status;
     }
@@ -248,7 +248,7 @@ extern "C" fn hsa_amd_register_system_event_handler(
 
 /// No function of ROCr's: how much was made and not given back.
 #[unsafe(no_mangle)]
-extern "C" fn revoff_hsa_stand_in_held() -> u64 {
+pub(crate) extern "C" fn revoff_hsa_stand_in_held() -> u64 {
     STATE.get().map_or(0, State::held)
 }
 

@@ -26,6 +26,10 @@ use crate::device::{Global, KernelLimits, Module};
 use crate::error::{DeviceError, ImageError};
 use crate::image::{Format, Image};
 
+/// Memory of a thread, at least, of kernels of which the compiler cannot tell how much they
+/// take, such as those that recurse.
+const DYNAMIC_STACK: u32 = 16 << 10;
+
 /// A loaded image.
 pub(super) struct HsaModule {
     context: Arc<Context>,
@@ -172,6 +176,10 @@ impl HsaModule {
                 kernel: kernel.name,
             });
         }
+        let private = match kernel.has_dynamic_stack {
+            true => private.max(DYNAMIC_STACK),
+            false => private,
+        };
         let loaded = Loaded {
             kernel,
             private,
