@@ -71,6 +71,7 @@ pub mod env;
 pub mod error;
 mod functions;
 pub mod image;
+mod lock;
 pub mod map;
 mod runtime;
 mod serve;

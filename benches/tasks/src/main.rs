@@ -47,8 +47,10 @@ struct Row {
     tasks: usize,
     device_resolved_us: f64,
     host_resolved_us: f64,
-    /// How many times as long the host takes: the median of the rounds.
+    /// How many times as long the host takes: the median of the rounds, and the quartiles,
+    /// which say how far to believe it.
     ratio: f64,
+    ratio_quartiles: [f64; 2],
     device_resolved_host_waits: u64,
     host_resolved_host_waits: u64,
 }
@@ -114,21 +116,38 @@ fn measure(graph: &Graph, devices: &[Device], rounds: u32) -> anyhow::Result<Row
     let mut waits = (0, 0);
     // The first time is for warmth.
     for round in 0..=rounds {
-        let by_device = run(graph, devices, Resolve::OnDevice)?;
-        let by_host = run(graph, devices, Resolve::OnHost)?;
-        waits = (by_device.1, by_host.1);
+        let mut times = [(Resolve::OnDevice, 0.0), (Resolve::OnHost, 0.0)];
+        // Whoever comes second finds threads awake and memory warm: each in turn.
+        if round % 2 == 1 {
+            times.reverse();
+        }
+        for (resolve, time) in &mut times {
+            let (measured, host_waits) = run(graph, devices, *resolve)?;
+            *time = measured;
+            match resolve {
+                Resolve::OnDevice => waits.0 = host_waits,
+                Resolve::OnHost => waits.1 = host_waits,
+            }
+        }
+        if round % 2 == 1 {
+            times.reverse();
+        }
+        let [(_, by_device), (_, by_host)] = times;
         if round > 0 {
-            device.push(by_device.0);
-            host.push(by_host.0);
-            ratios.push(by_host.0 / by_device.0);
+            device.push(by_device);
+            host.push(by_host);
+            ratios.push(by_host / by_device);
         }
     }
+    ratios.sort_by(f64::total_cmp);
+    let quartile = |quarters: usize| ratios[quarters * (ratios.len() - 1) / 4];
     Ok(Row {
         graph: graph.name,
         tasks: graph.tasks,
         device_resolved_us: median(device),
         host_resolved_us: median(host),
-        ratio: median(ratios),
+        ratio: quartile(2),
+        ratio_quartiles: [quartile(1), quartile(3)],
         device_resolved_host_waits: waits.0,
         host_resolved_host_waits: waits.1,
     })
@@ -158,7 +177,7 @@ fn waiting(devices: &[Device]) -> anyhow::Result<f64> {
 
 fn table(report: &Report) -> String {
     let mut text = format!(
-        "device {}{}, medians of {} rounds, us for each task\n\n{:<16}{:>7}{:>10}{:>10}{:>8}{:>22}\n",
+        "device {}{}, medians of {} rounds: us for each task,\nand of the rounds' ratios, host to device\n\n{:<16}{:>7}{:>10}{:>10}{:>8}{:>16}{:>22}\n",
         report.device,
         report
             .other
@@ -171,6 +190,7 @@ fn table(report: &Report) -> String {
         "device",
         "host",
         "ratio",
+        "quartiles",
         "host waits"
     );
     for row in &report.graphs {
@@ -178,8 +198,10 @@ fn table(report: &Report) -> String {
             "{} / {}",
             row.device_resolved_host_waits, row.host_resolved_host_waits
         );
+        let [low, high] = row.ratio_quartiles;
+        let quartiles = format!("{low:.2} to {high:.2}");
         text += &format!(
-            "{:<16}{:>7}{:>10.2}{:>10.2}{:>8.2}{waits:>22}\n",
+            "{:<16}{:>7}{:>10.2}{:>10.2}{:>8.2}{quartiles:>16}{waits:>22}\n",
             row.graph, row.tasks, row.device_resolved_us, row.host_resolved_us, row.ratio
         );
     }

@@ -79,7 +79,7 @@ impl Target {
         }
     }
 
-    /// Whether nobody else uses the device's memory.
+    /// Whether no other process uses the device's memory.
     #[must_use]
     pub fn shares_no_memory(&self) -> bool {
         !self.is_hardware()

@@ -54,27 +54,21 @@ unsafe impl Near for HostDevice {
             module.as_any().is::<HostModule>(),
             "a module of another device"
         );
-        let places = (RESIDENT / grid.threads).clamp(1, grid.teams);
-        Ok(Box::new(HostLaunch {
-            // SAFETY: the symbol is code of the module, which `Held` keeps loaded; the
-            // caller vouches that it is a kernel.
-            code: unsafe { std::mem::transmute::<usize, KernelCode>(kernel.address as usize) },
-            params: params.to_vec(),
+        // SAFETY: the symbol is code of the module, which `Held` keeps loaded; the caller
+        // vouches that it is a kernel.
+        let code = unsafe { std::mem::transmute::<usize, KernelCode>(kernel.address as usize) };
+        let held = Held {
+            _module: Arc::clone(module),
+            device: Arc::clone(self),
+        };
+        let params = params.to_vec();
+        Ok(Box::new(HostLaunch::new(
+            code,
+            params,
             grid,
-            places,
             context,
-            faulted: AtomicBool::new(false),
-            remaining: AtomicU32::new(places * grid.threads),
-            step: OnceLock::new(),
-            state: Mutex::new(State {
-                fault: None,
-                under_way: None,
-                held: Some(Held {
-                    _module: Arc::clone(module),
-                    device: Arc::clone(self),
-                }),
-            }),
-        }))
+            Some(held),
+        )))
     }
 }
 
@@ -114,29 +108,12 @@ impl Work for HostLaunch {
         let launch = Arc::<Self>::from(self);
         let _ = launch.step.set(Arc::clone(step));
         let device = {
-            let mut state = lock(&launch.state);
-            let context = &launch.context;
-            if context.calls_host {
-                state.under_way = Some(under_way::begin(context.key, &context.ring));
-            }
+            let state = lock(&launch.state);
             let held = state.held.as_ref();
             held.map(|held| Arc::clone(&held.device))
         };
         let device = device.unwrap_or_else(|| unreachable!("it has not ended"));
-        let threads = launch.grid.threads;
-        let jobs = (0..(launch.places * threads) as usize).map(|job| Job {
-            launch: Arc::clone(&launch),
-            place: job as u32 / threads,
-            thread: job as u32 % threads,
-        });
-        if let Err((missing, error)) = device.carriers.run(jobs) {
-            let teams = launch.grid.teams;
-            launch.fail(format!(
-                "starting the device threads of {teams} teams: {error}"
-            ));
-            // Those that exist end what they have begun.
-            launch.leave(missing as u32);
-        }
+        device.carriers.run(launch);
         None
     }
 
@@ -146,6 +123,84 @@ impl Work for HostLaunch {
 }
 
 impl HostLaunch {
+    fn new(
+        code: KernelCode,
+        params: Vec<Vec<u8>>,
+        grid: Grid,
+        context: LaunchContext,
+        held: Option<Held>,
+    ) -> Self {
+        let places = (RESIDENT / grid.threads).clamp(1, grid.teams);
+        Self {
+            code,
+            params,
+            grid,
+            places,
+            context,
+            faulted: AtomicBool::new(false),
+            remaining: AtomicU32::new(places * grid.threads),
+            step: OnceLock::new(),
+            state: Mutex::new(State {
+                fault: None,
+                under_way: None,
+                held,
+            }),
+        }
+    }
+
+    /// One that is of no device, and calls `ended` when it has ended.
+    #[cfg(test)]
+    pub(super) fn of_code(
+        code: KernelCode,
+        params: Vec<Vec<u8>>,
+        grid: Grid,
+        ended: impl Fn() + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let context = LaunchContext {
+            block: BlockShape::default(),
+            key: 1,
+            calls_host: false,
+            ring: Arc::new(|| ()),
+            ended: Arc::new(ended),
+        };
+        Arc::new(Self::new(code, params, grid, context, None))
+    }
+
+    /// How many of its device threads exist at a time.
+    pub(super) fn width(&self) -> usize {
+        (self.places * self.grid.threads) as usize
+    }
+
+    /// What is to be run at the same time.
+    pub(super) fn jobs(self: &Arc<Self>) -> impl ExactSizeIterator<Item = Job> + use<> {
+        let launch = Arc::clone(self);
+        let threads = self.grid.threads;
+        (0..self.width()).map(move |job| Job {
+            launch: Arc::clone(&launch),
+            place: job as u32 / threads,
+            thread: job as u32 % threads,
+        })
+    }
+
+    /// Its device threads are about to run.
+    pub(super) fn enter(&self) {
+        let context = &self.context;
+        if context.calls_host {
+            let under_way = under_way::begin(context.key, &context.ring);
+            lock(&self.state).under_way = Some(under_way);
+        }
+    }
+
+    /// The system has no thread for the last jobs.
+    pub(super) fn is_short_of(&self, missing: usize, error: &std::io::Error) {
+        let teams = self.grid.teams;
+        self.fail(format!(
+            "starting the device threads of {teams} teams: {error}"
+        ));
+        // Those that exist end what they have begun.
+        self.leave(missing as u32);
+    }
+
     /// The device thread `thread` of the team `place` and of every so many-th behind it.
     pub(super) fn run_teams(
         &self,

@@ -60,14 +60,17 @@ fn a_kernel_that_does_not_end_is_named(target: &Target) {
 
 fn calls_under_way_are_named(target: &Target) {
     let (release, wait) = channel::<()>();
+    let (entered, call) = channel();
     let wait = Mutex::new(wait);
     let functions = acting(move |what| {
+        entered.send(()).expect("the test waits for it");
         // Ends with the sender.
         let _ = wait.lock().expect("nobody panics").recv();
         what
     });
     let session = Session::build(target, target.builder().deadline(DEADLINE), &functions);
     let acting = session.start_act((1, 1), 1, 0, 1);
+    call.recv().expect("the kernel calls");
     let error = acting.launch.wait().expect_err("the function waits");
     let (kernel, _, pending) = deadline_of(error);
     assert_eq!(kernel, "call_act");

@@ -1,10 +1,11 @@
 //! Random graphs of tasks on two kinds of device at once, beside a run one by one.
 
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use conformance::Target;
 use host_rt::shared_abi::wire::WireKind;
-use host_rt::task::{Access, Options, Resolve};
+use host_rt::task::{self, Access, Options, Resolve};
 use host_rt::{DeviceBuffer, Error};
 
 use crate::session::read;
@@ -14,6 +15,7 @@ use crate::{Test, test};
 pub(crate) const TESTS: &[Test] = &[
     test!(random_graphs_do_what_they_do_one_by_one),
     test!(random_graphs_that_the_host_resolves),
+    test!(the_host_waits_between_kinds_alone),
 ];
 
 /// How many graphs, and of how many tasks each.
@@ -192,12 +194,13 @@ fn as_tasks(
     Ok(blocks.iter().map(read::<u64>).collect())
 }
 
+const HOST: Target = Target {
+    device: "host",
+    wire: WireKind::NATIVE,
+};
+
 fn compare(target: &Target, resolve: Resolve) {
-    let host = Target {
-        device: "host",
-        wire: WireKind::NATIVE,
-    };
-    let devices = [&Kernels::new(target), &Kernels::new(&host)];
+    let devices = [&Kernels::new(target), &Kernels::new(&HOST)];
     for seed in 0..number(GRAPHS, 5) {
         let steps = steps(seed, number(TASKS, 200));
         let found = as_tasks(&steps, devices, resolve).unwrap();
@@ -211,4 +214,32 @@ fn random_graphs_do_what_they_do_one_by_one(target: &Target) {
 
 fn random_graphs_that_the_host_resolves(target: &Target) {
     compare(target, Resolve::OnHost);
+}
+
+/// A chain that changes the device now and then.
+fn the_host_waits_between_kinds_alone(target: &Target) {
+    const CHANGES: u64 = 5;
+    let devices = [&Kernels::new(target), &Kernels::new(&HOST)];
+    let blocks = devices.map(|kernels| [kernels.block(1), kernels.block(2)]);
+    let (gate, place) = (Barrier::new(2), 0u8);
+    let host_waits = task::scope(|tasks| {
+        // Nothing has ended when the last task is spawned.
+        tasks.host(|| gate.wait()).writes(&place).spawn()?;
+        for change in 0..=CHANGES {
+            let at = (change % 2) as usize;
+            let [to, from] = &blocks[at];
+            for add in 0..7u64 {
+                let args = (to, from, WORDS as u64, add);
+                // SAFETY: the kernel takes these, and the task says what it does.
+                unsafe { tasks.target(&devices[at].mix, GRID, args) }
+                    .updates(&place)
+                    .spawn()?;
+            }
+        }
+        gate.wait();
+        tasks.wait()?;
+        Ok(tasks.stats().host_waits)
+    });
+    let expected = if target.is_host() { 0 } else { CHANGES };
+    assert_eq!(host_waits.unwrap(), expected);
 }

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
+use std::time::Duration;
 
 use conformance::Target;
+use conformance::process::threads;
 use host_rt::task::{self, Options, Resolve, TaskError};
 use host_rt::{DeviceBuffer, Error, Grid, Kernel};
 
@@ -27,6 +29,12 @@ pub(crate) const TESTS: &[Test] = &[
         .only(|target| target.is_lost_by_faults() && !target.is_hardware()),
     test!(a_failed_call_fails_what_depends_on_it),
     test!(misuse_is_named),
+    test!(parameters_are_asked_once),
+    test!(a_scope_in_a_host_task),
+    test!(a_deadline_begins_with_the_turn).only(Target::is_host),
+    test!(a_deadline_takes_nothing_else_along).only(Target::is_host),
+    test!(a_hundred_thousand_in_queues).only(Target::is_host),
+    test!(queues_are_few).alone().only(Target::is_host),
 ];
 
 pub(crate) const GRID: Grid = Grid {
@@ -461,6 +469,73 @@ fn a_fault_fails_what_depends_on_it(target: &Target) {
     kernels.session.works_without_calls();
 }
 
+/// Kernels, and a gate that those with a call wait for.
+fn gated(target: &Target) -> (Kernels, Arc<Gate>) {
+    let gate = Arc::new(Gate::default());
+    let pass = Arc::clone(&gate);
+    let functions = acting_or(move |what| {
+        pass.pass();
+        Ok(what)
+    });
+    (Kernels::calling(Session::new(target, &functions)), gate)
+}
+
+/// All of them are on the device while the first one runs.
+fn a_hundred_thousand_in_queues(target: &Target) {
+    const TASKS: u64 = 100_000;
+    let (kernels, gate) = gated(target);
+    let (x, y) = (kernels.block(1), kernels.block(2));
+    let stats = task::scope(|tasks| {
+        mix!(tasks, &kernels.mix_with_host, &y, &x, 0).spawn()?;
+        for add in 1..TASKS {
+            mix!(tasks, &kernels.mix, &y, &x, add).spawn()?;
+        }
+        let stats = tasks.stats();
+        gate.open();
+        Ok(stats)
+    });
+    let stats = stats.unwrap();
+    assert_eq!((stats.pending, stats.queued), (TASKS, TASKS));
+    assert_eq!(stats.host_waits, 0);
+    let mut expected = block(2);
+    for add in 0..TASKS {
+        mixed(&mut expected, &block(1), add);
+    }
+    assert_eq!(read::<u64>(&y), expected);
+}
+
+/// However many a program asks for, and has work for.
+fn queues_are_few(target: &Target) {
+    const TASKS: u64 = 2000;
+    const MOST: usize = 128;
+    let (kernels, gate) = gated(target);
+    let (x, y) = (kernels.block(1), kernels.block(2));
+    let others: Vec<_> = (0..TASKS).map(|n| kernels.block(n)).collect();
+    let before = threads();
+    Options::default()
+        .queues(100_000)
+        .scope(|tasks| {
+            mix!(tasks, &kernels.mix_with_host, &y, &x, 0).spawn()?;
+            for other in &others {
+                mix!(tasks, &kernels.mix, other, &y, 1).spawn()?;
+            }
+            let (stats, during) = (tasks.stats(), threads());
+            gate.open();
+            assert_eq!((stats.queued, stats.queues), (TASKS + 1, MOST));
+            // Besides those for the queues, device threads and those that serve calls.
+            assert!(during < before + MOST + 16, "{during}, {before} before");
+            Ok(())
+        })
+        .unwrap();
+    let mut from = block(2);
+    mixed(&mut from, &block(1), 0);
+    for (n, other) in (0..).zip(&others) {
+        let mut expected = block(n);
+        mixed(&mut expected, &from, 1);
+        assert_eq!(read::<u64>(other), expected);
+    }
+}
+
 /// Tasks in the same queue that do not depend on each other.
 fn a_fault_takes_nothing_else_along(target: &Target) {
     let gate = Arc::new(Gate::default());
@@ -509,17 +584,26 @@ fn a_fault_takes_nothing_else_along(target: &Target) {
 
 fn a_lost_device_is_an_error_of_each_task(target: &Target) {
     let kernels = Kernels::new(target);
-    let (x, y) = (kernels.block(1), kernels.block(2));
+    let (x, y, z) = (kernels.block(1), kernels.block(2), kernels.block(3));
     let done = AtomicBool::new(false);
     let result = task::scope(|tasks| {
         mix!(tasks, &kernels.mix_and_trap, &y, &x, 1).spawn()?;
-        for _ in 0..50 {
+        for _ in 0..49 {
             mix!(tasks, &kernels.mix, &y, &x, 1).spawn()?;
         }
+        let last = mix!(tasks, &kernels.mix, &y, &x, 1).named("last").spawn()?;
+        let text = last.wait().unwrap_err().to_string();
+        assert!(text.contains("task `last`"), "{text}");
+        // One that depends on none of them.
+        let other = mix!(tasks, &kernels.mix, &z, &x, 1)
+            .named("other")
+            .spawn()?;
+        let text = other.wait().unwrap_err().to_string();
+        assert!(text.starts_with("task `other`: "), "{text}");
         // What needs no device goes on.
         tasks.host(|| done.store(true, Ordering::SeqCst)).spawn()?;
         assert!(tasks.wait().is_err());
-        assert_eq!(tasks.stats().failed, 51);
+        assert_eq!(tasks.stats().failed, 52);
         Ok(())
     });
     assert!(matches!(result, Err(Error::Task(_))));
@@ -583,4 +667,131 @@ fn misuse_is_named(target: &Target) {
     })
     .unwrap();
     assert_eq!(receive.recv(), Ok(1));
+}
+
+/// Parameters that panic if they are asked again.
+struct Once<'a>(&'a DeviceBuffer, AtomicBool);
+
+impl task::TaskArgs for Once<'_> {
+    fn each(&self, take: &mut dyn FnMut(&dyn task::TaskArg)) {
+        assert!(!self.1.swap(true, Ordering::Relaxed), "asked once");
+        take(&self.0);
+        take(&self.0);
+        take(&COUNT);
+        take(&1u64);
+    }
+}
+
+/// By who describes the task, and not while a queue is locked.
+fn parameters_are_asked_once(target: &Target) {
+    let kernels = Kernels::new(target);
+    let x = kernels.block(1);
+    task::scope(|tasks| {
+        let args = Once(&x, AtomicBool::new(false));
+        // SAFETY: these are what the kernel takes.
+        unsafe { tasks.target(&kernels.mix, GRID, args) }.spawn()?;
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Its threads are not those of the scope around it.
+fn a_scope_in_a_host_task(target: &Target) {
+    let functions = acting_or(|add| {
+        // So that who waits for the kernel sleeps.
+        std::thread::sleep(Duration::from_millis(10));
+        Ok(add)
+    });
+    let kernels = Kernels::calling(Session::new(target, &functions));
+    let (x, y) = (kernels.block(1), kernels.block(2));
+    let ran = AtomicBool::new(false);
+    let (begin, begun) = mpsc::channel();
+    task::scope(|outer| {
+        outer
+            .try_host(|| {
+                begin.send(()).unwrap();
+                task::scope(|inner| {
+                    mix!(inner, &kernels.mix_with_host, &x, &y, 1).spawn()?;
+                    let host = inner.host(|| ran.store(true, Ordering::Relaxed));
+                    host.reads(&x).spawn()?;
+                    Ok(())
+                })
+            })
+            .spawn()?;
+        // A thread of the pool runs it.
+        begun.recv().unwrap();
+        Ok(())
+    })
+    .unwrap();
+    assert!(ran.into_inner());
+}
+
+/// A chain that takes longer than the deadline of each of its kernels, and two behind it.
+fn a_deadline_begins_with_the_turn(target: &Target) {
+    let functions = acting_or(|add| {
+        std::thread::sleep(Duration::from_millis(200));
+        Ok(add)
+    });
+    let builder = target.builder().deadline(Duration::from_millis(500));
+    let kernels = Kernels::calling(Session::build(target, builder, &functions));
+    let [x, y, a, b] = [1, 2, 3, 4].map(|first| kernels.block(first));
+    let one = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    task::scope(|tasks| {
+        for _ in 0..3 {
+            // SAFETY: these are what the kernel takes.
+            unsafe { tasks.target(&kernels.mix_with_host, one, (&x, &y, COUNT, 1u64)) }
+                .updates(&x)
+                .spawn()?;
+        }
+        for to in [&a, &b] {
+            mix!(tasks, &kernels.mix, to, &x, 1).spawn()?;
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+fn a_deadline_takes_nothing_else_along(target: &Target) {
+    const LATE: u64 = 9;
+    let gate = Arc::new(Gate::default());
+    let passes = Arc::clone(&gate);
+    let functions = acting_or(move |add| {
+        passes.pass();
+        Ok(add)
+    });
+    let builder = target.builder().deadline(Duration::from_millis(300));
+    let kernels = Kernels::calling(Session::build(target, builder, &functions));
+    let [x, y, a, b, c] = [1, 2, 3, 4, 5].map(|first| kernels.block(first));
+    let blocks = || [&a, &b, &c].map(read::<u64>);
+    for queues in [1, 4] {
+        let mut expected = blocks();
+        mixed(&mut expected[0], &block(2), 1);
+        let mut late_x = read::<u64>(&x);
+        mixed(&mut late_x, &block(2), LATE);
+        let result = Options::default().queues(queues).scope(|tasks| {
+            let late = mix!(tasks, &kernels.mix_with_host, &x, &y, LATE).spawn()?;
+            let free = mix!(tasks, &kernels.mix, &a, &y, 1).spawn()?;
+            let behind = [&b, &c].map(|to| mix!(tasks, &kernels.mix, to, &x, 1).spawn());
+            let is_late = |error: &TaskError| error.to_string().contains("deadline");
+            assert!(late.wait().is_err_and(|error| is_late(&error)));
+            free.wait()?;
+            for behind in behind {
+                let error = behind?.wait().unwrap_err();
+                assert!(matches!(error, TaskError::Dependency(_)), "{error}");
+            }
+            Ok(())
+        });
+        result.unwrap_err();
+        assert_eq!(blocks(), expected);
+        gate.open();
+        // What is late has its memory until it ends.
+        while read::<u64>(&x) != late_x {
+            std::thread::yield_now();
+        }
+        assert_eq!(blocks(), expected, "nothing runs when the scope is over");
+        *gate.0.lock().unwrap() = false;
+    }
 }

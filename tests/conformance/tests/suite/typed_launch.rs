@@ -25,7 +25,10 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_part_that_no_guard_has_is_absent),
     test!(who_has_data_alone_finds_no_forgotten_guard),
     test!(partly_there_is_an_error),
-    test!(memory_is_free_again),
+    // The tests of one process have the memory of a device in common.
+    test!(memory_is_free_again)
+        .alone()
+        .only(Target::shares_no_memory),
     test!(another_declaration),
     test!(many_threads_launch_at_once),
 ];
@@ -408,9 +411,7 @@ fn memory_is_free_again(target: &Target) {
     assert!(session.runtime.memory().used > used);
     drop(again);
     run_every_form(&session, 1000);
-    if target.shares_no_memory() {
-        assert_eq!(session.runtime.memory().used, used);
-    }
+    assert_eq!(session.runtime.memory().used, used);
 }
 
 fn another_declaration(target: &Target) {

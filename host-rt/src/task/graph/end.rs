@@ -1,0 +1,159 @@
+//! How tasks end, and what that means to others.
+
+use std::sync::Arc;
+
+use super::task::{Edge, PARTS, Phase};
+use super::{Failure, Graph};
+use crate::task::error::{TaskError, TaskName};
+use crate::task::slab::Id;
+
+impl<W, V: Clone> Graph<W, V> {
+    /// What a target task had in its queue has ended; `behind_failure` if something in that
+    /// queue had failed before, so that it has not been run.
+    pub(in crate::task) fn target_ended(
+        &mut self,
+        id: Id,
+        error: Option<TaskError>,
+        behind_failure: bool,
+    ) {
+        let mut ended = Vec::new();
+        if let Some(task) = self.tasks.get_mut(id) {
+            task.error = error.map(Arc::new);
+            task.behind_failure = behind_failure;
+        }
+        self.end_part(id, &mut ended);
+        self.end_all(ended);
+    }
+
+    /// A task has ended that ran on the host, or that no queue took.
+    pub(in crate::task) fn ended(&mut self, id: Id, error: Option<TaskError>) {
+        self.end_all(vec![(id, error.map(Arc::new))]);
+    }
+
+    /// One of the things that a queued task ends with has happened.
+    pub(super) fn end_part(&mut self, id: Id, ended: &mut Vec<(Id, Failure)>) {
+        let Some(task) = self.tasks.get_mut(id) else {
+            return;
+        };
+        task.before_end -= 1;
+        if task.before_end > 0 || task.phase == Phase::Ended {
+            return;
+        }
+        let excused = task.behind_failure || task.after_repeated;
+        if task.error.is_some() && task.cause.is_none() && excused {
+            // It was not run, for nothing that it depends on: once more.
+            task.before_end = PARTS;
+            task.error = None;
+            task.mark = None;
+            task.behind_failure = false;
+            task.after_repeated = false;
+            task.repeated = true;
+            task.phase = Phase::Ready;
+            self.stats.queued -= 1;
+            self.stats.repeated += 1;
+            self.due.target.push_back(id);
+        } else {
+            let error = task.error.take();
+            ended.push((id, error));
+        }
+    }
+
+    /// Ends tasks, and those that they take with them.
+    pub(super) fn end_all(&mut self, mut ended: Vec<(Id, Failure)>) {
+        while let Some((id, error)) = ended.pop() {
+            let group = self.tasks.get(id).and_then(|task| task.group);
+            let is_cancelled = self.is_cancelled(group);
+            let Some(task) = self.tasks.get_mut(id) else {
+                continue;
+            };
+            if task.phase == Phase::Ended {
+                continue;
+            }
+            self.stats.queued -= u64::from(task.phase == Phase::Queued);
+            task.phase = Phase::Ended;
+            task.mark = None;
+            task.after = Vec::new();
+            let name = TaskName {
+                number: task.number,
+                name: task.name.take(),
+            };
+            let error = match task.cause.take() {
+                // It would have been cancelled itself, had its turn come.
+                Some(cause)
+                    if is_cancelled
+                        && matches!(cause.first_cause(), TaskError::Cancelled { .. }) =>
+                {
+                    Some(Arc::new(TaskError::Cancelled { task: name }))
+                }
+                Some(cause) => Some(Arc::new(cause.passed_on(name))),
+                None => error,
+            };
+            task.error.clone_from(&error);
+            self.due.dropped.extend(task.work.take());
+            let next = std::mem::take(&mut task.next);
+            let locks = std::mem::take(&mut task.locks);
+            let (frame, group, repeated) = (task.frame, task.group, task.repeated);
+            let kept = task.held || error.is_some();
+            self.due.news |= task.held;
+            if !kept {
+                self.tasks.remove(id);
+            }
+            if error.is_some() {
+                self.keep_failed(id);
+            }
+            self.account(frame, group, error.as_ref());
+            self.unlock(id, frame, &locks);
+            for (next, edge) in next {
+                let Some(task) = self.tasks.get_mut(next) else {
+                    continue;
+                };
+                if task.phase == Phase::Ended {
+                    continue;
+                }
+                task.cause = task.cause.take().or_else(|| error.clone());
+                if error.is_some() {
+                    let at = task.mark.as_ref().map(|mark| mark.at.clone());
+                    self.due.unwanted.extend(at);
+                }
+                task.after_repeated |= repeated;
+                // Before it starts, as it would otherwise do so.
+                if edge != Edge::Start {
+                    self.end_part(next, &mut ended);
+                }
+                if edge != Edge::End {
+                    self.count_down(next, &mut ended);
+                }
+            }
+        }
+    }
+
+    fn account(&mut self, frame: Id, group: Option<Id>, error: Option<&Arc<TaskError>>) {
+        self.stats.pending -= 1;
+        *(match error {
+            None => &mut self.stats.done,
+            Some(_) => &mut self.stats.failed,
+        }) += 1;
+        // Who cancels knows of it.
+        let error = error.filter(|error| !matches!(***error, TaskError::Cancelled { .. }));
+        let note = |place: &mut Failure| {
+            if place.is_none() {
+                *place = error.cloned();
+            }
+        };
+        note(&mut self.error);
+        if let Some(known) = self.frames.get_mut(frame) {
+            known.unfinished -= 1;
+            note(&mut known.error);
+            self.due.news |= known.unfinished == 0;
+        }
+        self.forget_frame(frame);
+        let mut group = group;
+        while let Some(known) = group.and_then(|id| self.groups.get_mut(id)) {
+            known.unfinished -= 1;
+            note(&mut known.error);
+            self.due.news |= known.unfinished == 0;
+            group = known.parent;
+        }
+        self.due.news |= self.stats.pending == 0;
+    }
+}

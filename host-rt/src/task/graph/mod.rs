@@ -1,0 +1,212 @@
+//! The graph of the tasks that have not ended: what may start, what has ended, what fails.
+//!
+//! Nothing here runs a task or knows a device. A task that depends on another one waits for
+//! it in one of two ways: to *start*, when the other has ended; or, where the device
+//! resolves the dependency, to *end*, and to start only until the other is in its queue.
+//!
+//! | file | job |
+//! |---|---|
+//! | `task` | what is known of a task |
+//! | `start` | what may start |
+//! | `end` | what has ended, what that makes ready, what it takes along |
+//! | `failed` | what is kept of that |
+//! | `locks` | tasks that run one at a time |
+//! | `family` | children of a task, groups |
+//! | `due` | what is left to the caller |
+//! | `stats` | what is counted |
+
+mod due;
+mod end;
+mod failed;
+mod family;
+mod locks;
+mod start;
+mod stats;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use self::due::Due;
+use self::failed::Failed;
+use self::family::{Frame, Group};
+use self::locks::Lock;
+use self::task::{Edge, Phase, Task};
+use super::error::{TaskError, TaskName};
+use super::rules::{Access, merged};
+use super::slab::{Id, Slab};
+
+pub(super) use self::family::Family;
+pub use self::stats::Stats;
+pub(super) use self::task::{Mark, New, Place, QueueId};
+
+/// Who sees to it that a target task comes after target tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resolve {
+    /// The device, where it can: its queue waits for events.
+    #[default]
+    OnDevice,
+    /// The host: a task is queued when those that it depends on have ended. For comparison.
+    OnHost,
+}
+
+/// The graph. `W` is a task's work, `V` where in a
+/// queue one is.
+pub(super) struct Graph<W, V> {
+    tasks: Slab<Task<W, V>>,
+    frames: Slab<Frame>,
+    groups: Slab<Group>,
+    locks: HashMap<(Id, usize), Lock>,
+    resolve: Resolve,
+    pub(super) root: Id,
+    pub(super) due: Due<W, V>,
+    pub(super) stats: Stats,
+    error: Failure,
+    /// Tasks that have failed, for those that will depend on them.
+    failed: Failed,
+}
+
+/// Why something failed, if it did.
+type Failure = Option<Arc<TaskError>>;
+
+impl<W, V: Clone> Graph<W, V> {
+    pub(super) fn new(resolve: Resolve) -> Self {
+        let mut frames = Slab::default();
+        let root = frames.insert(Frame {
+            open: true,
+            ..Frame::default()
+        });
+        Self {
+            tasks: Slab::default(),
+            frames,
+            groups: Slab::default(),
+            locks: HashMap::new(),
+            resolve,
+            root,
+            due: Due::default(),
+            stats: Stats::default(),
+            error: None,
+            failed: Failed::default(),
+        }
+    }
+
+    fn next_number(&self) -> u32 {
+        // Numbers begin again after four billion tasks: they are for messages.
+        self.stats.spawned as u32
+    }
+
+    /// What the next task is called.
+    pub(super) fn next_name(&self, name: &Option<Arc<str>>) -> TaskName {
+        TaskName {
+            number: self.next_number(),
+            name: name.clone(),
+        }
+    }
+
+    /// Adds a task, the youngest child of its frame.
+    pub(super) fn add(&mut self, mut new: New<W>) -> Id {
+        let mut accesses = std::mem::take(&mut new.accesses);
+        merged(&mut accesses);
+        let exclusive = accesses.iter().filter(|(_, a)| *a == Access::MutexInOutSet);
+        let locks: Box<[usize]> = exclusive.map(|&(address, _)| address).collect();
+        for &address in &locks {
+            self.locks.entry((new.frame, address)).or_default().users += 1;
+        }
+        let (place, frame, group) = (new.place, new.frame, new.group);
+        let id = self.tasks.insert(Task::new(self.next_number(), new, locks));
+        self.stats.spawned += 1;
+        self.stats.pending += 1;
+        let mut group = group;
+        while let Some(known) = group.and_then(|id| self.groups.get_mut(id)) {
+            known.unfinished += 1;
+            group = known.parent;
+        }
+        let mut after = Vec::new();
+        if let Some(frame) = self.frames.get_mut(frame) {
+            frame.unfinished += 1;
+            let tasks = &self.tasks;
+            let needed = |id| {
+                let known = tasks.get(id);
+                known.is_some_and(|task| task.phase != Phase::Ended || task.error.is_some())
+            };
+            frame.locations.add(id, &accesses, needed, &mut after);
+        }
+        // A location may remember one of long ago with the same number, which has begun again.
+        after.retain(|&earlier| earlier != id);
+        for earlier in after {
+            self.depend(id, earlier, place);
+        }
+        self.may_start(id);
+        id
+    }
+
+    fn depend(&mut self, id: Id, earlier: Id, place: Place) {
+        let Some(other) = self.tasks.get_mut(earlier) else {
+            return;
+        };
+        if other.phase == Phase::Ended {
+            let cause = other.error.clone();
+            if let Some(task) = self.tasks.get_mut(id) {
+                task.cause = task.cause.take().or(cause);
+            }
+            return;
+        }
+        let both = |a, b| matches!((a, b), (Place::Target(_), Place::Target(_)));
+        let edge = match self.resolve {
+            Resolve::OnDevice if both(place, other.place) && place == other.place => {
+                if other.phase == Phase::Queued {
+                    Edge::End
+                } else {
+                    Edge::Queue
+                }
+            }
+            _ => Edge::Start,
+        };
+        if edge == Edge::Start && both(place, other.place) {
+            self.stats.host_waits += 1;
+        }
+        other.next.push((id, edge));
+        let Some(task) = self.tasks.get_mut(id) else {
+            return;
+        };
+        if edge != Edge::End {
+            task.before_start += 1;
+        }
+        if edge != Edge::Start {
+            task.before_end += 1;
+            task.after.push(earlier);
+        }
+    }
+
+    /// What a task is called.
+    pub(super) fn name(&self, id: Id) -> TaskName {
+        let unknown = TaskName {
+            number: 0,
+            name: None,
+        };
+        self.tasks.get(id).map_or(unknown, Task::name)
+    }
+
+    /// How a task ended whose handle is held; `None` if it has not.
+    pub(super) fn outcome(&self, id: Id) -> Option<Result<(), Arc<TaskError>>> {
+        let task = self.tasks.get(id)?;
+        (task.phase == Phase::Ended).then(|| task.error.clone().map_or(Ok(()), Err))
+    }
+
+    /// Nobody holds the handle of a task any more.
+    pub(super) fn release(&mut self, id: Id) {
+        if let Some(task) = self.tasks.get_mut(id) {
+            task.held = false;
+            if task.phase == Phase::Ended && task.error.is_none() {
+                self.tasks.remove(id);
+            }
+        }
+    }
+
+    /// The first error of any task.
+    pub(super) fn first_error(&self) -> Failure {
+        self.error.clone()
+    }
+}

@@ -1,0 +1,134 @@
+//! A task, as long as the graph knows it.
+
+use std::sync::Arc;
+
+use super::Failure;
+use crate::task::error::TaskName;
+use crate::task::rules::Access;
+use crate::task::slab::Id;
+
+/// What a task is to the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::task) enum Place {
+    /// It runs on a thread of the host.
+    Host,
+    /// It is queued on a device, among those whose queues wait for each other's events.
+    Target(u32),
+}
+
+/// A task to be.
+pub(in crate::task) struct New<W> {
+    pub(in crate::task) name: Option<Arc<str>>,
+    pub(in crate::task) place: Place,
+    pub(in crate::task) frame: Id,
+    pub(in crate::task) group: Option<Id>,
+    pub(in crate::task) accesses: Vec<(usize, Access)>,
+    pub(in crate::task) work: W,
+    /// Somebody holds its [handle](Graph::release).
+    pub(in crate::task) held: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Waiting,
+    Ready,
+    /// It runs, or is on its way into a queue.
+    Started,
+    /// It is in its queue.
+    Queued,
+    Ended,
+}
+
+/// How a task waits for one that it depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Edge {
+    /// It starts when the other has ended.
+    Start,
+    /// It starts when the other is queued, and ends when that has ended.
+    Queue,
+    /// It ends when the other has ended.
+    End,
+}
+
+/// Where in its queue a task is.
+#[derive(Clone)]
+pub(in crate::task) struct Mark<V> {
+    pub(in crate::task) task: Id,
+    pub(in crate::task) queue: QueueId,
+    pub(in crate::task) at: V,
+}
+
+/// A queue of a device, as it was until something in it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::task) struct QueueId {
+    pub(in crate::task) device: u32,
+    pub(in crate::task) number: u32,
+    pub(in crate::task) epoch: u32,
+}
+
+/// What a task in a queue ends with, whatever it comes after: being queued, and what is queued.
+pub(super) const PARTS: u32 = 2;
+
+/// A task that has not ended, or whose end somebody may ask for.
+pub(super) struct Task<W, V> {
+    pub(super) number: u32,
+    pub(super) name: Option<Arc<str>>,
+    pub(super) place: Place,
+    pub(super) phase: Phase,
+    pub(super) held: bool,
+    /// It was queued again, since something else in its queue had failed.
+    pub(super) repeated: bool,
+    /// So was one that it waits for.
+    pub(super) after_repeated: bool,
+    /// Its queue had failed before it.
+    pub(super) behind_failure: bool,
+    /// What is missing before it is ready; one of that is its being added.
+    pub(super) before_start: u32,
+    /// What is missing before it has ended, for target tasks.
+    pub(super) before_end: u32,
+    pub(super) frame: Id,
+    pub(super) group: Option<Id>,
+    pub(super) next: Vec<(Id, Edge)>,
+    /// Those whose events its queue waits for.
+    pub(super) after: Vec<Id>,
+    pub(super) locks: Box<[usize]>,
+    /// The error of one that it depends on.
+    pub(super) cause: Failure,
+    /// Its own; in the end, how it ended.
+    pub(super) error: Failure,
+    pub(super) mark: Option<Mark<V>>,
+    pub(super) work: Option<W>,
+}
+
+impl<W, V> Task<W, V> {
+    pub(super) fn new(number: u32, new: New<W>, locks: Box<[usize]>) -> Self {
+        Self {
+            number,
+            name: new.name,
+            place: new.place,
+            phase: Phase::Waiting,
+            held: new.held,
+            repeated: false,
+            after_repeated: false,
+            behind_failure: false,
+            before_start: 1,
+            before_end: PARTS,
+            frame: new.frame,
+            group: new.group,
+            next: Vec::new(),
+            after: Vec::new(),
+            locks,
+            cause: None,
+            error: None,
+            mark: None,
+            work: Some(new.work),
+        }
+    }
+
+    pub(super) fn name(&self) -> TaskName {
+        TaskName {
+            number: self.number,
+            name: self.name.clone(),
+        }
+    }
+}

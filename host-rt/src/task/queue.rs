@@ -1,0 +1,193 @@
+//! One queue of a device.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+
+use super::devices::Device;
+use super::graph::{Mark, QueueId};
+use super::shared::Shared;
+use super::slab::Id;
+use super::work::TargetWork;
+use crate::device::{Event, Queue};
+use crate::error::{DeviceError, Error};
+use crate::lock::lock;
+use crate::runtime::Launch;
+
+/// A queue, in which tasks come after each other.
+///
+/// A task there that fails takes all behind it with it, though they need not depend on it.
+/// The queue is then given up for a new one, in a new *epoch*, and whoever was taken along
+/// for nothing is queued again.
+pub(super) struct TaskQueue {
+    pub(super) device: Arc<Device>,
+    number: u32,
+    queue: Mutex<Current>,
+    pub(super) items: Mutex<Items>,
+    pub(super) more: Condvar,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Current {
+    queue: Box<dyn Queue>,
+    epoch: u32,
+}
+
+#[derive(Default)]
+pub(super) struct Items {
+    pub(super) queued: VecDeque<Item>,
+    pub(super) ending: bool,
+}
+
+/// What a queue has for a task.
+pub(super) struct Item {
+    pub(super) id: Id,
+    pub(super) epoch: u32,
+    pub(super) at: Position,
+    /// None for copies.
+    pub(super) launch: Option<Launch>,
+}
+
+/// Where in its queue a task is.
+#[derive(Clone)]
+pub(super) struct Position {
+    /// What it waits for in other queues, if there is a deadline, which begins behind it.
+    turn: Option<Arc<dyn Event>>,
+    pub(super) end: Arc<dyn Event>,
+}
+
+impl Position {
+    /// Waits until what the task comes after in other queues is done, or has failed.
+    pub(super) fn wait_for_turn(&self) {
+        if let Some(turn) = &self.turn {
+            // A failure is one of the end, too.
+            let _ = turn.sync();
+        }
+    }
+
+    /// Takes the task back, if it has not begun and the device can.
+    pub(super) fn take_back(&self) {
+        if let Some(turn) = &self.turn {
+            turn.take_back();
+        }
+        self.end.take_back();
+    }
+}
+
+impl TaskQueue {
+    pub(super) fn open(
+        shared: &Shared,
+        device: &Arc<Device>,
+        number: u32,
+    ) -> Result<Arc<Self>, Error> {
+        let queue = Arc::new(Self {
+            device: Arc::clone(device),
+            number,
+            queue: Mutex::new(Current {
+                queue: device.runtime.queue()?,
+                epoch: 0,
+            }),
+            items: Mutex::default(),
+            more: Condvar::new(),
+            thread: Mutex::default(),
+        });
+        let name = format!("tasks {} {number}", device.runtime.device_name());
+        let watched = Arc::clone(&queue);
+        let scope = shared.me.upgrade();
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            if let Some(shared) = scope {
+                watched.watch(&shared);
+            }
+        });
+        let thread = thread.map_err(|reason| DeviceError::System {
+            what: "starting a thread that waits for a queue".to_owned(),
+            reason,
+        })?;
+        *lock(&queue.thread) = Some(thread);
+        Ok(queue)
+    }
+
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(super) fn id(&self, epoch: u32) -> QueueId {
+        QueueId {
+            device: self.device.number(),
+            number: self.number,
+            epoch,
+        }
+    }
+
+    /// Queues a task after those at `marks`.
+    pub(super) fn put(
+        &self,
+        id: Id,
+        marks: &[Mark<Position>],
+        work: &mut TargetWork<'_>,
+    ) -> Result<Mark<Position>, Error> {
+        let mut current = lock(&self.queue);
+        let queue = self.id(current.epoch);
+        let mut turn = None;
+        // What was queued before in this queue, it comes after anyway.
+        let mut elsewhere = marks.iter().filter(|mark| mark.queue != queue).peekable();
+        if elsewhere.peek().is_some() {
+            for mark in elsewhere {
+                current.queue.wait_event(&mark.at.end);
+            }
+            let has_deadline = self.device.runtime.deadline().is_some();
+            turn = has_deadline.then(|| current.queue.record_event());
+        }
+        let launch = match work(&mut *current.queue) {
+            Ok(launch) => launch,
+            Err(error) => {
+                // It waits for what the next one need not wait for.
+                self.renew_current(&mut current);
+                return Err(error);
+            }
+        };
+        let end = current.queue.record_event();
+        let at = Position { turn, end };
+        let item = Item {
+            id,
+            epoch: queue.epoch,
+            at: at.clone(),
+            launch,
+        };
+        lock(&self.items).queued.push_back(item);
+        drop(current);
+        self.more.notify_one();
+        Ok(Mark {
+            task: id,
+            queue,
+            at,
+        })
+    }
+
+    /// Ends the thread. Nothing is in the queue.
+    pub(super) fn end(&self) {
+        lock(&self.items).ending = true;
+        self.more.notify_one();
+        if let Some(thread) = lock(&self.thread).take() {
+            // It runs no code but ours.
+            let _ = thread.join();
+        }
+    }
+
+    /// Begins a new epoch after one in which something has failed.
+    pub(super) fn renew(&self, failed: u32) {
+        let mut current = lock(&self.queue);
+        if current.epoch == failed {
+            self.renew_current(&mut current);
+        }
+    }
+
+    fn renew_current(&self, current: &mut Current) {
+        current.epoch += 1;
+        match self.device.runtime.queue() {
+            Ok(queue) => current.queue = queue,
+            // What comes next fails in the old one, which says why.
+            Err(error) => tracing::warn!(%error, "no queue in place of one that has failed"),
+        }
+    }
+}
