@@ -250,6 +250,19 @@ pub enum DeviceError {
         /// Why not.
         reason: String,
     },
+    /// A kernel was launched with other parameters than its image says that it takes.
+    #[error(
+        "kernel `{kernel}` takes {expected}, not {found}: launch it with what its definition \
+         declares (a slice is two parameters, address and length)"
+    )]
+    BadParameters {
+        /// The kernel.
+        kernel: String,
+        /// What it takes.
+        expected: String,
+        /// What there was.
+        found: String,
+    },
     /// A kernel that is a C function has more parameters than can be passed.
     #[error(
         "device `{device}` passes at most {most} words to a kernel, not {words}: put them in device \

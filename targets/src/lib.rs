@@ -5,6 +5,7 @@
 //! | [`arch`] | the architectures that images are built for, one row each |
 //! | [`device_arch`] | what a device says it is, any model, and what runs there |
 //! | [`offload_binary`] | one file with images for several architectures, in LLVM's format |
+//! | [`code_object`] | what a code object says of itself and its kernels |
 //! | [`choose`](mod@choose) | which of several images suits a device best |
 //! | [`ptx`] | what stands in a PTX file |
 //! | [`gcc`] | images that GCC links, and making room in them for device-rt |
@@ -31,6 +32,7 @@
 
 pub mod arch;
 pub mod choose;
+pub mod code_object;
 pub mod device_arch;
 pub mod gcc;
 pub mod offload_binary;

@@ -6,7 +6,9 @@
 mod bytes;
 mod cuda;
 mod emu;
+mod ends;
 mod host;
+mod hsa;
 mod near;
 
 use std::ptr::NonNull;
@@ -72,7 +74,7 @@ type Count = fn() -> Result<u32, Error>;
 type OpenNumbered = fn(u32, &Wanted<'_>) -> Result<Arc<dyn Device>, Error>;
 
 /// The kinds of devices that this build knows.
-pub const KINDS: [Kind; 3] = [
+pub const KINDS: [Kind; 4] = [
     Kind {
         name: "host",
         about: "threads of this process, always there",
@@ -90,6 +92,12 @@ pub const KINDS: [Kind; 3] = [
         about: "NVIDIA GPUs, by NVIDIA's driver",
         traces: false,
         found: Found::Numbered(cuda::count, cuda::open),
+    },
+    Kind {
+        name: "hsa",
+        about: "AMD GPUs, by ROCr",
+        traces: false,
+        found: Found::Numbered(hsa::count, hsa::open),
     },
 ];
 

@@ -3,10 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use object::elf::NoteType;
-use object::read::elf::{ElfFile64, ProgramHeader};
-use object::{Endianness, Object, ObjectSymbol};
-use rmpv::Value;
+use object::{Object, ObjectSymbol};
+use targets::code_object;
 
 use super::Usage;
 use super::toolchain::Toolchain;
@@ -68,38 +66,20 @@ fn has_kernels(archive: &Path) -> Result<bool, BuildError> {
 }
 
 /// What the kernels of the code object at `path` use, by its metadata.
-///
-/// The note `NT_AMDGPU_METADATA` holds a MessagePack map (LLVM, "User Guide for AMDGPU
-/// Backend", code object metadata).
 pub(crate) fn usage(path: &Path) -> Result<Vec<Usage>, BuildError> {
-    let bad = |reason: &str| BuildError::Output {
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-    };
     let bytes = fs::read(path).map_err(io_at(path))?;
-    let metadata = metadata(&bytes).ok_or_else(|| bad("no AMDGPU metadata"))?;
-    let root = rmpv::decode::read_value(&mut &*metadata)
-        .map_err(|error| bad(&format!("AMDGPU metadata: {error}")))?;
-    let Some(kernels) = field(&root, "amdhsa.kernels").and_then(Value::as_array) else {
-        // A code object without kernels.
-        return Ok(vec![]);
-    };
-    let number = |kernel: &Value, name: &str| {
-        field(kernel, name).and_then(Value::as_u64).unwrap_or(0) as u32
-    };
-    Ok(kernels
-        .iter()
-        .map(|kernel| Usage {
-            name: field(kernel, ".name")
-                .and_then(Value::as_str)
-                .unwrap_or("?")
-                .to_owned(),
-            registers: Some(number(kernel, ".vgpr_count")),
-            stack: number(kernel, ".private_segment_fixed_size"),
-            // Counted in registers of four bytes.
-            spilled: number(kernel, ".vgpr_spill_count") * 4,
-        })
-        .collect())
+    let said = code_object::read(&bytes).map_err(|reason| BuildError::Output {
+        path: path.to_owned(),
+        reason,
+    })?;
+    let usage = said.kernels.into_iter().map(|kernel| Usage {
+        name: kernel.name,
+        registers: Some(kernel.vgprs),
+        stack: kernel.private,
+        // Counted in registers of four bytes.
+        spilled: kernel.spilled_vgprs * 4,
+    });
+    Ok(usage.collect())
 }
 
 /// What `GOMP_target_ext` uses with all that it calls, by the symbols that the compiler
@@ -153,31 +133,6 @@ fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
         depth == 0 && c == separator
     })
     .map(str::trim)
-}
-
-fn metadata(bytes: &[u8]) -> Option<Vec<u8>> {
-    const NT_AMDGPU_METADATA: NoteType = NoteType(32);
-    let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
-    let endian = file.endian();
-    for header in file.elf_program_headers() {
-        let Ok(Some(mut notes)) = header.notes(endian, bytes) else {
-            continue;
-        };
-        while let Ok(Some(note)) = notes.next() {
-            if note.name() == b"AMDGPU" && note.n_type(endian) == NT_AMDGPU_METADATA {
-                return Some(note.desc().to_vec());
-            }
-        }
-    }
-    None
-}
-
-fn field<'v>(map: &'v Value, name: &str) -> Option<&'v Value> {
-    let (_, value) = map
-        .as_map()?
-        .iter()
-        .find(|(key, _)| key.as_str() == Some(name))?;
-    Some(value)
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ pub(crate) fn kinds<'a>(images: impl Iterator<Item = &'a Image>) -> String {
             Format::SharedObject(_) => "processors (device `host`)",
             Format::Ptx => "NVIDIA GPUs (`cuda:N`, `emu`)",
             Format::Cubin | Format::Fatbin => "NVIDIA GPUs (`cuda:N`)",
-            Format::CodeObject => "AMD GPUs, for which there is no device yet",
+            Format::CodeObject => "AMD GPUs (`hsa:N`)",
             _ => "several kinds of devices",
         })
         .collect();

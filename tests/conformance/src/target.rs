@@ -1,12 +1,13 @@
 //! What the suite runs on.
 
-use cuda_standin::loader;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Builder, Runtime};
 
+use crate::stand_in;
+
 /// The devices that the suite runs on where a machine has them: one line each. Emulated
 /// GPUs are one with independent lanes and one in lock-step.
-pub const DEVICES: [&str; 4] = ["host", "emu:sm_90", "emu:sm_60", "cuda:0"];
+pub const DEVICES: [&str; 5] = ["host", "emu:sm_90", "emu:sm_60", "cuda:0", "hsa:0"];
 
 /// A device, and the wire that its kernels use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ impl Target {
     /// Whether it is hardware that nothing stands in for.
     #[must_use]
     pub fn is_hardware(&self) -> bool {
-        !self.is_host() && !self.is_emu() && !loader::is_loaded()
+        !self.is_host() && !self.is_emu() && !stand_in::is_for(self.device)
     }
 
     /// Whether it is a GPU, real or emulated, and takes images for GPUs.
@@ -66,6 +67,16 @@ impl Target {
     #[must_use]
     pub fn runs_shared_objects(&self) -> bool {
         !self.takes_gpu_images()
+    }
+
+    /// Another device of its kind, of which what stands in for hardware has two.
+    #[must_use]
+    pub fn second(&self) -> &'static str {
+        if self.device.starts_with("hsa") {
+            "hsa:1"
+        } else {
+            "cuda:1"
+        }
     }
 
     /// Whether no other process uses the device's memory.
@@ -127,8 +138,9 @@ impl Target {
 /// stands in for hardware for it.
 #[must_use]
 pub fn device_name(device: &str) -> String {
-    if device.starts_with("cuda") && loader::is_loaded() {
-        return "stand_in".to_owned();
+    if stand_in::is_for(device) {
+        let is_amd = device.starts_with("hsa");
+        return if is_amd { "hsa_stand_in" } else { "stand_in" }.to_owned();
     }
     device.replace(':', "_")
 }

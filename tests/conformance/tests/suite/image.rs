@@ -68,12 +68,18 @@ fn at(target: &Target, path: &Path, image: Image) -> Image {
     if target.is_host() {
         return image;
     }
+    if target.device.starts_with("hsa") {
+        let target = hsa_standin::image::TARGET;
+        let bytes = hsa_standin::image::code_object(path, &image, target, params);
+        let bytes = bytes.expect("good declarations");
+        return Image::from_bytes(image.name(), bytes).expect("a code object");
+    }
     let text = cuda_standin::image::ptx(path, &image, params).expect("good declarations");
     Image::from_bytes(image.name(), text.into_bytes()).expect("a text like PTX")
 }
 
 /// Sizes of parameters, where they are not all of 8 bytes or not declared.
-fn params(kernel: &str) -> Option<Vec<usize>> {
+pub(crate) fn params(kernel: &str) -> Option<Vec<usize>> {
     match kernel {
         "call_act" => Some(vec![8, 8, 4, 8]),
         "call_tally" => Some(vec![4, 8]),

@@ -1,9 +1,8 @@
 //! A kernel that faults takes its device with it, where devices are like that. What
 //! was made on the device must go before it works again; other devices go on.
 
-use conformance::{Target, process};
+use conformance::{Target, process, stand_in};
 use conformance_calls::Outcome;
-use cuda_standin::loader;
 use host_rt::error::DeviceError;
 use host_rt::{Error, KernelArg, LaunchError, Runtime};
 
@@ -50,11 +49,8 @@ fn is_lost<T>(result: Result<T, Error>) {
 
 /// What a device has to have given back when nothing is left of it.
 fn nothing_is_left(target: &Target) {
-    if !target.is_hardware() {
-        // The last owner may be a thread of the device, which is about to end.
-        assert_eq!(process::settle(loader::contexts, 0), 0);
-        assert_eq!(loader::leaks(), 0);
-    }
+    // The last owner may be a thread of the device, which is about to end.
+    assert_eq!(process::settle(|| stand_in::left(target.device), 0), 0);
 }
 
 fn a_fault_loses_the_device(target: &Target) {
@@ -100,7 +96,7 @@ fn everything_on_it_is_lost(target: &Target) {
 
 fn another_device_goes_on(target: &Target) {
     let broken = Session::new(target, &acting(|what| what));
-    let builder = Runtime::builder("cuda:1").wire(target.wire);
+    let builder = Runtime::builder(target.second()).wire(target.wire);
     let session = Session::build(target, builder, &acting(|what| what));
     let acting = session.start_act((2, 2), 1, 0, 2000);
     fault(&broken);

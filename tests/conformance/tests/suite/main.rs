@@ -3,8 +3,8 @@
 //! A test is a function that takes a [`Target`] and panics if something is wrong.
 //! Those in [`per_wire`] run for each wire of a device, those in [`per_device`]
 //! once. For a device that a machine does not have they are counted as ignored; for
-//! NVIDIA GPUs there is a stand-in, whose tests are called `stand_in`. On hardware
-//! (`cuda_0`) they take images: `cargo xtask images --kernel-crate
+//! NVIDIA's and AMD's GPUs there are stand-ins, whose tests are called `stand_in` and
+//! `hsa_stand_in`. On hardware (`cuda_0`, `hsa_0`) they take images: `cargo xtask images --kernel-crate
 //! tests/conformance/kernels --out FOLDER`, and `REVOFF_TEST_IMAGES=FOLDER`.
 
 mod c_image;
@@ -18,6 +18,7 @@ mod events;
 mod failures;
 mod foreign;
 mod forged;
+mod hsa_errors;
 mod image;
 mod images;
 mod lost;
@@ -42,10 +43,8 @@ mod words;
 use std::process::ExitCode;
 
 use conformance::watchdog::Watchdog;
-use conformance::{DEVICES, Target, child, target};
-use cuda_standin::loader;
+use conformance::{DEVICES, Target, child, stand_in, target};
 use host_rt::Runtime;
-use host_rt::device::KINDS;
 use host_rt::shared_abi::wire::WireKind;
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -141,7 +140,9 @@ fn per_device() -> Vec<Test> {
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     std::panic::set_hook(Box::new(report_panic));
-    stand_in_if_needed();
+    if let Some(reason) = stand_in::run_again_if_needed() {
+        say(&reason);
+    }
     let mut trials = Vec::new();
     for device in DEVICES {
         let mut of_device = Vec::new();
@@ -170,7 +171,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    if loader::is_loaded() {
+    if stand_in::is_for("cuda:0") {
         let target = Target {
             device: "cuda:0",
             wire: WireKind::NATIVE,
@@ -179,10 +180,18 @@ fn main() -> ExitCode {
         let tests = driver_errors::TESTS.iter().chain(driver_calls::TESTS);
         trials.extend(tests.map(|&test| trial(target, prefix(), test)));
     }
+    if stand_in::is_for("hsa:0") {
+        let target = Target {
+            device: "hsa:0",
+            wire: WireKind::NATIVE,
+        };
+        let tests = hsa_errors::TESTS.iter();
+        trials.extend(tests.map(|&test| trial(target, hsa_errors::PREFIX.to_owned(), test)));
+    }
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Tests that are to leak have a process of their own.
-    if loader::is_loaded() && !child::is_one() && loader::leaks() > 0 {
-        say("the tests with the stand-in have left things behind, see above");
+    if !child::is_one() && stand_in::leaks() > 0 {
+        say("the tests with a stand-in have left things behind, see above");
         return ExitCode::FAILURE;
     }
     conclusion.exit_code()
@@ -195,19 +204,6 @@ fn look(target: &Target) -> Result<(), String> {
     }
     Runtime::open(target.device).map_err(|e| e.to_string())?;
     image::look(target)
-}
-
-/// Where there is no NVIDIA GPU, or the environment says so, the tests that want one
-/// run with what stands in for the driver: in this process, begun anew with that in
-/// the driver's place.
-fn stand_in_if_needed() {
-    let cuda = KINDS.iter().find(|kind| kind.name == "cuda");
-    let is_there = || cuda.is_some_and(|kind| kind.devices().is_ok_and(|all| !all.is_empty()));
-    if loader::is_loaded() || (is_there() && !loader::is_wanted()) {
-        return;
-    }
-    let reason = loader::run_again();
-    say(&format!("nothing stands in for a GPU's driver: {reason}"));
 }
 
 fn trial(target: Target, prefix: String, test: Test) -> Trial {

@@ -1,0 +1,60 @@
+//! Notices the ends of kernels that call the host.
+
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use super::Running;
+
+/// Sees to it that nobody goes on looking for the calls of a kernel that has ended: a thread
+/// that waits for the kernels, in the order in which they were started. Who waits for a kernel
+/// notices its end, too.
+#[derive(Default)]
+pub(super) struct Ends(Mutex<Option<Noticing>>);
+
+struct Noticing {
+    launches: Sender<Arc<dyn Running>>,
+    thread: JoinHandle<()>,
+}
+
+impl Ends {
+    /// Waits for `launch`, too.
+    pub(super) fn watch(&self, device: &str, launch: Arc<dyn Running>) {
+        let mut noticing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if noticing.is_none() {
+            let (launches, started) = channel::<Arc<dyn Running>>();
+            let thread = std::thread::Builder::new()
+                .name(format!("{device} ends"))
+                .spawn(move || {
+                    for launch in started {
+                        let _ = launch.wait(None);
+                    }
+                });
+            match thread {
+                Ok(thread) => *noticing = Some(Noticing { launches, thread }),
+                Err(error) => {
+                    tracing::warn!(%error, device, "the ends of kernels are noticed late");
+                    return;
+                }
+            }
+        }
+        if let Some(noticing) = &*noticing {
+            // The thread ends with the sender alone.
+            let _ = noticing.launches.send(launch);
+        }
+    }
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        let noticing = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Some(Noticing { launches, thread }) = noticing.take() else {
+            return;
+        };
+        drop(launches);
+        // The last owner of a device may be the last launch of that thread.
+        if thread.thread().id() != std::thread::current().id() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Queues of the hardware, and the packets in them. Source: HSA Platform System Architecture
+//! Specification, "Architected Queuing Language".
+
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use hsa_runtime_sys::{
+    HSA_AGENT_INFO_QUEUE_MAX_SIZE, HSA_FENCE_SCOPE_SYSTEM, HSA_PACKET_HEADER_BARRIER,
+    HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE, HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE,
+    HSA_PACKET_HEADER_TYPE, HSA_PACKET_TYPE_BARRIER_AND, HSA_PACKET_TYPE_KERNEL_DISPATCH,
+    HSA_QUEUE_TYPE_SINGLE, hsa_barrier_and_packet_t, hsa_kernel_dispatch_packet_t,
+    hsa_packet_type_t, hsa_queue_t, hsa_signal_t,
+};
+
+use super::context::Context;
+use super::faults;
+use crate::error::DeviceError;
+
+/// Packets that have room in a queue, of 64 bytes each: for kernels, and what they wait for.
+/// Who queues more waits for some to begin.
+const PACKETS: u32 = 16384;
+
+/// A packet's size.
+const PACKET: usize = 64;
+
+/// Signals that one packet waits for.
+const SIGNALS: usize = 5;
+
+/// A queue of the hardware.
+pub(super) struct Aql {
+    context: Arc<Context>,
+    raw: *mut hsa_queue_t,
+}
+
+// SAFETY: queues may be used by any thread; `&mut` keeps this one to one at a time.
+unsafe impl Send for Aql {}
+
+impl Aql {
+    pub(super) fn new(context: &Arc<Context>) -> Result<Self, DeviceError> {
+        let most = context.number_of(HSA_AGENT_INFO_QUEUE_MAX_SIZE);
+        let mut raw = null_mut();
+        // SAFETY: the function writes the pointer. The callback is a function of this library,
+        // which stays loaded; what it is called with is a number. The last two numbers leave
+        // it to ROCr how much memory kernels take.
+        let status = unsafe {
+            context.rocr.hsa_queue_create(
+                context.agent,
+                if most == 0 {
+                    PACKETS
+                } else {
+                    PACKETS.min(most)
+                },
+                HSA_QUEUE_TYPE_SINGLE,
+                Some(faults::on_queue_error),
+                std::ptr::without_provenance_mut(context.number as usize),
+                u32::MAX,
+                u32::MAX,
+                &raw mut raw,
+            )
+        };
+        context.check("hsa_queue_create", status)?;
+        Ok(Self {
+            context: Arc::clone(context),
+            raw,
+        })
+    }
+
+    /// Has what comes behind wait for these signals.
+    pub(super) fn wait_for(&mut self, signals: &[hsa_signal_t]) -> Result<(), DeviceError> {
+        for signals in signals.chunks(SIGNALS) {
+            // SAFETY: of numbers and handles, for which zeros will do: no signal.
+            let mut packet: hsa_barrier_and_packet_t = unsafe { std::mem::zeroed() };
+            packet.dep_signal[..signals.len()].copy_from_slice(signals);
+            let header = header(HSA_PACKET_TYPE_BARRIER_AND);
+            // SAFETY: a packet, of the kind that its header says.
+            unsafe { self.push((&raw const packet).cast(), u32::from(header))? };
+        }
+        Ok(())
+    }
+
+    /// Queues a kernel, behind all that was queued before.
+    ///
+    /// # Safety
+    /// The packet is good for a kernel: its code, its arguments and its signal stay until the
+    /// kernel has ended.
+    pub(super) unsafe fn dispatch(
+        &mut self,
+        packet: &hsa_kernel_dispatch_packet_t,
+        dimensions: u16,
+    ) -> Result<(), DeviceError> {
+        let header = u32::from(header(HSA_PACKET_TYPE_KERNEL_DISPATCH));
+        // SAFETY: the packet is of the kind that its header says, and good by the caller's
+        // promise.
+        unsafe {
+            self.push(
+                (&raw const *packet).cast(),
+                header | u32::from(dimensions) << 16,
+            )
+        }
+    }
+
+    /// Writes a packet and tells the device. Waits for room, which there is once what comes
+    /// before has begun.
+    ///
+    /// # Safety
+    /// `packet` has as many bytes as a packet; `first` are its first four, which say what it is.
+    unsafe fn push(&mut self, packet: *const u8, first: u32) -> Result<(), DeviceError> {
+        let rocr = self.context.rocr;
+        // SAFETY: the queue is alive; these fields do not change.
+        let (base, size, doorbell) = unsafe {
+            let queue = &raw const *self.raw;
+            (
+                (*queue).base_address.cast::<u8>(),
+                u64::from((*queue).size),
+                (*queue).doorbell_signal,
+            )
+        };
+        // SAFETY: the queue is alive. Relaxed: nobody else writes packets.
+        let index = unsafe { rocr.hsa_queue_add_write_index_relaxed(self.raw, 1) };
+        // SAFETY: the queue is alive. Acquire: the device has read what was there.
+        while index - unsafe { rocr.hsa_queue_load_read_index_scacquire(self.raw) } >= size {
+            // The place stays as it is, invalid, and the queue of no use: but it is lost.
+            self.context.check_lost()?;
+            std::thread::sleep(Duration::from_micros(20));
+        }
+        // SAFETY: the place is one of the queue's, and ours, since there is room. The device
+        // does not read it before its first word is valid, which is stored last; release: with
+        // all the rest.
+        unsafe {
+            let place = base.add((index % size) as usize * PACKET);
+            place
+                .add(4)
+                .copy_from_nonoverlapping(packet.add(4), PACKET - 4);
+            AtomicU32::from_ptr(place.cast()).store(first, Ordering::Release);
+        }
+        // SAFETY: the queue's own signal. Release: the packet is there.
+        unsafe { rocr.hsa_signal_store_screlease(doorbell, index.cast_signed()) };
+        Ok(())
+    }
+
+    /// The queue as the device knows it.
+    pub(super) fn address(&self) -> u64 {
+        self.raw.addr() as u64
+    }
+}
+
+impl Drop for Aql {
+    fn drop(&mut self) {
+        // SAFETY: made by `new`, and nobody else's. What runs in it, if anything, ends.
+        let status = unsafe { self.context.rocr.hsa_queue_destroy(self.raw) };
+        if let Err(error) = self.context.check("hsa_queue_destroy", status) {
+            tracing::warn!(%error, "a queue was not given back");
+        }
+    }
+}
+
+/// A packet's header: what it is, that it comes after what is before it, and that both sides
+/// see what the other has written.
+fn header(kind: hsa_packet_type_t) -> u16 {
+    let header = kind << HSA_PACKET_HEADER_TYPE
+        | 1 << HSA_PACKET_HEADER_BARRIER
+        | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE
+        | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+    header as u16
+}

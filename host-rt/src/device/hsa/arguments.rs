@@ -1,0 +1,149 @@
+//! The memory that a kernel takes its arguments from, as the code object lays it out.
+
+use targets::code_object::{ArgKind, Kernel};
+
+use crate::error::DeviceError;
+
+/// What the compiler may want to know of a launch, in threads.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    /// Teams in each dimension.
+    pub(super) teams: [u32; 3],
+    /// Threads of a team in each dimension.
+    pub(super) threads: [u16; 3],
+    /// How many dimensions there are.
+    pub(super) dimensions: u16,
+    /// Memory of a team beyond what the kernel says.
+    pub(super) shared_bytes: u32,
+    /// The queue that it runs in.
+    pub(super) queue: u64,
+}
+
+/// Checks that `params` are what `kernel` takes.
+pub(super) fn check(kernel: &Kernel, params: &[Vec<u8>]) -> Result<(), DeviceError> {
+    let expected: Vec<usize> = kernel.parameters().map(|arg| arg.size as usize).collect();
+    let found: Vec<usize> = params.iter().map(Vec::len).collect();
+    if expected == found {
+        return Ok(());
+    }
+    Err(DeviceError::BadParameters {
+        kernel: kernel.name.clone(),
+        expected: sizes(&expected),
+        found: sizes(&found),
+    })
+}
+
+fn sizes(sizes: &[usize]) -> String {
+    match sizes {
+        [] => "no parameters".to_owned(),
+        sizes => {
+            let sizes: Vec<_> = sizes.iter().map(usize::to_string).collect();
+            format!("{} parameters, of {} bytes", sizes.len(), sizes.join(", "))
+        }
+    }
+}
+
+/// The bytes, for parameters that have been [checked](check).
+pub(super) fn bytes(kernel: &Kernel, params: &[Vec<u8>], shape: &Shape) -> Vec<u8> {
+    let mut bytes = vec![0; kernel.kernarg_size as usize];
+    let mut params = params.iter();
+    for arg in &kernel.args {
+        // That it lies within, who read the code object has looked.
+        let place = &mut bytes[arg.offset as usize..][..arg.size as usize];
+        match &arg.kind {
+            ArgKind::Parameter => {
+                let param = params.next().map_or(&[][..], Vec::as_slice);
+                place[..param.len()].copy_from_slice(param);
+            }
+            ArgKind::Hidden(name) => {
+                let value = hidden(name, shape).to_le_bytes();
+                let len = place.len().min(value.len());
+                place[..len].copy_from_slice(&value[..len]);
+            }
+        }
+    }
+    bytes
+}
+
+/// What is wanted by that name; 0 for what there is none of here, such as a buffer for text.
+fn hidden(name: &str, shape: &Shape) -> u64 {
+    match name {
+        "block_count_x" => u64::from(shape.teams[0]),
+        "block_count_y" => u64::from(shape.teams[1]),
+        "block_count_z" => u64::from(shape.teams[2]),
+        "group_size_x" => u64::from(shape.threads[0]),
+        "group_size_y" => u64::from(shape.threads[1]),
+        "group_size_z" => u64::from(shape.threads[2]),
+        "grid_dims" => u64::from(shape.dimensions),
+        "dynamic_lds_size" => u64::from(shape.shared_bytes),
+        "queue_ptr" => shape.queue,
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use targets::code_object::Arg;
+
+    use super::*;
+
+    fn kernel() -> Kernel {
+        let arg = |offset, size, kind: &str| Arg {
+            offset,
+            size,
+            kind: match kind {
+                "" => ArgKind::Parameter,
+                name => ArgKind::Hidden(name.to_owned()),
+            },
+        };
+        Kernel {
+            name: "scale".to_owned(),
+            kernarg_size: 40,
+            args: vec![
+                arg(0, 8, ""),
+                arg(8, 1, ""),
+                arg(12, 4, ""),
+                arg(16, 4, "block_count_x"),
+                arg(20, 4, "block_count_z"),
+                arg(24, 2, "group_size_x"),
+                arg(26, 2, "grid_dims"),
+                arg(32, 8, "hostcall_buffer"),
+            ],
+            ..Kernel::default()
+        }
+    }
+
+    const SHAPE: Shape = Shape {
+        teams: [7, 1, 1],
+        threads: [64, 1, 1],
+        dimensions: 1,
+        shared_bytes: 0,
+        queue: 0,
+    };
+
+    #[test]
+    fn each_is_where_the_code_object_says() {
+        let params = [vec![1; 8], vec![2], vec![3; 4]];
+        check(&kernel(), &params).expect("they fit");
+        let bytes = bytes(&kernel(), &params, &SHAPE);
+        let mut expected = vec![1; 8];
+        expected.extend([2, 0, 0, 0, 3, 3, 3, 3]);
+        expected.extend([7, 0, 0, 0, 1, 0, 0, 0, 64, 0, 1, 0]);
+        expected.resize(40, 0);
+        assert_eq!(bytes, expected);
+    }
+
+    #[test]
+    fn parameters_of_other_sizes_are_refused_by_name() {
+        for params in [
+            vec![],
+            vec![vec![0; 8]; 3],
+            vec![vec![0; 8], vec![0; 4], vec![0; 4]],
+        ] {
+            let error = check(&kernel(), &params).expect_err("they do not fit");
+            let text = error.to_string();
+            assert!(text.contains("`scale`"), "{text}");
+            assert!(text.contains("3 parameters, of 8, 1, 4 bytes"), "{text}");
+        }
+    }
+}

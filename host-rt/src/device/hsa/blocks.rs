@@ -1,0 +1,103 @@
+//! Blocks of the host's memory that the GPU reads and writes: arguments of kernels, and bytes
+//! on their way to the device and back. They are used again, since to make one is slow.
+
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex};
+
+use super::context::{Context, Leftover};
+use super::lock;
+use crate::error::DeviceError;
+
+/// The smallest block. Aligned to as much, and more than kernels want.
+const SMALLEST: usize = 256;
+
+/// The largest block that is kept to be used again.
+const LARGEST_KEPT: usize = 256 << 10;
+
+/// Blocks of a size that are kept, at most.
+const MOST_KEPT: usize = 64;
+
+/// The blocks of a device.
+pub(super) struct Blocks {
+    context: Arc<Context>,
+    /// Addresses by size.
+    waiting: Mutex<BTreeMap<usize, Vec<u64>>>,
+}
+
+/// A block, which its owner has alone with what it has queued.
+pub(super) struct Block {
+    blocks: Arc<Blocks>,
+    pub(super) at: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: it is an allocation, which its owner has alone.
+unsafe impl Send for Block {}
+// SAFETY: as above; who shares a block accesses it with care.
+unsafe impl Sync for Block {}
+
+impl Blocks {
+    pub(super) fn new(context: &Arc<Context>) -> Arc<Self> {
+        Arc::new(Self {
+            context: Arc::clone(context),
+            waiting: Mutex::default(),
+        })
+    }
+
+    /// A block of at least `bytes`, which hold anything.
+    pub(super) fn take(self: &Arc<Self>, bytes: usize) -> Result<Block, DeviceError> {
+        let no_memory = || DeviceError::NoMappedMemory {
+            device: self.context.name().to_owned(),
+            bytes: bytes as u64,
+        };
+        let size = bytes.max(SMALLEST).checked_next_power_of_two();
+        // Those that are not kept need not be of some size.
+        let size = match size.ok_or_else(no_memory)? {
+            kept @ ..=LARGEST_KEPT => kept,
+            _ => bytes,
+        };
+        let waiting = lock(&self.waiting).get_mut(&size).and_then(Vec::pop);
+        let at = match waiting {
+            Some(address) => address as *mut u8,
+            None => {
+                let memory = self
+                    .context
+                    .alloc_shared(self.context.pools.kernarg, size)
+                    .map_err(|error| error.unwrap_or_else(no_memory))?;
+                memory.cast()
+            }
+        };
+        Ok(Block {
+            blocks: Arc::clone(self),
+            at: NonNull::new(at).ok_or_else(no_memory)?,
+            size,
+        })
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        let address = self.at.as_ptr().expose_provenance() as u64;
+        if self.size <= LARGEST_KEPT {
+            let mut waiting = lock(&self.blocks.waiting);
+            let waiting = waiting.entry(self.size).or_default();
+            if waiting.len() < MOST_KEPT {
+                waiting.push(address);
+                return;
+            }
+        }
+        self.blocks.context.give_back(Leftover::Memory(address));
+    }
+}
+
+impl Drop for Blocks {
+    fn drop(&mut self) {
+        for address in std::mem::take(&mut *lock(&self.waiting))
+            .into_values()
+            .flatten()
+        {
+            self.context.give_back(Leftover::Memory(address));
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! A GPU as all its users in this process share it, and whether it is lost.
+
+use std::ffi::{c_char, c_void};
+use std::ptr::null;
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use hsa_runtime_sys::{
+    HSA_AMD_AGENT_INFO_BDFID, HSA_AMD_AGENT_INFO_PRODUCT_NAME, HSA_STATUS_ERROR_INVALID_ALLOCATION,
+    HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_agent_info_t, hsa_agent_t, hsa_amd_memory_pool_t,
+    hsa_code_object_reader_t, hsa_executable_t, hsa_status_t,
+};
+
+use super::agents::{self, Agents};
+use super::pools::{NoPools, Pools};
+use super::runtime::{Failure, Runtime, runtime};
+use super::{faults, lock};
+use crate::error::DeviceError;
+
+/// A GPU that is in use.
+pub(super) struct Context {
+    pub(super) rocr: &'static Runtime,
+    /// The number in the device's name.
+    pub(super) number: u32,
+    name: String,
+    pub(super) agent: hsa_agent_t,
+    /// The processor that has the other side of copies.
+    pub(super) host: hsa_agent_t,
+    pub(super) pools: Pools,
+    /// Why nothing works any more.
+    lost: OnceLock<String>,
+    /// What was given up while kernels that nobody knows anything of may still use it.
+    leftovers: Mutex<Vec<Leftover>>,
+}
+
+/// Something of ROCr's that is to be given back.
+pub(super) enum Leftover {
+    /// The address of memory.
+    Memory(u64),
+    /// A loaded image, and what it was read by.
+    Code(hsa_executable_t, hsa_code_object_reader_t),
+}
+
+/// Those that are in use: one for each GPU, unless one has just been given up.
+static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
+
+/// Number of GPUs.
+pub(super) fn count() -> Result<u32, DeviceError> {
+    let rocr = runtime(faults::on_system_event)?;
+    let agents = Agents::all(rocr).map_err(|failure| failed("hsa", &failure))?;
+    Ok(agents.gpus.len() as u32)
+}
+
+impl Context {
+    /// GPU `number`, which exists.
+    pub(super) fn of(number: u32) -> Result<Arc<Self>, DeviceError> {
+        let mut contexts = lock(&CONTEXTS);
+        contexts.retain(|context| context.strong_count() > 0);
+        let mut in_use = contexts.iter().filter_map(Weak::upgrade);
+        if let Some(context) = in_use.find(|context| context.number == number) {
+            context.check_lost()?;
+            return Ok(context);
+        }
+        let context = Arc::new(Self::new(number)?);
+        contexts.push(Arc::downgrade(&context));
+        Ok(context)
+    }
+
+    fn new(number: u32) -> Result<Self, DeviceError> {
+        let rocr = runtime(faults::on_system_event)?;
+        let name = format!("hsa:{number}");
+        let agents = Agents::all(rocr).map_err(|failure| failed(&name, &failure))?;
+        let unsuitable = |reason: String| DeviceError::NotSuitable {
+            device: name.clone(),
+            reason,
+        };
+        let Some(&agent) = agents.gpus.get(number as usize) else {
+            return Err(unsuitable(format!("there are {} now", agents.gpus.len())));
+        };
+        let Some(&host) = agents.cpus.first() else {
+            return Err(unsuitable("ROCr knows no processor".to_owned()));
+        };
+        let pools = Pools::of(rocr, &agents, agent).map_err(|why| match why {
+            NoPools::Failure(failure) => failed(&name, &failure),
+            NoPools::Missing(what) => unsuitable(format!("it has no {what}")),
+        })?;
+        Ok(Self {
+            rocr,
+            number,
+            name,
+            agent,
+            host,
+            pools,
+            lost: OnceLock::new(),
+            leftovers: Mutex::default(),
+        })
+    }
+
+    /// Those that `is_meant` says yes to are lost, for this reason.
+    pub(super) fn lose_all(is_meant: impl Fn(&Self) -> bool, reason: impl Fn(&Self) -> String) {
+        let contexts: Vec<_> = lock(&CONTEXTS).iter().filter_map(Weak::upgrade).collect();
+        for context in contexts.iter().filter(|context| is_meant(context)) {
+            context.lose(reason(context));
+        }
+    }
+
+    /// The device's name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What a function of ROCr answered, as a result.
+    pub(super) fn check(
+        &self,
+        call: &'static str,
+        status: hsa_status_t,
+    ) -> Result<(), DeviceError> {
+        Failure::check(self.rocr, call, status).map_err(|failure| failed(&self.name, &failure))
+    }
+
+    /// What ROCr failed with, as an error of the device.
+    pub(super) fn failed(&self, failure: &Failure) -> DeviceError {
+        failed(&self.name, failure)
+    }
+
+    /// Nothing works any more: the first reason counts.
+    pub(super) fn lose(&self, reason: String) -> DeviceError {
+        let reason = self.lost.get_or_init(|| {
+            tracing::error!(device = self.name, reason, "the device is lost");
+            reason
+        });
+        self.lost_error(reason)
+    }
+
+    /// Whether something works.
+    ///
+    /// # Errors
+    /// The device is lost.
+    pub(super) fn check_lost(&self) -> Result<(), DeviceError> {
+        self.lost
+            .get()
+            .map_or(Ok(()), |reason| Err(self.lost_error(reason)))
+    }
+
+    fn lost_error(&self, reason: &str) -> DeviceError {
+        DeviceError::Lost {
+            device: self.name.clone(),
+            reason: reason.to_owned(),
+        }
+    }
+
+    /// A number that ROCr knows of the GPU; 0 if this ROCr does not.
+    pub(super) fn number_of(&self, what: hsa_agent_info_t) -> u32 {
+        // SAFETY: for numbers of this size alone.
+        unsafe { agents::info(self.rocr, self.agent, what, 0u32) }.unwrap_or(0)
+    }
+
+    /// What AMD calls the GPU.
+    pub(super) fn product(&self) -> String {
+        let what = HSA_AMD_AGENT_INFO_PRODUCT_NAME;
+        // SAFETY: the name is an array of 64 characters.
+        match unsafe { agents::info(self.rocr, self.agent, what, [0 as c_char; 64]) } {
+            Ok(name) => agents::text(&name),
+            Err(_) => "an AMD GPU".to_owned(),
+        }
+    }
+
+    /// Where the GPU is plugged in, such as `03:00.0`.
+    pub(super) fn bus(&self) -> String {
+        let id = self.number_of(HSA_AMD_AGENT_INFO_BDFID);
+        format!("{:02x}:{:02x}.{}", id >> 8 & 0xff, id >> 3 & 0x1f, id & 7)
+    }
+
+    /// Allocates `bytes` of a pool, which is not 0.
+    ///
+    /// # Errors
+    /// None if there is not so much.
+    pub(super) fn alloc(
+        &self,
+        pool: hsa_amd_memory_pool_t,
+        bytes: usize,
+    ) -> Result<*mut c_void, Option<DeviceError>> {
+        let mut memory = std::ptr::null_mut();
+        // SAFETY: the function writes the address.
+        let status = unsafe {
+            self.rocr
+                .hsa_amd_memory_pool_allocate(pool, bytes, 0, &raw mut memory)
+        };
+        match status {
+            HSA_STATUS_ERROR_OUT_OF_RESOURCES | HSA_STATUS_ERROR_INVALID_ALLOCATION => Err(None),
+            status => self
+                .check("hsa_amd_memory_pool_allocate", status)
+                .map(|()| memory)
+                .map_err(Some),
+        }
+    }
+
+    /// Allocates `bytes` of the host's memory, and lets the GPU use it.
+    ///
+    /// # Errors
+    /// As for [`alloc`](Self::alloc).
+    pub(super) fn alloc_shared(
+        &self,
+        pool: hsa_amd_memory_pool_t,
+        bytes: usize,
+    ) -> Result<*mut c_void, Option<DeviceError>> {
+        let memory = self.alloc(pool, bytes)?;
+        // SAFETY: one agent, which exists; the memory was just allocated.
+        let status = unsafe {
+            self.rocr
+                .hsa_amd_agents_allow_access(1, &raw const self.agent, null(), memory)
+        };
+        if let Err(error) = self.check("hsa_amd_agents_allow_access", status) {
+            self.give_back(Leftover::Memory(memory.addr() as u64));
+            return Err(Some(error));
+        }
+        Ok(memory)
+    }
+
+    /// Gives something back that nobody uses any more. On a device that is lost a kernel may
+    /// still do so, until the device's queues are gone, which is before this context is.
+    pub(super) fn give_back(&self, what: Leftover) {
+        if self.lost.get().is_some() {
+            lock(&self.leftovers).push(what);
+        } else {
+            self.release(&what);
+        }
+    }
+
+    fn release(&self, what: &Leftover) {
+        // SAFETY: for all of these: it is ours, and given back once; nobody uses it any more.
+        let result = unsafe {
+            match *what {
+                Leftover::Memory(address) => {
+                    let status = self.rocr.hsa_amd_memory_pool_free(address as *mut c_void);
+                    self.check("hsa_amd_memory_pool_free", status)
+                }
+                Leftover::Code(executable, reader) => {
+                    let first = self.rocr.hsa_executable_destroy(executable);
+                    let second = self.rocr.hsa_code_object_reader_destroy(reader);
+                    let first = self.check("hsa_executable_destroy", first);
+                    first.and(self.check("hsa_code_object_reader_destroy", second))
+                }
+            }
+        };
+        if let Err(error) = result {
+            tracing::warn!(%error, "something was not given back");
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        for what in std::mem::take(&mut *lock(&self.leftovers)) {
+            self.release(&what);
+        }
+    }
+}
+
+fn failed(device: &str, failure: &Failure) -> DeviceError {
+    DeviceError::Driver {
+        device: device.to_owned(),
+        reason: failure.to_string(),
+    }
+}

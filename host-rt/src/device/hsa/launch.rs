@@ -1,0 +1,158 @@
+//! Kernels under way.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use hsa_runtime_sys::hsa_kernel_dispatch_packet_t;
+
+use super::HsaDevice;
+use super::arguments::{self, Shape};
+use super::module::{HsaModule, Loaded};
+use super::signal::Signal;
+use super::stream::Stream;
+use crate::device::{Global, Grid, LaunchContext, Module, Running};
+use crate::error::DeviceError;
+
+/// Starts a kernel in `stream`.
+///
+/// # Safety
+/// As for [`Queue::launch`](crate::device::Queue::launch).
+pub(super) unsafe fn start(
+    device: &Arc<HsaDevice>,
+    stream: &mut Stream,
+    module: &Arc<dyn Module>,
+    kernel: Global,
+    grid: Grid,
+    params: &[Vec<u8>],
+    launch: LaunchContext,
+) -> Result<Arc<HsaLaunch>, DeviceError> {
+    let Some(code) = module.as_any().downcast_ref::<HsaModule>() else {
+        unreachable!("a module of another device")
+    };
+    let loaded = code.loaded(kernel);
+    arguments::check(&loaded.kernel, params)?;
+    let block = launch.block;
+    let (x, y) = match block.lanes {
+        1 => (grid.threads, 1),
+        lanes => (lanes, grid.threads),
+    };
+    check_grid(grid, block.lanes, code.most_threads(loaded))?;
+    let shape = Shape {
+        teams: [grid.teams, 1, 1],
+        // A team's most threads are far fewer.
+        threads: [x as u16, y as u16, 1],
+        dimensions: if y == 1 { 1 } else { 2 },
+        shared_bytes: block.shared_bytes,
+        queue: stream.aql()?.address(),
+    };
+    let bytes = arguments::bytes(&loaded.kernel, params, &shape);
+    let arguments = device.blocks.take(bytes.len())?;
+    // SAFETY: the block is as long, and ours alone.
+    unsafe {
+        let to = arguments.at.as_ptr();
+        to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+    }
+    let packet = packet(loaded, kernel, &shape, arguments.at.as_ptr());
+    // SAFETY: kernel and arguments fit each other, as far as the image says; the launch keeps
+    // the module until the kernel has ended, and so does the stream the arguments. For all
+    // else there is the caller's promise.
+    let signal = unsafe { stream.dispatch(packet, shape.dimensions, arguments)? };
+    let calls_host = launch.calls_host;
+    let launch = Arc::new(HsaLaunch {
+        _device: Arc::clone(device),
+        signal,
+        _module: Arc::clone(module),
+        context: launch,
+        outcome: OnceLock::new(),
+    });
+    if calls_host {
+        let running = Arc::clone(&launch) as Arc<dyn Running>;
+        device.ends.watch(device.context.name(), running);
+    }
+    Ok(launch)
+}
+
+fn packet(
+    loaded: &Loaded,
+    kernel: Global,
+    shape: &Shape,
+    arguments: *mut u8,
+) -> hsa_kernel_dispatch_packet_t {
+    // SAFETY: of numbers, pointers and handles, for which zeros will do.
+    let mut packet: hsa_kernel_dispatch_packet_t = unsafe { std::mem::zeroed() };
+    let [x, y, z] = shape.threads;
+    packet.workgroup_size_x = x;
+    packet.workgroup_size_y = y;
+    packet.workgroup_size_z = z;
+    // In threads; see `check_grid`.
+    packet.grid_size_x = shape.teams[0] * u32::from(x);
+    packet.grid_size_y = shape.teams[1] * u32::from(y);
+    packet.grid_size_z = shape.teams[2] * u32::from(z);
+    packet.private_segment_size = loaded.private;
+    packet.group_segment_size = loaded.group + shape.shared_bytes;
+    packet.kernel_object = kernel.address;
+    packet.kernarg_address = arguments.cast();
+    packet
+}
+
+fn check_grid(grid: Grid, lanes: u32, most: u32) -> Result<(), DeviceError> {
+    let bad = |reason: String| {
+        Err(DeviceError::BadGrid {
+            teams: grid.teams,
+            threads: grid.threads,
+            reason,
+        })
+    };
+    if grid.teams == 0 || grid.threads == 0 {
+        return bad("both must be at least 1".to_owned());
+    }
+    let threads = grid.threads.saturating_mul(lanes);
+    if threads > most {
+        return bad(format!("a team of this kernel has at most {most} threads"));
+    }
+    if grid.teams.checked_mul(threads).is_none() {
+        return bad(format!("a launch has at most {} threads", u32::MAX));
+    }
+    Ok(())
+}
+
+/// A kernel under way.
+pub(super) struct HsaLaunch {
+    /// Whose streams hold what the kernel uses.
+    _device: Arc<HsaDevice>,
+    signal: Arc<Signal>,
+    _module: Arc<dyn Module>,
+    context: LaunchContext,
+    /// Set by whoever notices the end first; others wait for that.
+    outcome: OnceLock<Result<(), String>>,
+}
+
+impl HsaLaunch {
+    fn ended(&self, how: Result<(), DeviceError>) -> Result<(), String> {
+        let outcome = self.outcome.get_or_init(|| {
+            (self.context.ended)();
+            how.map_err(|error| error.to_string())
+        });
+        outcome.clone()
+    }
+}
+
+impl Running for HsaLaunch {
+    fn is_done(&self) -> bool {
+        self.wait(Some(Instant::now())).is_some()
+    }
+
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
+        match self.outcome.get() {
+            Some(outcome) => Some(outcome.clone()),
+            None => self.signal.wait(until).map(|how| self.ended(how)),
+        }
+    }
+}
+
+impl Drop for HsaLaunch {
+    fn drop(&mut self) {
+        // One that nobody asked about and that cannot call the host.
+        let _ = Running::wait(self, None);
+    }
+}

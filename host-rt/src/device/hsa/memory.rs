@@ -1,0 +1,155 @@
+//! Device memory and mapped memory.
+
+use std::collections::BTreeMap;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex};
+
+use hsa_runtime_sys::{HSA_EXT_POINTER_TYPE_HSA, hsa_amd_pointer_info_t};
+
+use super::context::{Context, Leftover};
+use super::lock;
+use crate::device::{MappedMemory, MemoryInfo};
+use crate::error::DeviceError;
+
+/// What ROCr rounds allocations up to, at least.
+const GRAIN: u64 = 4096;
+
+/// A GPU's memory.
+pub(super) struct Memory {
+    context: Arc<Context>,
+    /// Sizes by address.
+    allocated: Mutex<BTreeMap<u64, u64>>,
+}
+
+impl Memory {
+    pub(super) fn new(context: &Arc<Context>) -> Self {
+        Self {
+            context: Arc::clone(context),
+            allocated: Mutex::default(),
+        }
+    }
+
+    /// What there is. ROCr does not say what others use.
+    pub(super) fn info(&self) -> MemoryInfo {
+        MemoryInfo {
+            total: self.context.pools.device_size,
+            used: lock(&self.allocated).values().sum(),
+        }
+    }
+
+    /// Allocates device memory, which holds anything.
+    pub(super) fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
+        self.context.check_lost()?;
+        let size = usize::try_from(bytes.max(1)).ok();
+        let allocated = size.ok_or(None).and_then(|size| {
+            let pool = self.context.pools.device;
+            self.context.alloc(pool, size)
+        });
+        let address = allocated.map_err(|error| {
+            error.unwrap_or_else(|| {
+                let MemoryInfo { total, used } = self.info();
+                DeviceError::OutOfMemory {
+                    device: self.context.name().to_owned(),
+                    bytes,
+                    free: total.saturating_sub(used),
+                    total,
+                }
+            })
+        })?;
+        let address = address.expose_provenance() as u64;
+        lock(&self.allocated).insert(address, bytes);
+        Ok(address)
+    }
+
+    /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
+    pub(super) fn free(&self, address: u64) {
+        if lock(&self.allocated).remove(&address).is_some() {
+            self.context.give_back(Leftover::Memory(address));
+        }
+    }
+
+    /// Refuses what is not device memory from end to end: a device names the range, and a copy
+    /// engine would copy to and from much more. Mapped memory is refused too: both sides use
+    /// it at the same time, word by word, and a copy must not get in between.
+    pub(super) fn check_range(&self, address: u64, len: u64) -> Result<(), DeviceError> {
+        let unreachable = |what| Err(unreachable(address, len, what));
+        let allocated = lock(&self.allocated);
+        if let Some((&start, &size)) = allocated.range(..=address).next_back()
+            && address - start < size.max(1).next_multiple_of(GRAIN)
+        {
+            if is_within(address, len, start, size) {
+                return Ok(());
+            }
+            return unreachable("device memory that is not (all) allocated");
+        }
+        drop(allocated);
+        // What others in this process have allocated, and variables of images.
+        // SAFETY: of numbers and pointers, for which zeros will do.
+        let mut info: hsa_amd_pointer_info_t = unsafe { std::mem::zeroed() };
+        info.size = size_of::<hsa_amd_pointer_info_t>() as u32;
+        // SAFETY: the function writes as much as `size` says, and looks at the address alone;
+        // no list of agents is wanted.
+        let status = unsafe {
+            self.context.rocr.hsa_amd_pointer_info(
+                address as *const _,
+                &raw mut info,
+                None,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            )
+        };
+        self.context.check("hsa_amd_pointer_info", status)?;
+        let start = info.agentBaseAddress.addr() as u64;
+        if info.type_ == HSA_EXT_POINTER_TYPE_HSA
+            && info.agentOwner.handle == self.context.agent.handle
+            && is_within(address, len, start, info.sizeInBytes as u64)
+        {
+            return Ok(());
+        }
+        unreachable(
+            "no device memory that a copy reaches: a device thread's stack, memory that a kernel \
+             allocated, or a host address",
+        )
+    }
+}
+
+fn is_within(address: u64, len: u64, start: u64, size: u64) -> bool {
+    let offset = address.checked_sub(start);
+    offset
+        .and_then(|offset| offset.checked_add(len))
+        .is_some_and(|end| end <= size)
+}
+
+pub(super) fn unreachable(address: u64, len: u64, what: &'static str) -> DeviceError {
+    DeviceError::Unreachable { address, len, what }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        for &address in std::mem::take(&mut *lock(&self.allocated)).keys() {
+            self.context.give_back(Leftover::Memory(address));
+        }
+    }
+}
+
+/// Allocates zeroed mapped memory: fine-grained, so that words that one side writes are seen by
+/// the other while a kernel runs.
+pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemory, DeviceError> {
+    context.check_lost()?;
+    let no_memory = || DeviceError::NoMappedMemory {
+        device: context.name().to_owned(),
+        bytes: bytes as u64,
+    };
+    let memory = context
+        .alloc_shared(context.pools.mapped, bytes.max(1))
+        .map_err(|error| error.unwrap_or_else(no_memory))?;
+    let host = NonNull::new(memory.cast::<u8>()).ok_or_else(no_memory)?;
+    // SAFETY: the allocation has that many bytes, and is nobody else's yet.
+    unsafe { host.write_bytes(0, bytes) };
+    // Both sides have it at the same address.
+    let device = memory.expose_provenance() as u64;
+    let of = Arc::clone(context);
+    Ok(MappedMemory::new(host, device, bytes, move || {
+        of.give_back(Leftover::Memory(device));
+    }))
+}

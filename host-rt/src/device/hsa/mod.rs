@@ -1,0 +1,226 @@
+//! `hsa:N`: AMD's GPUs, by ROCr, which is looked for when the first is asked for.
+//!
+//! | file | job |
+//! |---|---|
+//! | `runtime` | whether there is a ROCr, and what its errors mean |
+//! | `agents`, `pools` | what there is: GPUs, and the pools that memory comes from |
+//! | `context` | a GPU as all its users share it, and whether it is lost |
+//! | `faults` | what ROCr tells of kernels that fault |
+//! | `memory`, `blocks` | device memory, mapped memory; shared memory that is used again |
+//! | `signal` | the signal of one operation |
+//! | `aql` | a queue of the hardware, and the packets in it |
+//! | `stream`, `streams`, `queue`, `event`, `copy`, `landing` | copies and the order of things |
+//! | `module`, `arguments` | loading code objects, and what their kernels take |
+//! | `launch` | kernels, and how their end is noticed |
+//!
+//! A stream is a chain of operations, each of which waits for the signal of the one before it
+//! and for those of events, on the device. A kernel that faults takes its device with it: its
+//! launch, and everything else that is asked of the device from then on, ends with
+//! [`DeviceError::Lost`]. Once all that was made on the device is dropped, it can be opened
+//! again. Other devices notice nothing.
+
+mod agents;
+mod aql;
+mod arguments;
+mod blocks;
+mod context;
+mod copy;
+mod event;
+mod faults;
+mod landing;
+mod launch;
+mod memory;
+mod module;
+mod pools;
+mod queue;
+mod runtime;
+mod signal;
+mod stream;
+mod streams;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use hsa_runtime_sys::{
+    HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY,
+};
+use targets::DeviceArch;
+
+use self::blocks::Blocks;
+use self::context::Context;
+use self::memory::Memory;
+use self::module::HsaModule;
+use self::queue::HsaQueue;
+use self::streams::Streams;
+use super::ends::Ends;
+use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use crate::error::{DeviceError, Error, ImageError};
+use crate::image::Image;
+
+/// Number of GPUs.
+///
+/// # Errors
+/// There is no ROCr, or it is of no use.
+pub(super) fn count() -> Result<u32, Error> {
+    Ok(context::count()?)
+}
+
+/// How long opening waits for a device that is lost to go: when all that was made on it is
+/// dropped, the thread that notices the ends of kernels may be the last owner.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Opens GPU `number`, which exists.
+pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
+    let start = Instant::now();
+    loop {
+        match open_once(number) {
+            Err(DeviceError::Lost { .. }) if start.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
+fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
+    let context = Context::of(number)?;
+    let arch = arch(&context)?;
+    Ok(Arc::new_cyclic(|this| HsaDevice {
+        this: Weak::clone(this),
+        arch,
+        ends: Ends::default(),
+        streams: Streams::new(&context),
+        blocks: Blocks::new(&context),
+        memory: Memory::new(&context),
+        context,
+    }))
+}
+
+fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
+    let isa = agents::isa(context.rocr, context.agent);
+    let isa = isa.map_err(|failure| context.failed(&failure))?;
+    let isa = isa.unwrap_or_default();
+    let name = isa.rsplit_once("--").map_or(&*isa, |(_, name)| name);
+    match name.parse() {
+        Ok(arch @ DeviceArch::Amd(_)) => Ok(arch),
+        _ => Err(DeviceError::NotSuitable {
+            device: context.name().to_owned(),
+            reason: format!("its architecture, `{isa}`, is unknown"),
+        }),
+    }
+}
+
+/// The device. Fields that own something of the context come before it; what runs ends with
+/// the streams, before the memory that it uses.
+struct HsaDevice {
+    this: Weak<Self>,
+    arch: DeviceArch,
+    ends: Ends,
+    streams: Streams,
+    blocks: Arc<Blocks>,
+    memory: Memory,
+    context: Arc<Context>,
+}
+
+/// A poisoned lock is one that a panicking thread held; what these guard is
+/// consistent at every point where a panic could happen.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl HsaDevice {
+    fn this(&self) -> Arc<Self> {
+        match self.this.upgrade() {
+            Some(device) => device,
+            None => unreachable!("a method of the device runs, so the device exists"),
+        }
+    }
+
+    /// Zeroes memory that was just allocated, by the copy engines: a kernel that does it would
+    /// wait for those that wait for the host, where they fill the device.
+    fn zero(&self, address: u64, bytes: u64) -> Result<(), DeviceError> {
+        static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
+        let mut queue = self.queue()?;
+        for at in (0..bytes).step_by(ZEROS.len()) {
+            let len = (bytes - at).min(ZEROS.len() as u64) as usize;
+            // SAFETY: they stay for ever.
+            unsafe { queue.copy_to_device(address + at, ZEROS.as_ptr(), len)? };
+        }
+        queue.synchronize()
+    }
+}
+
+impl Device for HsaDevice {
+    fn name(&self) -> &str {
+        self.context.name()
+    }
+
+    fn number(&self) -> u32 {
+        self.context.number
+    }
+
+    fn arch(&self) -> DeviceArch {
+        self.arch.clone()
+    }
+
+    fn description(&self) -> String {
+        format!(
+            "{} ({}), {} compute units, at {}",
+            self.context.product(),
+            self.arch,
+            self.context
+                .number_of(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT),
+            self.context.bus(),
+        )
+    }
+
+    fn memory(&self) -> MemoryInfo {
+        self.memory.info()
+    }
+
+    fn clock_khz(&self) -> u32 {
+        // In MHz.
+        self.context
+            .number_of(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY)
+            .saturating_mul(1000)
+    }
+
+    fn has_bell(&self) -> bool {
+        false
+    }
+
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+        let address = self.memory.alloc(bytes)?;
+        match fill {
+            Fill::Any => {}
+            Fill::Zeros => {
+                if let Err(error) = self.zero(address, bytes) {
+                    self.memory.free(address);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(address)
+    }
+
+    fn free(&self, address: u64) {
+        self.memory.free(address);
+    }
+
+    fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
+        memory::mapped(&self.context, bytes)
+    }
+
+    fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {
+        Ok(Arc::new(HsaModule::load(&self.context, &self.arch, image)?))
+    }
+
+    fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
+        Ok(Box::new(HsaQueue::new(self.this(), self.streams.take())))
+    }
+
+    fn shared_queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
+        let stream = self.streams.take_shared();
+        Ok(Box::new(HsaQueue::new(self.this(), stream)))
+    }
+}

@@ -1,0 +1,311 @@
+//! Loading code objects.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::ptr::null;
+use std::sync::Arc;
+
+use hsa_runtime_sys::{
+    HSA_AGENT_INFO_WAVEFRONT_SIZE, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE,
+    HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU,
+    HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE,
+    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
+    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, HSA_EXECUTABLE_SYMBOL_INFO_TYPE,
+    HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE,
+    HSA_PROFILE_FULL, HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, HSA_SYMBOL_KIND_KERNEL,
+    HSA_SYMBOL_KIND_VARIABLE, hsa_code_object_reader_t, hsa_executable_symbol_info_t,
+    hsa_executable_symbol_t, hsa_executable_t, hsa_symbol_kind_t,
+};
+use targets::DeviceArch;
+use targets::code_object::{self, Kernel};
+
+use super::context::{Context, Leftover};
+use crate::device::{Global, KernelLimits, Module};
+use crate::error::{DeviceError, ImageError};
+use crate::image::{Format, Image};
+
+/// Memory of a thread, at least, of kernels of which the compiler cannot tell how much they
+/// take, such as those that recurse.
+const DYNAMIC_STACK: u32 = 16 << 10;
+
+/// A loaded image.
+pub(super) struct HsaModule {
+    context: Arc<Context>,
+    executable: hsa_executable_t,
+    reader: hsa_code_object_reader_t,
+    /// What it was read from, which the reader looks at.
+    _image: Image,
+    /// By their addresses.
+    kernels: HashMap<u64, Loaded>,
+}
+
+/// A kernel on the device. Sizes are in bytes.
+pub(super) struct Loaded {
+    pub(super) kernel: Kernel,
+    /// Memory of each thread.
+    pub(super) private: u32,
+    /// Memory of each team.
+    pub(super) group: u32,
+}
+
+impl HsaModule {
+    /// Loads `image` on a device of this architecture.
+    pub(super) fn load(
+        context: &Arc<Context>,
+        arch: &DeviceArch,
+        image: &Image,
+    ) -> Result<Self, ImageError> {
+        let other = |found: String| ImageError::OtherMachine {
+            name: image.name().to_owned(),
+            found,
+            device: context.name().to_owned(),
+            wanted: format!("code objects for {arch}"),
+        };
+        if image.format() != Format::CodeObject {
+            return Err(other(image.format().to_string()));
+        }
+        let refused = |reason: String| ImageError::Load {
+            name: image.name().to_owned(),
+            reason,
+        };
+        let said = code_object::read(image.bytes()).map_err(refused)?;
+        if let (Some(target), DeviceArch::Amd(device)) = (&said.target, arch)
+            && target.runs_on(device).is_none()
+        {
+            return Err(other(format!("a code object for {target}")));
+        }
+        let failed = |error: DeviceError| refused(error.to_string());
+        context.check_lost().map_err(failed)?;
+        let mut module = Self::read(context, image).map_err(failed)?;
+        module.freeze().map_err(failed)?;
+        for kernel in said.kernels {
+            module.find(kernel).map_err(failed)?;
+        }
+        Ok(module)
+    }
+
+    fn read(context: &Arc<Context>, image: &Image) -> Result<Self, DeviceError> {
+        let (bytes, rocr) = (image.bytes(), context.rocr);
+        let mut reader = hsa_code_object_reader_t { handle: 0 };
+        // SAFETY: the function writes the handle; the bytes stay as long as the reader does.
+        let status = unsafe {
+            rocr.hsa_code_object_reader_create_from_memory(
+                bytes.as_ptr().cast(),
+                bytes.len(),
+                &raw mut reader,
+            )
+        };
+        context.check("hsa_code_object_reader_create_from_memory", status)?;
+        let mut executable = hsa_executable_t { handle: 0 };
+        // SAFETY: the function writes the handle; there are no options.
+        let status = unsafe {
+            rocr.hsa_executable_create_alt(
+                HSA_PROFILE_FULL,
+                HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
+                null(),
+                &raw mut executable,
+            )
+        };
+        if let Err(error) = context.check("hsa_executable_create_alt", status) {
+            // SAFETY: made above, and of no use.
+            unsafe { rocr.hsa_code_object_reader_destroy(reader) };
+            return Err(error);
+        }
+        Ok(Self {
+            context: Arc::clone(context),
+            executable,
+            reader,
+            _image: image.clone(),
+            kernels: HashMap::new(),
+        })
+    }
+
+    /// Brings the code to the device.
+    fn freeze(&self) -> Result<(), DeviceError> {
+        let (context, rocr) = (&self.context, self.context.rocr);
+        // SAFETY: the handles are alive; nobody asks what was loaded, and there are no options.
+        // What stands in the code object, ROCr takes at its word: whoever loads an image trusts
+        // it as code.
+        let status = unsafe {
+            rocr.hsa_executable_load_agent_code_object(
+                self.executable,
+                context.agent,
+                self.reader,
+                null(),
+                std::ptr::null_mut(),
+            )
+        };
+        context.check("hsa_executable_load_agent_code_object", status)?;
+        // SAFETY: the handle is alive; there are no options.
+        let status = unsafe { rocr.hsa_executable_freeze(self.executable, null()) };
+        context.check("hsa_executable_freeze", status)
+    }
+
+    /// Finds a kernel that the code object says it has.
+    fn find(&mut self, kernel: Kernel) -> Result<(), DeviceError> {
+        let Some(symbol) = self.symbol(&kernel.symbol, HSA_SYMBOL_KIND_KERNEL)? else {
+            return Ok(());
+        };
+        // SAFETY: sizes are numbers of 32 bits, the object is one of 64.
+        let (object, kernarg, private, group) = unsafe {
+            (
+                self.ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, 0u64)?,
+                self.ask(
+                    symbol,
+                    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
+                    0u32,
+                )?,
+                self.ask(
+                    symbol,
+                    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE,
+                    0u32,
+                )?,
+                self.ask(
+                    symbol,
+                    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE,
+                    0u32,
+                )?,
+            )
+        };
+        if kernarg > kernel.kernarg_size {
+            return Err(DeviceError::BadParameters {
+                expected: format!("{kernarg} bytes of arguments, as its descriptor says"),
+                found: format!("{}, as its metadata says", kernel.kernarg_size),
+                kernel: kernel.name,
+            });
+        }
+        let private = match kernel.has_dynamic_stack {
+            true => private.max(DYNAMIC_STACK),
+            false => private,
+        };
+        let loaded = Loaded {
+            kernel,
+            private,
+            group,
+        };
+        self.kernels.insert(object, loaded);
+        Ok(())
+    }
+
+    /// The symbol of that name, if it is there and of that kind.
+    fn symbol(
+        &self,
+        name: &str,
+        kind: hsa_symbol_kind_t,
+    ) -> Result<Option<hsa_executable_symbol_t>, DeviceError> {
+        let Ok(name) = CString::new(name) else {
+            return Ok(None);
+        };
+        let mut symbol = hsa_executable_symbol_t { handle: 0 };
+        // SAFETY: the function writes the handle; the executable is alive, the name a C string,
+        // and the agent one that it was loaded for.
+        let status = unsafe {
+            self.context.rocr.hsa_executable_get_symbol_by_name(
+                self.executable,
+                name.as_ptr(),
+                &raw const self.context.agent,
+                &raw mut symbol,
+            )
+        };
+        if status == HSA_STATUS_ERROR_INVALID_SYMBOL_NAME {
+            return Ok(None);
+        }
+        self.context
+            .check("hsa_executable_get_symbol_by_name", status)?;
+        // SAFETY: a kind is a number of this size.
+        let found = unsafe { self.ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, kind)? };
+        Ok((found == kind).then_some(symbol))
+    }
+
+    /// What ROCr knows of a symbol.
+    ///
+    /// # Safety
+    /// `T` is the type of the value of `what`.
+    unsafe fn ask<T>(
+        &self,
+        symbol: hsa_executable_symbol_t,
+        what: hsa_executable_symbol_info_t,
+        mut value: T,
+    ) -> Result<T, DeviceError> {
+        // SAFETY: the function writes a value of that type.
+        let status = unsafe {
+            self.context
+                .rocr
+                .hsa_executable_symbol_get_info(symbol, what, (&raw mut value).cast())
+        };
+        self.context
+            .check("hsa_executable_symbol_get_info", status)?;
+        Ok(value)
+    }
+
+    /// The kernel at an address that [`Module::kernel`] has returned.
+    pub(super) fn loaded(&self, kernel: Global) -> &Loaded {
+        match self.kernels.get(&kernel.address) {
+            Some(loaded) => loaded,
+            None => unreachable!("a kernel of another module"),
+        }
+    }
+
+    /// Most threads of a team of that kernel.
+    pub(super) fn most_threads(&self, loaded: &Loaded) -> u32 {
+        let most = self.context.number_of(HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
+        match loaded.kernel.most_threads {
+            0 => most,
+            of_kernel => most.min(of_kernel),
+        }
+    }
+}
+
+impl Module for HsaModule {
+    fn global(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        self.context.check_lost()?;
+        let Some(symbol) = self.symbol(name, HSA_SYMBOL_KIND_VARIABLE)? else {
+            return Ok(None);
+        };
+        // SAFETY: an address is a number of 64 bits, a size one of 32.
+        let (address, size) = unsafe {
+            (
+                self.ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, 0u64)?,
+                self.ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE, 0u32)?,
+            )
+        };
+        Ok(Some(Global {
+            address,
+            size: u64::from(size),
+        }))
+    }
+
+    fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        let mut kernels = self.kernels.iter();
+        let found = kernels.find(|(_, loaded)| loaded.kernel.name == name);
+        Ok(found.map(|(&address, _)| Global { address, size: 0 }))
+    }
+
+    fn limits(&self, kernel: Global) -> Result<KernelLimits, DeviceError> {
+        /// Registers of a lane that a wave alone may have.
+        const REGISTERS: u32 = 256;
+        let loaded = self.loaded(kernel);
+        let number = |what| self.context.number_of(what);
+        let by_registers =
+            number(HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU) * (REGISTERS / loaded.kernel.vgprs.max(1));
+        let waves = number(HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU).min(by_registers);
+        Ok(KernelLimits {
+            block: self.most_threads(loaded),
+            processor: waves * number(HSA_AGENT_INFO_WAVEFRONT_SIZE),
+            processors: number(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT),
+        })
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+impl Drop for HsaModule {
+    fn drop(&mut self) {
+        self.context
+            .give_back(Leftover::Code(self.executable, self.reader));
+    }
+}

@@ -1,0 +1,153 @@
+//! Memory pools: which of a machine's are used for what.
+
+use hsa_runtime_sys::{
+    HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED,
+    HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED as COARSE,
+    HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED as FINE,
+    HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT as KERNARG, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS,
+    HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, HSA_AMD_MEMORY_POOL_INFO_SEGMENT,
+    HSA_AMD_MEMORY_POOL_INFO_SIZE, HSA_AMD_SEGMENT_GLOBAL, hsa_agent_t, hsa_amd_memory_pool_info_t,
+    hsa_amd_memory_pool_t,
+};
+
+use super::agents::{Agents, collect};
+use super::runtime::{Failure, Runtime};
+
+/// The pools that a GPU's memory comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Pools {
+    /// Device memory: of the GPU, coarse-grained.
+    pub(super) device: hsa_amd_memory_pool_t,
+    /// Size of that in bytes.
+    pub(super) device_size: u64,
+    /// Mapped memory: of the host, fine-grained, so that both see what the other writes while
+    /// a kernel runs.
+    pub(super) mapped: hsa_amd_memory_pool_t,
+    /// Arguments of kernels, and what passes by on its way to the device and back.
+    pub(super) kernarg: hsa_amd_memory_pool_t,
+}
+
+/// Why a GPU has not the pools that are needed.
+pub(super) enum NoPools {
+    /// ROCr does not say.
+    Failure(Failure),
+    /// There is none of that kind.
+    Missing(&'static str),
+}
+
+impl From<Failure> for NoPools {
+    fn from(failure: Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl Pools {
+    /// Those of `gpu`.
+    pub(super) fn of(rocr: &Runtime, agents: &Agents, gpu: hsa_agent_t) -> Result<Self, NoPools> {
+        let mut device = None;
+        for pool in list(rocr, gpu)? {
+            if has(flags(rocr, pool)?, COARSE) {
+                device.get_or_insert(pool);
+            }
+        }
+        let (mut mapped, mut kernarg) = (None, None);
+        for &cpu in &agents.cpus {
+            for pool in list(rocr, cpu)? {
+                if !is_within_reach(rocr, gpu, pool)? {
+                    continue;
+                }
+                let flags = flags(rocr, pool)?;
+                if has(flags, FINE) {
+                    mapped.get_or_insert(pool);
+                }
+                if has(flags, FINE) && has(flags, KERNARG) {
+                    kernarg.get_or_insert(pool);
+                }
+            }
+        }
+        let device = device.ok_or(NoPools::Missing("coarse-grained memory of its own"))?;
+        Ok(Self {
+            device,
+            // SAFETY: a size is a `usize`.
+            device_size: unsafe { info(rocr, device, HSA_AMD_MEMORY_POOL_INFO_SIZE, 0usize)? }
+                as u64,
+            mapped: mapped.ok_or(NoPools::Missing(
+                "fine-grained memory of the host within reach, which calls to the host need",
+            ))?,
+            kernarg: kernarg.ok_or(NoPools::Missing("memory for arguments of kernels"))?,
+        })
+    }
+}
+
+fn has(flags: u32, flag: u32) -> bool {
+    flags & flag != 0
+}
+
+/// The pools of an agent that memory can be allocated from.
+fn list(rocr: &Runtime, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>, Failure> {
+    let mut pools: Vec<hsa_amd_memory_pool_t> = Vec::new();
+    // SAFETY: the function calls `collect` with the vector while it runs.
+    let asked = unsafe {
+        rocr.hsa_amd_agent_iterate_memory_pools(agent, Some(collect), (&raw mut pools).cast())
+    };
+    Failure::check(rocr, "hsa_amd_agent_iterate_memory_pools", asked)?;
+    let mut usable = Vec::new();
+    for pool in pools {
+        // SAFETY: a segment is a number of this size, the other a `bool`.
+        let (segment, can_alloc) = unsafe {
+            (
+                info(rocr, pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, 0u32)?,
+                info(
+                    rocr,
+                    pool,
+                    HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED,
+                    false,
+                )?,
+            )
+        };
+        if segment == HSA_AMD_SEGMENT_GLOBAL && can_alloc {
+            usable.push(pool);
+        }
+    }
+    Ok(usable)
+}
+
+fn flags(rocr: &Runtime, pool: hsa_amd_memory_pool_t) -> Result<u32, Failure> {
+    // SAFETY: a set of flags is a number of this size.
+    unsafe { info(rocr, pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, 0u32) }
+}
+
+fn is_within_reach(
+    rocr: &Runtime,
+    agent: hsa_agent_t,
+    pool: hsa_amd_memory_pool_t,
+) -> Result<bool, Failure> {
+    let mut access = HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
+    // SAFETY: the function writes a number of this size.
+    let asked = unsafe {
+        rocr.hsa_amd_agent_memory_pool_get_info(
+            agent,
+            pool,
+            HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS,
+            (&raw mut access).cast(),
+        )
+    };
+    Failure::check(rocr, "hsa_amd_agent_memory_pool_get_info", asked)?;
+    Ok(access != HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED)
+}
+
+/// What ROCr knows of a pool.
+///
+/// # Safety
+/// `T` is the type of the value of `what`.
+unsafe fn info<T>(
+    rocr: &Runtime,
+    pool: hsa_amd_memory_pool_t,
+    what: hsa_amd_memory_pool_info_t,
+    mut value: T,
+) -> Result<T, Failure> {
+    // SAFETY: the function writes a value of that type.
+    let asked = unsafe { rocr.hsa_amd_memory_pool_get_info(pool, what, (&raw mut value).cast()) };
+    Failure::check(rocr, "hsa_amd_memory_pool_get_info", asked)?;
+    Ok(value)
+}

@@ -1,0 +1,123 @@
+//! ROCr: whether it is there, and what its functions answer.
+
+use std::ffi::{CStr, c_void};
+use std::fmt;
+use std::ops::Deref;
+use std::ptr::{null, null_mut};
+use std::sync::OnceLock;
+
+use hsa_runtime_sys::{HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, Rocr, hsa_status_t};
+use hsa_runtime_sys::{HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, hsa_amd_event_t};
+
+use crate::error::DeviceError;
+
+/// What the Linux driver of AMD GPUs is opened by.
+const DRIVER: &str = "/dev/kfd";
+
+/// ROCr, ready for use, and never shut down: what is allocated is freed piece by piece, and
+/// others in this process may use it, too.
+pub(super) struct Runtime {
+    rocr: Rocr,
+    /// Ticks of the clock by which it waits, in a second.
+    pub(super) frequency: u64,
+}
+
+impl Deref for Runtime {
+    type Target = Rocr;
+
+    fn deref(&self) -> &Rocr {
+        &self.rocr
+    }
+}
+
+/// What tells of an event that concerns the whole system.
+pub(super) type OnEvent = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_void) -> hsa_status_t;
+
+/// ROCr; `on_event` is called for events of the system.
+///
+/// # Errors
+/// There is none, it is too old, or it cannot start.
+pub(super) fn runtime(on_event: OnEvent) -> Result<&'static Runtime, DeviceError> {
+    // Whether there is one does not change while a process runs.
+    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    let found = RUNTIME.get_or_init(|| start(on_event)).as_ref();
+    found.map_err(|reason| DeviceError::NoDriver {
+        device: "hsa",
+        reason: reason.clone(),
+    })
+}
+
+fn start(on_event: OnEvent) -> Result<Runtime, String> {
+    let rocr = Rocr::load().map_err(|error| error.to_string())?;
+    // SAFETY: may be called any number of times, at any time.
+    let started = unsafe { rocr.hsa_init() };
+    if let Err(failure) = Failure::check(&rocr, "hsa_init", started) {
+        let driver = match std::fs::File::open(DRIVER) {
+            Ok(_) => format!("{DRIVER} opens"),
+            Err(error) => format!("{DRIVER}: {error}"),
+        };
+        return Err(format!("no AMD GPU: {failure} ({driver})"));
+    }
+    if let Some(register) = rocr.register_system_event_handler() {
+        // SAFETY: the handler is a function of this library, which stays loaded, and takes
+        // no data.
+        let status = unsafe { register(Some(on_event), null_mut()) };
+        if let Err(failure) = Failure::check(&rocr, "hsa_amd_register_system_event_handler", status)
+        {
+            // Somebody else in this process hears of such faults, then.
+            tracing::warn!(%failure, "a memory fault of a kernel will not be noticed");
+        }
+    }
+    let mut frequency = 0u64;
+    // SAFETY: the function writes a number of 64 bits.
+    let asked = unsafe {
+        rocr.hsa_system_get_info(
+            HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY,
+            (&raw mut frequency).cast(),
+        )
+    };
+    Failure::check(&rocr, "hsa_system_get_info", asked).map_err(|failure| failure.to_string())?;
+    Ok(Runtime { rocr, frequency })
+}
+
+/// A function of ROCr that did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    /// The function.
+    pub(super) call: &'static str,
+    /// What it answered, in ROCr's words.
+    words: String,
+}
+
+impl Failure {
+    /// What `call` answered, as a result.
+    pub(super) fn check(rocr: &Rocr, call: &'static str, status: hsa_status_t) -> Result<(), Self> {
+        match status {
+            // That a list was left is what was wanted.
+            HSA_STATUS_SUCCESS | HSA_STATUS_INFO_BREAK => Ok(()),
+            status => Err(Self {
+                call,
+                words: words(rocr, status),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.call, self.words)
+    }
+}
+
+/// What ROCr says of a status.
+pub(super) fn words(rocr: &Rocr, status: hsa_status_t) -> String {
+    let mut text = null();
+    // SAFETY: the function writes a pointer, and may be called at any time.
+    let known = unsafe { rocr.hsa_status_string(status, &raw mut text) };
+    if known != HSA_STATUS_SUCCESS || text.is_null() {
+        return format!("status {status:#x}");
+    }
+    // SAFETY: a C string of ROCr's, which stays loaded.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+    format!("{} (status {status:#x})", text.trim())
+}

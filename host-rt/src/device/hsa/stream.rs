@@ -1,0 +1,214 @@
+//! Streams: operations in order, some of them by a queue of the hardware, others by its copy
+//! engines. Each waits for the signal of the one before it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use hsa_runtime_sys::{hsa_agent_t, hsa_kernel_dispatch_packet_t, hsa_signal_t};
+
+use super::aql::Aql;
+use super::blocks::Block;
+use super::context::Context;
+use super::copy::Copy;
+use super::landing::Landing;
+use super::signal::{Signal, Signals};
+use crate::error::DeviceError;
+
+/// A stream.
+pub(super) struct Stream {
+    pub(super) context: Arc<Context>,
+    signals: Arc<Signals>,
+    /// Made for the first kernel.
+    aql: Option<Aql>,
+    /// What the next operation waits for, beside the one before it.
+    waits: Vec<Arc<Signal>>,
+    /// Operations that may not be done, in order.
+    under_way: VecDeque<Operation>,
+    /// What operations bring to the host.
+    landings: Vec<Arc<Landing>>,
+}
+
+/// An operation, and what it needs until it is done.
+struct Operation {
+    signal: Arc<Signal>,
+    /// What the device waits for.
+    _after: Vec<Arc<Signal>>,
+    /// Its arguments, or bytes on their way.
+    _held: Option<Arc<Block>>,
+    is_kernel: bool,
+}
+
+impl Stream {
+    pub(super) fn new(context: &Arc<Context>, signals: &Arc<Signals>) -> Self {
+        Self {
+            context: Arc::clone(context),
+            signals: Arc::clone(signals),
+            aql: None,
+            waits: Vec::new(),
+            under_way: VecDeque::new(),
+            landings: Vec::new(),
+        }
+    }
+
+    /// Forgets what is done.
+    fn prune(&mut self) {
+        while let Some(first) = self.under_way.front()
+            && first.signal.is_over()
+        {
+            // Whether it is done well is for this to notice, if nobody has asked.
+            let _ = first.signal.look();
+            self.under_way.pop_front();
+        }
+        self.waits.retain(|signal| !signal.is_over());
+        self.landings.retain(|landing| !landing.is_over());
+    }
+
+    /// What the next operation waits for: the one before it, and events.
+    fn after(&self) -> Vec<Arc<Signal>> {
+        let last = self.under_way.back().map(|operation| &operation.signal);
+        last.into_iter().chain(&self.waits).cloned().collect()
+    }
+
+    /// An operation has been queued.
+    fn queued(&mut self, operation: Operation) {
+        self.waits.clear();
+        self.under_way.push_back(operation);
+    }
+
+    /// Queues a copy.
+    ///
+    /// # Safety
+    /// Both ranges are there, for their agents and the device, until the copy is done; what is
+    /// held of them stays so long.
+    pub(super) unsafe fn copy(
+        &mut self,
+        to: (u64, hsa_agent_t),
+        from: (u64, hsa_agent_t),
+        len: usize,
+        held: Option<Arc<Block>>,
+    ) -> Result<(), DeviceError> {
+        self.prune();
+        let signal = self.signals.take()?;
+        let after = self.after();
+        let copy = Box::new(Copy {
+            context: Arc::clone(&self.context),
+            to,
+            from,
+            len,
+            signal: Arc::clone(&signal),
+            after: after.clone(),
+        });
+        // SAFETY: the caller's promise.
+        unsafe { copy.start()? };
+        self.queued(Operation {
+            signal,
+            _after: after,
+            _held: held,
+            is_kernel: false,
+        });
+        Ok(())
+    }
+
+    /// What the last copy has brought is to land behind it.
+    pub(super) fn lands(&mut self, landing: Landing) {
+        self.landings.push(Arc::new(landing));
+    }
+
+    /// Nobody waits any more for what lands, but by events.
+    pub(super) fn leave_landings(&mut self) {
+        self.landings.clear();
+    }
+
+    /// The queue of the hardware.
+    pub(super) fn aql(&mut self) -> Result<&mut Aql, DeviceError> {
+        match &mut self.aql {
+            Some(aql) => Ok(aql),
+            none => Ok(none.insert(Aql::new(&self.context)?)),
+        }
+    }
+
+    /// Queues a kernel; returns its signal.
+    ///
+    /// # Safety
+    /// As for [`Aql::dispatch`]; its arguments are in `arguments`, and its code stays until the
+    /// signal says that it has ended.
+    pub(super) unsafe fn dispatch(
+        &mut self,
+        mut packet: hsa_kernel_dispatch_packet_t,
+        dimensions: u16,
+        arguments: Block,
+    ) -> Result<Arc<Signal>, DeviceError> {
+        self.prune();
+        let signal = self.signals.take()?;
+        let after = self.after();
+        // Kernels of one queue are in order without.
+        let is_behind_kernel = self.under_way.back().is_some_and(|last| last.is_kernel);
+        let others = after.iter().skip(usize::from(is_behind_kernel));
+        let raw: Vec<hsa_signal_t> = others.map(|signal| signal.raw).collect();
+        packet.completion_signal = signal.raw;
+        let queued = self.aql().and_then(|aql| {
+            aql.wait_for(&raw)?;
+            // SAFETY: the caller's promise; the signal is kept until the kernel has ended.
+            unsafe { aql.dispatch(&packet, dimensions) }
+        });
+        if queued.is_err() {
+            // Nothing will change it.
+            signal.abandon();
+        }
+        // Otherwise, too: the queue may have got so far as to wait.
+        self.queued(Operation {
+            signal: Arc::clone(&signal),
+            _after: after,
+            _held: Some(Arc::new(arguments)),
+            is_kernel: true,
+        });
+        queued.map(|()| signal)
+    }
+
+    /// Has what is queued from now on wait for these.
+    pub(super) fn wait_for(&mut self, signals: &[Arc<Signal>]) {
+        self.prune();
+        self.waits.extend(signals.iter().cloned());
+    }
+
+    /// The place behind everything so far: what must be done, and what has arrived then.
+    pub(super) fn place(&mut self) -> (Vec<Arc<Signal>>, Vec<Arc<Landing>>) {
+        // Not those that are over: whether they are well is for who waits to find.
+        self.landings.retain(|landing| !landing.is_over());
+        (self.after(), self.landings.clone())
+    }
+
+    /// Waits until nothing is under way, and brings what has arrived to its place.
+    pub(super) fn synchronize(&mut self) -> Result<(), DeviceError> {
+        let after = self.after();
+        let mut waits = after.iter();
+        let done = waits.try_for_each(|signal| signal.wait(None).unwrap_or(Ok(())));
+        if done.is_ok() {
+            for landing in &self.landings {
+                // SAFETY: the copies are done. Who waited for one by an event had it landed;
+                // all others leave its target alone until they wait.
+                unsafe { landing.land() };
+            }
+            self.landings.clear();
+            self.prune();
+        }
+        done
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&mut self) -> bool {
+        self.prune();
+        self.under_way.is_empty() && self.waits.is_empty()
+    }
+
+    /// Stops what runs in it, of a device that is lost.
+    pub(super) fn stop(&mut self) {
+        self.aql = None;
+        for operation in &self.under_way {
+            // Copies come to an end once what they wait for does.
+            if operation.is_kernel {
+                operation.signal.abandon();
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What the ROCr of this machine says where there is no AMD GPU.
+
+use host_rt::error::DeviceError;
+use host_rt::{Error, Runtime};
+
+#[test]
+fn no_amd_gpu_is_said_so() {
+    let error = match Runtime::open("hsa:0") {
+        Err(Error::Device(error)) => error,
+        Err(other) => panic!("{other}"),
+        Ok(_) => {
+            eprintln!("SKIPPED: there is an AMD GPU");
+            return;
+        }
+    };
+    let text = error.to_string();
+    match error {
+        DeviceError::NoDriver { device: "hsa", .. } if text.contains("no ROCr: ") => {
+            assert!(text.contains("libhsa-runtime64-1"), "a way out: {text}");
+            eprintln!("SKIPPED what ROCr says: {text}");
+        }
+        DeviceError::NoDriver { device: "hsa", .. } => {
+            for words in ["no AMD GPU: ", "hsa_init: ", "/dev/kfd"] {
+                assert!(text.contains(words), "no `{words}` in: {text}");
+            }
+        }
+        // It starts, and lists none.
+        DeviceError::NoDevice { .. } => assert!(text.contains("`hsa:0`"), "{text}"),
+        other => panic!("{other}"),
+    }
+    // The others are there all the same.
+    Runtime::open("host").expect("it is always there");
+}

@@ -1,0 +1,183 @@
+//! ROCr, AMD's HSA runtime: its functions and types as its headers have them, as far as
+//! they are used here. The library is looked for at run time.
+//!
+//! | file | job |
+//! |---|---|
+//! | `bindings` | types, constants, and the functions that every library must have |
+//! | `newer` | functions that are done without where a library does not have them |
+//!
+//! Both are written by `generate`, beside this crate's manifest, from the headers of Debian's
+//! `libhsa-runtime-dev`. That Rust lays types out as the numbers in them say is checked when
+//! they are compiled; that the headers say the same, by a test.
+
+#[expect(
+    non_camel_case_types,
+    non_snake_case,
+    missing_docs,
+    clippy::missing_safety_doc,
+    clippy::undocumented_unsafe_blocks,
+    clippy::too_many_arguments,
+    clippy::allow_attributes_without_reason,
+    reason = "generated; names and preconditions are those of the HSA runtime's specification"
+)]
+mod bindings;
+#[expect(
+    dead_code,
+    unreachable_pub,
+    clippy::undocumented_unsafe_blocks,
+    reason = "generated; names and preconditions are those of the HSA runtime's specification"
+)]
+mod newer;
+
+use std::error::Error as _;
+use std::ffi::OsStr;
+use std::fmt;
+use std::ops::Deref;
+
+pub use bindings::*;
+use newer::Newer;
+
+/// The file that is looked for, where the system's loader looks.
+pub const LIBRARY: &str = "libhsa-runtime64.so.1";
+
+/// A function that takes what is to be told of events of the whole system.
+pub type RegisterSystemEventHandler = unsafe extern "C" fn(
+    callback: hsa_amd_system_event_callback_t,
+    data: *mut std::ffi::c_void,
+) -> hsa_status_t;
+
+/// The library's functions.
+pub struct Rocr {
+    hsa: Hsa,
+    newer: Newer,
+}
+
+impl Rocr {
+    /// Loads the library.
+    ///
+    /// # Errors
+    /// There is none, or it lacks a function.
+    pub fn load() -> Result<Self, LoadError> {
+        Self::load_file(LIBRARY.as_ref())
+    }
+
+    fn load_file(file: &OsStr) -> Result<Self, LoadError> {
+        let missing = |error: libloading::Error| LoadError::Missing {
+            reason: words(&error),
+        };
+        let too_old = |error: libloading::Error| LoadError::TooOld {
+            reason: words(&error),
+        };
+        // SAFETY: ROCr's initialisers have no preconditions.
+        let open = || unsafe { libloading::Library::new(file) }.map_err(missing);
+        // SAFETY: the functions of ROCr by these names are those of its headers, from which
+        // the types were generated.
+        let (hsa, newer) = unsafe {
+            (
+                Hsa::from_library(open()?).map_err(too_old)?,
+                Newer::from_library(open()?).map_err(too_old)?,
+            )
+        };
+        Ok(Self { hsa, newer })
+    }
+
+    /// `hsa_amd_register_system_event_handler`, where the library has it.
+    #[must_use]
+    pub fn register_system_event_handler(&self) -> Option<RegisterSystemEventHandler> {
+        let function = self.newer.hsa_amd_register_system_event_handler.as_ref();
+        function.ok().copied()
+    }
+}
+
+/// The functions that every library has.
+impl Deref for Rocr {
+    type Target = Hsa;
+
+    fn deref(&self) -> &Hsa {
+        &self.hsa
+    }
+}
+
+/// The loader's own words.
+fn words(error: &libloading::Error) -> String {
+    match error.source() {
+        Some(words) => words.to_string(),
+        None => error.to_string(),
+    }
+}
+
+/// Why there is no ROCr.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoadError {
+    /// The library does not load.
+    Missing {
+        /// The loader's words.
+        reason: String,
+    },
+    /// The library lacks a function.
+    TooOld {
+        /// The loader's words, which name it.
+        reason: String,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing { reason } => write!(
+                f,
+                "no ROCr: {LIBRARY} does not load (it comes with ROCm; Debian's package is \
+                 libhsa-runtime64-1): {reason}"
+            ),
+            Self::TooOld { reason } => write!(
+                f,
+                "too old a ROCr, this needs the one of ROCm 5.2 or newer: {reason}"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for LoadError {}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    /// A library with these functions alone.
+    fn library(name: &str, c: &str) -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let (source, library) = (folder.join("library.c"), folder.join("library.so"));
+        std::fs::write(&source, c).expect("a file");
+        let mut compiler = Command::new("cc");
+        let compiler = compiler.args(["-shared", "-fPIC", "-w", "-o"]);
+        let status = compiler.arg(&library).arg(&source).status();
+        assert!(status.expect("a C compiler").success());
+        library
+    }
+
+    fn refusal(file: &Path) -> LoadError {
+        let loaded = Rocr::load_file(file.as_os_str());
+        loaded.map(|_| ()).expect_err("it loads")
+    }
+
+    #[test]
+    fn a_library_that_lacks_a_function_is_too_old_by_its_name() {
+        let old = library("too-old", "int hsa_shut_down(void) { return 0; }");
+        let error = refusal(&old);
+        assert!(matches!(error, LoadError::TooOld { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("undefined symbol: hsa_"), "{text}");
+        assert!(text.contains("ROCm 5.2 or newer"), "{text}");
+    }
+
+    #[test]
+    fn a_file_that_is_none_is_named() {
+        let error = refusal("/nonexistent/libhsa-runtime64.so.1".as_ref());
+        assert!(matches!(error, LoadError::Missing { .. }), "{error}");
+        assert!(error.to_string().contains("/nonexistent/"), "{error}");
+    }
+}

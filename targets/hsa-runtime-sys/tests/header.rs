@@ -1,0 +1,111 @@
+//! The bindings against the headers that are installed here: layouts and constants, by a C
+//! compiler. That Rust has the layouts that the bindings say is checked when these compile.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const BINDINGS: &str = include_str!("../src/bindings.rs");
+
+/// What C asserts of the bindings, one line each.
+fn assertions(bindings: &str) -> String {
+    let mut c =
+        String::from("#include <stddef.h>\n#include <hsa/hsa.h>\n#include <hsa/hsa_ext_amd.h>\n");
+    let mut assert = |what: &str, value: &str| {
+        let _ = writeln!(
+            c,
+            "_Static_assert({what} == {value}, \"{what} is {value}\");"
+        );
+    };
+    // Each assertion of bindgen's: `["Size of hsa_agent_s"][size_of::<hsa_agent_s>() - 8usize]`.
+    for text in bindings.split("[\"").skip(1) {
+        let Some((what, rest)) = text.split_once("\"]") else {
+            continue;
+        };
+        let number = rest.split_once("- ").map(|(_, rest)| rest);
+        let Some((number, _)) = number.and_then(|rest| rest.split_once("usize")) else {
+            continue;
+        };
+        // What has no name in C has none that a compiler could be asked about.
+        if what.contains("__bindgen") {
+            continue;
+        }
+        if let Some(name) = what.strip_prefix("Size of ") {
+            assert(&format!("sizeof({})", c_type(name)), number);
+        } else if let Some(name) = what.strip_prefix("Alignment of ") {
+            assert(&format!("_Alignof({})", c_type(name)), number);
+        } else if let Some((name, field)) = what
+            .strip_prefix("Offset of field: ")
+            .and_then(|field| field.split_once("::"))
+        {
+            // bindgen's name for one that is a word of Rust's.
+            let field = field.strip_suffix('_').unwrap_or(field);
+            assert(&format!("offsetof({}, {field})", c_type(name)), number);
+        }
+    }
+    // `pub const HSA_STATUS_SUCCESS: hsa_status_t = 0;`
+    for line in bindings.split("pub const ").skip(1) {
+        let line = line.split_once(';').map_or(line, |(line, _)| line);
+        let (Some((name, _)), Some((_, value))) = (line.split_once(':'), line.rsplit_once('='))
+        else {
+            panic!("a constant without type and value: {line}");
+        };
+        assert(name, value.trim());
+    }
+    c
+}
+
+fn c_type(name: &str) -> String {
+    match name.strip_suffix("_s") {
+        Some(_) => format!("struct {name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// What the compiler says of it, if it refuses.
+fn compile(c: &str) -> Result<(), String> {
+    let mut compiler = Command::new("cc")
+        .args(["-std=c11", "-fsyntax-only", "-x", "c", "-"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a C compiler, which Rust takes to link");
+    let input = compiler.stdin.take();
+    input.expect("a pipe").write_all(c.as_bytes()).expect("all");
+    let output = compiler.wait_with_output().expect("an end");
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
+}
+
+#[test]
+fn the_header_says_the_same() {
+    if !Path::new("/usr/include/hsa/hsa.h").exists() {
+        eprintln!("SKIPPED: no headers of ROCr (Debian: apt-get install libhsa-runtime-dev)");
+        return;
+    }
+    let c = assertions(BINDINGS);
+    let count = c.matches("_Static_assert").count();
+    assert!(count > 250, "{count} assertions, of so many bindings");
+    if let Err(errors) = compile(&c) {
+        panic!("{errors}");
+    }
+    // The compiler sees what is wrong: a size, an offset, a constant.
+    for (right, wrong) in [
+        (
+            "sizeof(struct hsa_agent_s) == 8",
+            "sizeof(struct hsa_agent_s) == 16",
+        ),
+        (
+            "offsetof(struct hsa_queue_s, size) == 24",
+            "offsetof(struct hsa_queue_s, size) == 20",
+        ),
+        ("HSA_STATUS_ERROR == 4096", "HSA_STATUS_ERROR == 4097"),
+    ] {
+        assert!(c.contains(right), "no `{right}` in\n{c}");
+        let errors = compile(&c.replace(right, wrong)).expect_err(wrong);
+        assert!(errors.contains("static assertion failed"), "{errors}");
+    }
+}

@@ -1,0 +1,264 @@
+//! What a code object, which is an image for AMD GPUs, says of itself and its kernels.
+//!
+//! Its note `NT_AMDGPU_METADATA` holds a MessagePack map. Source: LLVM, "User Guide for
+//! AMDGPU Backend", code object metadata.
+
+use object::Endianness;
+use object::elf::NoteType;
+use object::read::elf::{ElfFile64, ProgramHeader};
+use rmpv::Value;
+
+use crate::device_arch::AmdTarget;
+
+/// What a code object says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CodeObject {
+    /// What it is for; none where it does not say, as before version 4.
+    pub target: Option<AmdTarget>,
+    /// Its kernels.
+    pub kernels: Vec<Kernel>,
+}
+
+/// A kernel, and what it uses of a compute unit. Sizes are in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its name.
+    pub name: String,
+    /// The symbol of its descriptor.
+    pub symbol: String,
+    /// What is to be in the memory that it takes its arguments from.
+    pub args: Vec<Arg>,
+    /// Size of that memory.
+    pub kernarg_size: u32,
+    /// Alignment of that memory.
+    pub kernarg_align: u32,
+    /// Most threads of a team.
+    pub most_threads: u32,
+    /// Vector registers of a lane.
+    pub vgprs: u32,
+    /// Those that did not fit and are in memory.
+    pub spilled_vgprs: u32,
+    /// Memory of each thread.
+    pub private: u32,
+    /// Whether it may take more of that, which the compiler cannot tell.
+    pub has_dynamic_stack: bool,
+    /// Memory of each team.
+    pub group: u32,
+}
+
+/// An argument, or something that the compiler wants to know of a launch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arg {
+    /// Where it is in the memory of arguments.
+    pub offset: u32,
+    /// Its size.
+    pub size: u32,
+    /// What it is.
+    pub kind: ArgKind,
+}
+
+/// What an argument is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArgKind {
+    /// A parameter of the kernel.
+    Parameter,
+    /// Something of the launch, by its name without `hidden_`.
+    Hidden(String),
+}
+
+impl Kernel {
+    /// The parameters, in order.
+    pub fn parameters(&self) -> impl Iterator<Item = &Arg> {
+        let args = self.args.iter();
+        args.filter(|arg| arg.kind == ArgKind::Parameter)
+    }
+}
+
+/// Reads a code object.
+///
+/// # Errors
+/// It is none, or says what makes no sense; in words.
+pub fn read(bytes: &[u8]) -> Result<CodeObject, String> {
+    let note = note(bytes).ok_or("no AMDGPU metadata")?;
+    let root = rmpv::decode::read_value(&mut &*note);
+    let root = root.map_err(|error| format!("AMDGPU metadata: {error}"))?;
+    let target = text(&root, "amdhsa.target").map(|target| {
+        let (_, target) = target
+            .rsplit_once("--")
+            .ok_or_else(|| format!("its target, `{target}`, is no AMD GPU"))?;
+        target.parse().map_err(|e| format!("{e}"))
+    });
+    let kernels = list(&root, "amdhsa.kernels").iter().map(kernel);
+    Ok(CodeObject {
+        target: target.transpose()?,
+        kernels: kernels.collect::<Result<_, _>>()?,
+    })
+}
+
+fn kernel(map: &Value) -> Result<Kernel, String> {
+    let name = text(map, ".name").ok_or("AMDGPU metadata: a kernel without a name")?;
+    let number = |key| number(map, key);
+    let kernel = Kernel {
+        name: name.to_owned(),
+        symbol: text(map, ".symbol").map_or_else(|| format!("{name}.kd"), str::to_owned),
+        args: list(map, ".args").iter().map(arg).collect(),
+        kernarg_size: number(".kernarg_segment_size"),
+        kernarg_align: number(".kernarg_segment_align"),
+        most_threads: number(".max_flat_workgroup_size"),
+        vgprs: number(".vgpr_count"),
+        spilled_vgprs: number(".vgpr_spill_count"),
+        private: number(".private_segment_fixed_size"),
+        has_dynamic_stack: field(map, ".uses_dynamic_stack").and_then(Value::as_bool) == Some(true),
+        group: number(".group_segment_fixed_size"),
+    };
+    // Whoever writes arguments shall not have to look.
+    let is_outside = |arg: &&Arg| {
+        let end = arg.offset.checked_add(arg.size);
+        end.is_none_or(|end| end > kernel.kernarg_size)
+    };
+    match kernel.args.iter().find(is_outside) {
+        Some(Arg { offset, size, .. }) => Err(format!(
+            "AMDGPU metadata: kernel `{name}` has {size} bytes of arguments at {offset}, of {} in all",
+            kernel.kernarg_size
+        )),
+        None => Ok(kernel),
+    }
+}
+
+fn arg(map: &Value) -> Arg {
+    let kind = text(map, ".value_kind").and_then(|kind| kind.strip_prefix("hidden_"));
+    Arg {
+        offset: number(map, ".offset"),
+        size: number(map, ".size"),
+        kind: kind.map_or(ArgKind::Parameter, |name| ArgKind::Hidden(name.to_owned())),
+    }
+}
+
+/// The number called `key`; 0 where there is none, as the format has it.
+fn number(map: &Value, key: &str) -> u32 {
+    let number = field(map, key).and_then(Value::as_u64);
+    number.map_or(0, |number| u32::try_from(number).unwrap_or(u32::MAX))
+}
+
+fn text<'v>(map: &'v Value, key: &str) -> Option<&'v str> {
+    field(map, key).and_then(Value::as_str)
+}
+
+fn list<'v>(map: &'v Value, key: &str) -> &'v [Value] {
+    field(map, key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn field<'v>(map: &'v Value, key: &str) -> Option<&'v Value> {
+    let mut fields = map.as_map()?.iter();
+    let (_, value) = fields.find(|(name, _)| name.as_str() == Some(key))?;
+    Some(value)
+}
+
+fn note(bytes: &[u8]) -> Option<Vec<u8>> {
+    const NT_AMDGPU_METADATA: NoteType = NoteType(32);
+    let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
+    let endian = file.endian();
+    for header in file.elf_program_headers() {
+        let Ok(Some(mut notes)) = header.notes(endian, bytes) else {
+            continue;
+        };
+        while let Ok(Some(note)) = notes.next() {
+            if note.name() == b"AMDGPU" && note.n_type(endian) == NT_AMDGPU_METADATA {
+                return Some(note.desc().to_vec());
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file with nothing but this note.
+    fn with_note(root: &Value) -> Vec<u8> {
+        let mut text = Vec::new();
+        rmpv::encode::write_value(&mut text, root).expect("a vector takes all");
+        let mut note = Vec::new();
+        for number in [7, text.len() as u32, 32] {
+            note.extend(number.to_le_bytes());
+        }
+        note.extend(b"AMDGPU\0\0");
+        note.extend(text);
+        note.resize(note.len().next_multiple_of(4), 0);
+        let mut file = b"\x7fELF\x02\x01\x01\x40\x04\0\0\0\0\0\0\0".to_vec();
+        let u16s = |file: &mut Vec<u8>, numbers: &[u16]| {
+            file.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        };
+        // A shared object for AMD GPUs with one segment.
+        u16s(
+            &mut file,
+            &[3, 224, 1, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0],
+        );
+        u16s(&mut file, &[0, 0, 64, 56, 1, 64, 0, 0]);
+        for number in [4 | 4 << 32, 120, 120, 120, note.len() as u64, 0, 4] {
+            file.extend(number.to_le_bytes());
+        }
+        file.extend(note);
+        file
+    }
+
+    fn map(fields: &[(&str, Value)]) -> Value {
+        let fields = fields.iter().cloned();
+        Value::Map(fields.map(|(name, value)| (name.into(), value)).collect())
+    }
+
+    fn object(size: u32) -> Value {
+        let arg = |offset: u32, kind: &str| {
+            map(&[
+                (".offset", offset.into()),
+                (".size", size.into()),
+                (".value_kind", kind.into()),
+            ])
+        };
+        let kernel = map(&[
+            (".name", "scale".into()),
+            (".symbol", "scale.kd".into()),
+            (".kernarg_segment_size", 16.into()),
+            (".uses_dynamic_stack", true.into()),
+            (
+                ".args",
+                Value::Array(vec![arg(0, "global_buffer"), arg(8, "hidden_none")]),
+            ),
+        ]);
+        map(&[
+            ("amdhsa.target", "amdgcn-amd-amdhsa--gfx90a:xnack-".into()),
+            ("amdhsa.kernels", Value::Array(vec![kernel])),
+        ])
+    }
+
+    #[test]
+    fn what_it_says_is_read() {
+        let said = read(&with_note(&object(8))).expect("a code object");
+        assert_eq!(
+            said.target.map(|t| t.to_string()).as_deref(),
+            Some("gfx90a:xnack-")
+        );
+        let kernel = &said.kernels[0];
+        assert_eq!((&*kernel.name, &*kernel.symbol), ("scale", "scale.kd"));
+        assert!(kernel.has_dynamic_stack);
+        assert_eq!(kernel.parameters().count(), 1);
+        assert_eq!(kernel.args[1].kind, ArgKind::Hidden("none".to_owned()));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let error = read(&with_note(&object(9))).expect_err("an argument is outside");
+        assert!(error.contains("`scale` has 9 bytes"), "{error}");
+        let odd = map(&[("amdhsa.target", "spirv64".into())]);
+        let error = read(&with_note(&odd)).expect_err("no AMD GPU");
+        assert!(error.contains("`spirv64`"), "{error}");
+        for bytes in [&b""[..], b"\x7fELF", &with_note(&Value::Nil)[..100]] {
+            read(bytes).expect_err("no code object");
+        }
+        // One without anything is one.
+        assert_eq!(read(&with_note(&Value::Nil)), Ok(CodeObject::default()));
+    }
+}

@@ -1,0 +1,76 @@
+//! What stands in for the drivers of GPUs that a machine does not have.
+
+use std::io;
+
+use host_rt::device::KINDS;
+
+/// The stand-in for one kind of device.
+struct StandIn {
+    kind: &'static str,
+    is_loaded: fn() -> bool,
+    is_wanted: fn() -> bool,
+    run_again: fn() -> io::Error,
+    left: fn() -> u64,
+}
+
+const ALL: [StandIn; 2] = [
+    StandIn {
+        kind: "cuda",
+        is_loaded: cuda_standin::loader::is_loaded,
+        is_wanted: cuda_standin::loader::is_wanted,
+        run_again: cuda_standin::loader::run_again,
+        left: || cuda_standin::loader::contexts() + cuda_standin::loader::leaks(),
+    },
+    StandIn {
+        kind: "hsa",
+        is_loaded: hsa_standin::loader::is_loaded,
+        is_wanted: hsa_standin::loader::is_wanted,
+        run_again: hsa_standin::loader::run_again,
+        left: hsa_standin::loader::held,
+    },
+];
+
+/// Where there is no GPU of a kind, or the environment says so, begins this program anew with
+/// what stands in for its driver. Returns why it cannot, if it is to.
+#[must_use]
+pub fn run_again_if_needed() -> Option<String> {
+    for stand_in in &ALL {
+        let mut kinds = KINDS.iter();
+        let kind = kinds.find(|kind| kind.name == stand_in.kind);
+        let is_there = || kind.is_some_and(|kind| kind.devices().is_ok_and(|all| !all.is_empty()));
+        if !(stand_in.is_loaded)() && ((stand_in.is_wanted)() || !is_there()) {
+            let (kind, reason) = (stand_in.kind, (stand_in.run_again)());
+            return Some(format!(
+                "nothing stands in for a GPU's driver ({kind}): {reason}"
+            ));
+        }
+    }
+    None
+}
+
+/// What contexts still held when they were destroyed; where devices have none, that is for
+/// tests to find that have a process of their own.
+#[must_use]
+pub fn leaks() -> u64 {
+    if cuda_standin::loader::is_loaded() {
+        cuda_standin::loader::leaks()
+    } else {
+        0
+    }
+}
+
+/// Whether something stands in for the driver of this device.
+#[must_use]
+pub fn is_for(device: &str) -> bool {
+    let mut of_kind = ALL.iter().filter(|one| device.starts_with(one.kind));
+    of_kind.any(|stand_in| (stand_in.is_loaded)())
+}
+
+/// How much there is, with what stands in for the driver of this device, that was made and not
+/// given back; 0 where nothing does.
+#[must_use]
+pub fn left(device: &str) -> u64 {
+    let of_kind = ALL.iter().filter(|one| device.starts_with(one.kind));
+    let loaded = of_kind.filter(|stand_in| (stand_in.is_loaded)());
+    loaded.map(|stand_in| (stand_in.left)()).sum()
+}

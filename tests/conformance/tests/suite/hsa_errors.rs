@@ -1,0 +1,295 @@
+//! What becomes of errors of ROCr: with what stands in for it, which makes them at will. Most
+//! take an environment, and so a process, of their own.
+
+use std::path::Path;
+
+use conformance::{Target, child, process};
+use conformance_calls::Outcome;
+use host_rt::error::{DeviceError, ImageError};
+use host_rt::{Error, Functions, Grid, Image, KernelArg, LaunchError, Runtime};
+use hsa_standin::{image::code_object, loader};
+
+use crate::image::{c_silent, image, shared_object};
+use crate::session::{Session, acting, read};
+use crate::{Test, test};
+
+/// Precedes the names of these tests.
+pub(crate) const PREFIX: &str = "hsa_stand_in_errors";
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(it_does_not_start).alone_with(&[("REVOFF_HSA_STAND_IN_FAIL", "hsa_init:1=4104")]),
+    test!(no_such_device),
+    test!(no_device_at_all).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "0")]),
+    test!(out_of_memory),
+    test!(out_of_mapped_memory).alone_with(&[(
+        "REVOFF_HSA_STAND_IN_FAIL",
+        "hsa_amd_memory_pool_allocate:1=4104",
+    )]),
+    test!(an_image_for_another_gpu),
+    test!(parameters_of_other_sizes),
+    test!(a_memory_fault).alone_with(&[("REVOFF_HSA_STAND_IN_FAULT", "1")]),
+    test!(a_queue_that_runs_full).alone_with(&[("REVOFF_HSA_STAND_IN_PACKETS", "4")]),
+    test!(a_copy_that_waits_holds_up_no_other).alone(),
+    test!(calls_fail),
+    test!(one_call_fails).alone(),
+];
+
+fn refusal(device: &str) -> DeviceError {
+    match Runtime::open(device) {
+        Err(Error::Device(error)) => error,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it was opened"),
+    }
+}
+
+#[track_caller]
+fn says(error: &dyn std::error::Error, words: &[&str]) {
+    let text = error.to_string();
+    for word in words {
+        assert!(text.contains(word), "no `{word}` in: {text}");
+    }
+}
+
+fn it_does_not_start(target: &Target) {
+    let error = refusal(target.device);
+    assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
+    says(&error, &["no AMD GPU", "hsa_init: ", "OUT_OF_RESOURCES"]);
+    // The others are there all the same.
+    Runtime::open("host").unwrap();
+}
+
+fn no_such_device(_: &Target) {
+    for name in ["hsa:2", "hsa:99999999999", "hsa:", "hsa:x", "hsa:-1"] {
+        let error = refusal(name);
+        assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
+        says(&error, &[&format!("`{name}`"), "hsa:0, hsa:1"]);
+    }
+}
+
+fn no_device_at_all(target: &Target) {
+    let error = refusal(target.device);
+    assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
+    says(&error, &["`hsa:0`", "host"]);
+}
+
+fn out_of_memory(target: &Target) {
+    let runtime = target.builder().build().unwrap();
+    for bytes in [1 << 45, 1 << 50, u64::MAX] {
+        match runtime.alloc(bytes).map(drop) {
+            Err(Error::Device(error @ DeviceError::OutOfMemory { .. })) => {
+                says(&error, &["`hsa:0`", &bytes.to_string()]);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    runtime.alloc(8).expect("there is that much");
+}
+
+fn out_of_mapped_memory(target: &Target) {
+    let functions = acting(|what| what);
+    let failed = target.builder().build().and_then(|runtime| {
+        runtime.load(&image(target), &functions)?;
+        Ok(())
+    });
+    match failed {
+        Err(Error::Device(error @ DeviceError::NoMappedMemory { .. })) => {
+            says(&error, &["`hsa:0`", "REVOFF_BOUNCE"]);
+        }
+        other => panic!("{other:?}"),
+    }
+    Session::new(target, &functions).works();
+    assert_eq!(process::settle(loader::held, 0), 0);
+}
+
+fn an_image_for_another_gpu(target: &Target) {
+    let object = shared_object();
+    let path = object.name().to_owned();
+    let runtime = target.builder().build().unwrap();
+    for (made_for, fits) in [
+        ("gfx1100", false),
+        ("gfx90a:xnack+", false),
+        ("gfx90a:sramecc-", false),
+        ("gfx90a", true),
+        ("gfx90a:sramecc+", true),
+    ] {
+        let params = |kernel: &str| crate::image::params(kernel);
+        let bytes = code_object(Path::new(&path), &object, made_for, params).unwrap();
+        let image = Image::from_bytes("an image", bytes).unwrap();
+        match runtime.load(&image, &acting(|what| what)) {
+            Ok(_) => assert!(fits, "{made_for} was loaded"),
+            Err(Error::Image(error @ ImageError::OtherMachine { .. })) => {
+                assert!(!fits, "{error}");
+                says(&error, &[made_for, "gfx90a:sramecc+:xnack-", "hsa:0"]);
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    // Nor for another kind of device.
+    match runtime.load(&object, &Functions::new()) {
+        Err(Error::Image(error)) => says(&error, &["a shared object", "code objects for gfx90a"]),
+        other => panic!("{:?}", other.map(drop)),
+    }
+}
+
+fn parameters_of_other_sizes(target: &Target) {
+    let runtime = target.builder().build().unwrap();
+    let session = Session::on(&runtime, &c_silent(target), &Functions::new());
+    let number = session.filled(&[41u64]);
+    let kernel = session.program.kernel("silent").unwrap();
+    let grid = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    let bad: [&[&dyn KernelArg]; 3] = [&[], &[&1u32], &[&number, &number]];
+    for args in bad {
+        // SAFETY: it is not launched.
+        match unsafe { kernel.launch(grid, args) } {
+            Err(Error::Device(error @ DeviceError::BadParameters { .. })) => {
+                says(&error, &["`silent`", "1 parameters, of 8 bytes"]);
+            }
+            other => panic!("{:?}", other.map(drop)),
+        }
+    }
+    session.run("silent", (1, 1), &[&number]).unwrap();
+    assert_eq!(read::<u64>(&number), [42]);
+}
+
+fn a_memory_fault(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let outcomes = session.zeroed::<Outcome>(4);
+    let args: [&dyn KernelArg; 3] = [&1u64, &3u32, &outcomes];
+    match session.run("call_and_trap", (1, 4), &args) {
+        Err(LaunchError::Fault { message, .. }) => {
+            assert!(message.contains("is lost: "), "{message}");
+            assert!(message.contains("address 0xdead0000"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+    // The other one notices nothing.
+    Runtime::open(target.second()).unwrap();
+    drop((outcomes, session));
+    assert_eq!(process::settle(loader::held, 0), 0);
+    Session::new(target, &acting(|what| what)).works();
+}
+
+/// Who queues more waits for room.
+fn a_queue_that_runs_full(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let count = session.zeroed::<u32>(1);
+    let mut queue = session.runtime.queue().unwrap();
+    let launches: Vec<_> = (0..100)
+        .map(|_| session.enqueue(&mut *queue, "add_one", (1, 1), &[&count]))
+        .collect();
+    for launch in &launches {
+        launch.wait().unwrap();
+    }
+    assert_eq!(read::<u32>(&count), [100]);
+}
+
+/// A kernel whose calls the host answers by copies, and a copy that waits for the kernel.
+fn a_copy_that_waits_holds_up_no_other(target: &Target) {
+    let runtime = target.builder().build().unwrap();
+    let other = runtime.clone();
+    let functions = acting(move |what| {
+        let data = other.alloc_from(&[what; 100]).expect("device memory");
+        read::<u64>(&data).iter().sum()
+    });
+    let session = Session::on(&runtime, &image(target), &functions);
+    let outcomes = session.zeroed::<Outcome>(1);
+    let mut queue = runtime.queue().unwrap();
+    let args: [&dyn KernelArg; 4] = [&7u64, &0u64, &3u32, &outcomes];
+    let launch = session.enqueue(&mut *queue, "call_act", (1, 1), &args);
+    let mut copied = [Outcome::default()];
+    // SAFETY: `copied` is left alone until the queue has been synchronised.
+    unsafe {
+        let len = size_of::<Outcome>();
+        queue.copy_from_device(copied.as_mut_ptr().cast(), outcomes.address(), len)
+    }
+    .unwrap();
+    queue.synchronize().unwrap();
+    launch.wait().unwrap();
+    assert_eq!((copied[0].ok, copied[0].sum), (3, 2100));
+}
+
+/// Functions of ROCr, whose failure must not lead to worse than an error.
+const FUNCTIONS: &[&str] = &[
+    "hsa_iterate_agents",
+    "hsa_agent_get_info",
+    "hsa_agent_iterate_isas",
+    "hsa_isa_get_info_alt",
+    "hsa_amd_agent_iterate_memory_pools",
+    "hsa_amd_memory_pool_get_info",
+    "hsa_amd_agent_memory_pool_get_info",
+    "hsa_amd_memory_pool_allocate",
+    "hsa_amd_memory_pool_free",
+    "hsa_amd_agents_allow_access",
+    "hsa_amd_memory_async_copy",
+    "hsa_signal_create",
+    "hsa_signal_destroy",
+    "hsa_queue_create",
+    "hsa_queue_destroy",
+    "hsa_code_object_reader_create_from_memory",
+    "hsa_code_object_reader_destroy",
+    "hsa_executable_create_alt",
+    "hsa_executable_load_agent_code_object",
+    "hsa_executable_freeze",
+    "hsa_executable_get_symbol_by_name",
+    "hsa_executable_symbol_get_info",
+    "hsa_executable_destroy",
+];
+
+fn calls_fail(_: &Target) {
+    let name = format!("{PREFIX}::one_call_fails");
+    let mut failed = Vec::new();
+    for function in FUNCTIONS {
+        for call in [1, 2, 5] {
+            let fault = format!("{function}:{call}=4096");
+            let environment = [("REVOFF_HSA_STAND_IN_FAIL", fault.as_str())];
+            if let Err(what) = child::run(&name, &environment) {
+                failed.push(format!("{fault}: {what}"));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// Does a bit of everything, again and again.
+fn one_call_fails(target: &Target) {
+    let fault = std::env::var("REVOFF_HSA_STAND_IN_FAIL").unwrap_or_default();
+    // What could not be given back is still there.
+    let leaks = ["free", "destroy"].iter().any(|word| fault.contains(word));
+    for time in 0..6 {
+        let result = use_it(target);
+        if fault.is_empty() || time == 5 {
+            result.expect("nothing fails any more");
+        }
+        if !leaks {
+            assert_eq!(process::settle(loader::held, 0), 0, "held");
+        }
+    }
+    // A fault that never came has tested nothing.
+    if !fault.is_empty() {
+        assert_eq!(loader::faults(), 1, "calls that failed");
+    }
+}
+
+fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
+    let runtime = target.builder().build()?;
+    let program = runtime.load(&image(target), &acting(|what| what))?;
+    let _ = (runtime.memory(), runtime.description());
+    let outcomes = runtime.alloc(4 * size_of::<Outcome>() as u64)?;
+    let kernel = program.kernel("call_act")?;
+    let args: [&dyn KernelArg; 4] = [&1u64, &0u64, &3u32, &outcomes];
+    let grid = Grid {
+        teams: 2,
+        threads: 2,
+    };
+    // SAFETY: the parameters are those of `call_act`, with an outcome for each
+    // thread, allocated until the launch has been waited for.
+    unsafe { kernel.launch(grid, &args) }?.wait()?;
+    let mut data = vec![Outcome::default(); 4];
+    outcomes.read(0, &mut data)?;
+    // A failure is an error of something, never a result that is wrong.
+    assert!(data.iter().all(|outcome| outcome.ok == 3));
+    Ok(())
+}

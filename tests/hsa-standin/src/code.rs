@@ -1,0 +1,298 @@
+//! Executables: shared objects, found by the code objects that stand for them.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::Arc;
+
+use host_rt::Image;
+use host_rt::device::{Global, Module};
+use hsa_runtime_sys::*;
+use targets::code_object::{self, Kernel};
+
+use crate::image;
+use crate::lock;
+use crate::state::{Answer, State, answer, handle};
+
+/// An executable.
+#[derive(Default)]
+pub(crate) struct Executable {
+    loaded: Option<Loaded>,
+    is_frozen: bool,
+}
+
+struct Loaded {
+    /// The GPU that it is loaded on.
+    number: usize,
+    code: Arc<dyn Module>,
+    image: Image,
+    /// What the code object says that it exports, beside kernels.
+    data: Vec<String>,
+    /// Descriptors of kernels, and their objects.
+    kernels: Vec<(String, u64)>,
+}
+
+/// What a kernel's object stands for.
+pub(crate) struct KernelObject {
+    pub(crate) code: Arc<dyn Module>,
+    pub(crate) kernel: Global,
+    pub(crate) layout: Kernel,
+}
+
+/// What a symbol's handle stands for: it is that of a kernel, or an address.
+enum Symbol {
+    Kernel(u64),
+    Data(Global),
+}
+
+impl Executable {
+    /// Starts and sizes of the parts that are loaded on that GPU.
+    pub(crate) fn segments(&self, number: usize) -> Vec<(u64, u64)> {
+        let Some(loaded) = self.loaded.as_ref().filter(|l| l.number == number) else {
+            return Vec::new();
+        };
+        // What to add to an address in the image.
+        let mut symbols = loaded.image.symbols().iter();
+        let base = symbols.find_map(|symbol| {
+            let global = loaded.code.global(&symbol.name).ok()??;
+            Some(global.address.wrapping_sub(symbol.address))
+        });
+        let segments = loaded.image.segments().iter();
+        segments
+            .filter(|segment| segment.writable)
+            .filter_map(|segment| Some((base?.wrapping_add(segment.address), segment.size)))
+            .collect()
+    }
+}
+
+/// # Safety
+/// There are so many bytes, and `reader` is good for a handle.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hsa_code_object_reader_create_from_memory(
+    bytes: *const c_void,
+    len: usize,
+    reader: *mut hsa_code_object_reader_t,
+) -> hsa_status_t {
+    answer("hsa_code_object_reader_create_from_memory", |state| {
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), len) };
+        let handle = handle();
+        lock(&state.readers).insert(handle, bytes.to_vec());
+        // SAFETY: the caller's promise.
+        unsafe { reader.write(hsa_code_object_reader_t { handle }) };
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hsa_code_object_reader_destroy(reader: hsa_code_object_reader_t) -> hsa_status_t {
+    answer("hsa_code_object_reader_destroy", |state| {
+        let destroyed = lock(&state.readers).remove(&reader.handle);
+        let destroyed = destroyed.map(drop);
+        destroyed.ok_or(HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER)
+    })
+}
+
+/// # Safety
+/// `executable` is good for a handle.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hsa_executable_create_alt(
+    _profile: hsa_profile_t,
+    _rounding: hsa_default_float_rounding_mode_t,
+    _options: *const c_char,
+    executable: *mut hsa_executable_t,
+) -> hsa_status_t {
+    answer("hsa_executable_create_alt", |state| {
+        let handle = handle();
+        lock(&state.executables).insert(handle, Executable::default());
+        // SAFETY: the caller's promise.
+        unsafe { executable.write(hsa_executable_t { handle }) };
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hsa_executable_destroy(executable: hsa_executable_t) -> hsa_status_t {
+    answer("hsa_executable_destroy", |state| {
+        let destroyed = lock(&state.executables).remove(&executable.handle);
+        let destroyed = destroyed.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+        for (_, object) in destroyed.loaded.iter().flat_map(|loaded| &loaded.kernels) {
+            lock(&state.kernels).remove(object);
+        }
+        Ok(())
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hsa_executable_load_agent_code_object(
+    executable: hsa_executable_t,
+    agent: hsa_agent_t,
+    reader: hsa_code_object_reader_t,
+    _options: *const c_char,
+    _loaded: *mut hsa_loaded_code_object_t,
+) -> hsa_status_t {
+    answer("hsa_executable_load_agent_code_object", |state| {
+        let number = state.gpu(agent)?;
+        let bytes = lock(&state.readers).get(&reader.handle).cloned();
+        let bytes = bytes.ok_or(HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER)?;
+        let loaded = load(state, number, &bytes);
+        let loaded = loaded.map_err(|reason| {
+            say(&reason);
+            HSA_STATUS_ERROR_INVALID_CODE_OBJECT
+        })?;
+        let mut executables = lock(&state.executables);
+        let executable = executables.get_mut(&executable.handle);
+        let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+        if executable.is_frozen || executable.loaded.is_some() {
+            return Err(HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
+        }
+        executable.loaded = Some(loaded);
+        Ok(())
+    })
+}
+
+#[expect(clippy::print_stderr, reason = "a status says too little to a test")]
+fn say(reason: &str) {
+    eprintln!("stand-in: a code object does not load: {reason}");
+}
+
+fn load(state: &State, number: usize, bytes: &[u8]) -> Result<Loaded, String> {
+    let path = image::path(bytes).ok_or("it is not one for the stand-in")?;
+    let said = code_object::read(bytes)?;
+    let exports = Image::from_bytes("it", bytes).map_err(|e| e.to_string())?;
+    let image = Image::open(path).map_err(|e| e.to_string())?;
+    let code = state.gpus[number].device.load(&image);
+    let code = code.map_err(|e| e.to_string())?;
+    let kernels = said.kernels.into_iter().map(|layout| {
+        let object = handle();
+        let symbol = layout.symbol.clone();
+        let kernel = code.kernel(&layout.name).ok().flatten();
+        let kernel = KernelObject {
+            kernel: kernel.ok_or_else(|| format!("no code `{}`", layout.name))?,
+            code: Arc::clone(&code),
+            layout,
+        };
+        lock(&state.kernels).insert(object, Arc::new(kernel));
+        Ok((symbol, object))
+    });
+    let kernels = kernels.collect::<Result<_, String>>()?;
+    let data = exports.symbols().iter().map(|symbol| symbol.name.clone());
+    Ok(Loaded {
+        number,
+        code,
+        image,
+        data: data.collect(),
+        kernels,
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hsa_executable_freeze(
+    executable: hsa_executable_t,
+    _options: *const c_char,
+) -> hsa_status_t {
+    answer("hsa_executable_freeze", |state| {
+        let mut executables = lock(&state.executables);
+        let executable = executables.get_mut(&executable.handle);
+        executable
+            .ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?
+            .is_frozen = true;
+        Ok(())
+    })
+}
+
+/// Handles of symbols: what they stand for stays for ever.
+static SYMBOLS: std::sync::Mutex<Vec<Symbol>> = std::sync::Mutex::new(Vec::new());
+const FIRST_SYMBOL: u64 = 0x5b01_0000;
+
+/// # Safety
+/// `name` is a C string, `agent` good for an agent, and `symbol` for a handle.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hsa_executable_get_symbol_by_name(
+    executable: hsa_executable_t,
+    name: *const c_char,
+    agent: *const hsa_agent_t,
+    symbol: *mut hsa_executable_symbol_t,
+) -> hsa_status_t {
+    answer("hsa_executable_get_symbol_by_name", |state| {
+        // SAFETY: the caller's promise.
+        let (name, agent) = unsafe { (CStr::from_ptr(name), agent.read()) };
+        let name = name
+            .to_str()
+            .map_err(|_| HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)?;
+        let executables = lock(&state.executables);
+        let executable = executables.get(&executable.handle);
+        let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+        let loaded = executable.loaded.as_ref().filter(|_| executable.is_frozen);
+        let loaded = loaded.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+        if state.gpu(agent)? != loaded.number {
+            return Err(HSA_STATUS_ERROR_INVALID_AGENT);
+        }
+        let mut kernels = loaded.kernels.iter();
+        let found = if let Some((_, object)) = kernels.find(|(descriptor, _)| descriptor == name) {
+            Symbol::Kernel(*object)
+        } else if loaded.data.iter().any(|data| data == name) {
+            let global = loaded.code.global(name).ok().flatten();
+            Symbol::Data(global.ok_or(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)?)
+        } else {
+            return Err(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME);
+        };
+        let mut symbols = lock(&SYMBOLS);
+        symbols.push(found);
+        let handle = FIRST_SYMBOL + symbols.len() as u64 - 1;
+        // SAFETY: the caller's promise.
+        unsafe { symbol.write(hsa_executable_symbol_t { handle }) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `value` is good for what is asked for.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hsa_executable_symbol_get_info(
+    symbol: hsa_executable_symbol_t,
+    what: hsa_executable_symbol_info_t,
+    value: *mut c_void,
+) -> hsa_status_t {
+    answer("hsa_executable_symbol_get_info", |state| -> Answer {
+        let symbols = lock(&SYMBOLS);
+        let index = symbol.handle.checked_sub(FIRST_SYMBOL);
+        let symbol = index.and_then(|index| symbols.get(index as usize));
+        let symbol = symbol.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL)?;
+        let (narrow, wide) = (value.cast::<u32>(), value.cast::<u64>());
+        // SAFETY: the caller's promise, for what the header says of each.
+        unsafe {
+            match (symbol, what) {
+                (Symbol::Kernel(_), HSA_EXECUTABLE_SYMBOL_INFO_TYPE) => {
+                    narrow.write(HSA_SYMBOL_KIND_KERNEL);
+                }
+                (Symbol::Kernel(object), HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT) => {
+                    wide.write(*object);
+                }
+                (
+                    Symbol::Kernel(object),
+                    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
+                ) => {
+                    let kernels = lock(&state.kernels);
+                    let kernel = kernels.get(object);
+                    let kernel = kernel.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+                    narrow.write(kernel.layout.kernarg_size);
+                }
+                (
+                    Symbol::Kernel(_),
+                    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE
+                    | HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE,
+                ) => narrow.write(0),
+                (Symbol::Data(_), HSA_EXECUTABLE_SYMBOL_INFO_TYPE) => {
+                    narrow.write(HSA_SYMBOL_KIND_VARIABLE);
+                }
+                (Symbol::Data(global), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS) => {
+                    wide.write(global.address);
+                }
+                (Symbol::Data(global), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE) => {
+                    narrow.write(global.size as u32);
+                }
+                _ => return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
+            }
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,125 @@
+//! Copies: one engine for each GPU, which does one after the other, whatever they wait for.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use host_rt::device::{Device, Queue};
+use host_rt::error::DeviceError;
+use hsa_runtime_sys::*;
+
+use crate::agent::CPU;
+use crate::signal::{Cell, wait_until};
+use crate::state::{Answer, State, answer, state};
+
+/// The engine of a GPU.
+pub(crate) struct Engine(Sender<Work>);
+
+/// A copy.
+struct Work {
+    number: usize,
+    to: (u64, hsa_agent_t),
+    from: (u64, hsa_agent_t),
+    len: usize,
+    after: Vec<Arc<Cell>>,
+    done: Arc<Cell>,
+}
+
+impl Engine {
+    /// One that works for ever.
+    pub(crate) fn start(device: &Arc<dyn Device>) -> Option<Self> {
+        let (sender, work) = channel();
+        let queue = device.queue().ok()?;
+        let thread = std::thread::Builder::new().name("engine".to_owned());
+        thread.spawn(move || run(queue, &work)).ok()?;
+        Some(Self(sender))
+    }
+}
+
+fn run(mut queue: Box<dyn Queue>, work: &Receiver<Work>) {
+    for work in work {
+        wait_until(None, || work.after.iter().all(|cell| cell.get() == 0));
+        let copied = work.check(state()).is_ok() && work.copy(&mut *queue).is_ok();
+        drop(work.after);
+        if copied {
+            work.done.count_down();
+        } else {
+            work.done.set(-1);
+        }
+    }
+}
+
+impl Work {
+    /// Whether both sides are there, and may be used.
+    fn check(&self, state: &State) -> Answer {
+        let gpu = crate::agent::gpu_agent(self.number);
+        for (address, agent) in [self.to, self.from] {
+            let is_good = if agent.handle == CPU {
+                state.may_use(gpu, address, self.len)
+            } else {
+                state.is_of_gpu(state.gpu(agent)?, address, self.len)
+            };
+            if !is_good {
+                return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+            }
+        }
+        Ok(())
+    }
+
+    fn copy(&self, queue: &mut dyn Queue) -> Result<(), DeviceError> {
+        let ((to, to_agent), (from, from_agent)) = (self.to, self.from);
+        if to_agent.handle != CPU && from_agent.handle != CPU {
+            return queue.copy_on_device(to, from, self.len);
+        }
+        if to_agent.handle == CPU {
+            // SAFETY: the host's side is allocated, as `check` has seen, and the caller's
+            // until the signal says that the copy is done.
+            unsafe { queue.copy_from_device(to as *mut u8, from, self.len)? };
+        } else if self.len == 4 && to.is_multiple_of(4) {
+            // A device thread that waits for it sees what was copied before.
+            // SAFETY: as above.
+            let word = unsafe { (from as *const u32).read_unaligned() };
+            queue.store_word(to, word)?;
+        } else {
+            // SAFETY: as above.
+            unsafe { queue.copy_to_device(to, from as *const u8, self.len)? };
+        }
+        queue.synchronize()
+    }
+}
+
+/// # Safety
+/// There are so many signals.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn hsa_amd_memory_async_copy(
+    to: *mut c_void,
+    to_agent: hsa_agent_t,
+    from: *const c_void,
+    from_agent: hsa_agent_t,
+    len: usize,
+    count: u32,
+    after: *const hsa_signal_t,
+    done: hsa_signal_t,
+) -> hsa_status_t {
+    answer("hsa_amd_memory_async_copy", |state| {
+        let after = match count {
+            0 => &[],
+            // SAFETY: the caller's promise.
+            count => unsafe { std::slice::from_raw_parts(after, count as usize) },
+        };
+        let after = after.iter().map(|&signal| state.signal(signal));
+        let after = after.collect::<Answer<Vec<_>>>()?;
+        let gpu = [to_agent, from_agent].map(|agent| state.gpu(agent).ok());
+        let work = Work {
+            number: gpu[0].or(gpu[1]).ok_or(HSA_STATUS_ERROR_INVALID_AGENT)?,
+            to: (to.addr() as u64, to_agent),
+            from: (from.addr() as u64, from_agent),
+            len,
+            after,
+            done: state.signal(done)?,
+        };
+        work.check(state)?;
+        let engine = &state.gpus[work.number].engine;
+        engine.0.send(work).map_err(|_| HSA_STATUS_ERROR)
+    })
+}

@@ -1,0 +1,45 @@
+//! A stand-in for ROCr: the functions of `libhsa-runtime64.so.1` that host-rt calls, on top of
+//! host-rt's own `host` device. Everything that is written for ROCr runs with it on any
+//! machine; what a GPU would do differently from threads of the process it cannot show.
+//!
+//! It is stricter than ROCr, and meant to be: handles are numbers that are looked up and never
+//! used again, memory is not zeroed, only agents that were allowed to use memory may, a GPU has
+//! one copy engine, which does one copy after the other, whatever they wait for.
+//!
+//! | module | job |
+//! |---|---|
+//! | `state` | the agents, what was made and not given back, calls that are to fail |
+//! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code` | functions |
+//! | [`image`] | the code objects that stand for images |
+//! | [`loader`] | putting it in ROCr's place |
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `REVOFF_HSA_STAND_IN` | 1: tests use it even where there is a GPU |
+//! | `REVOFF_HSA_STAND_IN_DEVICES` | number of GPUs (2) |
+//! | `REVOFF_HSA_STAND_IN_PACKETS` | most packets of a queue (131072) |
+//! | `REVOFF_HSA_STAND_IN_FAULT` | 1: a kernel that faults does so by an access to memory |
+//! | `REVOFF_HSA_STAND_IN_FAIL` | `hsa_queue_create:3=4104`: the third call answers that; a list with commas |
+//!
+//! Memory and stacks are those of `host`: `REVOFF_HOST_MEMORY`, `REVOFF_HOST_STACK`.
+
+mod agent;
+mod code;
+mod copy;
+pub mod image;
+pub mod loader;
+mod memory;
+mod pool;
+mod queue;
+mod signal;
+mod state;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A poisoned lock is one that a panicking thread held; what these guard is
+/// consistent at every point where a panic could happen.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

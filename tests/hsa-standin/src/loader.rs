@@ -1,0 +1,91 @@
+//! Putting the stand-in in ROCr's place.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hsa_runtime_sys::LIBRARY;
+
+/// The environment variable that decides: `1` for the stand-in even where there is a GPU.
+pub const WANTED: &str = "REVOFF_HSA_STAND_IN";
+
+/// Its value in processes where the stand-in is in ROCr's place.
+const LOADED: &str = "loaded";
+
+/// Whether the stand-in is in ROCr's place in this process.
+#[must_use]
+pub fn is_loaded() -> bool {
+    std::env::var_os(WANTED).is_some_and(|value| value == LOADED)
+}
+
+/// Whether the environment asks for it.
+#[must_use]
+pub fn is_wanted() -> bool {
+    std::env::var_os(WANTED).is_some_and(|value| value == "1")
+}
+
+/// Begins this program anew with the stand-in in ROCr's place. Returns why it cannot.
+#[must_use]
+pub fn run_again() -> io::Error {
+    let again = || {
+        let mut folders = OsString::from(folder()?);
+        if let Some(others) = std::env::var_os("LD_LIBRARY_PATH") {
+            folders.push(":");
+            folders.push(others);
+        }
+        Ok(Command::new(std::env::current_exe()?)
+            .args(std::env::args_os().skip(1))
+            .env("LD_LIBRARY_PATH", folders)
+            .env(WANTED, LOADED)
+            .exec())
+    };
+    again().unwrap_or_else(|error| error)
+}
+
+/// How much was made and not given back.
+///
+/// # Panics
+/// The stand-in is not in ROCr's place.
+#[must_use]
+pub fn held() -> u64 {
+    ask(b"revoff_hsa_stand_in_held")
+}
+
+/// How many calls have failed because they were to.
+///
+/// # Panics
+/// The stand-in is not in ROCr's place.
+#[must_use]
+pub fn faults() -> u64 {
+    ask(b"revoff_hsa_stand_in_faults")
+}
+
+fn ask(function: &[u8]) -> u64 {
+    // SAFETY: the stand-in has no initialisers; its functions of these names take
+    // nothing and return a number.
+    let answer = unsafe {
+        let library = libloading::Library::new(LIBRARY);
+        library.and_then(|library| Ok(library.get::<extern "C" fn() -> u64>(function)?()))
+    };
+    answer.unwrap_or_else(|error| panic!("the stand-in is not loaded: {error}"))
+}
+
+/// A folder with the stand-in under ROCr's name, and nothing else.
+fn folder() -> io::Result<PathBuf> {
+    let program = std::env::current_exe()?;
+    let beside = program.parent().unwrap_or(Path::new("."));
+    let library = beside.join("libhsa_standin.so");
+    fs::metadata(&library)
+        .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", library.display())))?;
+    let folder = beside.join("hsa-standin");
+    fs::create_dir_all(&folder)?;
+    // In one step: other tests may look for it at the same time.
+    let new = folder.join(format!("{LIBRARY}.{}", std::process::id()));
+    symlink(&library, &new)?;
+    fs::rename(&new, folder.join(LIBRARY))?;
+    Ok(folder)
+}

@@ -1,0 +1,302 @@
+//! Queues: a thread each, which does what the packets say, one after the other.
+
+use std::alloc::{Layout, alloc, dealloc};
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+
+use host_rt::device::{BlockShape, Grid, LaunchContext, Queue as HostQueue};
+use hsa_runtime_sys::*;
+
+use crate::agent::most_packets;
+use crate::lock;
+use crate::signal::{Cell, notify, wait_until};
+use crate::state::{Answer, State, answer, handle, setting, state};
+
+const PACKET: usize = 64;
+
+type Callback = unsafe extern "C" fn(hsa_status_t, *mut hsa_queue_t, *mut c_void);
+
+/// A queue.
+pub(crate) struct Queue {
+    number: usize,
+    /// What the caller has of it.
+    raw: *mut hsa_queue_t,
+    base: *mut u8,
+    size: u64,
+    doorbell: Arc<Cell>,
+    write: AtomicU64,
+    read: AtomicU64,
+    callback: Option<Callback>,
+    data: usize,
+    is_closed: AtomicBool,
+    has_ended: AtomicBool,
+}
+
+// SAFETY: what the pointers point to is there until the thread has ended and the queue is
+// destroyed, and is accessed as the specification of queues has it.
+unsafe impl Send for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Queue {}
+
+fn ring(size: u64) -> Layout {
+    Layout::from_size_align(size as usize * PACKET, 4096).expect("sizes of queues are small")
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: made by `hsa_queue_create`, with this layout; the last owner drops.
+        unsafe {
+            dealloc(self.base, ring(self.size));
+            drop(Box::from_raw(self.raw));
+        }
+    }
+}
+
+/// # Safety
+/// `queue` is good for a pointer.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hsa_queue_create(
+    agent: hsa_agent_t,
+    size: u32,
+    kind: hsa_queue_type32_t,
+    callback: Option<Callback>,
+    data: *mut c_void,
+    _private: u32,
+    _group: u32,
+    queue: *mut *mut hsa_queue_t,
+) -> hsa_status_t {
+    answer("hsa_queue_create", |state| {
+        let number = state.gpu(agent)?;
+        if !size.is_power_of_two() || size > most_packets() || kind > HSA_QUEUE_TYPE_SINGLE {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        let host = state.gpus[number].device.queue();
+        let host = host.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        let doorbell = state.new_signal(-1);
+        // SAFETY: the layout is not empty.
+        let base = unsafe { alloc(ring(u64::from(size))) };
+        for packet in 0..size as usize {
+            // SAFETY: within the ring, and nobody else's yet.
+            unsafe {
+                base.add(packet * PACKET)
+                    .cast::<u16>()
+                    .write(HSA_PACKET_TYPE_INVALID as u16);
+            }
+        }
+        // SAFETY: of numbers, pointers and handles, for which zeros will do.
+        let mut raw: hsa_queue_t = unsafe { std::mem::zeroed() };
+        raw.type_ = kind;
+        raw.base_address = base.cast();
+        raw.doorbell_signal = doorbell;
+        raw.size = size;
+        raw.id = handle();
+        let raw = Box::into_raw(Box::new(raw));
+        let made = Arc::new(Queue {
+            number,
+            raw,
+            base,
+            size: u64::from(size),
+            doorbell: state.signal(doorbell)?,
+            write: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+            callback,
+            data: data.addr(),
+            is_closed: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
+        });
+        let worker = Arc::clone(&made);
+        let thread = std::thread::Builder::new()
+            .name("aql".to_owned())
+            .stack_size(256 << 10)
+            .spawn(move || worker.run(host));
+        thread.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        lock(&state.queues).insert(raw.addr(), made);
+        // SAFETY: the caller's promise.
+        unsafe { queue.write(raw) };
+        Ok(())
+    })
+}
+
+/// What runs in it is killed, on a GPU. Here it is left behind, with what it uses.
+#[unsafe(no_mangle)]
+extern "C" fn hsa_queue_destroy(queue: *mut hsa_queue_t) -> hsa_status_t {
+    answer("hsa_queue_destroy", |state| {
+        let destroyed = lock(&state.queues).remove(&queue.addr());
+        let destroyed = destroyed.ok_or(HSA_STATUS_ERROR_INVALID_QUEUE)?;
+        destroyed.is_closed.store(true, Ordering::Release);
+        notify();
+        // Packets that wait end at once.
+        let soon = std::time::Instant::now() + std::time::Duration::from_millis(20);
+        let has_ended = wait_until(Some(soon), || destroyed.has_ended.load(Ordering::Acquire));
+        if !has_ended {
+            state.zombies.fetch_add(1, Ordering::AcqRel);
+        }
+        // SAFETY: this queue is alive.
+        let doorbell = unsafe { (*destroyed.raw).doorbell_signal };
+        lock(&state.signals).remove(&doorbell.handle);
+        Ok(())
+    })
+}
+
+fn known(queue: *const hsa_queue_t) -> Arc<Queue> {
+    let found = lock(&state().queues).get(&queue.addr()).cloned();
+    found.unwrap_or_else(|| panic!("{queue:?} is no queue, or was destroyed"))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hsa_queue_add_write_index_relaxed(queue: *const hsa_queue_t, count: u64) -> u64 {
+    // Relaxed: as the name says.
+    known(queue).write.fetch_add(count, Ordering::Relaxed)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hsa_queue_load_read_index_scacquire(queue: *const hsa_queue_t) -> u64 {
+    known(queue).read.load(Ordering::Acquire)
+}
+
+impl Queue {
+    fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    fn run(&self, mut host: Box<dyn HostQueue>) {
+        let mut index = 0u64;
+        loop {
+            let is_rung = || self.doorbell.get() >= index.cast_signed();
+            wait_until(None, || self.is_closed() || is_rung());
+            if self.is_closed() {
+                break;
+            }
+            if let Err(status) = self.process(index, &mut *host) {
+                if !self.is_closed() {
+                    self.fail(status);
+                }
+                break;
+            }
+            index += 1;
+            self.read.store(index, Ordering::Release);
+        }
+        drop(host);
+        self.has_ended.store(true, Ordering::Release);
+        notify();
+    }
+
+    /// Tells of an error; nothing in the queue runs any more.
+    fn fail(&self, status: hsa_status_t) {
+        let state = state();
+        if setting("REVOFF_HSA_STAND_IN_FAULT", 0) != 0
+            && let Some(handler) = state.on_event.get()
+        {
+            // SAFETY: of numbers, for which zeros will do.
+            let mut event: hsa_amd_event_t = unsafe { std::mem::zeroed() };
+            event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
+            event.__bindgen_anon_1.memory_fault = hsa_amd_gpu_memory_fault_info_t {
+                agent: crate::agent::gpu_agent(self.number),
+                virtual_address: 0xdead_0000,
+                fault_reason_mask: 1,
+            };
+            // SAFETY: the caller's function takes an event and its data.
+            unsafe { (handler.call)(&raw const event, handler.data as *mut c_void) };
+        } else if let Some(callback) = self.callback {
+            // SAFETY: the caller's function takes a status, the queue and its data.
+            unsafe { callback(status, self.raw, self.data as *mut c_void) };
+        }
+    }
+
+    fn process(&self, index: u64, host: &mut dyn HostQueue) -> Answer {
+        // SAFETY: within the ring; the packet was there before the doorbell rang.
+        let place = unsafe { self.base.add((index % self.size) as usize * PACKET) };
+        // SAFETY: the header is aligned, and accessed so by both sides until it is valid.
+        let header = unsafe { AtomicU16::from_ptr(place.cast()) };
+        let kind = u32::from(header.load(Ordering::Acquire) & 0xff);
+        let done = match kind {
+            HSA_PACKET_TYPE_BARRIER_AND => {
+                // SAFETY: a packet of this kind, which the caller leaves alone.
+                let packet = unsafe { place.cast::<hsa_barrier_and_packet_t>().read() };
+                self.barrier(&packet)?;
+                packet.completion_signal
+            }
+            HSA_PACKET_TYPE_KERNEL_DISPATCH => {
+                // SAFETY: as above.
+                let packet = unsafe { place.cast::<hsa_kernel_dispatch_packet_t>().read() };
+                self.dispatch(&packet, host)?;
+                packet.completion_signal
+            }
+            _ => return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT),
+        };
+        header.store(HSA_PACKET_TYPE_INVALID as u16, Ordering::Release);
+        if done.handle != 0 {
+            state().signal(done)?.count_down();
+        }
+        Ok(())
+    }
+
+    fn barrier(&self, packet: &hsa_barrier_and_packet_t) -> Answer {
+        let signals = packet.dep_signal.iter().filter(|signal| signal.handle != 0);
+        let signals = signals.map(|&signal| state().signal(signal));
+        let signals = signals.collect::<Answer<Vec<_>>>()?;
+        let are_done = || signals.iter().all(|cell| cell.get() == 0);
+        wait_until(None, || self.is_closed() || are_done());
+        are_done().then_some(()).ok_or(HSA_STATUS_ERROR)
+    }
+
+    fn dispatch(&self, packet: &hsa_kernel_dispatch_packet_t, host: &mut dyn HostQueue) -> Answer {
+        let state: &State = state();
+        let kernel = lock(&state.kernels).get(&packet.kernel_object).cloned();
+        let kernel = kernel.ok_or(HSA_STATUS_ERROR_INVALID_CODE_SYMBOL)?;
+        let agent = crate::agent::gpu_agent(self.number);
+        let arguments = packet.kernarg_address;
+        let len = kernel.layout.kernarg_size as usize;
+        if !state.may_use(agent, arguments.addr() as u64, len) {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        let params = kernel.layout.parameters().map(|arg| {
+            let mut bytes = vec![0u8; arg.size as usize];
+            // SAFETY: within the memory of arguments, which the caller leaves alone.
+            unsafe {
+                arguments
+                    .cast::<u8>()
+                    .add(arg.offset as usize)
+                    .copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len());
+            }
+            bytes
+        });
+        let params: Vec<_> = params.collect();
+        let threads = u32::from(packet.workgroup_size_x);
+        // The `host` device has one dimension, and no shared memory.
+        let others = (
+            packet.workgroup_size_y,
+            packet.workgroup_size_z,
+            packet.grid_size_y,
+            packet.grid_size_z,
+        );
+        if threads == 0 || !packet.grid_size_x.is_multiple_of(threads) || others != (1, 1, 1, 1) {
+            return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+        }
+        let grid = Grid {
+            teams: packet.grid_size_x / threads,
+            threads,
+        };
+        // SAFETY: the parameters are what the kernel expects, as far as the caller has told
+        // the truth.
+        let running =
+            unsafe { host.launch(&kernel.code, kernel.kernel, grid, &params, launch_context()) };
+        let running = running.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        match running.wait(None) {
+            Some(Err(_)) => Err(HSA_STATUS_ERROR_EXCEPTION),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A GPU's threads know no launch, and ring no bell.
+fn launch_context() -> LaunchContext {
+    LaunchContext {
+        block: BlockShape::default(),
+        key: 0,
+        calls_host: false,
+        ring: Arc::new(|| {}),
+        ended: Arc::new(|| {}),
+    }
+}

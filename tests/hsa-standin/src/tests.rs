@@ -1,0 +1,102 @@
+//! The stand-in refuses what ROCr refuses, and what it is stricter about. One test: the
+//! functions share the state of the process.
+
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+use std::time::{Duration, Instant};
+
+use hsa_runtime_sys::*;
+
+use crate::agent::{CPU, gpu_agent};
+use crate::copy::hsa_amd_memory_async_copy;
+use crate::memory::{
+    hsa_amd_agents_allow_access, hsa_amd_memory_pool_allocate, hsa_amd_memory_pool_free,
+};
+use crate::pool::{FINE, FIRST_GPU};
+use crate::signal::{hsa_signal_create, hsa_signal_destroy};
+use crate::signal::{hsa_signal_load_scacquire, hsa_signal_store_relaxed};
+use crate::state::{hsa_init, revoff_hsa_stand_in_held};
+
+fn signal(value: i64) -> hsa_signal_t {
+    let mut signal = hsa_signal_t { handle: 0 };
+    // SAFETY: good for a handle.
+    let status = unsafe { hsa_signal_create(value, 0, null(), &raw mut signal) };
+    assert_eq!(status, HSA_STATUS_SUCCESS);
+    signal
+}
+
+fn alloc(pool: u64, size: usize) -> *mut c_void {
+    let (pool, mut memory) = (hsa_amd_memory_pool_t { handle: pool }, null_mut());
+    // SAFETY: good for a pointer.
+    let status = unsafe { hsa_amd_memory_pool_allocate(pool, size, 0, &raw mut memory) };
+    assert_eq!(status, HSA_STATUS_SUCCESS);
+    memory
+}
+
+/// Copies a byte from the host's memory to the GPU's.
+fn copy(to: *mut c_void, from: *mut c_void, after: &[hsa_signal_t], done: hsa_signal_t) -> u32 {
+    let (gpu, cpu) = (gpu_agent(0), hsa_agent_t { handle: CPU });
+    let (count, after) = (after.len() as u32, after.as_ptr());
+    // SAFETY: there are so many signals; memory is looked up.
+    unsafe { hsa_amd_memory_async_copy(to, gpu, from, cpu, 1, count, after, done) }
+}
+
+fn comes_to(signal: hsa_signal_t, value: i64, time: Duration) -> bool {
+    let start = Instant::now();
+    while hsa_signal_load_scacquire(signal) != value {
+        if start.elapsed() > time {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
+
+#[test]
+fn it_is_strict() {
+    let mut early = hsa_signal_t { handle: 0 };
+    // SAFETY: good for a handle.
+    let status = unsafe { hsa_signal_create(0, 0, null(), &raw mut early) };
+    assert_eq!(status, HSA_STATUS_ERROR_NOT_INITIALIZED);
+    assert_eq!(hsa_init(), HSA_STATUS_SUCCESS);
+    assert_eq!(revoff_hsa_stand_in_held(), 0);
+
+    // Memory is not zeroed, and who was not allowed to use it may not.
+    let (there, here) = (alloc(FIRST_GPU, 1), alloc(FINE, 1));
+    // SAFETY: there is a byte, which nobody uses.
+    assert_ne!(unsafe { here.cast::<u8>().read() }, 0);
+    let [first, second, gate] = [1, 1, 1].map(signal);
+    let refused = HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    assert_eq!(copy(there, here, &[], first), refused);
+    let gpu = gpu_agent(0);
+    // SAFETY: one agent.
+    let status = unsafe { hsa_amd_agents_allow_access(1, &raw const gpu, null(), here) };
+    assert_eq!(status, HSA_STATUS_SUCCESS);
+    assert_eq!(
+        copy(here, there, &[], first),
+        refused,
+        "the wrong way round"
+    );
+
+    // One copy after the other, whatever they wait for.
+    assert_eq!(copy(there, here, &[gate], first), HSA_STATUS_SUCCESS);
+    assert_eq!(copy(there, here, &[], second), HSA_STATUS_SUCCESS);
+    assert!(!comes_to(second, 0, Duration::from_millis(20)));
+    hsa_signal_store_relaxed(gate, 0);
+    for done in [first, second] {
+        assert!(comes_to(done, 0, Duration::from_secs(10)));
+    }
+
+    // Nothing is given back twice, and what is not is counted.
+    assert_eq!(revoff_hsa_stand_in_held(), 5);
+    for memory in [there, here] {
+        assert_eq!(hsa_amd_memory_pool_free(memory), HSA_STATUS_SUCCESS);
+        let again = hsa_amd_memory_pool_free(memory);
+        assert_eq!(again, HSA_STATUS_ERROR_INVALID_ALLOCATION);
+    }
+    for signal in [first, second, gate] {
+        assert_eq!(hsa_signal_destroy(signal), HSA_STATUS_SUCCESS);
+        assert_eq!(hsa_signal_destroy(signal), HSA_STATUS_ERROR_INVALID_SIGNAL);
+    }
+    assert_eq!(revoff_hsa_stand_in_held(), 0);
+}
