@@ -132,9 +132,17 @@ const fn slot_at(slots: u32, ticket: u32) -> usize {
 
 /// Publishes a call under `ticket`, whose slot is claimed.
 pub fn publish_call(system: &impl SystemWords, slots: u32, ticket: u32, call: &GcnCall) {
+    let at = slot_at(slots, ticket) + offset_of!(GcnMessage, value) + offset_of!(GcnCall, signal);
+    // Relaxed, here and below: Q1 orders these for the host.
+    system.store64(at, call.signal, Store::Relaxed);
+    publish_call_in_slot(system, slots, ticket, call);
+}
+
+/// As [`publish_call`], for a call that is answered in its slot: the completion word's
+/// address stays as it is, as GCC's own code leaves it.
+pub fn publish_call_in_slot(system: &impl SystemWords, slots: u32, ticket: u32, call: &GcnCall) {
     let at = slot_at(slots, ticket);
     let value = at + offset_of!(GcnMessage, value);
-    // Relaxed, here and below: Q1 orders these for the host.
     let store = |field: usize, word: u64| system.store64(value + field, word, Store::Relaxed);
     store(offset_of!(GcnCall, func), call.func);
     store(offset_of!(GcnCall, mapnum), call.mapnum);
@@ -142,7 +150,6 @@ pub fn publish_call(system: &impl SystemWords, slots: u32, ticket: u32, call: &G
     store(offset_of!(GcnCall, sizes), call.sizes);
     store(offset_of!(GcnCall, kinds), call.kinds);
     store(offset_of!(GcnCall, dev_num), call.dev_num);
-    store(offset_of!(GcnCall, signal), call.signal);
     publish(system, at, CALL);
 }
 
@@ -203,8 +210,8 @@ fn publish(system: &impl SystemWords, at: usize, kind: u32) {
     system.store32(at + offset_of!(GcnMessage, written), 1, Store::Release);
 }
 
-/// Waits until the host has answered a call without a completion word, in the slot of
-/// `ticket`. Nothing of ours makes such calls; GCC's own code waits like this.
+/// Waits until the host has answered [`publish_call_in_slot`]. Nothing of ours makes such
+/// calls; GCC's own code does.
 pub fn wait_in_slot(system: &impl SystemWords, slots: u32, ticket: u32, pause: impl Fn(u32)) {
     let at = slot_at(slots, ticket) + offset_of!(GcnMessage, written);
     let mut attempt = 0;

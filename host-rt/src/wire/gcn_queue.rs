@@ -1,9 +1,14 @@
 //! Consumer of [`gcn_queue`](shared_abi::wire::gcn_queue).
 //!
-//! Messages are taken in the order of their tickets, but one that is not yet written holds
-//! up nobody until the queue is full. What a thread prints comes in its order all the
-//! same: who sees a message sees those that its thread has written before, so before a
-//! message is taken, those before it are looked at once more.
+//! Text is taken in the order of its tickets, so that what takes several messages stays
+//! together. A call holds up no text, and no call waits for text that is not yet written:
+//! a device thread that is slow, or dies, between its ticket and its message holds up the
+//! text behind it, and everything only when the queue is full. When a kernel has ended,
+//! text is taken in spite of that.
+//!
+//! What one thread prints before it calls, comes before the call, unless another thread
+//! holds it up: who sees a message sees those that its thread has written before, so
+//! before a message is taken, those before it are looked at once more.
 //!
 //! The slot of a call that is answered there is kept until it is, and `consumed` with it.
 //! Others are taken meanwhile. Where the host sleeps until it is woken, which no device
@@ -55,7 +60,9 @@ enum State {
 /// Which messages a look is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
+    /// Calls, and text before which every message is written.
     All,
+    /// Text that is there.
     Text,
 }
 
@@ -104,7 +111,7 @@ impl<S: SystemWords> Watcher<S> {
         let mut end = waiting.min(self.slots);
         // Those before it were perhaps not yet written when we came by. If the same thread
         // has written one of them, it is there now: it was before what we have seen.
-        while let Some((ahead, slot, kind)) = self.first_published(end, what) {
+        while let Some((ahead, slot, kind)) = self.first(end, what) {
             found = Some((slot, kind));
             end = ahead;
         }
@@ -114,9 +121,10 @@ impl<S: SystemWords> Watcher<S> {
         }
     }
 
-    /// The first message that is published and not taken, of the `end` tickets from
-    /// `consumed` on: how far ahead, its slot, and its type.
-    fn first_published(&self, end: u32, what: For) -> Option<(u32, u32, u32)> {
+    /// The first message that is to be taken, of the `end` tickets from `consumed` on: how
+    /// far ahead, its slot, and its type.
+    fn first(&self, end: u32, what: For) -> Option<(u32, u32, u32)> {
+        let mut all_written = true;
         (0..end).find_map(|ahead| {
             let slot = self.consumed.wrapping_add(ahead) % self.slots;
             if self.state[slot as usize] != State::Waiting {
@@ -128,13 +136,18 @@ impl<S: SystemWords> Watcher<S> {
                 .system
                 .load32(at + offset_of!(Message, written), Load::Acquire);
             if written == 0 {
+                all_written = false;
                 return None;
             }
             // Relaxed: Q1 orders it.
             let kind = self
                 .system
                 .load32(at + offset_of!(Message, kind), Load::Relaxed);
-            (what == For::All || kind != CALL).then_some((ahead, slot, kind))
+            let wanted = match what {
+                For::All => kind == CALL || all_written,
+                For::Text => kind != CALL,
+            };
+            wanted.then_some((ahead, slot, kind))
         })
     }
 

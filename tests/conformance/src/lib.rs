@@ -7,9 +7,11 @@
 //! |---|---|
 //! | [`target`] | the devices and wires |
 //! | [`watchdog`] | a test that hangs ends, and says so |
+//! | [`captured`] | what this process prints |
 //! | [`child`] | tests that have a process of their own |
 //! | [`process`] | what this process uses |
 
+pub mod captured;
 pub mod child;
 pub mod process;
 pub mod target;

@@ -157,17 +157,24 @@ fn counters_wrap_and_slots_are_used_again() {
 }
 
 #[test]
-fn a_slow_thread_holds_up_nobody_until_the_queue_is_full() {
-    let (device, mut watcher) = Device::new(0);
-    let slow = device.draw();
-    device.send(LINE, b"later\0", &[0]);
-    device.call(7);
-    prints(&mut watcher, b"later\n");
-    takes(&mut watcher, 7, 14, 2);
-    assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 0));
-    device.write(slow, LINE, b"slow\0", &[0]);
-    prints(&mut watcher, b"slow\n");
-    assert_eq!(device.consumed(), 3);
+fn a_slow_thread_holds_up_text_and_no_calls() {
+    for kernel_ended in [false, true] {
+        let (device, mut watcher) = Device::new(0);
+        let slow = device.draw();
+        device.send(LINE, b"later\0", &[0]);
+        device.call(7);
+        takes(&mut watcher, 7, 14, 2);
+        assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 0));
+        if kernel_ended {
+            assert_eq!(watcher.poll_text(), Poll::Printed(b"later\n".to_vec()));
+        }
+        device.write(slow, LINE, b"slow\0", &[0]);
+        prints(&mut watcher, b"slow\n");
+        if !kernel_ended {
+            prints(&mut watcher, b"later\n");
+        }
+        assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 3));
+    }
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod nested;
 mod no_calls;
 mod pool;
 mod present;
+mod printed;
 mod probe;
 mod raw;
 mod resources;
@@ -124,6 +125,7 @@ fn per_wire() -> Vec<Test> {
         c_image::TESTS,
         words::TESTS,
         lost::TESTS,
+        printed::TESTS,
     ]
     .concat()
 }
