@@ -1,5 +1,6 @@
 //! What kernels have printed and nobody has looked at when they end.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use shared_abi::wire::{WireKind, gcn_queue};
@@ -31,7 +32,14 @@ impl Server {
         while self.last_looks.done.load(Ordering::Acquire) < look {
             // Where all threads are inside of host functions, nobody watches.
             match self.try_role() {
-                Some(mut role) => self.print_what_is_asked_for(&mut role),
+                Some(mut role) => {
+                    // A panic is one of the application's subscriber, as in `thread`; what
+                    // it was told of has been passed over.
+                    let look = AssertUnwindSafe(|| self.print_what_is_asked_for(&mut role));
+                    if let Err(panic) = catch_unwind(look) {
+                        std::mem::forget(panic);
+                    }
+                }
                 None => idle.wait(),
             }
         }
