@@ -83,7 +83,7 @@ fn instructions(what: &str, lanes: u32) {
     let (start, mut count) = (Instant::now(), 0);
     while start.elapsed() < TIME {
         let running = machine
-            .launch(&module, kernel, grid, &params, Box::new(|| {}))
+            .launch(&module, kernel, grid, &params, Box::new(|_| {}))
             .expect("a good launch");
         running.wait(None).expect("no deadline").expect("no fault");
         count += running.instructions();

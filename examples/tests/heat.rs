@@ -1,26 +1,11 @@
 //! The heat example beside the same computed cell by cell.
 
-use std::process::{Command, Output};
+mod common;
 
-/// Runs the built example, with nothing in its environment that changes what it does.
+use std::process::Output;
+
 fn heat(args: &[&str]) -> Output {
-    let mut path = std::env::current_exe().expect("the test's path");
-    // target/PROFILE/deps/TEST
-    path.pop();
-    path.pop();
-    path.push("examples/heat");
-    assert!(
-        path.exists(),
-        "no {}: run `cargo build -p examples --examples` first",
-        path.display()
-    );
-    let mut command = Command::new(path);
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if text.starts_with("REVOFF_") || text.starts_with("GOMP_") {
-            command.env_remove(name);
-        }
-    }
+    let mut command = common::example("heat");
     command.args(args).output().expect("heat runs")
 }
 

@@ -224,6 +224,16 @@ pub enum DeviceError {
         /// What lies there, as far as the device knows.
         what: &'static str,
     },
+    /// A copy leaves its buffer.
+    #[error("{len} bytes from byte {at} on are not in a buffer of {bytes} bytes")]
+    OutOfBuffer {
+        /// Where in the buffer the range begins.
+        at: u64,
+        /// Length of the range.
+        len: u64,
+        /// Size of the buffer.
+        bytes: u64,
+    },
     /// Something that was queued before this failed, or what the queue waits for did.
     #[error("what was queued before has failed: {reason}")]
     Before {

@@ -72,6 +72,7 @@ pub mod env;
 pub mod error;
 mod functions;
 pub mod image;
+mod lock;
 pub mod map;
 mod output;
 mod runtime;

@@ -1,7 +1,9 @@
 //! Tasks on the host: what needs no device.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, mpsc};
+use std::time::Duration;
 
 use host_rt::Error;
 use host_rt::task::{self, Options, TaskError, Tasks};
@@ -250,4 +252,128 @@ fn threads_may_spawn() {
     })
     .unwrap();
     assert_eq!(sum.into_inner(), 600);
+}
+
+/// An error whose words panic.
+struct NoWords;
+
+impl fmt::Display for NoWords {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("no words")
+    }
+}
+
+/// A result whose end panics.
+struct NoEnd;
+
+impl Drop for NoEnd {
+    fn drop(&mut self) {
+        panic!("no end")
+    }
+}
+
+#[test]
+fn an_error_that_panics_as_it_is_displayed() {
+    let result = task::scope(|tasks| {
+        let failed = tasks.try_host(|| Err::<(), _>(NoWords)).spawn()?;
+        failed.wait()?;
+        Ok(())
+    });
+    assert_eq!(result.unwrap_err().to_string(), "task 0 panicked: no words");
+}
+
+#[test]
+fn a_result_that_panics_as_it_is_dropped() {
+    let result = task::scope(|tasks| {
+        let (go, gone) = mpsc::channel();
+        // Its handle is gone by then, so that the task drops the result.
+        tasks
+            .host(move || {
+                gone.recv().unwrap();
+                NoEnd
+            })
+            .spawn()?;
+        go.send(()).unwrap();
+        Ok(())
+    });
+    assert_eq!(result.unwrap_err().to_string(), "task 0 panicked: no end");
+}
+
+/// The scope's own thread runs the task that panics.
+#[test]
+fn no_panic_leaves_a_scope_whose_tasks_run() {
+    static LEFT: AtomicBool = AtomicBool::new(false);
+    static SEEN: AtomicBool = AtomicBool::new(false);
+    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let both = Barrier::new(2);
+        Options::default().threads(1).scope(|tasks| {
+            tasks
+                .host(|| {
+                    both.wait();
+                    // Long enough for a scope that is left to be left.
+                    for _ in 0..20 {
+                        std::thread::sleep(Duration::from_millis(5));
+                        SEEN.fetch_or(LEFT.load(Ordering::SeqCst), Ordering::SeqCst);
+                    }
+                })
+                .spawn()?;
+            // The only thread of the pool runs the other one.
+            both.wait();
+            tasks.try_host(|| Err::<(), _>(NoWords)).spawn()?;
+            Ok(())
+        })
+    }));
+    LEFT.store(true, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(!SEEN.load(Ordering::SeqCst));
+}
+
+#[test]
+fn a_group_that_is_over_stays_cancelled() {
+    task::scope(|tasks| {
+        let mut known = Vec::new();
+        tasks.group(|outer| {
+            tasks.group(|inner| {
+                known.push(inner.clone());
+                outer.cancel();
+                Ok(())
+            })?;
+            known.push(outer.clone());
+            Ok(())
+        })?;
+        tasks.group(|other| {
+            assert!(known.iter().all(task::Group::is_cancelled));
+            assert!(!other.is_cancelled());
+            Ok(())
+        })
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_group_is_cancelled_from_inside() {
+    let parts = [0, 1, 2, 3];
+    let looked_at = AtomicU64::new(0);
+    Options::default()
+        .threads(1)
+        .scope(|tasks| {
+            tasks.group(|group| {
+                for part in &parts {
+                    let group = group.clone();
+                    let looked_at = &looked_at;
+                    let search = tasks.host(move || {
+                        looked_at.fetch_add(1, Ordering::SeqCst);
+                        if *part == 1 {
+                            group.cancel();
+                        }
+                    });
+                    if search.updates(&parts).spawn().is_err() {
+                        break;
+                    }
+                }
+                Ok(())
+            })
+        })
+        .unwrap();
+    assert_eq!(looked_at.into_inner(), 2);
 }

@@ -177,7 +177,7 @@ fn waiting(devices: &[Device]) -> anyhow::Result<f64> {
 
 fn table(report: &Report) -> String {
     let mut text = format!(
-        "device {}{}, medians of {} rounds, us for each task\n\n{:<16}{:>7}{:>10}{:>10}{:>8}{:>16}{:>22}\n",
+        "device {}{}, medians of {} rounds: us for each task,\nand of the rounds' ratios, host to device\n\n{:<16}{:>7}{:>10}{:>10}{:>8}{:>16}{:>22}\n",
         report.device,
         report
             .other

@@ -1,5 +1,6 @@
 //! Device memory.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -65,12 +66,22 @@ impl DeviceBuffer {
     pub(crate) fn range(&self, at: u64, len: u64) -> Result<u64, DeviceError> {
         match at.checked_add(len) {
             Some(end) if end <= self.bytes => Ok(self.address + at),
-            _ => Err(DeviceError::Unreachable {
-                address: self.address.wrapping_add(at),
+            _ => Err(DeviceError::OutOfBuffer {
+                at,
                 len,
-                what: "past the end of its buffer",
+                bytes: self.bytes,
             }),
         }
+    }
+}
+
+impl fmt::Debug for DeviceBuffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "DeviceBuffer({} bytes at {:#x})",
+            self.bytes, self.address
+        )
     }
 }
 
@@ -79,6 +90,30 @@ impl Drop for DeviceBuffer {
         // Relaxed: whoever gave up on a kernel knows it, and drops this later.
         if !self.inner.abandoned.load(Ordering::Relaxed) {
             self.inner.device.free(self.address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::runtime::Runtime;
+
+    #[test]
+    fn copies_stay_inside() {
+        let runtime = Runtime::open("host").unwrap();
+        let buffer = runtime.alloc(16).unwrap();
+        buffer.write(8, &[1u64]).unwrap();
+        let mut read = [0u64; 2];
+        buffer.read(0, &mut read).unwrap();
+        assert_eq!(read, [0, 1]);
+        for at in [9, 16, 17, u64::MAX, u64::MAX - 7] {
+            for text in [
+                buffer.write(at, &[1u64]).unwrap_err().to_string(),
+                buffer.read(at, &mut [0u64]).unwrap_err().to_string(),
+            ] {
+                let expected = format!("8 bytes from byte {at} on are not in a buffer of 16 bytes");
+                assert!(text.contains(&expected), "{text}");
+            }
         }
     }
 }

@@ -42,6 +42,12 @@ impl Launch {
         self.running.is_done()
     }
 
+    /// Has its time, also that until its [deadline](crate::Builder::deadline), begin now: for
+    /// a launch that had to wait in its queue.
+    pub fn restart_time(&mut self) {
+        self.started = Instant::now();
+    }
+
     /// Waits until the kernel has ended. In a host function, serves calls
     /// meanwhile.
     ///

@@ -1,7 +1,7 @@
 //! Loaded images and their kernels.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::{DeviceBuffer, Inner, Launch, Runtime};
@@ -9,6 +9,7 @@ use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Modul
 use crate::error::{Error, ImageError, Result};
 use crate::functions::{Entry, ForeignFunction, FunctionTable};
 use crate::image::{Image, KernelDeclaration};
+use crate::lock::lock;
 
 /// A loaded image. Cheap to clone; unloaded with the last clone, kernel or
 /// launch.
@@ -25,11 +26,6 @@ pub(super) struct ProgramInner {
     /// Function words of this image.
     pub(super) words: Mutex<Vec<u64>>,
     pub(super) calls_host: bool,
-}
-
-/// A list of words is whole whatever panics.
-fn lock(words: &Mutex<Vec<u64>>) -> MutexGuard<'_, Vec<u64>> {
-    words.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for ProgramInner {
@@ -213,7 +209,6 @@ impl Kernel {
     /// # Safety
     /// As for [`launch`](Self::launch).
     pub(super) unsafe fn start(&self, grid: Grid, params: &[Vec<u8>]) -> Result<Launch> {
-        self.check_params(params)?;
         let mut queue = self.program.inner.runtime.device.queue()?;
         // SAFETY: the caller's promise.
         let mut launch = unsafe { self.start_in(&mut *queue, grid, params)? };
@@ -239,7 +234,7 @@ impl Kernel {
     ///
     /// # Safety
     /// As for [`enqueue`](Self::enqueue).
-    pub(super) unsafe fn start_in(
+    pub(crate) unsafe fn start_in(
         &self,
         queue: &mut dyn Queue,
         grid: Grid,

@@ -22,7 +22,7 @@ mod printed;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use shared_abi::image::Runtime;
@@ -37,6 +37,7 @@ use self::printed::LastLooks;
 use crate::device::{Device, Fill, MappedMemory};
 use crate::error::DeviceError;
 use crate::functions::FunctionTable;
+use crate::lock::lock;
 use crate::map::PresentTable;
 use crate::runtime::Cost;
 use crate::wire::{Attached, Copier, Geometry, KINDS, Wire, native};
@@ -158,12 +159,6 @@ pub(crate) struct Server {
     refusing: AtomicBool,
     /// Threads are to end.
     stopping: AtomicBool,
-}
-
-/// See [`crate::device`]: nothing these mutexes guard is left inconsistent by a
-/// panic.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Server {

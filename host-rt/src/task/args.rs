@@ -35,7 +35,8 @@ impl TaskArg for &DeviceBuffer {
     }
 }
 
-/// The parameters of a target task's kernel: a tuple of up to twelve [`TaskArg`]s.
+/// The parameters of a target task's kernel: a tuple of up to twelve [`TaskArg`]s. It is
+/// asked once, when the task is described, and dropped when the task has ended.
 pub trait TaskArgs: Send {
     /// Calls `take` with all of them.
     fn each(&self, take: &mut dyn FnMut(&dyn TaskArg));

@@ -4,20 +4,20 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use super::error::TaskError;
-use super::graph::{Lane, Mark};
-use super::lane::{InQueue, Item};
-use super::shared::{Shared, lock};
+use super::graph::{Mark, QueueId};
+use super::queue::{Item, Position, TaskQueue};
+use super::shared::Shared;
 use super::slab::Id;
 use super::work::Work;
-use crate::device::Event;
 use crate::error::{DeviceError, Error};
+use crate::lock::lock;
 use crate::runtime::Runtime;
 
 /// The devices of a scope, in the order of their first task.
 pub(super) struct Devices {
     all: Mutex<Vec<Arc<Device>>>,
     /// Most queues of each.
-    lanes: usize,
+    queues: usize,
 }
 
 /// A device, and its queues.
@@ -26,12 +26,12 @@ pub(super) struct Device {
     number: u32,
     /// Among those with the same number queues wait for each other's events.
     domain: u32,
-    lanes: Mutex<Vec<InUse>>,
+    queues: Mutex<Vec<InUse>>,
 }
 
 /// A queue, for those who look for one.
 struct InUse {
-    lane: Arc<InQueue>,
+    queue: Arc<TaskQueue>,
     /// Tasks in it.
     load: usize,
     /// The last of them.
@@ -39,10 +39,10 @@ struct InUse {
 }
 
 impl Devices {
-    pub(super) fn new(lanes: usize) -> Self {
+    pub(super) fn new(queues: usize) -> Self {
         Self {
             all: Mutex::default(),
-            lanes,
+            queues,
         }
     }
 
@@ -65,7 +65,7 @@ impl Devices {
             runtime: runtime.clone(),
             number,
             domain,
-            lanes: Mutex::default(),
+            queues: Mutex::default(),
         }));
         (number, domain)
     }
@@ -77,8 +77,8 @@ impl Devices {
     /// Ends the threads of all queues. Nothing is in one.
     pub(super) fn end(&self) {
         for device in lock(&self.all).drain(..) {
-            for used in lock(&device.lanes).drain(..) {
-                used.lane.end();
+            for used in lock(&device.queues).drain(..) {
+                used.queue.end();
             }
         }
     }
@@ -91,48 +91,48 @@ impl Device {
         self: &Arc<Self>,
         shared: &Shared,
         id: Id,
-        marks: &[Mark<Arc<dyn Event>>],
-    ) -> Result<Arc<InQueue>, Error> {
-        let mut lanes = lock(&self.lanes);
-        let here = |mark: &&Mark<_>| mark.lane.device == self.number;
+        marks: &[Mark<Position>],
+    ) -> Result<Arc<TaskQueue>, Error> {
+        let mut queues = lock(&self.queues);
+        let here = |mark: &&Mark<_>| mark.queue.device == self.number;
         let behind = marks.iter().filter(here).find_map(|mark| {
-            let at = mark.lane.lane as usize;
-            (lanes[at].tail == Some(mark.task)).then_some(at)
+            let at = mark.queue.number as usize;
+            (queues[at].tail == Some(mark.task)).then_some(at)
         });
-        let least = || (0..lanes.len()).min_by_key(|&at| lanes[at].load);
-        let idle = || least().filter(|&at| lanes[at].load == 0);
+        let least = || (0..queues.len()).min_by_key(|&at| queues[at].load);
+        let idle = || least().filter(|&at| queues[at].load == 0);
         let at = match behind.or_else(idle) {
             Some(at) => at,
-            None if lanes.len() < shared.devices.lanes => {
-                match InQueue::open(shared, self, lanes.len() as u32) {
-                    Ok(lane) => {
+            None if queues.len() < shared.devices.queues => {
+                match TaskQueue::open(shared, self, queues.len() as u32) {
+                    Ok(queue) => {
                         // Relaxed: a statistic.
                         shared.queues.fetch_add(1, Ordering::Relaxed);
-                        lanes.push(InUse {
-                            lane,
+                        queues.push(InUse {
+                            queue,
                             load: 0,
                             tail: None,
                         });
-                        lanes.len() - 1
+                        queues.len() - 1
                     }
-                    Err(error) if lanes.is_empty() => return Err(error),
+                    Err(error) if queues.is_empty() => return Err(error),
                     Err(error) => {
-                        tracing::warn!(%error, queues = lanes.len(), "no further queue for tasks");
+                        tracing::warn!(%error, queues = queues.len(), "no further queue for tasks");
                         least().unwrap_or(0)
                     }
                 }
             }
             None => least().unwrap_or(0),
         };
-        let used = &mut lanes[at];
+        let used = &mut queues[at];
         used.load += 1;
         used.tail = Some(id);
-        Ok(Arc::clone(&used.lane))
+        Ok(Arc::clone(&used.queue))
     }
 
     /// A task is not in the queue any more.
-    pub(super) fn left(&self, lane: u32, id: Id) {
-        if let Some(used) = lock(&self.lanes).get_mut(lane as usize) {
+    pub(super) fn left(&self, queue: u32, id: Id) {
+        if let Some(used) = lock(&self.queues).get_mut(queue as usize) {
             used.load -= 1;
             if used.tail == Some(id) {
                 used.tail = None;
@@ -163,10 +163,10 @@ impl Shared {
         };
         drop(state);
         let device = self.devices.get(number);
-        let queued = device.choose(self, id, &marks).and_then(|lane| {
-            let queued = lane.put(id, &marks, &mut work);
+        let queued = device.choose(self, id, &marks).and_then(|queue| {
+            let queued = queue.put(id, &marks, &mut work);
             if queued.is_err() {
-                device.left(lane.number(), id);
+                device.left(queue.number(), id);
             }
             queued
         });
@@ -176,18 +176,16 @@ impl Shared {
             Err(cause) => {
                 let task = state.graph.name(id);
                 let cause = Arc::new(cause);
-                state
-                    .graph
-                    .ended(id, Some(TaskError::Device { task, cause }));
-                drop(state);
-                drop(work);
+                let graph = &mut state.graph;
+                graph.due.dropped.push(Work::Target(number, work));
+                graph.ended(id, Some(TaskError::Device { task, cause }));
             }
         }
     }
 
     /// What a queue had for a task has ended.
-    pub(super) fn left_queue(&self, device: &Device, lane: Lane, item: &Item, end: LeftQueue) {
-        device.left(lane.lane, item.id);
+    pub(super) fn left_queue(&self, device: &Device, queue: QueueId, item: &Item, end: LeftQueue) {
+        device.left(queue.number, item.id);
         let mut state = self.state();
         let error = end.error.map(|cause| TaskError::Device {
             task: state.graph.name(item.id),

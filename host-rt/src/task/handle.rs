@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use super::error::TaskError;
 use super::graph::Family;
-use super::shared::{Shared, lock};
+use super::shared::Shared;
 use super::slab::Id;
+use crate::lock::lock;
 
 /// What a task is worth to who waits for it.
 pub(super) enum Value<T> {

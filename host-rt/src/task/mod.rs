@@ -40,7 +40,7 @@
 //! | `shared` | graph and threads together: what is run and waited for |
 //! | `pool` | threads that run host tasks |
 //! | `devices` | which queue a target task goes into |
-//! | `lane` | a queue |
+//! | `queue` | a queue |
 //! | `watch` | the thread that waits for what is in it |
 //! | `work` | what a task does |
 //! | `scope`, `spawn`, `args`, `handle`, `group` | the public face |
@@ -52,8 +52,8 @@ mod error;
 mod graph;
 mod group;
 mod handle;
-mod lane;
 mod pool;
+mod queue;
 mod rules;
 mod scope;
 mod shared;
@@ -67,6 +67,6 @@ pub use self::error::{DependencyError, TaskError, TaskName};
 pub use self::graph::{Resolve, Stats};
 pub use self::group::Group;
 pub use self::handle::TaskHandle;
-pub use self::rules::Access;
+pub use self::rules::{Access, Locations, merged};
 pub use self::scope::{Options, Tasks, scope};
 pub use self::spawn::Task;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::graph::Family;
-use super::shared::{Shared, State, wait};
+use super::shared::{Shared, State};
+use crate::lock::wait;
 
 thread_local! {
-    /// Whether the thread is one of a pool.
-    static POOLED: Cell<bool> = const { Cell::new(false) };
+    /// The scope of whose pool the thread is one.
+    static POOL_OF: Cell<*const Shared> = const { Cell::new(std::ptr::null()) };
 }
 
 /// The threads of a scope that run host tasks. There are as many as there are host tasks to
@@ -40,18 +41,24 @@ impl Pool {
         self.threads
     }
 
-    /// The calling thread is about to sleep.
-    pub(super) fn block(&mut self) {
-        self.blocked += usize::from(POOLED.get());
+    /// That many threads are about to sleep.
+    pub(super) fn block(&mut self, threads: usize) {
+        self.blocked += threads;
     }
 
-    /// It has slept.
-    pub(super) fn unblock(&mut self) {
-        self.blocked -= usize::from(POOLED.get());
+    /// They have slept.
+    pub(super) fn unblock(&mut self, threads: usize) {
+        self.blocked -= threads;
     }
 }
 
 impl Shared {
+    /// What the calling thread counts for among those of this scope's pool: one of another
+    /// scope's, which waits here, is none of them.
+    pub(super) fn pooled(&self) -> usize {
+        usize::from(std::ptr::eq(POOL_OF.get(), self))
+    }
+
     /// Sees to it that the host tasks that are ready find threads.
     pub(super) fn call_threads(&self, state: &mut State) {
         let ready = state.graph.due.host.len();
@@ -81,7 +88,7 @@ impl Shared {
 
     /// The life of a thread.
     fn thread(self: Arc<Self>) {
-        POOLED.set(true);
+        POOL_OF.set(Arc::as_ptr(&self));
         let mut state = self.state();
         loop {
             if let Some(id) = state.graph.due.host.pop_front() {

@@ -44,8 +44,9 @@ struct Location<T> {
 /// Shorter sets are not tidied.
 const FULL: usize = 16;
 
-/// The locations that the children of one task depend on.
-pub(super) struct Locations<T>(HashMap<usize, Location<T>>);
+/// The locations that the children of one task depend on, for runtimes that have tasks of
+/// their own. A task is a value that grows with each that is added.
+pub struct Locations<T>(HashMap<usize, Location<T>>);
 
 impl<T> Default for Locations<T> {
     fn default() -> Self {
@@ -53,8 +54,8 @@ impl<T> Default for Locations<T> {
     }
 }
 
-/// Each location once, with all that is done with it.
-pub(super) fn merged(accesses: &mut Vec<(usize, Access)>) {
+/// Makes each location come once, with all that is done with it.
+pub fn merged(accesses: &mut Vec<(usize, Access)>) {
     // Stable, so that nothing depends on the order of a hash.
     accesses.sort_by_key(|&(address, _)| address);
     accesses.dedup_by(|next, kept| {
@@ -66,10 +67,18 @@ pub(super) fn merged(accesses: &mut Vec<(usize, Access)>) {
     });
 }
 
+impl<T: Copy> Locations<T> {
+    /// The tasks that a later one may come after.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = T> {
+        let all = self.0.values();
+        all.flat_map(|location| location.set.iter().chain(&location.before).copied())
+    }
+}
+
 impl<T: Copy + Eq + Ord + Hash> Locations<T> {
     /// Adds a task, the youngest, with its [`merged`] accesses; those that it comes after go
     /// to `after`. Tasks that are not `needed` any more are forgotten.
-    pub(super) fn add(
+    pub fn add(
         &mut self,
         task: T,
         accesses: &[(usize, Access)],

@@ -12,12 +12,13 @@ use super::error::TaskError;
 use super::graph::{Family, Place, Resolve, Stats};
 use super::group::Group;
 use super::handle::Value;
-use super::shared::{Shared, lock};
+use super::shared::Shared;
 use super::spawn::Task;
 use super::work::{Work, run};
 use crate::device::Grid;
 use crate::error::Result;
-use crate::runtime::{DeviceBuffer, Kernel, KernelArg, Runtime};
+use crate::lock::lock;
+use crate::runtime::{DeviceBuffer, Kernel, Runtime};
 
 /// Most threads that run host tasks of a scope, unless somebody says otherwise, on a machine
 /// with so many processors.
@@ -64,8 +65,8 @@ impl Options {
     }
 
     /// Most queues of each device, from 1 to 128, with a thread each that waits for what is
-    /// in it; more count as 128. Default: 8. Tasks that do not depend on each other run at the same time only in
-    /// different queues.
+    /// in it; more count as 128. Default: 8. Tasks that do not depend on each other run at
+    /// the same time only in different queues.
     pub fn queues(mut self, queues: usize) -> Self {
         self.queues = queues.clamp(1, MOST_QUEUES);
         self
@@ -110,6 +111,11 @@ where
 }
 
 /// Where tasks are spawned: see [`scope`].
+///
+/// Whose child a spawned task is, and of which group, depends on the thread: what a host task's
+/// own thread spawns belongs to that task, what the body's thread spawns within
+/// [`group`](Self::group) to that group. What any other thread spawns, such as one of
+/// [`std::thread::scope`], is a sibling of what the body spawns, in no group.
 pub struct Tasks<'scope, 'env: 'scope> {
     shared: Arc<Shared>,
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -162,7 +168,9 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     ) -> Task<'scope, 'scope, ()> {
         let runtime = kernel.runtime();
         let mut refused = None;
+        let mut params = Vec::new();
         args.each(&mut |arg| {
+            params.push(arg.arg().bytes());
             let elsewhere = arg.buffer().filter(|buffer| !buffer.runtime().is(&runtime));
             if let Some(buffer) = elsewhere {
                 refused.get_or_insert_with(|| {
@@ -179,17 +187,17 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             }
         });
         let mut task = self.on_device(&runtime, move |queue| {
-            let mut params = Vec::new();
-            args.each(&mut |arg| params.push(Param(arg.arg().bytes())));
-            let params: Vec<_> = params.iter().map(|param| param as &dyn KernelArg).collect();
+            // They may own what the parameters are the addresses of.
+            let _kept = &args;
             // SAFETY: the caller's promise, and the queue is of the kernel's device.
-            unsafe { kernel.enqueue(queue, grid, &params) }.map(Some)
+            unsafe { kernel.start_in(queue, grid, &params) }.map(Some)
         });
         task.refused = refused;
         task
     }
 
-    /// A task that copies `data` to byte offset `at` of `buffer`.
+    /// A task that copies `data` to byte offset `at` of `buffer`. On `cuda`, the driver may
+    /// keep who queues it until its turn comes if it is larger than some 256 KiB.
     pub fn write<T: IntoBytes + Immutable>(
         &'scope self,
         buffer: &'scope DeviceBuffer,
@@ -206,7 +214,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     }
 
     /// A task that copies from byte offset `at` of `buffer` to `data`, which is there when
-    /// the scope has ended.
+    /// the scope has ended. On `cuda`, as for [`write`](Self::write).
     pub fn read<T: IntoBytes + FromBytes>(
         &'scope self,
         buffer: &'scope DeviceBuffer,
@@ -282,6 +290,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         let group = Group {
             shared: Arc::clone(&self.shared),
             id,
+            cancelled: Arc::default(),
         };
         let body = AssertUnwindSafe(|| self.shared.in_group(frame, id, || body(&group)));
         let result = catch_unwind(body);
@@ -289,7 +298,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             let (unfinished, error) = graph.members(id);
             (unfinished == 0).then_some(error)
         });
-        self.shared.state().graph.close_group(id);
+        group.close();
         match (result, error) {
             (Err(panic), _) => resume_unwind(panic),
             (Ok(Ok(_)), Some(error)) => Err((*error).clone().into()),
@@ -301,14 +310,5 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.stats()
-    }
-}
-
-/// A parameter's bytes.
-struct Param(Vec<u8>);
-
-impl KernelArg for Param {
-    fn bytes(&self) -> Vec<u8> {
-        self.0.clone()
     }
 }

@@ -4,17 +4,19 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 
 use super::devices::Devices;
 use super::error::TaskError;
 use super::graph::{Family, Graph, Resolve, Stats};
 use super::pool::Pool;
+use super::queue::Position;
 use super::slab::Id;
 use super::work::Work;
-use crate::device::Event;
+use crate::lock::{lock, wait};
+use crate::serve::panic_message;
 
-pub(super) type Tasks = Graph<Work<'static>, Arc<dyn Event>>;
+pub(super) type Tasks = Graph<Work<'static>, Position>;
 
 /// What one mutex guards.
 pub(super) struct State {
@@ -24,7 +26,8 @@ pub(super) struct State {
     waiting: usize,
 }
 
-/// A scope.
+/// A scope. Nothing that its mutexes guard is left half done by a panic: what is not ours is
+/// called without them.
 pub(super) struct Shared {
     state: Mutex<State>,
     /// There is work for threads of the pool.
@@ -50,18 +53,29 @@ thread_local! {
     static CURRENT: RefCell<Vec<Current>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Nothing that a mutex of this module guards is left half done by a panic: what is not
-/// ours is called without them.
-pub(super) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Calls what is not ours; an error has its panic's message.
+fn caught<R>(foreign: impl FnOnce() -> R) -> Result<R, String> {
+    catch_unwind(AssertUnwindSafe(foreign)).map_err(|panic| {
+        let message = panic_message(&*panic);
+        // Its drop might panic too.
+        std::mem::forget(panic);
+        message
+    })
 }
 
-pub(super) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
+/// Ends the process if a scope would be left by a panic of ours while its tasks run, with
+/// what they borrow.
+struct NoUnwinding;
+
+impl Drop for NoUnwinding {
+    fn drop(&mut self) {
+        tracing::error!("a panic ends a scope of tasks, which may run: the process ends, too");
+        std::process::abort();
+    }
 }
 
 impl Shared {
-    pub(super) fn new(resolve: Resolve, threads: usize, lanes: usize) -> Arc<Self> {
+    pub(super) fn new(resolve: Resolve, threads: usize, queues: usize) -> Arc<Self> {
         Arc::new_cyclic(|me| Self {
             state: Mutex::new(State {
                 graph: Graph::new(resolve),
@@ -70,7 +84,7 @@ impl Shared {
             }),
             work: Condvar::new(),
             news: Condvar::new(),
-            devices: Devices::new(lanes),
+            devices: Devices::new(queues),
             queues: AtomicUsize::new(0),
             me: Weak::clone(me),
         })
@@ -94,6 +108,7 @@ impl Shared {
     pub(super) fn drive<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         loop {
             let dropped = std::mem::take(&mut state.graph.due.dropped);
+            let unwanted = std::mem::take(&mut state.graph.due.unwanted);
             let target = state.graph.due.target.pop_front();
             if !state.graph.due.host.is_empty() {
                 self.call_threads(&mut state);
@@ -102,10 +117,13 @@ impl Shared {
                 self.news.notify_all();
             }
             drop(state);
+            for position in unwanted {
+                position.take_back();
+            }
             for work in dropped {
                 // What it borrows or owns is not ours, and may panic.
-                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(work))) {
-                    std::mem::forget(panic);
+                if let Err(message) = caught(|| drop(work)) {
+                    tracing::error!(%message, "what a task had panics as it is dropped");
                 }
             }
             let Some(id) = target else {
@@ -157,7 +175,12 @@ impl Shared {
             parent,
             group,
         });
-        let result = work(name);
+        let result = caught(|| work(name.clone())).unwrap_or_else(|message| {
+            Err(TaskError::Panicked {
+                task: name,
+                message,
+            })
+        });
         let frame = entered.leave();
         let mut state = self.state();
         if let Some(frame) = frame {
@@ -190,24 +213,27 @@ impl Shared {
                 continue;
             }
             state.waiting += 1;
-            state.pool.block();
+            let pooled = self.pooled();
+            state.pool.block(pooled);
             if !state.graph.due.host.is_empty() {
                 self.call_threads(&mut state);
             }
             state = wait(&self.news, state);
-            state.pool.unblock();
+            state.pool.unblock(pooled);
             state.waiting -= 1;
         }
     }
 
-    /// Waits for all tasks, and ends all threads.
+    /// Waits for all tasks, and ends all threads. Does not unwind.
     pub(super) fn finish(&self) -> Result<(), TaskError> {
+        let guard = NoUnwinding;
         let root = self.state().graph.root;
         let result = self.wait(Family::Frame(root), |graph| {
             (graph.stats.pending == 0).then(|| graph.first_error())
         });
         self.end_threads();
         self.devices.end();
+        std::mem::forget(guard);
         result.map_or(Ok(()), |error| Err((*error).clone()))
     }
 }

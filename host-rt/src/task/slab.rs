@@ -45,6 +45,16 @@ impl<T> Slab<T> {
         value.as_mut().filter(|_| *generation == id.generation)
     }
 
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.places.iter().filter_map(|(_, value)| value.as_ref())
+    }
+
+    /// How many values there are.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.values().count()
+    }
+
     pub(super) fn remove(&mut self, id: Id) -> Option<T> {
         let (generation, value) = &mut self.places[id.index as usize];
         if *generation != id.generation {

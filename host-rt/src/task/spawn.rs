@@ -92,9 +92,10 @@ impl<'scope, T> Task<'_, 'scope, T> {
             drop(state);
             return Err(TaskError::Refused { task, reason });
         }
-        // SAFETY: the scope ends, and with it 'scope, when every task has ended, and work
-        // is dropped before its task counts as ended or by whoever ends it, on a thread
-        // that the scope waits for.
+        // SAFETY: the scope ends, and with it 'scope, by `Shared::finish`, which does not
+        // unwind and returns when every task has ended and every thread of the scope is
+        // joined. Work is dropped before its task counts as ended or by whoever ends it:
+        // one of these threads, or one that is in a method of the scope.
         let work = unsafe { self.work.unbound() };
         let id = state.graph.add(New {
             name: self.name,

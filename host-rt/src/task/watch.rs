@@ -1,64 +1,75 @@
 //! The thread that waits for what is in a queue, and tells the graph.
 
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use super::devices::LeftQueue;
-use super::lane::{InQueue, Item};
-use super::shared::{Shared, lock, wait};
-use crate::device::EventState;
-use crate::error::Error;
+use super::queue::{Item, TaskQueue};
+use super::shared::Shared;
+use crate::device::{Event, EventState};
+use crate::error::{Error, LaunchError};
+use crate::lock::{lock, wait};
 
 /// How often an event is looked at, and the processor left to others between, before the
 /// thread sleeps until it is reached.
 const LOOKS: u32 = 4;
 
-/// How often a kernel with a deadline is looked at.
-const TICK: Duration = Duration::from_millis(1);
+/// What has passed its deadline, and runs on.
+struct Late {
+    epoch: u32,
+    end: Arc<dyn Event>,
+}
 
-impl InQueue {
+impl TaskQueue {
     /// The life of the thread: it waits for one task after the other, and tells the graph.
     pub(super) fn watch(&self, shared: &Shared) {
         let device = &self.device;
-        // The epoch in which something has failed, or has not ended in time.
-        let (mut failed, mut abandoned) = (None, None);
-        let mut free = Instant::now();
+        let has_deadline = device.runtime.deadline().is_some();
+        // The epoch in which something has failed.
+        let mut failed = None;
+        let mut late: Option<Late> = None;
         while let Some(mut item) = self.next() {
             let epoch = Some(item.epoch);
-            let since = item.queued.max(free);
-            let patience = match device.runtime.deadline() {
-                Some(_) if abandoned == epoch => Some(Duration::ZERO),
-                deadline => deadline,
-            };
-            let launch = item.launch.take();
-            let until = launch
-                .as_ref()
-                .and(patience)
-                .and_then(|p| since.checked_add(p));
-            let reached = item.wait(until);
-            free = Instant::now();
+            if let Some(late) = late.as_ref().filter(|late| late.epoch == item.epoch)
+                && item.leaves(late)
+            {
+                failed = epoch;
+            }
             let behind_failure = failed == epoch;
-            let ended = match launch.map(|launch| launch.wait()) {
-                Some(Err(error)) => Some(Error::Launch(error)),
-                _ => None,
-            };
-            let error = match reached {
-                Some(Err(reason)) => {
-                    failed = epoch;
-                    self.renew(item.epoch);
-                    ended.or_else(|| Some(device.failure(reason)))
+            let mut error = None;
+            match item.launch.take() {
+                Some(mut launch) if has_deadline => {
+                    // Until then it waits for kernels that have deadlines of their own.
+                    item.at.wait_for_turn();
+                    launch.restart_time();
+                    error = launch.wait().err();
                 }
-                Some(Ok(())) => ended,
-                None => {
-                    abandoned = epoch;
-                    self.renew(item.epoch);
-                    ended
+                Some(launch) => {
+                    item.wait();
+                    error = launch.wait().err();
                 }
+                None => item.wait(),
+            }
+            let error = if let Some(LaunchError::Deadline { .. }) = error {
+                let end = Arc::clone(&item.at.end);
+                late = Some(Late {
+                    epoch: item.epoch,
+                    end,
+                });
+                self.renew(item.epoch);
+                error.map(Error::Launch)
+            } else if let Err(reason) = item.at.end.sync() {
+                failed = epoch;
+                self.renew(item.epoch);
+                let error = error.map(Error::Launch);
+                error.or_else(|| Some(device.failure(reason)))
+            } else {
+                error.map(Error::Launch)
             };
             let end = LeftQueue {
                 error,
                 behind_failure,
             };
-            shared.left_queue(device, self.lane(item.epoch), &item, end);
+            shared.left_queue(device, self.id(item.epoch), &item, end);
         }
     }
 
@@ -77,24 +88,28 @@ impl InQueue {
 }
 
 impl Item {
-    /// Waits until the event is reached or has failed; `None` if it is not at `until`.
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
+    /// Looks for the end, then sleeps until it is reached or has failed.
+    fn wait(&self) {
         for _ in 0..LOOKS {
-            match self.event.check() {
-                EventState::Pending => std::thread::yield_now(),
-                EventState::Done => return Some(Ok(())),
-                EventState::Failed(reason) => return Some(Err(reason)),
+            if self.at.end.check() != EventState::Pending {
+                return;
             }
+            std::thread::yield_now();
         }
-        let Some(until) = until else {
-            return Some(self.event.sync());
-        };
-        while self.event.check() == EventState::Pending {
-            if Instant::now() >= until {
-                return None;
-            }
-            std::thread::sleep(TICK);
+        // Who waited asks again how it went.
+        let _ = self.at.end.sync();
+    }
+
+    /// Takes it back from behind `late`, or waits until that lets it run: whether it comes to
+    /// nothing.
+    ///
+    /// What has not begun must not begin when the scope, and what the task uses, is gone.
+    fn leaves(&self, late: &Late) -> bool {
+        self.at.take_back();
+        match self.at.end.check() {
+            EventState::Pending => late.end.sync().is_err(),
+            EventState::Done => false,
+            EventState::Failed(_) => true,
         }
-        Some(self.event.sync())
     }
 }

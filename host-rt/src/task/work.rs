@@ -1,17 +1,17 @@
 //! What a task does.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::fmt::Display;
 
 use super::error::{TaskError, TaskName};
 use crate::device::Queue;
 use crate::error::Error;
 use crate::runtime::Launch;
-use crate::serve::panic_message;
 
 /// What a host task does; it has the task's name for its errors.
 pub(super) type HostWork<'a> = Box<dyn FnOnce(TaskName) -> Result<(), TaskError> + Send + 'a>;
 
 /// Puts what a target task does into a queue, once or, where that came to nothing, again.
+/// Calls nothing that is not ours, since the queue is locked meanwhile.
 pub(super) type TargetWork<'a> =
     Box<dyn FnMut(&mut dyn Queue) -> Result<Option<Launch>, Error> + Send + 'a>;
 
@@ -33,22 +33,14 @@ impl Work<'_> {
     }
 }
 
-/// Runs a host task's function, whose panic is an error.
-pub(super) fn run<T, E: std::fmt::Display>(
+/// Runs a host task's function. Who calls the work catches what it throws, also where its
+/// result or its error is displayed or dropped.
+pub(super) fn run<T, E: Display>(
     task: TaskName,
     function: impl FnOnce() -> Result<T, E>,
 ) -> Result<T, TaskError> {
-    match catch_unwind(AssertUnwindSafe(function)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(TaskError::Failed {
-            task,
-            message: error.to_string(),
-        }),
-        Err(panic) => {
-            let message = panic_message(&*panic);
-            // Its drop might panic too.
-            std::mem::forget(panic);
-            Err(TaskError::Panicked { task, message })
-        }
-    }
+    function().map_err(|error| TaskError::Failed {
+        task,
+        message: error.to_string(),
+    })
 }

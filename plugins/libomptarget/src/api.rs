@@ -17,6 +17,7 @@ use host_rt::data::HostRange;
 
 use crate::device::Device;
 use crate::libomp::{self, Dependence};
+use crate::locks::lock;
 use crate::mapped::NameOf;
 use crate::message::{self, Failed};
 use crate::registry;
@@ -710,9 +711,7 @@ extern "C" fn omp_get_uid_from_device(number: c_int) -> *const c_char {
     let Ok(uid) = CString::new(uid(number)) else {
         return std::ptr::null();
     };
-    let mut uids = UIDS
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut uids = lock(&UIDS);
     if let Some(known) = uids.iter().find(|known| **known == uid) {
         return known.as_ptr();
     }

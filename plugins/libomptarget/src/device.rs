@@ -1,14 +1,15 @@
 //! A device: its runtime, its memory, its table, its images.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use host_rt::device::{Fill, Queue};
 use host_rt::error::DeviceError;
 use host_rt::targets::DeviceArch;
 use host_rt::{DeviceBuffer, Runtime};
 
+use crate::locks::lock;
 use crate::message::{self, Failed};
 use crate::table::Table;
 
@@ -34,11 +35,6 @@ pub(crate) struct Device {
     registrations: AtomicU64,
     /// Held while images are loaded.
     loading: Mutex<()>,
-}
-
-/// A map is whole whatever panics.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Device {
@@ -123,6 +119,17 @@ impl Device {
     /// The device has no more.
     pub(crate) fn queue(&self) -> Result<Box<dyn Queue>, Failed> {
         let queue = self.runtime.queue();
+        queue.map_err(|error| {
+            message::error(&format!("no queue of device {}: {error}", self.number))
+        })
+    }
+
+    /// One of a bounded number of queues, for a kernel that others wait for by events alone.
+    ///
+    /// # Errors
+    /// The device has no more.
+    pub(crate) fn shared_queue(&self) -> Result<Box<dyn Queue>, Failed> {
+        let queue = self.runtime.shared_queue();
         queue.map_err(|error| {
             message::error(&format!("no queue of device {}: {error}", self.number))
         })

@@ -80,9 +80,9 @@ unsafe extern "C" fn __tgt_target_kernel_nowait(
     host: *const c_void,
     args: *const KernelArgs,
     count: i32,
-    dependences: *const c_void,
+    dependences: *mut c_void,
     more_count: i32,
-    more: *const c_void,
+    more: *mut c_void,
 ) -> c_int {
     // SAFETY: the module's promise.
     unsafe {
@@ -184,9 +184,9 @@ macro_rules! data_constructs {
             names: *const Name,
             mappers: *const *mut c_void,
             dependence_count: i32,
-            dependences: *const c_void,
+            dependences: *mut c_void,
             more_count: i32,
-            more: *const c_void,
+            more: *mut c_void,
         ) {
             // SAFETY: the module's promise.
             unsafe {

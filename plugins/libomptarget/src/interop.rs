@@ -24,8 +24,8 @@ const NO_VALUE: c_int = 1;
 struct Dependences {
     count: i32,
     more_count: i32,
-    list: *const c_void,
-    more: *const c_void,
+    list: *mut c_void,
+    more: *mut c_void,
 }
 
 /// # Safety

@@ -22,12 +22,14 @@
 //! | `private` | data that each construct has a copy of |
 //! | `region` | launching target regions |
 //! | `task` | constructs that go on while their task is away |
+//! | `depend` | dependences of target tasks that the device resolves |
 //! | `stream` | the copies of one construct |
 //! | `literals` | values that rustc 1.96 passes as if they were mapped |
 //! | `libomp` | functions of LLVM's OpenMP runtime |
 //! | `settings`, `logging` | environment variables |
 //! | `message`, `info`, `source` | what users are told, and of which place in the source |
 //! | `profile` | a trace of what took how long |
+//! | `locks` | what is locked |
 //!
 //! Source of the protocol: `offload/libomptarget` and `offload/include` of LLVM 22 for what
 //! happens and is said when; `clang/lib/CodeGen` for what is called.
@@ -37,6 +39,7 @@ mod api;
 mod args;
 mod begin;
 mod counts;
+mod depend;
 mod device;
 mod end;
 mod entry;
@@ -47,6 +50,7 @@ mod interop;
 mod libomp;
 mod library;
 mod literals;
+mod locks;
 mod logging;
 mod mapped;
 mod mapper;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use host_rt::data::HostRange;
 use host_rt::image::Format;
@@ -14,6 +14,7 @@ use crate::abi::{
 };
 use crate::device::Device;
 use crate::host_functions;
+use crate::locks::lock;
 use crate::mapped::{Mapped, NameOf};
 use crate::message::{self, Failed};
 use crate::registry;
@@ -192,7 +193,7 @@ impl Library {
     /// # Errors
     /// None of them can be loaded there.
     pub(crate) fn on(&self, device: &Device) -> Result<Arc<Loaded>, Failed> {
-        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut loaded = lock(&self.loaded);
         if let Some(loaded) = loaded.get(&device.number) {
             return Ok(Arc::clone(loaded));
         }
@@ -257,7 +258,7 @@ impl Library {
 
     /// Forgets its variables on the devices that have them.
     pub(crate) fn forget_on(&self, device: &Device) {
-        let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = lock(&self.loaded);
         let variables = loaded.get(&device.number).map(|loaded| &loaded.variables);
         for variable in variables.into_iter().flatten() {
             device.table.forget(variable);

@@ -8,6 +8,7 @@ use host_rt::data::HostRange;
 use host_rt::device::Event;
 
 use crate::abi::Name;
+use crate::locks::lock;
 use crate::source;
 
 /// Data on the device that has an original on the host.
@@ -120,13 +121,11 @@ impl Mapped {
 
     /// What is known of its memory.
     pub(crate) fn content(&self) -> MutexGuard<'_, Content> {
-        // A map of pointers is whole whatever panics.
-        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.content)
     }
 
     fn progress(&self) -> MutexGuard<'_, Progress> {
-        // A flag and a number, which are whole whatever panics.
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.progress)
     }
 
     /// What has put it on the device is done when `event` is reached, or is done.

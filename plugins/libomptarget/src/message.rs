@@ -43,6 +43,11 @@ pub(crate) fn info(device: impl Display, text: &str) {
     line(format_args!("omptarget device {device} info: {text}"));
 }
 
+/// Such a line that is about no device by itself.
+pub(crate) fn about(text: &str) {
+    line(format_args!("omptarget info: {text}"));
+}
+
 /// Such a line of what lies below the runtime proper.
 pub(crate) fn device_info(device: usize, text: &str) {
     line(format_args!(

@@ -1,11 +1,12 @@
 //! `LIBOMPTARGET_PROFILE=FILE`: what took how long, as a trace that Chrome's viewer and
 //! Perfetto show.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use crate::locks::lock;
 use crate::message;
 
 /// The file.
@@ -90,12 +91,7 @@ impl Drop for Span {
         if took < self.trace.least {
             return;
         }
-        // A list is whole whatever panics.
-        let mut spans = self
-            .trace
-            .spans
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut spans = lock(&self.trace.spans);
         if spans.done.len() >= MOST {
             spans.dropped += 1;
             return;
@@ -116,7 +112,7 @@ pub(crate) fn write() {
     let Some(trace) = trace() else {
         return;
     };
-    let spans = trace.spans.lock().unwrap_or_else(PoisonError::into_inner);
+    let spans = lock(&trace.spans);
     let process = std::process::id();
     let micros = |time: Duration| time.as_nanos() as f64 / 1e3;
     let mut events: Vec<_> = spans

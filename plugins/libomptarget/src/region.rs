@@ -5,11 +5,12 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use host_rt::device::BlockShape;
-use host_rt::{Grid, Kernel, KernelArg};
+use host_rt::{Grid, Kernel, KernelArg, Launch};
 
 use crate::abi::{Ident, KERNEL_ARGS_VERSION, KernelArgs, MapType, NO_WAIT};
 use crate::args::Args;
 use crate::begin::{self, Beginning};
+use crate::depend::{self, Current};
 use crate::device::Device;
 use crate::end;
 use crate::info;
@@ -45,7 +46,12 @@ pub(crate) unsafe fn launch(
     host: *const c_void,
     described: *const KernelArgs,
 ) -> c_int {
+    let task = depend::current();
     let Some(number) = registry::number_for(device, at) else {
+        // The host's version begins now.
+        if let Some(task) = task {
+            task.wait();
+        }
         return ON_HOST;
     };
     // SAFETY: the caller's promise.
@@ -85,13 +91,16 @@ pub(crate) unsafe fn launch(
         trip_count: described.trip_count,
         is_teams: teams != -1,
     };
-    let may_wait = described.flags & NO_WAIT == 0 || region.device.calls_kernels;
+    let no_wait = described.flags & NO_WAIT != 0 && !region.device.calls_kernels;
     // SAFETY: as above.
     let result = unsafe {
-        match if may_wait { None } else { task::handle() } {
-            Some(handle) => region
-                .start(&args, at)
-                .map(|pending| task::put(handle, pending)),
+        match task {
+            Some(task) if no_wait => region.run_in_task(&args, at, task),
+            Some(task) => {
+                task.wait();
+                region.run(&args)
+            }
+            None if no_wait => region.run_beside(&args, at, |pending| pending),
             None => region.run(&args),
         }
     };
@@ -160,11 +169,103 @@ impl Region {
         Ok(())
     }
 
-    /// Starts it; what follows its end is up to who gets the result.
+    /// Runs it, and lets the running task go on when its kernel has ended, if that can be; it
+    /// then leaves what `with` makes of it there.
     ///
     /// # Safety
     /// As for [`launch`].
-    unsafe fn start(&self, args: &Args<'_>, at: *const Ident) -> Result<Pending, Failed> {
+    unsafe fn run_beside(
+        &self,
+        args: &Args<'_>,
+        at: *const Ident,
+        with: impl FnOnce(Pending) -> Pending,
+    ) -> Result<(), Failed> {
+        // SAFETY: passed on; the handle is the running task's.
+        unsafe {
+            let Some(handle) = task::handle() else {
+                return self.run(args);
+            };
+            // SAFETY: the caller's promise.
+            let start =
+                |kernel: &Kernel, grid, words: &[&dyn KernelArg]| kernel.launch(grid, words);
+            let (pending, _) = self.start(args, at, start)?;
+            task::put(handle, with(pending));
+        }
+        Ok(())
+    }
+
+    /// Runs it as a task that depends on others: behind them in a queue, if it touches
+    /// nothing but what is on the device, otherwise when they have ended.
+    ///
+    /// # Safety
+    /// As for [`launch`].
+    unsafe fn run_in_task(
+        &self,
+        args: &Args<'_>,
+        at: *const Ident,
+        task: Current,
+    ) -> Result<(), Failed> {
+        if !task.is_split() {
+            // With `mutexinoutset`, libomp has locked for it what others want, and looks at the
+            // youngest of the tasks that a thread has alone: were this one left to go on, below
+            // one that wants the lock, nobody would come back to it.
+            // SAFETY: passed on.
+            return unsafe { self.run(args) };
+        }
+        let events = task.events();
+        let mut queue = self.device.shared_queue()?;
+        let can_wait = events.iter().all(|event| queue.can_wait_for(&**event));
+        let joins = can_wait && self.is_settled(args);
+        task.note_launching(joins);
+        if !joins {
+            drop(queue);
+            task.wait();
+            // SAFETY: passed on.
+            return unsafe { self.run_beside(args, at, |pending| pending) };
+        }
+        for event in &events {
+            queue.wait_event(event);
+        }
+        let start = |kernel: &Kernel, grid, words: &[&dyn KernelArg]| {
+            // SAFETY: the caller's promise; the queue is of the region's device.
+            unsafe { kernel.enqueue(&mut *queue, grid, words) }
+        };
+        // SAFETY: passed on.
+        let (pending, kernel) = unsafe { self.start(args, at, start)? };
+        task.queued(queue.record_event(), pending, kernel, at);
+        Ok(())
+    }
+
+    /// Whether all that it uses is on the device, so that it neither copies nor allocates nor
+    /// frees anything at its beginning or end.
+    fn is_settled(&self, args: &Args<'_>) -> bool {
+        args.iter().all(|(_, arg)| {
+            let (map, bytes) = (arg.map, arg.bytes());
+            if map.has(MapType::LITERAL) {
+                return !map.has(MapType::PTR_AND_OBJ);
+            }
+            let may_change = MapType::ALWAYS
+                | MapType::DELETE
+                | MapType::PTR_AND_OBJ
+                | MapType::PRIVATE
+                | MapType::NON_CONTIGUOUS;
+            let is_simple = arg.mapper.is_null() && !map.has(may_change) && !map.is_captured();
+            // What is attached is as old as what it is attached to.
+            is_simple && (bytes == 0 || self.device.table.has(arg.begin, bytes))
+        })
+    }
+
+    /// Starts its kernel by `start`; what follows its end is up to who gets the result. Returns
+    /// the kernel's name, too.
+    ///
+    /// # Safety
+    /// As for [`launch`].
+    unsafe fn start(
+        &self,
+        args: &Args<'_>,
+        at: *const Ident,
+        start: impl FnOnce(&Kernel, Grid, &[&dyn KernelArg]) -> host_rt::Result<Launch>,
+    ) -> Result<(Pending, String), Failed> {
         let mut stream = Stream::new(&self.device);
         // SAFETY: passed on.
         let begun = unsafe { self.begin(&mut stream, args)? };
@@ -177,14 +278,15 @@ impl Region {
             .iter()
             .map(|word| word as &dyn KernelArg)
             .collect();
-        // SAFETY: as in `run`; what the kernel uses is mapped, or private, until it has ended.
-        let launch = unsafe { kernel.launch(grid, &parameters) };
+        // What the kernel uses is mapped, or private, until it has ended.
+        let launch = start(kernel, grid, &parameters);
         let launch = launch.map_err(|error| message::error(&error.to_string()))?;
         let device = Arc::clone(&self.device);
         let mut args = args.keep();
         let private = begun.private;
         let at = at.addr();
-        Ok(Pending::new(launch, move |ended| {
+        let name = begun.kernel.name.clone();
+        let pending = Pending::new(launch, move |ended| {
             let ended = ended.map_err(|error| message::error(&error));
             let result = ended.and_then(|()| {
                 let mut stream = Stream::new(&device);
@@ -194,7 +296,8 @@ impl Region {
             });
             drop(private);
             message::outcome(result, at as *const Ident);
-        }))
+        });
+        Ok((pending, name))
     }
 
     /// Maps what the region uses, and makes its parameters.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Once, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Once, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use host_rt::Kernel;
 use host_rt::device::KINDS;
@@ -14,7 +14,7 @@ use crate::library::{self, Description, Library, Loaded};
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
 use crate::source::Place;
-use crate::{libomp, profile, unsuitable};
+use crate::{depend, libomp, locks, profile, unsuitable};
 
 /// Devices that a program has which is built for the host: as many as LLVM's runtime shows.
 const HOST_DEVICES: usize = 4;
@@ -77,12 +77,11 @@ impl Found {
 }
 
 fn read() -> RwLockReadGuard<'static, Registry> {
-    // Nothing panics half-way through a change.
-    REGISTRY.read().unwrap_or_else(PoisonError::into_inner)
+    locks::read(&REGISTRY)
 }
 
 fn write() -> RwLockWriteGuard<'static, Registry> {
-    REGISTRY.write().unwrap_or_else(PoisonError::into_inner)
+    locks::write(&REGISTRY)
 }
 
 fn kernels() -> &'static RwLock<Kernels> {
@@ -107,6 +106,8 @@ pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
     } = unsafe { Description::read(descriptor) };
     // Relaxed: see where it is read.
     REQUIREMENTS.fetch_or(requirements, Ordering::Relaxed);
+    // It may be the first that has brought libomp along.
+    libomp::look_again();
     let mut registry = write();
     registry.registered += 1;
     registry.registrations += 1;
@@ -143,6 +144,8 @@ impl Registry {
     /// Numbers the devices that are `wanted` and have no number yet. Looking for GPUs starts
     /// a driver, so it `may_look` or not.
     fn add_devices(&mut self, wanted: impl Fn(&str) -> bool, may_look: impl Fn() -> bool) {
+        // Who writes nonsense is told so, also where nobody asks for it later.
+        let _ = settings::devices_resolve();
         let names = settings::devices().unwrap_or_else(|| {
             let gpus = if may_look() { gpus() } else { Vec::new() };
             let hosts = std::iter::repeat_n("host".to_owned(), HOST_DEVICES);
@@ -202,7 +205,10 @@ pub(crate) fn unregister(descriptor: *const BinaryDescription) {
         .filter_map(|device| device.get())
         .collect();
     drop(registry);
+    // Functions of its tasks are gone with it.
+    depend::forget_routines();
     if is_last {
+        depend::tell();
         if settings::info().has(Info::TABLES) {
             dump_at_end();
         }
@@ -210,7 +216,7 @@ pub(crate) fn unregister(descriptor: *const BinaryDescription) {
     }
     if let Some(library) = gone {
         let addresses: Vec<usize> = library.entries.iter().map(|entry| entry.address).collect();
-        let mut kernels = kernels().write().unwrap_or_else(PoisonError::into_inner);
+        let mut kernels = locks::write(kernels());
         kernels.retain(|(address, _), _| !addresses.contains(address));
         drop(kernels);
         for device in opened {
@@ -234,6 +240,12 @@ impl Numbered {
     fn get(&self) -> Option<Arc<Device>> {
         self.opened.get()?.as_ref().ok().cloned()
     }
+
+    /// Whether it has queues for kernels, as far as is known before it is opened: on `host`
+    /// devices the thread that launches a kernel runs it.
+    fn has_queues(&self) -> bool {
+        self.name != "host"
+    }
 }
 
 /// How many devices there are.
@@ -242,6 +254,24 @@ pub(crate) fn device_count() -> usize {
         return 0;
     }
     read().devices.len()
+}
+
+/// Whether the device with this number has queues for kernels.
+pub(crate) fn has_queues(number: i64) -> bool {
+    let number = if number == -1 {
+        libomp::default_device()
+    } else {
+        number
+    };
+    let registry = read();
+    let at = usize::try_from(number).ok();
+    let device = at.and_then(|at| registry.devices.get(at));
+    device.is_some_and(|device| device.has_queues())
+}
+
+/// Whether there is a device that has.
+pub(crate) fn some_have_queues() -> bool {
+    device_count() > 0 && read().devices.iter().any(|device| device.has_queues())
 }
 
 /// The device with this number, which is opened if need be, with all images loaded. Ends the
@@ -298,7 +328,7 @@ fn load_new_images(device: &Device, registrations: u64) {
 /// No image has it.
 pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<Found>, Failed> {
     let key = (host, device.number);
-    let known = kernels().read().unwrap_or_else(PoisonError::into_inner);
+    let known = locks::read(kernels());
     if let Some(found) = known.get(&key) {
         return Ok(Arc::clone(found));
     }
@@ -336,7 +366,7 @@ pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<Found>, Failed>
         )));
     }
     let found = Arc::new(Found { loaded, at, name });
-    let mut known = kernels().write().unwrap_or_else(PoisonError::into_inner);
+    let mut known = locks::write(kernels());
     known.insert(key, Arc::clone(&found));
     Ok(found)
 }

@@ -8,6 +8,9 @@ use crate::{libomp, message};
 /// The devices, a list: what is not said is up to the images.
 const DEVICE: &str = "REVOFF_DEVICE";
 
+/// Who resolves what target tasks depend on.
+const DEPEND: &str = "REVOFF_DEPEND";
+
 /// What is told of what happens: a set of [`Info`] as a number.
 const INFO: &str = "LIBOMPTARGET_INFO";
 
@@ -106,6 +109,23 @@ pub(crate) fn is_mandatory() -> bool {
         None => std::env::var("OMP_TARGET_OFFLOAD")
             .is_ok_and(|text| text.trim().eq_ignore_ascii_case("mandatory")),
     })
+}
+
+/// Whether devices are to resolve what target tasks depend on; `None` if nothing is said. What
+/// is neither of its values ends the process: who writes it wants one of them.
+pub(crate) fn devices_resolve() -> Option<bool> {
+    match std::env::var(DEPEND).as_deref() {
+        Err(_) | Ok("") => None,
+        Ok("device") => Some(true),
+        Ok("host") => Some(false),
+        Ok(text) => message::fatal(
+            1,
+            &format!(
+                "{DEPEND}={text}: expected `device` (devices resolve what target tasks depend on, where they \
+                 can) or `host` (libomp does)"
+            ),
+        ),
+    }
 }
 
 /// The names in `REVOFF_DEVICE`, if it is set. Who writes what is no device's name wants one that

@@ -5,12 +5,13 @@
 //! construct has put here, others wait for ([`Mapped::wait_until_ready`]) when they have made
 //! ready what they have put here themselves.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use host_rt::data::{Found, HostRange, HostRanges};
 
 use crate::counts::{Count, Counts};
 use crate::device::Device;
+use crate::locks::lock;
 use crate::mapped::{Mapped, NameOf};
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
@@ -94,8 +95,7 @@ pub(crate) type Refused = &'static str;
 
 impl Table {
     fn lock(&self) -> MutexGuard<'_, HostRanges<Slot>> {
-        // Nothing panics half-way through a change of it.
-        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.ranges)
     }
 
     /// Sees to it that what is wanted is on the device, and counts it.
@@ -281,6 +281,12 @@ impl Table {
             " (update suppressed)",
         );
         Some(used)
+    }
+
+    /// Whether all of a range is there.
+    pub(crate) fn has(&self, begin: usize, bytes: usize) -> bool {
+        let ranges = self.lock();
+        find(&ranges, begin, bytes).is_some_and(|(_, _, is_whole)| is_whole)
     }
 
     /// Looks a range up at the end of a construct, and counts it. Who gets it settles with

@@ -36,8 +36,30 @@ impl Pending {
         }
     }
 
+    /// Has `then` follow what follows its end so far.
+    pub(crate) fn and_then(mut self, then: impl FnOnce() + Send + 'static) -> Self {
+        let finish = self.finish.take();
+        self.finish = Some(Box::new(move |ended| {
+            if let Some(finish) = finish {
+                finish(ended);
+            }
+            then();
+        }));
+        self
+    }
+
+    /// Has the time begin that it may take: it had to wait for others.
+    pub(crate) fn restart_time(&mut self) {
+        self.launch.restart_time();
+    }
+
+    /// Whether the kernel has ended.
+    pub(crate) fn is_done(&self) -> bool {
+        self.launch.is_done()
+    }
+
     /// Waits for its end, and does what follows.
-    fn wait(mut self) {
+    pub(crate) fn wait(mut self) {
         let ended = self
             .launch
             .wait()

@@ -148,6 +148,25 @@ impl Clang {
         Ok(folder)
     }
 
+    /// Builds a program without OpenMP, and a library with it that it loads; the folder with
+    /// both.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn loader(&self, program: &str, loaded: &str) -> Result<PathBuf, String> {
+        let folder = self.folder.join("loader");
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let compile = |options: &[&str], file: &str| {
+            let mut command = Command::new(&self.compiler);
+            command.current_dir(&folder).args(options);
+            complete(command.arg(self.sources.join(file)))
+        };
+        let library = library(loaded);
+        compile(&["-fopenmp", "-fPIC", "-shared", "-o", &library], loaded)?;
+        compile(&["-o", "loader"], program)?;
+        Ok(folder)
+    }
+
     /// Builds a library from a source, under the name of LLVM's, in a folder of its own.
     ///
     /// # Errors

@@ -26,7 +26,7 @@ mod module;
 mod queue;
 mod stream;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::CUdevice_attribute;
@@ -42,6 +42,7 @@ use self::stream::Streams;
 use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
+use crate::lock::lock;
 
 /// Number of GPUs.
 ///
@@ -126,12 +127,6 @@ struct CudaDevice {
     memory: Memory,
     globals: Arc<Globals>,
     context: Arc<Context>,
-}
-
-/// A poisoned lock is one that a panicking thread held; what these guard is
-/// consistent at every point where a panic could happen.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Device for CudaDevice {

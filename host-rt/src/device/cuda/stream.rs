@@ -24,10 +24,6 @@ const STAGING_ALIGN: usize = 16;
 /// device".
 const MOST: usize = 128;
 
-/// Streams that are looked at for one in which nothing is under way. The first was given
-/// back first; where it and the next are busy, so will the others be.
-const LOOKS: usize = 4;
-
 /// A stream that waits for no other, and its staging memory. Made before kernels
 /// run and used again: to make one may make the driver wait for the device.
 pub(super) struct Stream {
@@ -154,20 +150,63 @@ pub(super) struct Streams(Mutex<Pool>);
 
 #[derive(Default)]
 struct Pool {
-    /// The one that was given back first comes first.
-    waiting: VecDeque<Stream>,
+    /// Those in which nothing is under way.
+    idle: Vec<Stream>,
+    /// Those in which something was when they were last looked at. The one that was given
+    /// back first comes first.
+    busy: VecDeque<Stream>,
+    /// How many were shared since all were looked at.
+    shared: usize,
     /// With those that queues hold.
     count: usize,
 }
 
 impl Pool {
-    /// One in which nothing is under way.
+    /// Looks at all in which something was under way.
+    fn sweep(&mut self) {
+        self.shared = 0;
+        for stream in std::mem::take(&mut self.busy) {
+            self.keep(stream);
+        }
+    }
+
+    fn keep(&mut self, mut stream: Stream) {
+        if stream.is_idle() {
+            stream.settle(true);
+            self.idle.push(stream);
+        } else {
+            self.busy.push_back(stream);
+        }
+    }
+
+    /// One in which nothing is under way, if there is one.
     fn take_idle(&mut self) -> Option<Stream> {
-        let mut looked = self.waiting.iter().take(LOOKS);
-        let at = looked.position(Stream::is_idle)?;
-        let mut stream = self.waiting.remove(at)?;
-        stream.settle(true);
-        Some(stream)
+        if self.idle.is_empty() {
+            self.sweep();
+        }
+        self.idle.pop()
+    }
+
+    /// One that was given back, whatever is under way in it.
+    fn take_any(&mut self) -> Option<Stream> {
+        // To look at all of them takes longer than a launch, so it is done once a round.
+        if self.idle.is_empty() && self.shared >= self.busy.len() {
+            self.sweep();
+        }
+        self.shared += 1;
+        self.idle.pop().or_else(|| self.busy.pop_front())
+    }
+
+    /// Those that are more than are kept, as far as they are known to be idle.
+    fn take_beyond(&mut self) -> Vec<Stream> {
+        let mut beyond = Vec::new();
+        while self.count > MOST
+            && let Some(stream) = self.idle.pop()
+        {
+            self.count -= 1;
+            beyond.push(stream);
+        }
+        beyond
     }
 }
 
@@ -186,16 +225,11 @@ impl Streams {
     /// A stream in which something may be under way, if there are many.
     pub(super) fn take_shared(&self, context: &Arc<Context>) -> Result<Stream, DeviceError> {
         let mut pool = lock(&self.0);
-        let busy = pool.count >= MOST;
-        if let Some(stream) = pool.take_idle() {
-            return Ok(stream);
-        }
-        match busy.then(|| pool.waiting.pop_front()).flatten() {
+        let shared = (pool.count >= MOST).then(|| pool.take_any()).flatten();
+        drop(pool);
+        match shared {
             Some(stream) => Ok(stream),
-            None => {
-                drop(pool);
-                self.take(context)
-            }
+            None => self.take(context),
         }
     }
 
@@ -204,12 +238,8 @@ impl Streams {
         // What nobody has recorded an event behind, nobody waits for.
         stream.arriving.clear();
         let mut pool = lock(&self.0);
-        pool.waiting.push_back(stream);
-        let mut beyond = Vec::new();
-        while pool.count > MOST && pool.waiting.front().is_some_and(Stream::is_idle) {
-            beyond.extend(pool.waiting.pop_front());
-            pool.count -= 1;
-        }
+        pool.keep(stream);
+        let beyond = pool.take_beyond();
         drop(pool);
         // With the driver, outside the lock.
         drop(beyond);
@@ -219,7 +249,7 @@ impl Streams {
 impl Drop for Streams {
     fn drop(&mut self) {
         // Their staging memory must outlive what is under way.
-        for stream in &mut lock(&self.0).waiting {
+        for stream in &mut lock(&self.0).busy {
             let _ = stream.synchronize();
         }
     }

@@ -16,7 +16,7 @@ mod words;
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use device_arena::Arena;
 use targets::DeviceArch;
@@ -28,6 +28,7 @@ use super::near::NearQueue;
 use super::{Device, Direct, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
+use crate::lock::lock;
 
 /// Device memory unless the environment says otherwise: addresses, not pages.
 const DEFAULT_MEMORY: u64 = 16 << 30;
@@ -63,12 +64,6 @@ struct HostDevice {
     modules: Mutex<Vec<Weak<HostModule>>>,
     /// Of kernels that run on their callers' threads.
     stacks: Stacks,
-}
-
-/// A poisoned lock is one that a panicking thread held; what these guard is
-/// consistent at every point where a panic could happen.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl HostDevice {

@@ -33,6 +33,8 @@ pub(in crate::device) struct Step {
 struct State {
     /// What it does, until it begins.
     work: Option<Box<dyn Work>>,
+    /// It has begun, or was taken back before.
+    begun: bool,
     /// Why something that it waits for failed.
     failed: Option<Arc<str>>,
     /// What waits for it, until it is over.
@@ -82,6 +84,7 @@ impl Step {
         Arc::new(Self {
             missing: AtomicUsize::new(0),
             state: Mutex::new(State {
+                begun: true,
                 outcome: Some(outcome),
                 ..State::default()
             }),
@@ -157,6 +160,9 @@ impl Step {
 fn run(mut ready: VecDeque<Arc<Step>>) {
     while let Some(step) = ready.pop_front() {
         let mut state = step.state();
+        if std::mem::replace(&mut state.begun, true) {
+            continue;
+        }
         let (work, failed) = (state.work.take(), state.failed.take());
         drop(state);
         let outcome = match (work, failed) {
@@ -194,6 +200,19 @@ impl Event for Step {
 
     fn sync(&self) -> Result<(), String> {
         Running::wait(self, None).unwrap_or(Ok(()))
+    }
+
+    fn take_back(&self) {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.begun, true) {
+            return;
+        }
+        let work = state.work.take();
+        drop(state);
+        if let Some(work) = work {
+            work.give_up();
+        }
+        self.finish(Err(format!("{NOT_RUN}it was taken back").into()));
     }
 
     fn as_any(&self) -> &dyn std::any::Any {
@@ -273,6 +292,26 @@ mod tests {
             "a place is not run"
         );
         assert!(order.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_has_not_begun_can_be_taken_back() {
+        let (first, last, order) = chain(2);
+        let between = Step::after(None, [Arc::clone(&first)]);
+        let behind = Step::after(
+            Some(Box::new(Count(Arc::clone(&order), 9))),
+            [between.clone()],
+        );
+        // It has begun.
+        first.take_back();
+        assert_eq!(first.check(), EventState::Pending);
+        between.take_back();
+        assert!(matches!(behind.check(), EventState::Failed(_)));
+        assert_eq!(last.check(), EventState::Pending);
+        first.finish(Ok(()));
+        assert!(matches!(between.check(), EventState::Failed(_)));
+        assert_eq!(last.check(), EventState::Done);
+        assert_eq!(*order.lock().unwrap(), [0, 1]);
     }
 
     #[test]

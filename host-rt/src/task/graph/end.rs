@@ -61,6 +61,8 @@ impl<W, V: Clone> Graph<W, V> {
     /// Ends tasks, and those that they take with them.
     pub(super) fn end_all(&mut self, mut ended: Vec<(Id, Failure)>) {
         while let Some((id, error)) = ended.pop() {
+            let group = self.tasks.get(id).and_then(|task| task.group);
+            let is_cancelled = self.is_cancelled(group);
             let Some(task) = self.tasks.get_mut(id) else {
                 continue;
             };
@@ -75,8 +77,17 @@ impl<W, V: Clone> Graph<W, V> {
                 number: task.number,
                 name: task.name.take(),
             };
-            let cause = task.cause.take();
-            let error = cause.map(|cause| Arc::new(cause.passed_on(name))).or(error);
+            let error = match task.cause.take() {
+                // It would have been cancelled itself, had its turn come.
+                Some(cause)
+                    if is_cancelled
+                        && matches!(cause.first_cause(), TaskError::Cancelled { .. }) =>
+                {
+                    Some(Arc::new(TaskError::Cancelled { task: name }))
+                }
+                Some(cause) => Some(Arc::new(cause.passed_on(name))),
+                None => error,
+            };
             task.error.clone_from(&error);
             self.due.dropped.extend(task.work.take());
             let next = std::mem::take(&mut task.next);
@@ -86,6 +97,9 @@ impl<W, V: Clone> Graph<W, V> {
             self.due.news |= task.held;
             if !kept {
                 self.tasks.remove(id);
+            }
+            if error.is_some() {
+                self.keep_failed(id);
             }
             self.account(frame, group, error.as_ref());
             self.unlock(id, frame, &locks);
@@ -97,6 +111,10 @@ impl<W, V: Clone> Graph<W, V> {
                     continue;
                 }
                 task.cause = task.cause.take().or_else(|| error.clone());
+                if error.is_some() {
+                    let at = task.mark.as_ref().map(|mark| mark.at.clone());
+                    self.due.unwanted.extend(at);
+                }
                 task.after_repeated |= repeated;
                 // Before it starts, as it would otherwise do so.
                 if edge != Edge::Start {

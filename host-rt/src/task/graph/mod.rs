@@ -9,6 +9,7 @@
 //! | `task` | what is known of a task |
 //! | `start` | what may start |
 //! | `end` | what has ended, what that makes ready, what it takes along |
+//! | `failed` | what is kept of that |
 //! | `locks` | tasks that run one at a time |
 //! | `family` | children of a task, groups |
 //! | `due` | what is left to the caller |
@@ -16,6 +17,7 @@
 
 mod due;
 mod end;
+mod failed;
 mod family;
 mod locks;
 mod start;
@@ -28,6 +30,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use self::due::Due;
+use self::failed::Failed;
 use self::family::{Frame, Group};
 use self::locks::Lock;
 use self::task::{Edge, Phase, Task};
@@ -37,7 +40,7 @@ use super::slab::{Id, Slab};
 
 pub(super) use self::family::Family;
 pub use self::stats::Stats;
-pub(super) use self::task::{Lane, Mark, New, Place};
+pub(super) use self::task::{Mark, New, Place, QueueId};
 
 /// Who sees to it that a target task comes after target tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +52,8 @@ pub enum Resolve {
     OnHost,
 }
 
-/// The graph. `W` is a task's work, `V` a device's event.
+/// The graph. `W` is a task's work, `V` where in a
+/// queue one is.
 pub(super) struct Graph<W, V> {
     tasks: Slab<Task<W, V>>,
     frames: Slab<Frame>,
@@ -57,9 +61,11 @@ pub(super) struct Graph<W, V> {
     locks: HashMap<(Id, usize), Lock>,
     resolve: Resolve,
     pub(super) root: Id,
-    pub(super) due: Due<W>,
+    pub(super) due: Due<W, V>,
     pub(super) stats: Stats,
     error: Failure,
+    /// Tasks that have failed, for those that will depend on them.
+    failed: Failed,
 }
 
 /// Why something failed, if it did.
@@ -82,6 +88,7 @@ impl<W, V: Clone> Graph<W, V> {
             due: Due::default(),
             stats: Stats::default(),
             error: None,
+            failed: Failed::default(),
         }
     }
 
@@ -126,6 +133,7 @@ impl<W, V: Clone> Graph<W, V> {
             };
             frame.locations.add(id, &accesses, needed, &mut after);
         }
+        // A location may remember one of long ago with the same number, which has begun again.
         after.retain(|&earlier| earlier != id);
         for earlier in after {
             self.depend(id, earlier, place);

@@ -29,6 +29,7 @@ impl<W, V: Clone> Graph<W, V> {
             self.lock(id);
         }
     }
+
     /// The work of a ready task, with what its queue waits for, which starts now; `None` if
     /// it does not start.
     pub(in crate::task) fn start(&mut self, id: Id) -> Option<(W, Vec<Mark<V>>)> {
@@ -83,6 +84,9 @@ impl<W, V: Clone> Graph<W, V> {
         let Some(task) = self.tasks.get_mut(id) else {
             return;
         };
+        if task.cause.is_some() {
+            self.due.unwanted.push(mark.at.clone());
+        }
         task.phase = Phase::Queued;
         task.mark = Some(mark);
         task.work = Some(work);

@@ -54,15 +54,15 @@ pub(super) enum Edge {
 #[derive(Clone)]
 pub(in crate::task) struct Mark<V> {
     pub(in crate::task) task: Id,
-    pub(in crate::task) lane: Lane,
-    pub(in crate::task) event: V,
+    pub(in crate::task) queue: QueueId,
+    pub(in crate::task) at: V,
 }
 
 /// A queue of a device, as it was until something in it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::task) struct Lane {
+pub(in crate::task) struct QueueId {
     pub(in crate::task) device: u32,
-    pub(in crate::task) lane: u32,
+    pub(in crate::task) number: u32,
     pub(in crate::task) epoch: u32,
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Graph, Lane, Mark, New, Place, Resolve};
+use super::{Graph, Mark, New, Place, QueueId, Resolve};
 use crate::task::error::{TaskError, TaskName};
 use crate::task::rules::{Access, merged, waits};
 use crate::task::slab::Id;
@@ -157,18 +157,18 @@ impl<'a> World<'a> {
             return;
         };
         self.enter(task);
-        let after = marks.iter().map(|mark| mark.event).collect();
+        let after = marks.iter().map(|mark| mark.at).collect();
         let event = self.events.len();
         self.events.push(None);
         self.queued.push(InQueue { task, event, after });
         let mark = Mark {
             task: id,
-            lane: Lane {
+            queue: QueueId {
                 device: 0,
-                lane: 0,
+                number: 0,
                 epoch: 0,
             },
-            event,
+            at: event,
         };
         self.graph.queued(id, task, mark);
     }
@@ -246,4 +246,33 @@ proptest! {
         prop_assert_eq!(world.graph.stats.pending, 0);
         prop_assert_eq!(world.graph.stats.queued, 0);
     }
+}
+
+#[test]
+fn tasks_that_have_failed_go_when_nothing_can_depend_on_them() {
+    let mut graph = Graph::<usize, usize>::new(Resolve::OnDevice);
+    let add = |graph: &mut Graph<usize, usize>, location| {
+        graph.add(New {
+            name: None,
+            place: Place::Host,
+            frame: graph.root,
+            group: None,
+            accesses: vec![(location, Access::InOut)],
+            work: 0,
+            held: false,
+        })
+    };
+    let first = add(&mut graph, 0);
+    graph.start(first);
+    graph.ended(first, Some(World::error()));
+    for _ in 0..1000 {
+        // Each takes the next one with it.
+        add(&mut graph, 0);
+        let other = add(&mut graph, 1);
+        if graph.start(other).is_some() {
+            graph.ended(other, None);
+        }
+    }
+    assert_eq!(graph.stats.failed, 1001);
+    assert!(graph.tasks.len() < 100, "{} tasks", graph.tasks.len());
 }

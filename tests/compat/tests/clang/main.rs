@@ -35,14 +35,30 @@ const TRIED: &str = "map_kinds";
 /// The program that a trace is made of.
 const TRACED: &str = "copy_before_and_after";
 
+/// A program without OpenMP, and the library with it that it loads.
+const LOADER: [&str; 2] = ["parts/loads_tasks.c", "parts/tasks_alone.c"];
+
 /// How often a program is run that hangs with LLVM's library.
 const TRIES: usize = 3;
+
+/// How the programs are called in which tasks depend on each other. They are run once more with
+/// ours before libomp, where it sees what depends on what.
+const DEPEND: &str = "depend";
 
 /// How much a library is to report.
 const ALL: &str = "-1";
 
 /// What a program did, plainly and, if it is compared, with a report.
 type Runs = Vec<Outcome>;
+
+/// Where a program finds a library.
+#[derive(Clone, Copy)]
+enum Place {
+    /// Where LLVM's would be.
+    Usual,
+    /// Before all others.
+    First,
+}
 
 /// What the tests share.
 struct Bench {
@@ -76,7 +92,13 @@ impl Bench {
     }
 
     /// Runs a program with a library.
-    fn run(&self, program: &Program, build: Build, library: &Path) -> Result<Runs, String> {
+    fn run(
+        &self,
+        program: &Program,
+        build: Build,
+        library: &Path,
+        place: Place,
+    ) -> Result<Runs, String> {
         let folder = self.built.get(&(program.name.clone(), build), || {
             self.clang.build(program, build)
         })?;
@@ -85,6 +107,11 @@ impl Bench {
             command.current_dir(folder);
             prepare(&mut command, program);
             command.env("LD_LIBRARY_PATH", library);
+            if let Place::First = place {
+                command.env("LD_PRELOAD", library.join(LIBOMPTARGET));
+                // On `host` devices it would leave all of it to libomp.
+                command.env("REVOFF_DEPEND", "device");
+            }
             command.envs(info.map(|info| ("LIBOMPTARGET_INFO", info)));
             run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
         };
@@ -100,7 +127,7 @@ impl Bench {
     fn stock(&self, program: &Program, build: Build) -> Result<&Runs, String> {
         self.runs.get(&(program.name.clone(), build), || {
             // LLVM's hangs now and then, which says nothing about ours.
-            let mut tries = (0..TRIES).map(|_| self.run(program, build, &self.stock));
+            let mut tries = (0..TRIES).map(|_| self.run(program, build, &self.stock, Place::Usual));
             let ended = |runs: &Result<Runs, _>| {
                 let runs = runs.as_ref();
                 runs.is_ok_and(|runs: &Runs| runs.iter().all(|run| run.status.is_some()))
@@ -127,9 +154,15 @@ impl Bench {
     }
 
     /// Whether a library makes of a program what it should, and what LLVM's does.
-    fn judge(&self, program: &Program, build: Build, library: &Path) -> Result<(), String> {
+    fn judge(
+        &self,
+        program: &Program,
+        build: Build,
+        library: &Path,
+        place: Place,
+    ) -> Result<(), String> {
         let stock = self.stock(program, build)?;
-        let ours = self.run(program, build, library)?;
+        let ours = self.run(program, build, library, place)?;
         stock.iter().zip(&ours).try_for_each(|(stock, ours)| {
             judge(program, ours)?;
             compare(program, stock, ours)
@@ -157,8 +190,16 @@ fn main() -> ExitCode {
     });
     // A pair shares what one of them builds: side by side one would wait for the other.
     let (mut trials, ours): (Vec<_>, Vec<_>) = pairs.map(Into::into).unzip();
-    let compared = ours.len();
+    let plain = trials.len();
     trials.extend(ours);
+    let depending = programs
+        .iter()
+        .filter(|program| program.name.starts_with(DEPEND));
+    let first: Vec<_> = depending
+        .flat_map(|program| BUILDS.map(|build| before_libomp(found, build, program)))
+        .collect();
+    let compared = trials.len() - plain + first.len();
+    trials.extend(first);
     let tried = programs.iter().find(|program| program.name == TRIED);
     trials.extend(
         tried
@@ -168,6 +209,7 @@ fn main() -> ExitCode {
     );
     let traced = programs.iter().find(|program| program.name == TRACED);
     trials.extend(traced.map(|program| profile(found, program)));
+    trials.push(loaded_alone(found));
     match &bench {
         Ok(bench) => {
             say(&format!("compiled by {}", bench.clang.name()));
@@ -219,10 +261,40 @@ fn pair(bench: Option<&Arc<Bench>>, build: Build, program: &Program) -> [Trial; 
         }),
         test(bench, name("ours"), move |bench| {
             let ours = bench.ours.as_deref().ok_or("what it needs is missing")?;
-            bench.judge(&other, build, ours)
+            bench.judge(&other, build, ours, Place::Usual)
         })
         .with_ignored_flag(!compared),
     ]
+}
+
+/// The test that a program with dependences is beside those: with ours before libomp.
+fn before_libomp(bench: Option<&Arc<Bench>>, build: Build, program: &Program) -> Trial {
+    let name = format!("before_libomp::{}::{}", build.folder(), program.name);
+    let compared = bench.is_some_and(|bench| bench.ours.is_some());
+    let program = program.clone();
+    test(bench, name, move |bench| {
+        let ours = bench.ours.as_deref().ok_or("what it needs is missing")?;
+        bench.judge(&program, build, ours, Place::First)
+    })
+    .with_ignored_flag(!compared)
+}
+
+/// Ours stands before a libomp that came with a library, which nobody else sees.
+fn loaded_alone(bench: Option<&Arc<Bench>>) -> Trial {
+    let compared = bench.is_some_and(|bench| bench.ours.is_some());
+    let name = "before_libomp::loaded_alone".to_owned();
+    test(bench, name, move |bench| {
+        let ours = bench.ours.as_deref().ok_or("what it needs is missing")?;
+        let program = Program::parse(LOADER[0], "")?;
+        let mut command = Command::new("./loader");
+        command.current_dir(bench.clang.loader(LOADER[0], LOADER[1])?);
+        prepare(&mut command, &program);
+        command.env("LD_PRELOAD", ours.join(LIBOMPTARGET));
+        command.env("REVOFF_DEPEND", "device");
+        let ran = run(&mut command, bench.limit).map_err(|error| error.to_string())?;
+        judge(&program, &ran)
+    })
+    .with_ignored_flag(!compared)
 }
 
 /// Libraries that are wrong, which must be found.
@@ -238,14 +310,16 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
     [
         test(bench, "guard::runs_on_the_host".to_owned(), move |bench| {
             let library = bench.clang.stand_in(STAND_IN)?;
-            fails(bench.judge(&one, BUILDS[0], &library), "it ended with")
+            let told = bench.judge(&one, BUILDS[0], &library, Place::Usual);
+            fails(told, "it ended with")
         }),
         test(bench, "guard::no_library".to_owned(), move |bench| {
             let library = bench.clang.folder().join("none");
             let written = std::fs::create_dir_all(&library)
                 .and_then(|()| std::fs::write(library.join(LIBOMPTARGET), ""));
             written.map_err(|error| format!("{}: {error}", library.display()))?;
-            fails(bench.judge(&other, BUILDS[0], &library), "file too short")
+            let told = bench.judge(&other, BUILDS[0], &library, Place::Usual);
+            fails(told, "file too short")
         }),
     ]
 }

@@ -40,6 +40,8 @@ struct Way {
     built: &'static str,
     /// `REVOFF_DEVICE`; `None` where its regions run on the host.
     device: Option<&'static str>,
+    /// `REVOFF_DEPEND`, where it is for programs that have dependences.
+    by: Option<&'static str>,
 }
 
 const fn way(
@@ -53,16 +55,24 @@ const fn way(
         kind,
         built,
         device,
+        by: None,
     }
 }
 
-const WAYS: [Way; 6] = [
+/// How programs are called in which tasks depend on each other.
+const DEPEND: &str = "depend";
+
+const WAYS: [Way; 7] = [
     way("host", "host", "host", Some("host")),
     way("emu_sm_60", "emu", "gpu", Some("emu:sm_60")),
     way("emu_sm_70", "emu", "gpu", Some("emu:sm_70")),
     way("amd", "amd", "amd", Some("emu")),
     way("no_device_host", "host", "host", None),
     way("no_device_gpu", "emu", "gpu", None),
+    Way {
+        by: Some("host"),
+        ..way("emu_by_the_host", "emu", "gpu", Some("emu:sm_70"))
+    },
 ];
 
 impl Way {
@@ -72,6 +82,7 @@ impl Way {
         program.suits(self.kind)
             && only_amd == (self.kind == "amd")
             && (self.device.is_some() || program.ending == Ending::Ok)
+            && (self.by.is_none() || program.name.starts_with(DEPEND))
     }
 }
 
@@ -188,6 +199,7 @@ impl Bench {
             Some(device) => command.env("REVOFF_DEVICE", device),
             None => command.env("OMP_TARGET_OFFLOAD", "DISABLED"),
         };
+        command.envs(way.by.map(|by| ("REVOFF_DEPEND", by)));
         run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
     }
 

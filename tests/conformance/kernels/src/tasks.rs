@@ -86,7 +86,7 @@ pub unsafe fn stencil(
     }
 }
 
-/// `to[i] += add`, wrapping, by halves with something between: not in one piece.
+/// `to[i] += add`, wrapping, with something between reading and writing.
 ///
 /// # Safety
 /// There are so many words, which nobody else uses.
@@ -95,11 +95,16 @@ pub unsafe fn add_slowly(to: *mut u64, count: u64, add: u64) {
     for i in mine(count) {
         // SAFETY: the caller's promise; each thread has elements of its own.
         unsafe {
-            let before = to.add(i).read_volatile();
+            let before = *to.add(i);
+            // A generator whose state is never 0, which no compiler knows.
+            let mut state = before | 1;
             for _ in 0..100 {
-                to.add(i).read_volatile();
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
             }
-            to.add(i).write_volatile(before.wrapping_add(add));
+            let add = if state == 0 { 0 } else { add };
+            *to.add(i) = before.wrapping_add(add);
         }
     }
 }

@@ -31,6 +31,9 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_function_waits_for_a_chain),
     test!(launches_from_several_threads),
     test!(streams_are_few).alone().only(is_stand_in),
+    test!(busy_streams_keep_no_idle_ones_from_use)
+        .alone()
+        .only(is_stand_in),
     test!(small_launches_take_no_new_threads)
         .alone()
         .only(Target::is_host),
@@ -508,6 +511,51 @@ fn streams_are_few(target: &Target) {
     assert!((2..=130).contains(&streams), "{streams} streams");
     assert_eq!(read::<u32>(&count), [1000]);
     drop((event, first, launches, count));
+    drop(session);
+    assert_eq!(process::settle(loader::leaks, 0), 0);
+}
+
+fn busy_streams_keep_no_idle_ones_from_use(target: &Target) {
+    let session = quiet(target);
+    let mut first = new_queue(&session);
+    let gate = Gate::close(&session, &mut *first);
+    let open = first.record_event();
+    let before = process::threads();
+    let count = session.zeroed::<u32>(1);
+    // Held at the same time, so that each has a stream, and given back before the others.
+    let busy: Vec<_> = (0..10)
+        .map(|_| {
+            let mut queue = session.runtime.shared_queue().unwrap();
+            queue.wait_event(&open);
+            let launch = session.enqueue(&mut *queue, "add_one", (1, 1), &[&count]);
+            (queue, launch)
+        })
+        .collect();
+    let launches: Vec<_> = busy.into_iter().map(|(_, launch)| launch).collect();
+    for _ in 0..300 {
+        drop(new_queue(&session));
+    }
+    let streams = process::threads() - before;
+    // More than are kept, all of them busy when they are given back.
+    let many: Vec<_> = (0..150)
+        .map(|_| {
+            let mut queue = new_queue(&session);
+            queue.wait_event(&open);
+            let launch = session.enqueue(&mut *queue, "add_one", (1, 1), &[&count]);
+            (queue, launch)
+        })
+        .collect();
+    let more: Vec<_> = many.into_iter().map(|(_, launch)| launch).collect();
+    gate.open();
+    for launch in launches.into_iter().chain(more) {
+        launch.wait().unwrap();
+    }
+    drop(new_queue(&session));
+    let kept = process::settle(|| process::threads() - before, 128);
+    assert!(streams <= 12, "{streams} streams");
+    assert!(kept <= 128, "{kept} streams are kept");
+    assert_eq!(read::<u32>(&count), [160]);
+    drop((open, first, count));
     drop(session);
     assert_eq!(process::settle(loader::leaks, 0), 0);
 }

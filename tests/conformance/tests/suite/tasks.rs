@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
+use std::time::Duration;
 
 use conformance::Target;
 use conformance::process::threads;
@@ -28,6 +29,10 @@ pub(crate) const TESTS: &[Test] = &[
         .only(|target| target.is_lost_by_faults() && !target.is_hardware()),
     test!(a_failed_call_fails_what_depends_on_it),
     test!(misuse_is_named),
+    test!(parameters_are_asked_once),
+    test!(a_scope_in_a_host_task),
+    test!(a_deadline_begins_with_the_turn).only(Target::is_host),
+    test!(a_deadline_takes_nothing_else_along).only(Target::is_host),
     test!(a_hundred_thousand_in_queues).only(Target::is_host),
     test!(queues_are_few).alone().only(Target::is_host),
 ];
@@ -662,4 +667,131 @@ fn misuse_is_named(target: &Target) {
     })
     .unwrap();
     assert_eq!(receive.recv(), Ok(1));
+}
+
+/// Parameters that panic if they are asked again.
+struct Once<'a>(&'a DeviceBuffer, AtomicBool);
+
+impl task::TaskArgs for Once<'_> {
+    fn each(&self, take: &mut dyn FnMut(&dyn task::TaskArg)) {
+        assert!(!self.1.swap(true, Ordering::Relaxed), "asked once");
+        take(&self.0);
+        take(&self.0);
+        take(&COUNT);
+        take(&1u64);
+    }
+}
+
+/// By who describes the task, and not while a queue is locked.
+fn parameters_are_asked_once(target: &Target) {
+    let kernels = Kernels::new(target);
+    let x = kernels.block(1);
+    task::scope(|tasks| {
+        let args = Once(&x, AtomicBool::new(false));
+        // SAFETY: these are what the kernel takes.
+        unsafe { tasks.target(&kernels.mix, GRID, args) }.spawn()?;
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Its threads are not those of the scope around it.
+fn a_scope_in_a_host_task(target: &Target) {
+    let functions = acting_or(|add| {
+        // So that who waits for the kernel sleeps.
+        std::thread::sleep(Duration::from_millis(10));
+        Ok(add)
+    });
+    let kernels = Kernels::calling(Session::new(target, &functions));
+    let (x, y) = (kernels.block(1), kernels.block(2));
+    let ran = AtomicBool::new(false);
+    let (begin, begun) = mpsc::channel();
+    task::scope(|outer| {
+        outer
+            .try_host(|| {
+                begin.send(()).unwrap();
+                task::scope(|inner| {
+                    mix!(inner, &kernels.mix_with_host, &x, &y, 1).spawn()?;
+                    let host = inner.host(|| ran.store(true, Ordering::Relaxed));
+                    host.reads(&x).spawn()?;
+                    Ok(())
+                })
+            })
+            .spawn()?;
+        // A thread of the pool runs it.
+        begun.recv().unwrap();
+        Ok(())
+    })
+    .unwrap();
+    assert!(ran.into_inner());
+}
+
+/// A chain that takes longer than the deadline of each of its kernels, and two behind it.
+fn a_deadline_begins_with_the_turn(target: &Target) {
+    let functions = acting_or(|add| {
+        std::thread::sleep(Duration::from_millis(200));
+        Ok(add)
+    });
+    let builder = target.builder().deadline(Duration::from_millis(500));
+    let kernels = Kernels::calling(Session::build(target, builder, &functions));
+    let [x, y, a, b] = [1, 2, 3, 4].map(|first| kernels.block(first));
+    let one = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    task::scope(|tasks| {
+        for _ in 0..3 {
+            // SAFETY: these are what the kernel takes.
+            unsafe { tasks.target(&kernels.mix_with_host, one, (&x, &y, COUNT, 1u64)) }
+                .updates(&x)
+                .spawn()?;
+        }
+        for to in [&a, &b] {
+            mix!(tasks, &kernels.mix, to, &x, 1).spawn()?;
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+fn a_deadline_takes_nothing_else_along(target: &Target) {
+    const LATE: u64 = 9;
+    let gate = Arc::new(Gate::default());
+    let passes = Arc::clone(&gate);
+    let functions = acting_or(move |add| {
+        passes.pass();
+        Ok(add)
+    });
+    let builder = target.builder().deadline(Duration::from_millis(300));
+    let kernels = Kernels::calling(Session::build(target, builder, &functions));
+    let [x, y, a, b, c] = [1, 2, 3, 4, 5].map(|first| kernels.block(first));
+    let blocks = || [&a, &b, &c].map(read::<u64>);
+    for queues in [1, 4] {
+        let mut expected = blocks();
+        mixed(&mut expected[0], &block(2), 1);
+        let mut late_x = read::<u64>(&x);
+        mixed(&mut late_x, &block(2), LATE);
+        let result = Options::default().queues(queues).scope(|tasks| {
+            let late = mix!(tasks, &kernels.mix_with_host, &x, &y, LATE).spawn()?;
+            let free = mix!(tasks, &kernels.mix, &a, &y, 1).spawn()?;
+            let behind = [&b, &c].map(|to| mix!(tasks, &kernels.mix, to, &x, 1).spawn());
+            let is_late = |error: &TaskError| error.to_string().contains("deadline");
+            assert!(late.wait().is_err_and(|error| is_late(&error)));
+            free.wait()?;
+            for behind in behind {
+                let error = behind?.wait().unwrap_err();
+                assert!(matches!(error, TaskError::Dependency(_)), "{error}");
+            }
+            Ok(())
+        });
+        result.unwrap_err();
+        assert_eq!(blocks(), expected);
+        gate.open();
+        // What is late has its memory until it ends.
+        while read::<u64>(&x) != late_x {
+            std::thread::yield_now();
+        }
+        assert_eq!(blocks(), expected, "nothing runs when the scope is over");
+        *gate.0.lock().unwrap() = false;
+    }
 }

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
-use std::time::Instant;
 
 use super::devices::Device;
-use super::graph::{Lane, Mark};
-use super::shared::{Shared, lock};
+use super::graph::{Mark, QueueId};
+use super::shared::Shared;
 use super::slab::Id;
 use super::work::TargetWork;
 use crate::device::{Event, Queue};
 use crate::error::{DeviceError, Error};
+use crate::lock::lock;
 use crate::runtime::Launch;
 
 /// A queue, in which tasks come after each other.
@@ -19,7 +19,7 @@ use crate::runtime::Launch;
 /// A task there that fails takes all behind it with it, though they need not depend on it.
 /// The queue is then given up for a new one, in a new *epoch*, and whoever was taken along
 /// for nothing is queued again.
-pub(super) struct InQueue {
+pub(super) struct TaskQueue {
     pub(super) device: Arc<Device>,
     number: u32,
     queue: Mutex<Current>,
@@ -43,19 +43,44 @@ pub(super) struct Items {
 pub(super) struct Item {
     pub(super) id: Id,
     pub(super) epoch: u32,
-    pub(super) event: Arc<dyn Event>,
+    pub(super) at: Position,
     /// None for copies.
     pub(super) launch: Option<Launch>,
-    pub(super) queued: Instant,
 }
 
-impl InQueue {
+/// Where in its queue a task is.
+#[derive(Clone)]
+pub(super) struct Position {
+    /// What it waits for in other queues, if there is a deadline, which begins behind it.
+    turn: Option<Arc<dyn Event>>,
+    pub(super) end: Arc<dyn Event>,
+}
+
+impl Position {
+    /// Waits until what the task comes after in other queues is done, or has failed.
+    pub(super) fn wait_for_turn(&self) {
+        if let Some(turn) = &self.turn {
+            // A failure is one of the end, too.
+            let _ = turn.sync();
+        }
+    }
+
+    /// Takes the task back, if it has not begun and the device can.
+    pub(super) fn take_back(&self) {
+        if let Some(turn) = &self.turn {
+            turn.take_back();
+        }
+        self.end.take_back();
+    }
+}
+
+impl TaskQueue {
     pub(super) fn open(
         shared: &Shared,
         device: &Arc<Device>,
         number: u32,
     ) -> Result<Arc<Self>, Error> {
-        let lane = Arc::new(Self {
+        let queue = Arc::new(Self {
             device: Arc::clone(device),
             number,
             queue: Mutex::new(Current {
@@ -67,7 +92,7 @@ impl InQueue {
             thread: Mutex::default(),
         });
         let name = format!("tasks {} {number}", device.runtime.device_name());
-        let watched = Arc::clone(&lane);
+        let watched = Arc::clone(&queue);
         let scope = shared.me.upgrade();
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             if let Some(shared) = scope {
@@ -78,18 +103,18 @@ impl InQueue {
             what: "starting a thread that waits for a queue".to_owned(),
             reason,
         })?;
-        *lock(&lane.thread) = Some(thread);
-        Ok(lane)
+        *lock(&queue.thread) = Some(thread);
+        Ok(queue)
     }
 
     pub(super) fn number(&self) -> u32 {
         self.number
     }
 
-    pub(super) fn lane(&self, epoch: u32) -> Lane {
-        Lane {
+    pub(super) fn id(&self, epoch: u32) -> QueueId {
+        QueueId {
             device: self.device.number(),
-            lane: self.number,
+            number: self.number,
             epoch,
         }
     }
@@ -98,14 +123,20 @@ impl InQueue {
     pub(super) fn put(
         &self,
         id: Id,
-        marks: &[Mark<Arc<dyn Event>>],
+        marks: &[Mark<Position>],
         work: &mut TargetWork<'_>,
-    ) -> Result<Mark<Arc<dyn Event>>, Error> {
+    ) -> Result<Mark<Position>, Error> {
         let mut current = lock(&self.queue);
-        let lane = self.lane(current.epoch);
+        let queue = self.id(current.epoch);
+        let mut turn = None;
         // What was queued before in this queue, it comes after anyway.
-        for mark in marks.iter().filter(|mark| mark.lane != lane) {
-            current.queue.wait_event(&mark.event);
+        let mut elsewhere = marks.iter().filter(|mark| mark.queue != queue).peekable();
+        if elsewhere.peek().is_some() {
+            for mark in elsewhere {
+                current.queue.wait_event(&mark.at.end);
+            }
+            let has_deadline = self.device.runtime.deadline().is_some();
+            turn = has_deadline.then(|| current.queue.record_event());
         }
         let launch = match work(&mut *current.queue) {
             Ok(launch) => launch,
@@ -115,21 +146,21 @@ impl InQueue {
                 return Err(error);
             }
         };
-        let event = current.queue.record_event();
+        let end = current.queue.record_event();
+        let at = Position { turn, end };
         let item = Item {
             id,
-            epoch: lane.epoch,
-            event: Arc::clone(&event),
+            epoch: queue.epoch,
+            at: at.clone(),
             launch,
-            queued: Instant::now(),
         };
         lock(&self.items).queued.push_back(item);
         drop(current);
         self.more.notify_one();
         Ok(Mark {
             task: id,
-            lane,
-            event,
+            queue,
+            at,
         })
     }
 
