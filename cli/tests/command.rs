@@ -54,7 +54,7 @@ fn wrong_words_are_named() {
 
 #[test]
 fn unknown_names_list_what_exists() {
-    let wires = ["`smoke`", "native", "gcc-ring", "gcc-slot"];
+    let wires = ["`smoke`", "native", "gcc-ring", "gcn-queue", "gcc-slot"];
     run(revoff().args(["run", "x.so", "--kernel", "k", "--wire", "smoke"])).refused(&wires);
     run(revoff().args(["bench", "--wires", "native,smoke"])).refused(&wires);
     let devices = ["`gpu9`", "host"];

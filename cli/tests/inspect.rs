@@ -27,7 +27,7 @@ fn an_image_in_rust() {
     assert_eq!(content["reverse_offload"], true);
     assert_eq!(
         content["wires"],
-        serde_json::json!(["native", "gcc-ring", "gcc-slot"])
+        serde_json::json!(["native", "gcc-ring", "gcn-queue", "gcc-slot"])
     );
     let names = |list: &str| -> Vec<String> {
         let list = content[list].as_array().expect("a list");

@@ -33,7 +33,7 @@ fn now(args: &[&str]) -> Command {
 #[test]
 fn kernels_in_c_call_functions_in_c() {
     let folder = scratch("run-hello");
-    for wire in ["native", "gcc-ring", "gcc-slot"] {
+    for wire in ["native", "gcc-ring", "gcn-queue", "gcc-slot"] {
         for teams in [1, 7] {
             let sums = folder.join(format!("{wire}-{teams}"));
             let bytes = teams * 2 * 8;

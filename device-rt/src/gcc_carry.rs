@@ -1,7 +1,7 @@
 //! What a call on one of GCC's wires carries, and the copying.
 //!
 //! These wires carry addresses only. So every call takes a bounce run: a header
-//! (with the completion word of `gcc-ring`), the argument arrays, and a copy of
+//! (with the completion word of `gcc-ring` and `gcn-queue`), the argument arrays, and a copy of
 //! whatever the host cannot reach. Ranges keep their distances in the run, so
 //! entries that overlap or refer to each other still do.
 
@@ -141,7 +141,7 @@ impl<'a> Prepared<'a> {
         let at = self.run.offset();
         let count = self.call.args.count();
         let area = self.area();
-        // Relaxed, all of it: the publishing store (S1, R1) orders it.
+        // Relaxed, all of it: the publishing store (S1, R1, Q1) orders it.
         area.store32(at + offset_of!(BounceHeader, signal), 0, Store::Relaxed);
         area.store32(
             at + offset_of!(BounceHeader, launch),

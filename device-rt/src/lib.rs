@@ -27,6 +27,7 @@
 //! | [`lanes`] | what the lanes of a warp do together |
 //! | [`arch`] | everything that depends on the target |
 //! | [`runtime`] | the variables that the host writes |
+//! | [`print`](mod@print) | text and numbers for the host to print |
 //! | [`thread`](mod@thread) | which thread of which team runs |
 
 #![no_std]
@@ -65,6 +66,7 @@ pub mod claims;
 mod gcc_carry;
 pub mod lanes;
 mod panic;
+pub mod print;
 pub mod runtime;
 pub mod target_ext;
 pub mod thread;

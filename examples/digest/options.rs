@@ -25,7 +25,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = env!("REVOFF_IMAGE_DIGEST"), hide_default_value = true)]
     pub(crate) image: PathBuf,
 
-    /// The wire that carries the calls: native, gcc-ring or gcc-slot [default: native]
+    /// The wire that carries the calls: native, gcc-ring, gcn-queue or gcc-slot [default: native]
     #[arg(long)]
     pub(crate) wire: Option<String>,
 

@@ -452,7 +452,7 @@ pub enum Error {
         name: String,
     },
     /// A wire that does not exist.
-    #[error("no wire `{name}`; there are native, gcc-ring and gcc-slot")]
+    #[error("no wire `{name}`; there are native, gcc-ring, gcn-queue and gcc-slot")]
     NoWire {
         /// What was asked for.
         name: String,

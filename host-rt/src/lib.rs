@@ -57,6 +57,7 @@
 //! | [`image`] | reading device images |
 //! | [`map`] | mapping the arguments of a call |
 //! | [`wire`] | the consumer of each wire |
+//! | `output` | what device code prints |
 //! | `serve` | the threads that serve calls |
 //! | [`task`] | tasks on devices and host that depend on each other |
 //! | [`env`](mod@env) | environment variables |
@@ -73,6 +74,7 @@ mod functions;
 pub mod image;
 mod lock;
 pub mod map;
+mod output;
 mod runtime;
 mod serve;
 mod sleep;

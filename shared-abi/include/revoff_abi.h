@@ -227,6 +227,27 @@
 /** Number of slots. */
 #define REVOFF_GCC_RING_SLOTS 1024u
 
+/** Number of slots. */
+#define REVOFF_GCN_QUEUE_SLOTS 1024u
+
+/** Bytes of each of the two texts of a message. One that is shorter ends with a 0. */
+#define REVOFF_GCN_QUEUE_TEXT 128u
+
+/** Type of a message that prints `label`, an `i64` in decimal, and the end of the line. */
+#define REVOFF_GCN_QUEUE_INTEGER 0u
+
+/** As `REVOFF_GCN_QUEUE_INTEGER`, with a `double`, as `%f` prints it. */
+#define REVOFF_GCN_QUEUE_DOUBLE 1u
+
+/** Type of a message that prints `label`, more text, and the end of the line. */
+#define REVOFF_GCN_QUEUE_LINE 2u
+
+/** As `REVOFF_GCN_QUEUE_LINE`, without the end of the line. */
+#define REVOFF_GCN_QUEUE_RAW 3u
+
+/** Type of a message that is a call: a `revoff_gcn_call`. */
+#define REVOFF_GCN_QUEUE_CALL 4u
+
 /** No wire. */
 #define REVOFF_WIRE_NONE 0u
 
@@ -238,6 +259,9 @@
 
 /** `native`. */
 #define REVOFF_WIRE_NATIVE 3u
+
+/** `gcn_queue`. */
+#define REVOFF_WIRE_GCN_QUEUE 4u
 
 /** Bytes of payload in each direction of a slot. */
 #define REVOFF_NATIVE_PAYLOAD 480u
@@ -467,7 +491,7 @@ typedef uint32_t revoff_status;
  */
 typedef struct REVOFF_ALIGNED(64) revoff_bounce_header {
     /**
-     * `gcc-ring`: the caller's completion word, 0 until the host writes 1.
+     * `gcc-ring`, `gcn-queue`: the caller's completion word, 0 until the host writes 1.
      */
     uint32_t signal;
     /**
@@ -613,6 +637,90 @@ typedef struct revoff_gcc_slot {
      */
     uint32_t reserved;
 } revoff_gcc_slot;
+
+/**
+ * One slot.
+ */
+typedef struct revoff_gcn_message {
+    /**
+     * Non-zero while the slot holds a message. Written last.
+     */
+    uint32_t written;
+    /**
+     * Text. libgomp: `msg`.
+     */
+    uint8_t label[128];
+    /**
+     * Type of the message: `REVOFF_GCN_QUEUE_INTEGER` to `REVOFF_GCN_QUEUE_CALL`. libgomp: `type`.
+     */
+    uint32_t kind;
+    /**
+     * What comes behind the label: an `i64` or a `double` in the first word, text of
+     * `REVOFF_GCN_QUEUE_TEXT` bytes, or a `revoff_gcn_call`.
+     */
+    uint64_t value[16];
+} revoff_gcn_message;
+
+/**
+ * What a message of type `REVOFF_GCN_QUEUE_CALL` has in `value`.
+ */
+typedef struct revoff_gcn_call {
+    /**
+     * Function word. libgomp: `fn`.
+     */
+    uint64_t func;
+    /**
+     * Number of arguments.
+     */
+    uint64_t mapnum;
+    /**
+     * Device address of `mapnum` addresses (`uint64_t`).
+     */
+    uint64_t addrs;
+    /**
+     * Device address of `mapnum` sizes (`uint64_t`).
+     */
+    uint64_t sizes;
+    /**
+     * Device address of `mapnum` kinds (`uint16_t`).
+     */
+    uint64_t kinds;
+    /**
+     * Number of the device that asks.
+     */
+    uint64_t dev_num;
+    /**
+     * Device address of the caller's `int`; 0 where it waits for the slot's
+     * `written`.
+     */
+    uint64_t signal;
+} revoff_gcn_call;
+
+/**
+ * The wire, in mapped memory. libgomp: `struct output`.
+ */
+typedef struct revoff_gcn_queue {
+    /**
+     * What the kernel returns; not used for reverse offload.
+     */
+    int32_t return_value;
+    /**
+     * Tickets drawn by the device.
+     */
+    uint32_t next_output;
+    /**
+     * The slots.
+     */
+    struct revoff_gcn_message queue[1024];
+    /**
+     * Tickets whose slots may be used again; written by the host.
+     */
+    uint32_t consumed;
+    /**
+     * Padding; nobody reads it.
+     */
+    uint32_t reserved;
+} revoff_gcn_queue;
 
 /**
  * Which protocol a wire speaks. A newtype, not an enum: images carry it.

@@ -16,7 +16,7 @@
 //! | [`icv`] | the OpenMP internal control variables a device sees |
 //! | [`image`] | the symbols by which host and image find each other |
 //! | [`host_arch`] | what takes the place of special registers on the `host` device |
-//! | [`wire`] | the protocols: `gcc-slot`, `gcc-ring`, `native` |
+//! | [`wire`] | the protocols: `gcc-slot`, `gcc-ring`, `gcn-queue`, `native` |
 //! | [`words`] | how either side touches shared words: scope, order, width |
 
 #![no_std]

@@ -62,7 +62,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = "host")]
     device: String,
 
-    /// The wire that carries its calls: native, gcc-ring or gcc-slot [default: native; for images
+    /// The wire that carries its calls: native, gcc-ring, gcn-queue or gcc-slot [default: native; for images
     /// of GCC gcc-slot]
     #[arg(long, value_parser = crate::options::wire)]
     wire: Option<WireKind>,

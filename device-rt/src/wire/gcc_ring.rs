@@ -120,7 +120,7 @@ pub fn publish(system: &impl SystemWords, slots: u32, ticket: u32, request: &Gcc
 }
 
 /// Waits until the host writes the completion word at byte offset `signal` of
-/// `memory`.
+/// `memory`: here, and on `gcn-queue`.
 pub fn wait(memory: &impl SystemWords, signal: usize, pause: impl Fn(u32)) {
     let mut attempt = 0;
     // Edge `R2`, waiting end: with the word comes what the host copied back.

@@ -6,6 +6,7 @@
 
 pub mod gcc_ring;
 pub mod gcc_slot;
+pub mod gcn_queue;
 pub mod native;
 #[cfg(test)]
 mod tests;
@@ -114,6 +115,7 @@ macro_rules! wires {
 wires! {
     native::Native,
     gcc_ring::Ring,
+    gcn_queue::Queue,
     gcc_slot::Single,
 }
 

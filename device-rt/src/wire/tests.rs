@@ -12,6 +12,7 @@ use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 
 use super::gcc_ring::Ring;
 use super::gcc_slot::Single;
+use super::gcn_queue::Queue;
 use super::native::Native;
 use super::{BITS, Call, Wire, call};
 use crate::arch::Spaces;
@@ -62,6 +63,7 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         WireKind::NATIVE => Native::call(&runtime, request),
         WireKind::GCC_RING => Ring::call(&runtime, request),
         WireKind::GCC_SLOT => Single::call(&runtime, request),
+        WireKind::GCN_QUEUE => Queue::call(&runtime, request),
         _ => {
             let mut status = u32::MAX;
             // SAFETY: the status goes to a variable of ours.

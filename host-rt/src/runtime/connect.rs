@@ -45,7 +45,7 @@ pub(super) fn connect(
     };
     let runtime = inner.server.connect(kind)?;
     write(RUNTIME, &runtime_bytes(&runtime))?;
-    if kind != WireKind::NATIVE {
+    if [WireKind::GCC_RING, WireKind::GCC_SLOT].contains(&kind) {
         write(REV_OFFLOAD_VAR, &runtime.wire.to_le_bytes())?;
     }
     Ok(())

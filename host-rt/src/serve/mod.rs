@@ -18,6 +18,7 @@ mod bell;
 mod idle;
 mod launch;
 mod pool;
+mod printed;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -32,6 +33,7 @@ use self::bell::Bell;
 pub(crate) use self::launch::LaunchState;
 use self::launch::Launches;
 use self::pool::{Pool, Role, Source};
+use self::printed::LastLooks;
 use crate::device::{Device, Fill, MappedMemory};
 use crate::error::DeviceError;
 use crate::functions::FunctionTable;
@@ -148,6 +150,7 @@ pub(crate) struct Server {
     needed: Condvar,
     /// Requests taken so far; written by the watcher alone.
     taken: AtomicU64,
+    last_looks: LastLooks,
     /// The standby looks every `TICK`.
     ticking: AtomicBool,
     /// Kernels that run.
@@ -179,6 +182,7 @@ impl Server {
             pool: Mutex::default(),
             needed: Condvar::new(),
             taken: AtomicU64::new(0),
+            last_looks: LastLooks::default(),
             ticking: AtomicBool::new(false),
             running: AtomicUsize::new(0),
             refusing: AtomicBool::new(false),
@@ -316,6 +320,10 @@ impl Server {
 
     /// A kernel has ended, or did not even start.
     pub(crate) fn end(&self, launch: &LaunchState) {
+        if launch.calls_host {
+            // While the launch can be blamed for what is found.
+            self.print_the_rest();
+        }
         self.launches.end(launch);
         if launch.calls_host {
             self.running.fetch_sub(1, Ordering::SeqCst);

@@ -28,7 +28,7 @@ pub(super) struct Source {
 /// What the thread that watches holds.
 #[derive(Default)]
 pub(super) struct Role {
-    sources: Vec<Source>,
+    pub(super) sources: Vec<Source>,
     /// The one to begin with, so that no wire waits behind one that is busy.
     begin: usize,
     /// The last look stopped early and has to be repeated before sleep.
@@ -49,9 +49,9 @@ pub(super) struct Pool {
     standby: bool,
 }
 
-/// Broken requests that one look at a wire passes over before it lets the other
-/// wires have their turn.
-const BROKEN_LIMIT: u32 = 16;
+/// What is no request, text or something broken, and one look at a wire passes over before
+/// it lets the other wires have their turn.
+const PASS_LIMIT: u32 = 16;
 
 /// Requests that a thread serves on top of each other while host functions wait:
 /// as many as a wire can have under way, or the one that all wait for might be the
@@ -105,7 +105,7 @@ impl Server {
     }
 
     /// The role, if nobody has it.
-    fn try_role(&self) -> Option<MutexGuard<'_, Role>> {
+    pub(super) fn try_role(&self) -> Option<MutexGuard<'_, Role>> {
         match self.role.try_lock() {
             Ok(role) => Some(role),
             // Nothing in it is half done at a panic, see `thread`.
@@ -128,6 +128,7 @@ impl Server {
             if self.is_stopping() {
                 return None;
             }
+            self.print_what_is_asked_for(role);
             if let Some(found) = self.poll(role, Watch::poll) {
                 return Some(found);
             }
@@ -157,18 +158,14 @@ impl Server {
         role: &mut Role,
         look: fn(&mut (dyn Watch + 'static)) -> Poll,
     ) -> Option<(WireIndex, Taken)> {
-        if self.has_new_sources.load(Ordering::Acquire) {
-            self.has_new_sources.store(false, Ordering::Relaxed);
-            role.sources.append(&mut lock(&self.new_sources));
-        }
+        self.meet_new_sources(role);
         role.restless = false;
         let count = role.sources.len();
         for i in 0..count {
             let index = (role.begin + i) % count;
             let source = &mut role.sources[index];
-            for look_again in (0..BROKEN_LIMIT).rev() {
+            for look_again in (0..PASS_LIMIT).rev() {
                 match look(&mut *source.watcher) {
-                    Poll::Empty => break,
                     Poll::Taken(taken) => {
                         // Relaxed: only the holder of the role writes it, and the
                         // standby only compares.
@@ -177,10 +174,10 @@ impl Server {
                         role.begin = index + 1;
                         return Some((source.wire, taken));
                     }
-                    Poll::Broken(reason) => {
-                        let wire = self.attached(source.wire).name();
-                        self.launches
-                            .report(0, CallError::Protocol { wire, reason });
+                    other => {
+                        if !self.passed_over(source.wire, other) {
+                            break;
+                        }
                         // Behind it there may be a request that nobody rings for
                         // again, and this may be the last look before sleep.
                         role.restless |= look_again == 0;
@@ -189,6 +186,32 @@ impl Server {
             }
         }
         None
+    }
+
+    /// Has the role's holder look at the wires that are new, too.
+    pub(super) fn meet_new_sources(&self, role: &mut Role) {
+        if self.has_new_sources.load(Ordering::Acquire) {
+            self.has_new_sources.store(false, Ordering::Relaxed);
+            role.sources.append(&mut lock(&self.new_sources));
+        }
+    }
+
+    /// Does what is to be done about something that is no request; `false` if it is nothing.
+    pub(super) fn passed_over(&self, wire: WireIndex, found: Poll) -> bool {
+        match found {
+            Poll::Empty => false,
+            Poll::Taken(_) => unreachable!("a request is served"),
+            Poll::Printed(text) => {
+                crate::output::print(&text);
+                true
+            }
+            Poll::Broken(reason) => {
+                let wire = self.attached(wire).name();
+                self.launches
+                    .report(0, CallError::Protocol { wire, reason });
+                true
+            }
+        }
     }
 
     /// Waits until this thread is needed; `false` when the server stops.

@@ -1,4 +1,4 @@
-//! What GCC's two wires have in common: arguments at device addresses.
+//! What GCC's wires have in common: arguments at device addresses, and completion words.
 
 use core::mem::offset_of;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use shared_abi::words::{Coherent, Load, SystemWords};
 
 use super::{At, Copier, Place, Poll, Taken, Watch};
 use crate::device::MappedMemory;
+use crate::error::DeviceError;
 use crate::map::Arg;
 
 /// A watcher that also finds out which launch a request comes from.
@@ -33,6 +34,10 @@ impl<W: Watch> Watch for Attributed<W> {
         }
         found
     }
+
+    fn poll_text(&mut self) -> Poll {
+        self.watcher.poll_text()
+    }
 }
 
 /// Key of the launch that a request with its addresses at `addrs` comes from, if
@@ -46,7 +51,7 @@ fn launch_of(addrs: u64, bounce: &MappedMemory) -> u32 {
     // SAFETY: the header lies in the bounce area, whose other users access it
     // atomically or ordered by the wire.
     let words = unsafe { Coherent::new(bounce.host.as_ptr()) };
-    // Relaxed: S1 or R1 orders it.
+    // Relaxed: S1, R1 or Q1 orders it.
     words.load32(
         run as usize + offset_of!(BounceHeader, launch),
         Load::Relaxed,
@@ -104,4 +109,16 @@ pub(super) fn read_args(
         places.push(Place::Device);
     }
     Ok(())
+}
+
+/// Answers the request whose completion word is at device address `signal`.
+pub(super) fn signal(copier: &mut Copier, signal: u64) -> Result<(), DeviceError> {
+    match copier.offset_in_bounce(signal, 4) {
+        Some(at) if at.is_multiple_of(4) => {
+            super::gcc_ring::complete(&copier.bounce(), at);
+            Ok(())
+        }
+        // GCC's own code: an `int` in device memory.
+        _ => copier.store_word(signal, 1),
+    }
 }

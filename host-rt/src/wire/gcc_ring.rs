@@ -93,6 +93,7 @@ impl<S: SystemWords> Watcher<S> {
                 sizes: word(offset_of!(Slot, sizes)),
                 kinds: word(offset_of!(Slot, kinds)),
                 signal,
+                slot,
             },
         };
         // Relaxed: R3 orders it for the next lap's owner.
@@ -128,7 +129,7 @@ impl<S: SystemWords + Send> Watch for Watcher<S> {
 }
 
 /// Answers the request whose completion word is at byte offset `signal` of
-/// `memory`.
+/// `memory`: here, and on `gcn-queue`.
 pub fn complete(memory: &impl SystemWords, signal: usize) {
     // Edge `R2`, completing end: whoever sees the 1 sees what was copied back.
     memory.store32(signal, 1, Store::Release);
@@ -208,13 +209,6 @@ impl Wire for GccRing {
         let At::Gcc { signal, .. } = taken.at else {
             unreachable!("a request is served by the wire it was taken from")
         };
-        match copier.offset_in_bounce(signal, 4) {
-            Some(at) if at.is_multiple_of(4) => {
-                complete(&copier.bounce(), at);
-                Ok(())
-            }
-            // GCC's own code: an `int` in device memory.
-            _ => copier.store_word(signal, 1),
-        }
+        gcc::signal(copier, signal)
     }
 }

@@ -55,6 +55,7 @@ impl<S: SystemWords> Watcher<S> {
                 sizes: word(offset_of!(Slot, sizes)),
                 kinds: word(offset_of!(Slot, kinds)),
                 signal: 0,
+                slot: 0,
             },
         })
     }

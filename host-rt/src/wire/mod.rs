@@ -13,6 +13,7 @@ mod copier;
 mod gcc;
 pub mod gcc_ring;
 pub mod gcc_slot;
+pub mod gcn_queue;
 pub mod native;
 
 pub(crate) use self::copier::Copier;
@@ -56,7 +57,12 @@ pub(crate) struct Kind {
 }
 
 /// The wires that this host serves.
-pub(crate) const KINDS: [Kind; 3] = [native::KIND, gcc_ring::KIND, gcc_slot::KIND];
+pub(crate) const KINDS: [Kind; 4] = [
+    native::KIND,
+    gcc_ring::KIND,
+    gcn_queue::KIND,
+    gcc_slot::KIND,
+];
 
 /// A request that was taken from a wire: what its words said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +99,10 @@ pub enum At {
         sizes: u64,
         /// `mapnum` kinds.
         kinds: u64,
-        /// `gcc-ring`: the caller's completion word; 0 on `gcc-slot`.
+        /// The caller's completion word; 0 where the answer goes to the slot.
         signal: u64,
+        /// The slot.
+        slot: u32,
     },
 }
 
@@ -105,6 +113,8 @@ pub enum Poll {
     Empty,
     /// A request. It is ours; the wire must be told how it ended.
     Taken(Taken),
+    /// Text that a device thread prints. There may be more.
+    Printed(Vec<u8>),
     /// Something that no device runtime writes. It was passed over.
     Broken(String),
 }
@@ -118,6 +128,11 @@ pub(crate) trait Watch: Send {
     /// As [`poll`](Self::poll), but misses none: for the last look before sleep.
     fn poll_all(&mut self) -> Poll {
         self.poll()
+    }
+
+    /// Looks for what is printed and leaves requests where they are.
+    fn poll_text(&mut self) -> Poll {
+        Poll::Empty
     }
 }
 

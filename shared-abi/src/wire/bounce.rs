@@ -19,7 +19,7 @@ pub const MAX_RUN: u32 = 32;
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BounceHeader {
-    /// `gcc-ring`: the caller's completion word, 0 until the host writes 1.
+    /// `gcc-ring`, `gcn-queue`: the caller's completion word, 0 until the host writes 1.
     pub signal: u32,
     /// Key of the launch that asks, as in
     /// [`RequestHeader::launch`](super::native::RequestHeader::launch).

@@ -5,6 +5,7 @@ pub mod bounce;
 pub mod claims;
 pub mod gcc_ring;
 pub mod gcc_slot;
+pub mod gcn_queue;
 pub mod native;
 
 /// Which protocol a wire speaks. A newtype, not an enum: images carry it.
@@ -24,9 +25,16 @@ impl WireKind {
     pub const GCC_RING: WireKind = WireKind(2);
     /// [`native`].
     pub const NATIVE: WireKind = WireKind(3);
+    /// [`gcn_queue`].
+    pub const GCN_QUEUE: WireKind = WireKind(4);
 
     /// Every wire, in the order of preference of a host that may choose.
-    pub const ALL: [WireKind; 3] = [Self::NATIVE, Self::GCC_RING, Self::GCC_SLOT];
+    pub const ALL: [WireKind; 4] = [
+        Self::NATIVE,
+        Self::GCC_RING,
+        Self::GCN_QUEUE,
+        Self::GCC_SLOT,
+    ];
 
     /// The name by which users choose it.
     #[must_use]
@@ -35,6 +43,7 @@ impl WireKind {
             Self::GCC_SLOT => Some("gcc-slot"),
             Self::GCC_RING => Some("gcc-ring"),
             Self::NATIVE => Some("native"),
+            Self::GCN_QUEUE => Some("gcn-queue"),
             _ => None,
         }
     }

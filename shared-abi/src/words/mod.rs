@@ -146,8 +146,8 @@ pub trait DeviceWords {
 
 /// Read-modify-writes on a word of mapped memory.
 ///
-/// Only GCC's `gcc-ring` asks for one (its ticket counter), and only the threads
-/// of one device may use it on the same word: device scope is all that PCIe
+/// Only GCC's `gcc-ring` and `gcn-queue` ask for one (their ticket counters), and only the
+/// threads of one device may use it on the same word: device scope is all that PCIe
 /// gives.
 pub trait TicketWord {
     /// Adds `n` to the `u32` at byte offset `at`, returns the word as it was.

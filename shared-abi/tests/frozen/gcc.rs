@@ -7,8 +7,9 @@ use shared_abi::icv::{self, OffloadIcvs};
 use shared_abi::map_kind::{self, MapKind};
 use shared_abi::wire::gcc_ring::{self, GccRing, GccRingSlot};
 use shared_abi::wire::gcc_slot::GccSlot;
+use shared_abi::wire::gcn_queue::{self, GcnCall, GcnMessage, GcnQueue};
 
-use crate::table::{bytes, constants, no_padding, types};
+use crate::table::{bytes, constants, count32, count64, counted, no_padding, types};
 
 types! {
     OffloadIcvs as "revoff_offload_icvs", size 16, align 4 {
@@ -44,6 +45,28 @@ types! {
         dev_num: i32 = 40,
         reserved: u32 = 44,
     }
+    GcnMessage as "revoff_gcn_message", size 264, align 8 {
+        written: u32 = 0,
+        label: [u8; 128] = 4,
+        kind: u32 = 132,
+        value: [u64; 16] = 136,
+    }
+    GcnCall as "revoff_gcn_call", size 56, align 8 {
+        func: u64 = 0,
+        mapnum: u64 = 8,
+        addrs: u64 = 16,
+        sizes: u64 = 24,
+        kinds: u64 = 32,
+        dev_num: u64 = 40,
+        signal: u64 = 48,
+    }
+    GcnQueue as "revoff_gcn_queue", size 270352, align 8 {
+        return_value: i32 = 0,
+        next_output: u32 = 4,
+        queue: [GcnMessage; 1024] = 8,
+        consumed: u32 = 270344,
+        reserved: u32 = 270348,
+    }
 }
 constants! {
     "GOMP_DEVICE_HOST_FALLBACK": gomp::GOMP_DEVICE_HOST_FALLBACK => -2,
@@ -56,6 +79,13 @@ constants! {
     "REVOFF_GOMP_NVPTX_CLOCKTICK": gomp::NVPTX_CLOCKTICK => "__nvptx_clocktick",
     "REVOFF_ICV_DEFAULT_DEVICE_UNSET": icv::DEFAULT_DEVICE_UNSET => -2_147_483_648,
     "REVOFF_GCC_RING_SLOTS": gcc_ring::SLOTS => 1024,
+    "REVOFF_GCN_QUEUE_SLOTS": gcn_queue::SLOTS => 1024,
+    "REVOFF_GCN_QUEUE_TEXT": gcn_queue::TEXT => 128,
+    "REVOFF_GCN_QUEUE_INTEGER": gcn_queue::INTEGER => 0,
+    "REVOFF_GCN_QUEUE_DOUBLE": gcn_queue::DOUBLE => 1,
+    "REVOFF_GCN_QUEUE_LINE": gcn_queue::LINE => 2,
+    "REVOFF_GCN_QUEUE_RAW": gcn_queue::RAW => 3,
+    "REVOFF_GCN_QUEUE_CALL": gcn_queue::CALL => 4,
 
     "REVOFF_MAP_ALLOC": MapKind::ALLOC.0 => 0x00,
     "REVOFF_MAP_TO": MapKind::TO.0 => 0x01,
@@ -87,7 +117,7 @@ constants! {
     "REVOFF_MAP_IMPLICIT_BITS": map_kind::IMPLICIT_BITS => 0x60,
 }
 
-no_padding! { OffloadIcvs GccSlot GccRingSlot }
+no_padding! { OffloadIcvs GccSlot GccRingSlot GcnMessage GcnCall }
 
 #[test]
 fn bytes_of_offload_icvs() {
@@ -146,4 +176,29 @@ fn bytes_of_gcc_ring_slot() {
             0x6d, 0x6e, 0x6f, 0x70, 0x71, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7a,
         ]
     );
+}
+
+#[test]
+fn bytes_of_gcn_message() {
+    let message = GcnMessage {
+        written: count32(0),
+        label: core::array::from_fn(|i| counted(256)[4 + i]),
+        kind: count32(132),
+        value: core::array::from_fn(|i| count64(136 + i * 8)),
+    };
+    assert_eq!(bytes(&message), counted(264));
+}
+
+#[test]
+fn bytes_of_gcn_call() {
+    let call = GcnCall {
+        func: count64(0),
+        mapnum: count64(8),
+        addrs: count64(16),
+        sizes: count64(24),
+        kinds: count64(32),
+        dev_num: count64(40),
+        signal: count64(48),
+    };
+    assert_eq!(bytes(&call), counted(56));
 }

@@ -125,6 +125,7 @@ constants! {
     "REVOFF_WIRE_GCC_SLOT": WireKind::GCC_SLOT.0 => 1,
     "REVOFF_WIRE_GCC_RING": WireKind::GCC_RING.0 => 2,
     "REVOFF_WIRE_NATIVE": WireKind::NATIVE.0 => 3,
+    "REVOFF_WIRE_GCN_QUEUE": WireKind::GCN_QUEUE.0 => 4,
 
     "REVOFF_BOUNCE_BLOCK": bounce::BLOCK => 16384,
     "REVOFF_BOUNCE_MAX_RUN": bounce::MAX_RUN => 32,
@@ -147,7 +148,8 @@ fn wires_in_an_image() {
     assert_eq!(WireKind::GCC_SLOT.bit(), 0b0010);
     assert_eq!(WireKind::GCC_RING.bit(), 0b0100);
     assert_eq!(WireKind::NATIVE.bit(), 0b1000);
-    assert_eq!(WireKind::ALL.map(|kind| kind.0), [3, 2, 1]);
+    assert_eq!(WireKind::GCN_QUEUE.bit(), 0b1_0000);
+    assert_eq!(WireKind::ALL.map(|kind| kind.0), [3, 2, 4, 1]);
 }
 
 #[test]

@@ -80,6 +80,7 @@ fn answer(host: &View, taken: &Taken) {
         sizes,
         kinds,
         signal,
+        ..
     } = taken.at
     else {
         panic!("not a request of this wire")

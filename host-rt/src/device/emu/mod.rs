@@ -7,7 +7,6 @@
 mod launch;
 mod module;
 
-use std::io::Write;
 use std::sync::{Arc, Weak};
 
 use ptx_emu::{Machine, Model, Options};
@@ -47,7 +46,7 @@ pub(super) fn open(arch: Option<&str>, wanted: &Wanted<'_>) -> Result<Arc<dyn De
         processors: env.emu_threads.unwrap_or(defaults.processors),
         check: env.emu_check.unwrap_or(defaults.check),
         patience: env.emu_patience.unwrap_or(defaults.patience),
-        output: Arc::new(print),
+        output: Arc::new(|text: &str| crate::output::print(text.as_bytes())),
         trace: wanted.trace.map(|trace| ptx_emu::Trace {
             block: [trace.team, 0, 0],
             thread: [trace.thread, 0, 0],
@@ -65,13 +64,6 @@ pub(super) fn open(arch: Option<&str>, wanted: &Wanted<'_>) -> Result<Arc<dyn De
         arch: DeviceArch::Emulated(sm),
         machine: Arc::new(machine),
     }))
-}
-
-/// What device code prints is output of the program, as with NVIDIA's driver.
-fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
-    // Nobody could be told.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// The device.

@@ -2,7 +2,11 @@
 #![no_std]
 
 use device_rt::arch::{self, Context, Space, Spaces};
+use device_rt::claims::claim;
+use device_rt::lanes;
+use device_rt::shared_abi::wire::gcn_queue::{GcnCall, SLOTS};
 use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
+use device_rt::wire::gcn_queue::publish_call;
 
 device_rt::image!();
 
@@ -99,6 +103,39 @@ unsafe extern "C" fn probe_any(lanes: u64, vote: bool) -> bool {
 unsafe extern "C" fn probe_converge(lanes: u64) {
     // SAFETY: the caller's promise.
     unsafe { arch::converge(lanes) }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn probe_warp_size() -> u32 {
+    arch::warp_size()
+}
+
+/// A slot of `native` for each lane that is here.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn probe_claim(at: u64, slots: u32, hint: u32) -> u64 {
+    // SAFETY: the caller vouches for the claims.
+    let device = unsafe { arch::device_memory(at) };
+    let claim = lanes::rounds(|group| {
+        // SAFETY: `rounds` has the lanes of the group here.
+        unsafe { claim(&device, slots, hint, group, arch::pause) }
+    });
+    u64::from(claim.slot) << 32 | u64::from(claim.turn)
+}
+
+/// A message of `gcn-queue`: every word by itself, in order.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn probe_gcn_publish(at: u64, func: u64, sizes: u64, signal: u64) {
+    let call = GcnCall {
+        func,
+        mapnum: 1,
+        addrs: at,
+        sizes,
+        kinds: sizes,
+        dev_num: 0,
+        signal,
+    };
+    // SAFETY: the caller vouches for the wire.
+    publish_call(&unsafe { arch::mapped(at) }, SLOTS, 0, &call);
 }
 
 #[unsafe(no_mangle)]

@@ -49,10 +49,11 @@ pub struct Gcc {
     pub sizes: u64,
     /// Device address of the kinds.
     pub kinds: u64,
-    /// `gcc-ring`: device address of the completion word.
+    /// `gcc-ring`, `gcn-queue`: device address of the completion word; 0 on `gcn-queue` for
+    /// an answer in the slot.
     pub signal: u64,
-    /// `gcc-ring`: added to the ticket counter instead of a request being made.
+    /// `gcc-ring`, `gcn-queue`: added to the ticket counter instead of a request being made.
     pub jump: u32,
-    /// Not used.
-    pub reserved: u32,
+    /// `gcn-queue`: type of the message.
+    pub kind: u32,
 }

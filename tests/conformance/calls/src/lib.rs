@@ -25,6 +25,20 @@ host_fn::host_functions! {
     pub fn nothing();
 }
 
+/// A line that takes several messages, of which no two parts are the same.
+pub const LONG_LINE: &str = concat!(
+    "00 all happy families are alike; each unhappy family is unh.",
+    "01 all happy families are alike; each unhappy family is unh.",
+    "02 all happy families are alike; each unhappy family is unh.",
+    "03 all happy families are alike; each unhappy family is unh.",
+    "04 all happy families are alike; each unhappy family is unh.",
+    "05 all happy families are alike; each unhappy family is unh.",
+    "06 all happy families are alike; each unhappy family is unh.",
+    "07 all happy families are alike; each unhappy family is unh.",
+    "08 all happy families are alike; each unhappy family is unh.",
+    "09 all happy families are alike; each unhappy family is unh\n",
+);
+
 /// A structure that travels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[zerocopy(crate = "host_fn::zerocopy")]

@@ -9,10 +9,12 @@ use device_rt::shared_abi::wire::WireKind;
 use device_rt::shared_abi::wire::claims::{self, ClaimGroup};
 use device_rt::shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
 use device_rt::shared_abi::wire::gcc_slot::GccSlot;
+use device_rt::shared_abi::wire::gcn_queue::{self, GcnCall};
 use device_rt::shared_abi::wire::native::{
     MapEntry, ReplyHeader, RequestHeader, Slot, claim_of, door_offset, slot_offset, turn_and_status,
 };
 use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
+use device_rt::wire::gcn_queue as producer;
 use device_rt::{arch, lanes, thread};
 
 /// How long a kernel stays after a request that gets no answer, so that the host
@@ -139,6 +141,10 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
         wait(|| wire.load64(offset_of!(GccSlot, func), Load::Acquire) == 0);
         return;
     }
+    if WireKind(runtime.wire_kind) == WireKind::GCN_QUEUE {
+        // SAFETY: the launcher's promise.
+        return unsafe { forge_gcn(wire, request, signal) };
+    }
     if request.jump != 0 {
         wire.fetch_add_relaxed(offset_of!(GccRing, next_slot), request.jump);
         arch::ring();
@@ -179,6 +185,51 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
         Store::Release,
     );
     arch::ring();
+    // SAFETY: the launcher's promise.
+    unsafe { wait_for_signal(request, signal) };
+}
+
+/// [`forge_gcc`] on `gcn-queue`.
+///
+/// # Safety
+/// `signal` is there.
+unsafe fn forge_gcn(wire: arch::Mapped, request: &Gcc, signal: *const u32) {
+    if request.jump != 0 {
+        producer::draw(&wire, request.jump);
+        arch::ring();
+        return linger();
+    }
+    let slots = gcn_queue::SLOTS;
+    let ticket = producer::draw(&wire, 1);
+    producer::claim(&wire, slots, ticket, arch::pause);
+    if request.kind != gcn_queue::CALL {
+        producer::publish_number(&wire, slots, ticket, b"", request.kind, request.func);
+        arch::ring();
+        return linger();
+    }
+    let call = GcnCall {
+        func: request.func,
+        mapnum: request.mapnum,
+        addrs: request.addrs,
+        sizes: request.sizes,
+        kinds: request.kinds,
+        dev_num: u64::MAX,
+        signal: request.signal,
+    };
+    if request.signal != 0 {
+        producer::publish_call(&wire, slots, ticket, &call);
+        arch::ring();
+        // SAFETY: the caller's promise.
+        return unsafe { wait_for_signal(request, signal) };
+    }
+    producer::publish_call_in_slot(&wire, slots, ticket, &call);
+    arch::ring();
+    producer::wait_in_slot(&wire, slots, ticket, arch::pause);
+}
+
+/// # Safety
+/// `signal` is there.
+unsafe fn wait_for_signal(request: &Gcc, signal: *const u32) {
     if request.signal == signal as u64 {
         // SAFETY: the word is there, in device memory, and a buffer of its own.
         let word = unsafe { arch::device_memory(signal as u64) };

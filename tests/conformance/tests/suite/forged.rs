@@ -6,6 +6,7 @@ use conformance_calls::forge::{Gcc, MAX_ENTRIES, Native};
 use host_rt::shared_abi::map_kind::MapKind;
 use host_rt::shared_abi::status::Status;
 use host_rt::shared_abi::wire::WireKind;
+use host_rt::shared_abi::wire::gcn_queue::CALL;
 use host_rt::shared_abi::wire::native::{PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT};
 use host_rt::{CallError, Functions, LaunchError, Report};
 
@@ -20,6 +21,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(too_many_arguments),
     test!(turns_and_tickets_that_jump),
     test!(completion_words_out_of_reach),
+    test!(messages_of_unknown_types).only(Target::prints),
     test!(requests_as_gcc_makes_them),
     test!(another_launch_is_named),
 ];
@@ -84,7 +86,7 @@ fn gcc(session: &Session) -> Gcc {
         kinds: 0,
         signal: 0,
         jump: 0,
-        reserved: 0,
+        kind: CALL,
     }
 }
 
@@ -93,6 +95,16 @@ fn send_gcc(session: &Session, mut request: Gcc) -> Result {
     let signal = session.zeroed::<u32>(1);
     request.signal = signal.address();
     let request = session.filled(&[request]);
+    session.run("forge_gcc", (1, 1), &[&request, &signal])
+}
+
+/// Without a completion word: `gcn-queue` answers in the slot.
+fn send_in_slot(session: &Session, request: Gcc) -> Result {
+    let signal = session.zeroed::<u32>(1);
+    let request = session.filled(&[Gcc {
+        signal: 0,
+        ..request
+    }]);
     session.run("forge_gcc", (1, 1), &[&request, &signal])
 }
 
@@ -345,7 +357,7 @@ fn carried_in_run(session: &Session, request: Native, carried: [u64; 3]) {
     }
 }
 
-/// `native`: the slot's turn is not the next one. `gcc-ring`: the ticket counter
+/// `native`: the slot's turn is not the next one. `gcc-ring`, `gcn-queue`: the ticket counter
 /// has gone backwards. What the wire can do afterwards, it does.
 fn turns_and_tickets_that_jump(target: &Target) {
     let session = open(target);
@@ -366,14 +378,19 @@ fn turns_and_tickets_that_jump(target: &Target) {
             }
             session.works();
         }
-        WireKind::GCC_RING => {
+        WireKind::GCC_RING | WireKind::GCN_QUEUE => {
             let request = Gcc {
                 jump: u32::MAX - 99,
                 ..gcc(&session)
             };
             let text = text(&send_jump(&session, request));
-            assert!(text.contains("next_slot is"), "{text}");
-            // The ring is lost, the device is not: a kernel without calls runs.
+            let counter = if target.wire == WireKind::GCC_RING {
+                "next_slot is"
+            } else {
+                "next_output is"
+            };
+            assert!(text.contains(counter), "{text}");
+            // The wire is lost, the device is not: a kernel without calls runs.
             let flag = session.filled(&[1u32]);
             session.run("wait_for", (1, 1), &[&flag]).unwrap();
         }
@@ -388,10 +405,10 @@ fn send_jump(session: &Session, request: Gcc) -> Result {
     session.run("forge_gcc", (1, 1), &[&request, &signal])
 }
 
-/// `gcc-ring`: where to write that a call has ended is the device's word.
+/// `gcc-ring`, `gcn-queue`: where to write that a call has ended is the device's word.
 fn completion_words_out_of_reach(target: &Target) {
     let session = open(target);
-    if target.wire == WireKind::GCC_RING {
+    if [WireKind::GCC_RING, WireKind::GCN_QUEUE].contains(&target.wire) {
         let signal = session.zeroed::<u32>(1);
         for bad in [
             1,
@@ -407,14 +424,32 @@ fn completion_words_out_of_reach(target: &Target) {
             let request = session.filled(&[request]);
             let result = session.run("forge_gcc", (1, 1), &[&request, &signal]);
             let text = text(&result);
-            assert!(
-                text.contains("wire `gcc-ring`: the host does not reach 4 bytes"),
-                "{text}"
+            let expected = format!(
+                "wire `{}`: the host does not reach 4 bytes",
+                target.wire.name().unwrap()
             );
+            assert!(text.contains(&expected), "{text}");
             assert_eq!(read::<u32>(&signal), [0]);
         }
     }
     session.works();
+}
+
+fn messages_of_unknown_types(target: &Target) {
+    let session = open(target);
+    for kind in [CALL + 1, 1 << 31, u32::MAX] {
+        let request = Gcc {
+            kind,
+            ..gcc(&session)
+        };
+        let result = send_jump(&session, request);
+        let text = text(&result);
+        assert!(
+            text.contains(&format!("a message of type {kind}")),
+            "{text}"
+        );
+        session.works();
+    }
 }
 
 /// Without a bounce run: arrays, data and completion word in device memory. They
@@ -448,6 +483,19 @@ fn requests_as_gcc_makes_them(target: &Target) {
         };
         send_gcc(&session, request).unwrap();
         assert!(read::<u8>(&data) == vec![0x77; size]);
+        if target.wire == WireKind::GCN_QUEUE {
+            // As GCC 13 to 16 make them; in the end, more of them than there are slots.
+            let data = session.filled(&vec![1u8; size]);
+            let addrs = session.filled(&[data.address(), 5]);
+            let request = Gcc {
+                addrs: addrs.address(),
+                ..request
+            };
+            for _ in 0..400 {
+                send_in_slot(&session, request).unwrap();
+            }
+            assert!(read::<u8>(&data) == vec![0x77; size]);
+        }
     }
     // A function word that is none fails, whoever asked.
     let request = Gcc {

@@ -27,6 +27,7 @@ mod nested;
 mod no_calls;
 mod pool;
 mod present;
+mod printed;
 mod probe;
 mod raw;
 mod resources;
@@ -123,6 +124,7 @@ fn per_wire() -> Vec<Test> {
         c_image::TESTS,
         words::TESTS,
         lost::TESTS,
+        printed::TESTS,
     ]
     .concat()
 }

@@ -24,6 +24,8 @@ use Step::{Loads, Op, Stores, WriteBack};
 /// What system scope takes on a family of processors.
 struct Family {
     arches: &'static [&'static str],
+    /// Lanes of a wave.
+    lanes: u32,
     /// In front of a release.
     release: &'static [Step],
     /// Behind an acquire.
@@ -39,6 +41,7 @@ struct Family {
 const FAMILIES: &[Family] = &[
     Family {
         arches: &["gfx906", "gfx908"],
+        lanes: 64,
         release: &[Loads, Stores],
         acquire: &[Loads, Op("buffer_wbinvl1_vol")],
         stores: ["flat_store_byte", "flat_store_dword", "flat_store_dwordx2"],
@@ -51,6 +54,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         arches: &["gfx90a"],
+        lanes: 64,
         release: &[Loads, Stores, Op("buffer_wbl2"), WriteBack],
         acquire: &[Loads, Op("buffer_invl2"), Op("buffer_wbinvl1_vol")],
         stores: ["flat_store_byte", "flat_store_dword", "flat_store_dwordx2"],
@@ -63,6 +67,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         arches: &["gfx942"],
+        lanes: 64,
         release: &[Loads, Stores, Op("buffer_wbl2 sc0 sc1"), WriteBack],
         acquire: &[Loads, Op("buffer_inv sc0 sc1")],
         stores: [
@@ -79,6 +84,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         arches: &["gfx1030"],
+        lanes: 32,
         release: &[Loads, Stores],
         acquire: &[Loads, Op("buffer_gl1_inv"), Op("buffer_gl0_inv")],
         stores: ["flat_store_byte", "flat_store_dword", "flat_store_dwordx2"],
@@ -91,6 +97,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         arches: &["gfx1100"],
+        lanes: 32,
         release: &[Loads, Stores],
         acquire: &[Loads, Op("buffer_gl1_inv"), Op("buffer_gl0_inv")],
         stores: ["flat_store_b8", "flat_store_b32", "flat_store_b64"],
@@ -103,6 +110,7 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         arches: &["gfx1201"],
+        lanes: 32,
         release: &[Loads, Op("global_wb scope:SCOPE_SYS"), Stores],
         acquire: &[Loads, Op("global_inv scope:SCOPE_SYS")],
         stores: [
@@ -152,7 +160,17 @@ impl Family {
             .into_iter()
             .filter(|step| *step != WriteBack)
             .collect();
+        // Each word by itself, in memory before `written` is stored, and none in the care of
+        // a write-back: see the wire's producer. There are no loads to wait for.
+        let write_back = self.release.iter().filter(|step| matches!(step, Op(_)));
+        let message = [store64; 7]
+            .into_iter()
+            .chain([store32])
+            .chain(write_back.copied())
+            .chain([Stores, store32])
+            .collect();
         vec![
+            ("gcn_publish", message),
             ("system_load8", vec![load8]),
             ("system_load32_relaxed", vec![load32]),
             ("system_load32_acquire", acquired(load32)),
@@ -172,6 +190,64 @@ impl Family {
             ("device_and_release", device_released),
         ]
     }
+}
+
+impl Family {
+    /// What the mask of active lanes is called.
+    fn exec(&self) -> &'static [&'static str] {
+        if self.lanes == 32 {
+            &["exec_lo"]
+        } else {
+            &["exec"]
+        }
+    }
+
+    /// The instruction that returns it.
+    fn size_of_wave(&self) -> &'static [&'static str] {
+        if self.lanes == 32 {
+            &["v_mov_b32", " 32"]
+        } else {
+            &["v_mov_b32", " 64"]
+        }
+    }
+}
+
+/// Lanes that are together claim by one operation, of one of them: the others are masked
+/// out before it. They learn what it took from that one, count who comes before them with
+/// masks of the wave's width, and wait by sleeping.
+fn claims_together(family: &Family, function: &Function) -> Result<(), String> {
+    let texts: Vec<String> = function
+        .instructions()
+        .map(|(_, instruction)| instruction.to_string())
+        .collect();
+    let swaps: Vec<usize> = (0..texts.len())
+        .filter(|&i| texts[i].contains("_atomic_"))
+        .collect();
+    let [swap] = swaps[..] else {
+        return Err(format!("{} read-modify-writes, not one", swaps.len()));
+    };
+    let other_width = format!("_saveexec_b{} ", 96 - family.lanes);
+    if let Some(other) = texts.iter().find(|text| text.contains(&other_width)) {
+        return Err(format!("`{other}` is of another width"));
+    }
+    let after = |from: usize, words: &[&str]| {
+        let found = (from..texts.len()).find(|&i| words.iter().any(|word| texts[i].contains(word)));
+        found.ok_or(format!(
+            "no {} behind line {from} of it",
+            words.join(" or ")
+        ))
+    };
+    let elected = after(0, &["s_ff1_i32_b", "s_ctz_i32_b"])?;
+    let masked = after(elected, &["_saveexec_b"])?;
+    if masked > swap {
+        return Err(format!(
+            "line {swap} of it claims, and only {masked} masks lanes out"
+        ));
+    }
+    let told = after(swap, &["v_readfirstlane_b32"])?;
+    after(told, &["v_bcnt_u32_b32"])?;
+    after(0, &["s_sleep"])?;
+    Ok(())
 }
 
 /// Whether an instruction, as [`shared`] says it, waits for the loads before it.
@@ -246,12 +322,16 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
         ("pause_late", &["s_sleep", " 16"]),
         ("first", &["v_readfirstlane_b32"]),
         ("lane", &["v_mbcnt_lo_u32_b32"]),
-        ("active_lanes", &["exec"]),
+        ("active_lanes", family.exec()),
+        ("warp_size", family.size_of_wave()),
     ] {
         check(functions, name, &mut wrong, |function| {
             says(function, words)
         });
     }
+    check(functions, "claim", &mut wrong, |function| {
+        claims_together(family, function)
+    });
     // A function of its own where a trap may not stand in others.
     let trap = find(functions, "revoff_trap").ok_or("it is not there".to_owned());
     if let Err(said) = trap.and_then(|function| says(function, &["s_trap", " 2"])) {

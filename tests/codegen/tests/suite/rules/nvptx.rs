@@ -147,7 +147,12 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
 /// Each wire publishes with one release, and waits with an acquire.
 pub(super) fn hand_over(arch: &Arch, functions: &[Function]) -> Vec<String> {
     let mut wrong = vec![];
-    for wire in ["6native6Native", "8gcc_ring4Ring", "8gcc_slot6Single"] {
+    for wire in [
+        "6native6Native",
+        "8gcc_ring4Ring",
+        "8gcc_slot6Single",
+        "9gcn_queue5Queue",
+    ] {
         let Some(function) = functions
             .iter()
             .find(|function| function.name.contains(wire))

@@ -1,0 +1,336 @@
+//! Consumer of [`gcn_queue`](shared_abi::wire::gcn_queue).
+//!
+//! Text is taken in the order of its tickets, so that what takes several messages stays
+//! together. A call holds up no text, and no call waits for text that is not yet written:
+//! a device thread that is slow, or dies, between its ticket and its message holds up the
+//! text behind it, and everything only when the queue is full. When a kernel has ended,
+//! text is taken in spite of that.
+//!
+//! What one thread prints before it calls, comes before the call, unless another thread
+//! holds it up: who sees a message sees those that its thread has written before, so
+//! before a message is taken, those before it are looked at once more.
+//!
+//! The slot of a call that is answered there is kept until it is, and `consumed` with it.
+//! Others are taken meanwhile. Where the host sleeps until it is woken, which no device
+//! with such callers lets it, nobody would then find out that it is answered.
+
+#[cfg(test)]
+mod tests;
+mod text;
+
+use core::mem::offset_of;
+use std::sync::Arc;
+
+use shared_abi::status::Status;
+use shared_abi::wire::WireKind;
+use shared_abi::wire::gcn_queue::{
+    CALL, DOUBLE, GcnCall, GcnMessage as Message, GcnQueue as Queue, INTEGER, LINE, RAW, SLOTS,
+};
+use shared_abi::words::{Coherent, Load, Store, SystemWords};
+
+use super::{At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
+use crate::device::MappedMemory;
+use crate::error::DeviceError;
+use crate::map::Arg;
+
+/// Finds published messages.
+#[derive(Debug)]
+pub struct Watcher<S> {
+    system: S,
+    slots: u32,
+    /// What `consumed` says; the device's word is never read back.
+    consumed: u32,
+    /// Of each slot, for its ticket at or after `consumed`.
+    state: Vec<State>,
+    /// The device's counter made no sense: nothing is taken any more.
+    broken: bool,
+}
+
+/// How far the message of a slot is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Not taken.
+    Waiting,
+    /// Taken, and the slot is no longer needed.
+    Taken,
+    /// A call that was taken, whose answer goes to the slot.
+    Answering,
+}
+
+/// Which messages a look is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum For {
+    /// Calls, and text before which every message is written.
+    All,
+    /// Text that is there.
+    Text,
+}
+
+impl<S: SystemWords> Watcher<S> {
+    /// A watcher of the wire in `system` with `slots` slots
+    /// ([`SLOTS`], but for tests), all of whose tickets before `ticket` are
+    /// consumed.
+    pub fn new(system: S, slots: u32, ticket: u32) -> Self {
+        Self {
+            system,
+            slots,
+            consumed: ticket,
+            state: vec![State::Waiting; slots as usize],
+            broken: false,
+        }
+    }
+
+    /// Looks for a message and takes it.
+    pub fn poll(&mut self) -> Poll {
+        self.look(For::All)
+    }
+
+    /// As [`poll`](Self::poll), but leaves calls where they are.
+    pub fn poll_text(&mut self) -> Poll {
+        self.look(For::Text)
+    }
+
+    fn look(&mut self, what: For) -> Poll {
+        if self.broken {
+            return Poll::Empty;
+        }
+        self.advance();
+        // Relaxed: only says how far to look; Q1 brings the messages.
+        let drawn = self
+            .system
+            .load32(offset_of!(Queue, next_output), Load::Relaxed);
+        let waiting = drawn.wrapping_sub(self.consumed);
+        if waiting > i32::MAX as u32 {
+            self.broken = true;
+            return Poll::Broken(format!(
+                "next_output is {drawn}, behind {} that are consumed",
+                self.consumed
+            ));
+        }
+        let mut found = None;
+        let mut end = waiting.min(self.slots);
+        // Those before it were perhaps not yet written when we came by. If the same thread
+        // has written one of them, it is there now: it was before what we have seen.
+        while let Some((ahead, slot, kind)) = self.first(end, what) {
+            found = Some((slot, kind));
+            end = ahead;
+        }
+        match found {
+            Some((slot, kind)) => self.take(slot, kind),
+            None => Poll::Empty,
+        }
+    }
+
+    /// The first message that is to be taken, of the `end` tickets from `consumed` on: how
+    /// far ahead, its slot, and its type.
+    fn first(&self, end: u32, what: For) -> Option<(u32, u32, u32)> {
+        let mut all_written = true;
+        (0..end).find_map(|ahead| {
+            let slot = self.consumed.wrapping_add(ahead) % self.slots;
+            if self.state[slot as usize] != State::Waiting {
+                return None;
+            }
+            let at = at(slot);
+            // Edge `Q1`, consuming end: with this word comes the message.
+            let written = self
+                .system
+                .load32(at + offset_of!(Message, written), Load::Acquire);
+            if written == 0 {
+                all_written = false;
+                return None;
+            }
+            // Relaxed: Q1 orders it.
+            let kind = self
+                .system
+                .load32(at + offset_of!(Message, kind), Load::Relaxed);
+            let wanted = match what {
+                For::All => kind == CALL || all_written,
+                For::Text => kind != CALL,
+            };
+            wanted.then_some((ahead, slot, kind))
+        })
+    }
+
+    fn take(&mut self, slot: u32, kind: u32) -> Poll {
+        let value = at(slot) + offset_of!(Message, value);
+        // Relaxed: Q1 orders these.
+        let word = |field| self.system.load64(value + field, Load::Relaxed);
+        let mut state = State::Taken;
+        let found = match kind {
+            CALL => {
+                let signal = word(offset_of!(GcnCall, signal));
+                if signal == 0 {
+                    state = State::Answering;
+                }
+                Poll::Taken(Taken {
+                    func: word(offset_of!(GcnCall, func)),
+                    mapnum: word(offset_of!(GcnCall, mapnum)),
+                    launch: 0,
+                    at: At::Gcc {
+                        addrs: word(offset_of!(GcnCall, addrs)),
+                        sizes: word(offset_of!(GcnCall, sizes)),
+                        kinds: word(offset_of!(GcnCall, kinds)),
+                        signal,
+                        slot,
+                    },
+                })
+            }
+            INTEGER => {
+                let value = word(0).cast_signed();
+                Poll::Printed(text::integer(&self.system, at(slot), value))
+            }
+            DOUBLE => {
+                let value = f64::from_bits(word(0));
+                Poll::Printed(text::double(&self.system, at(slot), value))
+            }
+            LINE => Poll::Printed(text::line(&self.system, at(slot))),
+            RAW => Poll::Printed(text::raw(&self.system, at(slot))),
+            unknown => Poll::Broken(format!(
+                "slot {slot} has a message of type {unknown}; there are 0 to {CALL}"
+            )),
+        };
+        if state == State::Taken {
+            // Relaxed, both: Q2 orders them for the next lap's owner. This is what tells
+            // the two forms of a call apart.
+            self.system
+                .store64(value + offset_of!(GcnCall, signal), 0, Store::Relaxed);
+            self.system
+                .store32(at(slot) + offset_of!(Message, written), 0, Store::Relaxed);
+        }
+        self.state[slot as usize] = state;
+        self.advance();
+        found
+    }
+
+    /// Gives slots back, as far as every ticket before them is done with.
+    fn advance(&mut self) {
+        let before = self.consumed;
+        loop {
+            let slot = self.consumed % self.slots;
+            let done = match self.state[slot as usize] {
+                State::Waiting => false,
+                State::Taken => true,
+                // Relaxed: of the thread that answers nothing else is wanted, and the
+                // next owner's store to this word comes after the 0 that we have seen.
+                State::Answering => {
+                    let written = at(slot) + offset_of!(Message, written);
+                    self.system.load32(written, Load::Relaxed) == 0
+                }
+            };
+            if !done {
+                break;
+            }
+            self.state[slot as usize] = State::Waiting;
+            self.consumed = self.consumed.wrapping_add(1);
+        }
+        if self.consumed != before {
+            // Edge `Q2`, consuming end: the next lap's owner of a slot writes it
+            // after our loads from it and after its words are 0.
+            self.system
+                .store32(offset_of!(Queue, consumed), self.consumed, Store::Release);
+        }
+    }
+}
+
+/// Byte offset of a slot.
+const fn at(slot: u32) -> usize {
+    offset_of!(Queue, queue) + slot as usize * size_of::<Message>()
+}
+
+impl<S: SystemWords + Send> Watch for Watcher<S> {
+    fn poll(&mut self) -> Poll {
+        Watcher::poll(self)
+    }
+
+    fn poll_text(&mut self) -> Poll {
+        Watcher::poll_text(self)
+    }
+}
+
+/// Answers the call in `slot` that has no completion word.
+pub fn complete(system: &impl SystemWords, slot: u32) {
+    // Edge `Q3`, completing end: whoever sees the 0 sees what was copied back.
+    system.store32(at(slot) + offset_of!(Message, written), 0, Store::Release);
+}
+
+/// How this wire is made.
+pub(super) const KIND: Kind = Kind {
+    kind: WireKind::GCN_QUEUE,
+    bytes: |_| size_of::<Queue>(),
+    attach: |memory, geometry, bounce| {
+        let ticket = geometry.first_turn;
+        let wire = GcnQueue::new(memory, ticket);
+        let watcher = Watcher::new(wire.words(), SLOTS, ticket);
+        let watcher = gcc::Attributed::new(watcher, Arc::clone(bounce));
+        let address = wire.memory.device;
+        (
+            Attached {
+                address,
+                wire: Box::new(wire),
+            },
+            Box::new(watcher),
+        )
+    },
+};
+
+/// The wire in mapped memory.
+struct GcnQueue {
+    memory: MappedMemory,
+}
+
+impl GcnQueue {
+    /// A wire in `memory`, which is zeroed and large enough, whose next ticket is
+    /// `ticket`.
+    fn new(memory: MappedMemory, ticket: u32) -> Self {
+        let this = Self { memory };
+        for counter in [offset_of!(Queue, next_output), offset_of!(Queue, consumed)] {
+            // Relaxed: no kernel runs yet; starting one orders it.
+            this.words().store32(counter, ticket, Store::Relaxed);
+        }
+        this
+    }
+
+    fn words(&self) -> Coherent {
+        // SAFETY: the memory is a `Queue`; wires and watchers live in a server,
+        // which drops them together; all accesses on both sides are atomic.
+        unsafe { Coherent::new(self.memory.host.as_ptr()) }
+    }
+}
+
+impl Wire for GcnQueue {
+    fn name(&self) -> &'static str {
+        "gcn-queue"
+    }
+
+    fn read_args(
+        &self,
+        taken: &Taken,
+        copier: &mut Copier,
+        limit: u64,
+        args: &mut Vec<Arg>,
+        places: &mut Vec<Place>,
+    ) -> Result<(), String> {
+        gcc::read_args(taken, copier, limit, args, places)
+    }
+
+    fn complete(
+        &self,
+        taken: &Taken,
+        copier: &mut Copier,
+        _: Status,
+        _: u64,
+    ) -> Result<(), DeviceError> {
+        match taken.at {
+            At::Gcc {
+                signal: 0, slot, ..
+            } => {
+                complete(&self.words(), slot);
+                Ok(())
+            }
+            At::Gcc { signal, .. } => gcc::signal(copier, signal),
+            At::Native { .. } => {
+                unreachable!("a request is served by the wire it was taken from")
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Messages as device code writes them, word by word, and such as none does.
+
+use core::mem::offset_of;
+
+use shared_abi::wire::gcn_queue::{CALL, DOUBLE, GcnMessage, GcnQueue, INTEGER, LINE, RAW, TEXT};
+use shared_abi::words::{Coherent, Load, Store, SystemWords};
+
+use super::{Watcher, at, complete};
+use crate::wire::{At, Poll, Taken};
+
+const SLOTS: u32 = 4;
+
+/// A wire of four slots, and its device.
+struct Device {
+    memory: Vec<u64>,
+}
+
+impl Device {
+    fn new(ticket: u32) -> (Self, Watcher<Coherent>) {
+        let device = Self {
+            memory: vec![0; size_of::<GcnQueue>() / 8],
+        };
+        device.set32(offset_of!(GcnQueue, next_output), ticket);
+        let watcher = Watcher::new(device.words(), SLOTS, ticket);
+        (device, watcher)
+    }
+
+    fn words(&self) -> Coherent {
+        // SAFETY: the memory has the size of a wire and stays where it is; it is used
+        // through such words alone, by one thread, until the test ends.
+        unsafe { Coherent::new(self.memory.as_ptr().cast_mut().cast()) }
+    }
+
+    fn get32(&self, place: usize) -> u32 {
+        self.words().load32(place, Load::Relaxed)
+    }
+
+    fn set32(&self, place: usize, value: u32) {
+        self.words().store32(place, value, Store::Relaxed);
+    }
+
+    fn consumed(&self) -> u32 {
+        self.get32(offset_of!(GcnQueue, consumed))
+    }
+
+    fn written(&self, ticket: u32) -> u32 {
+        self.get32(at(ticket % SLOTS) + offset_of!(GcnMessage, written))
+    }
+
+    /// Draws a ticket.
+    fn draw(&self) -> u32 {
+        let counter = offset_of!(GcnQueue, next_output);
+        let ticket = self.get32(counter);
+        self.set32(counter, ticket.wrapping_add(1));
+        ticket
+    }
+
+    /// Writes a message.
+    fn write(&self, ticket: u32, kind: u32, label: &[u8], value: &[u64]) {
+        let at = at(ticket % SLOTS);
+        for (i, &byte) in label.iter().enumerate() {
+            self.words()
+                .store8(at + offset_of!(GcnMessage, label) + i, byte);
+        }
+        for (i, &word) in value.iter().enumerate() {
+            let place = at + offset_of!(GcnMessage, value) + i * 8;
+            self.words().store64(place, word, Store::Relaxed);
+        }
+        self.set32(at + offset_of!(GcnMessage, kind), kind);
+        self.set32(at + offset_of!(GcnMessage, written), 1);
+    }
+
+    fn send(&self, kind: u32, label: &[u8], value: &[u64]) -> u32 {
+        let ticket = self.draw();
+        self.write(ticket, kind, label, value);
+        ticket
+    }
+
+    /// A call with a completion word, and one without, of function `func`.
+    fn call(&self, func: u64) -> u32 {
+        self.send(CALL, b"", &[func, 0, 11, 12, 13, 0, 14])
+    }
+
+    fn call_in_slot(&self, func: u64) -> u32 {
+        self.send(CALL, b"", &[func, 0, 11, 12, 13, 0])
+    }
+}
+
+#[track_caller]
+fn prints(watcher: &mut Watcher<Coherent>, text: &[u8]) {
+    assert_eq!(watcher.poll(), Poll::Printed(text.to_vec()));
+}
+
+#[track_caller]
+fn takes(watcher: &mut Watcher<Coherent>, func: u64, signal: u64, slot: u32) {
+    let taken = Taken {
+        func,
+        mapnum: 0,
+        launch: 0,
+        at: At::Gcc {
+            addrs: 11,
+            sizes: 12,
+            kinds: 13,
+            signal,
+            slot,
+        },
+    };
+    assert_eq!(watcher.poll(), Poll::Taken(taken));
+}
+
+/// The words of a text.
+fn words(text: &[u8]) -> Vec<u64> {
+    text.chunks(8)
+        .map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        })
+        .collect()
+}
+
+#[test]
+fn messages_print_as_gccs_plugin_prints_them() {
+    let full = [b'x'; TEXT];
+    for (kind, label, value, text) in [
+        (INTEGER, &b"n = \0"[..], vec![u64::MAX], &b"n = -1\n"[..]),
+        (INTEGER, b"\0", vec![1 << 63], b"-9223372036854775808\n"),
+        (DOUBLE, b"d \0", vec![1.5f64.to_bits()], b"d 1.500000\n"),
+        (DOUBLE, b"\0", vec![(-0.0f64).to_bits()], b"-0.000000\n"),
+        (DOUBLE, b"\0", vec![f64::INFINITY.to_bits()], b"inf\n"),
+        (DOUBLE, b"\0", vec![0x7ff8 << 48], b"nan\n"),
+        (DOUBLE, b"\0", vec![0xfff8 << 48], b"-nan\n"),
+        (LINE, b"one \0and more", words(b"two\0three"), b"one two\n"),
+        (RAW, b"\0", words(b"\0"), b""),
+        (RAW, b"\xff\0", words(b"\xfe\0"), b"\xff\xfe"),
+        (RAW, &full, words(&full), &[b'x'; 2 * TEXT]),
+    ] {
+        let (device, mut watcher) = Device::new(0);
+        device.send(kind, label, &value);
+        prints(&mut watcher, text);
+        assert_eq!(watcher.poll(), Poll::Empty);
+        assert_eq!((device.written(0), device.consumed()), (0, 1));
+    }
+}
+
+#[test]
+fn counters_wrap_and_slots_are_used_again() {
+    let (device, mut watcher) = Device::new(u32::MAX - 5);
+    for n in 0..20u64 {
+        device.send(INTEGER, b"\0", &[n]);
+        prints(&mut watcher, format!("{n}\n").as_bytes());
+        device.call(100 + n);
+        let slot = device.get32(4).wrapping_sub(1) % SLOTS;
+        takes(&mut watcher, 100 + n, 14, slot);
+        assert_eq!(device.consumed(), device.get32(4));
+    }
+}
+
+#[test]
+fn a_slow_thread_holds_up_text_and_no_calls() {
+    for kernel_ended in [false, true] {
+        let (device, mut watcher) = Device::new(0);
+        let slow = device.draw();
+        device.send(LINE, b"later\0", &[0]);
+        device.call(7);
+        takes(&mut watcher, 7, 14, 2);
+        assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 0));
+        if kernel_ended {
+            assert_eq!(watcher.poll_text(), Poll::Printed(b"later\n".to_vec()));
+        }
+        device.write(slow, LINE, b"slow\0", &[0]);
+        prints(&mut watcher, b"slow\n");
+        if !kernel_ended {
+            prints(&mut watcher, b"later\n");
+        }
+        assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 3));
+    }
+}
+
+#[test]
+fn the_first_of_what_is_there_comes_first() {
+    let (device, mut watcher) = Device::new(2);
+    let tickets: Vec<u32> = (0..4).map(|_| device.draw()).collect();
+    for &ticket in tickets.iter().rev() {
+        device.write(ticket, INTEGER, b"\0", &[ticket.into()]);
+    }
+    for ticket in tickets {
+        prints(&mut watcher, format!("{ticket}\n").as_bytes());
+    }
+}
+
+#[test]
+fn a_call_without_a_completion_word_is_answered_in_its_slot() {
+    let (device, mut watcher) = Device::new(0);
+    // What earlier messages leave in the slot is no completion word.
+    for _ in 0..SLOTS {
+        device.send(RAW, b"\0", &words(&[b'y'; TEXT]));
+        prints(&mut watcher, &[b'y'; TEXT]);
+    }
+    let (one, two) = (device.call_in_slot(1), device.call_in_slot(2));
+    device.send(LINE, b"beside\0", &[0]);
+    takes(&mut watcher, 1, 0, 0);
+    takes(&mut watcher, 2, 0, 1);
+    prints(&mut watcher, b"beside\n");
+    assert_eq!((device.written(one), device.written(two)), (1, 1));
+    assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 4));
+
+    complete(&device.words(), 1);
+    assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 4));
+    complete(&device.words(), 0);
+    assert_eq!(device.written(one), 0);
+    assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 7));
+}
+
+#[test]
+fn text_is_found_behind_calls_that_stay() {
+    let (device, mut watcher) = Device::new(0);
+    device.call(1);
+    device.send(LINE, b"text\0", &[0]);
+    device.call(2);
+    assert_eq!(watcher.poll_text(), Poll::Printed(b"text\n".to_vec()));
+    assert_eq!(watcher.poll_text(), Poll::Empty);
+    takes(&mut watcher, 1, 14, 0);
+    takes(&mut watcher, 2, 14, 2);
+    assert_eq!(device.consumed(), 3);
+}
+
+#[test]
+fn what_no_device_runtime_writes_is_passed_over() {
+    let (device, mut watcher) = Device::new(0);
+    for kind in [5, 1 << 31, u32::MAX] {
+        device.send(kind, b"\0", &[0]);
+        device.send(LINE, b"next\0", &[0]);
+        match watcher.poll() {
+            Poll::Broken(text) => assert!(text.contains(&format!("type {kind};")), "{text}"),
+            other => panic!("{other:?}"),
+        }
+        prints(&mut watcher, b"next\n");
+    }
+    // As far as `next_output` can be ahead, nothing is out of bounds.
+    let counter = offset_of!(GcnQueue, next_output);
+    device.set32(counter, 6 + i32::MAX as u32);
+    assert_eq!(watcher.poll(), Poll::Empty);
+    device.set32(counter, 5);
+    match watcher.poll() {
+        Poll::Broken(text) => assert_eq!(text, "next_output is 5, behind 6 that are consumed"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(watcher.poll(), Poll::Empty);
+    assert_eq!(watcher.poll_text(), Poll::Empty);
+}

@@ -1,0 +1,194 @@
+//! What kernels print, on the wire that has messages for it: in order per thread, all of it
+//! when the launch has ended, and no matter what is called meanwhile.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use conformance::Target;
+use conformance::captured::Captured;
+use conformance_calls::LONG_LINE;
+
+use crate::session::{Session, acting, read};
+use crate::{Test, test};
+
+pub(crate) const TESTS: &[Test] = &[
+    test!(texts_of_all_lengths).alone().only(Target::prints),
+    test!(everything_is_there_when_the_launch_has_ended)
+        .alone()
+        .only(Target::prints),
+    test!(printing_goes_on_while_functions_are_slow)
+        .alone()
+        .only(Target::prints),
+    test!(calls_are_served_while_others_print)
+        .alone()
+        .only(Target::prints),
+    test!(nobody_watches_when_a_kernel_ends)
+        .alone()
+        .only(Target::prints),
+    test!(counters_wrap_while_kernels_print)
+        .alone()
+        .only(Target::prints),
+    test!(without_a_way_nothing_is_printed).only(|target| !target.prints()),
+];
+
+/// Long enough for whoever is going to come, on a machine with a lot to do.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Prints as the kernel `print_and_call` has it.
+fn print(session: &Session, grid: (u32, u32), rounds: u32, calls: u32) -> Vec<u32> {
+    let ways = session.zeroed::<u32>((grid.0 * grid.1) as usize);
+    let result = session.run("print_and_call", grid, &[&rounds, &calls, &ways]);
+    result.unwrap();
+    read(&ways)
+}
+
+/// The numbers of the lines are those that `threads` threads have printed in `rounds` rounds,
+/// those of each in order.
+#[track_caller]
+fn check(lines: &[String], threads: usize, rounds: u32) {
+    let mut next = vec![0u32; threads];
+    let mut long = 0;
+    for line in lines {
+        if line == LONG_LINE.trim_end() {
+            long += 1;
+            continue;
+        }
+        let (kind, number) = line.split_once(' ').unwrap_or_else(|| panic!("{line}"));
+        let number = number.trim_end_matches(".000000");
+        let number: u32 = number.parse().unwrap_or_else(|_| panic!("{line}"));
+        let (thread, round) = (number as usize / 1_000_000, number % 1_000_000);
+        assert_eq!(round, next[thread], "thread {thread}: {line}");
+        assert_eq!(
+            kind,
+            ["integer", "double", "long"][round as usize % 3],
+            "{line}"
+        );
+        next[thread] += 1;
+    }
+    assert_eq!(next, vec![rounds; threads]);
+    assert_eq!(long, threads as u32 * (rounds / 3));
+}
+
+fn texts_of_all_lengths(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let captured = Captured::begin();
+    session.run("print_texts", (1, 1), &[]).unwrap();
+    let expected: String = [0, 1, 127, 128, 129, 255, 256, 257, LONG_LINE.len()]
+        .into_iter()
+        .map(|len| &LONG_LINE[LONG_LINE.len() - len..])
+        .collect();
+    assert_eq!(
+        String::from_utf8_lossy(&captured.bytes()),
+        expected,
+        "in several messages"
+    );
+}
+
+fn everything_is_there_when_the_launch_has_ended(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    // One message, often: nobody looks but the end of the launch.
+    for grid in [(1, 1); 50].into_iter().chain([(8, 16), (1, 1), (16, 8)]) {
+        let rounds = if grid == (1, 1) { 3 } else { 60 };
+        let captured = Captured::begin();
+        let ways = print(&session, grid, rounds, 0);
+        assert_eq!(ways, vec![rounds; ways.len()]);
+        check(&captured.lines(), ways.len(), rounds);
+    }
+    session.works();
+}
+
+/// All serving threads but one are inside of functions until everything is printed.
+fn printing_goes_on_while_functions_are_slow(target: &Target) {
+    let done = Arc::new(AtomicBool::new(false));
+    let wait = Arc::clone(&done);
+    let functions = acting(move |what| {
+        let start = Instant::now();
+        while !wait.load(Ordering::SeqCst) && start.elapsed() < LONG {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        what
+    });
+    let session = Session::build(target, target.builder().threads(4), &functions);
+    let calling = session.start_act((1, 3), 1, 0, 1);
+    let start = Instant::now();
+    while session.runtime.requests() < 3 && start.elapsed() < LONG {
+        std::thread::yield_now();
+    }
+    let captured = Captured::begin();
+    print(&session, (4, 16), 60, 0);
+    check(&captured.lines(), 64, 60);
+    assert!(start.elapsed() < LONG, "the functions have returned");
+    done.store(true, Ordering::SeqCst);
+    calling.launch.wait().unwrap();
+}
+
+/// Threads print and call, and what a thread has printed before its call is out when the
+/// host function runs, if no thread is between its ticket and its message: as here, where
+/// there is one.
+fn calls_are_served_while_others_print(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let captured = Captured::begin();
+    let calling = session.start_act((2, 8), 1, 0, 300);
+    print(&session, (8, 16), 90, 7);
+    calling.launch.wait().unwrap();
+    let outcomes = read::<conformance_calls::Outcome>(&calling.outcomes);
+    assert!(outcomes.iter().all(|outcome| outcome.ok == 300));
+    check(&captured.lines(), 128, 90);
+    drop(captured);
+
+    let captured = Arc::new(Captured::begin());
+    let seen = Arc::clone(&captured);
+    let functions = acting(move |what| {
+        let lines = seen.lines();
+        let last = lines.last().expect("a line before the first call");
+        assert!(last.contains(&format!(" {what}")), "{last} before {what}");
+        what
+    });
+    let session = Session::new(target, &functions);
+    print(&session, (1, 1), 90, 1);
+    check(&captured.lines(), 1, 90);
+}
+
+/// The one serving thread is inside of a function when another kernel ends that has printed.
+fn nobody_watches_when_a_kernel_ends(target: &Target) {
+    let done = Arc::new(AtomicBool::new(false));
+    let wait = Arc::clone(&done);
+    let functions = acting(move |what| {
+        let start = Instant::now();
+        while !wait.load(Ordering::SeqCst) && start.elapsed() < LONG {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        what
+    });
+    let session = Session::build(target, target.builder().threads(1), &functions);
+    let calling = session.start_act((1, 1), 1, 0, 1);
+    let start = Instant::now();
+    while session.runtime.requests() < 1 && start.elapsed() < LONG {
+        std::thread::yield_now();
+    }
+    let captured = Captured::begin();
+    // Fewer messages than there are slots: nobody takes them while it runs.
+    print(&session, (2, 8), 9, 0);
+    check(&captured.lines(), 16, 9);
+    assert!(start.elapsed() < LONG, "the function has returned");
+    done.store(true, Ordering::SeqCst);
+    calling.launch.wait().unwrap();
+}
+
+fn counters_wrap_while_kernels_print(target: &Target) {
+    for first in [u32::MAX - 700, (1 << 31) - 700] {
+        let builder = target.builder().first_turn(first);
+        let session = Session::build(target, builder, &acting(|what| what));
+        let captured = Captured::begin();
+        print(&session, (2, 16), 60, 5);
+        check(&captured.lines(), 32, 60);
+        drop(captured);
+        session.works();
+    }
+}
+
+fn without_a_way_nothing_is_printed(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    assert_eq!(print(&session, (2, 2), 3, 1), [0; 4]);
+}

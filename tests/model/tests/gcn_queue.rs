@@ -1,0 +1,284 @@
+//! The `gcn-queue` wire, with a queue of two slots whose counters wrap. Completion words
+//! are those of `gcc-ring`, whose models have their edge.
+
+use core::mem::offset_of;
+use std::sync::Arc;
+
+use device_rt::wire::gcc_ring::wait;
+use device_rt::wire::gcn_queue as producer;
+use host_rt::wire::gcn_queue::{Watcher, complete};
+use host_rt::wire::{At, Poll, Taken, gcc_ring};
+use model::Access::{Load, Store};
+use model::Side::{Device, Host};
+use model::{Memory, Runs, Team, View, Weak, explore, pause};
+use shared_abi::wire::gcn_queue::{GcnCall, GcnMessage, GcnQueue, INTEGER};
+use shared_abi::words::{Load::Relaxed, Store as Order, SystemWords};
+
+const SLOTS: u32 = 2;
+
+/// The first ticket: the second is 0, past the wrap, the third takes the first
+/// one's slot.
+const TICKET: u32 = u32::MAX;
+
+/// Where caller `caller` has its completion word; 8 bytes behind, an argument's
+/// bytes. In memory that both sides reach.
+const fn words_of(caller: u64) -> usize {
+    1024 + caller as usize * 64
+}
+
+fn memory(callers: u64, weak: Option<Weak>) -> (View, View) {
+    let mut memory = Memory::new(weak)
+        .flag32(offset_of!(GcnQueue, next_output), "next_output", TICKET)
+        .flag32(offset_of!(GcnQueue, consumed), "queue.consumed", TICKET);
+    for slot in 0..SLOTS as usize {
+        let at = offset_of!(GcnQueue, queue) + slot * size_of::<GcnMessage>();
+        memory = memory
+            .flag32(at + offset_of!(GcnMessage, written), "written", 0)
+            // Of an empty label there is one word.
+            .data32(at + offset_of!(GcnMessage, label), "label", 0)
+            .data32(at + offset_of!(GcnMessage, kind), "kind", 0);
+        for word in (0..size_of::<GcnCall>()).step_by(8) {
+            memory = memory.data64(at + offset_of!(GcnMessage, value) + word, "value", 0);
+        }
+    }
+    for caller in 0..callers {
+        memory =
+            memory
+                .flag32(words_of(caller), "done", 0)
+                .data64(words_of(caller) + 8, "bytes", 0);
+    }
+    memory.share()
+}
+
+/// What a caller does in its turn.
+#[derive(Clone, Copy, Debug)]
+enum Does {
+    /// Calls, with a completion word.
+    Call,
+    /// Calls, without one.
+    CallInSlot,
+    /// Prints its number, then calls as [`Does::Call`].
+    PrintAndCall,
+}
+
+fn act(system: &View, caller: u64, id: u64, does: Does) {
+    let own = words_of(caller);
+    let claim = || {
+        let ticket = producer::draw(system, 1);
+        producer::claim(system, SLOTS, ticket, pause);
+        ticket
+    };
+    if let Does::PrintAndCall = does {
+        producer::publish_number(system, SLOTS, claim(), b"", INTEGER, id);
+    }
+    let ticket = claim();
+    system.store32(own, 0, Order::Relaxed);
+    system.store64(own + 8, id, Order::Relaxed);
+    let call = GcnCall {
+        func: id,
+        mapnum: id,
+        addrs: own as u64,
+        sizes: id,
+        kinds: id,
+        dev_num: id,
+        signal: own as u64,
+    };
+    match does {
+        Does::CallInSlot => {
+            producer::publish_call_in_slot(system, SLOTS, ticket, &call);
+            producer::wait_in_slot(system, SLOTS, ticket, pause);
+        }
+        Does::Call | Does::PrintAndCall => {
+            producer::publish_call(system, SLOTS, ticket, &call);
+            wait(system, own, pause);
+        }
+    }
+    assert_eq!(system.load64(own + 8, Relaxed), !id, "another result");
+}
+
+fn answer(host: &View, taken: &Taken) {
+    let id = taken.func;
+    let At::Gcc {
+        addrs,
+        sizes,
+        kinds,
+        signal,
+        slot,
+    } = taken.at
+    else {
+        panic!("not a request of this wire")
+    };
+    assert_eq!(
+        [taken.mapnum, sizes, kinds],
+        [id; 3],
+        "words of another request"
+    );
+    let own = addrs as usize;
+    assert_eq!(
+        host.load64(own + 8, Relaxed),
+        id,
+        "bytes of another request"
+    );
+    host.store64(own + 8, !id, Order::Relaxed);
+    if signal == 0 {
+        complete(host, slot);
+    } else {
+        assert_eq!(signal, addrs, "another completion word");
+        gcc_ring::complete(host, own);
+    }
+}
+
+/// A watcher, and the numbers that were printed.
+struct Printing {
+    watcher: Watcher<View>,
+    printed: Vec<u64>,
+    /// Every call comes behind its number.
+    numbered: bool,
+}
+
+impl Printing {
+    fn poll(&mut self) -> Poll {
+        loop {
+            let found = self.watcher.poll();
+            match &found {
+                Poll::Printed(text) => {
+                    let number = std::str::from_utf8(text).ok();
+                    let number = number.and_then(|text| text.trim_end().parse::<u64>().ok());
+                    self.printed.extend(number);
+                }
+                Poll::Taken(taken) => {
+                    let is_printed = self.printed.contains(&taken.func);
+                    assert_eq!(is_printed, self.numbered, "a call before what was printed");
+                    return found;
+                }
+                _ => return found,
+            }
+        }
+    }
+}
+
+/// `calls[i]` is how often caller `i` acts.
+fn run(does: Does, calls: &'static [u64], servers: u64, weak: Option<Weak>) {
+    let (system, host) = memory(calls.len() as u64, weak);
+    let watcher = Printing {
+        watcher: Watcher::new(host.clone(), SLOTS, TICKET),
+        printed: Vec::new(),
+        numbered: matches!(does, Does::PrintAndCall),
+    };
+    let team = Arc::new(Team::new(watcher, calls.iter().sum::<u64>() as u32));
+    let serve = |team: &Team<Printing>, host: &View| {
+        team.spin(Printing::poll, |taken| answer(host, taken));
+    };
+    let mut threads = Vec::new();
+    for (caller, &count) in (0..).zip(calls) {
+        let system = system.clone();
+        threads.push(loom::thread::spawn(move || {
+            for i in 0..count {
+                act(&system, caller, caller * 8 + i + 1, does);
+            }
+        }));
+    }
+    for _ in 1..servers {
+        let (team, host) = (Arc::clone(&team), host.clone());
+        threads.push(loom::thread::spawn(move || serve(&team, &host)));
+    }
+    serve(&team, &host);
+    for thread in threads {
+        if thread.join().is_err() {
+            panic!("a thread failed");
+        }
+    }
+}
+
+#[test]
+fn one_caller_calls_twice() {
+    explore("gcn-queue, a caller that calls again", Runs::All, || {
+        run(Does::Call, &[2], 1, None)
+    });
+}
+
+#[test]
+fn one_caller_calls_twice_in_slots() {
+    explore("gcn-queue, answers in slots", Runs::All, || {
+        run(Does::CallInSlot, &[2], 1, None)
+    });
+}
+
+#[test]
+fn what_a_thread_prints_comes_before_its_call() {
+    explore("gcn-queue, a caller that prints", Runs::All, || {
+        run(Does::PrintAndCall, &[1], 1, None)
+    });
+}
+
+#[test]
+fn a_slot_is_used_again() {
+    explore(
+        "gcn-queue, three tickets, two slots",
+        Runs::Preemptions(2),
+        || run(Does::Call, &[2, 1], 1, None),
+    );
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+fn a_slot_that_had_an_answer_is_used_again() {
+    explore(
+        "gcn-queue, three tickets, two slots, answers in slots",
+        Runs::Preemptions(2),
+        || run(Does::CallInSlot, &[2, 1], 1, None),
+    );
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
+fn two_callers_two_servers() {
+    explore(
+        "gcn-queue, two callers, two servers",
+        Runs::Preemptions(2),
+        || run(Does::Call, &[1, 1], 2, None),
+    );
+}
+
+/// A model that lacks an order.
+fn weak(does: Does, weak: Weak) {
+    explore("gcn-queue, weakened", Runs::Preemptions(2), move || {
+        run(does, &[2, 1], 1, Some(weak))
+    });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn q1_without_device_release() {
+    weak(Does::Call, Weak(Device, Store, "written"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn q1_without_host_acquire() {
+    weak(Does::Call, Weak(Host, Load, "written"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn q2_without_host_release() {
+    weak(Does::Call, Weak(Host, Store, "queue.consumed"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn q2_without_device_acquire() {
+    weak(Does::Call, Weak(Device, Load, "queue.consumed"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn q3_without_host_release() {
+    weak(Does::CallInSlot, Weak(Host, Store, "written"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn q3_without_device_acquire() {
+    weak(Does::CallInSlot, Weak(Device, Load, "written"));
+}
