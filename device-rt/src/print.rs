@@ -1,8 +1,9 @@
 //! Printing from a kernel, on the host's standard output.
 //!
 //! Only the wire `gcn-queue` has messages for it. What one thread prints comes out in its
-//! order, before the host sees a call that the thread makes afterwards, and before
-//! anybody who waits for the launch goes on.
+//! order, and before anybody who waits for the launch goes on; a call that the thread makes
+//! afterwards comes after it, unless another thread is slow to write what it has begun to
+//! print before.
 
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcn_queue::{DOUBLE, INTEGER};

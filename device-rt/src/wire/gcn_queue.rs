@@ -1,8 +1,9 @@
 //! Producer of [`gcn_queue`](shared_abi::wire::gcn_queue).
 //!
-//! Every word of a message is an atomic store, in the order in which they stand here,
-//! and none is left to the release of the last one: on some processors (gfx908) what a
-//! release writes back from caches may come to memory after the word that it releases.
+//! Every word of a message is an atomic store of system scope, in the order in which they
+//! stand here, and none is left to the release of the last one: as the authors of the parallel
+//! reverse-offload patch found, plain stores before it may come to memory after the word that
+//! is released on gfx908.
 //! Of the two forms of a call this makes the one with a completion word of its own.
 //!
 //! What GCC's own device code gets wrong and this does not: tickets are compared by
@@ -70,8 +71,8 @@ impl Queue {
         });
     }
 
-    /// Prints `text`, in as many messages as it takes, with nothing of another thread's
-    /// between them.
+    /// Prints `text`, in as many messages as it takes. Nothing of another thread's is between
+    /// them, unless the host takes what there is at the end of another launch.
     pub(crate) fn print_text(runtime: &HostWritten<Runtime>, text: &[u8]) {
         lanes::one_by_one(|| {
             let queue = mapped_queue(runtime);

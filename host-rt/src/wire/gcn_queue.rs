@@ -20,6 +20,7 @@ mod text;
 
 use core::mem::offset_of;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
@@ -40,10 +41,18 @@ pub struct Watcher<S> {
     slots: u32,
     /// What `consumed` says; the device's word is never read back.
     consumed: u32,
+    /// The same, for who wants to use the wire again.
+    seen: Arc<Seen>,
     /// Of each slot, for its ticket at or after `consumed`.
     state: Vec<State>,
+}
+
+/// What a watcher has seen of its wire.
+#[derive(Debug, Default)]
+struct Seen {
+    consumed: AtomicU32,
     /// The device's counter made no sense: nothing is taken any more.
-    broken: bool,
+    broken: AtomicBool,
 }
 
 /// How far the message of a slot is.
@@ -75,8 +84,8 @@ impl<S: SystemWords> Watcher<S> {
             system,
             slots,
             consumed: ticket,
+            seen: Arc::default(),
             state: vec![State::Waiting; slots as usize],
-            broken: false,
         }
     }
 
@@ -91,7 +100,8 @@ impl<S: SystemWords> Watcher<S> {
     }
 
     fn look(&mut self, what: For) -> Poll {
-        if self.broken {
+        // Relaxed: this thread's, or one's that had the watcher before.
+        if self.seen.broken.load(Ordering::Relaxed) {
             return Poll::Empty;
         }
         self.advance();
@@ -101,7 +111,7 @@ impl<S: SystemWords> Watcher<S> {
             .load32(offset_of!(Queue, next_output), Load::Relaxed);
         let waiting = drawn.wrapping_sub(self.consumed);
         if waiting > i32::MAX as u32 {
-            self.broken = true;
+            self.seen.broken.store(true, Ordering::Relaxed);
             return Poll::Broken(format!(
                 "next_output is {drawn}, behind {} that are consumed",
                 self.consumed
@@ -224,6 +234,8 @@ impl<S: SystemWords> Watcher<S> {
             self.consumed = self.consumed.wrapping_add(1);
         }
         if self.consumed != before {
+            // Relaxed: who asks has waited for a look that came later.
+            self.seen.consumed.store(self.consumed, Ordering::Relaxed);
             // Edge `Q2`, consuming end: the next lap's owner of a slot writes it
             // after our loads from it and after its words are 0.
             self.system
@@ -266,6 +278,7 @@ pub(super) const KIND: Kind = Kind {
 #[derive(Clone)]
 pub(crate) struct GcnQueue {
     memory: Arc<MappedMemory>,
+    seen: Arc<Seen>,
 }
 
 impl GcnQueue {
@@ -275,8 +288,14 @@ impl GcnQueue {
     /// A wire in `memory`, which is zeroed and large enough, whose next ticket is
     /// `ticket`.
     pub(crate) fn new(memory: MappedMemory, ticket: u32) -> Self {
-        let memory = Arc::new(memory);
-        let this = Self { memory };
+        let seen = Seen {
+            consumed: AtomicU32::new(ticket),
+            ..Seen::default()
+        };
+        let this = Self {
+            memory: Arc::new(memory),
+            seen: Arc::new(seen),
+        };
         for counter in [offset_of!(Queue, next_output), offset_of!(Queue, consumed)] {
             // Relaxed: no kernel runs yet; starting one orders it.
             this.words().store32(counter, ticket, Store::Relaxed);
@@ -286,7 +305,10 @@ impl GcnQueue {
 
     /// Its two faces; its next ticket is `ticket`.
     pub(crate) fn attach(&self, ticket: u32, bounce: &Arc<MappedMemory>) -> TwoFaces {
-        let watcher = Watcher::new(self.words(), SLOTS, ticket);
+        let watcher = Watcher {
+            seen: Arc::clone(&self.seen),
+            ..Watcher::new(self.words(), SLOTS, ticket)
+        };
         let watcher = gcc::Attributed::new(watcher, Arc::clone(bounce));
         let address = self.memory.device;
         let wire = Box::new(self.clone());
@@ -300,16 +322,27 @@ impl GcnQueue {
         self.words().load32(place, Load::Relaxed).cast_signed()
     }
 
-    /// Whether another kernel can have it, after one that has set its return value: it is
-    /// empty, and its counters, which GCC's own code does not let wrap, are far from that.
+    /// Makes it fit for another kernel, whatever the last one has written there. `false` if it
+    /// cannot be: it is not empty, or its counters, which GCC's own code does not let wrap, come
+    /// near that.
     pub(crate) fn renew(&self) -> bool {
         const FAR: u32 = 1 << 31;
-        // Relaxed, all: no kernel uses it, and starting one orders it.
-        let count = |counter| self.words().load32(counter, Load::Relaxed);
-        let drawn = count(offset_of!(Queue, next_output));
-        self.words()
-            .store32(offset_of!(Queue, return_value), 0, Store::Relaxed);
-        drawn < FAR && drawn == count(offset_of!(Queue, consumed))
+        let words = self.words();
+        // Relaxed, all: no kernel uses it, and starting one orders it; and the watcher looks at
+        // no slot whose ticket is not drawn.
+        let consumed = self.seen.consumed.load(Ordering::Relaxed);
+        let drawn = words.load32(offset_of!(Queue, next_output), Load::Relaxed);
+        if self.seen.broken.load(Ordering::Relaxed) || drawn != consumed || drawn > FAR {
+            return false;
+        }
+        words.store32(offset_of!(Queue, return_value), 0, Store::Relaxed);
+        words.store32(offset_of!(Queue, consumed), consumed, Store::Relaxed);
+        for slot in 0..SLOTS {
+            let signal = offset_of!(Message, value) + offset_of!(GcnCall, signal);
+            words.store64(at(slot) + signal, 0, Store::Relaxed);
+            words.store32(at(slot) + offset_of!(Message, written), 0, Store::Relaxed);
+        }
+        true
     }
 
     fn words(&self) -> Coherent {

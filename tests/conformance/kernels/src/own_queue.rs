@@ -3,7 +3,7 @@
 use core::mem::offset_of;
 
 use conformance_calls::Spoken;
-use device_rt::shared_abi::wire::gcn_queue::{GcnCall, GcnQueue, INTEGER, SLOTS};
+use device_rt::shared_abi::wire::gcn_queue::{GcnCall, GcnMessage, GcnQueue, INTEGER, SLOTS};
 use device_rt::shared_abi::words::{Store, SystemWords};
 use device_rt::wire::gcn_queue as producer;
 use device_rt::{arch, lanes, thread};
@@ -43,6 +43,28 @@ pub unsafe fn speak(queue: u64, spoken: *mut Spoken) {
             producer::publish_call_in_slot(&queue, SLOTS, ticket, &call);
             producer::wait_in_slot(&queue, SLOTS, ticket, arch::pause);
         });
+    }
+}
+
+/// Has the queue say that `count` messages were in it and none is; for 0 with something in slots
+/// that nobody has.
+///
+/// # Safety
+/// `queue` is the address of a queue.
+#[device_rt::kernel]
+pub unsafe fn erase(queue: u64, count: u64) {
+    // SAFETY: the launcher's promise.
+    let queue = unsafe { arch::mapped(queue) };
+    for counter in [
+        offset_of!(GcnQueue, next_output),
+        offset_of!(GcnQueue, consumed),
+    ] {
+        queue.store32(counter, count as u32, Store::Relaxed);
+    }
+    let slots = if count == 0 { SLOTS } else { 0 };
+    for slot in 0..slots as usize {
+        let at = offset_of!(GcnQueue, queue) + slot * size_of::<GcnMessage>();
+        queue.store32(at + offset_of!(GcnMessage, written), 1, Store::Relaxed);
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_failed_call_is_its_launchs).alone(),
     test!(queues_are_used_again).alone(),
     test!(a_queue_that_is_not_empty_is_not).alone(),
+    test!(what_a_kernel_makes_of_its_queue_is_not_passed_on).alone(),
 ];
 
 /// Stands for the function below.
@@ -34,6 +35,11 @@ const GRID: Grid = Grid {
     teams: 2,
     threads: 4,
 };
+const ONE: Grid = Grid {
+    teams: 1,
+    threads: 1,
+};
+
 const THREADS: u32 = GRID.teams * GRID.threads;
 
 /// Counts its calls by launch.
@@ -152,18 +158,36 @@ fn queues_are_used_again(target: &Target) {
     }
 }
 
+fn what_a_kernel_makes_of_its_queue_is_not_passed_on(target: &Target) {
+    let (session, _) = session(target);
+    let captured = Captured::begin();
+    let erase = |count: u64| {
+        let queue = session.runtime.launch_queue().unwrap();
+        let address = queue.address();
+        // What the kernel itself has of it is its own matter.
+        let _ = launch(&session, "erase", &queue, ONE, &[&address, &count]).wait();
+    };
+    erase(0);
+    let queue = session.runtime.launch_queue().unwrap();
+    let args: [&dyn KernelArg; 2] = [&queue.address(), &0u64];
+    let silent = launch(&session, "leave_with", &queue, ONE, &args);
+    silent.wait().unwrap();
+    assert_eq!(captured.lines(), [] as [&str; 0]);
+    // As many tickets as would not be consumed are missed where there are so many messages.
+    erase(100);
+    let many = start(&session, WORD, 2000 / THREADS);
+    many.launch.wait().unwrap();
+    assert_eq!(captured.lines().len(), 2000);
+}
+
 /// What a launch has left behind is not another's.
 fn a_queue_that_is_not_empty_is_not(target: &Target) {
     let (session, _) = session(target);
     let _captured = Captured::begin();
     for value in [0xCAFE_0007_u64, 1] {
         let queue = session.runtime.launch_queue().unwrap();
-        let one = Grid {
-            teams: 1,
-            threads: 1,
-        };
         let args: [&dyn KernelArg; 2] = [&queue.address(), &value];
-        let left = launch(&session, "leave_with", &queue, one, &args);
+        let left = launch(&session, "leave_with", &queue, ONE, &args);
         left.wait().unwrap();
         assert_eq!(u64::from(queue.return_value().cast_unsigned()), value);
         drop((left, queue));

@@ -23,6 +23,9 @@ pub(crate) const TESTS: &[Test] = &[
     test!(calls_are_served_while_others_print)
         .alone()
         .only(Target::prints),
+    test!(who_waits_may_hold_the_standard_output)
+        .alone()
+        .only(Target::prints),
     test!(nobody_watches_when_a_kernel_ends)
         .alone()
         .only(Target::prints),
@@ -96,6 +99,15 @@ fn everything_is_there_when_the_launch_has_ended(target: &Target) {
         check(&captured.lines(), ways.len(), rounds);
     }
     session.works();
+}
+
+fn who_waits_may_hold_the_standard_output(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let captured = Captured::begin();
+    let lock = std::io::stdout().lock();
+    print(&session, (1, 4), 3, 1);
+    drop(lock);
+    check(&captured.lines(), 4, 3);
 }
 
 /// All serving threads but one are inside of functions until everything is printed.
