@@ -4,7 +4,7 @@ use gomp_plugin::image::readable;
 use gomp_plugin::region::{Asked, Running};
 use gomp_plugin::spare::Lent;
 use gomp_plugin::{Device, Kernels, libgomp};
-use host_rt::device::{BlockShape, KernelLimits};
+use host_rt::device::{Axis, BlockShape, KernelLimits};
 use host_rt::{Grid, Kernel, Launch, Program};
 
 /// Lanes of a warp, which is one thread of GCC's.
@@ -89,6 +89,7 @@ impl Kernels for Launcher {
         ));
         let kernel = kernel.clone().with_block(BlockShape {
             lanes: WARP,
+            lane_axis: Axis::X,
             shared_bytes: self.lowlat_pool,
         });
         let address = stacks.address();
