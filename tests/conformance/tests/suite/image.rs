@@ -85,7 +85,6 @@ pub(crate) fn params(kernel: &str) -> Option<Vec<usize>> {
         "call_tally" => Some(vec![4, 8]),
         "print_and_call" => Some(vec![4, 4, 8]),
         "call_and_trap" => Some(vec![8, 4, 8]),
-        "print_and_call" => Some(vec![4, 4, 8]),
         // Slices are two: address and length.
         "every_form" => Some([&[8; 4][..], &[1], &[8; 7]].concat()),
         // In C.
