@@ -48,17 +48,6 @@ pub fn run_again_if_needed() -> Option<String> {
     None
 }
 
-/// What contexts still held when they were destroyed; where devices have none, that is for
-/// tests to find that have a process of their own.
-#[must_use]
-pub fn leaks() -> u64 {
-    if cuda_standin::loader::is_loaded() {
-        cuda_standin::loader::leaks()
-    } else {
-        0
-    }
-}
-
 /// Whether something stands in for the driver of this device.
 #[must_use]
 pub fn is_for(device: &str) -> bool {
@@ -73,4 +62,10 @@ pub fn left(device: &str) -> u64 {
     let of_kind = ALL.iter().filter(|one| device.starts_with(one.kind));
     let loaded = of_kind.filter(|stand_in| (stand_in.is_loaded)());
     loaded.map(|stand_in| (stand_in.left)()).sum()
+}
+
+/// As [`left`], of all devices.
+#[must_use]
+pub fn left_of_all() -> u64 {
+    ALL.iter().map(|stand_in| left(stand_in.kind)).sum()
 }

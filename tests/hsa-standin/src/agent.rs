@@ -88,6 +88,7 @@ unsafe extern "C" fn hsa_agent_get_info(
             (HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU, _) => 32,
             (HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, _) => 4,
             (HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY, _) => 1000,
+            (HSA_AMD_AGENT_INFO_DOMAIN, _) => 0,
             (HSA_AMD_AGENT_INFO_BDFID, Some(number)) => (number as u32 + 1) << 8,
             _ => return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
         };

@@ -227,6 +227,11 @@ unsafe extern "C" fn hsa_system_get_info(
             unsafe { value.cast::<u64>().write(FREQUENCY) };
             Ok(())
         }
+        HSA_AMD_SYSTEM_INFO_BUILD_VERSION => {
+            // SAFETY: the caller's promise.
+            unsafe { value.cast::<*const c_char>().write(c"stand-in".as_ptr()) };
+            Ok(())
+        }
         _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
     })
 }

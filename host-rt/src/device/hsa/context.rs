@@ -5,9 +5,9 @@ use std::ptr::null;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use hsa_runtime_sys::{
-    HSA_AMD_AGENT_INFO_BDFID, HSA_AMD_AGENT_INFO_PRODUCT_NAME, HSA_STATUS_ERROR_INVALID_ALLOCATION,
-    HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_agent_info_t, hsa_agent_t, hsa_amd_memory_pool_t,
-    hsa_code_object_reader_t, hsa_executable_t, hsa_status_t,
+    HSA_AMD_AGENT_INFO_BDFID, HSA_AMD_AGENT_INFO_DOMAIN, HSA_AMD_AGENT_INFO_PRODUCT_NAME,
+    HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_agent_info_t,
+    hsa_agent_t, hsa_amd_memory_pool_t, hsa_code_object_reader_t, hsa_executable_t, hsa_status_t,
 };
 
 use super::agents::{self, Agents};
@@ -164,10 +164,12 @@ impl Context {
         }
     }
 
-    /// Where the GPU is plugged in, such as `03:00.0`.
+    /// Where the GPU is plugged in, such as `0000:03:00.0`.
     pub(super) fn bus(&self) -> String {
+        let domain = self.number_of(HSA_AMD_AGENT_INFO_DOMAIN);
         let id = self.number_of(HSA_AMD_AGENT_INFO_BDFID);
-        format!("{:02x}:{:02x}.{}", id >> 8 & 0xff, id >> 3 & 0x1f, id & 7)
+        let (bus, slot, function) = (id >> 8 & 0xff, id >> 3 & 0x1f, id & 7);
+        format!("{domain:04x}:{bus:02x}:{slot:02x}.{function}")
     }
 
     /// Allocates `bytes` of a pool, which is not 0.

@@ -164,13 +164,15 @@ impl Device for HsaDevice {
     }
 
     fn description(&self) -> String {
+        let build = self.context.rocr.build();
         format!(
-            "{} ({}), {} compute units, at {}",
+            "{} ({}), {} compute units, at {}, ROCr {}",
             self.context.product(),
             self.arch,
             self.context
                 .number_of(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT),
             self.context.bus(),
+            build.as_deref().unwrap_or("of an unknown build"),
         )
     }
 

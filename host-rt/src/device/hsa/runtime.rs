@@ -1,13 +1,14 @@
 //! ROCr: whether it is there, and what its functions answer.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
 use std::ops::Deref;
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
-use hsa_runtime_sys::{HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, Rocr, hsa_status_t};
-use hsa_runtime_sys::{HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, hsa_amd_event_t};
+use hsa_runtime_sys::{HSA_AMD_SYSTEM_INFO_BUILD_VERSION, HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY};
+use hsa_runtime_sys::{HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, Rocr};
+use hsa_runtime_sys::{hsa_amd_event_t, hsa_status_t};
 
 use crate::error::DeviceError;
 
@@ -27,6 +28,22 @@ impl Deref for Runtime {
 
     fn deref(&self) -> &Rocr {
         &self.rocr
+    }
+}
+
+impl Runtime {
+    /// What ROCr calls its build, such as `1.5.0`; none where it does not say.
+    pub(super) fn build(&self) -> Option<String> {
+        let what = HSA_AMD_SYSTEM_INFO_BUILD_VERSION;
+        let mut text: *const c_char = null();
+        // SAFETY: the function writes a pointer.
+        let status = unsafe { self.rocr.hsa_system_get_info(what, (&raw mut text).cast()) };
+        if status != HSA_STATUS_SUCCESS || text.is_null() {
+            return None;
+        }
+        // SAFETY: a C string of ROCr's, which stays loaded.
+        let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+        (!text.is_empty()).then(|| text.into_owned())
     }
 }
 

@@ -558,7 +558,7 @@ fn busy_streams_keep_no_idle_ones_from_use(target: &Target) {
     assert_eq!(read::<u32>(&counts), [1; 160]);
     drop((open, first, counts));
     drop(session);
-    assert_eq!(process::settle(stand_in::leaks, 0), 0);
+    assert_eq!(process::settle(|| stand_in::left(target.device), 0), 0);
 }
 
 fn small_launches_take_no_new_threads(target: &Target) {

@@ -21,9 +21,10 @@ pub(crate) const TESTS: &[Test] = &[
     test!(data_that_is_there_is_not_copied),
     test!(parts_of_what_is_there_are_there),
     test!(what_comes_back_alone_is_zero),
-    test!(nested_guards_copy_once),
+    // Guards that are forgotten keep what they have for as long as the process lives.
+    test!(nested_guards_copy_once).alone(),
     test!(a_part_that_no_guard_has_is_absent),
-    test!(who_has_data_alone_finds_no_forgotten_guard),
+    test!(who_has_data_alone_finds_no_forgotten_guard).alone(),
     test!(partly_there_is_an_error),
     // The tests of one process have the memory of a device in common.
     test!(memory_is_free_again)
