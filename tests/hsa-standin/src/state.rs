@@ -9,7 +9,8 @@ use host_rt::device::{self, Device};
 use host_rt::env::Env;
 use hsa_runtime_sys::*;
 
-use crate::code::{Executable, KernelObject};
+use crate::code::Executable;
+use crate::content::KernelObject;
 use crate::copy::Engine;
 use crate::lock;
 use crate::memory::Block;
