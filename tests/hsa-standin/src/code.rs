@@ -9,7 +9,7 @@ use hsa_runtime_sys::*;
 use crate::content::Content;
 use crate::lock;
 use crate::placed::Refused;
-use crate::state::{Answer, answer, handle};
+use crate::state::{Answer, State, answer, handle};
 
 /// An executable.
 #[derive(Default)]
@@ -71,7 +71,7 @@ extern "C" fn hsa_code_object_reader_destroy(reader: hsa_code_object_reader_t) -
 /// # Safety
 /// `executable` is good for a handle.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_executable_create_alt(
+pub(crate) unsafe extern "C" fn hsa_executable_create_alt(
     _profile: hsa_profile_t,
     _rounding: hsa_default_float_rounding_mode_t,
     _options: *const c_char,
@@ -107,37 +107,47 @@ extern "C" fn hsa_executable_load_agent_code_object(
     _loaded: *mut hsa_loaded_code_object_t,
 ) -> hsa_status_t {
     answer("hsa_executable_load_agent_code_object", |state| {
-        let number = state.gpu(agent)?;
         let bytes = lock(&state.readers).get(&reader.handle).cloned();
         let bytes = bytes.ok_or(HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER)?;
-        let loaded = Content::load(&state.gpus[number].device, &bytes);
-        let (content, kernels) = loaded.map_err(|refused| {
-            let (reason, status) = match refused {
-                Refused::Machine(reason) => (reason, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS),
-                Refused::Broken(reason) => (reason, HSA_STATUS_ERROR_INVALID_CODE_OBJECT),
-            };
-            say(&format!("a code object does not load: {reason}"));
-            status
-        })?;
-        let kernels = kernels.into_iter().map(|kernel| {
-            let (object, symbol) = (handle(), kernel.symbol.clone());
-            lock(&state.kernels).insert(object, Arc::new(kernel));
-            (symbol, object)
-        });
-        let loaded = Loaded {
-            number,
-            content,
-            kernels: kernels.collect(),
-        };
-        let mut executables = lock(&state.executables);
-        let executable = executables.get_mut(&executable.handle);
-        let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
-        if executable.is_frozen || executable.loaded.is_some() {
-            return Err(HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
-        }
-        executable.loaded = Some(loaded);
-        Ok(())
+        load(state, executable, agent, &bytes)
     })
+}
+
+/// Loads a code object into an executable.
+pub(crate) fn load(
+    state: &State,
+    executable: hsa_executable_t,
+    agent: hsa_agent_t,
+    bytes: &[u8],
+) -> Answer {
+    let number = state.gpu(agent)?;
+    let loaded = Content::load(&state.gpus[number].device, bytes);
+    let (content, kernels) = loaded.map_err(|refused| {
+        let (reason, status) = match refused {
+            Refused::Machine(reason) => (reason, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS),
+            Refused::Broken(reason) => (reason, HSA_STATUS_ERROR_INVALID_CODE_OBJECT),
+        };
+        say(&format!("a code object does not load: {reason}"));
+        status
+    })?;
+    let kernels = kernels.into_iter().map(|kernel| {
+        let (object, symbol) = (handle(), kernel.symbol.clone());
+        lock(&state.kernels).insert(object, Arc::new(kernel));
+        (symbol, object)
+    });
+    let loaded = Loaded {
+        number,
+        content,
+        kernels: kernels.collect(),
+    };
+    let mut executables = lock(&state.executables);
+    let executable = executables.get_mut(&executable.handle);
+    let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+    if executable.is_frozen || executable.loaded.is_some() {
+        return Err(HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
+    }
+    executable.loaded = Some(loaded);
+    Ok(())
 }
 
 #[expect(clippy::print_stderr, reason = "a status says too little to a test")]
@@ -176,32 +186,41 @@ unsafe extern "C" fn hsa_executable_get_symbol_by_name(
     answer("hsa_executable_get_symbol_by_name", |state| {
         // SAFETY: the caller's promise.
         let (name, agent) = unsafe { (CStr::from_ptr(name), agent.read()) };
-        let name = name
-            .to_str()
-            .map_err(|_| HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)?;
-        let executables = lock(&state.executables);
-        let executable = executables.get(&executable.handle);
-        let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
-        let loaded = executable.loaded.as_ref().filter(|_| executable.is_frozen);
-        let loaded = loaded.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
-        if state.gpu(agent)? != loaded.number {
-            return Err(HSA_STATUS_ERROR_INVALID_AGENT);
-        }
-        let mut kernels = loaded.kernels.iter();
-        let found = if let Some((_, object)) = kernels.find(|(descriptor, _)| descriptor == name) {
-            Symbol::Kernel(*object)
-        } else if let Some(global) = loaded.content.variable(name) {
-            Symbol::Data(global)
-        } else {
-            return Err(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME);
-        };
-        let mut symbols = lock(&SYMBOLS);
-        symbols.push(found);
-        let handle = FIRST_SYMBOL + symbols.len() as u64 - 1;
+        let handle = find(state, executable, name, agent)?;
         // SAFETY: the caller's promise.
         unsafe { symbol.write(hsa_executable_symbol_t { handle }) };
         Ok(())
     })
+}
+
+/// The handle of a symbol.
+pub(crate) fn find(
+    state: &State,
+    executable: hsa_executable_t,
+    name: &CStr,
+    agent: hsa_agent_t,
+) -> Answer<u64> {
+    let name = name
+        .to_str()
+        .map_err(|_| HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)?;
+    let executables = lock(&state.executables);
+    let executable = executables.get(&executable.handle);
+    let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+    let loaded = executable.loaded.as_ref().filter(|_| executable.is_frozen);
+    let loaded = loaded.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+    if state.gpu(agent)? != loaded.number {
+        return Err(HSA_STATUS_ERROR_INVALID_AGENT);
+    }
+    let mut kernels = loaded.kernels.iter();
+    let kernel = kernels.find(|(descriptor, _)| descriptor == name);
+    let found = match (kernel, loaded.content.variable(name)) {
+        (Some((_, object)), _) => Symbol::Kernel(*object),
+        (None, Some(global)) => Symbol::Data(global),
+        (None, None) => return Err(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME),
+    };
+    let mut symbols = lock(&SYMBOLS);
+    symbols.push(found);
+    Ok(FIRST_SYMBOL + symbols.len() as u64 - 1)
 }
 
 /// # Safety

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `state` | the agents, what was made and not given back, calls that are to fail |
 //! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code` | functions |
+//! | `earlier` | functions of HSA 1.0, which GCC's own plugin calls and host-rt does not |
 //! | [`image`] | the code objects that stand for images |
 //! | `content` | what is loaded: an image that one stands for, or a compiler's own code object |
 //! | `placed`, `simulated` | a compiler's code object in memory; what its kernels do |
@@ -30,6 +31,7 @@ mod agent;
 mod code;
 mod content;
 mod copy;
+mod earlier;
 pub mod image;
 pub mod loader;
 mod memory;

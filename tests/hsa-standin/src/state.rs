@@ -228,6 +228,11 @@ unsafe extern "C" fn hsa_system_get_info(
             unsafe { value.cast::<u64>().write(FREQUENCY) };
             Ok(())
         }
+        HSA_SYSTEM_INFO_VERSION_MAJOR | HSA_SYSTEM_INFO_VERSION_MINOR => {
+            // SAFETY: the caller's promise.
+            unsafe { value.cast::<u16>().write(1) };
+            Ok(())
+        }
         _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
     })
 }

@@ -1,0 +1,38 @@
+#include "device.h"
+
+enum { TEAMS = 3, THREADS = 4 };
+
+struct data {
+    int initial;
+    int factor;
+    int values[8];
+    int reached[TEAMS][THREADS];
+};
+
+NO_CONSTRUCTORS
+
+KERNEL(scale, "main._omp_fn.0");
+int scale(const struct wave *wave)
+{
+    struct data *data = wave->arguments->vars[0];
+    int *table = wave->find(wave->image, "table");
+    if (wave->team != 0 || wave->thread != 0)
+        return 0;
+    data->initial = 0;
+    for (int i = 0; i < 8; i++)
+        data->values[i] = data->factor * table[i];
+    table[1] = 77;
+    return 0;
+}
+
+KERNEL(reach, "main._omp_fn.1");
+int reach(const struct wave *wave)
+{
+    struct data *data = wave->arguments->vars[0];
+    if (wave->teams != TEAMS || wave->threads != THREADS)
+        return 1;
+    /* A team has a stack for each of its threads, and nobody else uses it. */
+    memset(own_stack(wave), 1, wave->arguments->stack_per_thread);
+    data->reached[wave->team][wave->thread]++;
+    return 0;
+}
