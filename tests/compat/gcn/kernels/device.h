@@ -22,6 +22,12 @@ struct wave {
 /* A kernel by the name that GCC gives it. */
 #define KERNEL(name, symbol) int name(const struct wave *wave) __asm__(symbol)
 
+/* A region is run by the first thread of a team; the others wait for parallel regions. */
+static inline int is_first(const struct wave *wave)
+{
+    return wave->thread == 0;
+}
+
 /* Before the program's own kernels: constructors on the device, of which there are none. */
 #define NO_CONSTRUCTORS                                                                            \
     KERNEL(init_array, "_init_array");                                                             \
@@ -132,6 +138,7 @@ enum form { IN_SLOT, SIGNAL };
 static inline void call(const struct wave *wave, enum form form, uint64_t function, uint64_t count,
                         void *addresses, const void *sizes, const void *kinds)
 {
+    /* The last of its frame. */
     int *signal = (int *)(own_stack(wave) + wave->arguments->stack_per_thread - 64);
     __atomic_store_n(signal, 0, __ATOMIC_RELAXED);
     struct message *message = claim(wave);

@@ -16,7 +16,7 @@ int scale(const struct wave *wave)
 {
     struct data *data = wave->arguments->vars[0];
     int *table = wave->find(wave->image, "table");
-    if (wave->team != 0 || wave->thread != 0)
+    if (!is_first(wave))
         return 0;
     data->initial = 0;
     for (int i = 0; i < 8; i++)
