@@ -1,5 +1,6 @@
 /* A kernel asks for a host function that there is none of.
    ends: error
+   stock: any
    output: libgomp: */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload

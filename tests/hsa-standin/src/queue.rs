@@ -148,7 +148,10 @@ fn known(queue: *const hsa_queue_t) -> Arc<Queue> {
 }
 
 #[unsafe(no_mangle)]
-pub(crate) extern "C" fn hsa_queue_add_write_index_relaxed(queue: *const hsa_queue_t, count: u64) -> u64 {
+pub(crate) extern "C" fn hsa_queue_add_write_index_relaxed(
+    queue: *const hsa_queue_t,
+    count: u64,
+) -> u64 {
     // Relaxed: as the name says.
     known(queue).write.fetch_add(count, Ordering::Relaxed)
 }

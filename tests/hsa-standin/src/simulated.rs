@@ -136,7 +136,9 @@ fn library() -> Result<&'static Library, String> {
     let opened = OPENED.get_or_init(|| {
         let path = std::env::var_os(LIBRARY).map(PathBuf::from);
         let path = path.ok_or_else(|| {
-            format!("the stand-in runs no code of a GPU's, and {LIBRARY} names no simulated kernels")
+            format!(
+                "the stand-in runs no code of a GPU's, and {LIBRARY} names no simulated kernels"
+            )
         })?;
         // SAFETY: its initialisers are those of a shared object of tests.
         let library = unsafe { Library::new(path) };
