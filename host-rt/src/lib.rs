@@ -89,6 +89,6 @@ pub use runtime::{
     Builder, Cost, DeviceBuffer, Kernel, KernelArg, Launch, Program, Report, Runtime, TypedKernel,
     wire_by_name,
 };
-pub use serve::{CallContext, Waiting, current_call};
+pub use serve::{CallContext, LaunchQueue, Waiting, current_call};
 pub use shared_abi;
 pub use targets;

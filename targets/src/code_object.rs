@@ -1,11 +1,14 @@
 //! What a code object, which is an image for AMD GPUs, says of itself and its kernels.
 //!
-//! Its note `NT_AMDGPU_METADATA` holds a MessagePack map. Source: LLVM, "User Guide for
+//! Its notes `NT_AMDGPU_METADATA` hold a MessagePack map each: one in all from LLVM, one for
+//! each file that was linked from GCC. Source: LLVM, "User Guide for
 //! AMDGPU Backend", code object metadata.
+
+mod flags;
 
 use object::Endianness;
 use object::elf::NoteType;
-use object::read::elf::{ElfFile64, ProgramHeader};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use rmpv::Value;
 
 use crate::device_arch::AmdTarget;
@@ -13,7 +16,8 @@ use crate::device_arch::AmdTarget;
 /// What a code object says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeObject {
-    /// What it is for; none where it does not say, as before version 4.
+    /// What it is for, by its metadata or else by its header; none where neither says, as before
+    /// version 4.
     pub target: Option<AmdTarget>,
     /// Its kernels.
     pub kernels: Vec<Kernel>,
@@ -26,8 +30,9 @@ pub struct Kernel {
     pub name: String,
     /// The symbol of its descriptor.
     pub symbol: String,
-    /// What is to be in the memory that it takes its arguments from.
-    pub args: Vec<Arg>,
+    /// What is to be in the memory that it takes its arguments from; none where that is not
+    /// said, as by GCC.
+    pub args: Option<Vec<Arg>>,
     /// Size of that memory.
     pub kernarg_size: u32,
     /// Alignment of that memory.
@@ -69,7 +74,7 @@ pub enum ArgKind {
 impl Kernel {
     /// The parameters, in order.
     pub fn parameters(&self) -> impl Iterator<Item = &Arg> {
-        let args = self.args.iter();
+        let args = self.args.iter().flatten();
         args.filter(|arg| arg.kind == ArgKind::Parameter)
     }
 }
@@ -79,20 +84,35 @@ impl Kernel {
 /// # Errors
 /// It is none, or says what makes no sense; in words.
 pub fn read(bytes: &[u8]) -> Result<CodeObject, String> {
-    let note = note(bytes).ok_or("no AMDGPU metadata")?;
-    let root = rmpv::decode::read_value(&mut &*note);
-    let root = root.map_err(|error| format!("AMDGPU metadata: {error}"))?;
-    let target = text(&root, "amdhsa.target").map(|target| {
-        let (_, target) = target
-            .rsplit_once("--")
-            .ok_or_else(|| format!("its target, `{target}`, is no AMD GPU"))?;
-        target.parse().map_err(|e| format!("{e}"))
-    });
-    let kernels = list(&root, "amdhsa.kernels").iter().map(kernel);
-    Ok(CodeObject {
-        target: target.transpose()?,
-        kernels: kernels.collect::<Result<_, _>>()?,
-    })
+    let file = ElfFile64::<Endianness>::parse(bytes);
+    let file = file.map_err(|_| "no AMDGPU metadata")?;
+    let notes = notes(&file, bytes);
+    if notes.is_empty() {
+        return Err("no AMDGPU metadata".to_owned());
+    }
+    let mut said = CodeObject::default();
+    for note in notes {
+        let root = rmpv::decode::read_value(&mut &*note);
+        let root = root.map_err(|error| format!("AMDGPU metadata: {error}"))?;
+        if let Some(name) = text(&root, "amdhsa.target") {
+            said.target = Some(target(name)?);
+        }
+        for map in list(&root, "amdhsa.kernels").unwrap_or_default() {
+            said.kernels.push(kernel(map)?);
+        }
+    }
+    let header = file.elf_header();
+    let flags = header.e_flags(file.endian()).0;
+    let by_flags = || flags::target(header.e_ident().abi_version, flags);
+    said.target = said.target.or_else(by_flags);
+    Ok(said)
+}
+
+fn target(name: &str) -> Result<AmdTarget, String> {
+    let (_, target) = name
+        .rsplit_once("--")
+        .ok_or_else(|| format!("its target, `{name}`, is no AMD GPU"))?;
+    target.parse().map_err(|error| format!("{error}"))
 }
 
 fn kernel(map: &Value) -> Result<Kernel, String> {
@@ -101,7 +121,7 @@ fn kernel(map: &Value) -> Result<Kernel, String> {
     let kernel = Kernel {
         name: name.to_owned(),
         symbol: text(map, ".symbol").map_or_else(|| format!("{name}.kd"), str::to_owned),
-        args: list(map, ".args").iter().map(arg).collect(),
+        args: list(map, ".args").map(|args| args.iter().map(arg).collect()),
         kernarg_size: number(".kernarg_segment_size"),
         kernarg_align: number(".kernarg_segment_align"),
         most_threads: number(".max_flat_workgroup_size"),
@@ -116,7 +136,7 @@ fn kernel(map: &Value) -> Result<Kernel, String> {
         let end = arg.offset.checked_add(arg.size);
         end.is_none_or(|end| end > kernel.kernarg_size)
     };
-    match kernel.args.iter().find(is_outside) {
+    match kernel.args.iter().flatten().find(is_outside) {
         Some(Arg { offset, size, .. }) => Err(format!(
             "AMDGPU metadata: kernel `{name}` has {size} bytes of arguments at {offset}, of {} in all",
             kernel.kernarg_size
@@ -144,10 +164,9 @@ fn text<'v>(map: &'v Value, key: &str) -> Option<&'v str> {
     field(map, key).and_then(Value::as_str)
 }
 
-fn list<'v>(map: &'v Value, key: &str) -> &'v [Value] {
-    field(map, key)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+fn list<'v>(map: &'v Value, key: &str) -> Option<&'v [Value]> {
+    let list = field(map, key).and_then(Value::as_array);
+    list.map(Vec::as_slice)
 }
 
 fn field<'v>(map: &'v Value, key: &str) -> Option<&'v Value> {
@@ -156,38 +175,40 @@ fn field<'v>(map: &'v Value, key: &str) -> Option<&'v Value> {
     Some(value)
 }
 
-fn note(bytes: &[u8]) -> Option<Vec<u8>> {
+fn notes<'b>(file: &ElfFile64<'b, Endianness>, bytes: &'b [u8]) -> Vec<&'b [u8]> {
     const NT_AMDGPU_METADATA: NoteType = NoteType(32);
-    let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
     let endian = file.endian();
+    let mut found = Vec::new();
     for header in file.elf_program_headers() {
         let Ok(Some(mut notes)) = header.notes(endian, bytes) else {
             continue;
         };
         while let Ok(Some(note)) = notes.next() {
             if note.name() == b"AMDGPU" && note.n_type(endian) == NT_AMDGPU_METADATA {
-                return Some(note.desc().to_vec());
+                found.push(note.desc());
             }
         }
     }
-    None
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A file with nothing but this note.
-    fn with_note(root: &Value) -> Vec<u8> {
-        let mut text = Vec::new();
-        rmpv::encode::write_value(&mut text, root).expect("a vector takes all");
+    /// A file with nothing but these notes.
+    fn with_notes(roots: &[Value]) -> Vec<u8> {
         let mut note = Vec::new();
-        for number in [7, text.len() as u32, 32] {
-            note.extend(number.to_le_bytes());
+        for root in roots {
+            let mut text = Vec::new();
+            rmpv::encode::write_value(&mut text, root).expect("a vector takes all");
+            for number in [7, text.len() as u32, 32] {
+                note.extend(number.to_le_bytes());
+            }
+            note.extend(b"AMDGPU\0\0");
+            note.extend(text);
+            note.resize(note.len().next_multiple_of(4), 0);
         }
-        note.extend(b"AMDGPU\0\0");
-        note.extend(text);
-        note.resize(note.len().next_multiple_of(4), 0);
         let mut file = b"\x7fELF\x02\x01\x01\x40\x04\0\0\0\0\0\0\0".to_vec();
         let u16s = |file: &mut Vec<u8>, numbers: &[u16]| {
             file.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
@@ -236,7 +257,7 @@ mod tests {
 
     #[test]
     fn what_it_says_is_read() {
-        let said = read(&with_note(&object(8))).expect("a code object");
+        let said = read(&with_notes(&[object(8)])).expect("a code object");
         assert_eq!(
             said.target.map(|t| t.to_string()).as_deref(),
             Some("gfx90a:xnack-")
@@ -245,20 +266,48 @@ mod tests {
         assert_eq!((&*kernel.name, &*kernel.symbol), ("scale", "scale.kd"));
         assert!(kernel.has_dynamic_stack);
         assert_eq!(kernel.parameters().count(), 1);
-        assert_eq!(kernel.args[1].kind, ArgKind::Hidden("none".to_owned()));
+        assert_eq!(
+            kernel.args.as_ref().expect("a list")[1].kind,
+            ArgKind::Hidden("none".to_owned())
+        );
+    }
+
+    #[test]
+    fn each_note_has_kernels() {
+        // As GCC writes them.
+        let kernel = |name: &str, bytes: u32| {
+            let kernel = map(&[
+                (".name", name.into()),
+                (".kernarg_segment_size", bytes.into()),
+            ]);
+            map(&[("amdhsa.kernels", Value::Array(vec![kernel]))])
+        };
+        let mut file = with_notes(&[kernel("_init_array", 0), kernel("main._omp_fn.0", 8)]);
+        // The flags of its header.
+        file[48..52].copy_from_slice(&0x22cu32.to_le_bytes());
+        let said = read(&file).expect("a code object");
+        let found: Vec<_> = said.kernels.iter().map(|k| (&*k.symbol, &k.args)).collect();
+        assert_eq!(
+            found,
+            [("_init_array.kd", &None), ("main._omp_fn.0.kd", &None)]
+        );
+        assert_eq!(
+            said.target.map(|target| target.to_string()).as_deref(),
+            Some("gfx900:xnack-")
+        );
     }
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let error = read(&with_note(&object(9))).expect_err("an argument is outside");
+        let error = read(&with_notes(&[object(9)])).expect_err("an argument is outside");
         assert!(error.contains("`scale` has 9 bytes"), "{error}");
         let odd = map(&[("amdhsa.target", "spirv64".into())]);
-        let error = read(&with_note(&odd)).expect_err("no AMD GPU");
+        let error = read(&with_notes(&[odd])).expect_err("no AMD GPU");
         assert!(error.contains("`spirv64`"), "{error}");
-        for bytes in [&b""[..], b"\x7fELF", &with_note(&Value::Nil)[..100]] {
+        for bytes in [&b""[..], b"\x7fELF", &with_notes(&[Value::Nil])[..100]] {
             read(bytes).expect_err("no code object");
         }
         // One without anything is one.
-        assert_eq!(read(&with_note(&Value::Nil)), Ok(CodeObject::default()));
+        assert_eq!(read(&with_notes(&[Value::Nil])), Ok(CodeObject::default()));
     }
 }

@@ -17,11 +17,17 @@ struct Plugin {
     versions: Option<&'static str>,
 }
 
-const PLUGINS: [Plugin; 2] = [
+const PLUGINS: [Plugin; 3] = [
     Plugin {
         package: "libgomp-plugin-nvptx",
         built: "libgomp_plugin_nvptx.so",
         loaded: "libgomp-plugin-nvptx.so.1",
+        versions: None,
+    },
+    Plugin {
+        package: "libgomp-plugin-gcn",
+        built: "libgomp_plugin_gcn.so",
+        loaded: "libgomp-plugin-gcn.so.1",
         versions: None,
     },
     Plugin {

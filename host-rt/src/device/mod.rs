@@ -252,20 +252,59 @@ pub struct Grid {
     pub threads: u32,
 }
 
+/// A dimension of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Axis {
+    /// The first.
+    #[default]
+    X,
+    /// The second: what GCC's code for AMD GPUs expects. `hsa:N` alone has it.
+    Y,
+}
+
 /// What a block is made of, beyond the grid's threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockShape {
     /// Device threads that make one of the grid's threads: 1, or a warp where a compiler
     /// gives each thread one, as GCC does. Blocks then are `lanes` by `threads`.
     pub lanes: u32,
+    /// The dimension of a block that the lanes are in; the threads are in the one behind it.
+    pub lane_axis: Axis,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
+}
+
+impl BlockShape {
+    /// The block of so many threads, in each dimension.
+    fn of(self, threads: u32) -> [u32; 3] {
+        match (self.lane_axis, self.lanes) {
+            (Axis::X, 1) => [threads, 1, 1],
+            (Axis::X, lanes) => [lanes, threads, 1],
+            (Axis::Y, lanes) => [1, lanes, threads],
+        }
+    }
+
+    /// As [`of`](Self::of), for devices whose lanes are in the first dimension.
+    ///
+    /// # Errors
+    /// They are to be in another one.
+    fn of_x(self, grid: Grid) -> Result<[u32; 3], DeviceError> {
+        match self.lane_axis {
+            Axis::X => Ok(self.of(grid.threads)),
+            Axis::Y => Err(DeviceError::BadGrid {
+                teams: grid.teams,
+                threads: grid.threads,
+                reason: "lanes in the second dimension are for AMD GPUs alone".to_owned(),
+            }),
+        }
+    }
 }
 
 impl Default for BlockShape {
     fn default() -> Self {
         Self {
             lanes: 1,
+            lane_axis: Axis::X,
             shared_bytes: 0,
         }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::program::ProgramInner;
 use crate::device::{Queue, Running};
 use crate::error::LaunchError;
-use crate::serve::LaunchState;
+use crate::serve::{LaunchQueue, LaunchState};
 
 /// What a launch that ended well has to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Launch {
     pub(super) waited: AtomicBool,
     /// Its own, if it is one's; taken by the drop.
     pub(super) queue: Option<Box<dyn Queue>>,
+    /// By which its kernel alone calls the host.
+    pub(super) launch_queue: Option<LaunchQueue>,
 }
 
 impl Launch {
@@ -99,6 +101,7 @@ impl Drop for Launch {
             std::mem::forget(Arc::clone(&self.program));
             std::mem::forget(Arc::clone(&self.running));
             std::mem::forget(self.queue.take());
+            std::mem::forget(self.launch_queue.take());
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::data::{Counts, Environment, Transfers};
 use crate::device::{Device, Fill, MemoryInfo, Queue};
 use crate::error::{Error, Result};
 use crate::map::PresentTable;
-use crate::serve::{Server, Waiting};
+use crate::serve::{LaunchQueue, Server, Waiting};
 
 /// The wire called `name`.
 ///
@@ -223,6 +223,15 @@ impl Runtime {
     /// The device has no more.
     pub fn shared_queue(&self) -> Result<Box<dyn Queue>> {
         Ok(self.inner.device.shared_queue()?)
+    }
+
+    /// A wire for one launch of a kernel that takes it from its arguments, as GCC's for AMD
+    /// GPUs do: see [`Kernel::with_queue`].
+    ///
+    /// # Errors
+    /// There is no mapped memory for it.
+    pub fn launch_queue(&self) -> Result<LaunchQueue> {
+        Ok(self.inner.server.launch_queue()?)
     }
 
     /// Whether queues wait for events without the host: see [`Device::has_events`].

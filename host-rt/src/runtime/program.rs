@@ -10,6 +10,7 @@ use crate::error::{Error, ImageError, Result};
 use crate::functions::{Entry, ForeignFunction, FunctionTable};
 use crate::image::{Image, KernelDeclaration};
 use crate::lock::lock;
+use crate::serve::LaunchQueue;
 
 /// A loaded image. Cheap to clone; unloaded with the last clone, kernel or
 /// launch.
@@ -55,6 +56,7 @@ impl Program {
                 }),
                 code,
                 block: BlockShape::default(),
+                queue: None,
             }),
             None => {
                 let names: Vec<_> = self.inner.kernels.iter().map(|k| k.name.as_str()).collect();
@@ -132,6 +134,7 @@ pub struct Kernel {
     pub(super) declaration: KernelDeclaration,
     pub(super) code: Global,
     pub(super) block: BlockShape,
+    pub(super) queue: Option<LaunchQueue>,
 }
 
 impl Kernel {
@@ -145,6 +148,15 @@ impl Kernel {
     #[must_use]
     pub fn with_block(mut self, block: BlockShape) -> Self {
         self.block = block;
+        self
+    }
+
+    /// The same kernel, of which one launch calls the host, and prints, by `queue`: its
+    /// arguments tell the kernel where that is. Whatever its image is taken for, it can call
+    /// the host.
+    #[must_use]
+    pub fn with_queue(mut self, queue: &LaunchQueue) -> Self {
+        self.queue = Some(queue.clone());
         self
     }
 
@@ -243,9 +255,11 @@ impl Kernel {
         self.check_params(params)?;
         let program = &self.program.inner;
         let runtime = &program.runtime;
-        let state = runtime
-            .server
-            .begin(&self.declaration.name, program.calls_host)?;
+        let calls_host = program.calls_host || self.queue.is_some();
+        let state = runtime.server.begin(&self.declaration.name, calls_host)?;
+        if let Some(queue) = &self.queue {
+            queue.belongs_to(state.key);
+        }
         let ring = {
             let server = Arc::clone(&runtime.server);
             Arc::new(move || server.ring())
@@ -257,7 +271,7 @@ impl Kernel {
         let context = LaunchContext {
             block: self.block,
             key: state.key,
-            calls_host: program.calls_host,
+            calls_host,
             ring,
             ended,
         };
@@ -273,6 +287,7 @@ impl Kernel {
                 started,
                 waited: AtomicBool::new(false),
                 queue: None,
+                launch_queue: self.queue.clone(),
             }),
             Err(error) => {
                 runtime.server.end(&state);

@@ -19,6 +19,7 @@ mod idle;
 mod launch;
 mod pool;
 mod printed;
+mod queue;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -32,15 +33,17 @@ use shared_abi::wire::{WireKind, claims};
 use self::bell::Bell;
 pub(crate) use self::launch::LaunchState;
 use self::launch::Launches;
-use self::pool::{Pool, Role, Source};
+use self::pool::{Pool, Role, Served, Source};
 use self::printed::LastLooks;
+pub use self::queue::LaunchQueue;
+use self::queue::LaunchQueues;
 use crate::device::{Device, Fill, MappedMemory};
 use crate::error::DeviceError;
 use crate::functions::FunctionTable;
 use crate::lock::lock;
 use crate::map::PresentTable;
 use crate::runtime::Cost;
-use crate::wire::{Attached, Copier, Geometry, KINDS, Wire, native};
+use crate::wire::{Copier, Geometry, KINDS, TwoFaces, native};
 
 use self::worker::Runs;
 pub use self::worker::{CallContext, current_call};
@@ -116,9 +119,7 @@ pub enum Waiting {
 }
 
 /// A wire's place in [`KINDS`] and [`Server::wires`].
-type WireIndex = usize;
-
-fn wire_index(kind: WireKind) -> WireIndex {
+fn wire_index(kind: WireKind) -> usize {
     match KINDS.iter().position(|known| known.kind == kind) {
         Some(index) => index,
         None => unreachable!("a runtime chooses among the wires that it knows"),
@@ -135,9 +136,12 @@ pub(crate) struct Server {
     role: Mutex<Role>,
     /// Wires that the watcher has not yet seen.
     new_sources: Mutex<Vec<Source>>,
-    has_new_sources: AtomicBool,
+    /// There are new ones, or some that are no longer served.
+    sources_changed: AtomicBool,
     /// As [`KINDS`]; made when the first image speaks it.
-    wires: [OnceLock<Attached>; KINDS.len()],
+    wires: [OnceLock<Arc<Served>>; KINDS.len()],
+    /// Wires of launches' own.
+    launch_queues: LaunchQueues,
     attaching: Mutex<()>,
     functions: Mutex<Arc<FunctionTable>>,
     /// Grows with every change of `functions`.
@@ -171,8 +175,9 @@ impl Server {
             bell: Bell::default(),
             role: Mutex::default(),
             new_sources: Mutex::default(),
-            has_new_sources: AtomicBool::new(false),
+            sources_changed: AtomicBool::new(false),
             wires: Default::default(),
+            launch_queues: LaunchQueues::default(),
             attaching: Mutex::default(),
             functions: Mutex::default(),
             functions_version: AtomicU64::new(1),
@@ -194,14 +199,7 @@ impl Server {
     /// there is not yet.
     pub(crate) fn connect(&self, kind: WireKind) -> Result<Runtime, DeviceError> {
         let _attaching = lock(&self.attaching);
-        let common = match self.common.get() {
-            Some(common) => common,
-            None => {
-                let common = Common::new(&*self.device, &self.config)?;
-                self.bell.attach(self.device.alloc_mapped(Bell::BYTES)?);
-                self.common.get_or_init(|| common)
-            }
-        };
+        let common = self.common()?;
         Ok(Runtime {
             wire_kind: kind.0,
             slots: self.config.geometry.slots,
@@ -214,24 +212,45 @@ impl Server {
         })
     }
 
-    /// Device address of the wire of that kind, which is made if there is none.
+    /// What wires share, which is made if there is none. `attaching` is locked.
+    fn common(&self) -> Result<&Common, DeviceError> {
+        if let Some(common) = self.common.get() {
+            return Ok(common);
+        }
+        let common = Common::new(&*self.device, &self.config)?;
+        self.bell.attach(self.device.alloc_mapped(Bell::BYTES)?);
+        Ok(self.common.get_or_init(|| common))
+    }
+
+    /// Device address of the wire of that kind, which is made if there is none. `attaching` is
+    /// locked.
     fn attach(&self, kind: WireKind, common: &Common) -> Result<u64, DeviceError> {
         let index = wire_index(kind);
-        if let Some(attached) = self.wires[index].get() {
-            return Ok(attached.address);
+        if let Some(served) = self.wires[index].get() {
+            return Ok(served.attached.address);
         }
         let geometry = &self.config.geometry;
         let memory = self.device.alloc_mapped((KINDS[index].bytes)(geometry))?;
-        let (attached, watcher) = (KINDS[index].attach)(memory, geometry, &common.bounce);
-        let address = self.wires[index].get_or_init(|| attached).address;
+        let served = self.watch_too((KINDS[index].attach)(memory, geometry, &common.bounce));
+        Ok(self.wires[index].get_or_init(|| served).attached.address)
+    }
+
+    /// Has a wire served from now on.
+    fn watch_too(&self, (attached, watcher): TwoFaces) -> Arc<Served> {
+        let wire = Arc::new(Served::new(attached));
         lock(&self.new_sources).push(Source {
-            wire: index,
             watcher,
+            wire: Arc::clone(&wire),
         });
+        self.change_sources();
+        wire
+    }
+
+    /// Has whoever watches look which wires there are.
+    fn change_sources(&self) {
         // Release: the watcher that sees the flag finds the source. The mutex
         // would do too; this says it where it is read.
-        self.has_new_sources.store(true, Ordering::Release);
-        Ok(address)
+        self.sources_changed.store(true, Ordering::Release);
     }
 
     /// What calls cost with one wire of that kind.
@@ -372,13 +391,6 @@ impl Server {
     fn is_running(&self) -> bool {
         // Relaxed: as above.
         self.running.load(Ordering::Relaxed) != 0
-    }
-
-    fn attached(&self, index: WireIndex) -> &dyn Wire {
-        match self.wires[index].get() {
-            Some(attached) => &*attached.wire,
-            None => unreachable!("a wire is attached before its watcher looks at it"),
-        }
     }
 
     fn copier(&self) -> Copier {

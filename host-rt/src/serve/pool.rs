@@ -2,16 +2,16 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::idle::Idle;
 use super::worker::Worker;
-use super::{Server, Waiting, WireIndex, lock};
+use super::{Server, Waiting, lock};
 use crate::error::CallError;
-use crate::wire::{Poll, Taken, Watch};
+use crate::wire::{Attached, Poll, Taken, Watch};
 
 /// How often the standby looks while requests come in.
 const TICK: Duration = Duration::from_millis(1);
@@ -19,10 +19,35 @@ const TICK: Duration = Duration::from_millis(1);
 /// How often it looks while a kernel runs but none come in.
 const LONG_TICK: Duration = Duration::from_millis(100);
 
-/// What finds the requests of a wire.
+/// A wire that is served.
+pub(super) struct Served {
+    pub(super) attached: Attached,
+    /// Key of the launch whose own it is; 0 if it is all launches'.
+    pub(super) launch: AtomicU32,
+    /// It is no longer served.
+    pub(super) retired: AtomicBool,
+}
+
+impl Served {
+    pub(super) fn new(attached: Attached) -> Self {
+        Self {
+            attached,
+            launch: AtomicU32::new(0),
+            retired: AtomicBool::new(false),
+        }
+    }
+
+    /// The launch to blame for what is found on it.
+    fn launch(&self) -> u32 {
+        // Relaxed: it was set before the launch, whose message this comes after.
+        self.launch.load(Ordering::Relaxed)
+    }
+}
+
+/// What finds the requests of a wire. The watcher goes first: the wire keeps its memory.
 pub(super) struct Source {
-    pub(super) wire: WireIndex,
     pub(super) watcher: Box<dyn Watch>,
+    pub(super) wire: Arc<Served>,
 }
 
 /// What the thread that watches holds.
@@ -97,7 +122,7 @@ impl Server {
                 Ok(None) => return,
                 Ok(Some((wire, taken))) => {
                     drop(role);
-                    worker.serve(&self, self.attached(wire), &taken);
+                    worker.serve(&self, &*wire.attached.wire, &taken);
                 }
                 Err(panic) => std::mem::forget(panic),
             }
@@ -118,7 +143,7 @@ impl Server {
     }
 
     /// Watches until there is a request; `None` when the server stops.
-    fn watch(&self, role: &mut Role) -> Option<(WireIndex, Taken)> {
+    fn watch(&self, role: &mut Role) -> Option<(Arc<Served>, Taken)> {
         let mut idle = Idle::new(self.config.waiting);
         if self.config.waiting != Waiting::Adaptive {
             // Also after a look that found a request, which was the last one.
@@ -135,7 +160,7 @@ impl Server {
             if !self.is_running() {
                 self.bell.sleep(|| self.is_running() || self.is_stopping());
                 idle = Idle::new(self.config.waiting);
-            } else if idle.is_over() && self.device.has_bell() {
+            } else if idle.is_over() && self.device.has_bell() && !self.launch_queues.are_used() {
                 // Edge `W1`, host end: see `Bell::sleep`.
                 let mut found = None;
                 self.bell.sleep(|| {
@@ -157,8 +182,8 @@ impl Server {
         &self,
         role: &mut Role,
         look: fn(&mut (dyn Watch + 'static)) -> Poll,
-    ) -> Option<(WireIndex, Taken)> {
-        self.meet_new_sources(role);
+    ) -> Option<(Arc<Served>, Taken)> {
+        self.meet_sources(role);
         role.restless = false;
         let count = role.sources.len();
         for i in 0..count {
@@ -166,16 +191,19 @@ impl Server {
             let source = &mut role.sources[index];
             for look_again in (0..PASS_LIMIT).rev() {
                 match look(&mut *source.watcher) {
-                    Poll::Taken(taken) => {
+                    Poll::Taken(mut taken) => {
                         // Relaxed: only the holder of the role writes it, and the
                         // standby only compares.
                         let count = self.taken.load(Ordering::Relaxed);
                         self.taken.store(count + 1, Ordering::Relaxed);
                         role.begin = index + 1;
-                        return Some((source.wire, taken));
+                        if taken.launch == 0 {
+                            taken.launch = source.wire.launch();
+                        }
+                        return Some((Arc::clone(&source.wire), taken));
                     }
                     other => {
-                        if !self.passed_over(source.wire, other) {
+                        if !self.passed_over(&source.wire, other) {
                             break;
                         }
                         // Behind it there may be a request that nobody rings for
@@ -188,16 +216,20 @@ impl Server {
         None
     }
 
-    /// Has the role's holder look at the wires that are new, too.
-    pub(super) fn meet_new_sources(&self, role: &mut Role) {
-        if self.has_new_sources.load(Ordering::Acquire) {
-            self.has_new_sources.store(false, Ordering::Relaxed);
+    /// Has the role's holder look at the wires that are new, too, and no more at those that
+    /// are not served any longer.
+    pub(super) fn meet_sources(&self, role: &mut Role) {
+        if self.sources_changed.load(Ordering::Acquire) {
+            self.sources_changed.store(false, Ordering::Relaxed);
             role.sources.append(&mut lock(&self.new_sources));
+            // Relaxed: the flag orders it; if not this one, the next.
+            let is_served = |source: &Source| !source.wire.retired.load(Ordering::Relaxed);
+            role.sources.retain(is_served);
         }
     }
 
     /// Does what is to be done about something that is no request; `false` if it is nothing.
-    pub(super) fn passed_over(&self, wire: WireIndex, found: Poll) -> bool {
+    pub(super) fn passed_over(&self, wire: &Served, found: Poll) -> bool {
         match found {
             Poll::Empty => false,
             Poll::Taken(_) => unreachable!("a request is served"),
@@ -206,9 +238,10 @@ impl Server {
                 true
             }
             Poll::Broken(reason) => {
-                let wire = self.attached(wire).name();
+                let launch = wire.launch();
+                let wire = wire.attached.wire.name();
                 self.launches
-                    .report(0, CallError::Protocol { wire, reason });
+                    .report(launch, CallError::Protocol { wire, reason });
                 true
             }
         }
@@ -322,7 +355,7 @@ impl Server {
                 Some((wire, taken)) => {
                     let worker = worker.get_or_insert_with(|| Worker::new(self));
                     DEEP.set(DEEP.get() + 1);
-                    worker.serve(self, self.attached(wire), &taken);
+                    worker.serve(self, &*wire.attached.wire, &taken);
                     DEEP.set(DEEP.get() - 1);
                     idle = Idle::new(Waiting::Adaptive);
                 }

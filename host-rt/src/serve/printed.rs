@@ -20,8 +20,9 @@ pub(super) struct LastLooks {
 impl Server {
     /// Sees to it that everything is printed that a kernel has, which has ended.
     pub(super) fn print_the_rest(&self) {
-        // The wire on which there may be something.
-        if self.wires[wire_index(WireKind::GCN_QUEUE)].get().is_none() {
+        // The wires on which there may be something.
+        let shared = &self.wires[wire_index(WireKind::GCN_QUEUE)];
+        if shared.get().is_none() && !self.launch_queues.are_used() {
             return;
         }
         // Release: what the kernel did is there for whoever sees the number.
@@ -52,12 +53,12 @@ impl Server {
         if self.last_looks.done.load(Ordering::Relaxed) == asked {
             return;
         }
-        self.meet_new_sources(role);
+        self.meet_sources(role);
         for source in &mut role.sources {
             // What was there at first is among as many as there are slots.
             for _ in 0..gcn_queue::SLOTS {
                 let found = source.watcher.poll_text();
-                if !self.passed_over(source.wire, found) {
+                if !self.passed_over(&source.wire, found) {
                     break;
                 }
             }

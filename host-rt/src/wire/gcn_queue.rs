@@ -28,7 +28,7 @@ use shared_abi::wire::gcn_queue::{
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
+use super::{At, Attached, Copier, Kind, Place, Poll, Taken, TwoFaces, Watch, Wire, gcc};
 use crate::device::MappedMemory;
 use crate::error::DeviceError;
 use crate::map::Arg;
@@ -256,32 +256,26 @@ pub fn complete(system: &impl SystemWords, slot: u32) {
 /// How this wire is made.
 pub(super) const KIND: Kind = Kind {
     kind: WireKind::GCN_QUEUE,
-    bytes: |_| size_of::<Queue>(),
+    bytes: |_| GcnQueue::BYTES,
     attach: |memory, geometry, bounce| {
-        let ticket = geometry.first_turn;
-        let wire = GcnQueue::new(memory, ticket);
-        let watcher = Watcher::new(wire.words(), SLOTS, ticket);
-        let watcher = gcc::Attributed::new(watcher, Arc::clone(bounce));
-        let address = wire.memory.device;
-        (
-            Attached {
-                address,
-                wire: Box::new(wire),
-            },
-            Box::new(watcher),
-        )
+        GcnQueue::new(memory, geometry.first_turn).attach(geometry.first_turn, bounce)
     },
 };
 
 /// The wire in mapped memory.
-struct GcnQueue {
-    memory: MappedMemory,
+#[derive(Clone)]
+pub(crate) struct GcnQueue {
+    memory: Arc<MappedMemory>,
 }
 
 impl GcnQueue {
+    /// Bytes of mapped memory that it needs.
+    pub(crate) const BYTES: usize = size_of::<Queue>();
+
     /// A wire in `memory`, which is zeroed and large enough, whose next ticket is
     /// `ticket`.
-    fn new(memory: MappedMemory, ticket: u32) -> Self {
+    pub(crate) fn new(memory: MappedMemory, ticket: u32) -> Self {
+        let memory = Arc::new(memory);
         let this = Self { memory };
         for counter in [offset_of!(Queue, next_output), offset_of!(Queue, consumed)] {
             // Relaxed: no kernel runs yet; starting one orders it.
@@ -290,9 +284,37 @@ impl GcnQueue {
         this
     }
 
+    /// Its two faces; its next ticket is `ticket`.
+    pub(crate) fn attach(&self, ticket: u32, bounce: &Arc<MappedMemory>) -> TwoFaces {
+        let watcher = Watcher::new(self.words(), SLOTS, ticket);
+        let watcher = gcc::Attributed::new(watcher, Arc::clone(bounce));
+        let address = self.memory.device;
+        let wire = Box::new(self.clone());
+        (Attached { address, wire }, Box::new(watcher))
+    }
+
+    /// What the kernel returns, by [`Queue::return_value`].
+    pub(crate) fn return_value(&self) -> i32 {
+        let place = offset_of!(Queue, return_value);
+        // Relaxed: the end of the kernel orders it.
+        self.words().load32(place, Load::Relaxed).cast_signed()
+    }
+
+    /// Whether another kernel can have it, after one that has set its return value: it is
+    /// empty, and its counters, which GCC's own code does not let wrap, are far from that.
+    pub(crate) fn renew(&self) -> bool {
+        const FAR: u32 = 1 << 31;
+        // Relaxed, all: no kernel uses it, and starting one orders it.
+        let count = |counter| self.words().load32(counter, Load::Relaxed);
+        let drawn = count(offset_of!(Queue, next_output));
+        self.words()
+            .store32(offset_of!(Queue, return_value), 0, Store::Relaxed);
+        drawn < FAR && drawn == count(offset_of!(Queue, consumed))
+    }
+
     fn words(&self) -> Coherent {
-        // SAFETY: the memory is a `Queue`; wires and watchers live in a server,
-        // which drops them together; all accesses on both sides are atomic.
+        // SAFETY: the memory is a `Queue`; a server drops the watcher before the wire, which
+        // keeps the memory; all accesses on both sides are atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
     }
 }

@@ -1,11 +1,8 @@
 //! What GCC says of an image: the structures that its `mkoffload` writes into a program.
 
-use std::ffi::{CStr, c_char, c_uint, c_void};
+use std::ffi::{c_char, c_uint, c_void};
 
-use shared_abi::gomp::GOMP_VERSION_NVIDIA_PTX;
-
-/// The first version of libgomp's interface whose images may have indirect functions.
-const FIRST_WITH_INDIRECT: u32 = 3;
+use gomp_plugin::image::{has_indirect, slice, text};
 
 /// A text of PTX.
 #[repr(C)]
@@ -49,21 +46,14 @@ pub(crate) struct Described {
 }
 
 impl Described {
-    /// Reads the description at `data`, of an image of version `version`.
+    /// Reads the description at `data`, of an image of version `version` for the host.
     ///
     /// # Safety
     /// `data` is what `GOMP_OFFLOAD_load_image` was called with.
     ///
     /// # Errors
-    /// The image is of a later version, or not what it should be.
+    /// The image is not what it should be.
     pub(crate) unsafe fn read(version: u32, data: *const c_void) -> Result<Self, String> {
-        let (lib, dev) = (version >> 16, version & 0xffff);
-        if dev > GOMP_VERSION_NVIDIA_PTX {
-            return Err(format!(
-                "the image is of version {dev} for NVIDIA GPUs, this plugin knows \
-                 {GOMP_VERSION_NVIDIA_PTX}: the program was built by a newer GCC"
-            ));
-        }
         // SAFETY: mkoffload's structure, as the caller vouches.
         let description = unsafe { &*data.cast::<Description>() };
         // SAFETY: arrays of those lengths, by the same promise.
@@ -82,13 +72,12 @@ impl Described {
         });
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
         // SAFETY: C strings, by the same promise.
-        let name = |name: *const c_char| unsafe { CStr::from_ptr(name) };
-        let plain = |name: &CStr| name.to_string_lossy().into_owned();
+        let name = |name: *const c_char| unsafe { text(name) };
         Ok(Self {
             texts,
-            variables: variables.iter().map(|&v| plain(name(v))).collect(),
-            functions: functions.iter().map(|f| plain(name(f.name))).collect(),
-            indirect: if lib >= FIRST_WITH_INDIRECT {
+            variables: variables.iter().map(|&v| name(v)).collect(),
+            functions: functions.iter().map(|f| name(f.name)).collect(),
+            indirect: if has_indirect(version) {
                 description.indirect_count as usize
             } else {
                 0
@@ -97,36 +86,9 @@ impl Described {
     }
 }
 
-/// The slice of `count` values at `first`, which may be null if there are none.
-///
-/// # Safety
-/// They are there, for as long as the program's image.
-unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
-    if count == 0 || first.is_null() {
-        return &[];
-    }
-    // SAFETY: the caller vouches for it.
-    unsafe { std::slice::from_raw_parts(first, count) }
-}
-
-/// The function as the program's source has it: GCC's names are mangled for PTX, and those
-/// of regions of the host have a suffix.
-pub(crate) fn readable(name: &str) -> String {
-    let name = name.split("$nohost").next().unwrap_or(name);
-    let name = name.replace('$', ".");
-    name.split(".nohost").next().unwrap_or(&name).to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_later_version_is_named() {
-        // SAFETY: the version is looked at first.
-        let error = unsafe { Described::read(0x3_0002, std::ptr::null()) }.unwrap_err();
-        assert!(error.contains("version 2"), "{error}");
-    }
 
     #[test]
     fn a_description_is_read() {
@@ -152,10 +114,10 @@ mod tests {
         let data = (&raw const description).cast();
         // SAFETY: such a structure.
         let read = |version| unsafe { Described::read(version, data) }.unwrap();
-        let described = read(0x3_0001);
+        let described = read(3);
         assert_eq!(described.texts, [".version 6.0\n"]);
         assert_eq!(described.variables, ["x"]);
-        assert_eq!(readable(&described.functions[0]), "main._omp_fn.1");
-        assert_eq!((described.indirect, read(0x2_0001).indirect), (5, 0));
+        assert_eq!(described.functions, ["main$_omp_fn$1$nohost$0"]);
+        assert_eq!((described.indirect, read(2).indirect), (5, 0));
     }
 }

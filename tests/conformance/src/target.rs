@@ -19,14 +19,18 @@ pub struct Target {
 }
 
 impl Target {
-    /// The targets of a device. `gcn-queue` is AMD's, so no image for NVIDIA GPUs is asked to
-    /// speak it, though each can: `host` has all there is to say about it, and the others
-    /// take their time.
+    /// The targets of a device: on GPUs `native`, and what GCC's images for such GPUs speak.
+    /// Ours can be asked for all there are; `host` has what is to be said about that.
     pub fn all_of(device: &'static str) -> impl Iterator<Item = Target> {
+        let is_amd = device.starts_with("hsa");
         WireKind::ALL
             .into_iter()
             .map(move |wire| Target { device, wire })
-            .filter(|target| target.is_host() || target.wire != WireKind::GCN_QUEUE)
+            .filter(move |target| match target.wire {
+                WireKind::GCN_QUEUE => target.is_host() || is_amd,
+                WireKind::GCC_RING | WireKind::GCC_SLOT => !is_amd,
+                _ => true,
+            })
     }
 
     /// Its name in the names of tests, such as `host_gcc_ring`.

@@ -46,16 +46,13 @@ pub(super) unsafe fn start(
     let _entered = context.enter()?;
     let function = kernel.address as CUfunction;
     let block = launch.block;
+    let [x, y, z] = block.of_x(grid)?;
     check_grid(device, function, grid, block.lanes)?;
     let event = device.events.take()?;
     let mut pointers: Vec<*mut c_void> = params
         .iter()
         .map(|param| param.as_ptr().cast_mut().cast())
         .collect();
-    let (x, y) = match block.lanes {
-        1 => (grid.threads, 1),
-        lanes => (lanes, grid.threads),
-    };
     // SAFETY: function and stream are alive. The driver copies as many bytes from
     // each pointer as the kernel's parameters have, which the caller vouches for.
     let code = unsafe {
@@ -66,7 +63,7 @@ pub(super) unsafe fn start(
             1,
             x,
             y,
-            1,
+            z,
             block.shared_bytes,
             stream,
             pointers.as_mut_ptr(),

@@ -49,10 +49,7 @@ unsafe impl Near for EmuDevice {
         };
         let shape = ptx_emu::Grid {
             grid: [grid.teams, 1, 1],
-            block: match context.block.lanes {
-                1 => [grid.threads, 1, 1],
-                lanes => [lanes, grid.threads, 1],
-            },
+            block: context.block.of_x(grid)?,
             shared: context.block.shared_bytes,
         };
         let prepared = self.machine.prepare(&module.loaded, kernel, shape, params);

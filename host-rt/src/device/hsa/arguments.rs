@@ -19,8 +19,21 @@ pub(super) struct Shape {
     pub(super) queue: u64,
 }
 
-/// Checks that `params` are what `kernel` takes.
+/// Checks that `params` are what `kernel` takes. Of a kernel that does not list its parameters,
+/// as GCC's do not, only how much memory there must be at least is known: what is behind that,
+/// such kernels know by an agreement of their own.
 pub(super) fn check(kernel: &Kernel, params: &[Vec<u8>]) -> Result<(), DeviceError> {
+    if kernel.args.is_none() {
+        let (given, least) = (packed(params).len(), kernel.kernarg_size as usize);
+        if given >= least {
+            return Ok(());
+        }
+        return Err(DeviceError::BadParameters {
+            kernel: kernel.name.clone(),
+            expected: format!("at least {least} bytes of parameters"),
+            found: format!("{given} bytes"),
+        });
+    }
     let expected: Vec<usize> = kernel.parameters().map(|arg| arg.size as usize).collect();
     let found: Vec<usize> = params.iter().map(Vec::len).collect();
     if expected == found {
@@ -45,9 +58,12 @@ fn sizes(sizes: &[usize]) -> String {
 
 /// The bytes, for parameters that have been [checked](check).
 pub(super) fn bytes(kernel: &Kernel, params: &[Vec<u8>], shape: &Shape) -> Vec<u8> {
+    let Some(args) = &kernel.args else {
+        return packed(params);
+    };
     let mut bytes = vec![0; kernel.kernarg_size as usize];
     let mut params = params.iter();
-    for arg in &kernel.args {
+    for arg in args {
         // That it lies within, who read the code object has looked.
         let place = &mut bytes[arg.offset as usize..][..arg.size as usize];
         match &arg.kind {
@@ -61,6 +77,19 @@ pub(super) fn bytes(kernel: &Kernel, params: &[Vec<u8>], shape: &Shape) -> Vec<u
                 place[..len].copy_from_slice(&value[..len]);
             }
         }
+    }
+    bytes
+}
+
+/// The parameters one after the other, each aligned as a number of its size.
+fn packed(params: &[Vec<u8>]) -> Vec<u8> {
+    /// No number is longer.
+    const MOST: usize = 16;
+    let mut bytes = Vec::new();
+    for param in params {
+        let align = param.len().next_power_of_two().min(MOST);
+        bytes.resize(bytes.len().next_multiple_of(align), 0);
+        bytes.extend(param);
     }
     bytes
 }
@@ -99,7 +128,7 @@ mod tests {
         Kernel {
             name: "scale".to_owned(),
             kernarg_size: 40,
-            args: vec![
+            args: Some(vec![
                 arg(0, 8, ""),
                 arg(8, 1, ""),
                 arg(12, 4, ""),
@@ -108,7 +137,7 @@ mod tests {
                 arg(24, 2, "group_size_x"),
                 arg(26, 2, "grid_dims"),
                 arg(32, 8, "hostcall_buffer"),
-            ],
+            ]),
             ..Kernel::default()
         }
     }
@@ -131,6 +160,27 @@ mod tests {
         expected.extend([7, 0, 0, 0, 1, 0, 0, 0, 64, 0, 1, 0]);
         expected.resize(40, 0);
         assert_eq!(bytes, expected);
+    }
+
+    #[test]
+    fn where_none_are_listed_they_are_one_after_the_other() {
+        let kernel = Kernel {
+            args: None,
+            kernarg_size: 8,
+            ..kernel()
+        };
+        let params = [vec![1; 8], vec![2; 4], vec![3; 8]];
+        check(&kernel, &params).expect("they are long enough");
+        let mut expected = vec![1; 8];
+        expected.extend([2, 2, 2, 2, 0, 0, 0, 0]);
+        expected.extend([3; 8]);
+        assert_eq!(bytes(&kernel, &params, &SHAPE), expected);
+        let error = check(&kernel, &[vec![0; 4]]).expect_err("too little");
+        let text = error.to_string();
+        assert!(
+            text.contains("8 bytes") && text.contains("4 bytes"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -32,16 +32,17 @@ pub(super) unsafe fn start(
     let loaded = code.loaded(kernel);
     arguments::check(&loaded.kernel, params)?;
     let block = launch.block;
-    let (x, y) = match block.lanes {
-        1 => (grid.threads, 1),
-        lanes => (lanes, grid.threads),
-    };
     check_grid(grid, block.lanes, code.most_threads(loaded))?;
+    let threads = block.of(grid.threads);
     let shape = Shape {
         teams: [grid.teams, 1, 1],
         // A team's most threads are far fewer.
-        threads: [x as u16, y as u16, 1],
-        dimensions: if y == 1 { 1 } else { 2 },
+        threads: threads.map(|threads| threads as u16),
+        dimensions: match threads {
+            [_, 1, 1] => 1,
+            [_, _, 1] => 2,
+            _ => 3,
+        },
         shared_bytes: block.shared_bytes,
         queue: stream.aql()?.address(),
     };

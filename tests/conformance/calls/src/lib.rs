@@ -50,6 +50,19 @@ pub struct Pair {
     pub right: u64,
 }
 
+/// What threads that speak on their launch's own queue are to do, and what they found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
+#[zerocopy(crate = "host_fn::zerocopy")]
+#[repr(C)]
+pub struct Spoken {
+    /// Function word of the calls.
+    pub func: u64,
+    /// Calls of each thread.
+    pub rounds: u32,
+    /// First ticket that the first thread has drawn.
+    pub ticket: u32,
+}
+
 /// What became of the calls of one device thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[zerocopy(crate = "host_fn::zerocopy")]

@@ -9,6 +9,7 @@ pub mod act;
 pub mod forge;
 pub mod forms;
 pub mod launch;
+pub mod own_queue;
 pub mod print;
 pub mod raw;
 pub mod tasks;

@@ -45,6 +45,19 @@ pub unsafe fn mix_with_host(to: *mut u64, from: *const u64, count: u64, add: u64
     }
 }
 
+/// As `mix_with_host`; then each thread calls `act` again.
+///
+/// # Safety
+/// As for `mix`.
+#[device_rt::kernel]
+pub unsafe fn mix_between_calls(to: *mut u64, from: *const u64, count: u64, add: u64) {
+    if let Ok(answer) = act(add) {
+        // SAFETY: passed on.
+        unsafe { mix_words(to, from, count, answer) };
+        let _ = act(add);
+    }
+}
+
 /// As `mix`, then panics.
 ///
 /// # Safety

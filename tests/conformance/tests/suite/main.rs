@@ -25,6 +25,7 @@ mod lost;
 mod maps;
 mod nested;
 mod no_calls;
+mod own_queue;
 mod pool;
 mod present;
 mod printed;
@@ -132,6 +133,7 @@ fn per_wire() -> Vec<Test> {
 fn per_device() -> Vec<Test> {
     [
         images::TESTS,
+        own_queue::TESTS,
         events::TESTS,
         tasks::TESTS,
         task_graphs::TESTS,

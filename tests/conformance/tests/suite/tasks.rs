@@ -1,6 +1,6 @@
 //! Tasks that depend on each other.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::time::Duration;
 
@@ -52,6 +52,7 @@ pub(crate) struct Kernels {
     pub(crate) mix: Kernel,
     pub(crate) add_slowly: Kernel,
     mix_with_host: Kernel,
+    mix_between_calls: Kernel,
     mix_and_trap: Kernel,
     stencil: Kernel,
 }
@@ -67,6 +68,7 @@ impl Kernels {
             mix: kernel("mix"),
             add_slowly: kernel("add_slowly"),
             mix_with_host: kernel("mix_with_host"),
+            mix_between_calls: kernel("mix_between_calls"),
             mix_and_trap: kernel("mix_and_trap"),
             stencil: kernel("stencil"),
             session,
@@ -757,9 +759,12 @@ fn a_deadline_begins_with_the_turn(target: &Target) {
 fn a_deadline_takes_nothing_else_along(target: &Target) {
     const LATE: u64 = 9;
     let gate = Arc::new(Gate::default());
-    let passes = Arc::clone(&gate);
+    let calls = Arc::new(AtomicU32::new(0));
+    let (passes, counted) = (Arc::clone(&gate), Arc::clone(&calls));
     let functions = acting_or(move |add| {
         passes.pass();
+        // Release: what the thread did before it called.
+        counted.fetch_add(1, Ordering::Release);
         Ok(add)
     });
     let builder = target.builder().deadline(Duration::from_millis(300));
@@ -767,12 +772,13 @@ fn a_deadline_takes_nothing_else_along(target: &Target) {
     let [x, y, a, b, c] = [1, 2, 3, 4, 5].map(|first| kernels.block(first));
     let blocks = || [&a, &b, &c].map(read::<u64>);
     for queues in [1, 4] {
+        calls.store(0, Ordering::Relaxed);
         let mut expected = blocks();
         mixed(&mut expected[0], &block(2), 1);
         let mut late_x = read::<u64>(&x);
         mixed(&mut late_x, &block(2), LATE);
         let result = Options::default().queues(queues).scope(|tasks| {
-            let late = mix!(tasks, &kernels.mix_with_host, &x, &y, LATE).spawn()?;
+            let late = mix!(tasks, &kernels.mix_between_calls, &x, &y, LATE).spawn()?;
             let free = mix!(tasks, &kernels.mix, &a, &y, 1).spawn()?;
             let behind = [&b, &c].map(|to| mix!(tasks, &kernels.mix, to, &x, 1).spawn());
             let is_late = |error: &TaskError| error.to_string().contains("deadline");
@@ -787,10 +793,11 @@ fn a_deadline_takes_nothing_else_along(target: &Target) {
         result.unwrap_err();
         assert_eq!(blocks(), expected);
         gate.open();
-        // What is late has its memory until it ends.
-        while read::<u64>(&x) != late_x {
+        // Before it mixes, and after.
+        while calls.load(Ordering::Acquire) < 2 * GRID.threads {
             std::thread::yield_now();
         }
+        assert_eq!(read::<u64>(&x), late_x, "what is late has its memory");
         assert_eq!(blocks(), expected, "nothing runs when the scope is over");
         *gate.0.lock().unwrap() = false;
     }

@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 
 use libloading::os::unix::{Library, RTLD_NOW, Symbol};
 
+use crate::kind::kind;
+
 /// `GOMP_PLUGIN_target_rev`: maps arguments, runs the function, copies back.
 ///
 /// The parameters after `dev_num` are those of GCC 13, which has three callbacks; GCC 14
@@ -130,7 +132,8 @@ pub(crate) fn version() -> u32 {
 /// Says something without libgomp.
 #[expect(clippy::print_stderr, reason = "there is no libgomp that would")]
 fn say(message: &str) {
-    eprintln!("\nlibgomp-plugin-nvptx: {message}");
+    let name = kind().name.to_string_lossy();
+    eprintln!("\nlibgomp-plugin-{name}: {message}");
 }
 
 fn text(message: &str) -> CString {
@@ -138,7 +141,7 @@ fn text(message: &str) -> CString {
 }
 
 /// Says something to those who have set `GOMP_DEBUG`.
-pub(crate) fn debug(message: &str) {
+pub fn debug(message: &str) {
     if let Some(libgomp) = found() {
         let line = text(&format!("{message}\n"));
         // SAFETY: a format and its one argument.
@@ -147,7 +150,7 @@ pub(crate) fn debug(message: &str) {
 }
 
 /// Says what went wrong; what becomes of it, libgomp decides.
-pub(crate) fn error(message: &str) {
+pub fn error(message: &str) {
     let Some(libgomp) = found() else {
         return say(message);
     };

@@ -1,43 +1,35 @@
-//! Memory for the stacks of GCC's device threads: one for each warp, in device memory.
+//! Memory for launches, such as the stacks of GCC's device threads: blocks in device memory.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host_rt::device::Fill;
 use host_rt::{DeviceBuffer, Runtime};
 
-/// Bytes of a thread's stack: as much as GCC's plugin gives.
-pub(crate) const STACK: u64 = 128 << 10;
-
 /// Most blocks that are kept: as many kernels as commonly run at a time.
 const MOST_SPARE: usize = 8;
 
-/// Blocks of stacks that no launch uses, for the next ones.
+/// Blocks that no launch uses, for the next ones.
 #[derive(Default)]
-pub(crate) struct Stacks(Mutex<Vec<DeviceBuffer>>);
+pub struct Spare(Mutex<Vec<DeviceBuffer>>);
 
-/// The stacks of a launch; go back when dropped.
-pub(crate) struct LaunchStacks {
-    stacks: Arc<Stacks>,
+/// The block of a launch; goes back when dropped.
+pub struct Lent {
+    spare: Arc<Spare>,
     /// Taken by the drop.
     block: Option<DeviceBuffer>,
 }
 
-impl Stacks {
+impl Spare {
     /// A list of blocks is whole whatever panics.
     fn lock(&self) -> MutexGuard<'_, Vec<DeviceBuffer>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stacks for `threads` threads.
+    /// A block of at least `bytes` bytes, with whatever was in it.
     ///
     /// # Errors
-    /// There is no memory for them.
-    pub(crate) fn take(
-        self: &Arc<Self>,
-        runtime: &Runtime,
-        threads: u64,
-    ) -> host_rt::Result<LaunchStacks> {
-        let bytes = threads * STACK;
+    /// There is no memory for it.
+    pub fn take(self: &Arc<Self>, runtime: &Runtime, bytes: u64) -> host_rt::Result<Lent> {
         let spare = {
             let mut spare = self.lock();
             let fits = spare.iter().position(|block| block.bytes() >= bytes);
@@ -54,8 +46,8 @@ impl Stacks {
                 }
             },
         };
-        Ok(LaunchStacks {
-            stacks: Arc::clone(self),
+        Ok(Lent {
+            spare: Arc::clone(self),
             block: Some(block),
         })
     }
@@ -67,17 +59,18 @@ impl Stacks {
     }
 }
 
-impl LaunchStacks {
-    /// Device address of the first.
-    pub(crate) fn address(&self) -> u64 {
+impl Lent {
+    /// Its device address.
+    #[must_use]
+    pub fn address(&self) -> u64 {
         self.block.as_ref().map_or(0, DeviceBuffer::address)
     }
 }
 
-impl Drop for LaunchStacks {
+impl Drop for Lent {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
-            let mut spare = self.stacks.lock();
+            let mut spare = self.spare.lock();
             spare.push(block);
             if spare.len() > MOST_SPARE {
                 let smallest = (0..spare.len()).min_by_key(|&at| spare[at].bytes());

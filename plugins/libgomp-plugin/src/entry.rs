@@ -7,6 +7,7 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::kind::kind;
 use crate::libgomp::{self, libgomp};
 use crate::load::{self, AddrPair};
 use crate::plugin::plugin;
@@ -15,9 +16,6 @@ use crate::reverse;
 
 /// `GOMP_OFFLOAD_CAP_OPENMP_400`.
 const CAP_OPENMP: c_uint = 1 << 2;
-
-/// `OFFLOAD_TARGET_TYPE_NVIDIA_PTX`.
-const TYPE_NVIDIA_PTX: c_int = 5;
 
 /// What a program may require (`GOMP_REQUIRES_*`) of these devices: that host and device
 /// have one address space, and reverse offload. Memory that both have in common needs a
@@ -38,10 +36,15 @@ fn tell<R>(what: &str, body: impl FnOnce() -> Result<R, String>) -> Option<R> {
         // The panic's message is on the error output already.
         Err(panic) => {
             std::mem::forget(panic);
-            libgomp::error(&format!("{what}: a fault of the plugin for NVIDIA GPUs"));
+            libgomp::error(&format!("{what}: {}", fault()));
             None
         }
     }
+}
+
+/// What a panic was.
+fn fault() -> String {
+    format!("a fault of the plugin for {}", kind().gpus)
 }
 
 /// The version of libgomp's interface that this plugin speaks: that of the libgomp which
@@ -54,7 +57,7 @@ pub extern "C" fn GOMP_OFFLOAD_version() -> c_uint {
 /// The name of the kind of devices.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_get_name() -> *const c_char {
-    c"nvptx".as_ptr()
+    kind().name.as_ptr()
 }
 
 /// A name of the device that no other has, in memory that the caller frees.
@@ -83,7 +86,7 @@ pub extern "C" fn GOMP_OFFLOAD_get_caps() -> c_uint {
 /// The type of images that these devices run.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_OFFLOAD_get_type() -> c_int {
-    TYPE_NVIDIA_PTX
+    kind().image_type
 }
 
 /// How many devices there are; -1 if there are some, but without what the program requires.
@@ -380,7 +383,7 @@ fn end(result: std::thread::Result<Result<(), String>>) {
         Ok(Err(reason)) => libgomp::fatal(&reason),
         Err(panic) => {
             std::mem::forget(panic);
-            libgomp::fatal("a fault of the plugin for NVIDIA GPUs");
+            libgomp::fatal(&fault());
         }
     }
 }

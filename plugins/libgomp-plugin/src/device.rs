@@ -1,26 +1,27 @@
 //! A device: its runtime, its memory as libgomp knows it, its images.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use host_rt::device::{Fill, Global, Queue};
 use host_rt::{DeviceBuffer, Runtime};
 
+use crate::kind::{Gpu, kind};
+use crate::libgomp;
 use crate::load::Loaded;
-use crate::stacks::Stacks;
-use crate::{libgomp, settings};
+use crate::spare::Spare;
 
 /// A device that libgomp has initialised.
-pub(crate) struct Device {
+pub struct Device {
     /// Its number among those of this plugin, which is not OpenMP's.
-    pub(crate) ord: usize,
-    pub(crate) runtime: Runtime,
-    pub(crate) stacks: Arc<Stacks>,
-    /// Bytes of dynamic shared memory of a launch.
-    pub(crate) lowlat_pool: u32,
-    /// Whether images get device-rt's `GOMP_target_ext`.
-    pub(crate) swaps: bool,
+    pub ord: usize,
+    /// What it is for host-rt.
+    pub runtime: Runtime,
+    /// What it has of its kind.
+    pub(crate) gpu: Box<dyn Gpu>,
+    /// Memory of launches.
+    pub spare: Arc<Spare>,
     /// What libgomp may have mapped, by address: what it has allocated, and the variables
     /// of images.
     memory: RwLock<BTreeMap<u64, Memory>>,
@@ -30,8 +31,32 @@ pub(crate) struct Device {
     number: AtomicI32,
     /// Whether libgomp has used it beyond loading images.
     used: AtomicBool,
+    /// Target regions under way.
+    pub(crate) regions: Regions,
     /// They stay until the process ends.
     pub(crate) images: Mutex<Vec<Arc<Loaded>>>,
+}
+
+/// How many target regions are under way.
+#[derive(Default)]
+pub(crate) struct Regions(AtomicUsize);
+
+impl Regions {
+    pub(crate) fn begin(&self) {
+        // Relaxed: a number, see `is_none`.
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn end(&self) {
+        // Relaxed: a number, see `is_none`.
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether there is none; to be asked when no more are begun.
+    fn is_none(&self) -> bool {
+        // Relaxed: nothing but the number is concluded from it.
+        self.0.load(Ordering::Relaxed) == 0
+    }
 }
 
 /// Memory that libgomp may have mapped.
@@ -64,13 +89,13 @@ impl Device {
         Ok(Self {
             ord,
             runtime,
-            stacks: Arc::default(),
-            lowlat_pool: settings::lowlat_pool(),
-            swaps: settings::swaps(),
+            gpu: (kind().open)(),
+            spare: Arc::default(),
             memory: RwLock::default(),
             icvs: OnceLock::new(),
             number: AtomicI32::new(ord as i32),
             used: AtomicBool::new(false),
+            regions: Regions::default(),
             images: Mutex::default(),
         })
     }
@@ -91,9 +116,9 @@ impl Device {
     pub(crate) fn alloc(&self, bytes: u64) -> host_rt::Result<u64> {
         let buffer = match self.runtime.alloc_filled(bytes, Fill::Any) {
             Ok(buffer) => buffer,
-            // There may be room where stacks are that nobody uses.
+            // There may be room where launches have been.
             Err(_) => {
-                self.stacks.clear();
+                self.spare.clear();
                 self.runtime.alloc_filled(bytes, Fill::Any)?
             }
         };
@@ -112,6 +137,21 @@ impl Device {
     pub(crate) fn is_used(&self) -> bool {
         // Relaxed: libgomp's lock of the device orders its uses.
         self.used.load(Ordering::Relaxed)
+    }
+
+    /// Runs the destructors of its images, the last image first, unless a region is under way:
+    /// the process then ends by `exit` in a region of the host, for which the device waits.
+    pub(crate) fn destruct(&self) {
+        if !self.regions.is_none() {
+            return;
+        }
+        let images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+        let images = images.clone();
+        for image in images.iter().rev() {
+            if let Err(error) = image.kernels.destruct(self) {
+                libgomp::error(&format!("destructors of device {}: {error}", self.ord));
+            }
+        }
     }
 
     /// Frees what [`alloc`](Self::alloc) gave; whether it did.
@@ -154,6 +194,30 @@ impl Device {
                 .checked_add(bytes.max(1))
                 .is_some_and(|end| end <= memory.bytes())
         })
+    }
+
+    /// The `count` words at device address `from`.
+    ///
+    /// # Errors
+    /// The host does not reach them.
+    pub fn read_words(&self, from: u64, count: usize) -> Result<Vec<u64>, String> {
+        let mut words = vec![0u64; count];
+        let (to, bytes) = (words.as_mut_ptr().cast(), count * size_of::<u64>());
+        // SAFETY: as many bytes, and `words` is left alone until the copy is done.
+        let copied = self.copy(|queue| unsafe { queue.copy_from_device(to, from, bytes) });
+        copied.map_err(|error| error.to_string())?;
+        Ok(words)
+    }
+
+    /// Writes `bytes` to device address `to`.
+    ///
+    /// # Errors
+    /// The host does not reach it.
+    pub fn write_bytes(&self, to: u64, bytes: &[u8]) -> Result<(), String> {
+        // SAFETY: `bytes` outlives the copy.
+        let copied =
+            self.copy(|queue| unsafe { queue.copy_to_device(to, bytes.as_ptr(), bytes.len()) });
+        copied.map_err(|error| error.to_string())
     }
 
     /// Copies with a queue of its own, and waits for them.

@@ -79,7 +79,9 @@ impl Plugin {
     pub(crate) fn fini(&self, ord: usize) {
         // Relaxed: seen soon enough.
         self.finished.store(true, Ordering::Relaxed);
-        if let Some(Some(device)) = self.devices().get(ord) {
+        let device = self.devices().get(ord).cloned().flatten();
+        if let Some(device) = device {
+            device.destruct();
             let calls = device.runtime.requests();
             libgomp::debug(&format!("device {ord}: {calls} calls of the host"));
         }

@@ -1,0 +1,121 @@
+//! Wires that are one launch's own: what kernels of GCC's for AMD GPUs take from their
+//! arguments.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use super::pool::Served;
+use super::{Server, lock};
+use crate::error::DeviceError;
+use crate::wire::gcn_queue::GcnQueue;
+
+/// Most that are kept for further launches.
+const MOST_SPARE: usize = 32;
+
+/// A wire `gcn-queue` that one launch has for itself, see
+/// [`Kernel::with_queue`](crate::Kernel::with_queue). All clones are the same one; with the
+/// last it is another launch's.
+#[derive(Clone)]
+pub struct LaunchQueue(Arc<Owned>);
+
+struct Owned {
+    server: Arc<Server>,
+    /// Taken by the drop.
+    entry: Option<Entry>,
+}
+
+/// A queue, and what serves it.
+struct Entry {
+    queue: GcnQueue,
+    served: Arc<Served>,
+}
+
+/// Those that the launches of a device have.
+#[derive(Default)]
+pub(super) struct LaunchQueues {
+    spare: Mutex<Vec<Entry>>,
+    /// As many as are some launch's. What speaks on them rings no bell.
+    used: AtomicUsize,
+}
+
+impl LaunchQueues {
+    pub(super) fn are_used(&self) -> bool {
+        // Relaxed: set before the launch, and read again after every sleep.
+        self.used.load(Ordering::Relaxed) != 0
+    }
+}
+
+impl Server {
+    /// A wire for one launch.
+    ///
+    /// # Errors
+    /// There is no mapped memory for it.
+    pub(crate) fn launch_queue(self: &Arc<Self>) -> Result<LaunchQueue, DeviceError> {
+        let queues = &self.launch_queues;
+        let spare = lock(&queues.spare).pop();
+        let entry = match spare {
+            Some(entry) => entry,
+            None => self.new_launch_queue()?,
+        };
+        // Relaxed: see `are_used`.
+        queues.used.fetch_add(1, Ordering::Relaxed);
+        Ok(LaunchQueue(Arc::new(Owned {
+            server: Arc::clone(self),
+            entry: Some(entry),
+        })))
+    }
+
+    fn new_launch_queue(&self) -> Result<Entry, DeviceError> {
+        let _attaching = lock(&self.attaching);
+        let common = self.common()?;
+        let queue = GcnQueue::new(self.device.alloc_mapped(GcnQueue::BYTES)?, 0);
+        let served = self.watch_too(queue.attach(0, &common.bounce));
+        Ok(Entry { queue, served })
+    }
+}
+
+impl LaunchQueue {
+    fn entry(&self) -> &Entry {
+        match &self.0.entry {
+            Some(entry) => entry,
+            None => unreachable!("only the drop takes it"),
+        }
+    }
+
+    /// Device address of it, a [`GcnQueue`](shared_abi::wire::gcn_queue::GcnQueue).
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.entry().served.attached.address
+    }
+
+    /// What the kernel has left as its return value: 0, unless it ended by a function such
+    /// as `exit` or `abort`.
+    #[must_use]
+    pub fn return_value(&self) -> i32 {
+        self.entry().queue.return_value()
+    }
+
+    /// Has the launch `key` blamed for what is found there.
+    pub(crate) fn belongs_to(&self, key: u32) {
+        // Relaxed: starting the kernel orders it.
+        self.entry().served.launch.store(key, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let queues = &self.server.launch_queues;
+        if let Some(entry) = self.entry.take() {
+            let mut spare = lock(&queues.spare);
+            if spare.len() < MOST_SPARE && entry.queue.renew() {
+                spare.push(entry);
+            } else {
+                // Relaxed: `change_sources` orders it.
+                entry.served.retired.store(true, Ordering::Relaxed);
+                self.server.change_sources();
+            }
+        }
+        // Relaxed: see `are_used`.
+        queues.used.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,6 @@
+//! Gives the shared object the name by which libgomp asks for it.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libgomp-plugin-gcn.so.1");
+}

@@ -1,0 +1,158 @@
+//! Launching GCC's kernels for AMD GPUs.
+
+use std::collections::HashMap;
+
+use gomp_plugin::image::readable;
+use gomp_plugin::region::{Asked, Running};
+use gomp_plugin::spare::Lent;
+use gomp_plugin::{Device, Kernels, libgomp};
+use host_rt::device::{Axis, BlockShape};
+use host_rt::targets::DeviceArch;
+use host_rt::{DeviceBuffer, Grid, Kernel, Launch, LaunchQueue, Program};
+
+use crate::arguments::Arguments;
+use crate::ending;
+use crate::grid::{self, LANES, Resources};
+use crate::image::{CONSTRUCTORS, DESTRUCTORS};
+use crate::object::KernelUse;
+use crate::settings::Settings;
+
+/// What launches the kernels of an image.
+pub(crate) struct Launcher {
+    pub(crate) settings: Settings,
+    /// What the image's `malloc` takes memory from.
+    pub(crate) heap: DeviceBuffer,
+    /// What its kernels use, by name.
+    pub(crate) uses: HashMap<String, KernelUse>,
+    pub(crate) program: Program,
+}
+
+/// A kernel under way, whose end comes before that of what it uses.
+struct Started {
+    launch: Launch,
+    queue: LaunchQueue,
+    name: String,
+    _memory: Lent,
+}
+
+impl Running for Started {
+    fn wait(&self) -> Result<(), String> {
+        self.launch.wait().map_err(|error| error.to_string())?;
+        let ended = ending::check(self.queue.return_value());
+        ended.map_err(|error| format!("kernel `{}`: {error}", self.name))
+    }
+}
+
+impl Launcher {
+    /// Runs the kernel `name` as one thread alone, if there is one.
+    fn run_alone(&self, device: &Device, name: &str) -> Result<(), String> {
+        if !self.uses.contains_key(name) {
+            return Ok(());
+        }
+        let kernel = self.program.kernel(name);
+        let kernel = kernel.map_err(|error| error.to_string())?;
+        let grid = Grid {
+            teams: 1,
+            threads: 1,
+        };
+        let units = kernel
+            .limits()
+            .map_err(|error| error.to_string())?
+            .processors;
+        // SAFETY: the kernel that GCC makes, which has no variables.
+        let started = unsafe { self.launch(device, &kernel, grid, units, 0, 0)? };
+        started.wait()
+    }
+
+    /// Starts `kernel`, each team of which has an arena of `arena` bytes.
+    ///
+    /// # Safety
+    /// As for [`Kernels::start`].
+    unsafe fn launch(
+        &self,
+        device: &Device,
+        kernel: &Kernel,
+        grid: Grid,
+        units: u32,
+        vars: u64,
+        arena: i32,
+    ) -> Result<Started, String> {
+        let failed = |error: host_rt::Error| error.to_string();
+        let stack = self.settings.stack;
+        let teams = u64::from(grid.teams);
+        let arenas = teams * u64::from(arena.cast_unsigned());
+        let stacks = teams * u64::from(grid.threads) * u64::from(stack.cast_unsigned());
+        let memory = device.spare.take(&device.runtime, arenas + stacks);
+        let memory = memory.map_err(failed)?;
+        let queue = device.runtime.launch_queue().map_err(failed)?;
+        let arguments = Arguments {
+            vars,
+            reserved: 0,
+            queue: queue.address(),
+            heap: self.heap.address(),
+            arena: if arenas == 0 { 0 } else { memory.address() },
+            stacks: memory.address() + arenas,
+            arena_bytes: arena,
+            stack_bytes: stack,
+        };
+        let name = kernel.declaration().name.clone();
+        let uses = self.uses.get(&name).copied().unwrap_or_default();
+        let kernel = kernel.clone().with_queue(&queue).with_block(BlockShape {
+            lanes: LANES,
+            lane_axis: Axis::Y,
+            shared_bytes: grid::shared_bytes(&self.settings, grid.teams, units, uses),
+        });
+        // SAFETY: GCC's kernels have these arguments; the caller keeps what the variables name,
+        // and what is named here stays as long as the launch, the heap as long as the image.
+        let launch = unsafe { kernel.launch(grid, &[&arguments]) };
+        Ok(Started {
+            launch: launch.map_err(failed)?,
+            queue,
+            name,
+            _memory: memory,
+        })
+    }
+}
+
+impl Kernels for Launcher {
+    fn construct(&self, device: &Device) -> Result<(), String> {
+        self.run_alone(device, CONSTRUCTORS)
+    }
+
+    fn destruct(&self, device: &Device) -> Result<(), String> {
+        self.run_alone(device, DESTRUCTORS)
+    }
+
+    unsafe fn start(
+        &self,
+        device: &Device,
+        kernel: &Kernel,
+        vars: u64,
+        asked: Asked,
+    ) -> Result<Box<dyn Running>, String> {
+        let limits = kernel.limits().map_err(|error| error.to_string())?;
+        let name = &kernel.declaration().name;
+        let uses = self.uses.get(name).copied().unwrap_or_default();
+        let arch = device.runtime.arch();
+        let there = Resources {
+            processor: match &arch {
+                DeviceArch::Amd(target) => &target.processor,
+                _ => "",
+            },
+            units: limits.processors,
+            block: limits.block,
+        };
+        let grid = grid::grid(&self.settings, asked, there, uses);
+        libgomp::debug(&format!(
+            "device {}: {}: {} teams of {} threads of {LANES} lanes",
+            device.ord,
+            readable(name),
+            grid.teams,
+            grid.threads
+        ));
+        let arena = self.settings.arena;
+        // SAFETY: passed on.
+        let started = unsafe { self.launch(device, kernel, grid, there.units, vars, arena)? };
+        Ok(Box::new(started))
+    }
+}

@@ -1,0 +1,45 @@
+//! `libgomp-plugin-gcn.so.1`: what GCC's libgomp loads to run the target regions of OpenMP
+//! programs on AMD GPUs, over [`host_rt`]. A program finds it by `LD_LIBRARY_PATH` and is
+//! neither compiled nor linked anew.
+//!
+//! All that is not about such GPUs is in [`gomp_plugin`].
+//!
+//! | module | job |
+//! |---|---|
+//! | `image` | what GCC says of an image: the layouts of `mkoffload` |
+//! | `object` | what stands in the image itself, a code object |
+//! | `load` | loading an image |
+//! | `launch` | launching its kernels |
+//! | `arguments` | what GCC's device code finds in the memory of its arguments |
+//! | `grid` | how many teams and threads there are, and what memory a team has |
+//! | `ending` | what a kernel says of its own end |
+//! | `settings` | environment variables |
+//!
+//! Source of the protocol: libgomp's `plugin/plugin-gcn.c` and `config/gcn/libgomp-gcn.h`, and
+//! GCC's `config/gcn/mkoffload.cc`, of GCC 13 to 16; read for layouts and behaviour.
+
+mod arguments;
+mod ending;
+mod grid;
+mod image;
+mod launch;
+mod load;
+mod object;
+mod settings;
+
+use gomp_plugin::Kind;
+use shared_abi::gomp::GOMP_VERSION_GCN;
+
+/// `OFFLOAD_TARGET_TYPE_GCN`.
+const TYPE_GCN: std::ffi::c_int = 8;
+
+#[unsafe(no_mangle)]
+static REVOFF_GOMP_KIND: Kind = Kind {
+    name: c"gcn",
+    gpus: "AMD GPUs",
+    image_type: TYPE_GCN,
+    image_version: GOMP_VERSION_GCN,
+    devices: &["hsa"],
+    examples: "`hsa` and `hsa:0` do",
+    open: load::Gcn::open,
+};

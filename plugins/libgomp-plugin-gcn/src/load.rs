@@ -1,0 +1,109 @@
+//! Loading an image.
+
+use std::ffi::c_void;
+
+use gomp_plugin::{Code, Device, Function, Gpu};
+use host_rt::device::{Fill, Global};
+use host_rt::{DeviceBuffer, Functions, Image, Program};
+
+use crate::image::Described;
+use crate::launch::Launcher;
+use crate::object::{CodeObject, FUNCTION_TABLE, INDIRECT_TABLE, VARIABLE_TABLE};
+use crate::settings::Settings;
+
+/// By this function an image calls the host.
+const CALL: &str = "GOMP_target_ext";
+
+/// What the environment says of a device.
+pub(crate) struct Gcn {
+    settings: Settings,
+}
+
+impl Gcn {
+    pub(crate) fn open() -> Box<dyn Gpu> {
+        Box::new(Self {
+            settings: Settings::read(),
+        })
+    }
+}
+
+impl Gpu for Gcn {
+    unsafe fn load(
+        &self,
+        device: &Device,
+        name: &str,
+        version: u32,
+        data: *const c_void,
+    ) -> Result<Code, String> {
+        // SAFETY: the caller vouches for it.
+        let described = unsafe { Described::read(version, data)? };
+        let bytes = described.bytes.len();
+        let in_image = |error: String| format!("{name}: {error}");
+        let failed = |error: host_rt::Error| error.to_string();
+        let object = CodeObject::read(&described.bytes).map_err(in_image)?;
+        let image = Image::from_bytes(name, described.bytes.as_slice());
+        let image = image.map_err(|error| error.to_string())?;
+        let program = device.runtime.load(&image, &Functions::new());
+        let program = program.map_err(failed)?;
+
+        let read = |symbol, count, words| {
+            read_table(device, &program, &object, symbol, count, words).map_err(in_image)
+        };
+        let names = described.functions;
+        let words = read(FUNCTION_TABLE, names.len(), 1)?;
+        let functions = names.into_iter().zip(words).map(|(name, word)| {
+            // The table has kernels, too.
+            let is_kernel = object.kernel(&name).is_some();
+            let word = if is_kernel { 0 } else { word };
+            Function { name, word }
+        });
+        let functions = functions.collect();
+        let variables = read(VARIABLE_TABLE, described.variables, 2)?;
+        let variables = variables.chunks_exact(2).map(|words| Global {
+            address: words[0],
+            size: words[1],
+        });
+        let indirect = read(INDIRECT_TABLE, described.indirect, 1)?;
+        Ok(Code {
+            functions,
+            variables: variables.collect(),
+            indirect,
+            calls_host: image.symbol(CALL).is_some(),
+            about: format!("a code object of {bytes} bytes"),
+            kernels: Box::new(Launcher {
+                settings: self.settings,
+                heap: heap(device, self.settings.heap)?,
+                uses: object.into_kernels(),
+                program: program.clone(),
+            }),
+            program,
+        })
+    }
+}
+
+/// The `count` entries of `words` words each of the table at `symbol`.
+fn read_table(
+    device: &Device,
+    program: &Program,
+    object: &CodeObject<'_>,
+    symbol: &str,
+    count: usize,
+    words: usize,
+) -> Result<Vec<u64>, String> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    object.check_table(symbol, count, words)?;
+    let table = program.global(symbol).map_err(|error| error.to_string())?;
+    let table = table.ok_or_else(|| format!("no `{symbol}` on the device"))?;
+    device.read_words(table.address, count * words)
+}
+
+/// Memory for the image's `malloc`: its size, and then as many bytes.
+fn heap(device: &Device, bytes: u64) -> Result<DeviceBuffer, String> {
+    let all = bytes.saturating_add(size_of::<u64>() as u64);
+    let heap = device.runtime.alloc_filled(all, Fill::Any);
+    let heap = heap.map_err(|error| format!("a heap of {bytes} bytes, GCN_HEAP_SIZE: {error}"))?;
+    device.write_bytes(heap.address(), &bytes.to_le_bytes())?;
+    Ok(heap)
+}

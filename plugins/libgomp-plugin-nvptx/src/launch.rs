@@ -1,0 +1,149 @@
+//! Launching GCC's kernels for NVIDIA GPUs.
+
+use gomp_plugin::image::readable;
+use gomp_plugin::region::{Asked, Running};
+use gomp_plugin::spare::Lent;
+use gomp_plugin::{Device, Kernels, libgomp};
+use host_rt::device::{Axis, BlockShape, KernelLimits};
+use host_rt::{Grid, Kernel, Launch, Program};
+
+/// Lanes of a warp, which is one thread of GCC's.
+const WARP: u32 = 32;
+
+/// Most threads of a team: as many as GCC's device code has room for.
+const MOST_THREADS: u32 = 32;
+
+/// Threads of a team that asks for no number, as with GCC's plugin.
+const DEFAULT_THREADS: u32 = 8;
+
+/// Bytes of a thread's stack: as much as GCC's plugin gives.
+const STACK: u64 = 128 << 10;
+
+/// Kernels that run an image's constructors: as one warp alone, with the end of a stack as
+/// parameter if they have one.
+const CONSTRUCTORS: [(&str, bool); 2] = [
+    ("__do_global_ctors__entry", false),
+    ("__do_global_ctors__entry__mgomp", true),
+];
+
+/// What launches the kernels of an image.
+pub(crate) struct Launcher {
+    pub(crate) program: Program,
+    /// Bytes of dynamic shared memory of a launch.
+    pub(crate) lowlat_pool: u32,
+}
+
+/// A kernel under way, whose end comes before that of its stacks.
+struct Started {
+    launch: Launch,
+    _stacks: Lent,
+}
+
+impl Running for Started {
+    fn wait(&self) -> Result<(), String> {
+        let ended = self.launch.wait();
+        ended.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+impl Kernels for Launcher {
+    fn construct(&self, device: &Device) -> Result<(), String> {
+        let failed = |error: host_rt::Error| error.to_string();
+        for (name, has_stack) in CONSTRUCTORS {
+            let Ok(kernel) = self.program.kernel(name) else {
+                continue;
+            };
+            let stacks = device.spare.take(&device.runtime, STACK).map_err(failed)?;
+            let end = stacks.address() + STACK;
+            let args: &[&dyn host_rt::KernelArg] = if has_stack { &[&end] } else { &[] };
+            let grid = Grid {
+                teams: 1,
+                threads: 1,
+            };
+            // SAFETY: the kernel that GCC makes, with its parameters; the stack lives until
+            // the launch has ended.
+            let launch = unsafe { kernel.with_block(BlockShape::default()).launch(grid, args) };
+            let launch = launch.map_err(failed)?;
+            launch.wait().map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    unsafe fn start(
+        &self,
+        device: &Device,
+        kernel: &Kernel,
+        vars: u64,
+        asked: Asked,
+    ) -> Result<Box<dyn Running>, String> {
+        let failed = |error: host_rt::Error| error.to_string();
+        let grid = grid(asked, kernel.limits().map_err(failed)?);
+        let bytes = u64::from(grid.teams) * u64::from(grid.threads) * STACK;
+        let stacks = device.spare.take(&device.runtime, bytes).map_err(failed)?;
+        libgomp::debug(&format!(
+            "device {}: {}: {} teams of {} threads of {WARP} lanes",
+            device.ord,
+            readable(&kernel.declaration().name),
+            grid.teams,
+            grid.threads
+        ));
+        let kernel = kernel.clone().with_block(BlockShape {
+            lanes: WARP,
+            lane_axis: Axis::X,
+            shared_bytes: self.lowlat_pool,
+        });
+        let address = stacks.address();
+        // SAFETY: GCC's kernels have these three parameters; the caller keeps what the
+        // variables name, and the stacks stay as long as the launch.
+        let launch = unsafe { kernel.launch(grid, &[&vars, &address, &STACK]) };
+        Ok(Box::new(Started {
+            launch: launch.map_err(failed)?,
+            _stacks: stacks,
+        }))
+    }
+}
+
+/// The grid: what is asked for, as far as the device takes it, as GCC's plugin has it.
+fn grid(asked: Asked, limits: KernelLimits) -> Grid {
+    let most = (limits.block / WARP).clamp(1, MOST_THREADS);
+    let threads = match asked.threads {
+        0 => DEFAULT_THREADS,
+        threads => threads,
+    };
+    let threads = threads.min(most);
+    let blocks = limits.processor / (WARP * threads) * limits.processors;
+    let blocks = blocks.max(1);
+    let teams = match asked.teams {
+        0 => blocks,
+        teams => teams.min(blocks),
+    };
+    Grid { teams, threads }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_fit_the_device() {
+        let limits = KernelLimits {
+            block: 1024,
+            processor: 2048,
+            processors: 2,
+        };
+        let chosen = |teams, threads| {
+            let Grid { teams, threads } = grid(Asked { teams, threads }, limits);
+            (teams, threads)
+        };
+        assert_eq!(chosen(0, 0), (16, 8));
+        assert_eq!(chosen(3, 1), (3, 1));
+        assert_eq!(chosen(1000, 64), (4, 32));
+        let few = KernelLimits {
+            block: 16,
+            processor: 16,
+            ..limits
+        };
+        let Grid { teams, threads } = grid(Asked::default(), few);
+        assert_eq!((teams, threads), (1, 1));
+    }
+}

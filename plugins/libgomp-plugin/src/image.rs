@@ -1,0 +1,92 @@
+//! What GCC's descriptions of images have in common. Each kind has its own structure, which
+//! its `mkoffload` writes into a program.
+
+use std::ffi::{CStr, c_char};
+
+use crate::kind::kind;
+
+/// The first version of libgomp's interface whose images may have indirect functions.
+const FIRST_WITH_INDIRECT: u32 = 3;
+
+/// The part of an image's version that is for the host.
+///
+/// # Errors
+/// The other part, which is for the device, is not the one that is known.
+pub(crate) fn host_version(version: u32) -> Result<u32, String> {
+    let (host, device) = (version >> 16, version & 0xffff);
+    let (known, gpus) = (kind().image_version, kind().gpus);
+    if device == known {
+        return Ok(host);
+    }
+    let age = if device > known {
+        "a newer"
+    } else {
+        "an older"
+    };
+    Err(format!(
+        "the image is of version {device} for {gpus}, this plugin knows {known}: the program \
+         was built by {age} GCC"
+    ))
+}
+
+/// Whether images of this version for the host say how many functions are called through
+/// pointers.
+#[must_use]
+pub fn has_indirect(version: u32) -> bool {
+    version >= FIRST_WITH_INDIRECT
+}
+
+/// The slice of `count` values at `first`, which may be null if there are none.
+///
+/// # Safety
+/// They are there, for as long as the program's image.
+#[must_use]
+pub unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    if count == 0 || first.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { std::slice::from_raw_parts(first, count) }
+}
+
+/// The name at `name`.
+///
+/// # Safety
+/// It is a C string.
+#[must_use]
+pub unsafe fn text(name: *const c_char) -> String {
+    // SAFETY: the caller vouches for it.
+    let name = unsafe { CStr::from_ptr(name) };
+    name.to_string_lossy().into_owned()
+}
+
+/// The function as the program's source has it: GCC's names are mangled for PTX, and those
+/// of regions of the host have a suffix.
+#[must_use]
+pub fn readable(name: &str) -> String {
+    let name = name.split("$nohost").next().unwrap_or(name);
+    let name = name.replace('$', ".");
+    name.split(".nohost").next().unwrap_or(&name).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_is_named() {
+        assert_eq!(host_version(0x3_0001), Ok(3));
+        for (version, age) in [(0x3_0002, "a newer GCC"), (0x3_0000, "an older GCC")] {
+            let error = host_version(version).unwrap_err();
+            let number = format!("version {} for no GPUs", version & 0xffff);
+            assert!(error.contains(&number) && error.contains(age), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        assert_eq!(readable("main$_omp_fn$1$nohost$0"), "main._omp_fn.1");
+        assert_eq!(readable("main._omp_fn.2.nohost.0"), "main._omp_fn.2");
+        assert_eq!(readable("main._omp_fn.0"), "main._omp_fn.0");
+    }
+}

@@ -1,0 +1,156 @@
+//! What plugins differ in: their devices, how GCC describes images for them, how an image is
+//! loaded and a target region launched.
+
+use std::ffi::{CStr, c_int, c_void};
+
+use host_rt::device::Global;
+use host_rt::{Kernel, Program};
+
+use crate::device::Device;
+use crate::region::{Asked, Running};
+
+/// A kind of GPU, as libgomp knows kinds. A plugin has one, by the name that this crate looks
+/// for when it is linked:
+///
+/// ```ignore
+/// #[unsafe(no_mangle)]
+/// static REVOFF_GOMP_KIND: Kind = Kind { .. };
+/// ```
+pub struct Kind {
+    /// libgomp's name for it, which is also part of the plugin's.
+    pub name: &'static CStr,
+    /// What such devices are, in messages: `NVIDIA GPUs`.
+    pub gpus: &'static str,
+    /// GCC's number for images of it, an `OFFLOAD_TARGET_TYPE_*`.
+    pub image_type: c_int,
+    /// The version of the descriptions of images.
+    pub image_version: u32,
+    /// The kinds of [`host_rt`]'s devices that run such images. Without another word, those
+    /// of the first are used.
+    pub devices: &'static [&'static str],
+    /// Names of such devices, for who asked for others.
+    pub examples: &'static str,
+    /// Reads what the environment says of a device that is being opened.
+    pub open: fn() -> Box<dyn Gpu>,
+}
+
+/// What a device has that is of its kind alone.
+pub trait Gpu: Send + Sync {
+    /// Loads the image that GCC describes at `data`; `name` is what it is in, for messages.
+    ///
+    /// # Safety
+    /// `data` is what `GOMP_OFFLOAD_load_image` was called with, of an image whose version
+    /// for the host is `version`.
+    ///
+    /// # Errors
+    /// The image is none that the device runs.
+    unsafe fn load(
+        &self,
+        device: &Device,
+        name: &str,
+        version: u32,
+        data: *const c_void,
+    ) -> Result<Code, String>;
+}
+
+/// A loaded image.
+pub struct Code {
+    /// The image.
+    pub program: Program,
+    /// The functions that the host knows, in the order of its table.
+    pub functions: Vec<Function>,
+    /// The variables that the host knows, in the order of its table.
+    pub variables: Vec<Global>,
+    /// Device addresses of the functions that are called through pointers, in the order of
+    /// the host's table.
+    pub indirect: Vec<u64>,
+    /// Whether device code can call the host.
+    pub calls_host: bool,
+    /// What it is made of, for who asked: `25 PTX texts`.
+    pub about: String,
+    /// What launches its kernels.
+    pub kernels: Box<dyn Kernels>,
+}
+
+/// A function that the host knows.
+pub struct Function {
+    /// Its name in the image.
+    pub name: String,
+    /// The word that stands for it in a call of the host; 0 of a kernel, which nothing calls.
+    pub word: u64,
+}
+
+/// What launches the kernels of an image.
+pub trait Kernels: Send + Sync {
+    /// Runs the image's constructors, if it has any.
+    ///
+    /// # Errors
+    /// They did not end well.
+    fn construct(&self, device: &Device) -> Result<(), String>;
+
+    /// Runs the image's destructors, if it has any that can be run.
+    ///
+    /// # Errors
+    /// They did not end well.
+    fn destruct(&self, _device: &Device) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Starts a target region with its variables at device address `vars`.
+    ///
+    /// # Safety
+    /// `kernel` is one of the image, compiled from a target region; what the variables name
+    /// stays until the region has ended.
+    ///
+    /// # Errors
+    /// The device cannot run it.
+    unsafe fn start(
+        &self,
+        device: &Device,
+        kernel: &Kernel,
+        vars: u64,
+        asked: Asked,
+    ) -> Result<Box<dyn Running>, String>;
+}
+
+unsafe extern "Rust" {
+    /// The plugin's.
+    #[link_name = "REVOFF_GOMP_KIND"]
+    safe static KIND: Kind;
+}
+
+/// The kind that this plugin is for.
+pub(crate) fn kind() -> &'static Kind {
+    &KIND
+}
+
+/// One for the tests of this crate: NVIDIA's, without images.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct None;
+
+    impl Gpu for None {
+        unsafe fn load(
+            &self,
+            _device: &Device,
+            _name: &str,
+            _version: u32,
+            _data: *const c_void,
+        ) -> Result<Code, String> {
+            Err("none are loaded here".to_owned())
+        }
+    }
+
+    #[unsafe(no_mangle)]
+    static REVOFF_GOMP_KIND: Kind = Kind {
+        name: c"none",
+        gpus: "no GPUs",
+        image_type: 0,
+        image_version: 1,
+        devices: &["emu"],
+        examples: "`emu` does",
+        open: || Box::new(None),
+    };
+}

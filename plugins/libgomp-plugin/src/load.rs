@@ -1,0 +1,240 @@
+//! Loading an image, and the tables that libgomp is told.
+
+use std::ffi::c_void;
+use std::sync::{Arc, PoisonError};
+
+use host_rt::device::Global;
+use host_rt::{Kernel, Program};
+use shared_abi::gomp::{ADDITIONAL_ICVS, INDIRECT_ADDR_MAP};
+use shared_abi::icv::OffloadIcvs;
+
+use crate::device::Device;
+use crate::image::{host_version, readable};
+use crate::kind::Kernels;
+use crate::libgomp;
+use crate::pin::{self, When};
+use crate::reverse::HostRegion;
+
+/// A loaded image.
+pub(crate) struct Loaded {
+    /// In the order of the host's table; libgomp has the addresses of these.
+    functions: Vec<TargetFunction>,
+    /// GCC's description, by which libgomp names the image.
+    data: usize,
+    /// What launches its kernels.
+    pub(crate) kernels: Box<dyn Kernels>,
+    _program: Program,
+}
+
+/// A function of an image, as libgomp hands it back for a launch.
+pub(crate) struct TargetFunction {
+    /// In the words of the source.
+    pub(crate) name: String,
+    /// In its image.
+    pub(crate) mangled: String,
+    /// None of what is called on the host.
+    pub(crate) kernel: Option<Kernel>,
+}
+
+/// First and last address of what the host's table has at the same place: libgomp's
+/// `addr_pair`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AddrPair {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// What libgomp is told of an image.
+pub(crate) struct Tables {
+    /// Functions, variables, control variables.
+    pub(crate) target: Vec<AddrPair>,
+    /// By function: the word that stands for it in a call of the host; empty if there is
+    /// no such function.
+    pub(crate) reverse: Vec<u64>,
+}
+
+/// Loads the image that GCC describes at `data`.
+///
+/// # Safety
+/// `data` and `host_indirect`, if that is not null, are what `GOMP_OFFLOAD_load_image`
+/// was called with.
+///
+/// # Errors
+/// The image is none that the device runs.
+pub(crate) unsafe fn load(
+    device: &Arc<Device>,
+    version: u32,
+    data: *const c_void,
+    host_indirect: *const u64,
+) -> Result<Tables, String> {
+    let version = host_version(version)?;
+    // libgomp loads all that there is when it has opened a device, and then what comes.
+    let when = if device.is_used() {
+        When::Now
+    } else {
+        When::Later
+    };
+    let name = pin::pin(data, when);
+    // SAFETY: the caller vouches for the description.
+    let code = unsafe { device.gpu.load(device, &name, version, data)? };
+    let program = code.program;
+
+    let mut functions = Vec::with_capacity(code.functions.len());
+    for function in &code.functions {
+        let (mangled, word) = (&function.name, function.word);
+        let name = readable(mangled);
+        let kernel = if word == 0 {
+            let kernel = program.kernel(mangled);
+            Some(kernel.map_err(|error| error.to_string())?)
+        } else {
+            let region = HostRegion::new(device, word, &name);
+            // SAFETY: the word stands for the region in the image's own table, and GCC has
+            // compiled both sides of it from one source: what the image sends with it is what
+            // the region takes, from any thread that runs kernels.
+            unsafe { program.add_foreign(word, &name, Arc::new(region)) };
+            None
+        };
+        functions.push(TargetFunction {
+            name,
+            mangled: mangled.clone(),
+            kernel,
+        });
+    }
+
+    let mut target = Vec::with_capacity(functions.len() + code.variables.len() + 1);
+    // Where they are now, they stay: a `Vec` that is moved keeps its elements' place.
+    target.extend(functions.iter().map(|function| {
+        let start = std::ptr::from_ref(function).addr();
+        let end = start + 1;
+        AddrPair { start, end }
+    }));
+    for &variable in &code.variables {
+        device.add_variable(variable);
+        target.push(range(variable));
+    }
+    target.push(control_variables(device, &program)?);
+
+    if !code.indirect.is_empty() {
+        if host_indirect.is_null() {
+            return Err(
+                "libgomp has no table of functions that are called through pointers".into(),
+            );
+        }
+        // SAFETY: libgomp's table has as many entries.
+        let host = unsafe { std::slice::from_raw_parts(host_indirect, code.indirect.len()) };
+        map_indirect(device, &program, host, &code.indirect)?;
+    }
+    code.kernels.construct(device)?;
+
+    let words = code.functions.iter().map(|function| function.word);
+    // Where nothing on the device calls, the host alone has such regions.
+    let reverse = code.calls_host && words.clone().any(|word| word != 0);
+    libgomp::debug(&format!(
+        "{name}: {}, {} functions, {} variables{}",
+        code.about,
+        functions.len(),
+        code.variables.len(),
+        if reverse { ", calls the host" } else { "" },
+    ));
+    let reverse = if reverse { words.collect() } else { Vec::new() };
+    let loaded = Loaded {
+        functions,
+        data: data.addr(),
+        kernels: code.kernels,
+        _program: program,
+    };
+    let mut images = device.images.lock().unwrap_or_else(PoisonError::into_inner);
+    images.push(Arc::new(loaded));
+    Ok(Tables { target, reverse })
+}
+
+/// Forgets the image that GCC describes at `data`; it stays on the device, see [`pin`].
+pub(crate) fn unload(device: &Device, data: *const c_void) -> bool {
+    let images = device.images.lock().unwrap_or_else(PoisonError::into_inner);
+    images.iter().any(|image| image.data == data.addr())
+}
+
+impl Loaded {
+    /// The function at an address that libgomp was told.
+    fn function(&self, address: usize) -> Option<&TargetFunction> {
+        let mut functions = self.functions.iter();
+        functions.find(|function| std::ptr::from_ref(*function).addr() == address)
+    }
+}
+
+/// Runs `with` with the function that libgomp names by `address`.
+///
+/// # Errors
+/// No image has it.
+pub(crate) fn with_function<R>(
+    device: &Device,
+    address: *const c_void,
+    with: impl FnOnce(&dyn Kernels, &TargetFunction) -> R,
+) -> Result<R, String> {
+    let images = device.images.lock().unwrap_or_else(PoisonError::into_inner);
+    let image = images
+        .iter()
+        .find(|image| image.function(address.addr()).is_some())
+        .cloned();
+    drop(images);
+    let found = image
+        .as_ref()
+        .and_then(|image| Some((&*image.kernels, image.function(address.addr())?)));
+    found
+        .map(|(kernels, function)| with(kernels, function))
+        .ok_or_else(|| format!("no image has a function at {address:?}"))
+}
+
+fn range(global: Global) -> AddrPair {
+    let start = global.address as usize;
+    let end = start + global.size as usize;
+    AddrPair { start, end }
+}
+
+/// Where libgomp finds the control variables. It inserts those of a device in its map once
+/// for each image that tells it where, and ends the process at the second ("Duplicate
+/// node", GCC 13 to 16): later images get what the first has, and tell nothing.
+fn control_variables(device: &Device, program: &Program) -> Result<AddrPair, String> {
+    const NOWHERE: AddrPair = AddrPair { start: 0, end: 0 };
+    let found = program.global(ADDITIONAL_ICVS);
+    let Some(icvs) = found.map_err(|error| error.to_string())? else {
+        return Ok(NOWHERE);
+    };
+    let first = *device.icvs.get_or_init(|| icvs);
+    if first == icvs {
+        return Ok(range(icvs));
+    }
+    let len = size_of::<OffloadIcvs>();
+    let copied = device.copy(|queue| queue.copy_on_device(icvs.address, first.address, len));
+    copied.map_err(|error| error.to_string())?;
+    Ok(NOWHERE)
+}
+
+/// Tells the device which of its functions the host's addresses stand for.
+fn map_indirect(
+    device: &Device,
+    program: &Program,
+    host: &[u64],
+    words: &[u64],
+) -> Result<(), String> {
+    let map = program
+        .global(INDIRECT_ADDR_MAP)
+        .map_err(|error| error.to_string())?;
+    let map = map.ok_or_else(|| {
+        format!(
+            "functions that are called through pointers need `{INDIRECT_ADDR_MAP}`, which the \
+             image does not have"
+        )
+    })?;
+    let mut pairs = Vec::with_capacity(host.len() * 2 + 1);
+    for (&host, &word) in host.iter().zip(words) {
+        pairs.extend([host, word]);
+    }
+    pairs.push(0);
+    let bytes: Vec<u8> = pairs.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let place = device.alloc(bytes.len() as u64);
+    let place = place.map_err(|error| error.to_string())?;
+    device.write_bytes(place, &bytes)?;
+    device.write_bytes(map.address, &place.to_ne_bytes())
+}

@@ -1,0 +1,63 @@
+//! Kernels that speak on a queue that their launch has for itself, as GCC's for AMD GPUs do.
+
+use core::mem::offset_of;
+
+use conformance_calls::Spoken;
+use device_rt::shared_abi::wire::gcn_queue::{GcnCall, GcnQueue, INTEGER, SLOTS};
+use device_rt::shared_abi::words::{Store, SystemWords};
+use device_rt::wire::gcn_queue as producer;
+use device_rt::{arch, lanes, thread};
+
+/// Each thread prints a number, and calls a function without arguments, as often as `spoken`
+/// says. The first to draw a ticket tells which it was.
+///
+/// # Safety
+/// `queue` is the address of a queue, and `spoken` is there.
+#[device_rt::kernel]
+pub unsafe fn speak(queue: u64, spoken: *mut Spoken) {
+    // SAFETY: the launcher's promise.
+    let (queue, func, rounds) = unsafe { (arch::mapped(queue), (*spoken).func, (*spoken).rounds) };
+    let me = thread::global();
+    for round in 0..rounds {
+        // A lane that waits for its ticket's turn may wait for its neighbour's.
+        lanes::one_by_one(|| {
+            let ticket = producer::draw(&queue, 2);
+            if me == 0 && round == 0 {
+                // SAFETY: as above; no other thread writes it.
+                unsafe { (*spoken).ticket = ticket };
+            }
+            let number = u64::from(me) * 1000 + u64::from(round);
+            producer::claim(&queue, SLOTS, ticket, arch::pause);
+            producer::publish_number(&queue, SLOTS, ticket, b"own ", INTEGER, number);
+            let ticket = ticket.wrapping_add(1);
+            let call = GcnCall {
+                func,
+                mapnum: 0,
+                addrs: 0,
+                sizes: 0,
+                kinds: 0,
+                dev_num: 0,
+                signal: 0,
+            };
+            producer::claim(&queue, SLOTS, ticket, arch::pause);
+            producer::publish_call_in_slot(&queue, SLOTS, ticket, &call);
+            producer::wait_in_slot(&queue, SLOTS, ticket, arch::pause);
+        });
+    }
+}
+
+/// Returns `value`, and leaves a ticket without a message.
+///
+/// # Safety
+/// `queue` is the address of a queue.
+#[device_rt::kernel]
+pub unsafe fn leave_with(queue: u64, value: u64) {
+    // SAFETY: the launcher's promise.
+    let queue = unsafe { arch::mapped(queue) };
+    producer::draw(&queue, 1);
+    queue.store32(
+        offset_of!(GcnQueue, return_value),
+        value as u32,
+        Store::Relaxed,
+    );
+}
