@@ -28,12 +28,13 @@ static inline int is_first(const struct wave *wave)
     return wave->thread == 0;
 }
 
-/* Before the program's own kernels: constructors on the device, of which there are none. */
+/* Kernels of each image, for constructors and destructors of the device's objects: here there
+   are none. */
 #define NO_CONSTRUCTORS                                                                            \
     KERNEL(init_array, "_init_array");                                                             \
-    int init_array(const struct wave *wave) { return wave == 0; }                                  \
+    int init_array(const struct wave *wave) { return wave->teams != 1 || wave->threads != 1; }     \
     KERNEL(fini_array, "_fini_array");                                                             \
-    int fini_array(const struct wave *wave) { return wave == 0; }
+    int fini_array(const struct wave *wave) { return wave->teams != 1 || wave->threads != 1; }
 
 enum { SLOTS = 1024, TEXT = 128, INTEGER = 0, DOUBLE = 1, LINE = 2, RAW = 3, CALL = 4 };
 
@@ -75,6 +76,16 @@ static inline char *own_stack(const struct wave *wave)
 {
     long n = (long)wave->team * wave->threads + wave->thread;
     return wave->arguments->stack + n * wave->arguments->stack_per_thread;
+}
+
+/* What libgomp tells the image of itself. */
+struct icvs {
+    int device, default_device, teams, thread_limit;
+};
+
+static inline const struct icvs *icvs(const struct wave *wave)
+{
+    return wave->find(wave->image, "__gomp_additional_icvs");
 }
 
 /* Address of the n-th variable in the image's table, and of the n-th function. */
@@ -147,7 +158,7 @@ static inline void call(const struct wave *wave, enum form form, uint64_t functi
     message->words[2] = (uintptr_t)addresses;
     message->words[3] = (uintptr_t)sizes;
     message->words[4] = (uintptr_t)kinds;
-    message->words[5] = 0;
+    message->words[5] = icvs(wave)->device;
     if (form == SIGNAL)
         message->words[6] = (uintptr_t)signal;
     publish(message, CALL);

@@ -25,8 +25,9 @@ int region(const struct wave *wave)
     print_integer(wave, "n = ", -7);
     /* More than the queue has places. */
     for (int i = 0; i < 3 * SLOTS; i++)
-        print_text(wave, RAW, "", i % 64 == 63 ? ".\n" : ".");
-    /* Nobody looks at the queue again before the kernel has ended. */
+        print_text(wave, RAW, ".", "");
+    print_text(wave, LINE, "", "");
+    /* After this the kernel ends at once. */
     print_text(wave, LINE, "the last ", "words");
     data->initial = 0;
     return 0;

@@ -29,10 +29,18 @@ KERNEL(reach, "main._omp_fn.1");
 int reach(const struct wave *wave)
 {
     struct data *data = wave->arguments->vars[0];
+    struct arguments *arguments = wave->arguments;
     if (wave->teams != TEAMS || wave->threads != THREADS)
         return 1;
-    /* A team has a stack for each of its threads, and nobody else uses it. */
-    memset(own_stack(wave), 1, wave->arguments->stack_per_thread);
+    /* Each thread has a stack, each team an arena, and the kernel a heap, whose size comes
+       first. */
+    memset(own_stack(wave), 1, arguments->stack_per_thread);
+    if (is_first(wave)) {
+        long arena = arguments->arena_per_team;
+        memset(arguments->arena + wave->team * arena, 1, arena);
+    }
+    if (is_first(wave) && wave->team == 0)
+        memset(arguments->heap + sizeof(int64_t), 1, *(int64_t *)arguments->heap);
     data->reached[wave->team][wave->thread]++;
     return 0;
 }

@@ -29,21 +29,32 @@ type Change = fn(&mut [u8]) -> Option<()>;
 /// In libgomp's own words: there is no device, and there has to be one.
 const MANDATORY: &str = "MANDATORY";
 
+/// Where there is no device, libgomp goes on, and what is missing is said only if asked for.
+const SAY_WHY: (&str, &str) = ("GOMP_DEBUG", "1");
+
 /// Where a program by GCC 14 or newer tells libgomp of its image (`mov $0x30003, %edi`).
 const REGISTERS: &[u8] = b"\xbf\x03\x00\x03\x00";
 
 const CASES: [Case; 8] = [
     Case {
         runtime: Runtime::Broken,
+        environment: &[SAY_WHY],
         ..case("no_runtime", &[ROCR, MANDATORY])
     },
     Case {
         runtime: Runtime::Real,
-        ..case("no_gpu", &[MANDATORY])
+        environment: &[SAY_WHY],
+        ..case("no_gpu", &["no AMD GPU: ", "/dev/kfd", MANDATORY])
     },
     Case {
         environment: &[("REVOFF_DEVICE", "hsa:7")],
-        ..case("no_such_gpu", &["REVOFF_DEVICE=hsa:7: ", MANDATORY])
+        ..case(
+            "no_such_gpu",
+            &[
+                "REVOFF_DEVICE=hsa:7: no `hsa:7` here; there are: hsa:0, hsa:1",
+                MANDATORY,
+            ],
+        )
     },
     Case {
         options: Some("-march=gfx900"),
@@ -65,7 +76,10 @@ const CASES: [Case; 8] = [
     },
     Case {
         change: Some(halve),
-        ..case("image_of_half_its_size", &["loading an image: "])
+        ..case(
+            "image_of_half_its_size",
+            &["loading an image: ", "broken ELF"],
+        )
     },
     Case {
         change: Some(|file| put(file, b"\0.offload_func_table\0", b"\0.offload_func_tabel\0")),

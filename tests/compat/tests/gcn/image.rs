@@ -70,7 +70,7 @@ impl Contents {
         let reverse = file.symbols().filter(|symbol| {
             symbol.kind() == SymbolKind::Text
                 && symbol.scope() == SymbolScope::Compilation
-                && name(symbol).contains(".nohost.")
+                && name(symbol).contains(".nohost")
         });
         let section = |name: &str| {
             let section = file.section_by_name(name);

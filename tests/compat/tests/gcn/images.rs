@@ -13,10 +13,11 @@ use crate::image::{Contents, RELATIVE64, place};
 use crate::{BUILD, Bench};
 
 /// Programs of `gcc/`: in C, C++ and Fortran, with kinds of variables and regions.
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 7] = [
     "cxx_objects.cc",
     "declare_target.c",
     "f_maps.f90",
+    "indirect.c",
     "no_data.c",
     "requests.c",
     "several_regions.c",

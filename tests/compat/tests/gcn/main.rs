@@ -172,12 +172,12 @@ fn main() -> ExitCode {
     trials.extend(bad::trials(bench.as_ref().ok(), &programs));
     trials.extend(images::trials(bench.as_ref().ok(), sources));
     match &bench {
-        Ok(bench) if bench.plugin.is_none() => say(&format!(
-            "compiled by {}; SKIPPED compat, our plugin for AMD GPUs: REVOFF_GCC_PLUGIN_DIR \
-             is not set",
-            bench.gcc.name()
-        )),
-        Ok(bench) => say(&format!("compiled by {}", bench.gcc.name())),
+        Ok(bench) => {
+            say(&format!("compiled by {}", bench.gcc.name()));
+            if bench.plugin.is_none() {
+                say("SKIPPED compat for AMD GPUs, our plugin: REVOFF_GCC_PLUGIN_DIR is not set");
+            }
+        }
         Err(reason) => say(&format!(
             "SKIPPED compat for AMD GPUs, {} tests counted as ignored: {reason}",
             trials.len()
