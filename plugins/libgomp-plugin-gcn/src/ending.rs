@@ -1,4 +1,7 @@
-//! What a kernel says of its own end: newlib's `exit` and `abort` leave a word for the host.
+//! What a kernel says of its own end: newlib's `exit` and `abort` leave a word for the host,
+//! by which the process ends as with GCC's plugin.
+
+use gomp_plugin::region::Fault;
 
 /// What is above the status of who has called `exit`.
 const EXITED: u32 = 0xffff;
@@ -6,18 +9,19 @@ const EXITED: u32 = 0xffff;
 /// `SIGABRT`, on the device.
 const ABORTED: u32 = 6;
 
-/// Reads the word, 0 of a kernel that has left none.
+/// Reads the word that the kernel `name` has left, 0 of one that has left none.
 ///
 /// # Errors
 /// The kernel has ended by such a function, or the word is none of theirs.
-pub(crate) fn check(value: i32) -> Result<(), String> {
+pub(crate) fn check(name: &str, value: i32) -> Result<(), Fault> {
     let value = value.cast_unsigned();
+    let aborted = |how: String| Err(Fault::Aborted(format!("kernel `{name}`: {how}")));
     match (value >> 16, value >> 8 & 0xff, value & 0xff) {
         (0, 0, 0) => Ok(()),
-        (EXITED, 0, status) => Err(format!("it has called `exit` with {status} on the device")),
-        (EXITED, ABORTED, _) => Err("it has called `abort` on the device".to_owned()),
-        (EXITED, signal, _) => Err(format!("it has ended by signal {signal} on the device")),
-        _ => Err(format!(
+        (EXITED, 0, status) => Err(Fault::Exited(status.cast_signed())),
+        (EXITED, ABORTED, _) => aborted("it has called `abort` on the device".to_owned()),
+        (EXITED, signal, _) => aborted(format!("it has ended by signal {signal} on the device")),
+        _ => aborted(format!(
             "it has left {value:#x} as its return value, which is neither that of `exit` nor that \
              of `abort`: something has written over its queue"
         )),
@@ -30,17 +34,25 @@ mod tests {
 
     #[test]
     fn ends_are_told_apart() {
+        let check = |value: u32| check("main._omp_fn.0", value.cast_signed());
         assert_eq!(check(0), Ok(()));
+        assert_eq!(check(0xffff_0000), Err(Fault::Exited(0)));
+        assert_eq!(check(0xffff_0003), Err(Fault::Exited(3)));
         for (value, text) in [
-            (0xffff_0000, "`exit` with 0"),
-            (0xffff_0003, "`exit` with 3"),
-            (0xffff_0600, "`abort`"),
+            (0xffff_0686, "`abort`"),
             (0xffff_0b00, "signal 11"),
-            (0xdead_beef_u32, "0xdeadbeef"),
+            (0xdead_beef, "0xdeadbeef"),
             (1, "0x1"),
         ] {
-            let error = check(value.cast_signed()).unwrap_err();
-            assert!(error.contains(text), "{error}");
+            match check(value) {
+                Err(Fault::Aborted(how)) => {
+                    assert!(
+                        how.contains(text) && how.contains("`main._omp_fn.0`"),
+                        "{how}"
+                    );
+                }
+                other => panic!("{value:#x}: {other:?}"),
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use gomp_plugin::image::readable;
-use gomp_plugin::region::{Asked, Running};
+use gomp_plugin::region::{Asked, Fault, Running};
 use gomp_plugin::spare::Lent;
 use gomp_plugin::{Device, Kernels, libgomp};
 use host_rt::device::{Axis, BlockShape};
@@ -36,10 +36,10 @@ struct Started {
 }
 
 impl Running for Started {
-    fn wait(&self) -> Result<(), String> {
-        self.launch.wait().map_err(|error| error.to_string())?;
-        let ended = ending::check(self.queue.return_value());
-        ended.map_err(|error| format!("kernel `{}`: {error}", self.name))
+    fn wait(&self) -> Result<(), Fault> {
+        let ended = self.launch.wait();
+        ended.map_err(|error| error.to_string())?;
+        ending::check(&self.name, self.queue.return_value())
     }
 }
 
@@ -61,7 +61,8 @@ impl Launcher {
             .processors;
         // SAFETY: the kernel that GCC makes, which has no variables.
         let started = unsafe { self.launch(device, &kernel, grid, units, 0, 0)? };
-        started.wait()
+        let ended = started.wait();
+        ended.map_err(|fault| format!("kernel `{name}`: {fault}"))
     }
 
     /// Starts `kernel`, each team of which has an arena of `arena` bytes.

@@ -1,7 +1,7 @@
 //! Launching GCC's kernels for NVIDIA GPUs.
 
 use gomp_plugin::image::readable;
-use gomp_plugin::region::{Asked, Running};
+use gomp_plugin::region::{Asked, Fault, Running};
 use gomp_plugin::spare::Lent;
 use gomp_plugin::{Device, Kernels, libgomp};
 use host_rt::device::{Axis, BlockShape, KernelLimits};
@@ -40,9 +40,11 @@ struct Started {
 }
 
 impl Running for Started {
-    fn wait(&self) -> Result<(), String> {
+    fn wait(&self) -> Result<(), Fault> {
         let ended = self.launch.wait();
-        ended.map(drop).map_err(|error| error.to_string())
+        ended
+            .map(drop)
+            .map_err(|error| Fault::Failed(error.to_string()))
     }
 }
 

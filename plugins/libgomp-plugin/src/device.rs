@@ -37,25 +37,35 @@ pub struct Device {
     pub(crate) images: Mutex<Vec<Arc<Loaded>>>,
 }
 
-/// How many target regions are under way.
+/// The target regions of a device.
 #[derive(Default)]
-pub(crate) struct Regions(AtomicUsize);
+pub(crate) struct Regions {
+    /// How many are under way.
+    under_way: AtomicUsize,
+    /// One has failed, and perhaps the device with it.
+    failed: AtomicBool,
+}
 
 impl Regions {
     pub(crate) fn begin(&self) {
-        // Relaxed: a number, see `is_none`.
-        self.0.fetch_add(1, Ordering::Relaxed);
+        // Relaxed: a number, see `are_over`.
+        self.under_way.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn end(&self) {
-        // Relaxed: a number, see `is_none`.
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        // Relaxed: a number, see `are_over`.
+        self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether there is none; to be asked when no more are begun.
-    fn is_none(&self) -> bool {
-        // Relaxed: nothing but the number is concluded from it.
-        self.0.load(Ordering::Relaxed) == 0
+    pub(crate) fn note_failed(&self) {
+        // Relaxed: see `are_over`.
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether all have ended, and well; to be asked when no more are begun.
+    fn are_over(&self) -> bool {
+        // Relaxed, both: nothing but what they say is concluded from them.
+        self.under_way.load(Ordering::Relaxed) == 0 && !self.failed.load(Ordering::Relaxed)
     }
 }
 
@@ -139,10 +149,11 @@ impl Device {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Runs the destructors of its images, the last image first, unless a region is under way:
-    /// the process then ends by `exit` in a region of the host, for which the device waits.
+    /// Runs the destructors of its images, the last image first, unless a region has failed, or
+    /// is under way: the process then ends by `exit` in a region of the host, for which the
+    /// device waits.
     pub(crate) fn destruct(&self) {
-        if !self.regions.is_none() {
+        if !self.regions.are_over() {
             return;
         }
         let images = self.images.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,7 +11,7 @@ use crate::kind::kind;
 use crate::libgomp::{self, libgomp};
 use crate::load::{self, AddrPair};
 use crate::plugin::plugin;
-use crate::region::Region;
+use crate::region::{Fault, Region};
 use crate::reverse;
 
 /// `GOMP_OFFLOAD_CAP_OPENMP_400`.
@@ -370,8 +370,14 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_async_run(
     end(started);
 }
 
+/// Ends the process, as device code has asked for.
+#[expect(clippy::exit, reason = "it is the program that calls it")]
+fn exit(status: i32) -> ! {
+    std::process::exit(status)
+}
+
 /// Ends the process if a region did not end well.
-fn end(result: std::thread::Result<Result<(), String>>) {
+fn end(result: std::thread::Result<Result<(), Fault>>) {
     if plugin().is_finished() && !matches!(result, Ok(Ok(()))) {
         // The process is ending, by another thread's `exit`; this one has nothing to add.
         loop {
@@ -380,7 +386,12 @@ fn end(result: std::thread::Result<Result<(), String>>) {
     }
     match result {
         Ok(Ok(())) => {}
-        Ok(Err(reason)) => libgomp::fatal(&reason),
+        Ok(Err(Fault::Failed(reason))) => libgomp::fatal(&reason),
+        Ok(Err(Fault::Exited(status))) => exit(status),
+        Ok(Err(Fault::Aborted(reason))) => {
+            libgomp::error(&reason);
+            std::process::abort();
+        }
         Err(panic) => {
             std::mem::forget(panic);
             libgomp::fatal(&fault());

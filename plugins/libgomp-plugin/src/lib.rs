@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`kind`] | what plugins differ in |
 //! | `entry` | the functions that libgomp calls |
+//! | [`interface`] | the names of these functions |
 //! | [`libgomp`] | the functions of libgomp's that are called here |
 //! | `plugin` | the devices, by number |
 //! | [`device`] | a device: its memory and its images |
@@ -26,6 +27,7 @@ mod abort;
 pub mod device;
 mod entry;
 pub mod image;
+pub mod interface;
 pub mod kind;
 pub mod libgomp;
 mod load;

@@ -1,6 +1,7 @@
 //! Launching a target region, as libgomp asks for it.
 
 use std::ffi::c_void;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::device::Device;
@@ -59,13 +60,39 @@ impl Asked {
     }
 }
 
+/// How a kernel ends that does not end well.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// For a reason, in words.
+    Failed(String),
+    /// Device code has called `exit`, with this: so the process ends.
+    Exited(i32),
+    /// Device code has called `abort`, or the like, in words: so the process ends.
+    Aborted(String),
+}
+
+impl From<String> for Fault {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(reason) | Self::Aborted(reason) => f.write_str(reason),
+            Self::Exited(status) => write!(f, "device code has called `exit` with {status}"),
+        }
+    }
+}
+
 /// A kernel under way. Dropping it waits for its end.
 pub trait Running: Send {
     /// Waits for its end.
     ///
     /// # Errors
     /// It did not end well.
-    fn wait(&self) -> Result<(), String>;
+    fn wait(&self) -> Result<(), Fault>;
 }
 
 /// A region under way.
@@ -73,7 +100,8 @@ pub(crate) struct Region {
     running: Box<dyn Running>,
     /// The kernel's names: in its image, and in the words of the source.
     names: [String; 2],
-    _counted: Counted,
+    /// The last to go.
+    counted: Counted,
 }
 
 /// A region that its device counts.
@@ -123,7 +151,7 @@ impl Region {
             Ok(Self {
                 running: running.map_err(|error| format!("the target region {name}: {error}"))?,
                 names: [mangled.clone(), name.clone()],
-                _counted: counted,
+                counted,
             })
         })?
     }
@@ -132,10 +160,17 @@ impl Region {
     ///
     /// # Errors
     /// It did not end well.
-    pub(crate) fn wait(self) -> Result<(), String> {
+    pub(crate) fn wait(self) -> Result<(), Fault> {
         let [mangled, name] = &self.names;
-        let ended = self.running.wait();
-        ended.map_err(|error| error.replace(mangled, name))
+        let named = |reason: String| reason.replace(mangled, name);
+        self.running.wait().map_err(|fault| match fault {
+            Fault::Failed(reason) => {
+                self.counted.0.regions.note_failed();
+                Fault::Failed(named(reason))
+            }
+            Fault::Aborted(reason) => Fault::Aborted(named(reason)),
+            Fault::Exited(status) => Fault::Exited(status),
+        })
     }
 }
 

@@ -1,0 +1,74 @@
+//! Which devices the plugin has, in processes that are none of libgomp's.
+
+use std::env;
+use std::ffi::{CStr, c_char, c_int, c_uint};
+use std::process::{Command, Output};
+
+// Linked for the functions below, which libgomp looks up by name.
+use gomp_plugin_gcn as _;
+
+unsafe extern "C" {
+    safe fn GOMP_OFFLOAD_version() -> c_uint;
+    safe fn GOMP_OFFLOAD_get_name() -> *const c_char;
+    safe fn GOMP_OFFLOAD_get_type() -> c_int;
+    safe fn GOMP_OFFLOAD_get_num_devices(requires: c_uint) -> c_int;
+    safe fn GOMP_OFFLOAD_init_device(ord: c_int) -> bool;
+}
+
+/// The variable that says which part the process plays that a test starts.
+const PART: &str = "GOMP_PLUGIN_TEST_PART";
+
+/// Runs the test `name` in a process of its own, which finds the variable set: the plugin's
+/// state is the process's.
+fn alone(name: &str, devices: &str) -> Output {
+    let mut command = Command::new(env::current_exe().expect("this test"));
+    command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
+    command.env(PART, name).env("REVOFF_DEVICE", devices);
+    command.output().expect("it runs")
+}
+
+/// `devices` are none, about which it says `words`.
+fn has_none(name: &str, devices: &str, words: Option<&str>) {
+    if env::var_os(PART).is_some() {
+        assert_eq!(GOMP_OFFLOAD_get_num_devices(0x80), 0);
+        // None are there that could not do what is required.
+        assert_eq!(GOMP_OFFLOAD_get_num_devices(0x20), 0);
+        assert!(!GOMP_OFFLOAD_init_device(0));
+        return;
+    }
+    let output = alone(name, devices);
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("libgomp-plugin-gcn: opening a device: no device 0"));
+    match words {
+        Some(words) => assert!(said.contains(words), "{said}"),
+        None => assert!(!said.contains("REVOFF_DEVICE"), "{said}"),
+    }
+}
+
+#[test]
+fn it_is_the_one_for_amd() {
+    // SAFETY: a C string that stays.
+    let name = unsafe { CStr::from_ptr(GOMP_OFFLOAD_get_name()) };
+    assert_eq!((name, GOMP_OFFLOAD_get_type()), (c"gcn", 8));
+    assert_eq!(GOMP_OFFLOAD_version(), 3);
+}
+
+#[test]
+fn devices_of_the_other_plugin_are_left_to_it() {
+    let name = "devices_of_the_other_plugin_are_left_to_it";
+    has_none(name, "cuda:0,emu:sm_60", None);
+}
+
+#[test]
+fn what_is_no_device_is_named() {
+    let words = "REVOFF_DEVICE=host: `host` runs no images of GCC's for AMD GPUs; `hsa`";
+    has_none("what_is_no_device_is_named", "host", Some(words));
+}
+
+#[test]
+fn a_gpu_that_is_not_there_is_named() {
+    // Without ROCr, that is missing; with it, the GPU.
+    let words = "REVOFF_DEVICE=hsa:4096: ";
+    has_none("a_gpu_that_is_not_there_is_named", "hsa:4096", Some(words));
+}
