@@ -180,3 +180,67 @@ fn descriptor(file: &Elf<'_>, address: u64) -> Option<[u32; 3]> {
     };
     Some([word(0), word(1), word(2)])
 }
+
+#[cfg(test)]
+mod tests {
+    use host_rt::device;
+    use host_rt::env::Env;
+
+    use super::*;
+    use crate::image::{Export, elf};
+
+    /// Where the flags of a file are.
+    const FLAGS: usize = 48;
+
+    fn exports() -> Vec<u8> {
+        let export = |name: &str, size, value: Option<&[u8]>| Export {
+            name: name.to_owned(),
+            size,
+            value: value.map(<[u8]>::to_vec),
+        };
+        let mut descriptor = [0; DESCRIPTOR as usize];
+        descriptor[..12].copy_from_slice(&[1, 2, 0, 0, 3, 0, 0, 0, 56, 0, 0, 0]);
+        let kernel = export("scale.kd", DESCRIPTOR, Some(&descriptor));
+        let number = export("number", 4, Some(&[4, 3, 2, 1]));
+        elf(&[], &[kernel, number, export("room", 1 << 16, None)])
+    }
+
+    #[test]
+    fn what_is_in_the_file_is_in_memory() {
+        let env = Env::read().expect("an environment");
+        let device = device::open("host", &env).expect("a device");
+        let placed = Placed::new(&device, &exports()).expect("a code object");
+        let number = placed.variable("number").expect("exported");
+        assert_eq!(number.size, 4);
+        // SAFETY: of four bytes, at an address of this process, and aligned by the writer.
+        assert_eq!(unsafe { *(number.address as *const u32) }, 0x0102_0304);
+        let room = placed.variable("room").expect("exported");
+        let is_inside = |&(start, size): &(u64, u64)| {
+            room.address >= start && room.address + room.size <= start + size
+        };
+        assert!(placed.segments.iter().any(is_inside));
+        let descriptor = Descriptor {
+            name: "scale".to_owned(),
+            group: 0x201,
+            private: 3,
+            kernarg: 56,
+        };
+        assert_eq!(placed.kernels, [descriptor]);
+        assert!(placed.variable("scale.kd").is_none());
+    }
+
+    #[test]
+    fn what_is_for_another_gpu_or_broken_is_refused() {
+        let env = Env::read().expect("an environment");
+        let device = device::open("host", &env).expect("a device");
+        let mut other = exports();
+        other[FLAGS] = 0x2c;
+        let refused = Placed::new(&device, &other).err();
+        assert!(matches!(refused, Some(Refused::Machine(text)) if text.contains("0x2c")));
+        let all = exports();
+        for bytes in [&all[..all.len() / 2], &all[..8], b""] {
+            let refused = Placed::new(&device, bytes).err();
+            assert!(matches!(refused, Some(Refused::Broken(_))));
+        }
+    }
+}

@@ -158,3 +158,33 @@ unsafe extern "C" fn find(image: *const Placed, name: *const c_char) -> *mut c_v
         std::ptr::with_exposed_provenance_mut(global.address as usize)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_have_the_form_that_gccs_code_expects() {
+        let launch = |team, grid| {
+            shape(Launch {
+                team,
+                grid,
+                group: 0,
+                arguments: std::ptr::null_mut(),
+            })
+        };
+        assert_eq!(launch([1, 64, 8], [3, 64, 8]), Ok((3, 8)));
+        for (team, grid) in [
+            ([64, 8, 1], [192, 8, 1]),
+            ([1, 64, 8], [3, 64, 16]),
+            ([1, 64, 8], [3, 128, 8]),
+            ([1, 32, 8], [3, 32, 8]),
+            ([2, 64, 8], [4, 64, 8]),
+            ([1, 64, 0], [3, 64, 0]),
+            ([1, 64, 8], [0, 64, 8]),
+        ] {
+            let error = launch(team, grid).expect_err("another form");
+            assert!(error.contains("1 by 64"), "{error}");
+        }
+    }
+}
