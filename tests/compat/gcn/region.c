@@ -1,4 +1,5 @@
-/* A plain region: data there and back, a variable of the image, teams and threads. */
+/* A plain region: data there and back, a variable of the image, teams and threads. The kernel
+   looks whether what each thread, team and the launch have of memory is theirs alone. */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 
@@ -9,6 +10,8 @@ struct data {
     int factor;
     int values[8];
     int reached[TEAMS][THREADS];
+    int begun;
+    int overwritten;
 };
 
 int table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -16,7 +19,7 @@ int table[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 
 int main(void)
 {
-    struct data data = {-1, 10, {0}, {{0}}};
+    struct data data = {-1, 10, {0}, {{0}}, 0, 0};
 #pragma omp target map(tofrom : data)
     {
         data.initial = omp_is_initial_device();
@@ -37,5 +40,6 @@ int main(void)
     for (int team = 0; team < TEAMS; team++)
         for (int thread = 0; thread < THREADS; thread++)
             EXPECT(data.reached[team][thread], 1);
+    EXPECT(data.overwritten, 0);
     return finish();
 }

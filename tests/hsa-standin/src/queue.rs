@@ -257,6 +257,7 @@ impl Queue {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         let launch = Launch {
+            gpu: self.number,
             team: [
                 packet.workgroup_size_x,
                 packet.workgroup_size_y,

@@ -13,7 +13,9 @@ use std::thread;
 
 use libloading::Library;
 
+use crate::agent::gpu_agent;
 use crate::placed::{Descriptor, Placed};
+use crate::state::state;
 
 /// The environment variable that names the shared object.
 const LIBRARY: &str = "REVOFF_HSA_STAND_IN_KERNELS";
@@ -30,6 +32,9 @@ struct Wave {
     image: *const Placed,
     /// Where a variable of the image is; null if there is none.
     find: unsafe extern "C" fn(*const Placed, *const c_char) -> *mut c_void,
+    gpu: u32,
+    /// Whether that GPU may use memory, so many bytes of which are allocated there.
+    may_use: extern "C" fn(u32, *const c_void, usize) -> c_int,
 }
 
 /// What returns 0, or anything else for a trap.
@@ -44,6 +49,8 @@ pub(crate) struct Kernel {
 /// How a kernel is launched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Launch {
+    /// The number of the GPU.
+    pub(crate) gpu: usize,
     /// Work items of a team in each dimension.
     pub(crate) team: [u16; 3],
     /// Those of the launch.
@@ -83,6 +90,8 @@ impl Kernel {
                 threads,
                 image: Arc::as_ptr(&self.image),
                 find,
+                gpu: launch.gpu as u32,
+                may_use,
             };
             // SAFETY: a function of this type, as far as who wrote it has told the truth;
             // for the arguments there is the caller's promise.
@@ -159,6 +168,11 @@ unsafe extern "C" fn find(image: *const Placed, name: *const c_char) -> *mut c_v
     })
 }
 
+extern "C" fn may_use(gpu: u32, address: *const c_void, size: usize) -> c_int {
+    let agent = gpu_agent(gpu as usize);
+    c_int::from(state().may_use(agent, address.addr() as u64, size))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,6 +181,7 @@ mod tests {
     fn launches_have_the_form_that_gccs_code_expects() {
         let launch = |team, grid| {
             shape(Launch {
+                gpu: 0,
                 team,
                 grid,
                 group: 0,

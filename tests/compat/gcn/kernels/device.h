@@ -8,6 +8,7 @@
 #define DEVICE_H
 
 #include <sched.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -17,6 +18,8 @@ struct wave {
     unsigned team, teams, thread, threads;
     const void *image;
     void *(*find)(const void *image, const char *variable);
+    unsigned gpu;
+    int (*may_use)(unsigned gpu, const void *memory, size_t size);
 };
 
 /* A kernel by the name that GCC gives it. */
