@@ -598,3 +598,30 @@ pub trait Device: Send + Sync {
         self.queue()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lanes_are_in_the_dimension_that_is_asked_for() {
+        let block = |lanes, lane_axis| BlockShape {
+            lanes,
+            lane_axis,
+            shared_bytes: 0,
+        };
+        assert_eq!(BlockShape::default().of(5), [5, 1, 1]);
+        assert_eq!(block(32, Axis::X).of(5), [32, 5, 1]);
+        assert_eq!(block(64, Axis::Y).of(5), [1, 64, 5]);
+
+        let grid = Grid {
+            teams: 7,
+            threads: 5,
+        };
+        assert_eq!(block(32, Axis::X).of_x(grid).ok(), Some([32, 5, 1]));
+        let error = block(64, Axis::Y).of_x(grid).unwrap_err().to_string();
+        for text in ["7", "5", "AMD GPUs"] {
+            assert!(error.contains(text), "{error}");
+        }
+    }
+}
