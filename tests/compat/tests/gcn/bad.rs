@@ -130,7 +130,7 @@ pub(crate) fn trials(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Tr
         let name = format!("bad::{}", case.name);
         let cannot = match (case.runtime, bench) {
             (Runtime::Real, Some(bench)) => {
-                Path::new("/dev/kfd").exists() || bench.gcc.file(ROCR).is_none()
+                Path::new("/dev/kfd").exists() || bench.rocr().is_none()
             }
             _ => false,
         };

@@ -47,7 +47,7 @@ enum Runtime {
     StandIn,
     /// A file that is none.
     Broken,
-    /// The system's.
+    /// AMD's.
     Real,
 }
 
@@ -98,6 +98,14 @@ impl Bench {
         })
     }
 
+    /// The folder with AMD's own runtime, if there is one: where `ci/gcc-root` puts it, or the
+    /// system's.
+    fn rocr(&self) -> Option<PathBuf> {
+        let system = format!("/usr/lib/{}-linux-gnu", env::consts::ARCH);
+        let mut folders = [PathBuf::from("/opt/rocr"), system.into()].into_iter();
+        folders.find(|folder| self.gcc.outside(folder).join(ROCR).exists())
+    }
+
     /// Builds a program, once.
     fn build(&self, program: &Program) -> Result<&Path, String> {
         let make = || self.gcc.build(program, BUILD);
@@ -124,14 +132,15 @@ impl Bench {
         change: impl FnOnce(&mut Command),
     ) -> Result<Outcome, String> {
         let mut folders = Vec::new();
-        match runtime {
-            Runtime::StandIn => folders.push(&self.stand_in),
-            Runtime::Broken => folders.push(&self.broken),
-            Runtime::Real => {}
-        }
         if side == Side::Ours {
-            folders.push(self.plugin.as_ref().ok_or("no plugin of ours")?);
+            folders.push(self.plugin.clone().ok_or("no plugin of ours")?);
         }
+        // Behind it: there may be GCC's beside the runtime.
+        folders.push(match runtime {
+            Runtime::StandIn => self.stand_in.clone(),
+            Runtime::Broken => self.broken.clone(),
+            Runtime::Real => self.rocr().ok_or("no ROCr")?,
+        });
         let folders = env::join_paths(folders).map_err(|error| error.to_string())?;
         let mut command = self.gcc.command(folder, &format!("./{file}"));
         command.env("LD_LIBRARY_PATH", folders);
