@@ -12,16 +12,9 @@ use targets::code_object;
 use crate::image::{Contents, RELATIVE64, place};
 use crate::{BUILD, Bench};
 
-/// Programs of `gcc/`: in C, C++ and Fortran, with kinds of variables and regions.
-const PROGRAMS: [&str; 7] = [
-    "cxx_objects.cc",
-    "declare_target.c",
-    "f_maps.f90",
-    "indirect.c",
-    "no_data.c",
-    "requests.c",
-    "several_regions.c",
-];
+/// Programs of `gcc/`, one in each language, and some with other kinds of variables and regions.
+const LANGUAGES: &[&str] = &["requests.c", "cxx_objects.cc", "f_maps.f90"];
+const OTHERS: &[&str] = &["declare_target.c", "indirect.c", "several_regions.c"];
 
 /// An architecture: the offload compiler's options, and flags of the file: machine, and
 /// whether `xnack` and `sramecc` are unsupported, whatever they are, off or on.
@@ -55,9 +48,11 @@ const SYMBOLS: [&str; 4] = [
 
 pub(crate) fn trials(bench: Option<&Arc<Bench>>, sources: &Path) -> Vec<Trial> {
     let sources = sources.join("gcc");
-    let each = ARCHES
-        .iter()
-        .flat_map(|arch| PROGRAMS.iter().map(move |file| (arch, *file)));
+    let [default, other] = const { &ARCHES };
+    let all = LANGUAGES.iter().chain(OTHERS);
+    let each = all
+        .map(|file| (other, *file))
+        .chain(LANGUAGES.iter().map(|file| (default, *file)));
     let trial = |(arch, file): (&'static Arch, &'static str)| {
         let path = sources.join(file);
         let name = format!("images::{}::{file}", arch.name);
