@@ -1,5 +1,5 @@
-//! A GCC with an offload compiler for NVIDIA GPUs: the machine's own, or one in a folder
-//! that holds a whole system.
+//! A GCC with an offload compiler for GPUs: the machine's own, or one in a folder that holds a
+//! whole system.
 
 use std::env;
 use std::env::consts::ARCH;
@@ -11,7 +11,37 @@ use crate::build::{PATIENCE, library, on_path};
 use crate::{Build, Language, Program, complete, copy, run};
 
 /// By this name libgomp finds its plugin for NVIDIA GPUs.
-pub const PLUGIN: &str = "libgomp-plugin-nvptx.so.1";
+pub const PLUGIN: &str = NVPTX.plugin;
+
+/// What programs are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offload {
+    /// The offload compiler's name.
+    target: &'static str,
+    /// Debian's.
+    package: &'static str,
+    /// The offload compiler's options.
+    options: &'static str,
+    /// By this name libgomp finds its plugin.
+    pub plugin: &'static str,
+}
+
+/// NVIDIA GPUs.
+pub const NVPTX: Offload = Offload {
+    target: "nvptx-none",
+    package: "gcc-14-offload-nvptx",
+    // The default of some is an architecture without reverse offload.
+    options: "-misa=sm_35",
+    plugin: "libgomp-plugin-nvptx.so.1",
+};
+
+/// AMD GPUs, those of what stands in for their runtime unless one is named.
+pub const AMDGCN: Offload = Offload {
+    target: "amdgcn-amdhsa",
+    package: "gcc-14-offload-amdgcn",
+    options: "-march=gfx90a",
+    plugin: "libgomp-plugin-gcn.so.1",
+};
 
 /// The variable that names a folder with a system that has a GCC.
 const ROOT: &str = "REVOFF_GCC_ROOT";
@@ -28,6 +58,7 @@ const VERSIONS: [u32; 4] = [16, 15, 14, 13];
 
 /// A GCC, and a folder where it works, which is removed in the end.
 pub struct Gcc {
+    offload: Offload,
     root: Option<PathBuf>,
     version: u32,
     own_libgomp: bool,
@@ -36,12 +67,20 @@ pub struct Gcc {
 }
 
 impl Gcc {
-    /// The newest GCC that there is, or the one of the version that is asked for, with copies
-    /// of `sources` to work on.
+    /// The newest GCC for NVIDIA GPUs that there is, or the one of the version that is asked
+    /// for, with copies of `sources` to work on.
     ///
     /// # Errors
     /// There is none, or it cannot be used; in words.
     pub fn find(sources: &Path, scratch: &Path) -> Result<Self, String> {
+        Self::find_for(NVPTX, sources, scratch)
+    }
+
+    /// As [`find`](Self::find), for these GPUs.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be used; in words.
+    pub fn find_for(offload: Offload, sources: &Path, scratch: &Path) -> Result<Self, String> {
         let root = env::var_os(ROOT)
             .filter(|root| !root.is_empty())
             .map(PathBuf::from);
@@ -49,20 +88,22 @@ impl Gcc {
         let versions = VERSIONS.into_iter();
         let mut versions = versions.filter(|version| asked.is_none_or(|asked| asked == *version));
         let version = versions.find(|version| {
-            let offload = format!("{ARCH}-linux-gnu-accel-nvptx-none-gcc-{version}");
-            [format!("gcc-{version}"), offload]
+            let compiler = format!("{ARCH}-linux-gnu-accel-{}-gcc-{version}", offload.target);
+            [format!("gcc-{version}"), compiler]
                 .iter()
                 .all(|name| is_there(root.as_deref(), name))
         });
         let names = match asked {
-            Some(version) => format!("gcc-{version} with an offload compiler for nvptx"),
-            None => "gcc-13 or newer with an offload compiler for nvptx".to_owned(),
+            Some(version) => format!("gcc-{version}"),
+            None => "gcc-13 or newer".to_owned(),
         };
+        let names = format!("{names} with an offload compiler for {}", offload.target);
         let version = version.ok_or_else(|| match &root {
             Some(root) => format!("{ROOT}={} has no {names}", root.display()),
             None => format!(
-                "no {names} (Debian 13: apt-get install gcc-14 g++-14 gfortran-14 \
-                 gcc-14-offload-nvptx), and {ROOT}, which ci/gcc-root would make, is not set"
+                "no {names} (Debian 13: apt-get install gcc-14 g++-14 gfortran-14 {}), \
+                 and {ROOT}, which ci/gcc-root would make, is not set",
+                offload.package
             ),
         })?;
         let name = format!("compat-{}", std::process::id());
@@ -71,6 +112,7 @@ impl Gcc {
             None => scratch.join(name),
         };
         let gcc = Self {
+            offload,
             root,
             version,
             own_libgomp: env::var_os(OWN_LIBGOMP).is_some_and(|value| value == "1"),
@@ -157,14 +199,34 @@ impl Gcc {
     /// # Errors
     /// What the compiler says.
     pub fn build(&self, program: &Program, build: Build) -> Result<PathBuf, String> {
-        let folder = self.folder.join(build.folder()).join(&program.name);
+        self.build_with(program, build, self.offload.options)
+    }
+
+    /// As [`build`](Self::build), with other options for the offload compiler.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn build_with(
+        &self,
+        program: &Program,
+        build: Build,
+        options: &str,
+    ) -> Result<PathBuf, String> {
+        let target = self.offload.target;
+        let kind = match options == self.offload.options {
+            true => build.folder().to_owned(),
+            false => format!("{}-with{options}", build.folder()),
+        };
+        let folder = self.folder.join(kind).join(&program.name);
         fs::create_dir_all(self.outside(&folder)).map_err(|error| error.to_string())?;
         let source = |file: &str| self.folder.join("src").join(file);
         let compile = |language| {
             let mut command = self.command(&folder, &self.compiler(language));
-            command.args([build.level, "-fopenmp", "-foffload=nvptx-none"]);
-            // The default of some is an architecture without reverse offload.
-            command.arg("-foffload-options=nvptx-none=-misa=sm_35");
+            command.args([build.level, "-fopenmp"]);
+            command.arg(format!("-foffload={target}"));
+            if !options.is_empty() {
+                command.arg(format!("-foffload-options={target}={options}"));
+            }
             command
         };
         for file in program.libraries.iter().chain(&program.plugins) {
@@ -191,6 +253,20 @@ impl Gcc {
         }
         complete(command.args(["-Wl,-rpath,$ORIGIN", "-lm"]))?;
         Ok(folder)
+    }
+
+    /// Builds a shared object without OpenMP from one of the sources; its place, as those see
+    /// it who are in the root.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn build_library(&self, file: &str) -> Result<PathBuf, String> {
+        let source = self.folder.join("src").join(file);
+        let library = source.with_extension("so");
+        let mut command = self.command(&self.folder, &self.compiler(Language::C));
+        command.args(["-O1", "-Wall", "-Werror", "-fPIC", "-shared", "-o"]);
+        complete(command.arg(&library).arg(&source))?;
+        Ok(library)
     }
 
     /// Where a file of the compiler's is, as those see it who are in the root.

@@ -17,7 +17,7 @@ pub use build::{Build, complete, copy};
 pub use built::{BY, Built, SOURCES};
 pub use clang::{Clang, LIBOMPTARGET};
 pub use compare::compare;
-pub use gcc::{Gcc, PLUGIN};
+pub use gcc::{AMDGCN, Gcc, NVPTX, Offload, PLUGIN};
 pub use harness::{Cache, Key, folder, limit, prepare, say, test};
 pub use process::{Outcome, run};
 pub use program::{Ending, Language, Program, Reports};

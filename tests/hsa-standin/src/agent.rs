@@ -1,6 +1,6 @@
 //! Agents: one processor, and as many GPUs as the environment says.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::c_void;
 
 use hsa_runtime_sys::*;
 
@@ -67,23 +67,31 @@ unsafe extern "C" fn hsa_agent_get_info(
         if agent.handle != CPU && number.is_none() {
             return Err(HSA_STATUS_ERROR_INVALID_AGENT);
         }
-        if what == HSA_AMD_AGENT_INFO_PRODUCT_NAME {
-            let mut name: [c_char; 64] = [0; 64];
-            for (to, from) in name.iter_mut().zip(b"stand-in for an AMD GPU") {
-                *to = from.cast_signed();
-            }
+        let text = match what {
+            HSA_AMD_AGENT_INFO_PRODUCT_NAME => Some("stand-in for an AMD GPU"),
+            HSA_AGENT_INFO_NAME => TARGET.split(':').next(),
+            HSA_AGENT_INFO_VENDOR_NAME => Some("AMD"),
+            _ => None,
+        };
+        if let Some(text) = text {
             // SAFETY: the caller's promise: 64 characters.
-            unsafe { value.cast::<[c_char; 64]>().write(name) };
+            unsafe {
+                let to = value.cast::<u8>();
+                to.copy_from_nonoverlapping(text.as_ptr(), text.len());
+                to.add(text.len()).write(0);
+            }
             return Ok(());
         }
         let cores = || std::thread::available_parallelism().map_or(1, usize::from) as u32;
         let number = match (what, number) {
             (HSA_AGENT_INFO_DEVICE, None) => HSA_DEVICE_TYPE_CPU,
             (HSA_AGENT_INFO_DEVICE, Some(_)) => HSA_DEVICE_TYPE_GPU,
+            (HSA_AGENT_INFO_FEATURE, number) => u32::from(number.is_some()),
             (_, None) => return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
             (HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, _) => MAX_TEAM,
             (HSA_AGENT_INFO_WAVEFRONT_SIZE, _) => 64,
             (HSA_AGENT_INFO_QUEUE_MAX_SIZE, _) => most_packets(),
+            (HSA_AGENT_INFO_QUEUE_TYPE, _) => HSA_QUEUE_TYPE_MULTI,
             (HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, _) => cores(),
             (HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU, _) => 32,
             (HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, _) => 4,

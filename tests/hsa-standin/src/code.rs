@@ -1,15 +1,14 @@
-//! Executables: shared objects, found by the code objects that stand for them.
+//! Executables: what was loaded, and its symbols.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 
-use host_rt::Image;
-use host_rt::device::{Global, Module};
+use host_rt::device::Global;
 use hsa_runtime_sys::*;
-use targets::code_object::{self, Kernel};
 
-use crate::image;
+use crate::content::Content;
 use crate::lock;
+use crate::placed::Refused;
 use crate::state::{Answer, State, answer, handle};
 
 /// An executable.
@@ -22,19 +21,9 @@ pub(crate) struct Executable {
 struct Loaded {
     /// The GPU that it is loaded on.
     number: usize,
-    code: Arc<dyn Module>,
-    image: Image,
-    /// What the code object says that it exports, beside kernels.
-    data: Vec<String>,
-    /// Descriptors of kernels, and their objects.
+    content: Content,
+    /// Symbols of kernels, and their objects.
     kernels: Vec<(String, u64)>,
-}
-
-/// What a kernel's object stands for.
-pub(crate) struct KernelObject {
-    pub(crate) code: Arc<dyn Module>,
-    pub(crate) kernel: Global,
-    pub(crate) layout: Kernel,
 }
 
 /// What a symbol's handle stands for: it is that of a kernel, or an address.
@@ -46,20 +35,8 @@ enum Symbol {
 impl Executable {
     /// Starts and sizes of the parts that are loaded on that GPU.
     pub(crate) fn segments(&self, number: usize) -> Vec<(u64, u64)> {
-        let Some(loaded) = self.loaded.as_ref().filter(|l| l.number == number) else {
-            return Vec::new();
-        };
-        // What to add to an address in the image.
-        let mut symbols = loaded.image.symbols().iter();
-        let base = symbols.find_map(|symbol| {
-            let global = loaded.code.global(&symbol.name).ok()??;
-            Some(global.address.wrapping_sub(symbol.address))
-        });
-        let segments = loaded.image.segments().iter();
-        segments
-            .filter(|segment| segment.writable)
-            .filter_map(|segment| Some((base?.wrapping_add(segment.address), segment.size)))
-            .collect()
+        let loaded = self.loaded.as_ref().filter(|l| l.number == number);
+        loaded.map_or_else(Vec::new, |loaded| loaded.content.segments())
     }
 }
 
@@ -94,7 +71,7 @@ extern "C" fn hsa_code_object_reader_destroy(reader: hsa_code_object_reader_t) -
 /// # Safety
 /// `executable` is good for a handle.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_executable_create_alt(
+pub(crate) unsafe extern "C" fn hsa_executable_create_alt(
     _profile: hsa_profile_t,
     _rounding: hsa_default_float_rounding_mode_t,
     _options: *const c_char,
@@ -130,58 +107,52 @@ extern "C" fn hsa_executable_load_agent_code_object(
     _loaded: *mut hsa_loaded_code_object_t,
 ) -> hsa_status_t {
     answer("hsa_executable_load_agent_code_object", |state| {
-        let number = state.gpu(agent)?;
         let bytes = lock(&state.readers).get(&reader.handle).cloned();
         let bytes = bytes.ok_or(HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER)?;
-        let loaded = load(state, number, &bytes);
-        let loaded = loaded.map_err(|reason| {
-            say(&reason);
-            HSA_STATUS_ERROR_INVALID_CODE_OBJECT
-        })?;
-        let mut executables = lock(&state.executables);
-        let executable = executables.get_mut(&executable.handle);
-        let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
-        if executable.is_frozen || executable.loaded.is_some() {
-            return Err(HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
-        }
-        executable.loaded = Some(loaded);
-        Ok(())
+        load(state, executable, agent, &bytes)
     })
+}
+
+/// Loads a code object into an executable.
+pub(crate) fn load(
+    state: &State,
+    executable: hsa_executable_t,
+    agent: hsa_agent_t,
+    bytes: &[u8],
+) -> Answer {
+    let number = state.gpu(agent)?;
+    let loaded = Content::load(&state.gpus[number].device, bytes);
+    let (content, kernels) = loaded.map_err(|refused| {
+        let (reason, status) = match refused {
+            Refused::Machine(reason) => (reason, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS),
+            Refused::Broken(reason) => (reason, HSA_STATUS_ERROR_INVALID_CODE_OBJECT),
+        };
+        say(&format!("a code object does not load: {reason}"));
+        status
+    })?;
+    let kernels = kernels.into_iter().map(|kernel| {
+        let (object, symbol) = (handle(), kernel.symbol.clone());
+        lock(&state.kernels).insert(object, Arc::new(kernel));
+        (symbol, object)
+    });
+    let loaded = Loaded {
+        number,
+        content,
+        kernels: kernels.collect(),
+    };
+    let mut executables = lock(&state.executables);
+    let executable = executables.get_mut(&executable.handle);
+    let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+    if executable.is_frozen || executable.loaded.is_some() {
+        return Err(HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
+    }
+    executable.loaded = Some(loaded);
+    Ok(())
 }
 
 #[expect(clippy::print_stderr, reason = "a status says too little to a test")]
-fn say(reason: &str) {
-    eprintln!("stand-in: a code object does not load: {reason}");
-}
-
-fn load(state: &State, number: usize, bytes: &[u8]) -> Result<Loaded, String> {
-    let path = image::path(bytes).ok_or("it is not one for the stand-in")?;
-    let said = code_object::read(bytes)?;
-    let exports = Image::from_bytes("it", bytes).map_err(|e| e.to_string())?;
-    let image = Image::open(path).map_err(|e| e.to_string())?;
-    let code = state.gpus[number].device.load(&image);
-    let code = code.map_err(|e| e.to_string())?;
-    let kernels = said.kernels.into_iter().map(|layout| {
-        let object = handle();
-        let symbol = layout.symbol.clone();
-        let kernel = code.kernel(&layout.name).ok().flatten();
-        let kernel = KernelObject {
-            kernel: kernel.ok_or_else(|| format!("no code `{}`", layout.name))?,
-            code: Arc::clone(&code),
-            layout,
-        };
-        lock(&state.kernels).insert(object, Arc::new(kernel));
-        Ok((symbol, object))
-    });
-    let kernels = kernels.collect::<Result<_, String>>()?;
-    let data = exports.symbols().iter().map(|symbol| symbol.name.clone());
-    Ok(Loaded {
-        number,
-        code,
-        image,
-        data: data.collect(),
-        kernels,
-    })
+pub(crate) fn say(reason: &str) {
+    eprintln!("stand-in: {reason}");
 }
 
 #[unsafe(no_mangle)]
@@ -215,33 +186,41 @@ unsafe extern "C" fn hsa_executable_get_symbol_by_name(
     answer("hsa_executable_get_symbol_by_name", |state| {
         // SAFETY: the caller's promise.
         let (name, agent) = unsafe { (CStr::from_ptr(name), agent.read()) };
-        let name = name
-            .to_str()
-            .map_err(|_| HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)?;
-        let executables = lock(&state.executables);
-        let executable = executables.get(&executable.handle);
-        let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
-        let loaded = executable.loaded.as_ref().filter(|_| executable.is_frozen);
-        let loaded = loaded.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
-        if state.gpu(agent)? != loaded.number {
-            return Err(HSA_STATUS_ERROR_INVALID_AGENT);
-        }
-        let mut kernels = loaded.kernels.iter();
-        let found = if let Some((_, object)) = kernels.find(|(descriptor, _)| descriptor == name) {
-            Symbol::Kernel(*object)
-        } else if loaded.data.iter().any(|data| data == name) {
-            let global = loaded.code.global(name).ok().flatten();
-            Symbol::Data(global.ok_or(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)?)
-        } else {
-            return Err(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME);
-        };
-        let mut symbols = lock(&SYMBOLS);
-        symbols.push(found);
-        let handle = FIRST_SYMBOL + symbols.len() as u64 - 1;
+        let handle = find(state, executable, name, agent)?;
         // SAFETY: the caller's promise.
         unsafe { symbol.write(hsa_executable_symbol_t { handle }) };
         Ok(())
     })
+}
+
+/// The handle of a symbol.
+pub(crate) fn find(
+    state: &State,
+    executable: hsa_executable_t,
+    name: &CStr,
+    agent: hsa_agent_t,
+) -> Answer<u64> {
+    let name = name
+        .to_str()
+        .map_err(|_| HSA_STATUS_ERROR_INVALID_SYMBOL_NAME)?;
+    let executables = lock(&state.executables);
+    let executable = executables.get(&executable.handle);
+    let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+    let loaded = executable.loaded.as_ref().filter(|_| executable.is_frozen);
+    let loaded = loaded.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+    if state.gpu(agent)? != loaded.number {
+        return Err(HSA_STATUS_ERROR_INVALID_AGENT);
+    }
+    let mut kernels = loaded.kernels.iter();
+    let kernel = kernels.find(|(descriptor, _)| descriptor == name);
+    let found = match (kernel, loaded.content.variable(name)) {
+        (Some((_, object)), _) => Symbol::Kernel(*object),
+        (None, Some(global)) => Symbol::Data(global),
+        (None, None) => return Err(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME),
+    };
+    let mut symbols = lock(&SYMBOLS);
+    symbols.push(found);
+    Ok(FIRST_SYMBOL + symbols.len() as u64 - 1)
 }
 
 /// # Safety
@@ -267,20 +246,17 @@ unsafe extern "C" fn hsa_executable_symbol_get_info(
                 (Symbol::Kernel(object), HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT) => {
                     wide.write(*object);
                 }
-                (
-                    Symbol::Kernel(object),
-                    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
-                ) => {
+                (Symbol::Kernel(object), _) => {
                     let kernels = lock(&state.kernels);
                     let kernel = kernels.get(object);
                     let kernel = kernel.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
-                    narrow.write(kernel.layout.kernarg_size);
+                    narrow.write(match what {
+                        HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE => kernel.kernarg,
+                        HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE => kernel.private,
+                        HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE => kernel.group,
+                        _ => return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
+                    });
                 }
-                (
-                    Symbol::Kernel(_),
-                    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE
-                    | HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE,
-                ) => narrow.write(0),
                 (Symbol::Data(_), HSA_EXECUTABLE_SYMBOL_INFO_TYPE) => {
                     narrow.write(HSA_SYMBOL_KIND_VARIABLE);
                 }

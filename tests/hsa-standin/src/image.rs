@@ -160,10 +160,10 @@ fn note(owner: &[u8], kind: u32, text: &[u8]) -> Vec<u8> {
 }
 
 /// A symbol, and its bytes if they are in the file.
-struct Export {
-    name: String,
-    size: u64,
-    value: Option<Vec<u8>>,
+pub(crate) struct Export {
+    pub(crate) name: String,
+    pub(crate) size: u64,
+    pub(crate) value: Option<Vec<u8>>,
 }
 
 /// Writes numbers one after the other.
@@ -189,7 +189,7 @@ impl Writer {
 
 /// A dynamic ELF file for AMD's GPUs with these notes and symbols. Source: the ELF-64 object
 /// file format; LLVM's user guide for AMDGPU, "ELF Code Object".
-fn elf(notes: &[u8], exports: &[Export]) -> Vec<u8> {
+pub(crate) fn elf(notes: &[u8], exports: &[Export]) -> Vec<u8> {
     const HEADER: u64 = 64;
     const SEGMENTS: u64 = 2 * 56;
     let notes_at = HEADER + SEGMENTS;

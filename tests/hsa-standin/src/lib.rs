@@ -10,7 +10,10 @@
 //! |---|---|
 //! | `state` | the agents, what was made and not given back, calls that are to fail |
 //! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code` | functions |
+//! | `earlier` | functions of HSA 1.0, which GCC's own plugin calls and host-rt does not |
 //! | [`image`] | the code objects that stand for images |
+//! | `content` | what is loaded: an image that one stands for, or a compiler's own code object |
+//! | `placed`, `simulated` | a compiler's code object in memory; what its kernels do |
 //! | [`loader`] | putting it in ROCr's place |
 //!
 //! | variable | meaning |
@@ -18,6 +21,7 @@
 //! | `REVOFF_HSA_STAND_IN` | 1: tests use it even where there is a GPU |
 //! | `REVOFF_HSA_STAND_IN_DEVICES` | number of GPUs (2) |
 //! | `REVOFF_HSA_STAND_IN_PACKETS` | most packets of a queue (131072) |
+//! | `REVOFF_HSA_STAND_IN_KERNELS` | a shared object with simulated kernels, by which those of a compiler's code object are replaced |
 //! | `REVOFF_HSA_STAND_IN_FAULT` | 1: a kernel that faults does so by an access to memory |
 //! | `REVOFF_HSA_STAND_IN_FAIL` | `hsa_queue_create:3=4104`: the third call answers that; a list with commas |
 //!
@@ -25,13 +29,17 @@
 
 mod agent;
 mod code;
+mod content;
 mod copy;
+mod earlier;
 pub mod image;
 pub mod loader;
 mod memory;
+mod placed;
 mod pool;
 mod queue;
 mod signal;
+mod simulated;
 mod state;
 #[cfg(test)]
 mod tests;

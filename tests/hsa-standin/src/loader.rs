@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use hsa_runtime_sys::LIBRARY;
@@ -74,14 +74,23 @@ fn ask(function: &[u8]) -> u64 {
     answer.unwrap_or_else(|error| panic!("the stand-in is not loaded: {error}"))
 }
 
-/// A folder with the stand-in under ROCr's name, and nothing else.
-fn folder() -> io::Result<PathBuf> {
+/// The stand-in's file: beside the program that is running, a test of a crate that depends on
+/// this one.
+///
+/// # Errors
+/// It is not there.
+pub fn library() -> io::Result<PathBuf> {
     let program = std::env::current_exe()?;
-    let beside = program.parent().unwrap_or(Path::new("."));
-    let library = beside.join("libhsa_standin.so");
+    let library = program.with_file_name("libhsa_standin.so");
     fs::metadata(&library)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", library.display())))?;
-    let folder = beside.join("hsa-standin");
+    Ok(library)
+}
+
+/// A folder with the stand-in under ROCr's name, and nothing else.
+fn folder() -> io::Result<PathBuf> {
+    let library = library()?;
+    let folder = library.with_file_name("hsa-standin");
     fs::create_dir_all(&folder)?;
     // In one step: other tests may look for it at the same time.
     let new = folder.join(format!("{LIBRARY}.{}", std::process::id()));

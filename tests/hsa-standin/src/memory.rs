@@ -49,6 +49,36 @@ impl State {
             })
     }
 
+    /// Memory of `owner`, which those GPUs may use beside it.
+    pub(crate) fn allocate(&self, owner: Owner, size: usize, allowed: Vec<u64>) -> Answer<*mut u8> {
+        let size = size
+            .checked_next_multiple_of(GRAIN)
+            .filter(|&size| size < 1 << 46)
+            .ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
+        let address = match owner {
+            // SAFETY: the layout is not empty.
+            Owner::Cpu => unsafe { alloc(layout(size)) },
+            Owner::Gpu(number) => {
+                let device = &self.gpus[number].device;
+                let allocated = device.alloc(size as u64, Fill::Zeros);
+                allocated.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)? as *mut u8
+            }
+        };
+        if address.is_null() {
+            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        }
+        // SAFETY: addresses of the `host` device are addresses here; so many bytes were
+        // allocated, and are nobody else's yet.
+        unsafe { address.write_bytes(DIRT, size.min(DIRTY)) };
+        let block = Block {
+            size,
+            owner,
+            allowed,
+        };
+        lock(&self.memory).insert(address.expose_provenance() as u64, block);
+        Ok(address)
+    }
+
     /// Start and size of the memory of that GPU in which `address` is.
     fn range_of_gpu(&self, number: usize, address: u64) -> Option<(u64, u64)> {
         let allocated = {
@@ -85,31 +115,7 @@ pub(crate) unsafe extern "C" fn hsa_amd_memory_pool_allocate(
         if size == 0 || flags != 0 || memory.is_null() {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        let size = size
-            .checked_next_multiple_of(GRAIN)
-            .filter(|&size| size < 1 << 46)
-            .ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
-        let address = match owner {
-            // SAFETY: the layout is not empty.
-            Owner::Cpu => unsafe { alloc(layout(size)) },
-            Owner::Gpu(number) => {
-                let device = &state.gpus[number].device;
-                let allocated = device.alloc(size as u64, Fill::Zeros);
-                allocated.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)? as *mut u8
-            }
-        };
-        if address.is_null() {
-            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-        }
-        // SAFETY: addresses of the `host` device are addresses here; so many bytes were
-        // allocated, and are nobody else's yet.
-        unsafe { address.write_bytes(DIRT, size.min(DIRTY)) };
-        let block = Block {
-            size,
-            owner,
-            allowed: Vec::new(),
-        };
-        lock(&state.memory).insert(address.expose_provenance() as u64, block);
+        let address = state.allocate(owner, size, Vec::new())?;
         // SAFETY: the caller's promise.
         unsafe { memory.write(address.cast()) };
         Ok(())

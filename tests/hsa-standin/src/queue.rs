@@ -9,8 +9,11 @@ use host_rt::device::{BlockShape, Grid, LaunchContext, Queue as HostQueue};
 use hsa_runtime_sys::*;
 
 use crate::agent::most_packets;
+use crate::code::say;
+use crate::content::{Code, HostCode};
 use crate::lock;
 use crate::signal::{Cell, notify, wait_until};
+use crate::simulated::Launch;
 use crate::state::{Answer, State, answer, handle, setting, state};
 
 const PACKET: usize = 64;
@@ -145,13 +148,16 @@ fn known(queue: *const hsa_queue_t) -> Arc<Queue> {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_queue_add_write_index_relaxed(queue: *const hsa_queue_t, count: u64) -> u64 {
+pub(crate) extern "C" fn hsa_queue_add_write_index_relaxed(
+    queue: *const hsa_queue_t,
+    count: u64,
+) -> u64 {
     // Relaxed: as the name says.
     known(queue).write.fetch_add(count, Ordering::Relaxed)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_queue_load_read_index_scacquire(queue: *const hsa_queue_t) -> u64 {
+pub(crate) extern "C" fn hsa_queue_load_read_index_scacquire(queue: *const hsa_queue_t) -> u64 {
     known(queue).read.load(Ordering::Acquire)
 }
 
@@ -247,46 +253,67 @@ impl Queue {
         let kernel = kernel.ok_or(HSA_STATUS_ERROR_INVALID_CODE_SYMBOL)?;
         let agent = crate::agent::gpu_agent(self.number);
         let arguments = packet.kernarg_address;
-        let len = kernel.layout.kernarg_size as usize;
-        if !state.may_use(agent, arguments.addr() as u64, len) {
+        if !state.may_use(agent, arguments.addr() as u64, kernel.reads()) {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        let params = kernel.layout.parameters().map(|arg| {
-            let mut bytes = vec![0u8; arg.size as usize];
-            // SAFETY: within the memory of arguments, which the caller leaves alone.
-            unsafe {
-                arguments
-                    .cast::<u8>()
-                    .add(arg.offset as usize)
-                    .copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len());
-            }
-            bytes
-        });
-        let params: Vec<_> = params.collect();
-        let threads = u32::from(packet.workgroup_size_x);
-        // The `host` device has one dimension, and no shared memory.
-        let others = (
-            packet.workgroup_size_y,
-            packet.workgroup_size_z,
-            packet.grid_size_y,
-            packet.grid_size_z,
-        );
-        if threads == 0 || !packet.grid_size_x.is_multiple_of(threads) || others != (1, 1, 1, 1) {
-            return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
-        }
-        let grid = Grid {
-            teams: packet.grid_size_x / threads,
-            threads,
+        let launch = Launch {
+            gpu: self.number,
+            team: [
+                packet.workgroup_size_x,
+                packet.workgroup_size_y,
+                packet.workgroup_size_z,
+            ],
+            grid: [packet.grid_size_x, packet.grid_size_y, packet.grid_size_z],
+            group: packet.group_segment_size,
+            arguments,
         };
-        // SAFETY: the parameters are what the kernel expects, as far as the caller has told
-        // the truth.
-        let running =
-            unsafe { host.launch(&kernel.code, kernel.kernel, grid, &params, launch_context()) };
-        let running = running.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        match running.wait(None) {
-            Some(Err(_)) => Err(HSA_STATUS_ERROR_EXCEPTION),
-            _ => Ok(()),
+        match &kernel.code {
+            // SAFETY: the arguments are what the kernel expects, as far as the caller has told
+            // the truth; they stay until the packet is done.
+            Code::Simulated(code) => unsafe { code.run(launch) }.map_err(|reason| {
+                say(&format!("kernel `{}`: {reason}", kernel.name()));
+                HSA_STATUS_ERROR_EXCEPTION
+            }),
+            Code::Host(code) => run_on_host(code, launch, host),
         }
+    }
+}
+
+/// Runs a kernel of a shared object.
+fn run_on_host(code: &HostCode, launch: Launch, host: &mut dyn HostQueue) -> Answer {
+    let params = code.layout.parameters().map(|arg| {
+        let mut bytes = vec![0u8; arg.size as usize];
+        // SAFETY: within the memory of arguments, which the caller leaves alone.
+        unsafe {
+            launch
+                .arguments
+                .cast::<u8>()
+                .add(arg.offset as usize)
+                .copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len());
+        }
+        bytes
+    });
+    let params: Vec<_> = params.collect();
+    // The `host` device has one dimension, and no shared memory.
+    let ([threads, 1, 1], [all, 1, 1]) = (launch.team, launch.grid) else {
+        return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+    };
+    let threads = u32::from(threads);
+    if threads == 0 || !all.is_multiple_of(threads) {
+        return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+    }
+    let grid = Grid {
+        teams: all / threads,
+        threads,
+    };
+    // SAFETY: the parameters are what the kernel expects, as far as the caller has told
+    // the truth.
+    let running =
+        unsafe { host.launch(&code.module, code.kernel, grid, &params, launch_context()) };
+    let running = running.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+    match running.wait(None) {
+        Some(Err(_)) => Err(HSA_STATUS_ERROR_EXCEPTION),
+        _ => Ok(()),
     }
 }
 

@@ -128,7 +128,7 @@ pub(crate) extern "C" fn hsa_signal_store_relaxed(signal: hsa_signal_t, value: i
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_signal_store_screlease(signal: hsa_signal_t, value: i64) {
+pub(crate) extern "C" fn hsa_signal_store_screlease(signal: hsa_signal_t, value: i64) {
     known(signal).set(value);
 }
 
@@ -142,7 +142,7 @@ fn is_met(condition: hsa_signal_condition_t, value: i64, other: i64) -> bool {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_signal_wait_scacquire(
+pub(crate) extern "C" fn hsa_signal_wait_scacquire(
     signal: hsa_signal_t,
     condition: hsa_signal_condition_t,
     other: i64,

@@ -9,7 +9,8 @@ use host_rt::device::{self, Device};
 use host_rt::env::Env;
 use hsa_runtime_sys::*;
 
-use crate::code::{Executable, KernelObject};
+use crate::code::Executable;
+use crate::content::KernelObject;
 use crate::copy::Engine;
 use crate::lock;
 use crate::memory::Block;
@@ -230,6 +231,11 @@ unsafe extern "C" fn hsa_system_get_info(
         HSA_AMD_SYSTEM_INFO_BUILD_VERSION => {
             // SAFETY: the caller's promise.
             unsafe { value.cast::<*const c_char>().write(c"stand-in".as_ptr()) };
+            Ok(())
+        }
+        HSA_SYSTEM_INFO_VERSION_MAJOR | HSA_SYSTEM_INFO_VERSION_MINOR => {
+            // SAFETY: the caller's promise.
+            unsafe { value.cast::<u16>().write(1) };
             Ok(())
         }
         _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),

@@ -1,0 +1,4 @@
+/* As `calls`; the kernel makes them as the parallel patch does, and as GCC 13 to 16 do, by
+   turns.
+   stock: any */
+#include "calls.c"

@@ -1,0 +1,2 @@
+#define FORM(n) ((void)(n), IN_SLOT)
+#include "calls.h"

@@ -1,0 +1,2 @@
+#define FORM(n) ((n) % 3 ? SIGNAL : IN_SLOT)
+#include "calls.h"

@@ -1,0 +1,2 @@
+#define FORM(n) IN_SLOT
+#include "many_calls.h"

@@ -1,0 +1,3 @@
+#include "device.h"
+
+NO_CONSTRUCTORS

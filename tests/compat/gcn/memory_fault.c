@@ -1,0 +1,7 @@
+/* A kernel touches memory that is not there.
+   ends: error
+   stock: any
+   env: REVOFF_HSA_STAND_IN_FAULT=1
+   output: main._omp_fn.0
+   output: 0xdead0000 */
+#include "trap.c"

@@ -1,0 +1,15 @@
+/* A kernel that nobody has simulated: the stand-in says so.
+   ends: error
+   stock: any
+   output: kernel `main._omp_fn.0`: it is not in REVOFF_HSA_STAND_IN_KERNELS */
+#include "../gcc/check.h"
+#pragma omp requires reverse_offload
+
+int main(void)
+{
+    int initial = -1;
+#pragma omp target map(from : initial)
+    initial = omp_is_initial_device();
+    EXPECT_ON_DEVICE(initial);
+    return finish();
+}

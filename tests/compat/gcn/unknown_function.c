@@ -1,0 +1,20 @@
+/* A kernel asks for a host function that there is none of.
+   ends: error
+   stock: any
+   output: libgomp: */
+#include "../gcc/check.h"
+#pragma omp requires reverse_offload
+
+static void serve(void)
+{
+}
+
+int main(void)
+{
+#pragma omp target
+    {
+#pragma omp target device(ancestor : 1)
+        serve();
+    }
+    return finish();
+}

@@ -1,0 +1,214 @@
+//! OpenMP programs that GCC compiles for AMD GPUs: each of `gcn/`, run with our plugin and with
+//! GCC's own, on what stands in for AMD's runtime. No instruction of a GPU's runs there: what a
+//! kernel does is a function in `gcn/kernels/`, written by hand, which uses the tables and
+//! variables of the image that GCC made. So it is the host's side that is tried. And what such
+//! images are like, of programs of `gcc/`.
+//!
+//! - `REVOFF_GCC_PLUGIN_DIR`: the folder with our plugin (`cargo xtask plugins --out ..`);
+//!   without it GCC's alone is run.
+//! - `REVOFF_GCC_ROOT`, `REVOFF_GCC_VERSION`, `REVOFF_TEST_SECONDS`: as for `gcc`.
+
+mod bad;
+mod image;
+mod images;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::time::Duration;
+
+use compat::{
+    AMDGCN, Build, Cache, Ending, Gcc, Key, Outcome, Program, folder, judge, limit, prepare, run,
+    say, test,
+};
+use libtest_mimic::{Arguments, Trial};
+
+/// How programs are built: what kernels are given is the same at any level.
+const BUILD: Build = Build { level: "-O2" };
+
+/// By this name plugins find AMD's runtime.
+const ROCR: &str = "libhsa-runtime64.so.1";
+
+/// Names the simulated kernels to the stand-in.
+const KERNELS: &str = "REVOFF_HSA_STAND_IN_KERNELS";
+
+/// Whose plugin runs a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Ours,
+    Gccs,
+}
+
+/// Whose runtime the plugin finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runtime {
+    StandIn,
+    /// A file that is none.
+    Broken,
+    /// AMD's.
+    Real,
+}
+
+/// What the tests share.
+struct Bench {
+    gcc: Gcc,
+    /// The folder with our plugin, as programs see it, as they do the others.
+    plugin: Option<PathBuf>,
+    stand_in: PathBuf,
+    broken: PathBuf,
+    limit: Duration,
+    built: Cache<Key, PathBuf>,
+    kernels: Cache<String, PathBuf>,
+}
+
+impl Bench {
+    /// # Errors
+    /// What is missing, in words.
+    fn new(programs: &[Program], sources: &Path) -> Result<Self, String> {
+        let plugin = folder("REVOFF_GCC_PLUGIN_DIR", AMDGCN.plugin);
+        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let gcc = Gcc::find_for(AMDGCN, &sources.join("gcn"), scratch)?;
+        gcc.bring(&sources.join("gcc"), "gcc")?;
+        let library = hsa_standin::loader::library();
+        let library = library.map_err(|error| format!("no stand-in for ROCr: {error}"))?;
+        let bring = |name, content: &[u8]| {
+            let folder = scratch.join(format!("{name}-{}", std::process::id()));
+            let written =
+                fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(ROCR), content));
+            written.map_err(|error| format!("{}: {error}", folder.display()))?;
+            let brought = gcc.bring(&folder, name);
+            // It is a copy that is used.
+            let _ = fs::remove_dir_all(&folder);
+            brought
+        };
+        let bytes = fs::read(&library);
+        let bytes = bytes.map_err(|error| format!("{}: {error}", library.display()))?;
+        Ok(Self {
+            stand_in: bring("stand-in", &bytes)?,
+            broken: bring("broken", b"")?,
+            plugin: plugin
+                .map(|folder| gcc.bring(&folder, "plugin"))
+                .transpose()?,
+            limit: limit(),
+            built: Cache::of_programs(programs, &[BUILD]),
+            kernels: Cache::new(programs.iter().map(|program| program.name.clone())),
+            gcc,
+        })
+    }
+
+    /// The folder with AMD's own runtime, if there is one: where `ci/gcc-root` puts it, or the
+    /// system's.
+    fn rocr(&self) -> Option<PathBuf> {
+        let system = format!("/usr/lib/{}-linux-gnu", env::consts::ARCH);
+        let mut folders = [PathBuf::from("/opt/rocr"), system.into()].into_iter();
+        folders.find(|folder| self.gcc.outside(folder).join(ROCR).exists())
+    }
+
+    /// Builds a program, once.
+    fn build(&self, program: &Program) -> Result<&Path, String> {
+        let make = || self.gcc.build(program, BUILD);
+        let built = self.built.get(&(program.name.clone(), BUILD), make);
+        built.map(PathBuf::as_path)
+    }
+
+    /// Builds the kernels of a program, once.
+    fn kernels(&self, program: &Program) -> Result<&Path, String> {
+        let make = || {
+            self.gcc
+                .build_library(&format!("kernels/{}.c", program.name))
+        };
+        let built = self.kernels.get(&program.name, make);
+        built.map(PathBuf::as_path)
+    }
+
+    /// Runs a program's file in a folder.
+    fn run(
+        &self,
+        program: &Program,
+        (folder, file): (&Path, &str),
+        (side, runtime): (Side, Runtime),
+        change: impl FnOnce(&mut Command),
+    ) -> Result<Outcome, String> {
+        let mut folders = Vec::new();
+        if side == Side::Ours {
+            folders.push(self.plugin.clone().ok_or("no plugin of ours")?);
+        }
+        // Behind it: there may be GCC's beside the runtime.
+        folders.push(match runtime {
+            Runtime::StandIn => self.stand_in.clone(),
+            Runtime::Broken => self.broken.clone(),
+            Runtime::Real => self.rocr().ok_or("no ROCr")?,
+        });
+        let folders = env::join_paths(folders).map_err(|error| error.to_string())?;
+        let mut command = self.gcc.command(folder, &format!("./{file}"));
+        command.env("LD_LIBRARY_PATH", folders);
+        command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        command.env(KERNELS, self.kernels(program)?);
+        prepare(&mut command, program);
+        change(&mut command);
+        run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
+    }
+
+    /// Builds and runs a program on the stand-in.
+    fn run_on(&self, side: Side, program: &Program) -> Result<Outcome, String> {
+        let folder = self.build(program)?;
+        let what = (folder, &*program.name);
+        self.run(program, what, (side, Runtime::StandIn), |_| {})
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let found = Program::all(&sources.join("gcn"));
+    let programs = match found {
+        Ok(programs) => programs,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let bench = Bench::new(&programs, sources).map(Arc::new);
+    let mut trials = Vec::new();
+    for program in &programs {
+        trials.push(trial(bench.as_ref().ok(), Side::Ours, program));
+        if program.stock != Some(Ending::Any) {
+            trials.push(trial(bench.as_ref().ok(), Side::Gccs, program));
+        }
+    }
+    trials.extend(bad::trials(bench.as_ref().ok(), &programs));
+    trials.extend(images::trials(bench.as_ref().ok(), sources));
+    match &bench {
+        Ok(bench) => {
+            say(&format!("compiled by {}", bench.gcc.name()));
+            if bench.plugin.is_none() {
+                say("SKIPPED compat for AMD GPUs, our plugin: REVOFF_GCC_PLUGIN_DIR is not set");
+            }
+        }
+        Err(reason) => say(&format!(
+            "SKIPPED compat for AMD GPUs, {} tests counted as ignored: {reason}",
+            trials.len()
+        )),
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The test that a program is.
+fn trial(bench: Option<&Arc<Bench>>, side: Side, program: &Program) -> Trial {
+    let place = match side {
+        Side::Ours => "ours",
+        Side::Gccs => "gccs",
+    };
+    let program = program.clone();
+    test(bench, format!("{place}::{}", program.name), move |bench| {
+        judge(&program, &bench.run_on(side, &program)?)
+    })
+    .with_ignored_flag(lacks(bench, side))
+}
+
+/// Whether what a test needs is missing.
+fn lacks(bench: Option<&Arc<Bench>>, side: Side) -> bool {
+    bench.is_none_or(|bench| side == Side::Ours && bench.plugin.is_none())
+}

@@ -1,0 +1,160 @@
+//! What is loaded: a code object that stands for a shared object, or a compiler's own.
+
+use std::sync::Arc;
+
+use host_rt::Image;
+use host_rt::device::{Device, Global, Module};
+use targets::code_object::{self, Kernel};
+
+use crate::image;
+use crate::placed::{Placed, Refused};
+use crate::simulated;
+
+/// What was loaded.
+pub(crate) enum Content {
+    /// A shared object of the `host` device.
+    Host {
+        module: Arc<dyn Module>,
+        image: Image,
+        /// What the code object says that it exports, beside kernels.
+        data: Vec<String>,
+    },
+    /// What a compiler made.
+    Placed(Arc<Placed>),
+}
+
+/// What a kernel's object stands for. Sizes are in bytes.
+pub(crate) struct KernelObject {
+    /// The symbol of its descriptor.
+    pub(crate) symbol: String,
+    pub(crate) kernarg: u32,
+    pub(crate) private: u32,
+    pub(crate) group: u32,
+    pub(crate) code: Code,
+}
+
+/// What runs.
+pub(crate) enum Code {
+    Host(HostCode),
+    Simulated(simulated::Kernel),
+}
+
+/// A kernel of a shared object.
+pub(crate) struct HostCode {
+    pub(crate) module: Arc<dyn Module>,
+    pub(crate) kernel: Global,
+    pub(crate) layout: Kernel,
+}
+
+/// Bytes of arguments that GCC's device code takes, whatever the descriptor says: libgomp's
+/// `struct kernargs_abi`.
+const GCC_ARGUMENTS: usize = 56;
+
+impl KernelObject {
+    /// How much of the arguments' memory it reads.
+    pub(crate) fn reads(&self) -> usize {
+        match self.code {
+            Code::Host(_) => self.kernarg as usize,
+            Code::Simulated(_) => GCC_ARGUMENTS,
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        self.symbol.strip_suffix(".kd").unwrap_or(&self.symbol)
+    }
+}
+
+impl Content {
+    /// Loads a code object, and says what kernels it has.
+    pub(crate) fn load(
+        device: &Arc<dyn Device>,
+        bytes: &[u8],
+    ) -> Result<(Self, Vec<KernelObject>), Refused> {
+        match image::path(bytes) {
+            Some(path) => {
+                let image = Image::open(path).map_err(|error| error.to_string());
+                let loaded = image.and_then(|image| Self::host(device, bytes, image));
+                loaded.map_err(Refused::Broken)
+            }
+            None => Ok(Self::placed(Placed::new(device, bytes)?)),
+        }
+    }
+
+    fn host(
+        device: &Arc<dyn Device>,
+        bytes: &[u8],
+        image: Image,
+    ) -> Result<(Self, Vec<KernelObject>), String> {
+        let said = code_object::read(bytes)?;
+        let exports = Image::from_bytes("it", bytes).map_err(|e| e.to_string())?;
+        let module = device.load(&image).map_err(|e| e.to_string())?;
+        let kernels = said.kernels.into_iter().map(|layout| {
+            let kernel = module.kernel(&layout.name).ok().flatten();
+            Ok(KernelObject {
+                symbol: layout.symbol.clone(),
+                kernarg: layout.kernarg_size,
+                private: 0,
+                group: 0,
+                code: Code::Host(HostCode {
+                    kernel: kernel.ok_or_else(|| format!("no code `{}`", layout.name))?,
+                    module: Arc::clone(&module),
+                    layout,
+                }),
+            })
+        });
+        let kernels = kernels.collect::<Result<_, String>>()?;
+        let data = exports.symbols().iter().map(|symbol| symbol.name.clone());
+        let content = Self::Host {
+            data: data.collect(),
+            module,
+            image,
+        };
+        Ok((content, kernels))
+    }
+
+    fn placed(placed: Placed) -> (Self, Vec<KernelObject>) {
+        let placed = Arc::new(placed);
+        let kernels = placed.kernels.iter().map(|descriptor| KernelObject {
+            symbol: format!("{}.kd", descriptor.name),
+            kernarg: descriptor.kernarg,
+            private: descriptor.private,
+            group: descriptor.group,
+            code: Code::Simulated(simulated::Kernel {
+                image: Arc::clone(&placed),
+                descriptor: descriptor.clone(),
+            }),
+        });
+        let kernels = kernels.collect();
+        (Self::Placed(placed), kernels)
+    }
+
+    /// Starts and sizes of what is in the GPU's memory.
+    pub(crate) fn segments(&self) -> Vec<(u64, u64)> {
+        let (module, image) = match self {
+            Self::Placed(placed) => return placed.segments.clone(),
+            Self::Host { module, image, .. } => (module, image),
+        };
+        // What to add to an address in the image.
+        let base = image.symbols().iter().find_map(|symbol| {
+            let global = module.global(&symbol.name).ok()??;
+            Some(global.address.wrapping_sub(symbol.address))
+        });
+        let segments = image.segments().iter();
+        segments
+            .filter(|segment| segment.writable)
+            .filter_map(|segment| Some((base?.wrapping_add(segment.address), segment.size)))
+            .collect()
+    }
+
+    /// A variable that is exported.
+    pub(crate) fn variable(&self, name: &str) -> Option<Global> {
+        match self {
+            Self::Placed(placed) => placed.variable(name),
+            Self::Host { module, data, .. } => {
+                let is_there = data.iter().any(|known| known == name);
+                is_there.then(|| module.global(name).ok().flatten())?
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Code objects that a compiler made: their segments in memory of the stand-in's GPU, with
+//! addresses as ROCr's loader leaves them there, so that tables and variables hold what they
+//! hold on a GPU. Their instructions are never run ([`simulated`](crate::simulated)).
+//!
+//! Source: LLVM, "User Guide for AMDGPU Backend": relocation records, code object V3 kernel
+//! descriptor, ELF header flags.
+
+use std::sync::Arc;
+
+use host_rt::device::{Device, Fill, Global};
+use object::elf::RelocationType;
+use object::read::elf::{ElfFile64, FileHeader};
+use object::{
+    Endianness, Object, ObjectSegment, ObjectSymbol, ObjectSymbolTable, RelocationFlags,
+    RelocationTarget, SymbolKind,
+};
+
+/// The machine of [`TARGET`](crate::image::TARGET) in the flags of a file.
+const MACHINE: u32 = 0x3f;
+const MACHINE_MASK: u32 = 0xff;
+
+/// How segments lie to each other on a GPU: by whole pages.
+const PAGE: u64 = 4096;
+
+/// An address in the file and the sum of symbol and addend, relocated.
+const ABS64: RelocationType = RelocationType(3);
+const RELATIVE64: RelocationType = RelocationType(13);
+
+/// Bytes of a kernel's descriptor.
+const DESCRIPTOR: u64 = 64;
+
+/// Why a code object is not loaded.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// It is for another GPU.
+    Machine(String),
+    /// It is none that makes sense.
+    Broken(String),
+}
+
+/// A code object in the memory of a GPU.
+pub(crate) struct Placed {
+    device: Arc<dyn Device>,
+    /// What was allocated.
+    block: u64,
+    /// Starts and sizes.
+    pub(crate) segments: Vec<(u64, u64)>,
+    variables: Vec<(String, Global)>,
+    pub(crate) kernels: Vec<Descriptor>,
+}
+
+/// What a kernel's descriptor says. Sizes are in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Descriptor {
+    /// The kernel's name; its symbol is that with `.kd`.
+    pub(crate) name: String,
+    pub(crate) group: u32,
+    pub(crate) private: u32,
+    pub(crate) kernarg: u32,
+}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        self.device.free(self.block);
+    }
+}
+
+type Elf<'b> = ElfFile64<'b, Endianness>;
+
+impl Placed {
+    /// Puts the code object into memory of `device`.
+    pub(crate) fn new(device: &Arc<dyn Device>, bytes: &[u8]) -> Result<Self, Refused> {
+        let file = Elf::parse(bytes);
+        let file = file.map_err(|error| Refused::Broken(error.to_string()))?;
+        let flags = file.elf_header().e_flags(file.endian()).0;
+        let machine = flags & MACHINE_MASK;
+        if machine != MACHINE {
+            return Err(Refused::Machine(format!(
+                "its flags have machine {machine:#x}, this GPU is {MACHINE:#x}"
+            )));
+        }
+        Self::place(device, &file).map_err(Refused::Broken)
+    }
+
+    fn place(device: &Arc<dyn Device>, file: &Elf<'_>) -> Result<Self, String> {
+        let ends = file.segments().map(|s| s.address().checked_add(s.size()));
+        let end = ends.max().flatten().ok_or("it has no segments")?;
+        let size = end.checked_add(PAGE).ok_or("its segments have no end")?;
+        let block = device.alloc(size, Fill::Zeros).map_err(|e| e.to_string())?;
+        let base = block.next_multiple_of(PAGE);
+        let mut placed = Self {
+            device: Arc::clone(device),
+            block,
+            segments: Vec::new(),
+            variables: Vec::new(),
+            kernels: Vec::new(),
+        };
+        for segment in file.segments() {
+            let bytes = segment.data().map_err(|error| error.to_string())?;
+            if bytes.len() as u64 > segment.size() {
+                return Err("a segment is larger in the file than in memory".to_owned());
+            }
+            let at = base + segment.address();
+            // SAFETY: addresses of the `host` device are addresses here; the block reaches
+            // behind the last segment, and is nobody else's yet.
+            unsafe { (at as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+            placed.segments.push((at, segment.size()));
+        }
+        placed.relocate(file, base)?;
+        for symbol in file.dynamic_symbols().filter(ObjectSymbol::is_definition) {
+            let name = symbol.name().map_err(|error| error.to_string())?;
+            if let Some(kernel) = name.strip_suffix(".kd") {
+                let descriptor = descriptor(file, symbol.address());
+                let [group, private, kernarg] =
+                    descriptor.ok_or_else(|| format!("`{name}` is in no segment"))?;
+                placed.kernels.push(Descriptor {
+                    name: kernel.to_owned(),
+                    group,
+                    private,
+                    kernarg,
+                });
+            } else if symbol.kind() == SymbolKind::Data {
+                let global = Global {
+                    address: base + symbol.address(),
+                    size: symbol.size(),
+                };
+                placed.variables.push((name.to_owned(), global));
+            }
+        }
+        Ok(placed)
+    }
+
+    fn relocate(&self, file: &Elf<'_>, base: u64) -> Result<(), String> {
+        let symbols = file.dynamic_symbol_table();
+        for (at, relocation) in file.dynamic_relocations().into_iter().flatten() {
+            let RelocationFlags::Elf { r_type } = relocation.flags() else {
+                return Err("a relocation is none of ELF's".to_owned());
+            };
+            let symbol = match relocation.target() {
+                RelocationTarget::Symbol(index) => {
+                    let table = symbols.as_ref().ok_or("it has no symbols")?;
+                    let symbol = table.symbol_by_index(index).map_err(|e| e.to_string())?;
+                    symbol.address()
+                }
+                _ => 0,
+            };
+            let value = match r_type {
+                RELATIVE64 => base.wrapping_add_signed(relocation.addend()),
+                ABS64 => (base + symbol).wrapping_add_signed(relocation.addend()),
+                other => return Err(format!("relocation {} is not known here", other.0)),
+            };
+            let to = base + at;
+            let is_inside = |&(start, size): &(u64, u64)| to >= start && to + 8 <= start + size;
+            if !self.segments.iter().any(is_inside) {
+                return Err(format!("a relocation of {at:#x}, which is in no segment"));
+            }
+            // SAFETY: within a segment, which is nobody else's yet.
+            unsafe { (to as *mut u64).write_unaligned(value) };
+        }
+        Ok(())
+    }
+
+    /// A variable that it exports.
+    pub(crate) fn variable(&self, name: &str) -> Option<Global> {
+        let mut variables = self.variables.iter();
+        let (_, global) = variables.find(|(known, _)| known == name)?;
+        Some(*global)
+    }
+}
+
+/// The first three words of the descriptor at `address`: bytes of memory of a team, of a
+/// thread, and of arguments.
+fn descriptor(file: &Elf<'_>, address: u64) -> Option<[u32; 3]> {
+    let bytes = file
+        .segments()
+        .find_map(|segment| segment.data_range(address, DESCRIPTOR).ok().flatten())?;
+    let word = |index: usize| {
+        let bytes = bytes[4 * index..][..4].try_into();
+        u32::from_le_bytes(bytes.expect("four bytes"))
+    };
+    Some([word(0), word(1), word(2)])
+}
+
+#[cfg(test)]
+mod tests {
+    use host_rt::device;
+    use host_rt::env::Env;
+
+    use super::*;
+    use crate::image::{Export, elf};
+
+    /// Where the flags of a file are.
+    const FLAGS: usize = 48;
+
+    fn exports() -> Vec<u8> {
+        let export = |name: &str, size, value: Option<&[u8]>| Export {
+            name: name.to_owned(),
+            size,
+            value: value.map(<[u8]>::to_vec),
+        };
+        let mut descriptor = [0; DESCRIPTOR as usize];
+        descriptor[..12].copy_from_slice(&[1, 2, 0, 0, 3, 0, 0, 0, 56, 0, 0, 0]);
+        let kernel = export("scale.kd", DESCRIPTOR, Some(&descriptor));
+        let number = export("number", 4, Some(&[4, 3, 2, 1]));
+        elf(&[], &[kernel, number, export("room", 1 << 16, None)])
+    }
+
+    #[test]
+    fn what_is_in_the_file_is_in_memory() {
+        let env = Env::read().expect("an environment");
+        let device = device::open("host", &env).expect("a device");
+        let placed = Placed::new(&device, &exports()).expect("a code object");
+        let number = placed.variable("number").expect("exported");
+        assert_eq!(number.size, 4);
+        // SAFETY: of four bytes, at an address of this process, and aligned by the writer.
+        assert_eq!(unsafe { *(number.address as *const u32) }, 0x0102_0304);
+        let room = placed.variable("room").expect("exported");
+        let is_inside = |&(start, size): &(u64, u64)| {
+            room.address >= start && room.address + room.size <= start + size
+        };
+        assert!(placed.segments.iter().any(is_inside));
+        let descriptor = Descriptor {
+            name: "scale".to_owned(),
+            group: 0x201,
+            private: 3,
+            kernarg: 56,
+        };
+        assert_eq!(placed.kernels, [descriptor]);
+        assert!(placed.variable("scale.kd").is_none());
+    }
+
+    #[test]
+    fn what_is_for_another_gpu_or_broken_is_refused() {
+        let env = Env::read().expect("an environment");
+        let device = device::open("host", &env).expect("a device");
+        let mut other = exports();
+        other[FLAGS] = 0x2c;
+        let refused = Placed::new(&device, &other).err();
+        assert!(matches!(refused, Some(Refused::Machine(text)) if text.contains("0x2c")));
+        let all = exports();
+        for bytes in [&all[..all.len() / 2], &all[..8], b""] {
+            let refused = Placed::new(&device, bytes).err();
+            assert!(matches!(refused, Some(Refused::Broken(_))));
+        }
+    }
+}
