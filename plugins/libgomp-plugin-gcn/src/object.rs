@@ -88,12 +88,14 @@ impl<'b> CodeObject<'b> {
         let section = section.and_then(|index| self.file.section_by_index(index).ok());
         let end = section.map(|section| section.address().saturating_add(section.size()));
         let bytes = end.and_then(|end| end.checked_sub(found.address()));
-        match bytes {
-            Some(bytes) if bytes < wanted => Err(format!(
+        let bytes =
+            bytes.ok_or_else(|| format!("`{symbol}` is in no section, expected {wanted} bytes"))?;
+        if bytes < wanted {
+            return Err(format!(
                 "`{symbol}` has {bytes} bytes, expected {wanted}, {count} entries of {words} words"
-            )),
-            _ => Ok(()),
+            ));
         }
+        Ok(())
     }
 }
 
@@ -218,5 +220,23 @@ mod tests {
         );
         let error = object.check_table(VARIABLE_TABLE, 1, 2).unwrap_err();
         assert!(error.contains("no `.offload_var_table`"), "{error}");
+    }
+
+    #[test]
+    fn a_table_in_no_section_is_refused() {
+        const SHN_ABS: u16 = 0xfff1;
+        let bytes = code_object(&[("main._omp_fn.0", 8)], 32);
+        // The symbol's address, in front of which its section is.
+        let table = (bytes.len() - 4 * 64 - 32) as u64;
+        let is_there = |at: &usize| bytes[*at..].starts_with(&words(&[table, 0]));
+        let symbol = (0..bytes.len()).find(is_there).unwrap() - 2;
+        for section in [SHN_ABS, 9] {
+            let mut bytes = bytes.clone();
+            bytes[symbol..symbol + 2].copy_from_slice(&section.to_le_bytes());
+            let object = CodeObject::read(&bytes).unwrap();
+            let error = object.check_table(FUNCTION_TABLE, 4, 1).unwrap_err();
+            let texts = ["`.offload_func_table`", "no section", "32 bytes"];
+            assert!(texts.iter().all(|text| error.contains(text)), "{error}");
+        }
     }
 }
