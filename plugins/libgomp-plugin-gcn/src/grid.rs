@@ -21,7 +21,7 @@ const FEW_THREADS: (&str, u32) = ("gfx900", 4);
 const SETS: u32 = 4;
 
 /// Memory of a compute unit for its teams.
-const LOCAL_MEMORY: u32 = 64 << 10;
+pub(crate) const LOCAL_MEMORY: u32 = 64 << 10;
 
 /// What GCC's device code writes to of that whatever it is told: up to the pool of
 /// `omp_low_lat_mem_alloc`, and its first word.
@@ -92,10 +92,7 @@ pub(crate) fn shared_bytes(settings: &Settings, teams: u32, units: u32, kernel: 
     let wanted = match settings.lowlat {
         // Divided among the teams that a unit runs.
         None => LOCAL_MEMORY / (teams / units.max(1)).max(1),
-        Some(bytes) => {
-            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-            bytes.clamp(LEAST_LOCAL_MEMORY, LOCAL_MEMORY)
-        }
+        Some(bytes) => bytes.max(LEAST_LOCAL_MEMORY),
     };
     wanted.saturating_sub(kernel.group)
 }
@@ -163,6 +160,5 @@ mod tests {
         assert_eq!(of(Some(0), 1, 0), 48);
         assert_eq!(of(Some(0), 1, 1536), 0);
         assert_eq!(of(Some(4096), 1, 1536), 4096 - 1536);
-        assert_eq!(of(Some(1 << 40), 1, 0), 65536);
     }
 }

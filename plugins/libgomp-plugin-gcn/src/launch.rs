@@ -14,6 +14,7 @@ use crate::arguments::Arguments;
 use crate::ending;
 use crate::grid::{self, LANES, Resources};
 use crate::image::{CONSTRUCTORS, DESTRUCTORS};
+use crate::memory::{Layout, memory};
 use crate::object::KernelUse;
 use crate::settings::Settings;
 
@@ -76,15 +77,19 @@ impl Launcher {
         grid: Grid,
         units: u32,
         vars: u64,
-        arena: i32,
+        arena: u64,
     ) -> Result<Started, String> {
         let failed = |error: host_rt::Error| error.to_string();
-        let stack = self.settings.stack;
-        let teams = u64::from(grid.teams);
-        let arenas = teams * u64::from(arena.cast_unsigned());
-        let stacks = teams * u64::from(grid.threads) * u64::from(stack.cast_unsigned());
-        let memory = device.spare.take(&device.runtime, arenas + stacks);
-        let memory = memory.map_err(failed)?;
+        let layout = memory(grid, arena, self.settings.stack)?;
+        let Layout { arenas, bytes, .. } = layout;
+        let memory = device.spare.take(&device.runtime, bytes);
+        let memory = memory.map_err(|error| {
+            let Grid { teams, threads } = grid;
+            format!(
+                "{bytes} bytes for the stacks (GCN_STACK_SIZE) and arenas (GCN_TEAM_ARENA_SIZE) \
+                 of {teams} teams (GCN_NUM_TEAMS) of {threads} threads: {error}"
+            )
+        })?;
         let queue = device.runtime.launch_queue().map_err(failed)?;
         let arguments = Arguments {
             vars,
@@ -93,8 +98,8 @@ impl Launcher {
             heap: self.heap.address(),
             arena: if arenas == 0 { 0 } else { memory.address() },
             stacks: memory.address() + arenas,
-            arena_bytes: arena,
-            stack_bytes: stack,
+            arena_bytes: layout.arena,
+            stack_bytes: layout.stack,
         };
         let name = kernel.declaration().name.clone();
         let uses = self.uses.get(&name).copied().unwrap_or_default();

@@ -12,6 +12,7 @@
 //! | `launch` | launching its kernels |
 //! | `arguments` | what GCC's device code finds in the memory of its arguments |
 //! | `grid` | how many teams and threads there are, and what memory a team has |
+//! | `memory` | what a launch has for stacks and arenas |
 //! | `ending` | what a kernel says of its own end |
 //! | `settings` | environment variables |
 //!
@@ -24,6 +25,7 @@ mod grid;
 mod image;
 mod launch;
 mod load;
+mod memory;
 mod object;
 mod settings;
 
@@ -41,5 +43,5 @@ static REVOFF_GOMP_KIND: Kind = Kind {
     image_version: GOMP_VERSION_GCN,
     devices: &["hsa"],
     examples: "`hsa` and `hsa:0` do",
-    open: load::Gcn::open,
+    read: load::Gcn::read,
 };

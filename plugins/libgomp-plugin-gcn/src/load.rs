@@ -14,13 +14,13 @@ use crate::settings::Settings;
 /// By this function an image calls the host.
 const CALL: &str = "GOMP_target_ext";
 
-/// What the environment says of a device.
+/// What the environment says of the devices.
 pub(crate) struct Gcn {
     settings: Settings,
 }
 
 impl Gcn {
-    pub(crate) fn open() -> Box<dyn Gpu> {
+    pub(crate) fn read() -> Box<dyn Gpu> {
         Box::new(Self {
             settings: Settings::read(),
         })

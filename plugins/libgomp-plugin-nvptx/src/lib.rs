@@ -33,5 +33,5 @@ static REVOFF_GOMP_KIND: Kind = Kind {
     image_version: GOMP_VERSION_NVIDIA_PTX,
     devices: &["cuda", "emu"],
     examples: "`cuda`, `cuda:0`, `emu` and `emu:sm_60` do",
-    open: load::Nvptx::open,
+    read: load::Nvptx::read,
 };

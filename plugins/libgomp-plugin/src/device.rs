@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 
 use host_rt::device::{Fill, Global, Queue};
 use host_rt::{DeviceBuffer, Runtime};
 
-use crate::kind::{Gpu, kind};
 use crate::libgomp;
 use crate::load::Loaded;
 use crate::spare::Spare;
@@ -18,8 +19,6 @@ pub struct Device {
     pub ord: usize,
     /// What it is for host-rt.
     pub runtime: Runtime,
-    /// What it has of its kind.
-    pub(crate) gpu: Box<dyn Gpu>,
     /// Memory of launches.
     pub spare: Arc<Spare>,
     /// What libgomp may have mapped, by address: what it has allocated, and the variables
@@ -34,7 +33,7 @@ pub struct Device {
     /// Target regions under way.
     pub(crate) regions: Regions,
     /// They stay until the process ends.
-    pub(crate) images: Mutex<Vec<Arc<Loaded>>>,
+    images: Mutex<Vec<Arc<Loaded>>>,
 }
 
 /// The target regions of a device.
@@ -99,7 +98,6 @@ impl Device {
         Ok(Self {
             ord,
             runtime,
-            gpu: (kind().open)(),
             spare: Arc::default(),
             memory: RwLock::default(),
             icvs: OnceLock::new(),
@@ -156,13 +154,25 @@ impl Device {
         if !self.regions.are_over() {
             return;
         }
-        let images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
-        let images = images.clone();
-        for image in images.iter().rev() {
+        for image in self.images().iter().rev() {
             if let Err(error) = image.kernels.destruct(self) {
                 libgomp::error(&format!("destructors of device {}: {error}", self.ord));
             }
         }
+    }
+
+    /// Its images. A copy of the list: what is done with them may take long.
+    pub(crate) fn images(&self) -> Vec<Arc<Loaded>> {
+        self.lock_images().clone()
+    }
+
+    pub(crate) fn add_image(&self, image: Loaded) {
+        self.lock_images().push(Arc::new(image));
+    }
+
+    /// A list of images is whole whatever panics.
+    fn lock_images(&self) -> MutexGuard<'_, Vec<Arc<Loaded>>> {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Frees what [`alloc`](Self::alloc) gave; whether it did.

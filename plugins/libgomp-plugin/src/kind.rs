@@ -30,11 +30,11 @@ pub struct Kind {
     pub devices: &'static [&'static str],
     /// Names of such devices, for who asked for others.
     pub examples: &'static str,
-    /// Reads what the environment says of a device that is being opened.
-    pub open: fn() -> Box<dyn Gpu>,
+    /// Reads what the environment says of such devices, once in a process.
+    pub read: fn() -> Box<dyn Gpu>,
 }
 
-/// What a device has that is of its kind alone.
+/// What devices have that is of their kind alone.
 pub trait Gpu: Send + Sync {
     /// Loads the image that GCC describes at `data`; `name` is what it is in, for messages.
     ///
@@ -151,6 +151,6 @@ mod tests {
         image_version: 1,
         devices: &["emu"],
         examples: "`emu` does",
-        open: || Box::new(None),
+        read: || Box::new(None),
     };
 }

@@ -1,7 +1,7 @@
 //! Loading an image, and the tables that libgomp is told.
 
 use std::ffi::c_void;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use host_rt::device::Global;
 use host_rt::{Kernel, Program};
@@ -13,6 +13,7 @@ use crate::image::{host_version, readable};
 use crate::kind::Kernels;
 use crate::libgomp;
 use crate::pin::{self, When};
+use crate::plugin::plugin;
 use crate::reverse::HostRegion;
 
 /// A loaded image.
@@ -77,7 +78,7 @@ pub(crate) unsafe fn load(
     };
     let name = pin::pin(data, when);
     // SAFETY: the caller vouches for the description.
-    let code = unsafe { device.gpu.load(device, &name, version, data)? };
+    let code = unsafe { plugin().gpu().load(device, &name, version, data)? };
     let program = code.program;
 
     let mut functions = Vec::with_capacity(code.functions.len());
@@ -144,14 +145,13 @@ pub(crate) unsafe fn load(
         kernels: code.kernels,
         _program: program,
     };
-    let mut images = device.images.lock().unwrap_or_else(PoisonError::into_inner);
-    images.push(Arc::new(loaded));
+    device.add_image(loaded);
     Ok(Tables { target, reverse })
 }
 
 /// Forgets the image that GCC describes at `data`; it stays on the device, see [`pin`].
 pub(crate) fn unload(device: &Device, data: *const c_void) -> bool {
-    let images = device.images.lock().unwrap_or_else(PoisonError::into_inner);
+    let images = device.images();
     images.iter().any(|image| image.data == data.addr())
 }
 
@@ -172,15 +172,10 @@ pub(crate) fn with_function<R>(
     address: *const c_void,
     with: impl FnOnce(&dyn Kernels, &TargetFunction) -> R,
 ) -> Result<R, String> {
-    let images = device.images.lock().unwrap_or_else(PoisonError::into_inner);
-    let image = images
+    let images = device.images();
+    let found = images
         .iter()
-        .find(|image| image.function(address.addr()).is_some())
-        .cloned();
-    drop(images);
-    let found = image
-        .as_ref()
-        .and_then(|image| Some((&*image.kernels, image.function(address.addr())?)));
+        .find_map(|image| Some((&*image.kernels, image.function(address.addr())?)));
     found
         .map(|(kernels, function)| with(kernels, function))
         .ok_or_else(|| format!("no image has a function at {address:?}"))

@@ -1,5 +1,9 @@
 //! Environment variables: which devices there are.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
 use host_rt::device::KINDS;
 
 use crate::kind::kind;
@@ -71,17 +75,49 @@ fn of_kind(name: &str) -> Result<Vec<String>, String> {
     kind.devices().map_err(|error| error.to_string())
 }
 
-/// The number that the variable `name` says; `default` without one, or with something else,
-/// which is said.
+/// What a variable is expected to say.
+pub const BYTES: &str = "a number of bytes";
+
+/// The number that the variable `name` says, which is `what`; `None` without one, or with
+/// something that is none of the range, which is said.
 #[must_use]
-pub fn number(name: &str, unit: &str, default: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) if !text.is_empty() => text.trim().parse().unwrap_or_else(|_| {
-            libgomp::error(&format!(
-                "{name}={text}: expected a number of {unit}; {default} it is"
-            ));
-            default
-        }),
-        _ => default,
+pub fn number<N>(name: &str, what: &str, range: RangeInclusive<N>) -> Option<N>
+where
+    N: FromStr + PartialOrd + Display,
+{
+    let text = std::env::var_os(name).filter(|text| !text.is_empty())?;
+    let text = text.to_string_lossy();
+    let number = read(&text, what, range);
+    let said = number.map_err(|reason| libgomp::error(&format!("{name}={text}: {reason}")));
+    said.ok()
+}
+
+fn read<N>(text: &str, what: &str, range: RangeInclusive<N>) -> Result<N, String>
+where
+    N: FromStr + PartialOrd + Display,
+{
+    let number = text.trim().parse().ok();
+    number
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| {
+            let (least, most) = (range.start(), range.end());
+            format!("expected {what}, {least} to {most}; it counts as unset")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_range() {
+        let read = |text| read(text, BYTES, 2..=300u32);
+        for (text, number) in [("2", 2), (" 17 ", 17), ("300", 300)] {
+            assert_eq!(read(text), Ok(number), "{text}");
+        }
+        let reason = "expected a number of bytes, 2 to 300; it counts as unset";
+        for text in ["1", "301", "-3", "4294967298", "some", "\u{fffd}", "2k"] {
+            assert_eq!(read(text), Err(reason.to_owned()), "{text}");
+        }
     }
 }
