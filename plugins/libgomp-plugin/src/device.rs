@@ -155,7 +155,7 @@ impl Device {
             return;
         }
         for image in self.images().iter().rev() {
-            if let Err(error) = image.kernels.destruct(self) {
+            if let Err(error) = image.destruct(self) {
                 libgomp::error(&format!("destructors of device {}: {error}", self.ord));
             }
         }

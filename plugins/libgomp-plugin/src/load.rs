@@ -14,7 +14,7 @@ use crate::kind::Kernels;
 use crate::libgomp;
 use crate::pin::{self, When};
 use crate::plugin::plugin;
-use crate::reverse::HostRegion;
+use crate::reverse::{HostRegion, Locked};
 
 /// A loaded image.
 pub(crate) struct Loaded {
@@ -23,7 +23,8 @@ pub(crate) struct Loaded {
     /// GCC's description, by which libgomp names the image.
     data: usize,
     /// What launches its kernels.
-    pub(crate) kernels: Box<dyn Kernels>,
+    kernels: Box<dyn Kernels>,
+    locked: Arc<Locked>,
     _program: Program,
 }
 
@@ -81,6 +82,7 @@ pub(crate) unsafe fn load(
     let code = unsafe { plugin().gpu().load(device, &name, version, data)? };
     let program = code.program;
 
+    let locked = Arc::default();
     let mut functions = Vec::with_capacity(code.functions.len());
     for function in &code.functions {
         let (mangled, word) = (&function.name, function.word);
@@ -89,7 +91,7 @@ pub(crate) unsafe fn load(
             let kernel = program.kernel(mangled);
             Some(kernel.map_err(|error| error.to_string())?)
         } else {
-            let region = HostRegion::new(device, word, &name);
+            let region = HostRegion::new(device, word, &name, &locked);
             // SAFETY: the word stands for the region in the image's own table, and GCC has
             // compiled both sides of it from one source: what the image sends with it is what
             // the region takes, from any thread that runs kernels.
@@ -126,7 +128,7 @@ pub(crate) unsafe fn load(
         let host = unsafe { std::slice::from_raw_parts(host_indirect, code.indirect.len()) };
         map_indirect(device, &program, host, &code.indirect)?;
     }
-    code.kernels.construct(device)?;
+    locked.during(|| code.kernels.construct(device))?;
 
     let words = code.functions.iter().map(|function| function.word);
     // Where nothing on the device calls, the host alone has such regions.
@@ -143,6 +145,7 @@ pub(crate) unsafe fn load(
         functions,
         data: data.addr(),
         kernels: code.kernels,
+        locked,
         _program: program,
     };
     device.add_image(loaded);
@@ -156,6 +159,14 @@ pub(crate) fn unload(device: &Device, data: *const c_void) -> bool {
 }
 
 impl Loaded {
+    /// Runs its destructors.
+    ///
+    /// # Errors
+    /// They did not end well.
+    pub(crate) fn destruct(&self, device: &Device) -> Result<(), String> {
+        self.locked.during(|| self.kernels.destruct(device))
+    }
+
     /// The function at an address that libgomp was told.
     fn function(&self, address: usize) -> Option<&TargetFunction> {
         let mut functions = self.functions.iter();
