@@ -1,5 +1,6 @@
 //! Kernels under way.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ pub struct Launch {
     pub(super) queue: Option<Box<dyn Queue>>,
     /// By which its kernel alone calls the host.
     pub(super) launch_queue: Option<LaunchQueue>,
+    /// What the kernel uses.
+    pub(super) kept: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Launch {
@@ -42,6 +45,26 @@ impl Launch {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.running.is_done()
+    }
+
+    /// Keeps what the kernel uses until it has ended, and for ever if this is dropped when the
+    /// kernel has passed its [deadline](crate::Builder::deadline) and goes on.
+    pub fn keep(&mut self, used: impl Send + Sync + 'static) {
+        let before = self.kept.take();
+        self.kept = Some(match before {
+            Some(before) => Box::new((before, used)),
+            None => Box::new(used),
+        });
+    }
+
+    /// What the kernel, which has ended, has left as its return value in its
+    /// [launch queue](crate::Kernel::launch_on): 0, unless it ended by a function such as `exit`
+    /// or `abort`. 0 without such a queue.
+    #[must_use]
+    pub fn return_value(&self) -> i32 {
+        self.launch_queue
+            .as_ref()
+            .map_or(0, LaunchQueue::return_value)
     }
 
     /// Has its time, also that until its [deadline](crate::Builder::deadline), begin now: for
@@ -102,6 +125,7 @@ impl Drop for Launch {
             std::mem::forget(Arc::clone(&self.running));
             std::mem::forget(self.queue.take());
             std::mem::forget(self.launch_queue.take());
+            std::mem::forget(self.kept.take());
         }
     }
 }

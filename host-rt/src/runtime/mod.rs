@@ -226,7 +226,7 @@ impl Runtime {
     }
 
     /// A wire for one launch of a kernel that takes it from its arguments, as GCC's for AMD
-    /// GPUs do: see [`Kernel::with_queue`].
+    /// GPUs do: see [`Kernel::launch_on`].
     ///
     /// # Errors
     /// There is no mapped memory for it.

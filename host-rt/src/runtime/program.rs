@@ -56,7 +56,6 @@ impl Program {
                 }),
                 code,
                 block: BlockShape::default(),
-                queue: None,
             }),
             None => {
                 let names: Vec<_> = self.inner.kernels.iter().map(|k| k.name.as_str()).collect();
@@ -134,7 +133,6 @@ pub struct Kernel {
     pub(super) declaration: KernelDeclaration,
     pub(super) code: Global,
     pub(super) block: BlockShape,
-    pub(super) queue: Option<LaunchQueue>,
 }
 
 impl Kernel {
@@ -148,15 +146,6 @@ impl Kernel {
     #[must_use]
     pub fn with_block(mut self, block: BlockShape) -> Self {
         self.block = block;
-        self
-    }
-
-    /// The same kernel, of which one launch calls the host, and prints, by `queue`: its
-    /// arguments tell the kernel where that is. Whatever its image is taken for, it can call
-    /// the host.
-    #[must_use]
-    pub fn with_queue(mut self, queue: &LaunchQueue) -> Self {
-        self.queue = Some(queue.clone());
         self
     }
 
@@ -188,6 +177,32 @@ impl Kernel {
         unsafe { self.start(grid, &params) }
     }
 
+    /// As [`launch`](Self::launch), of a kernel that calls the host, and prints, by `queue`: its
+    /// arguments tell it where that is. Whatever its image is taken for, it can call the host.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch).
+    ///
+    /// # Errors
+    /// As for [`launch`](Self::launch), or the queue is of another runtime.
+    pub unsafe fn launch_on(
+        &self,
+        queue: LaunchQueue,
+        grid: Grid,
+        args: &[&dyn KernelArg],
+    ) -> Result<Launch> {
+        if !queue.is_of(&self.program.inner.runtime.server) {
+            return Err(Error::BadArguments {
+                kernel: self.declaration.name.clone(),
+                wants: "a launch queue of its own runtime".to_owned(),
+                given: "one of another".to_owned(),
+            });
+        }
+        let params: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes()).collect();
+        // SAFETY: the caller's promise.
+        unsafe { self.start_on(Some(queue), grid, &params) }
+    }
+
     /// As [`launch`](Self::launch), in a queue of the caller's: the kernel starts when what
     /// was queued there before is done, and the events that the queue waits for are
     /// reached. If something of that fails, so does the launch, without running. Its time,
@@ -206,7 +221,7 @@ impl Kernel {
     ) -> Result<Launch> {
         let params: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes()).collect();
         // SAFETY: the caller's promise.
-        unsafe { self.start_in(queue, grid, &params) }
+        unsafe { self.start_in(queue, None, grid, &params) }
     }
 
     /// The runtime whose device it runs on.
@@ -221,9 +236,23 @@ impl Kernel {
     /// # Safety
     /// As for [`launch`](Self::launch).
     pub(super) unsafe fn start(&self, grid: Grid, params: &[Vec<u8>]) -> Result<Launch> {
+        // SAFETY: the caller's promise.
+        unsafe { self.start_on(None, grid, params) }
+    }
+
+    /// As [`start`](Self::start), on a launch queue if there is one.
+    ///
+    /// # Safety
+    /// As for [`launch`](Self::launch).
+    unsafe fn start_on(
+        &self,
+        launch_queue: Option<LaunchQueue>,
+        grid: Grid,
+        params: &[Vec<u8>],
+    ) -> Result<Launch> {
         let mut queue = self.program.inner.runtime.device.queue()?;
         // SAFETY: the caller's promise.
-        let mut launch = unsafe { self.start_in(&mut *queue, grid, params)? };
+        let mut launch = unsafe { self.start_in(&mut *queue, launch_queue, grid, params)? };
         launch.queue = Some(queue);
         Ok(launch)
     }
@@ -249,15 +278,16 @@ impl Kernel {
     pub(crate) unsafe fn start_in(
         &self,
         queue: &mut dyn Queue,
+        launch_queue: Option<LaunchQueue>,
         grid: Grid,
         params: &[Vec<u8>],
     ) -> Result<Launch> {
         self.check_params(params)?;
         let program = &self.program.inner;
         let runtime = &program.runtime;
-        let calls_host = program.calls_host || self.queue.is_some();
+        let calls_host = program.calls_host || launch_queue.is_some();
         let state = runtime.server.begin(&self.declaration.name, calls_host)?;
-        if let Some(queue) = &self.queue {
+        if let Some(queue) = &launch_queue {
             queue.belongs_to(state.key);
         }
         let ring = {
@@ -287,7 +317,8 @@ impl Kernel {
                 started,
                 waited: AtomicBool::new(false),
                 queue: None,
-                launch_queue: self.queue.clone(),
+                launch_queue,
+                kept: None,
             }),
             Err(error) => {
                 runtime.server.end(&state);

@@ -13,12 +13,8 @@ use crate::wire::gcn_queue::GcnQueue;
 const MOST_SPARE: usize = 32;
 
 /// A wire `gcn-queue` that one launch has for itself, see
-/// [`Kernel::with_queue`](crate::Kernel::with_queue). All clones are the same one; with the
-/// last it is another launch's.
-#[derive(Clone)]
-pub struct LaunchQueue(Arc<Owned>);
-
-struct Owned {
+/// [`Kernel::launch_on`](crate::Kernel::launch_on). Once that is dropped it is another's.
+pub struct LaunchQueue {
     server: Arc<Server>,
     /// Taken by the drop.
     entry: Option<Entry>,
@@ -59,10 +55,10 @@ impl Server {
         };
         // Relaxed: see `are_used`.
         queues.used.fetch_add(1, Ordering::Relaxed);
-        Ok(LaunchQueue(Arc::new(Owned {
+        Ok(LaunchQueue {
             server: Arc::clone(self),
             entry: Some(entry),
-        })))
+        })
     }
 
     fn new_launch_queue(&self) -> Result<Entry, DeviceError> {
@@ -76,7 +72,7 @@ impl Server {
 
 impl LaunchQueue {
     fn entry(&self) -> &Entry {
-        match &self.0.entry {
+        match &self.entry {
             Some(entry) => entry,
             None => unreachable!("only the drop takes it"),
         }
@@ -88,11 +84,14 @@ impl LaunchQueue {
         self.entry().served.attached.address
     }
 
-    /// What the kernel has left as its return value: 0, unless it ended by a function such
-    /// as `exit` or `abort`.
-    #[must_use]
-    pub fn return_value(&self) -> i32 {
+    /// What its kernel has left as its return value.
+    pub(crate) fn return_value(&self) -> i32 {
         self.entry().queue.return_value()
+    }
+
+    /// Whether it is one of `server`'s.
+    pub(crate) fn is_of(&self, server: &Arc<Server>) -> bool {
+        Arc::ptr_eq(&self.server, server)
     }
 
     /// Has the launch `key` blamed for what is found there.
@@ -102,7 +101,7 @@ impl LaunchQueue {
     }
 }
 
-impl Drop for Owned {
+impl Drop for LaunchQueue {
     fn drop(&mut self) {
         let queues = &self.server.launch_queues;
         if let Some(entry) = self.entry.take() {

@@ -190,7 +190,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             // They may own what the parameters are the addresses of.
             let _kept = &args;
             // SAFETY: the caller's promise, and the queue is of the kernel's device.
-            unsafe { kernel.start_in(queue, grid, &params) }.map(Some)
+            unsafe { kernel.start_in(queue, None, grid, &params) }.map(Some)
         });
         task.refused = refused;
         task

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use gomp_plugin::image::readable;
 use gomp_plugin::region::{Asked, Fault, Running};
-use gomp_plugin::spare::Lent;
 use gomp_plugin::{Device, Kernels, libgomp};
 use host_rt::device::{Axis, BlockShape};
 use host_rt::targets::DeviceArch;
-use host_rt::{DeviceBuffer, Grid, Kernel, Launch, LaunchQueue, Program};
+use host_rt::{DeviceBuffer, Grid, Kernel, Launch, Program};
 
 use crate::arguments::Arguments;
 use crate::ending;
@@ -28,19 +27,17 @@ pub(crate) struct Launcher {
     pub(crate) program: Program,
 }
 
-/// A kernel under way, whose end comes before that of what it uses.
+/// A kernel under way.
 struct Started {
     launch: Launch,
-    queue: LaunchQueue,
     name: String,
-    _memory: Lent,
 }
 
 impl Running for Started {
     fn wait(&self) -> Result<(), Fault> {
         let ended = self.launch.wait();
         ended.map_err(|error| error.to_string())?;
-        ending::check(&self.name, self.queue.return_value())
+        ending::check(&self.name, self.launch.return_value())
     }
 }
 
@@ -103,20 +100,17 @@ impl Launcher {
         };
         let name = kernel.declaration().name.clone();
         let uses = self.uses.get(&name).copied().unwrap_or_default();
-        let kernel = kernel.clone().with_queue(&queue).with_block(BlockShape {
+        let kernel = kernel.clone().with_block(BlockShape {
             lanes: LANES,
             lane_axis: Axis::Y,
             shared_bytes: grid::shared_bytes(&self.settings, grid.teams, units, uses),
         });
         // SAFETY: GCC's kernels have these arguments; the caller keeps what the variables name,
         // and what is named here stays as long as the launch, the heap as long as the image.
-        let launch = unsafe { kernel.launch(grid, &[&arguments]) };
-        Ok(Started {
-            launch: launch.map_err(failed)?,
-            queue,
-            name,
-            _memory: memory,
-        })
+        let launch = unsafe { kernel.launch_on(queue, grid, &[&arguments]) };
+        let mut launch = launch.map_err(failed)?;
+        launch.keep(memory);
+        Ok(Started { launch, name })
     }
 }
 

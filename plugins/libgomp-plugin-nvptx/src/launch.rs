@@ -2,7 +2,6 @@
 
 use gomp_plugin::image::readable;
 use gomp_plugin::region::{Asked, Fault, Running};
-use gomp_plugin::spare::Lent;
 use gomp_plugin::{Device, Kernels, libgomp};
 use host_rt::device::{Axis, BlockShape, KernelLimits};
 use host_rt::{Grid, Kernel, Launch, Program};
@@ -33,15 +32,12 @@ pub(crate) struct Launcher {
     pub(crate) lowlat_pool: u32,
 }
 
-/// A kernel under way, whose end comes before that of its stacks.
-struct Started {
-    launch: Launch,
-    _stacks: Lent,
-}
+/// A kernel under way.
+struct Started(Launch);
 
 impl Running for Started {
     fn wait(&self) -> Result<(), Fault> {
-        let ended = self.launch.wait();
+        let ended = self.0.wait();
         ended
             .map(drop)
             .map_err(|error| Fault::Failed(error.to_string()))
@@ -65,7 +61,8 @@ impl Kernels for Launcher {
             // SAFETY: the kernel that GCC makes, with its parameters; the stack lives until
             // the launch has ended.
             let launch = unsafe { kernel.with_block(BlockShape::default()).launch(grid, args) };
-            let launch = launch.map_err(failed)?;
+            let mut launch = launch.map_err(failed)?;
+            launch.keep(stacks);
             launch.wait().map_err(|error| error.to_string())?;
         }
         Ok(())
@@ -98,10 +95,9 @@ impl Kernels for Launcher {
         // SAFETY: GCC's kernels have these three parameters; the caller keeps what the
         // variables name, and the stacks stay as long as the launch.
         let launch = unsafe { kernel.launch(grid, &[&vars, &address, &STACK]) };
-        Ok(Box::new(Started {
-            launch: launch.map_err(failed)?,
-            _stacks: stacks,
-        }))
+        let mut launch = launch.map_err(failed)?;
+        launch.keep(stacks);
+        Ok(Box::new(Started(launch)))
     }
 }
 

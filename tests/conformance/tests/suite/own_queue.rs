@@ -3,15 +3,17 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use conformance::Target;
 use conformance::captured::Captured;
 use conformance_calls::Spoken;
 use host_rt::map::Arg;
 use host_rt::{
-    DeviceBuffer, ForeignFunction, Grid, KernelArg, Launch, LaunchError, LaunchQueue,
-    RequestMemory, current_call,
+    DeviceBuffer, ForeignFunction, Grid, KernelArg, Launch, LaunchError, RequestMemory,
+    current_call,
 };
 
 use crate::session::{Session, acting, read};
@@ -23,6 +25,8 @@ pub(crate) const TESTS: &[Test] = &[
     test!(queues_are_used_again).alone(),
     test!(a_queue_that_is_not_empty_is_not).alone(),
     test!(what_a_kernel_makes_of_its_queue_is_not_passed_on).alone(),
+    test!(another_runtimes_queue_is_refused),
+    test!(what_a_kernel_uses_is_kept).alone(),
 ];
 
 /// Stands for the function below.
@@ -74,36 +78,27 @@ fn session(target: &Target) -> (Session, Arc<Counts>) {
 /// A launch that speaks on a queue of its own.
 struct Speaking {
     launch: Launch,
-    queue: LaunchQueue,
     spoken: DeviceBuffer,
 }
 
 fn start(session: &Session, func: u64, rounds: u32) -> Speaking {
-    let queue = session.runtime.launch_queue().unwrap();
     let spoken = session.filled(&[Spoken {
         func,
         rounds,
         ticket: u32::MAX,
     }]);
-    let launch = launch(session, "speak", &queue, GRID, &[&queue.address(), &spoken]);
-    Speaking {
-        launch,
-        queue,
-        spoken,
-    }
+    let launch = launch(session, "speak", GRID, &spoken);
+    Speaking { launch, spoken }
 }
 
-fn launch(
-    session: &Session,
-    kernel: &str,
-    queue: &LaunchQueue,
-    grid: Grid,
-    args: &[&dyn KernelArg],
-) -> Launch {
-    let kernel = session.program.kernel(kernel).unwrap().with_queue(queue);
+/// Starts a kernel whose arguments are the address of its queue and something else.
+fn launch(session: &Session, kernel: &str, grid: Grid, other: &dyn KernelArg) -> Launch {
+    let queue = session.runtime.launch_queue().unwrap();
+    let address = queue.address();
+    let kernel = session.program.kernel(kernel).unwrap();
     // SAFETY: the suite's kernels take these, and what they name lives until the tests have
     // waited for the launch.
-    unsafe { kernel.launch(grid, args) }.unwrap()
+    unsafe { kernel.launch_on(queue, grid, &[&address, other]) }.unwrap()
 }
 
 fn launches_have_their_own(target: &Target) {
@@ -113,7 +108,7 @@ fn launches_have_their_own(target: &Target) {
     let all: Vec<_> = (0..3).map(|_| start(&session, WORD, ROUNDS)).collect();
     for speaking in &all {
         speaking.launch.wait().unwrap();
-        assert_eq!(speaking.queue.return_value(), 0);
+        assert_eq!(speaking.launch.return_value(), 0);
     }
     let lines = captured.lines();
     assert_eq!(lines.len() as u32, all.len() as u32 * THREADS * ROUNDS);
@@ -162,16 +157,11 @@ fn what_a_kernel_makes_of_its_queue_is_not_passed_on(target: &Target) {
     let (session, _) = session(target);
     let captured = Captured::begin();
     let erase = |count: u64| {
-        let queue = session.runtime.launch_queue().unwrap();
-        let address = queue.address();
         // What the kernel itself has of it is its own matter.
-        let _ = launch(&session, "erase", &queue, ONE, &[&address, &count]).wait();
+        let _ = launch(&session, "erase", ONE, &count).wait();
     };
     erase(0);
-    let queue = session.runtime.launch_queue().unwrap();
-    let args: [&dyn KernelArg; 2] = [&queue.address(), &0u64];
-    let silent = launch(&session, "leave_with", &queue, ONE, &args);
-    silent.wait().unwrap();
+    launch(&session, "leave_with", ONE, &0u64).wait().unwrap();
     assert_eq!(captured.lines(), [] as [&str; 0]);
     // As many tickets as would not be consumed are missed where there are so many messages.
     erase(100);
@@ -185,18 +175,60 @@ fn a_queue_that_is_not_empty_is_not(target: &Target) {
     let (session, _) = session(target);
     let _captured = Captured::begin();
     for value in [0xCAFE_0007_u64, 1] {
-        let queue = session.runtime.launch_queue().unwrap();
-        let args: [&dyn KernelArg; 2] = [&queue.address(), &value];
-        let left = launch(&session, "leave_with", &queue, ONE, &args);
+        let left = launch(&session, "leave_with", ONE, &value);
         left.wait().unwrap();
-        assert_eq!(u64::from(queue.return_value().cast_unsigned()), value);
-        drop((left, queue));
+        assert_eq!(u64::from(left.return_value().cast_unsigned()), value);
+        drop(left);
         let next = start(&session, WORD, 1);
         next.launch.wait().unwrap();
-        assert_eq!(next.queue.return_value(), 0);
-        assert!(
-            read::<Spoken>(&next.spoken)[0].ticket < 2 * THREADS,
-            "a new one"
-        );
+        assert_eq!(next.launch.return_value(), 0);
+        let ticket = read::<Spoken>(&next.spoken)[0].ticket;
+        assert!(ticket < 2 * THREADS, "ticket {ticket} of a new one");
+    }
+}
+
+fn another_runtimes_queue_is_refused(target: &Target) {
+    let (session, _) = session(target);
+    let other = target.builder().build().unwrap();
+    let queue = other.launch_queue().unwrap();
+    let address = queue.address();
+    let kernel = session.program.kernel("leave_with").unwrap();
+    // SAFETY: as in `launch`.
+    let result = unsafe { kernel.launch_on(queue, ONE, &[&address, &1u64]) };
+    let error = result.err().expect("an error").to_string();
+    assert!(
+        error.contains("`leave_with`") && error.contains("its own runtime"),
+        "{error}"
+    );
+}
+
+/// Also while the kernel goes on after its deadline.
+fn what_a_kernel_uses_is_kept(target: &Target) {
+    let held = Arc::new(());
+    let gate = Arc::new(AtomicBool::new(false));
+    let open = Arc::clone(&gate);
+    let functions = acting(move |what| {
+        while !open.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        what
+    });
+    for deadline in [None, Some(Duration::from_millis(100))] {
+        gate.store(deadline.is_none(), Ordering::SeqCst);
+        let builder = target.builder();
+        let builder = match deadline {
+            Some(deadline) => builder.deadline(deadline),
+            None => builder,
+        };
+        let session = Session::build(target, builder, &functions);
+        let mut acting = session.start_act((1, 1), 1, 0, 1);
+        acting.launch.keep(Arc::clone(&held));
+        acting.launch.keep(Arc::clone(&held));
+        assert_eq!(acting.launch.wait().is_err(), deadline.is_some());
+        assert_eq!(Arc::strong_count(&held), 3);
+        drop(acting);
+        let left = if deadline.is_some() { 3 } else { 1 };
+        assert_eq!(Arc::strong_count(&held), left);
+        gate.store(true, Ordering::SeqCst);
     }
 }
