@@ -7,7 +7,7 @@
 //! | module | job |
 //! |---|---|
 //! | `image` | what GCC says of an image: the layouts of `mkoffload` |
-//! | `object` | what stands in the image itself, a code object |
+//! | `tables` | the tables in the image itself |
 //! | `load` | loading an image |
 //! | `launch` | launching its kernels |
 //! | `arguments` | what GCC's device code finds in the memory of its arguments |
@@ -26,8 +26,8 @@ mod image;
 mod launch;
 mod load;
 mod memory;
-mod object;
 mod settings;
+mod tables;
 
 use gomp_plugin::Kind;
 use shared_abi::gomp::GOMP_VERSION_GCN;

@@ -110,10 +110,7 @@ impl Gpu for Nvptx {
             indirect,
             calls_host,
             about: format!("{} PTX texts", described.texts.len()),
-            kernels: Box::new(Launcher {
-                program: program.clone(),
-                lowlat_pool: self.lowlat_pool,
-            }),
+            kernels: Box::new(Launcher::new(&program, self.lowlat_pool)),
             program,
         })
     }
