@@ -69,7 +69,7 @@ impl Launcher {
         let failed = |error: host_rt::Error| error.to_string();
         let layout = memory(grid, arena, self.settings.stack)?;
         let Layout { arenas, bytes, .. } = layout;
-        let memory = device.spare.take(&device.runtime, bytes);
+        let memory = device.lend(bytes);
         let memory = memory.map_err(|error| {
             let Grid { teams, threads } = grid;
             format!(

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use gomp_plugin::{Code, Device, Function, Gpu};
-use host_rt::device::{Fill, Global};
+use host_rt::device::Global;
 use host_rt::{DeviceBuffer, Functions, Image, Program};
 use targets::code_object;
 
@@ -112,7 +112,7 @@ fn read_table(
 /// Memory for the image's `malloc`: its size, and then as many bytes.
 fn heap(device: &Device, bytes: u64) -> Result<DeviceBuffer, String> {
     let all = bytes.saturating_add(size_of::<u64>() as u64);
-    let heap = device.runtime.alloc_filled(all, Fill::Any);
+    let heap = device.memory(all);
     let heap = heap.map_err(|error| format!("a heap of {bytes} bytes, GCN_HEAP_SIZE: {error}"))?;
     device.write_bytes(heap.address(), &bytes.to_le_bytes())?;
     Ok(heap)

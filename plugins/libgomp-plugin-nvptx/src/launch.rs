@@ -59,7 +59,7 @@ impl Kernels for Launcher {
     fn construct(&self, device: &Device) -> Result<(), String> {
         let failed = |error: host_rt::Error| error.to_string();
         for (kernel, has_stack) in &self.constructors {
-            let stacks = device.spare.take(&device.runtime, STACK).map_err(failed)?;
+            let stacks = device.lend(STACK).map_err(failed)?;
             let end = stacks.address() + STACK;
             let args: &[&dyn host_rt::KernelArg] = if *has_stack { &[&end] } else { &[] };
             let grid = Grid {
@@ -86,7 +86,7 @@ impl Kernels for Launcher {
         let failed = |error: host_rt::Error| error.to_string();
         let grid = grid(asked, kernel.limits().map_err(failed)?);
         let bytes = u64::from(grid.teams) * u64::from(grid.threads) * STACK;
-        let stacks = device.spare.take(&device.runtime, bytes).map_err(failed)?;
+        let stacks = device.lend(bytes).map_err(failed)?;
         announce(device, kernel, grid, WARP);
         let kernel = kernel.clone().with_block(BlockShape {
             lanes: WARP,

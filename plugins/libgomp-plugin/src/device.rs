@@ -11,7 +11,7 @@ use host_rt::{DeviceBuffer, Runtime};
 
 use crate::libgomp;
 use crate::load::Loaded;
-use crate::spare::Spare;
+use crate::spare::{Lent, Spare};
 
 /// A device that libgomp has initialised.
 pub struct Device {
@@ -19,8 +19,8 @@ pub struct Device {
     pub ord: usize,
     /// What it is for host-rt.
     pub runtime: Runtime,
-    /// Memory of launches.
-    pub spare: Arc<Spare>,
+    /// Memory that launches have left.
+    pub(crate) spare: Arc<Spare>,
     /// What libgomp may have mapped, by address: what it has allocated, and the variables
     /// of images.
     memory: RwLock<BTreeMap<u64, Memory>>,
@@ -117,19 +117,37 @@ impl Device {
         self.memory.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Device memory, with whatever is in it.
+    ///
+    /// # Errors
+    /// There is not that much.
+    pub fn memory(&self, bytes: u64) -> host_rt::Result<DeviceBuffer> {
+        let memory = self.runtime.alloc_filled(bytes, Fill::Any);
+        memory.or_else(|_| {
+            // There may be room where launches have been.
+            self.spare.clear();
+            self.runtime.alloc_filled(bytes, Fill::Any)
+        })
+    }
+
+    /// Device memory for a launch, with whatever is in it.
+    ///
+    /// # Errors
+    /// There is not that much.
+    pub fn lend(&self, bytes: u64) -> host_rt::Result<Lent> {
+        let block = self
+            .spare
+            .take(bytes)
+            .map_or_else(|| self.memory(bytes), Ok)?;
+        Ok(Lent::new(&self.spare, block))
+    }
+
     /// Allocates device memory for libgomp.
     ///
     /// # Errors
     /// There is not that much.
     pub(crate) fn alloc(&self, bytes: u64) -> host_rt::Result<u64> {
-        let buffer = match self.runtime.alloc_filled(bytes, Fill::Any) {
-            Ok(buffer) => buffer,
-            // There may be room where launches have been.
-            Err(_) => {
-                self.spare.clear();
-                self.runtime.alloc_filled(bytes, Fill::Any)?
-            }
-        };
+        let buffer = self.memory(bytes)?;
         let address = buffer.address();
         self.write().insert(address, Memory::Allocated(buffer));
         Ok(address)

@@ -11,7 +11,7 @@
 //! | [`libgomp`] | the functions of libgomp's that are called here |
 //! | `plugin` | the devices, by number |
 //! | [`device`] | a device: its memory and its images |
-//! | [`spare`] | memory of launches, which the next ones use again |
+//! | `spare` | memory of launches, which the next ones use again |
 //! | [`image`] | what descriptions of images have in common |
 //! | `load` | loading an image, and the tables that libgomp is told |
 //! | `pin` | keeping shared objects with images loaded |
@@ -36,7 +36,8 @@ mod plugin;
 pub mod region;
 mod reverse;
 pub mod settings;
-pub mod spare;
+mod spare;
 
 pub use device::Device;
 pub use kind::{Code, Function, Gpu, Kernels, Kind};
+pub use spare::Lent;

@@ -453,12 +453,10 @@ mod tests {
         let device = Arc::new(Device::open(0, "emu").unwrap());
         let locked = Arc::default();
         let region = HostRegion::new(&device, 1, "main._omp_fn.1", &locked);
-        // SAFETY: it is not called.
         let calls = || {
-            [
-                unsafe { region.call(&mut []) },
-                region.call_mapping(&[], &mut Nothing),
-            ]
+            // SAFETY: there are no pointers.
+            let ready = unsafe { region.call(&mut []) };
+            [ready, region.call_mapping(&[], &mut Nothing)]
         };
         for call in locked.during(calls) {
             let error = call.unwrap_err();
