@@ -35,13 +35,11 @@ use shared_abi::gomp::GOMP_VERSION_GCN;
 /// `OFFLOAD_TARGET_TYPE_GCN`.
 const TYPE_GCN: std::ffi::c_int = 8;
 
-#[unsafe(no_mangle)]
-static REVOFF_GOMP_KIND: Kind = Kind {
+gomp_plugin::plugin!(Kind {
     name: c"gcn",
     gpus: "AMD GPUs",
     image_type: TYPE_GCN,
     image_version: GOMP_VERSION_GCN,
     devices: &["hsa"],
-    examples: "`hsa` and `hsa:0` do",
     read: load::Gcn::read,
-};
+});

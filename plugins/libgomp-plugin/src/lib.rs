@@ -7,7 +7,7 @@
 //! |---|---|
 //! | [`kind`] | what plugins differ in |
 //! | `entry` | the functions that libgomp calls |
-//! | [`interface`] | the names of these functions |
+//! | `interface` | exporting them |
 //! | [`libgomp`] | the functions of libgomp's that are called here |
 //! | `plugin` | the devices, by number |
 //! | [`device`] | a device: its memory and its images |
@@ -25,9 +25,10 @@
 
 mod abort;
 pub mod device;
-mod entry;
+#[doc(hidden)]
+pub mod entry;
 pub mod image;
-pub mod interface;
+mod interface;
 pub mod kind;
 pub mod libgomp;
 mod load;

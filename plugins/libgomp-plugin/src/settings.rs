@@ -11,16 +11,18 @@ use crate::libgomp;
 
 /// What is read of the environment, beside what [`host_rt::env`] reads and what plugins read
 /// for their kind.
-pub(crate) const DEVICE: &str = "REVOFF_DEVICE";
+const DEVICE: &str = "REVOFF_DEVICE";
 
-/// The kinds of devices for which there are plugins: each leaves the others' alone.
-const KNOWN: [&str; 3] = ["cuda", "emu", "hsa"];
+/// The kind of devices that is no GPU, and for which there is no plugin. Those of the others
+/// each plugin leaves to the other.
+const NO_GPU: &str = "host";
 
 /// The devices that libgomp is told of, by name: those that `REVOFF_DEVICE` lists, or all
 /// GPUs.
 pub(crate) fn devices() -> Vec<String> {
-    match std::env::var(DEVICE) {
-        Ok(list) if !list.is_empty() => {
+    let list = std::env::var_os(DEVICE).filter(|list| !list.is_empty());
+    match list.as_ref().map(|list| list.to_string_lossy()) {
+        Some(list) => {
             let names = list
                 .split(',')
                 .map(str::trim)
@@ -35,7 +37,7 @@ pub(crate) fn devices() -> Vec<String> {
                 })
                 .collect()
         }
-        _ => match of_kind(kind().devices[0]) {
+        None => match of_kind(kind().devices[0]) {
             Ok(names) => names,
             Err(reason) => {
                 libgomp::debug(&format!("no GPU: {reason}"));
@@ -49,12 +51,15 @@ pub(crate) fn devices() -> Vec<String> {
 fn suits(name: &str) -> Result<Vec<String>, String> {
     let of = name.split(':').next().unwrap_or(name);
     if !kind().devices.contains(&of) {
-        if KNOWN.contains(&of) {
+        let kinds = KINDS.iter().map(|kind| kind.name);
+        let gpus: Vec<_> = kinds.filter(|&name| name != NO_GPU).collect();
+        if gpus.contains(&of) {
             return Ok(Vec::new());
         }
-        let (gpus, examples) = (kind().gpus, kind().examples);
         return Err(format!(
-            "`{name}` runs no images of GCC's for {gpus}; {examples}"
+            "`{name}` runs no images of GCC's; expected one of {}, or one device of them such as \
+             `cuda:0`",
+            gpus.join(", ")
         ));
     }
     let there = of_kind(of)?;
