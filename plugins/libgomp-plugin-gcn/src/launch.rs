@@ -3,12 +3,12 @@
 use gomp_plugin::region::{Asked, Fault, Running, announce};
 use gomp_plugin::{Device, Kernels};
 use host_rt::device::{Axis, BlockShape, KernelLimits};
-use host_rt::targets::DeviceArch;
 use host_rt::{DeviceBuffer, Grid, Kernel, Launch};
 
 use crate::arguments::Arguments;
 use crate::ending;
 use crate::grid::{self, LANES};
+use crate::load::processor;
 use crate::memory::{Layout, memory};
 use crate::settings::Settings;
 
@@ -120,12 +120,7 @@ impl Kernels for Launcher {
         asked: Asked,
     ) -> Result<Box<dyn Running>, String> {
         let limits = kernel.limits().map_err(|error| error.to_string())?;
-        let arch = device.runtime.arch();
-        let processor = match &arch {
-            DeviceArch::Amd(target) => &target.processor,
-            _ => "",
-        };
-        let grid = grid::grid(&self.settings, asked, processor, limits);
+        let grid = grid::grid(&self.settings, asked, &processor(device), limits);
         announce(device, kernel, grid, LANES);
         let arena = self.settings.arena;
         // SAFETY: passed on.
