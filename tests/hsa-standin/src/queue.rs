@@ -30,7 +30,18 @@ pub(crate) struct Queue {
     callback: Option<Callback>,
     data: usize,
     is_closed: AtomicBool,
+    /// A kernel runs.
+    is_busy: AtomicBool,
     has_ended: AtomicBool,
+}
+
+impl State {
+    /// Whether a GPU has room for one more kernel: those that run fill it.
+    pub(crate) fn has_room(&self, number: usize) -> bool {
+        let queues = lock(&self.queues);
+        let mut others = queues.values().filter(|queue| queue.number == number);
+        others.all(|queue| !queue.is_busy.load(Ordering::Acquire))
+    }
 }
 
 // SAFETY: what the pointers point to is there until the thread has ended and the queue is
@@ -103,6 +114,7 @@ unsafe extern "C" fn hsa_queue_create(
             callback,
             data: data.addr(),
             is_closed: AtomicBool::new(false),
+            is_busy: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
         });
         let worker = Arc::clone(&made);
@@ -220,7 +232,11 @@ impl Queue {
             HSA_PACKET_TYPE_KERNEL_DISPATCH => {
                 // SAFETY: as above.
                 let packet = unsafe { place.cast::<hsa_kernel_dispatch_packet_t>().read() };
-                self.dispatch(&packet, host)?;
+                self.is_busy.store(true, Ordering::Release);
+                let ran = self.dispatch(&packet, host);
+                self.is_busy.store(false, Ordering::Release);
+                notify();
+                ran?;
                 packet.completion_signal
             }
             _ => return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT),

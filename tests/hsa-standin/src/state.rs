@@ -36,7 +36,9 @@ pub(crate) struct State {
 pub(crate) struct Gpu {
     /// What takes its place.
     pub(crate) device: Arc<dyn Device>,
+    /// What copies by itself, and what does so by kernels.
     pub(crate) engine: Engine,
+    pub(crate) kernels: Engine,
 }
 
 /// What is called for events of the system.
@@ -75,8 +77,13 @@ impl State {
         let gpus = (0..setting("REVOFF_HSA_STAND_IN_DEVICES", 2)).map(|_| {
             let device = device::open("host", &env);
             let device = device.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-            let engine = Engine::start(&device).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-            Ok::<_, hsa_status_t>(Gpu { device, engine })
+            let engine = || Engine::start(&device).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+            let (engine, kernels) = (engine()?, engine()?);
+            Ok::<_, hsa_status_t>(Gpu {
+                device,
+                engine,
+                kernels,
+            })
         });
         Ok(Self {
             gpus: gpus.collect::<Result<_, _>>()?,

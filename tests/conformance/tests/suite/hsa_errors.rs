@@ -2,6 +2,7 @@
 //! take an environment, and so a process, of their own.
 
 use std::path::Path;
+use std::sync::{Mutex, mpsc};
 
 use conformance::{Target, child, process};
 use conformance_calls::Outcome;
@@ -30,6 +31,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_memory_fault).alone_with(&[("REVOFF_HSA_STAND_IN_FAULT", "1")]),
     test!(a_queue_that_runs_full).alone_with(&[("REVOFF_HSA_STAND_IN_PACKETS", "4")]),
     test!(a_copy_that_waits_holds_up_no_other).alone(),
+    test!(a_copy_that_is_a_kernel_holds_up_no_other).alone(),
     test!(calls_fail),
     test!(one_call_fails).alone(),
 ];
@@ -209,6 +211,43 @@ fn a_copy_that_waits_holds_up_no_other(target: &Target) {
     queue.synchronize().unwrap();
     launch.wait().unwrap();
     assert_eq!((copied[0].ok, copied[0].sum), (3, 2100));
+}
+
+/// A kernel whose calls the host answers by copies, and a copy that waits for a kernel of ROCr's
+/// own, for which the first kernel leaves no room.
+fn a_copy_that_is_a_kernel_holds_up_no_other(target: &Target) {
+    const LEN: usize = 1 << 20;
+    let runtime = target.builder().build().unwrap();
+    let (begins, begun) = mpsc::channel();
+    let (queued, is_queued) = mpsc::channel();
+    let is_queued = Mutex::new(is_queued);
+    let other = runtime.clone();
+    let functions = acting(move |what| {
+        begins.send(()).expect("the test waits for it");
+        let until_queued = is_queued.lock().unwrap().recv();
+        until_queued.expect("the test goes on until all is queued");
+        let data = other.alloc_from(&[what; 100]).expect("device memory");
+        read::<u64>(&data).iter().sum()
+    });
+    let session = Session::on(&runtime, &image(target), &functions);
+    let outcomes = session.zeroed::<Outcome>(1);
+    let (from, to) = (session.filled(&[7u8; LEN]), session.zeroed::<u8>(LEN));
+    let (mut first, mut second) = (runtime.queue().unwrap(), runtime.queue().unwrap());
+    let args: [&dyn KernelArg; 4] = [&7u64, &0u64, &1u32, &outcomes];
+    let launch = session.enqueue(&mut *first, "call_act", (1, 1), &args);
+    begun.recv().unwrap();
+    let word = [8u8; 8];
+    second
+        .copy_on_device(to.address(), from.address(), LEN)
+        .unwrap();
+    // SAFETY: `word` is left alone until the queue has been synchronised.
+    unsafe { second.copy_to_device(to.address(), word.as_ptr(), word.len()) }.unwrap();
+    queued.send(()).unwrap();
+    second.synchronize().unwrap();
+    launch.wait().unwrap();
+    let copied = read::<u8>(&to);
+    assert_eq!((&copied[..8], &copied[8..]), (&word[..], &[7; LEN - 8][..]));
+    assert_eq!(read::<Outcome>(&outcomes)[0].sum, 700);
 }
 
 /// Functions of ROCr, whose failure must not lead to worse than an error.
