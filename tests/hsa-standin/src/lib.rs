@@ -10,7 +10,7 @@
 //! | module | job |
 //! |---|---|
 //! | `state` | the agents, what was made and not given back, calls that are to fail |
-//! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code` | functions |
+//! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code`, `event` | functions |
 //! | [`image`] | the code objects that stand for images |
 //! | [`loader`] | putting it in ROCr's place |
 //!
@@ -27,6 +27,7 @@
 mod agent;
 mod code;
 mod copy;
+mod event;
 pub mod image;
 pub mod loader;
 mod memory;

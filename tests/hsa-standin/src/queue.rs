@@ -196,20 +196,12 @@ impl Queue {
 
     /// Tells of an error; nothing in the queue runs any more.
     fn fail(&self, status: hsa_status_t) {
-        let state = state();
-        if setting("REVOFF_HSA_STAND_IN_FAULT", 0) != 0
-            && let Some(handler) = state.on_event.get()
-        {
-            // SAFETY: of numbers, for which zeros will do.
-            let mut event: hsa_amd_event_t = unsafe { std::mem::zeroed() };
-            event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
-            event.__bindgen_anon_1.memory_fault = hsa_amd_gpu_memory_fault_info_t {
-                agent: crate::agent::gpu_agent(self.number),
-                virtual_address: 0xdead_0000,
-                fault_reason_mask: 1,
-            };
-            // SAFETY: the caller's function takes an event and its data.
-            unsafe { (handler.call)(&raw const event, handler.data as *mut c_void) };
+        if setting("REVOFF_HSA_STAND_IN_FAULT", 0) != 0 {
+            let kind = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
+            if state().events.tell(kind, self.number) == Some(HSA_STATUS_ERROR) {
+                // As ROCr does. Nobody takes it.
+                std::process::abort();
+            }
         } else if let Some(callback) = self.callback {
             // SAFETY: the caller's function takes a status, the queue and its data.
             unsafe { callback(status, self.raw, self.data as *mut c_void) };

@@ -11,6 +11,7 @@ use hsa_runtime_sys::*;
 
 use crate::code::{Executable, KernelObject};
 use crate::copy::Engine;
+use crate::event::Events;
 use crate::lock;
 use crate::memory::Block;
 use crate::queue::Queue;
@@ -27,7 +28,7 @@ pub(crate) struct State {
     pub(crate) executables: Mutex<HashMap<u64, Executable>>,
     pub(crate) kernels: Mutex<HashMap<u64, Arc<KernelObject>>>,
     pub(crate) handlers: Handlers,
-    pub(crate) on_event: OnceLock<EventHandler>,
+    pub(crate) events: Events,
     /// Kernels that run on in queues that are gone. What they use is left to them.
     pub(crate) zombies: AtomicU64,
 }
@@ -39,12 +40,6 @@ pub(crate) struct Gpu {
     /// What copies by itself, and what does so by kernels.
     pub(crate) engine: Engine,
     pub(crate) kernels: Engine,
-}
-
-/// What is called for events of the system.
-pub(crate) struct EventHandler {
-    pub(crate) call: unsafe extern "C" fn(*const hsa_amd_event_t, *mut std::ffi::c_void) -> u32,
-    pub(crate) data: usize,
 }
 
 static STATE: OnceLock<State> = OnceLock::new();
@@ -94,7 +89,7 @@ impl State {
             executables: Mutex::default(),
             kernels: Mutex::default(),
             handlers: Handlers::default(),
-            on_event: OnceLock::new(),
+            events: Events::default(),
             zombies: AtomicU64::new(0),
         })
     }
@@ -235,21 +230,6 @@ unsafe extern "C" fn hsa_system_get_info(
             Ok(())
         }
         _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn hsa_amd_register_system_event_handler(
-    callback: hsa_amd_system_event_callback_t,
-    data: *mut std::ffi::c_void,
-) -> hsa_status_t {
-    answer("hsa_amd_register_system_event_handler", |state| {
-        let call = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-        let handler = EventHandler {
-            call,
-            data: data.expose_provenance(),
-        };
-        state.on_event.set(handler).map_err(|_| HSA_STATUS_ERROR)
     })
 }
 

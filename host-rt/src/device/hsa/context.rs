@@ -54,6 +54,7 @@ impl Context {
     /// GPU `number`, which exists.
     pub(super) fn of(number: u32) -> Result<Arc<Self>, DeviceError> {
         let mut contexts = lock(&CONTEXTS);
+        faults::check_told(&name_of(number))?;
         contexts.retain(|context| context.strong_count() > 0);
         let mut in_use = contexts.iter().filter_map(Weak::upgrade);
         if let Some(context) = in_use.find(|context| context.number == number) {
@@ -67,7 +68,7 @@ impl Context {
 
     fn new(number: u32) -> Result<Self, DeviceError> {
         let rocr = runtime(faults::on_system_event)?;
-        let name = format!("hsa:{number}");
+        let name = name_of(number);
         let agents = Agents::all(rocr).map_err(|failure| failed(&name, &failure))?;
         let unsuitable = |reason: String| DeviceError::NotSuitable {
             device: name.clone(),
@@ -95,12 +96,10 @@ impl Context {
         })
     }
 
-    /// Those that `is_meant` says yes to are lost, for this reason.
-    pub(super) fn lose_all(is_meant: impl Fn(&Self) -> bool, reason: impl Fn(&Self) -> String) {
-        let contexts: Vec<_> = lock(&CONTEXTS).iter().filter_map(Weak::upgrade).collect();
-        for context in contexts.iter().filter(|context| is_meant(context)) {
-            context.lose(reason(context));
-        }
+    /// All that are in use.
+    pub(super) fn all() -> Vec<Arc<Self>> {
+        let contexts = lock(&CONTEXTS);
+        contexts.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// The device's name.
@@ -254,6 +253,10 @@ impl Drop for Context {
             self.release(&what);
         }
     }
+}
+
+fn name_of(number: u32) -> String {
+    format!("hsa:{number}")
 }
 
 fn failed(device: &str, failure: &Failure) -> DeviceError {

@@ -62,11 +62,8 @@ fn start(on_event: OnEvent) -> Result<Runtime, String> {
         // SAFETY: the handler is a function of this library, which stays loaded, and takes
         // no data.
         let status = unsafe { register(Some(on_event), null_mut()) };
-        if let Err(failure) = Failure::check(&rocr, "hsa_amd_register_system_event_handler", status)
-        {
-            // Somebody else in this process hears of such faults, then.
-            tracing::warn!(%failure, "a memory fault of a kernel will not be noticed");
-        }
+        Failure::check(&rocr, "hsa_amd_register_system_event_handler", status)
+            .map_err(|failure| failure.to_string())?;
     }
     let mut frequency = 0u64;
     // SAFETY: the function writes a number of 64 bits.

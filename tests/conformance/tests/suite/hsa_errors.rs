@@ -29,6 +29,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(an_image_for_another_gpu),
     test!(parameters_of_other_sizes),
     test!(a_memory_fault).alone_with(&[("REVOFF_HSA_STAND_IN_FAULT", "1")]),
+    test!(events_of_gpus).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
     test!(a_queue_that_runs_full).alone_with(&[("REVOFF_HSA_STAND_IN_PACKETS", "4")]),
     test!(a_copy_that_waits_holds_up_no_other).alone(),
     test!(a_copy_that_is_a_kernel_holds_up_no_other).alone(),
@@ -158,6 +159,9 @@ fn parameters_of_other_sizes(target: &Target) {
 
 fn a_memory_fault(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
+    let other = Runtime::open(target.second()).unwrap();
+    let second = Session::on(&other, &image(target), &acting(|what| what));
+    drop(other);
     let outcomes = session.zeroed::<Outcome>(4);
     let args: [&dyn KernelArg; 3] = [&1u64, &3u32, &outcomes];
     match session.run("call_and_trap", (1, 4), &args) {
@@ -168,10 +172,50 @@ fn a_memory_fault(target: &Target) {
         other => panic!("{other:?}"),
     }
     // The other one notices nothing.
-    Runtime::open(target.second()).unwrap();
-    drop((outcomes, session));
+    second.works();
+    drop((outcomes, session, second));
     assert_eq!(process::settle(loader::held, 0), 0);
-    Session::new(target, &acting(|what| what)).works();
+    // A second fault would never be told of.
+    for device in [target.device, target.second()] {
+        let error = refusal(device);
+        assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
+        says(
+            &error,
+            &[device, "one memory fault per process", "new process"],
+        );
+    }
+}
+
+/// What the runtime tells of a GPU loses that one alone, and what is told of others' is theirs.
+fn events_of_gpus(target: &Target) {
+    let [memory_fault, hw_exception, memory_error, unknown] = [0, 1, 2, 3];
+    let (taken, not_taken) = (Some(0), Some(0x1000));
+    let session = Session::new(target, &acting(|what| what));
+    let second = Runtime::open(target.second()).unwrap();
+    assert_eq!(loader::tell_event(unknown, 0), not_taken);
+    for kind in [memory_fault, memory_error] {
+        assert_eq!(loader::tell_event(kind, 2), not_taken, "event {kind}");
+    }
+    session.works();
+    second.alloc(8).unwrap();
+    // It was told of, whoever had it.
+    refusal("hsa:2");
+    assert_eq!(loader::tell_event(memory_fault, 0), None);
+    assert_eq!(loader::tell_event(memory_error, 0), taken);
+    match session.runtime.alloc(8).map(drop) {
+        Err(Error::Device(error @ DeviceError::Lost { .. })) => {
+            says(&error, &["`hsa:0`", "cannot be given back"]);
+        }
+        other => panic!("{other:?}"),
+    }
+    second.alloc(8).unwrap();
+    assert_eq!(loader::tell_event(hw_exception, 1), taken);
+    match second.alloc(8).map(drop) {
+        Err(Error::Device(error @ DeviceError::Lost { .. })) => {
+            says(&error, &["`hsa:1`", "hangs"]);
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Who queues more waits for room.
