@@ -10,6 +10,7 @@ use hsa_runtime_sys::*;
 
 use crate::agent::most_packets;
 use crate::lock;
+use crate::pool::GROUP_SIZE;
 use crate::signal::{Cell, notify, wait_until};
 use crate::state::{Answer, State, answer, handle, setting, state};
 
@@ -224,6 +225,9 @@ impl Queue {
             HSA_PACKET_TYPE_KERNEL_DISPATCH => {
                 // SAFETY: as above.
                 let packet = unsafe { place.cast::<hsa_kernel_dispatch_packet_t>().read() };
+                if packet.group_segment_size > GROUP_SIZE {
+                    return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
+                }
                 self.is_busy.store(true, Ordering::Release);
                 let ran = self.dispatch(&packet, host);
                 self.is_busy.store(false, Ordering::Release);
@@ -271,20 +275,21 @@ impl Queue {
             bytes
         });
         let params: Vec<_> = params.collect();
-        let threads = u32::from(packet.workgroup_size_x);
-        // The `host` device has one dimension, and no shared memory.
-        let others = (
-            packet.workgroup_size_y,
-            packet.workgroup_size_z,
-            packet.grid_size_y,
-            packet.grid_size_z,
-        );
-        if threads == 0 || !packet.grid_size_x.is_multiple_of(threads) || others != (1, 1, 1, 1) {
+        // The `host` device has teams, and threads of teams, in one dimension, and no shared
+        // memory: whoever has two of threads has as many.
+        let (x, y) = (packet.workgroup_size_x.into(), packet.workgroup_size_y);
+        let others = (packet.workgroup_size_z, packet.grid_size_z);
+        if x == 0
+            || y == 0
+            || !packet.grid_size_x.is_multiple_of(x)
+            || packet.grid_size_y != u32::from(y)
+            || others != (1, 1)
+        {
             return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
         }
         let grid = Grid {
-            teams: packet.grid_size_x / threads,
-            threads,
+            teams: packet.grid_size_x / x,
+            threads: x * u32::from(y),
         };
         // SAFETY: the parameters are what the kernel expects, as far as the caller has told
         // the truth.

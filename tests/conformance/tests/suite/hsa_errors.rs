@@ -6,6 +6,7 @@ use std::sync::{Mutex, mpsc};
 
 use conformance::{Target, child, process};
 use conformance_calls::Outcome;
+use host_rt::device::BlockShape;
 use host_rt::error::{DeviceError, ImageError};
 use host_rt::{Error, Functions, Grid, Image, KernelArg, LaunchError, Runtime};
 use hsa_standin::{image::code_object, loader};
@@ -28,6 +29,8 @@ pub(crate) const TESTS: &[Test] = &[
     )]),
     test!(an_image_for_another_gpu),
     test!(parameters_of_other_sizes),
+    test!(blocks_of_lanes),
+    test!(more_memory_of_a_team_than_there_is),
     test!(a_memory_fault).alone_with(&[("REVOFF_HSA_STAND_IN_FAULT", "1")]),
     test!(events_of_gpus).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
     test!(a_queue_that_runs_full).alone_with(&[("REVOFF_HSA_STAND_IN_PACKETS", "4")]),
@@ -155,6 +158,58 @@ fn parameters_of_other_sizes(target: &Target) {
     }
     session.run("silent", (1, 1), &[&number]).unwrap();
     assert_eq!(read::<u64>(&number), [42]);
+}
+
+fn with_block(session: &Session, kernel: &str, lanes: u32, shared_bytes: u32) -> host_rt::Kernel {
+    let kernel = session.program.kernel(kernel).unwrap();
+    kernel.with_block(BlockShape {
+        lanes,
+        shared_bytes,
+    })
+}
+
+/// Of two dimensions: each thread of the grid is as many.
+fn blocks_of_lanes(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let counts = session.zeroed::<u32>(2 * 3 * 8);
+    let grid = Grid {
+        teams: 2,
+        threads: 3,
+    };
+    let kernel = with_block(&session, "add_one", 8, 0);
+    // SAFETY: the parameter is that of `add_one`, with a count for each thread, allocated until
+    // the launch has been waited for.
+    unsafe { kernel.launch(grid, &[&counts]) }
+        .unwrap()
+        .wait()
+        .unwrap();
+    assert_eq!(read::<u32>(&counts), [1; 2 * 3 * 8]);
+}
+
+fn more_memory_of_a_team_than_there_is(target: &Target) {
+    const MOST: u32 = 64 << 10;
+    let session = Session::new(target, &acting(|what| what));
+    let count = session.zeroed::<u32>(1);
+    let grid = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    for (bytes, fits) in [(MOST, true), (MOST + 1, false), (u32::MAX, false)] {
+        let kernel = with_block(&session, "add_one", 1, bytes);
+        // SAFETY: as in `blocks_of_lanes`.
+        match unsafe { kernel.launch(grid, &[&count]) } {
+            Ok(launch) => {
+                assert!(fits, "{bytes} were taken");
+                launch.wait().unwrap();
+            }
+            Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
+                assert!(!fits, "{error}");
+                says(&error, &[&bytes.to_string(), &MOST.to_string()]);
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    session.works();
 }
 
 fn a_memory_fault(target: &Target) {
