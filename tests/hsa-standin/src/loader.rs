@@ -64,6 +64,15 @@ pub fn faults() -> u64 {
     ask(b"revoff_hsa_stand_in_faults")
 }
 
+/// Most bytes of the host's memory that were allocated at a time.
+///
+/// # Panics
+/// The stand-in is not in ROCr's place.
+#[must_use]
+pub fn most_pinned() -> u64 {
+    ask(b"revoff_hsa_stand_in_most_pinned")
+}
+
 /// Tells of an event of a kind, of a GPU; what was answered, if anybody was told.
 ///
 /// # Panics

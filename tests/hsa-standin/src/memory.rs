@@ -49,6 +49,15 @@ impl State {
             })
     }
 
+    /// How much of the host's memory there is now may be the most so far.
+    fn note_pinned(&self) {
+        let memory = lock(&self.memory);
+        let blocks = memory.values().filter(|block| block.owner == Owner::Cpu);
+        let now = blocks.map(|block| block.size as u64).sum();
+        // Relaxed: asked when all is over.
+        self.most_pinned.fetch_max(now, Ordering::Relaxed);
+    }
+
     /// Start and size of the memory of that GPU in which `address` is.
     fn range_of_gpu(&self, number: usize, address: u64) -> Option<(u64, u64)> {
         let allocated = {
@@ -110,6 +119,7 @@ pub(crate) unsafe extern "C" fn hsa_amd_memory_pool_allocate(
             allowed: Vec::new(),
         };
         lock(&state.memory).insert(address.expose_provenance() as u64, block);
+        state.note_pinned();
         // SAFETY: the caller's promise.
         unsafe { memory.write(address.cast()) };
         Ok(())

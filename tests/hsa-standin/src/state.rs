@@ -22,6 +22,8 @@ pub(crate) struct State {
     pub(crate) gpus: Vec<Gpu>,
     pub(crate) signals: Mutex<HashMap<u64, Arc<Cell>>>,
     pub(crate) memory: Mutex<BTreeMap<u64, Block>>,
+    /// Most bytes of the host's memory that were allocated at a time.
+    pub(crate) most_pinned: AtomicU64,
     /// By their addresses.
     pub(crate) queues: Mutex<HashMap<usize, Arc<Queue>>>,
     pub(crate) readers: Mutex<HashMap<u64, Vec<u8>>>,
@@ -84,6 +86,7 @@ impl State {
             gpus: gpus.collect::<Result<_, _>>()?,
             signals: Mutex::default(),
             memory: Mutex::default(),
+            most_pinned: AtomicU64::new(0),
             queues: Mutex::default(),
             readers: Mutex::default(),
             executables: Mutex::default(),
@@ -237,6 +240,14 @@ unsafe extern "C" fn hsa_system_get_info(
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn revoff_hsa_stand_in_held() -> u64 {
     STATE.get().map_or(0, State::held)
+}
+
+/// No function of ROCr's: most bytes of the host's memory that were allocated at a time.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_hsa_stand_in_most_pinned() -> u64 {
+    // Relaxed: asked when all is over.
+    let most = |state: &State| state.most_pinned.load(Ordering::Relaxed);
+    STATE.get().map_or(0, most)
 }
 
 /// No function of ROCr's: calls that have failed because they were to.

@@ -11,10 +11,11 @@ use hsa_runtime_sys::{
 };
 
 use super::agents::{self, Agents};
+use super::faults;
 use super::pools::{NoPools, Pools};
 use super::runtime::{Failure, Runtime, runtime};
-use super::{faults, lock};
 use crate::error::DeviceError;
+use crate::lock::lock;
 
 /// A GPU that is in use.
 pub(super) struct Context {

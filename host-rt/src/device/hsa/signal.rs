@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, HSA_WAIT_STATE_BLOCKED, hsa_signal_t};
 
 use super::context::Context;
-use super::lock;
 use crate::error::DeviceError;
+use crate::lock::lock;
 
 /// What a signal is while its operation is not done. A copy that fails makes it negative.
 pub(super) const PENDING: i64 = 1;

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::context::Context;
-use super::lock;
 use super::signal::Signals;
 use super::stream::Stream;
+use crate::lock::lock;
 
 /// Streams of a device, beyond those that queues hold at a time. Each that runs kernels has a
 /// queue of the hardware, of which about so many make progress at a time.

@@ -34,6 +34,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_memory_fault).alone_with(&[("REVOFF_HSA_STAND_IN_FAULT", "1")]),
     test!(events_of_gpus).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
     test!(a_queue_that_runs_full).alone_with(&[("REVOFF_HSA_STAND_IN_PACKETS", "4")]),
+    test!(long_copies_take_little_pinned_memory).alone(),
     test!(a_copy_that_waits_holds_up_no_other).alone(),
     test!(a_copy_that_is_a_kernel_holds_up_no_other).alone(),
     test!(calls_fail),
@@ -285,6 +286,32 @@ fn a_queue_that_runs_full(target: &Target) {
         launch.wait().unwrap();
     }
     assert_eq!(read::<u32>(&count), [100]);
+}
+
+fn long_copies_take_little_pinned_memory(target: &Target) {
+    const LEN: usize = 20 << 20;
+    let runtime = target.builder().build().unwrap();
+    let data: Vec<u32> = (0..LEN as u32 / 4).collect();
+    let before = loader::most_pinned();
+    let zeros = runtime.alloc(LEN as u64).unwrap();
+    assert!(read::<u32>(&zeros).iter().all(|&word| word == 0));
+    let filled = runtime.alloc_from(&data).unwrap();
+    assert!(read::<u32>(&filled) == data, "they came back changed");
+    let mut back = vec![0u32; LEN / 4];
+    let mut queue = runtime.queue().unwrap();
+    // SAFETY: both are left alone until the queue has been synchronised.
+    unsafe {
+        queue
+            .copy_to_device(zeros.address(), data.as_ptr().cast(), LEN)
+            .unwrap();
+        queue
+            .copy_from_device(back.as_mut_ptr().cast(), zeros.address(), LEN)
+            .unwrap();
+    }
+    queue.synchronize().unwrap();
+    assert!(back == data, "they came back changed");
+    let taken = loader::most_pinned() - before;
+    assert!(taken <= 8 << 20, "{taken} bytes for copies of {LEN}");
 }
 
 /// A kernel whose calls the host answers by copies, and a copy that waits for the kernel.
