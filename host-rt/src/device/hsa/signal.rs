@@ -18,8 +18,9 @@ pub(super) const PENDING: i64 = 1;
 /// be done do not change their signals.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Signals that wait to be used again, at most.
-const MOST_WAITING: usize = 4096;
+/// Signals that wait to be used again, at most. Each has an event of the kernel driver's, of which
+/// a process has 4096.
+const MOST_WAITING: usize = 256;
 
 /// The signals of a device.
 pub(super) struct Signals {
