@@ -58,13 +58,10 @@ fn start(on_event: OnEvent) -> Result<Runtime, String> {
         };
         return Err(format!("no AMD GPU: {failure} ({driver})"));
     }
-    if let Some(register) = rocr.register_system_event_handler() {
-        // SAFETY: the handler is a function of this library, which stays loaded, and takes
-        // no data.
-        let status = unsafe { register(Some(on_event), null_mut()) };
-        Failure::check(&rocr, "hsa_amd_register_system_event_handler", status)
-            .map_err(|failure| failure.to_string())?;
-    }
+    // SAFETY: the handler is a function of this library, which stays loaded, and takes no data.
+    let asked = unsafe { rocr.hsa_amd_register_system_event_handler(Some(on_event), null_mut()) };
+    Failure::check(&rocr, "hsa_amd_register_system_event_handler", asked)
+        .map_err(|failure| failure.to_string())?;
     let mut frequency = 0u64;
     // SAFETY: the function writes a number of 64 bits.
     let asked = unsafe {
