@@ -11,6 +11,7 @@ use hsa_runtime_sys::{
 };
 
 use super::agents::{self, Agents};
+use super::changes::Changes;
 use super::faults;
 use super::pools::{NoPools, Pools};
 use super::runtime::{Failure, Runtime, runtime};
@@ -29,6 +30,8 @@ pub(super) struct Context {
     pub(super) pools: Pools,
     /// Why nothing works any more.
     lost: OnceLock<String>,
+    /// Wakes who waits for a signal.
+    pub(super) changes: Changes,
     /// What was given up while kernels that nobody knows anything of may still use it.
     leftovers: Mutex<Vec<Leftover>>,
 }
@@ -93,6 +96,7 @@ impl Context {
             host,
             pools,
             lost: OnceLock::new(),
+            changes: Changes::default(),
             leftovers: Mutex::default(),
         })
     }
@@ -128,7 +132,13 @@ impl Context {
             tracing::error!(device = self.name, reason, "the device is lost");
             reason
         });
+        self.changes.notify();
         self.lost_error(reason)
+    }
+
+    /// Whether nothing works any more.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
     }
 
     /// Whether something works.
@@ -219,7 +229,7 @@ impl Context {
     /// Gives something back that nobody uses any more. On a device that is lost a kernel may
     /// still do so, until the device's queues are gone, which is before this context is.
     pub(super) fn give_back(&self, what: Leftover) {
-        if self.lost.get().is_some() {
+        if self.is_lost() {
             lock(&self.leftovers).push(what);
         } else {
             self.release(&what);

@@ -7,7 +7,7 @@
 //! | `context` | a GPU as all its users share it, and whether it is lost |
 //! | `faults` | what ROCr tells of kernels that fault |
 //! | `memory`, `blocks` | device memory, mapped memory; shared memory that is used again |
-//! | `signal` | the signal of one operation |
+//! | `signal`, `changes` | the signal of one operation, and how it is waited for |
 //! | `aql` | a queue of the hardware, and the packets in it |
 //! | `stream`, `streams`, `queue`, `event`, `copy`, `landing` | copies and the order of things |
 //! | `module`, `arguments` | loading code objects, and what their kernels take |
@@ -24,6 +24,7 @@ mod agents;
 mod aql;
 mod arguments;
 mod blocks;
+mod changes;
 mod context;
 mod copy;
 mod event;

@@ -6,8 +6,8 @@ use std::ops::Deref;
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
+use hsa_runtime_sys::hsa_amd_event_t;
 use hsa_runtime_sys::{HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, Rocr, hsa_status_t};
-use hsa_runtime_sys::{HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, hsa_amd_event_t};
 
 use crate::error::DeviceError;
 
@@ -18,8 +18,6 @@ const DRIVER: &str = "/dev/kfd";
 /// others in this process may use it, too.
 pub(super) struct Runtime {
     rocr: Rocr,
-    /// Ticks of the clock by which it waits, in a second.
-    pub(super) frequency: u64,
 }
 
 impl Deref for Runtime {
@@ -62,16 +60,7 @@ fn start(on_event: OnEvent) -> Result<Runtime, String> {
     let asked = unsafe { rocr.hsa_amd_register_system_event_handler(Some(on_event), null_mut()) };
     Failure::check(&rocr, "hsa_amd_register_system_event_handler", asked)
         .map_err(|failure| failure.to_string())?;
-    let mut frequency = 0u64;
-    // SAFETY: the function writes a number of 64 bits.
-    let asked = unsafe {
-        rocr.hsa_system_get_info(
-            HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY,
-            (&raw mut frequency).cast(),
-        )
-    };
-    Failure::check(&rocr, "hsa_system_get_info", asked).map_err(|failure| failure.to_string())?;
-    Ok(Runtime { rocr, frequency })
+    Ok(Runtime { rocr })
 }
 
 /// A function of ROCr that did not do what it was asked.

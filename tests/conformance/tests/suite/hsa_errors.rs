@@ -20,6 +20,10 @@ pub(crate) const PREFIX: &str = "hsa_stand_in_errors";
 
 pub(crate) const TESTS: &[Test] = &[
     test!(it_does_not_start).alone_with(&[("REVOFF_HSA_STAND_IN_FAIL", "hsa_init:1=4104")]),
+    test!(it_tells_of_no_events).alone_with(&[(
+        "REVOFF_HSA_STAND_IN_FAIL",
+        "hsa_amd_register_system_event_handler:1=4096",
+    )]),
     test!(no_such_device),
     test!(no_device_at_all).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "0")]),
     test!(out_of_memory),
@@ -37,6 +41,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(long_copies_take_little_pinned_memory).alone(),
     test!(a_copy_that_waits_holds_up_no_other).alone(),
     test!(a_copy_that_is_a_kernel_holds_up_no_other).alone(),
+    test!(a_copy_that_cannot_wait_fails).alone_with(&[("REVOFF_HSA_STAND_IN_FAIL", NO_HANDLERS)]),
     test!(calls_fail),
     test!(one_call_fails).alone(),
 ];
@@ -63,6 +68,12 @@ fn it_does_not_start(target: &Target) {
     says(&error, &["no AMD GPU", "hsa_init: ", "OUT_OF_RESOURCES"]);
     // The others are there all the same.
     Runtime::open("host").unwrap();
+}
+
+fn it_tells_of_no_events(target: &Target) {
+    let error = refusal(target.device);
+    assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
+    says(&error, &["hsa_amd_register_system_event_handler: "]);
 }
 
 fn no_such_device(_: &Target) {
@@ -376,6 +387,38 @@ fn a_copy_that_is_a_kernel_holds_up_no_other(target: &Target) {
     assert_eq!(read::<Outcome>(&outcomes)[0].sum, 700);
 }
 
+/// The first calls, and more than the test makes.
+const NO_HANDLERS: &str = "hsa_amd_signal_async_handler:1=4096,hsa_amd_signal_async_handler:2=4096,\
+    hsa_amd_signal_async_handler:3=4096,hsa_amd_signal_async_handler:4=4096";
+
+/// Where ROCr watches no signal, what is to wait for one is refused, and who waits looks himself.
+fn a_copy_that_cannot_wait_fails(target: &Target) {
+    let (queued, is_queued) = mpsc::channel();
+    let is_queued = Mutex::new(is_queued);
+    let functions = acting(move |what| {
+        let until_queued = is_queued.lock().unwrap().recv();
+        until_queued.expect("the test goes on until all is queued");
+        what
+    });
+    let session = Session::new(target, &functions);
+    let outcomes = session.zeroed::<Outcome>(1);
+    let mut queue = session.runtime.queue().unwrap();
+    let args: [&dyn KernelArg; 4] = [&7u64, &0u64, &1u32, &outcomes];
+    let launch = session.enqueue(&mut *queue, "call_act", (1, 1), &args);
+    let word = [8u8; 8];
+    // SAFETY: `word` is left alone until the queue has been synchronised.
+    let copied = unsafe { queue.copy_to_device(outcomes.address(), word.as_ptr(), word.len()) };
+    let error = copied.expect_err("nobody tells when the kernel has ended");
+    says(&error, &["`hsa:0`", "hsa_amd_signal_async_handler: "]);
+    queued.send(()).unwrap();
+    queue.synchronize().unwrap();
+    launch.wait().unwrap();
+    assert_eq!(read::<Outcome>(&outcomes)[0].sum, 7);
+    assert!(loader::faults() > 0, "calls that failed");
+    drop((launch, queue, outcomes, session));
+    assert_eq!(process::settle(loader::held, 0), 0);
+}
+
 /// Functions of ROCr, whose failure must not lead to worse than an error.
 const FUNCTIONS: &[&str] = &[
     "hsa_iterate_agents",
@@ -389,6 +432,8 @@ const FUNCTIONS: &[&str] = &[
     "hsa_amd_memory_pool_free",
     "hsa_amd_agents_allow_access",
     "hsa_amd_memory_async_copy",
+    "hsa_amd_pointer_info",
+    "hsa_amd_signal_async_handler",
     "hsa_signal_create",
     "hsa_signal_destroy",
     "hsa_queue_create",
@@ -440,7 +485,14 @@ fn one_call_fails(target: &Target) {
 
 fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     let runtime = target.builder().build()?;
-    let program = runtime.load(&image(target), &acting(|what| what))?;
+    let (queued, is_queued) = mpsc::channel::<()>();
+    let is_queued = Mutex::new(is_queued);
+    let functions = acting(move |what| {
+        // Until the other end is dropped.
+        let _ = is_queued.lock().unwrap().recv();
+        what
+    });
+    let program = runtime.load(&image(target), &functions)?;
     let _ = (runtime.memory(), runtime.description());
     let outcomes = runtime.alloc(4 * size_of::<Outcome>() as u64)?;
     let kernel = program.kernel("call_act")?;
@@ -449,11 +501,21 @@ fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
         teams: 2,
         threads: 2,
     };
+    let mut data = vec![Outcome::default(); 4];
+    let mut queue = runtime.queue()?;
     // SAFETY: the parameters are those of `call_act`, with an outcome for each
     // thread, allocated until the launch has been waited for.
-    unsafe { kernel.launch(grid, &args) }?.wait()?;
-    let mut data = vec![Outcome::default(); 4];
-    outcomes.read(0, &mut data)?;
+    let launch = unsafe { kernel.enqueue(&mut *queue, grid, &args) }?;
+    // SAFETY: `data` is left alone until the queue has been synchronised, or is gone.
+    let copied = unsafe {
+        let (to, len) = (data.as_mut_ptr().cast(), size_of_val(&*data));
+        queue.copy_from_device(to, outcomes.address(), len)
+    };
+    drop(queued);
+    copied?;
+    queue.synchronize()?;
+    launch.wait()?;
+    drop(queue);
     // A failure is an error of something, never a result that is wrong.
     assert!(data.iter().all(|outcome| outcome.ok == 3));
     Ok(())
