@@ -57,7 +57,7 @@ impl Events {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_amd_register_system_event_handler(
+pub(crate) extern "C" fn hsa_amd_register_system_event_handler(
     callback: hsa_amd_system_event_callback_t,
     data: *mut c_void,
 ) -> hsa_status_t {

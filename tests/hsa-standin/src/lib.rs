@@ -20,7 +20,7 @@
 //! | `REVOFF_HSA_STAND_IN_DEVICES` | number of GPUs (2) |
 //! | `REVOFF_HSA_STAND_IN_PACKETS` | most packets of a queue (131072) |
 //! | `REVOFF_HSA_STAND_IN_FAULT` | 1: a kernel that faults does so by an access to memory |
-//! | `REVOFF_HSA_STAND_IN_FAIL` | `hsa_queue_create:3=4104`: the third call answers that; a list with commas |
+//! | `REVOFF_HSA_STAND_IN_FAIL` | `hsa_queue_create:3=4104`: the third call answers that, with `*` each; a list with commas |
 //!
 //! Memory and stacks are those of `host`: `REVOFF_HOST_MEMORY`, `REVOFF_HOST_STACK`.
 

@@ -127,6 +127,8 @@ pub(crate) fn answer(function: &str, run: impl FnOnce(&'static State) -> Answer)
 struct Calls {
     made: u64,
     fail: HashMap<u64, hsa_status_t>,
+    /// What all others answer, if anything.
+    fail_all: Option<hsa_status_t>,
 }
 
 static FAULTS: LazyLock<Mutex<HashMap<String, Calls>>> = LazyLock::new(|| {
@@ -136,13 +138,20 @@ static FAULTS: LazyLock<Mutex<HashMap<String, Calls>>> = LazyLock::new(|| {
         let read = || {
             let (function, rest) = fault.split_once(':')?;
             let (call, status) = rest.split_once('=')?;
-            Some((function, call.parse().ok()?, status.parse().ok()?))
+            let call: Option<u64> = match call {
+                "*" => None,
+                number => Some(number.parse().ok()?),
+            };
+            Some((function, call, status.parse().ok()?))
         };
         let Some((function, call, status)) = read() else {
             panic!("REVOFF_HSA_STAND_IN_FAIL: `{fault}` is not of the form FUNCTION:CALL=STATUS")
         };
         let calls = faults.entry(function.to_owned()).or_default();
-        calls.fail.insert(call, status);
+        match call {
+            Some(call) => drop(calls.fail.insert(call, status)),
+            None => calls.fail_all = Some(status),
+        }
     }
     Mutex::new(faults)
 });
@@ -154,7 +163,7 @@ fn fault_of_call(function: &str) -> Option<hsa_status_t> {
     let mut faults = lock(&FAULTS);
     let calls = faults.get_mut(function)?;
     calls.made += 1;
-    let fault = calls.fail.get(&calls.made).copied();
+    let fault = calls.fail.get(&calls.made).copied().or(calls.fail_all);
     if fault.is_some() {
         // Relaxed: a count that is looked at when all is over.
         INJECTED.fetch_add(1, Ordering::Relaxed);

@@ -123,7 +123,9 @@ impl Queue for HsaQueue {
         self.check()?;
         self.check_range(from, len)?;
         let (agent, host) = (self.device.context.agent, self.device.context.host);
-        for at in (0..len).step_by(PIECE) {
+        let mut queued = 0;
+        let mut pieces = (0..len).step_by(PIECE);
+        let copied = pieces.try_for_each(|at| {
             let piece = PIECE.min(len - at);
             self.stream().make_room(piece)?;
             let block = Arc::new(self.device.blocks.take(piece)?);
@@ -134,8 +136,14 @@ impl Queue for HsaQueue {
             let (to, from) = ((bytes, host), (from + at as u64, agent));
             // SAFETY: the device's range has been looked at; the block is held.
             unsafe { self.stream().copy(to, from, piece, held, Some(landing))? };
+            queued += 1;
+            Ok(())
+        });
+        if copied.is_err() {
+            // The caller waits for no piece of what has failed.
+            self.stream().leave_landings(queued);
         }
-        Ok(())
+        copied
     }
 
     fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
@@ -193,7 +201,7 @@ impl Queue for HsaQueue {
     fn record_event(&mut self) -> Arc<dyn Event> {
         if let Some(reason) = self.failed.clone() {
             // Who finds that so waits for no copy any more.
-            self.stream().leave_landings();
+            self.stream().leave_landings(usize::MAX);
             return Arc::new(HsaEvent::failed(reason));
         }
         let (signals, landings) = self.stream().place();

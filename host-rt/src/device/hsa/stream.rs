@@ -139,9 +139,9 @@ impl Stream {
         Ok(())
     }
 
-    /// Nobody waits any more for what lands, but by events.
-    pub(super) fn leave_landings(&mut self) {
-        for operation in &mut self.under_way {
+    /// Nobody waits any more for what the last so many operations bring, but by events.
+    pub(super) fn leave_landings(&mut self, last: usize) {
+        for operation in self.under_way.iter_mut().rev().take(last) {
             operation.landing = None;
         }
     }

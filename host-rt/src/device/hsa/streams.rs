@@ -80,7 +80,7 @@ impl Streams {
 
     /// Keeps a stream. What is under way in it goes on.
     pub(super) fn put(&self, mut stream: Stream) {
-        stream.leave_landings();
+        stream.leave_landings(usize::MAX);
         let mut pool = lock(&self.pool);
         pool.waiting.push_back(stream);
         let mut beyond = Vec::new();
