@@ -202,8 +202,8 @@ pub enum DeviceError {
     /// The device, or what this process had on it, has gone: a kernel faulted, or the
     /// hardware did.
     #[error(
-        "device `{device}` is lost: {reason}; drop everything on it and open it again, or use \
-         another one"
+        "device `{device}` is lost: {reason}; drop everything on it and open it again (in a new \
+         process where that is refused), or use another one"
     )]
     Lost {
         /// The device.
