@@ -374,7 +374,7 @@ pub enum LaunchError {
         if pending.is_empty() {
             "no host function is under way on the device".to_owned()
         } else {
-            format!("host functions under way on the device: {}", pending.join(", "))
+            format!("under way on the host: {}", pending.join(", "))
         }
     )]
     Deadline {
@@ -382,7 +382,8 @@ pub enum LaunchError {
         kernel: String,
         /// The time that it was given.
         after: std::time::Duration,
-        /// The host functions that have not returned, of all kernels on the device.
+        /// The host functions that have not returned, of all kernels on the device, and the
+        /// standard output if what they print is being written there.
         pending: Vec<String>,
     },
     /// Calls that the kernel made failed; the kernel itself ran to its end.
