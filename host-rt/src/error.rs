@@ -202,8 +202,8 @@ pub enum DeviceError {
     /// The device, or what this process had on it, has gone: a kernel faulted, or the
     /// hardware did.
     #[error(
-        "device `{device}` is lost: {reason}; drop everything on it and open it again, or use \
-         another one"
+        "device `{device}` is lost: {reason}; drop everything on it and open it again (in a new \
+         process where that is refused), or use another one"
     )]
     Lost {
         /// The device.
@@ -374,7 +374,7 @@ pub enum LaunchError {
         if pending.is_empty() {
             "no host function is under way on the device".to_owned()
         } else {
-            format!("host functions under way on the device: {}", pending.join(", "))
+            format!("under way on the host: {}", pending.join(", "))
         }
     )]
     Deadline {
@@ -382,7 +382,8 @@ pub enum LaunchError {
         kernel: String,
         /// The time that it was given.
         after: std::time::Duration,
-        /// The host functions that have not returned, of all kernels on the device.
+        /// The host functions that have not returned, of all kernels on the device, and the
+        /// standard output if what they print is being written there.
         pending: Vec<String>,
     },
     /// Calls that the kernel made failed; the kernel itself ran to its end.

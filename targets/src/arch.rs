@@ -54,6 +54,38 @@ pub struct Arch {
     /// and gfx942 it does not where it knows of no access on its way (llvm-project
     /// #178316); device-rt then waits itself.
     pub waits_for_write_back: bool,
+    /// What the waves of a SIMD unit share of vector registers; none for other targets.
+    pub vector_registers: Option<VectorRegisters>,
+}
+
+/// Vector registers of a SIMD unit of an AMD GPU, for waves as large as they are by default.
+/// Source: LLVM, `AMDGPUBaseInfo.cpp`, `getTotalNumVGPRs` and `getVGPRAllocGranule`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VectorRegisters {
+    /// Those of one lane of all waves together.
+    pub of_lane: u32,
+    /// A wave has a multiple of so many.
+    pub granule: u32,
+}
+
+impl VectorRegisters {
+    /// Those of a processor such as `gfx90a`; the fewest that one has, if the table does not know it.
+    #[must_use]
+    pub fn of(processor: &str) -> Self {
+        let known = find(processor).ok().and_then(|arch| arch.vector_registers);
+        known.unwrap_or(Self {
+            of_lane: 256,
+            granule: 8,
+        })
+    }
+
+    /// How many waves a SIMD unit has at a time, of which a lane takes `used` registers: one at
+    /// least, since a compiler gives a kernel no more than there are.
+    #[must_use]
+    pub fn waves(self, used: u32) -> u32 {
+        let taken = used.max(1).checked_next_multiple_of(self.granule);
+        (self.of_lane / taken.unwrap_or(u32::MAX)).max(1)
+    }
 }
 
 impl Arch {
@@ -71,16 +103,18 @@ const fn nvptx(name: &'static str, major: u32, minor: u32) -> Arch {
         ptx: Some((major, minor)),
         traps_in_place: true,
         waits_for_write_back: true,
+        vector_registers: None,
     }
 }
 
-const fn amdgcn(name: &'static str) -> Arch {
+const fn amdgcn(name: &'static str, of_lane: u32, granule: u32) -> Arch {
     Arch {
         name,
         target: Target::Amdgcn,
         ptx: None,
         traps_in_place: true,
         waits_for_write_back: true,
+        vector_registers: Some(VectorRegisters { of_lane, granule }),
     }
 }
 
@@ -94,22 +128,22 @@ pub const ARCHES: &[Arch] = &[
     nvptx("sm_80", 7, 0),
     nvptx("sm_90", 7, 8),
     nvptx("sm_100", 8, 6),
-    amdgcn("gfx906"),
-    amdgcn("gfx908"),
+    amdgcn("gfx906", 256, 4),
+    amdgcn("gfx908", 256, 4),
     Arch {
         waits_for_write_back: false,
-        ..amdgcn("gfx90a")
+        ..amdgcn("gfx90a", 512, 8)
     },
     Arch {
         waits_for_write_back: false,
-        ..amdgcn("gfx942")
+        ..amdgcn("gfx942", 512, 8)
     },
-    amdgcn("gfx1030"),
+    amdgcn("gfx1030", 1024, 16),
     Arch {
         traps_in_place: false,
-        ..amdgcn("gfx1100")
+        ..amdgcn("gfx1100", 1536, 24)
     },
-    amdgcn("gfx1201"),
+    amdgcn("gfx1201", 1536, 24),
 ];
 
 /// The architecture called `name`.
@@ -178,10 +212,31 @@ mod tests {
             };
             assert_eq!(arch.target, target, "{}", arch.name);
             assert_eq!(arch.ptx.is_some(), target == Target::Nvptx, "{}", arch.name);
+            let is_amd = target == Target::Amdgcn;
+            assert_eq!(arch.vector_registers.is_some(), is_amd, "{}", arch.name);
             assert_eq!(
                 ARCHES[row..].iter().filter(|a| a.name == arch.name).count(),
                 1
             );
+        }
+    }
+
+    #[test]
+    fn there_is_room_for_one_wave_at_least() {
+        for (processor, used, waves) in [
+            ("gfx906", 24, 10),
+            ("gfx906", 256, 1),
+            ("gfx90a", 260, 1),
+            ("gfx90a", 512, 1),
+            ("gfx90a", 256, 2),
+            ("gfx90a", 0, 64),
+            ("gfx1100", 256, 5),
+            ("gfx1", 32, 8),
+            ("gfx1", 400, 1),
+            ("gfx1", u32::MAX, 1),
+        ] {
+            let found = VectorRegisters::of(processor).waves(used);
+            assert_eq!(found, waves, "{used} of {processor}");
         }
     }
 

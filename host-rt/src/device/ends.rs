@@ -1,10 +1,11 @@
 //! Notices the ends of kernels that call the host.
 
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use super::Running;
+use crate::lock::lock;
 
 /// Sees to it that nobody goes on looking for the calls of a kernel that has ended: a thread
 /// that waits for the kernels, in the order in which they were started. Who waits for a kernel
@@ -20,7 +21,7 @@ struct Noticing {
 impl Ends {
     /// Waits for `launch`, too.
     pub(super) fn watch(&self, device: &str, launch: Arc<dyn Running>) {
-        let mut noticing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noticing = lock(&self.0);
         if noticing.is_none() {
             let (launches, started) = channel::<Arc<dyn Running>>();
             let thread = std::thread::Builder::new()
@@ -47,8 +48,8 @@ impl Ends {
 
 impl Drop for Ends {
     fn drop(&mut self) {
-        let noticing = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let Some(Noticing { launches, thread }) = noticing.take() else {
+        let noticing = lock(&self.0).take();
+        let Some(Noticing { launches, thread }) = noticing else {
             return;
         };
         drop(launches);

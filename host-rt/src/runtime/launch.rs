@@ -10,6 +10,9 @@ use crate::device::{Queue, Running};
 use crate::error::LaunchError;
 use crate::serve::{LaunchQueue, LaunchState};
 
+/// How long one that has passed its deadline waits for what its kernel has printed.
+const LAST_LOOK: Duration = Duration::from_millis(100);
+
 /// What a launch that ended well has to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
@@ -96,6 +99,10 @@ impl Launch {
             runtime.server.serve_until(done);
         }
         let Some(ended) = self.running.wait(until) else {
+            if self.state.calls_host {
+                let soon = Instant::now() + LAST_LOOK;
+                runtime.server.print_the_rest(Some(soon));
+            }
             // Relaxed: see where it is read.
             runtime.abandoned.store(true, Ordering::Relaxed);
             return Err(LaunchError::Deadline {

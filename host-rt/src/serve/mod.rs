@@ -287,17 +287,20 @@ impl Server {
         new
     }
 
-    /// The host functions that have not returned, by name.
+    /// What the device's kernels may wait for: the host functions that have not returned, by
+    /// name, and the standard output.
     pub(crate) fn pending(&self) -> Vec<String> {
         let functions = Arc::clone(&lock(&self.functions));
         let runs = lock(&self.runs);
         let words = runs.iter().filter_map(Weak::upgrade);
+        let output = crate::output::is_writing().then(|| "the standard output".to_owned());
         words
             .filter_map(|runs| runs.function())
             .map(|word| match functions.find(word) {
                 Ok(function) => format!("`{}`", function.name()),
                 Err(_) => format!("{word:#x}"),
             })
+            .chain(output)
             .collect()
     }
 
@@ -341,7 +344,7 @@ impl Server {
     pub(crate) fn end(&self, launch: &LaunchState) {
         if launch.calls_host {
             // While the launch can be blamed for what is found.
-            self.print_the_rest();
+            self.print_the_rest(None);
         }
         self.launches.end(launch);
         if launch.calls_host {

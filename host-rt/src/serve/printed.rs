@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use shared_abi::wire::{WireKind, gcn_queue};
 
@@ -18,8 +19,9 @@ pub(super) struct LastLooks {
 }
 
 impl Server {
-    /// Sees to it that everything is printed that a kernel has, which has ended.
-    pub(super) fn print_the_rest(&self) {
+    /// Sees to it that everything is printed that kernels have, one of which has ended, or by
+    /// `until` what can be.
+    pub(crate) fn print_the_rest(&self, until: Option<Instant>) {
         // The wires on which there may be something.
         let shared = &self.wires[wire_index(WireKind::GCN_QUEUE)];
         if shared.get().is_none() && !self.launch_queues.are_used() {
@@ -41,6 +43,7 @@ impl Server {
                         std::mem::forget(panic);
                     }
                 }
+                None if until.is_some_and(|until| Instant::now() >= until) => return,
                 None => idle.wait(),
             }
         }

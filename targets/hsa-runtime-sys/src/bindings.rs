@@ -723,6 +723,10 @@ pub struct Hsa {
         num_agents_accessible: *mut u32,
         accessible: *mut *mut hsa_agent_t,
     ) -> hsa_status_t,
+    pub hsa_amd_register_system_event_handler: unsafe extern "C" fn(
+        callback: hsa_amd_system_event_callback_t,
+        data: *mut ::core::ffi::c_void,
+    ) -> hsa_status_t,
 }
 impl Hsa {
     pub unsafe fn new<P>(path: P) -> Result<Self, ::libloading::Error>
@@ -802,6 +806,8 @@ impl Hsa {
             unsafe { __library.get(b"hsa_amd_agents_allow_access\0") }.map(|sym| *sym)?;
         let hsa_amd_pointer_info =
             unsafe { __library.get(b"hsa_amd_pointer_info\0") }.map(|sym| *sym)?;
+        let hsa_amd_register_system_event_handler =
+            unsafe { __library.get(b"hsa_amd_register_system_event_handler\0") }.map(|sym| *sym)?;
         Ok(Hsa {
             __library,
             hsa_status_string,
@@ -839,6 +845,7 @@ impl Hsa {
             hsa_amd_agent_memory_pool_get_info,
             hsa_amd_agents_allow_access,
             hsa_amd_pointer_info,
+            hsa_amd_register_system_event_handler,
         })
     }
     pub unsafe fn hsa_status_string(
@@ -1158,5 +1165,12 @@ impl Hsa {
         accessible: *mut *mut hsa_agent_t,
     ) -> hsa_status_t {
         unsafe { (self.hsa_amd_pointer_info)(ptr, info, alloc, num_agents_accessible, accessible) }
+    }
+    pub unsafe fn hsa_amd_register_system_event_handler(
+        &self,
+        callback: hsa_amd_system_event_callback_t,
+        data: *mut ::core::ffi::c_void,
+    ) -> hsa_status_t {
+        unsafe { (self.hsa_amd_register_system_event_handler)(callback, data) }
     }
 }

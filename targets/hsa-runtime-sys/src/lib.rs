@@ -1,14 +1,11 @@
 //! ROCr, AMD's HSA runtime: its functions and types as its headers have them, as far as
 //! they are used here. The library is looked for at run time.
 //!
-//! | file | job |
-//! |---|---|
-//! | `bindings` | types, constants, and the functions that every library must have |
-//! | `newer` | functions that are done without where a library does not have them |
-//!
-//! Both are written by `generate`, beside this crate's manifest, from the headers of Debian's
-//! `libhsa-runtime-dev`. That Rust lays types out as the numbers in them say is checked when
-//! they are compiled; that the headers say the same, by a test.
+//! `bindings` is written by `generate`, beside this crate's manifest, from the headers of
+//! Debian's `libhsa-runtime-dev`, which are those of ROCm 5.2: its libraries have all these
+//! functions, and those before are not known to know all that is asked of them. That Rust lays
+//! types out as the numbers in it say is checked when it is compiled; that the headers say the
+//! same, by a test.
 
 #[expect(
     non_camel_case_types,
@@ -21,13 +18,6 @@
     reason = "generated; names and preconditions are those of the HSA runtime's specification"
 )]
 mod bindings;
-#[expect(
-    dead_code,
-    unreachable_pub,
-    clippy::undocumented_unsafe_blocks,
-    reason = "generated; names and preconditions are those of the HSA runtime's specification"
-)]
-mod newer;
 
 use std::error::Error as _;
 use std::ffi::OsStr;
@@ -35,22 +25,12 @@ use std::fmt;
 use std::ops::Deref;
 
 pub use bindings::*;
-use newer::Newer;
 
 /// The file that is looked for, where the system's loader looks.
 pub const LIBRARY: &str = "libhsa-runtime64.so.1";
 
-/// A function that takes what is to be told of events of the whole system.
-pub type RegisterSystemEventHandler = unsafe extern "C" fn(
-    callback: hsa_amd_system_event_callback_t,
-    data: *mut std::ffi::c_void,
-) -> hsa_status_t;
-
 /// The library's functions.
-pub struct Rocr {
-    hsa: Hsa,
-    newer: Newer,
-}
+pub struct Rocr(Hsa);
 
 impl Rocr {
     /// Loads the library.
@@ -69,32 +49,19 @@ impl Rocr {
             reason: words(&error),
         };
         // SAFETY: ROCr's initialisers have no preconditions.
-        let open = || unsafe { libloading::Library::new(file) }.map_err(missing);
+        let library = unsafe { libloading::Library::new(file) }.map_err(missing)?;
         // SAFETY: the functions of ROCr by these names are those of its headers, from which
         // the types were generated.
-        let (hsa, newer) = unsafe {
-            (
-                Hsa::from_library(open()?).map_err(too_old)?,
-                Newer::from_library(open()?).map_err(too_old)?,
-            )
-        };
-        Ok(Self { hsa, newer })
-    }
-
-    /// `hsa_amd_register_system_event_handler`, where the library has it.
-    #[must_use]
-    pub fn register_system_event_handler(&self) -> Option<RegisterSystemEventHandler> {
-        let function = self.newer.hsa_amd_register_system_event_handler.as_ref();
-        function.ok().copied()
+        let hsa = unsafe { Hsa::from_library(library) };
+        hsa.map(Self).map_err(too_old)
     }
 }
 
-/// The functions that every library has.
 impl Deref for Rocr {
     type Target = Hsa;
 
     fn deref(&self) -> &Hsa {
-        &self.hsa
+        &self.0
     }
 }
 

@@ -3,8 +3,11 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::mem::offset_of;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use hsa_runtime_sys::{hsa_amd_event_s__bindgen_ty_1, hsa_amd_event_t};
 
 const BINDINGS: &str = include_str!("../src/bindings.rs");
 
@@ -27,7 +30,7 @@ fn assertions(bindings: &str) -> String {
         let Some((number, _)) = number.and_then(|rest| rest.split_once("usize")) else {
             continue;
         };
-        // What has no name in C has none that a compiler could be asked about.
+        // What has no name in C has none that a compiler could be asked about; what is in it has.
         if what.contains("__bindgen") {
             continue;
         }
@@ -44,6 +47,13 @@ fn assertions(bindings: &str) -> String {
             assert(&format!("offsetof({}, {field})", c_type(name)), number);
         }
     }
+    // The only field of such a type that is looked at.
+    let fault = offset_of!(hsa_amd_event_t, __bindgen_anon_1)
+        + offset_of!(hsa_amd_event_s__bindgen_ty_1, memory_fault);
+    assert(
+        "offsetof(hsa_amd_event_t, memory_fault)",
+        &fault.to_string(),
+    );
     // `pub const HSA_STATUS_SUCCESS: hsa_status_t = 0;`
     for line in bindings.split("pub const ").skip(1) {
         let line = line.split_once(';').map_or(line, |(line, _)| line);
@@ -101,6 +111,10 @@ fn the_header_says_the_same() {
         (
             "offsetof(struct hsa_queue_s, size) == 24",
             "offsetof(struct hsa_queue_s, size) == 20",
+        ),
+        (
+            "offsetof(hsa_amd_event_t, memory_fault) == 8",
+            "offsetof(hsa_amd_event_t, memory_fault) == 4",
         ),
         ("HSA_STATUS_ERROR == 4096", "HSA_STATUS_ERROR == 4097"),
     ] {

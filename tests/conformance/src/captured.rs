@@ -1,8 +1,8 @@
 //! What this process writes to its standard output, kept from it.
 
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::io::{self, PipeReader};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
 /// Takes the place of the standard output until it is dropped. For tests that have a process
@@ -70,6 +70,36 @@ impl Captured {
 impl Drop for Captured {
     fn drop(&mut self) {
         replace_stdout(self.stdout.as_raw_fd());
+    }
+}
+
+/// Takes the place of the standard output until it is dropped, and nothing out: a pipe that
+/// nobody reads. For tests that have a process of their own.
+pub struct Stalled {
+    reader: PipeReader,
+    stdout: OwnedFd,
+}
+
+impl Stalled {
+    /// From now on.
+    ///
+    /// # Panics
+    /// The system has no pipe for it.
+    #[must_use]
+    pub fn begin() -> Self {
+        let (reader, writer) = io::pipe().expect("a pipe");
+        let stdout = io::stdout().as_fd().try_clone_to_owned();
+        let stdout = stdout.expect("a descriptor");
+        replace_stdout(writer.as_raw_fd());
+        Self { reader, stdout }
+    }
+}
+
+impl Drop for Stalled {
+    fn drop(&mut self) {
+        replace_stdout(self.stdout.as_raw_fd());
+        // Whoever is in the middle of a text gets it out, and is then the last who has it.
+        let _ = io::copy(&mut self.reader, &mut io::sink());
     }
 }
 

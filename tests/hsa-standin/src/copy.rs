@@ -1,4 +1,5 @@
-//! Copies: one engine for each GPU, which does one after the other, whatever they wait for.
+//! Copies: of each GPU one engine, and one queue for those within it that are kernels. Either
+//! does one after the other, whatever they wait for; kernels wait for room, too.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -12,7 +13,10 @@ use crate::agent::CPU;
 use crate::signal::{Cell, wait_until};
 use crate::state::{Answer, State, answer, state};
 
-/// The engine of a GPU.
+/// Copies within a GPU that are kernels have so many bytes at least.
+const KERNEL: usize = 1 << 20;
+
+/// What copies: an engine, or a queue of kernels.
 pub(crate) struct Engine(Sender<Work>);
 
 /// A copy.
@@ -21,6 +25,7 @@ struct Work {
     to: (u64, hsa_agent_t),
     from: (u64, hsa_agent_t),
     len: usize,
+    is_kernel: bool,
     after: Vec<Arc<Cell>>,
     done: Arc<Cell>,
 }
@@ -38,7 +43,10 @@ impl Engine {
 
 fn run(mut queue: Box<dyn Queue>, work: &Receiver<Work>) {
     for work in work {
-        wait_until(None, || work.after.iter().all(|cell| cell.get() == 0));
+        wait_until(None, || {
+            let has_room = !work.is_kernel || state().has_room(work.number);
+            has_room && work.after.iter().all(|cell| cell.get() == 0)
+        });
         let copied = work.check(state()).is_ok() && work.copy(&mut *queue).is_ok();
         drop(work.after);
         if copied {
@@ -115,11 +123,17 @@ pub(crate) unsafe extern "C" fn hsa_amd_memory_async_copy(
             to: (to.addr() as u64, to_agent),
             from: (from.addr() as u64, from_agent),
             len,
+            is_kernel: to_agent.handle == from_agent.handle && len >= KERNEL,
             after,
             done: state.signal(done)?,
         };
         work.check(state)?;
-        let engine = &state.gpus[work.number].engine;
-        engine.0.send(work).map_err(|_| HSA_STATUS_ERROR)
+        let gpu = &state.gpus[work.number];
+        let copies = if work.is_kernel {
+            &gpu.kernels
+        } else {
+            &gpu.engine
+        };
+        copies.0.send(work).map_err(|_| HSA_STATUS_ERROR)
     })
 }

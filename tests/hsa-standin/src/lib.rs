@@ -4,12 +4,13 @@
 //!
 //! It is stricter than ROCr, and meant to be: handles are numbers that are looked up and never
 //! used again, memory is not zeroed, only agents that were allowed to use memory may, a GPU has
-//! one copy engine, which does one copy after the other, whatever they wait for.
+//! one copy engine, which does one copy after the other, whatever they wait for, and any kernel
+//! fills it, so that a copy within it that is a kernel waits for those before.
 //!
 //! | module | job |
 //! |---|---|
 //! | `state` | the agents, what was made and not given back, calls that are to fail |
-//! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code` | functions |
+//! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code`, `event` | functions |
 //! | `earlier` | functions of HSA 1.0, which GCC's own plugin calls and host-rt does not |
 //! | [`image`] | the code objects that stand for images |
 //! | `content` | what is loaded: an image that one stands for, or a compiler's own code object |
@@ -23,7 +24,7 @@
 //! | `REVOFF_HSA_STAND_IN_PACKETS` | most packets of a queue (131072) |
 //! | `REVOFF_HSA_STAND_IN_KERNELS` | a shared object with simulated kernels, by which those of a compiler's code object are replaced |
 //! | `REVOFF_HSA_STAND_IN_FAULT` | 1: a kernel that faults does so by an access to memory |
-//! | `REVOFF_HSA_STAND_IN_FAIL` | `hsa_queue_create:3=4104`: the third call answers that; a list with commas |
+//! | `REVOFF_HSA_STAND_IN_FAIL` | `hsa_queue_create:3=4104`: the third call answers that, with `*` each; a list with commas |
 //!
 //! Memory and stacks are those of `host`: `REVOFF_HOST_MEMORY`, `REVOFF_HOST_STACK`.
 
@@ -32,6 +33,7 @@ mod code;
 mod content;
 mod copy;
 mod earlier;
+mod event;
 pub mod image;
 pub mod loader;
 mod memory;

@@ -64,13 +64,40 @@ pub fn faults() -> u64 {
     ask(b"revoff_hsa_stand_in_faults")
 }
 
+/// Most bytes of the host's memory that were allocated at a time.
+///
+/// # Panics
+/// The stand-in is not in ROCr's place.
+#[must_use]
+pub fn most_pinned() -> u64 {
+    ask(b"revoff_hsa_stand_in_most_pinned")
+}
+
+/// Tells of an event of a kind, of a GPU; what was answered, if anybody was told.
+///
+/// # Panics
+/// The stand-in is not in ROCr's place.
+#[must_use]
+pub fn tell_event(kind: u32, gpu: u32) -> Option<u32> {
+    type Tell = extern "C" fn(u32, u32) -> i64;
+    // SAFETY: the stand-in's function of this name takes two numbers and returns one.
+    let answer = call(|library| unsafe {
+        let tell = library.get::<Tell>(b"revoff_hsa_stand_in_tell_event")?;
+        Ok(tell(kind, gpu))
+    });
+    u32::try_from(answer).ok()
+}
+
 fn ask(function: &[u8]) -> u64 {
-    // SAFETY: the stand-in has no initialisers; its functions of these names take
-    // nothing and return a number.
-    let answer = unsafe {
-        let library = libloading::Library::new(LIBRARY);
-        library.and_then(|library| Ok(library.get::<extern "C" fn() -> u64>(function)?()))
-    };
+    // SAFETY: the stand-in's functions of these names take nothing and return a number.
+    call(|library| unsafe { Ok(library.get::<extern "C" fn() -> u64>(function)?()) })
+}
+
+/// Calls something of the stand-in's.
+fn call<T>(run: impl FnOnce(&libloading::Library) -> Result<T, libloading::Error>) -> T {
+    // SAFETY: the stand-in has no initialisers.
+    let library = unsafe { libloading::Library::new(LIBRARY) };
+    let answer = library.and_then(|library| run(&library));
     answer.unwrap_or_else(|error| panic!("the stand-in is not loaded: {error}"))
 }
 

@@ -79,6 +79,15 @@ impl State {
         Ok(address)
     }
 
+    /// How much of the host's memory there is now may be the most so far.
+    fn note_pinned(&self) {
+        let memory = lock(&self.memory);
+        let blocks = memory.values().filter(|block| block.owner == Owner::Cpu);
+        let now = blocks.map(|block| block.size as u64).sum();
+        // Relaxed: asked when all is over.
+        self.most_pinned.fetch_max(now, Ordering::Relaxed);
+    }
+
     /// Start and size of the memory of that GPU in which `address` is.
     fn range_of_gpu(&self, number: usize, address: u64) -> Option<(u64, u64)> {
         let allocated = {
@@ -116,6 +125,7 @@ pub(crate) unsafe extern "C" fn hsa_amd_memory_pool_allocate(
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         let address = state.allocate(owner, size, Vec::new())?;
+        state.note_pinned();
         // SAFETY: the caller's promise.
         unsafe { memory.write(address.cast()) };
         Ok(())

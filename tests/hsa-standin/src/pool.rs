@@ -1,4 +1,4 @@
-//! Memory pools: two of the processor's, and one of each GPU's.
+//! Memory pools: three of the processor's, one of each GPU's, and one of its teams'.
 
 use std::ffi::c_void;
 
@@ -13,6 +13,11 @@ const COARSE: u64 = 0x9001;
 pub(crate) const FINE: u64 = 0x9002;
 const KERNARG: u64 = 0x9003;
 pub(crate) const FIRST_GPU: u64 = 0x9100;
+/// That of teams, of any GPU.
+const GROUP: u64 = 0x9200;
+
+/// Its size.
+pub(crate) const GROUP_SIZE: u32 = 64 << 10;
 
 /// Whose a pool is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +57,7 @@ extern "C" fn hsa_amd_agent_iterate_memory_pools(
         let callback = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
         let pools = match agent.handle {
             CPU => vec![COARSE, FINE, KERNARG],
-            _ => vec![FIRST_GPU + state.gpu(agent)? as u64],
+            _ => vec![GROUP, FIRST_GPU + state.gpu(agent)? as u64],
         };
         for handle in pools {
             // SAFETY: the caller's function takes its data and a pool.
@@ -74,6 +79,24 @@ unsafe extern "C" fn hsa_amd_memory_pool_get_info(
     value: *mut c_void,
 ) -> hsa_status_t {
     answer("hsa_amd_memory_pool_get_info", |state| {
+        if pool.handle == GROUP {
+            // SAFETY: the caller's promise, for what the header says of each.
+            unsafe {
+                match what {
+                    HSA_AMD_MEMORY_POOL_INFO_SEGMENT => {
+                        value.cast::<u32>().write(HSA_AMD_SEGMENT_GROUP);
+                    }
+                    HSA_AMD_MEMORY_POOL_INFO_SIZE => {
+                        value.cast::<usize>().write(GROUP_SIZE as usize);
+                    }
+                    HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED => {
+                        value.cast::<bool>().write(false);
+                    }
+                    _ => return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
+                }
+            }
+            return Ok(());
+        }
         let owner = state.owner(pool)?;
         let flags = match pool.handle {
             FINE => HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED,

@@ -12,6 +12,7 @@ use crate::agent::most_packets;
 use crate::code::say;
 use crate::content::{Code, HostCode};
 use crate::lock;
+use crate::pool::GROUP_SIZE;
 use crate::signal::{Cell, notify, wait_until};
 use crate::simulated::Launch;
 use crate::state::{Answer, State, answer, handle, setting, state};
@@ -33,7 +34,18 @@ pub(crate) struct Queue {
     callback: Option<Callback>,
     data: usize,
     is_closed: AtomicBool,
+    /// A kernel runs.
+    is_busy: AtomicBool,
     has_ended: AtomicBool,
+}
+
+impl State {
+    /// Whether a GPU has room for one more kernel: those that run fill it.
+    pub(crate) fn has_room(&self, number: usize) -> bool {
+        let queues = lock(&self.queues);
+        let mut others = queues.values().filter(|queue| queue.number == number);
+        others.all(|queue| !queue.is_busy.load(Ordering::Acquire))
+    }
 }
 
 // SAFETY: what the pointers point to is there until the thread has ended and the queue is
@@ -106,6 +118,7 @@ unsafe extern "C" fn hsa_queue_create(
             callback,
             data: data.addr(),
             is_closed: AtomicBool::new(false),
+            is_busy: AtomicBool::new(false),
             has_ended: AtomicBool::new(false),
         });
         let worker = Arc::clone(&made);
@@ -190,20 +203,12 @@ impl Queue {
 
     /// Tells of an error; nothing in the queue runs any more.
     fn fail(&self, status: hsa_status_t) {
-        let state = state();
-        if setting("REVOFF_HSA_STAND_IN_FAULT", 0) != 0
-            && let Some(handler) = state.on_event.get()
-        {
-            // SAFETY: of numbers, for which zeros will do.
-            let mut event: hsa_amd_event_t = unsafe { std::mem::zeroed() };
-            event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
-            event.__bindgen_anon_1.memory_fault = hsa_amd_gpu_memory_fault_info_t {
-                agent: crate::agent::gpu_agent(self.number),
-                virtual_address: 0xdead_0000,
-                fault_reason_mask: 1,
-            };
-            // SAFETY: the caller's function takes an event and its data.
-            unsafe { (handler.call)(&raw const event, handler.data as *mut c_void) };
+        if setting("REVOFF_HSA_STAND_IN_FAULT", 0) != 0 {
+            let kind = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
+            if state().events.tell(kind, self.number) == Some(HSA_STATUS_ERROR) {
+                // As ROCr does. Nobody takes it.
+                std::process::abort();
+            }
         } else if let Some(callback) = self.callback {
             // SAFETY: the caller's function takes a status, the queue and its data.
             unsafe { callback(status, self.raw, self.data as *mut c_void) };
@@ -226,7 +231,14 @@ impl Queue {
             HSA_PACKET_TYPE_KERNEL_DISPATCH => {
                 // SAFETY: as above.
                 let packet = unsafe { place.cast::<hsa_kernel_dispatch_packet_t>().read() };
-                self.dispatch(&packet, host)?;
+                if packet.group_segment_size > GROUP_SIZE {
+                    return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
+                }
+                self.is_busy.store(true, Ordering::Release);
+                let ran = self.dispatch(&packet, host);
+                self.is_busy.store(false, Ordering::Release);
+                notify();
+                ran?;
                 packet.completion_signal
             }
             _ => return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT),
@@ -294,17 +306,18 @@ fn run_on_host(code: &HostCode, launch: Launch, host: &mut dyn HostQueue) -> Ans
         bytes
     });
     let params: Vec<_> = params.collect();
-    // The `host` device has one dimension, and no shared memory.
-    let ([threads, 1, 1], [all, 1, 1]) = (launch.team, launch.grid) else {
+    // The `host` device has teams, and threads of teams, in one dimension, and no shared
+    // memory: whoever has two of threads has as many.
+    let ([x, y, 1], [all, rows, 1]) = (launch.team, launch.grid) else {
         return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
     };
-    let threads = u32::from(threads);
-    if threads == 0 || !all.is_multiple_of(threads) {
+    let (x, y) = (u32::from(x), u32::from(y));
+    if x == 0 || y == 0 || !all.is_multiple_of(x) || rows != y {
         return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
     }
     let grid = Grid {
-        teams: all / threads,
-        threads,
+        teams: all / x,
+        threads: x * y,
     };
     // SAFETY: the parameters are what the kernel expects, as far as the caller has told
     // the truth.

@@ -12,6 +12,7 @@ use hsa_runtime_sys::*;
 use crate::code::Executable;
 use crate::content::KernelObject;
 use crate::copy::Engine;
+use crate::event::Events;
 use crate::lock;
 use crate::memory::Block;
 use crate::queue::Queue;
@@ -22,13 +23,15 @@ pub(crate) struct State {
     pub(crate) gpus: Vec<Gpu>,
     pub(crate) signals: Mutex<HashMap<u64, Arc<Cell>>>,
     pub(crate) memory: Mutex<BTreeMap<u64, Block>>,
+    /// Most bytes of the host's memory that were allocated at a time.
+    pub(crate) most_pinned: AtomicU64,
     /// By their addresses.
     pub(crate) queues: Mutex<HashMap<usize, Arc<Queue>>>,
     pub(crate) readers: Mutex<HashMap<u64, Vec<u8>>>,
     pub(crate) executables: Mutex<HashMap<u64, Executable>>,
     pub(crate) kernels: Mutex<HashMap<u64, Arc<KernelObject>>>,
     pub(crate) handlers: Handlers,
-    pub(crate) on_event: OnceLock<EventHandler>,
+    pub(crate) events: Events,
     /// Kernels that run on in queues that are gone. What they use is left to them.
     pub(crate) zombies: AtomicU64,
 }
@@ -37,13 +40,9 @@ pub(crate) struct State {
 pub(crate) struct Gpu {
     /// What takes its place.
     pub(crate) device: Arc<dyn Device>,
+    /// What copies by itself, and what does so by kernels.
     pub(crate) engine: Engine,
-}
-
-/// What is called for events of the system.
-pub(crate) struct EventHandler {
-    pub(crate) call: unsafe extern "C" fn(*const hsa_amd_event_t, *mut std::ffi::c_void) -> u32,
-    pub(crate) data: usize,
+    pub(crate) kernels: Engine,
 }
 
 static STATE: OnceLock<State> = OnceLock::new();
@@ -76,19 +75,25 @@ impl State {
         let gpus = (0..setting("REVOFF_HSA_STAND_IN_DEVICES", 2)).map(|_| {
             let device = device::open("host", &env);
             let device = device.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-            let engine = Engine::start(&device).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-            Ok::<_, hsa_status_t>(Gpu { device, engine })
+            let engine = || Engine::start(&device).ok_or(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+            let (engine, kernels) = (engine()?, engine()?);
+            Ok::<_, hsa_status_t>(Gpu {
+                device,
+                engine,
+                kernels,
+            })
         });
         Ok(Self {
             gpus: gpus.collect::<Result<_, _>>()?,
             signals: Mutex::default(),
             memory: Mutex::default(),
+            most_pinned: AtomicU64::new(0),
             queues: Mutex::default(),
             readers: Mutex::default(),
             executables: Mutex::default(),
             kernels: Mutex::default(),
             handlers: Handlers::default(),
-            on_event: OnceLock::new(),
+            events: Events::default(),
             zombies: AtomicU64::new(0),
         })
     }
@@ -123,6 +128,8 @@ pub(crate) fn answer(function: &str, run: impl FnOnce(&'static State) -> Answer)
 struct Calls {
     made: u64,
     fail: HashMap<u64, hsa_status_t>,
+    /// What all others answer, if anything.
+    fail_all: Option<hsa_status_t>,
 }
 
 static FAULTS: LazyLock<Mutex<HashMap<String, Calls>>> = LazyLock::new(|| {
@@ -132,13 +139,20 @@ static FAULTS: LazyLock<Mutex<HashMap<String, Calls>>> = LazyLock::new(|| {
         let read = || {
             let (function, rest) = fault.split_once(':')?;
             let (call, status) = rest.split_once('=')?;
-            Some((function, call.parse().ok()?, status.parse().ok()?))
+            let call: Option<u64> = match call {
+                "*" => None,
+                number => Some(number.parse().ok()?),
+            };
+            Some((function, call, status.parse().ok()?))
         };
         let Some((function, call, status)) = read() else {
             panic!("REVOFF_HSA_STAND_IN_FAIL: `{fault}` is not of the form FUNCTION:CALL=STATUS")
         };
         let calls = faults.entry(function.to_owned()).or_default();
-        calls.fail.insert(call, status);
+        match call {
+            Some(call) => drop(calls.fail.insert(call, status)),
+            None => calls.fail_all = Some(status),
+        }
     }
     Mutex::new(faults)
 });
@@ -150,7 +164,7 @@ fn fault_of_call(function: &str) -> Option<hsa_status_t> {
     let mut faults = lock(&FAULTS);
     let calls = faults.get_mut(function)?;
     calls.made += 1;
-    let fault = calls.fail.get(&calls.made).copied();
+    let fault = calls.fail.get(&calls.made).copied().or(calls.fail_all);
     if fault.is_some() {
         // Relaxed: a count that is looked at when all is over.
         INJECTED.fetch_add(1, Ordering::Relaxed);
@@ -242,25 +256,18 @@ unsafe extern "C" fn hsa_system_get_info(
     })
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn hsa_amd_register_system_event_handler(
-    callback: hsa_amd_system_event_callback_t,
-    data: *mut std::ffi::c_void,
-) -> hsa_status_t {
-    answer("hsa_amd_register_system_event_handler", |state| {
-        let call = callback.ok_or(HSA_STATUS_ERROR_INVALID_ARGUMENT)?;
-        let handler = EventHandler {
-            call,
-            data: data.expose_provenance(),
-        };
-        state.on_event.set(handler).map_err(|_| HSA_STATUS_ERROR)
-    })
-}
-
 /// No function of ROCr's: how much was made and not given back.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn revoff_hsa_stand_in_held() -> u64 {
     STATE.get().map_or(0, State::held)
+}
+
+/// No function of ROCr's: most bytes of the host's memory that were allocated at a time.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_hsa_stand_in_most_pinned() -> u64 {
+    // Relaxed: asked when all is over.
+    let most = |state: &State| state.most_pinned.load(Ordering::Relaxed);
+    STATE.get().map_or(0, most)
 }
 
 /// No function of ROCr's: calls that have failed because they were to.

@@ -9,13 +9,22 @@ use hsa_runtime_sys::*;
 
 use crate::agent::{CPU, gpu_agent};
 use crate::copy::hsa_amd_memory_async_copy;
+use crate::event::hsa_amd_register_system_event_handler;
 use crate::memory::{
     hsa_amd_agents_allow_access, hsa_amd_memory_pool_allocate, hsa_amd_memory_pool_free,
 };
 use crate::pool::{FINE, FIRST_GPU};
 use crate::signal::{hsa_signal_create, hsa_signal_destroy};
 use crate::signal::{hsa_signal_load_scacquire, hsa_signal_store_relaxed};
-use crate::state::{hsa_init, revoff_hsa_stand_in_held};
+use crate::state::{hsa_init, revoff_hsa_stand_in_held, state};
+
+/// What a handler leaves where it has found its answer.
+const HEARD: u32 = 0xbeef;
+
+unsafe extern "C" fn on_event(_: *const hsa_amd_event_t, answer: *mut c_void) -> hsa_status_t {
+    // SAFETY: the test's answers, which it leaves alone meanwhile.
+    unsafe { answer.cast::<hsa_status_t>().replace(HEARD) }
+}
 
 fn signal(value: i64) -> hsa_signal_t {
     let mut signal = hsa_signal_t { handle: 0 };
@@ -86,6 +95,19 @@ fn it_is_strict() {
     for done in [first, second] {
         assert!(comes_to(done, 0, Duration::from_secs(10)));
     }
+
+    // All handlers hear of an event, and one of them is enough to take it; of faults there is one.
+    let events = &state().events;
+    let mut answers = [HSA_STATUS_SUCCESS, HSA_STATUS_ERROR];
+    for answer in &mut answers {
+        let status =
+            hsa_amd_register_system_event_handler(Some(on_event), (&raw mut *answer).cast());
+        assert_eq!(status, HSA_STATUS_SUCCESS);
+    }
+    let fault = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
+    assert_eq!(events.tell(fault, 0), Some(HSA_STATUS_SUCCESS));
+    assert_eq!(answers, [HEARD, HEARD]);
+    assert_eq!(events.tell(fault, 1), None);
 
     // Nothing is given back twice, and what is not is counted.
     assert_eq!(revoff_hsa_stand_in_held(), 5);

@@ -2,19 +2,17 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::thread::JoinHandle;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{
     self, CUdevice_attribute, CUfunction, CUfunction_attribute, CUresult, CUstream,
 };
 
+use super::CudaDevice;
 use super::context::Context;
 use super::event::CudaEvent;
 use super::module::CudaModule;
-use super::{CudaDevice, lock};
 use crate::device::{Global, Grid, KernelLimits, LaunchContext, Module, Running};
 use crate::error::DeviceError;
 
@@ -94,7 +92,8 @@ pub(super) unsafe fn start(
     if recorded.is_err() {
         let _ = launch.ended(recorded);
     } else if calls_host {
-        device.ends.watch(context.name(), &launch);
+        let running = Arc::clone(&launch) as Arc<dyn Running>;
+        device.ends.watch(context.name(), running);
     }
     Ok(launch)
 }
@@ -240,57 +239,6 @@ impl Drop for CudaLaunch {
         if self.outcome.get().is_none() {
             let how = self.event.sleep();
             let _ = self.ended(how);
-        }
-    }
-}
-
-/// Notices the ends of kernels that call the host, so that nobody goes on looking
-/// for their calls: a thread that sleeps until the kernels end, in the order in
-/// which they were started. Who waits for a kernel notices its end, too.
-#[derive(Default)]
-pub(super) struct Ends(Mutex<Option<Noticing>>);
-
-struct Noticing {
-    launches: Sender<Arc<CudaLaunch>>,
-    thread: JoinHandle<()>,
-}
-
-impl Ends {
-    fn watch(&self, device: &str, launch: &Arc<CudaLaunch>) {
-        let mut noticing = lock(&self.0);
-        if noticing.is_none() {
-            let (launches, started) = channel::<Arc<CudaLaunch>>();
-            let thread = std::thread::Builder::new()
-                .name(format!("{device} ends"))
-                .spawn(move || {
-                    for launch in started {
-                        let _ = Running::wait(&*launch, None);
-                    }
-                });
-            match thread {
-                Ok(thread) => *noticing = Some(Noticing { launches, thread }),
-                Err(error) => {
-                    tracing::warn!(%error, device, "the ends of kernels are noticed late");
-                    return;
-                }
-            }
-        }
-        if let Some(noticing) = &*noticing {
-            // The thread ends with the sender alone.
-            let _ = noticing.launches.send(Arc::clone(launch));
-        }
-    }
-}
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        let Some(Noticing { launches, thread }) = lock(&self.0).take() else {
-            return;
-        };
-        drop(launches);
-        // The last owner of a device may be the last launch of that thread.
-        if thread.thread().id() != std::thread::current().id() {
-            let _ = thread.join();
         }
     }
 }

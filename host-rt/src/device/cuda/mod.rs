@@ -34,11 +34,12 @@ use targets::DeviceArch;
 
 use self::context::Context;
 use self::event::Events;
-use self::launch::Ends;
+
 use self::memory::Memory;
 use self::module::{CudaModule, Globals};
 use self::queue::CudaQueue;
 use self::stream::Streams;
+use super::ends::Ends;
 use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;

@@ -6,17 +6,19 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
 use super::context::{Context, Leftover};
-use super::lock;
+use super::stream::PIECE;
 use crate::error::DeviceError;
+use crate::lock::lock;
 
 /// The smallest block. Aligned to as much, and more than kernels want.
 const SMALLEST: usize = 256;
 
-/// The largest block that is kept to be used again.
-const LARGEST_KEPT: usize = 256 << 10;
+/// The largest block that is kept to be used again: copies take no larger ones.
+const LARGEST_KEPT: usize = PIECE;
 
-/// Blocks of a size that are kept, at most.
+/// Blocks of a size that are kept, at most, and their bytes.
 const MOST_KEPT: usize = 64;
+const MOST_KEPT_BYTES: usize = 4 << 20;
 
 /// The blocks of a device.
 pub(super) struct Blocks {
@@ -82,7 +84,7 @@ impl Drop for Block {
         if self.size <= LARGEST_KEPT {
             let mut waiting = lock(&self.blocks.waiting);
             let waiting = waiting.entry(self.size).or_default();
-            if waiting.len() < MOST_KEPT {
+            if waiting.len() < MOST_KEPT.min(MOST_KEPT_BYTES / self.size) {
                 waiting.push(address);
                 return;
             }

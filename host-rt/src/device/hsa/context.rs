@@ -11,10 +11,12 @@ use hsa_runtime_sys::{
 };
 
 use super::agents::{self, Agents};
+use super::changes::Changes;
+use super::faults;
 use super::pools::{NoPools, Pools};
 use super::runtime::{Failure, Runtime, runtime};
-use super::{faults, lock};
 use crate::error::DeviceError;
+use crate::lock::lock;
 
 /// A GPU that is in use.
 pub(super) struct Context {
@@ -28,6 +30,8 @@ pub(super) struct Context {
     pub(super) pools: Pools,
     /// Why nothing works any more.
     lost: OnceLock<String>,
+    /// Wakes who waits for a signal.
+    pub(super) changes: Changes,
     /// What was given up while kernels that nobody knows anything of may still use it.
     leftovers: Mutex<Vec<Leftover>>,
 }
@@ -54,6 +58,7 @@ impl Context {
     /// GPU `number`, which exists.
     pub(super) fn of(number: u32) -> Result<Arc<Self>, DeviceError> {
         let mut contexts = lock(&CONTEXTS);
+        faults::check_told(&name_of(number))?;
         contexts.retain(|context| context.strong_count() > 0);
         let mut in_use = contexts.iter().filter_map(Weak::upgrade);
         if let Some(context) = in_use.find(|context| context.number == number) {
@@ -67,7 +72,7 @@ impl Context {
 
     fn new(number: u32) -> Result<Self, DeviceError> {
         let rocr = runtime(faults::on_system_event)?;
-        let name = format!("hsa:{number}");
+        let name = name_of(number);
         let agents = Agents::all(rocr).map_err(|failure| failed(&name, &failure))?;
         let unsuitable = |reason: String| DeviceError::NotSuitable {
             device: name.clone(),
@@ -91,16 +96,15 @@ impl Context {
             host,
             pools,
             lost: OnceLock::new(),
+            changes: Changes::default(),
             leftovers: Mutex::default(),
         })
     }
 
-    /// Those that `is_meant` says yes to are lost, for this reason.
-    pub(super) fn lose_all(is_meant: impl Fn(&Self) -> bool, reason: impl Fn(&Self) -> String) {
-        let contexts: Vec<_> = lock(&CONTEXTS).iter().filter_map(Weak::upgrade).collect();
-        for context in contexts.iter().filter(|context| is_meant(context)) {
-            context.lose(reason(context));
-        }
+    /// All that are in use.
+    pub(super) fn all() -> Vec<Arc<Self>> {
+        let contexts = lock(&CONTEXTS);
+        contexts.iter().filter_map(Weak::upgrade).collect()
     }
 
     /// The device's name.
@@ -128,7 +132,13 @@ impl Context {
             tracing::error!(device = self.name, reason, "the device is lost");
             reason
         });
+        self.changes.notify();
         self.lost_error(reason)
+    }
+
+    /// Whether nothing works any more.
+    pub(super) fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
     }
 
     /// Whether something works.
@@ -221,7 +231,7 @@ impl Context {
     /// Gives something back that nobody uses any more. On a device that is lost a kernel may
     /// still do so, until the device's queues are gone, which is before this context is.
     pub(super) fn give_back(&self, what: Leftover) {
-        if self.lost.get().is_some() {
+        if self.is_lost() {
             lock(&self.leftovers).push(what);
         } else {
             self.release(&what);
@@ -256,6 +266,10 @@ impl Drop for Context {
             self.release(&what);
         }
     }
+}
+
+fn name_of(number: u32) -> String {
+    format!("hsa:{number}")
 }
 
 fn failed(device: &str, failure: &Failure) -> DeviceError {

@@ -1,9 +1,12 @@
-//! Copies by the copy engines.
+//! Copies by the copy engines, and within the device.
 //!
 //! An engine does one copy after the other, those of all queues: one that waits for a kernel
 //! keeps all behind it from beginning, also those that the host needs to answer that kernel's
 //! calls, for ever. So an engine is given a copy only once what the copy waits for is done, or
 //! is a copy that an engine has; until then ROCr watches the signals.
+//!
+//! A copy within the device counts as a kernel: from 1 MiB on it is one of ROCr's, which takes
+//! room that kernels that wait for the host may have. Source: ROCr, `GpuAgent::GetBlitObject`.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,7 +17,7 @@ use super::context::Context;
 use super::signal::{PENDING, Signal};
 use crate::error::DeviceError;
 
-/// A copy that no engine has yet.
+/// A copy that ROCr has not been given yet.
 pub(super) struct Copy {
     pub(super) context: Arc<Context>,
     /// Where to, and who has memory there.
@@ -29,7 +32,7 @@ pub(super) struct Copy {
 }
 
 impl Copy {
-    /// Gives it to an engine, now or when that may be.
+    /// Gives it to ROCr, now or when that may be.
     ///
     /// # Safety
     /// Both ranges are there, for their agents, until the signal says that it is done.
@@ -80,7 +83,12 @@ impl Copy {
             })
     }
 
-    /// Gives it to an engine.
+    /// Whether an engine does it, rather than a kernel.
+    fn is_by_engine(&self) -> bool {
+        self.to.1.handle != self.from.1.handle
+    }
+
+    /// Gives it to ROCr.
     ///
     /// # Safety
     /// As for [`start`](Self::start).
@@ -103,7 +111,9 @@ impl Copy {
             )
         };
         self.context.check("hsa_amd_memory_async_copy", status)?;
-        self.signal.goes_to_engine();
+        if self.is_by_engine() {
+            self.signal.goes_to_engine();
+        }
         Ok(())
     }
 }

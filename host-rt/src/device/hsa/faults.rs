@@ -2,13 +2,39 @@
 //! that is not there.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hsa_runtime_sys::{
-    HSA_AMD_GPU_MEMORY_FAULT_EVENT, HSA_STATUS_SUCCESS, hsa_amd_event_t, hsa_queue_t, hsa_status_t,
+    HSA_AMD_GPU_MEMORY_FAULT_EVENT as MEMORY_FAULT, HSA_STATUS_ERROR, HSA_STATUS_SUCCESS,
+    hsa_amd_event_t, hsa_amd_event_type_t, hsa_queue_t, hsa_status_t,
 };
 
 use super::context::Context;
 use super::runtime::words;
+use crate::error::DeviceError;
+
+/// Events of headers newer than ours: the GPU hangs or its memory is broken, and memory cannot be
+/// given back. Source: ROCr, `hsa_ext_amd.h`.
+const HW_EXCEPTION: hsa_amd_event_type_t = 1;
+const MEMORY_ERROR: hsa_amd_event_type_t = 2;
+
+/// Whether ROCr has told of a fault: it tells of one in a process, whatever GPU it is of. Source:
+/// ROCr, `Runtime::VMFaultHandler`, which asks not to be called again.
+static HAS_TOLD: AtomicBool = AtomicBool::new(false);
+
+/// Refuses a device whose faults ROCr would not tell of.
+pub(super) fn check_told(device: &str) -> Result<(), DeviceError> {
+    // Acquire, with the release of who sets it: what is lost by it is lost.
+    if !HAS_TOLD.load(Ordering::Acquire) {
+        return Ok(());
+    }
+    Err(DeviceError::NotSuitable {
+        device: device.to_owned(),
+        reason: "a kernel of this process has faulted, and ROCr tells of one memory fault per \
+                 process: start a new process"
+            .to_owned(),
+    })
+}
 
 /// Called by a thread of ROCr's when a queue fails. `device` is a number rather than a pointer:
 /// the device may be gone by then.
@@ -21,34 +47,59 @@ pub(super) unsafe extern "C" fn on_queue_error(
     if status == HSA_STATUS_SUCCESS {
         return;
     }
-    Context::lose_all(
-        |context| context.number as usize == number,
-        |context| format!("a kernel failed: {}", words(context.rocr, status)),
-    );
+    for context in Context::all() {
+        if context.number as usize == number {
+            context.lose(format!("a kernel failed: {}", words(context.rocr, status)));
+        }
+    }
 }
 
-/// Called by a thread of ROCr's for events of the system. Where nobody takes them, ROCr ends
-/// the process.
+/// Called by a thread of ROCr's for events of the system, as are all that others have
+/// registered. Where none of them takes an event, ROCr says what it is and ends the process: so
+/// it is for events of GPUs that are not ours, and of kinds of which we do not know whose they
+/// are.
 pub(super) unsafe extern "C" fn on_system_event(
     event: *const hsa_amd_event_t,
     _data: *mut c_void,
 ) -> hsa_status_t {
     // SAFETY: ROCr passes an event, which stays while this runs.
     let kind = unsafe { (*event).event_type };
-    if kind == HSA_AMD_GPU_MEMORY_FAULT_EVENT {
-        // SAFETY: of an event of this kind, this is what is there.
-        let fault = unsafe { (*event).__bindgen_anon_1.memory_fault };
-        Context::lose_all(
-            |context| context.agent.handle == fault.agent.handle,
-            |_| {
-                format!(
-                    "a kernel used address {:#x}, where it must not (reasons {:#x})",
-                    fault.virtual_address, fault.fault_reason_mask
-                )
-            },
-        );
-    } else {
-        Context::lose_all(|_| true, |_| format!("ROCr tells of event {kind}"));
+    if kind > MEMORY_ERROR {
+        return HSA_STATUS_ERROR;
     }
-    HSA_STATUS_SUCCESS
+    // SAFETY: the data of all these kinds begin with the agent that they are of.
+    let agent = unsafe { (&raw const (*event).__bindgen_anon_1.memory_fault.agent).read() };
+    let reason = match kind {
+        MEMORY_FAULT => {
+            // SAFETY: of an event of this kind, this is what is there.
+            let fault = unsafe { (*event).__bindgen_anon_1.memory_fault };
+            format!(
+                "a kernel used address {:#x}, where it must not (reasons {:#x})",
+                fault.virtual_address, fault.fault_reason_mask
+            )
+        }
+        HW_EXCEPTION => "the GPU hangs, or its memory is broken".to_owned(),
+        _ => "memory that the GPU still uses cannot be given back".to_owned(),
+    };
+    if kind != MEMORY_ERROR {
+        // Release, with the acquire of who opens a device.
+        HAS_TOLD.store(true, Ordering::Release);
+    }
+    let (ours, others): (Vec<_>, Vec<_>) =
+        (Context::all().into_iter()).partition(|context| context.agent.handle == agent.handle);
+    for context in &ours {
+        context.lose(reason.clone());
+    }
+    for context in others.iter().filter(|_| kind != MEMORY_ERROR) {
+        tracing::error!(
+            device = context.name(),
+            "ROCr has told of a fault of another device, and tells of one per process: a kernel \
+             that uses memory that is not there will not end on this one; start a new process"
+        );
+    }
+    if ours.is_empty() {
+        HSA_STATUS_ERROR
+    } else {
+        HSA_STATUS_SUCCESS
+    }
 }

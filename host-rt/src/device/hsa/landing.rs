@@ -4,7 +4,7 @@ use std::ptr::copy_nonoverlapping;
 use std::sync::{Arc, Mutex};
 
 use super::blocks::Block;
-use super::lock;
+use crate::lock::lock;
 
 /// What has arrived when a copy is done.
 pub(super) struct Landing(Mutex<Option<Arriving>>);
@@ -38,10 +38,5 @@ impl Landing {
             // for, which is what happens here.
             unsafe { copy_nonoverlapping(block.at.as_ptr(), to, len) };
         }
-    }
-
-    /// Whether there is nothing left to bring.
-    pub(super) fn is_over(&self) -> bool {
-        lock(&self.0).is_none()
     }
 }

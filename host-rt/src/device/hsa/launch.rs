@@ -34,6 +34,12 @@ pub(super) unsafe fn start(
     let block = launch.block;
     check_grid(grid, block.lanes, code.most_threads(loaded))?;
     let threads = block.of(grid.threads);
+    let group = team_memory(
+        grid,
+        loaded.group,
+        block.shared_bytes,
+        device.context.pools.team_size,
+    )?;
     let shape = Shape {
         teams: [grid.teams, 1, 1],
         // A team's most threads are far fewer.
@@ -53,7 +59,10 @@ pub(super) unsafe fn start(
         let to = arguments.at.as_ptr();
         to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
     }
-    let packet = packet(loaded, kernel, &shape, arguments.at.as_ptr());
+    let packet = hsa_kernel_dispatch_packet_t {
+        group_segment_size: group,
+        ..packet(loaded, kernel, &shape, arguments.at.as_ptr())
+    };
     // SAFETY: kernel and arguments fit each other, as far as the image says; the launch keeps
     // the module until the kernel has ended, and so does the stream the arguments. For all
     // else there is the caller's promise.
@@ -90,7 +99,6 @@ fn packet(
     packet.grid_size_y = shape.teams[1] * u32::from(y);
     packet.grid_size_z = shape.teams[2] * u32::from(z);
     packet.private_segment_size = loaded.private;
-    packet.group_segment_size = loaded.group + shape.shared_bytes;
     packet.kernel_object = kernel.address;
     packet.kernarg_address = arguments.cast();
     packet
@@ -115,6 +123,19 @@ fn check_grid(grid: Grid, lanes: u32, most: u32) -> Result<(), DeviceError> {
         return bad(format!("a launch has at most {} threads", u32::MAX));
     }
     Ok(())
+}
+
+/// Memory of a team: what the kernel says, and `more` that the launch asks for.
+fn team_memory(grid: Grid, of_kernel: u32, more: u32, most: u32) -> Result<u32, DeviceError> {
+    let bytes = of_kernel.checked_add(more).filter(|&bytes| bytes <= most);
+    bytes.ok_or_else(|| DeviceError::BadGrid {
+        teams: grid.teams,
+        threads: grid.threads,
+        reason: format!(
+            "a team takes {of_kernel} bytes of shared memory by its kernel and {more} by its \
+             launch, and the device has {most} for it: ask for less"
+        ),
+    })
 }
 
 /// A kernel under way.

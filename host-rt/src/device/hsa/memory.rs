@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use hsa_runtime_sys::{HSA_EXT_POINTER_TYPE_HSA, hsa_amd_pointer_info_t};
 
 use super::context::{Context, Leftover};
-use super::lock;
 use crate::device::{MappedMemory, MemoryInfo};
 use crate::error::DeviceError;
+use crate::lock::lock;
 
 /// What ROCr rounds allocations up to, at least.
 const GRAIN: u64 = 4096;

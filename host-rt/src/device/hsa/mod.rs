@@ -7,7 +7,7 @@
 //! | `context` | a GPU as all its users share it, and whether it is lost |
 //! | `faults` | what ROCr tells of kernels that fault |
 //! | `memory`, `blocks` | device memory, mapped memory; shared memory that is used again |
-//! | `signal` | the signal of one operation |
+//! | `signal`, `changes` | the signal of one operation, and how it is waited for |
 //! | `aql` | a queue of the hardware, and the packets in it |
 //! | `stream`, `streams`, `queue`, `event`, `copy`, `landing` | copies and the order of things |
 //! | `module`, `arguments` | loading code objects, and what their kernels take |
@@ -17,12 +17,14 @@
 //! and for those of events, on the device. A kernel that faults takes its device with it: its
 //! launch, and everything else that is asked of the device from then on, ends with
 //! [`DeviceError::Lost`]. Once all that was made on the device is dropped, it can be opened
-//! again. Other devices notice nothing.
+//! again, but not after a memory fault, of which ROCr tells once in a process. Other devices
+//! notice nothing.
 
 mod agents;
 mod aql;
 mod arguments;
 mod blocks;
+mod changes;
 mod context;
 mod copy;
 mod event;
@@ -38,7 +40,7 @@ mod signal;
 mod stream;
 mod streams;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use hsa_runtime_sys::{
@@ -122,12 +124,6 @@ struct HsaDevice {
     context: Arc<Context>,
 }
 
-/// A poisoned lock is one that a panicking thread held; what these guard is
-/// consistent at every point where a panic could happen.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl HsaDevice {
     fn this(&self) -> Arc<Self> {
         match self.this.upgrade() {
@@ -136,17 +132,8 @@ impl HsaDevice {
         }
     }
 
-    /// Zeroes memory that was just allocated, by the copy engines: a kernel that does it would
-    /// wait for those that wait for the host, where they fill the device.
-    fn zero(&self, address: u64, bytes: u64) -> Result<(), DeviceError> {
-        static ZEROS: [u8; 256 << 10] = [0; 256 << 10];
-        let mut queue = self.queue()?;
-        for at in (0..bytes).step_by(ZEROS.len()) {
-            let len = (bytes - at).min(ZEROS.len() as u64) as usize;
-            // SAFETY: they stay for ever.
-            unsafe { queue.copy_to_device(address + at, ZEROS.as_ptr(), len)? };
-        }
-        queue.synchronize()
+    fn new_queue(&self) -> HsaQueue {
+        HsaQueue::new(self.this(), self.streams.take())
     }
 }
 
@@ -196,7 +183,7 @@ impl Device for HsaDevice {
         match fill {
             Fill::Any => {}
             Fill::Zeros => {
-                if let Err(error) = self.zero(address, bytes) {
+                if let Err(error) = self.new_queue().zero(address, bytes) {
                     self.memory.free(address);
                     return Err(error);
                 }
@@ -218,7 +205,7 @@ impl Device for HsaDevice {
     }
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
-        Ok(Box::new(HsaQueue::new(self.this(), self.streams.take())))
+        Ok(Box::new(self.new_queue()))
     }
 
     fn shared_queue(&self) -> Result<Box<dyn Queue>, DeviceError> {

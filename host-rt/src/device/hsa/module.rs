@@ -19,6 +19,7 @@ use hsa_runtime_sys::{
     hsa_executable_symbol_t, hsa_executable_t, hsa_symbol_kind_t,
 };
 use targets::DeviceArch;
+use targets::arch::VectorRegisters;
 use targets::code_object::{self, Kernel};
 
 use super::context::{Context, Leftover};
@@ -39,6 +40,8 @@ pub(super) struct HsaModule {
     _image: Image,
     /// By their addresses.
     kernels: HashMap<u64, Loaded>,
+    /// Of the device.
+    registers: VectorRegisters,
 }
 
 /// A kernel on the device. Sizes are in bytes.
@@ -78,7 +81,7 @@ impl HsaModule {
         }
         let failed = |error: DeviceError| refused(error.to_string());
         context.check_lost().map_err(failed)?;
-        let mut module = Self::read(context, image).map_err(failed)?;
+        let mut module = Self::read(context, arch, image).map_err(failed)?;
         module.freeze().map_err(failed)?;
         for kernel in said.kernels {
             module.find(kernel).map_err(failed)?;
@@ -86,7 +89,7 @@ impl HsaModule {
         Ok(module)
     }
 
-    fn read(context: &Arc<Context>, image: &Image) -> Result<Self, DeviceError> {
+    fn read(context: &Arc<Context>, arch: &DeviceArch, image: &Image) -> Result<Self, DeviceError> {
         let (bytes, rocr) = (image.bytes(), context.rocr);
         let mut reader = hsa_code_object_reader_t { handle: 0 };
         // SAFETY: the function writes the handle; the bytes stay as long as the reader does.
@@ -119,6 +122,10 @@ impl HsaModule {
             reader,
             _image: image.clone(),
             kernels: HashMap::new(),
+            registers: VectorRegisters::of(match arch {
+                DeviceArch::Amd(device) => &device.processor,
+                _ => "",
+            }),
         })
     }
 
@@ -284,12 +291,10 @@ impl Module for HsaModule {
     }
 
     fn limits(&self, kernel: Global) -> Result<KernelLimits, DeviceError> {
-        /// Registers of a lane that a wave alone may have.
-        const REGISTERS: u32 = 256;
         let loaded = self.loaded(kernel);
         let number = |what| self.context.number_of(what);
-        let by_registers =
-            number(HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU) * (REGISTERS / loaded.kernel.vgprs.max(1));
+        let by_registers = self.registers.waves(loaded.kernel.vgprs);
+        let by_registers = number(HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU).saturating_mul(by_registers);
         let waves = number(HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU).min(by_registers);
         Ok(KernelLimits {
             block: self.most_threads(loaded),

@@ -6,8 +6,8 @@ use hsa_runtime_sys::{
     HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED as FINE,
     HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT as KERNARG, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS,
     HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, HSA_AMD_MEMORY_POOL_INFO_SEGMENT,
-    HSA_AMD_MEMORY_POOL_INFO_SIZE, HSA_AMD_SEGMENT_GLOBAL, hsa_agent_t, hsa_amd_memory_pool_info_t,
-    hsa_amd_memory_pool_t,
+    HSA_AMD_MEMORY_POOL_INFO_SIZE, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_SEGMENT_GROUP, hsa_agent_t,
+    hsa_amd_memory_pool_info_t, hsa_amd_memory_pool_t, hsa_amd_segment_t,
 };
 
 use super::agents::{Agents, collect};
@@ -25,6 +25,8 @@ pub(super) struct Pools {
     pub(super) mapped: hsa_amd_memory_pool_t,
     /// Arguments of kernels, and what passes by on its way to the device and back.
     pub(super) kernarg: hsa_amd_memory_pool_t,
+    /// Memory of a team in bytes, at most.
+    pub(super) team_size: u32,
 }
 
 /// Why a GPU has not the pools that are needed.
@@ -75,6 +77,7 @@ impl Pools {
                 "fine-grained memory of the host within reach, which calls to the host need",
             ))?,
             kernarg: kernarg.ok_or(NoPools::Missing("memory for arguments of kernels"))?,
+            team_size: team_size(rocr, gpu)?,
         })
     }
 }
@@ -83,33 +86,47 @@ fn has(flags: u32, flag: u32) -> bool {
     flags & flag != 0
 }
 
-/// The pools of an agent that memory can be allocated from.
-fn list(rocr: &Runtime, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>, Failure> {
+/// Memory of a team of a GPU, at most: the size of the pool that stands for it. Where there is
+/// none, whoever asks for too much hears it from the device.
+fn team_size(rocr: &Runtime, gpu: hsa_agent_t) -> Result<u32, Failure> {
+    for pool in all(rocr, gpu)? {
+        if segment(rocr, pool)? == HSA_AMD_SEGMENT_GROUP {
+            // SAFETY: a size is a `usize`.
+            let size = unsafe { info(rocr, pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, 0usize)? };
+            return Ok(u32::try_from(size).unwrap_or(u32::MAX));
+        }
+    }
+    Ok(u32::MAX)
+}
+
+/// The pools of an agent.
+fn all(rocr: &Runtime, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>, Failure> {
     let mut pools: Vec<hsa_amd_memory_pool_t> = Vec::new();
     // SAFETY: the function calls `collect` with the vector while it runs.
     let asked = unsafe {
         rocr.hsa_amd_agent_iterate_memory_pools(agent, Some(collect), (&raw mut pools).cast())
     };
     Failure::check(rocr, "hsa_amd_agent_iterate_memory_pools", asked)?;
+    Ok(pools)
+}
+
+/// The pools of an agent that memory can be allocated from.
+fn list(rocr: &Runtime, agent: hsa_agent_t) -> Result<Vec<hsa_amd_memory_pool_t>, Failure> {
     let mut usable = Vec::new();
-    for pool in pools {
-        // SAFETY: a segment is a number of this size, the other a `bool`.
-        let (segment, can_alloc) = unsafe {
-            (
-                info(rocr, pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, 0u32)?,
-                info(
-                    rocr,
-                    pool,
-                    HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED,
-                    false,
-                )?,
-            )
-        };
-        if segment == HSA_AMD_SEGMENT_GLOBAL && can_alloc {
+    for pool in all(rocr, agent)? {
+        let what = HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED;
+        // SAFETY: the answer is a `bool`.
+        let can_alloc = unsafe { info(rocr, pool, what, false)? };
+        if segment(rocr, pool)? == HSA_AMD_SEGMENT_GLOBAL && can_alloc {
             usable.push(pool);
         }
     }
     Ok(usable)
+}
+
+fn segment(rocr: &Runtime, pool: hsa_amd_memory_pool_t) -> Result<hsa_amd_segment_t, Failure> {
+    // SAFETY: a segment is a number of this size.
+    unsafe { info(rocr, pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, 0) }
 }
 
 fn flags(rocr: &Runtime, pool: hsa_amd_memory_pool_t) -> Result<u32, Failure> {

@@ -3,10 +3,11 @@
 use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
+use super::blocks::Block;
 use super::event::HsaEvent;
 use super::landing::Landing;
 use super::memory::unreachable;
-use super::stream::Stream;
+use super::stream::{PIECE, Stream};
 use super::{HsaDevice, launch};
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
@@ -49,6 +50,41 @@ impl HsaQueue {
     fn check_range(&self, address: u64, len: usize) -> Result<(), DeviceError> {
         self.device.memory.check_range(address, len as u64)
     }
+
+    /// Queues a copy to device memory of what a block begins with.
+    ///
+    /// # Safety
+    /// The range at `to` is there until the copy is done, and the block is as long.
+    unsafe fn copy_block(
+        &mut self,
+        to: u64,
+        block: Arc<Block>,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        let (agent, host) = (self.device.context.agent, self.device.context.host);
+        let from = block.at.as_ptr().expose_provenance() as u64;
+        // SAFETY: the caller's promise; the block is held.
+        unsafe {
+            self.stream()
+                .copy((to, agent), (from, host), len, Some(block), None)
+        }
+    }
+
+    /// Zeroes memory that was just allocated, by the copy engines: a kernel that does it would
+    /// wait for those that wait for the host, where they fill the device.
+    pub(super) fn zero(&mut self, address: u64, bytes: u64) -> Result<(), DeviceError> {
+        let piece = bytes.min(PIECE as u64) as usize;
+        let zeros = Arc::new(self.device.blocks.take(piece)?);
+        // SAFETY: the block is as long, and ours alone so far.
+        unsafe { zeros.at.write_bytes(0, piece) };
+        for at in (0..bytes).step_by(PIECE) {
+            let len = (bytes - at).min(PIECE as u64) as usize;
+            self.stream().make_room(len)?;
+            // SAFETY: the memory is allocated, and the block no shorter.
+            unsafe { self.copy_block(address + at, Arc::clone(&zeros), len)? };
+        }
+        self.synchronize()
+    }
 }
 
 impl Queue for HsaQueue {
@@ -63,16 +99,16 @@ impl Queue for HsaQueue {
         }
         self.check()?;
         self.check_range(to, len)?;
-        let (agent, host) = (self.device.context.agent, self.device.context.host);
-        let block = self.device.blocks.take(len)?;
-        // SAFETY: the caller vouches for `from`; the block is as long, and ours alone.
-        unsafe { copy_nonoverlapping(from, block.at.as_ptr(), len) };
-        let bytes = block.at.as_ptr().expose_provenance() as u64;
-        // SAFETY: the device's range has been looked at; the block is held.
-        unsafe {
-            self.stream()
-                .copy((to, agent), (bytes, host), len, Some(Arc::new(block)))
+        for at in (0..len).step_by(PIECE) {
+            let piece = PIECE.min(len - at);
+            self.stream().make_room(piece)?;
+            let block = self.device.blocks.take(piece)?;
+            // SAFETY: the caller vouches for `from`; the block is as long, and ours alone.
+            unsafe { copy_nonoverlapping(from.add(at), block.at.as_ptr(), piece) };
+            // SAFETY: the device's range has been looked at.
+            unsafe { self.copy_block(to + at as u64, Arc::new(block), piece)? };
         }
+        Ok(())
     }
 
     unsafe fn copy_from_device(
@@ -87,14 +123,27 @@ impl Queue for HsaQueue {
         self.check()?;
         self.check_range(from, len)?;
         let (agent, host) = (self.device.context.agent, self.device.context.host);
-        let block = self.device.blocks.take(len)?;
-        let bytes = block.at.as_ptr().expose_provenance() as u64;
-        let (block, stream) = (Arc::new(block), self.stream());
-        let held = Some(Arc::clone(&block));
-        // SAFETY: the device's range has been looked at; the block is held.
-        unsafe { stream.copy((bytes, host), (from, agent), len, held)? };
-        stream.lands(Landing::new(block, to, len));
-        Ok(())
+        let mut queued = 0;
+        let mut pieces = (0..len).step_by(PIECE);
+        let copied = pieces.try_for_each(|at| {
+            let piece = PIECE.min(len - at);
+            self.stream().make_room(piece)?;
+            let block = Arc::new(self.device.blocks.take(piece)?);
+            let bytes = block.at.as_ptr().expose_provenance() as u64;
+            let held = Some(Arc::clone(&block));
+            // SAFETY: `to` has as many bytes.
+            let landing = Landing::new(block, unsafe { to.add(at) }, piece);
+            let (to, from) = ((bytes, host), (from + at as u64, agent));
+            // SAFETY: the device's range has been looked at; the block is held.
+            unsafe { self.stream().copy(to, from, piece, held, Some(landing))? };
+            queued += 1;
+            Ok(())
+        });
+        if copied.is_err() {
+            // The caller waits for no piece of what has failed.
+            self.stream().leave_landings(queued);
+        }
+        copied
     }
 
     fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
@@ -106,7 +155,10 @@ impl Queue for HsaQueue {
         self.check_range(from, len)?;
         let agent = self.device.context.agent;
         // SAFETY: both ranges have been looked at.
-        unsafe { self.stream().copy((to, agent), (from, agent), len, None) }
+        unsafe {
+            self.stream()
+                .copy((to, agent), (from, agent), len, None, None)
+        }
     }
 
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
@@ -148,6 +200,8 @@ impl Queue for HsaQueue {
 
     fn record_event(&mut self) -> Arc<dyn Event> {
         if let Some(reason) = self.failed.clone() {
+            // Who finds that so waits for no copy any more.
+            self.stream().leave_landings(usize::MAX);
             return Arc::new(HsaEvent::failed(reason));
         }
         let (signals, landings) = self.stream().place();

@@ -6,9 +6,10 @@ use std::ops::Deref;
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
-use hsa_runtime_sys::{HSA_AMD_SYSTEM_INFO_BUILD_VERSION, HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY};
-use hsa_runtime_sys::{HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, Rocr};
-use hsa_runtime_sys::{hsa_amd_event_t, hsa_status_t};
+use hsa_runtime_sys::{
+    HSA_AMD_SYSTEM_INFO_BUILD_VERSION, HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, Rocr,
+    hsa_amd_event_t, hsa_status_t,
+};
 
 use crate::error::DeviceError;
 
@@ -19,8 +20,6 @@ const DRIVER: &str = "/dev/kfd";
 /// others in this process may use it, too.
 pub(super) struct Runtime {
     rocr: Rocr,
-    /// Ticks of the clock by which it waits, in a second.
-    pub(super) frequency: u64,
 }
 
 impl Deref for Runtime {
@@ -75,26 +74,11 @@ fn start(on_event: OnEvent) -> Result<Runtime, String> {
         };
         return Err(format!("no AMD GPU: {failure} ({driver})"));
     }
-    if let Some(register) = rocr.register_system_event_handler() {
-        // SAFETY: the handler is a function of this library, which stays loaded, and takes
-        // no data.
-        let status = unsafe { register(Some(on_event), null_mut()) };
-        if let Err(failure) = Failure::check(&rocr, "hsa_amd_register_system_event_handler", status)
-        {
-            // Somebody else in this process hears of such faults, then.
-            tracing::warn!(%failure, "a memory fault of a kernel will not be noticed");
-        }
-    }
-    let mut frequency = 0u64;
-    // SAFETY: the function writes a number of 64 bits.
-    let asked = unsafe {
-        rocr.hsa_system_get_info(
-            HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY,
-            (&raw mut frequency).cast(),
-        )
-    };
-    Failure::check(&rocr, "hsa_system_get_info", asked).map_err(|failure| failure.to_string())?;
-    Ok(Runtime { rocr, frequency })
+    // SAFETY: the handler is a function of this library, which stays loaded, and takes no data.
+    let asked = unsafe { rocr.hsa_amd_register_system_event_handler(Some(on_event), null_mut()) };
+    Failure::check(&rocr, "hsa_amd_register_system_event_handler", asked)
+        .map_err(|failure| failure.to_string())?;
+    Ok(Runtime { rocr })
 }
 
 /// A function of ROCr that did not do what it was asked.

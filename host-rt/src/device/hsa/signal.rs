@@ -1,25 +1,34 @@
 //! Signals: each stands for one operation, 1 until it is done and then 0.
+//!
+//! Who waits for one does so with us, and ROCr watches it by the one thread that it has for that:
+//! of several who wait for a signal with ROCr itself all but the first keep a processor busy,
+//! where the kernel driver does not count events. Source: ROCr, `InterruptSignal::WaitRelaxed`.
 
+use std::ffi::c_void;
 use std::ptr::null;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, HSA_WAIT_STATE_BLOCKED, hsa_signal_t};
+use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_signal_t};
 
 use super::context::Context;
-use super::lock;
 use crate::error::DeviceError;
+use crate::lock::lock;
 
 /// What a signal is while its operation is not done. A copy that fails makes it negative.
 pub(super) const PENDING: i64 = 1;
 
-/// How often somebody who waits looks whether the device is lost: operations that will never
-/// be done do not change their signals.
-const LOOK: Duration = Duration::from_millis(5);
+/// How long a wait looks before it sleeps: to be woken, by the device, ROCr and then us, takes
+/// about as long.
+const LOOKING: Duration = Duration::from_micros(100);
 
-/// Signals that wait to be used again, at most.
-const MOST_WAITING: usize = 4096;
+/// How often somebody looks who waits for a signal that ROCr does not watch.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Signals that wait to be used again, at most. Each has an event of the kernel driver's, of which
+/// a process has 4096.
+const MOST_WAITING: usize = 256;
 
 /// The signals of a device.
 pub(super) struct Signals {
@@ -35,6 +44,8 @@ pub(super) struct Signal {
     is_abandoned: AtomicBool,
     /// A copy engine has its operation, which will be done without anybody's doing.
     is_with_engine: AtomicBool,
+    /// Whether ROCr watches it, once somebody waits.
+    is_watched: OnceLock<bool>,
 }
 
 impl Signals {
@@ -72,6 +83,7 @@ impl Signals {
             raw,
             is_abandoned: AtomicBool::new(false),
             is_with_engine: AtomicBool::new(false),
+            is_watched: OnceLock::new(),
         }))
     }
 
@@ -139,34 +151,58 @@ impl Signal {
     }
 
     /// Waits until the operation is done, well or not; `None` if it is not at `until`.
-    pub(super) fn wait(&self, until: Option<Instant>) -> Option<Result<(), DeviceError>> {
+    pub(super) fn wait(
+        self: &Arc<Self>,
+        until: Option<Instant>,
+    ) -> Option<Result<(), DeviceError>> {
+        let start = Instant::now();
         loop {
-            if let Some(outcome) = self.look() {
-                return Some(outcome);
+            let outcome = self.look();
+            let now = Instant::now();
+            if outcome.is_some() || until.is_some_and(|until| until <= now) {
+                return outcome;
             }
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            if left.is_some_and(|left| left.is_zero()) {
-                return None;
+            if now - start >= LOOKING {
+                break;
             }
-            self.wait_for(left.map_or(LOOK, |left| left.min(LOOK)));
+            std::hint::spin_loop();
+        }
+        let is_watched = *self.is_watched.get_or_init(|| self.watch());
+        loop {
+            let soon = (!is_watched).then(|| Instant::now() + LOOK);
+            let wake = [until, soon].into_iter().flatten().min();
+            let context = self.context();
+            let is_so = || self.is_over() || context.is_lost();
+            context.changes.wait(wake, is_so);
+            let outcome = self.look();
+            if outcome.is_some() || until.is_some_and(|until| until <= Instant::now()) {
+                return outcome;
+            }
         }
     }
 
-    /// Waits for the device for a while.
-    fn wait_for(&self, time: Duration) {
-        let rocr = self.context().rocr;
-        let ticks = time.as_secs_f64() * rocr.frequency as f64;
-        // SAFETY: the handle is alive. That it returns is no promise of anything: who calls
-        // this looks.
-        unsafe {
-            rocr.hsa_signal_wait_scacquire(
+    /// Has ROCr watch it; whether it does.
+    fn watch(self: &Arc<Self>) -> bool {
+        let context = self.context();
+        let signal = Arc::into_raw(Arc::clone(self)).cast_mut();
+        // SAFETY: the signal is alive as long as `changed` has not taken it, which is called once,
+        // since it wants no more.
+        let status = unsafe {
+            context.rocr.hsa_amd_signal_async_handler(
                 self.raw,
                 HSA_SIGNAL_CONDITION_LT,
                 PENDING,
-                ticks as u64,
-                HSA_WAIT_STATE_BLOCKED,
-            );
+                Some(changed),
+                signal.cast(),
+            )
+        };
+        let watched = context.check("hsa_amd_signal_async_handler", status);
+        if let Err(error) = &watched {
+            tracing::warn!(%error, "a wait for the device takes more of a processor");
+            // SAFETY: from `into_raw`, and nobody else has taken it.
+            drop(unsafe { Arc::from_raw(signal) });
         }
+        watched.is_ok()
     }
 
     /// Lets go what waits for it on the device, of an operation that will never be done: its
@@ -198,4 +234,12 @@ impl Drop for Signal {
             self.signals.destroy(self.raw);
         }
     }
+}
+
+/// Called by a thread of ROCr's when a signal is over.
+unsafe extern "C" fn changed(_value: i64, signal: *mut c_void) -> bool {
+    // SAFETY: what `watch` has passed; this is called once.
+    let signal = unsafe { Arc::from_raw(signal.cast_const().cast::<Signal>()) };
+    signal.context().changes.notify();
+    false
 }

@@ -14,6 +14,13 @@ use super::landing::Landing;
 use super::signal::{Signal, Signals};
 use crate::error::DeviceError;
 
+/// Pinned memory that the copies of a stream have staged their bytes in, at most. Who queues more
+/// waits for the first of them.
+const STAGING: usize = 4 << 20;
+
+/// The most that one copy stages: longer ones are several.
+pub(super) const PIECE: usize = 1 << 20;
+
 /// A stream.
 pub(super) struct Stream {
     pub(super) context: Arc<Context>,
@@ -24,8 +31,8 @@ pub(super) struct Stream {
     waits: Vec<Arc<Signal>>,
     /// Operations that may not be done, in order.
     under_way: VecDeque<Operation>,
-    /// What operations bring to the host.
-    landings: Vec<Arc<Landing>>,
+    /// Bytes that they have staged.
+    staged: usize,
 }
 
 /// An operation, and what it needs until it is done.
@@ -35,6 +42,10 @@ struct Operation {
     _after: Vec<Arc<Signal>>,
     /// Its arguments, or bytes on their way.
     _held: Option<Arc<Block>>,
+    /// How many bytes that are.
+    staged: usize,
+    /// What it brings to the host.
+    landing: Option<Arc<Landing>>,
     is_kernel: bool,
 }
 
@@ -46,21 +57,35 @@ impl Stream {
             aql: None,
             waits: Vec::new(),
             under_way: VecDeque::new(),
-            landings: Vec::new(),
+            staged: 0,
         }
     }
 
-    /// Forgets what is done.
+    /// Forgets what is done, and brings what has arrived to its place.
     fn prune(&mut self) {
-        while let Some(first) = self.under_way.front()
-            && first.signal.is_over()
-        {
+        while let Some(first) = self.under_way.pop_front_if(|first| first.signal.is_over()) {
+            self.staged -= first.staged;
             // Whether it is done well is for this to notice, if nobody has asked.
-            let _ = first.signal.look();
-            self.under_way.pop_front();
+            let how = first.signal.look();
+            if let (Some(Ok(())), Some(landing)) = (how, first.landing) {
+                // SAFETY: the copy is done. Who waited for it by an event had it landed; all
+                // others leave its target alone until they wait.
+                unsafe { landing.land() };
+            }
         }
         self.waits.retain(|signal| !signal.is_over());
-        self.landings.retain(|landing| !landing.is_over());
+    }
+
+    /// Waits until `len` more bytes, which are no more than a piece, can be staged.
+    pub(super) fn make_room(&mut self, len: usize) -> Result<(), DeviceError> {
+        self.prune();
+        while self.staged + len > STAGING
+            && let Some(first) = self.under_way.front()
+        {
+            first.signal.wait(None).unwrap_or(Ok(()))?;
+            self.prune();
+        }
+        Ok(())
     }
 
     /// What the next operation waits for: the one before it, and events.
@@ -72,10 +97,12 @@ impl Stream {
     /// An operation has been queued.
     fn queued(&mut self, operation: Operation) {
         self.waits.clear();
+        self.staged += operation.staged;
         self.under_way.push_back(operation);
     }
 
-    /// Queues a copy.
+    /// Queues a copy; `held` is the side of it that is staged, and `landing` what that brings to
+    /// the host.
     ///
     /// # Safety
     /// Both ranges are there, for their agents and the device, until the copy is done; what is
@@ -86,6 +113,7 @@ impl Stream {
         from: (u64, hsa_agent_t),
         len: usize,
         held: Option<Arc<Block>>,
+        landing: Option<Landing>,
     ) -> Result<(), DeviceError> {
         self.prune();
         let signal = self.signals.take()?;
@@ -103,20 +131,19 @@ impl Stream {
         self.queued(Operation {
             signal,
             _after: after,
+            staged: if held.is_some() { len } else { 0 },
             _held: held,
+            landing: landing.map(Arc::new),
             is_kernel: false,
         });
         Ok(())
     }
 
-    /// What the last copy has brought is to land behind it.
-    pub(super) fn lands(&mut self, landing: Landing) {
-        self.landings.push(Arc::new(landing));
-    }
-
-    /// Nobody waits any more for what lands, but by events.
-    pub(super) fn leave_landings(&mut self) {
-        self.landings.clear();
+    /// Nobody waits any more for what the last so many operations bring, but by events.
+    pub(super) fn leave_landings(&mut self, last: usize) {
+        for operation in self.under_way.iter_mut().rev().take(last) {
+            operation.landing = None;
+        }
     }
 
     /// The queue of the hardware.
@@ -160,6 +187,8 @@ impl Stream {
             signal: Arc::clone(&signal),
             _after: after,
             _held: Some(Arc::new(arguments)),
+            staged: 0,
+            landing: None,
             is_kernel: true,
         });
         queued.map(|()| signal)
@@ -172,10 +201,9 @@ impl Stream {
     }
 
     /// The place behind everything so far: what must be done, and what has arrived then.
-    pub(super) fn place(&mut self) -> (Vec<Arc<Signal>>, Vec<Arc<Landing>>) {
-        // Not those that are over: whether they are well is for who waits to find.
-        self.landings.retain(|landing| !landing.is_over());
-        (self.after(), self.landings.clone())
+    pub(super) fn place(&self) -> (Vec<Arc<Signal>>, Vec<Arc<Landing>>) {
+        let landings = self.under_way.iter().filter_map(|one| one.landing.clone());
+        (self.after(), landings.collect())
     }
 
     /// Waits until nothing is under way, and brings what has arrived to its place.
@@ -184,12 +212,6 @@ impl Stream {
         let mut waits = after.iter();
         let done = waits.try_for_each(|signal| signal.wait(None).unwrap_or(Ok(())));
         if done.is_ok() {
-            for landing in &self.landings {
-                // SAFETY: the copies are done. Who waited for one by an event had it landed;
-                // all others leave its target alone until they wait.
-                unsafe { landing.land() };
-            }
-            self.landings.clear();
             self.prune();
         }
         done

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::context::Context;
-use super::lock;
 use super::signal::Signals;
 use super::stream::Stream;
+use crate::lock::lock;
 
 /// Streams of a device, beyond those that queues hold at a time. Each that runs kernels has a
 /// queue of the hardware, of which about so many make progress at a time.
@@ -80,7 +80,7 @@ impl Streams {
 
     /// Keeps a stream. What is under way in it goes on.
     pub(super) fn put(&self, mut stream: Stream) {
-        stream.leave_landings();
+        stream.leave_landings(usize::MAX);
         let mut pool = lock(&self.pool);
         pool.waiting.push_back(stream);
         let mut beyond = Vec::new();

@@ -2,9 +2,11 @@
 //! take an environment, and so a process, of their own.
 
 use std::path::Path;
+use std::sync::{Mutex, mpsc};
 
 use conformance::{Target, child, process};
 use conformance_calls::Outcome;
+use host_rt::device::BlockShape;
 use host_rt::error::{DeviceError, ImageError};
 use host_rt::{Error, Functions, Grid, Image, KernelArg, LaunchError, Runtime};
 use hsa_standin::{image::code_object, loader};
@@ -18,6 +20,10 @@ pub(crate) const PREFIX: &str = "hsa_stand_in_errors";
 
 pub(crate) const TESTS: &[Test] = &[
     test!(it_does_not_start).alone_with(&[("REVOFF_HSA_STAND_IN_FAIL", "hsa_init:1=4104")]),
+    test!(it_tells_of_no_events).alone_with(&[(
+        "REVOFF_HSA_STAND_IN_FAIL",
+        "hsa_amd_register_system_event_handler:1=4096",
+    )]),
     test!(no_such_device),
     test!(no_device_at_all).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "0")]),
     test!(out_of_memory),
@@ -27,9 +33,18 @@ pub(crate) const TESTS: &[Test] = &[
     )]),
     test!(an_image_for_another_gpu),
     test!(parameters_of_other_sizes),
+    test!(blocks_of_lanes),
+    test!(more_memory_of_a_team_than_there_is),
     test!(a_memory_fault).alone_with(&[("REVOFF_HSA_STAND_IN_FAULT", "1")]),
+    test!(events_of_gpus).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
     test!(a_queue_that_runs_full).alone_with(&[("REVOFF_HSA_STAND_IN_PACKETS", "4")]),
+    test!(long_copies_take_little_pinned_memory).alone(),
     test!(a_copy_that_waits_holds_up_no_other).alone(),
+    test!(a_copy_that_is_a_kernel_holds_up_no_other).alone(),
+    test!(a_copy_that_cannot_wait_fails).alone_with(&[(
+        "REVOFF_HSA_STAND_IN_FAIL",
+        "hsa_amd_signal_async_handler:*=4096",
+    )]),
     test!(calls_fail),
     test!(one_call_fails).alone(),
 ];
@@ -56,6 +71,12 @@ fn it_does_not_start(target: &Target) {
     says(&error, &["no AMD GPU", "hsa_init: ", "OUT_OF_RESOURCES"]);
     // The others are there all the same.
     Runtime::open("host").unwrap();
+}
+
+fn it_tells_of_no_events(target: &Target) {
+    let error = refusal(target.device);
+    assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
+    says(&error, &["hsa_amd_register_system_event_handler: "]);
 }
 
 fn no_such_device(_: &Target) {
@@ -154,8 +175,64 @@ fn parameters_of_other_sizes(target: &Target) {
     assert_eq!(read::<u64>(&number), [42]);
 }
 
+fn with_block(session: &Session, kernel: &str, lanes: u32, shared_bytes: u32) -> host_rt::Kernel {
+    let kernel = session.program.kernel(kernel).unwrap();
+    kernel.with_block(BlockShape {
+        lanes,
+        shared_bytes,
+        ..BlockShape::default()
+    })
+}
+
+/// Of two dimensions: each thread of the grid is as many.
+fn blocks_of_lanes(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let counts = session.zeroed::<u32>(2 * 3 * 8);
+    let grid = Grid {
+        teams: 2,
+        threads: 3,
+    };
+    let kernel = with_block(&session, "add_one", 8, 0);
+    // SAFETY: the parameter is that of `add_one`, with a count for each thread, allocated until
+    // the launch has been waited for.
+    unsafe { kernel.launch(grid, &[&counts]) }
+        .unwrap()
+        .wait()
+        .unwrap();
+    assert_eq!(read::<u32>(&counts), [1; 2 * 3 * 8]);
+}
+
+fn more_memory_of_a_team_than_there_is(target: &Target) {
+    const MOST: u32 = 64 << 10;
+    let session = Session::new(target, &acting(|what| what));
+    let count = session.zeroed::<u32>(1);
+    let grid = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    for (bytes, fits) in [(MOST, true), (MOST + 1, false), (u32::MAX, false)] {
+        let kernel = with_block(&session, "add_one", 1, bytes);
+        // SAFETY: as in `blocks_of_lanes`.
+        match unsafe { kernel.launch(grid, &[&count]) } {
+            Ok(launch) => {
+                assert!(fits, "{bytes} were taken");
+                launch.wait().unwrap();
+            }
+            Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
+                assert!(!fits, "{error}");
+                says(&error, &[&bytes.to_string(), &MOST.to_string()]);
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    session.works();
+}
+
 fn a_memory_fault(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
+    let other = Runtime::open(target.second()).unwrap();
+    let second = Session::on(&other, &image(target), &acting(|what| what));
+    drop(other);
     let outcomes = session.zeroed::<Outcome>(4);
     let args: [&dyn KernelArg; 3] = [&1u64, &3u32, &outcomes];
     match session.run("call_and_trap", (1, 4), &args) {
@@ -166,10 +243,50 @@ fn a_memory_fault(target: &Target) {
         other => panic!("{other:?}"),
     }
     // The other one notices nothing.
-    Runtime::open(target.second()).unwrap();
-    drop((outcomes, session));
+    second.works();
+    drop((outcomes, session, second));
     assert_eq!(process::settle(loader::held, 0), 0);
-    Session::new(target, &acting(|what| what)).works();
+    // A second fault would never be told of.
+    for device in [target.device, target.second()] {
+        let error = refusal(device);
+        assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
+        says(
+            &error,
+            &[device, "one memory fault per process", "new process"],
+        );
+    }
+}
+
+/// What the runtime tells of a GPU loses that one alone, and what is told of others' is theirs.
+fn events_of_gpus(target: &Target) {
+    let [memory_fault, hw_exception, memory_error, unknown] = [0, 1, 2, 3];
+    let (taken, not_taken) = (Some(0), Some(0x1000));
+    let session = Session::new(target, &acting(|what| what));
+    let second = Runtime::open(target.second()).unwrap();
+    assert_eq!(loader::tell_event(unknown, 0), not_taken);
+    for kind in [memory_fault, memory_error] {
+        assert_eq!(loader::tell_event(kind, 2), not_taken, "event {kind}");
+    }
+    session.works();
+    second.alloc(8).unwrap();
+    // It was told of, whoever had it.
+    refusal("hsa:2");
+    assert_eq!(loader::tell_event(memory_fault, 0), None);
+    assert_eq!(loader::tell_event(memory_error, 0), taken);
+    match session.runtime.alloc(8).map(drop) {
+        Err(Error::Device(error @ DeviceError::Lost { .. })) => {
+            says(&error, &["`hsa:0`", "cannot be given back"]);
+        }
+        other => panic!("{other:?}"),
+    }
+    second.alloc(8).unwrap();
+    assert_eq!(loader::tell_event(hw_exception, 1), taken);
+    match second.alloc(8).map(drop) {
+        Err(Error::Device(error @ DeviceError::Lost { .. })) => {
+            says(&error, &["`hsa:1`", "hangs"]);
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Who queues more waits for room.
@@ -184,6 +301,32 @@ fn a_queue_that_runs_full(target: &Target) {
         launch.wait().unwrap();
     }
     assert_eq!(read::<u32>(&count), [100]);
+}
+
+fn long_copies_take_little_pinned_memory(target: &Target) {
+    const LEN: usize = 20 << 20;
+    let runtime = target.builder().build().unwrap();
+    let data: Vec<u32> = (0..LEN as u32 / 4).collect();
+    let before = loader::most_pinned();
+    let zeros = runtime.alloc(LEN as u64).unwrap();
+    assert!(read::<u32>(&zeros).iter().all(|&word| word == 0));
+    let filled = runtime.alloc_from(&data).unwrap();
+    assert!(read::<u32>(&filled) == data, "they came back changed");
+    let mut back = vec![0u32; LEN / 4];
+    let mut queue = runtime.queue().unwrap();
+    // SAFETY: both are left alone until the queue has been synchronised.
+    unsafe {
+        queue
+            .copy_to_device(zeros.address(), data.as_ptr().cast(), LEN)
+            .unwrap();
+        queue
+            .copy_from_device(back.as_mut_ptr().cast(), zeros.address(), LEN)
+            .unwrap();
+    }
+    queue.synchronize().unwrap();
+    assert!(back == data, "they came back changed");
+    let taken = loader::most_pinned() - before;
+    assert!(taken <= 8 << 20, "{taken} bytes for copies of {LEN}");
 }
 
 /// A kernel whose calls the host answers by copies, and a copy that waits for the kernel.
@@ -211,6 +354,71 @@ fn a_copy_that_waits_holds_up_no_other(target: &Target) {
     assert_eq!((copied[0].ok, copied[0].sum), (3, 2100));
 }
 
+/// A kernel whose calls the host answers by copies, and a copy that waits for a kernel of ROCr's
+/// own, for which the first kernel leaves no room.
+fn a_copy_that_is_a_kernel_holds_up_no_other(target: &Target) {
+    const LEN: usize = 1 << 20;
+    let runtime = target.builder().build().unwrap();
+    let (begins, begun) = mpsc::channel();
+    let (queued, is_queued) = mpsc::channel();
+    let is_queued = Mutex::new(is_queued);
+    let other = runtime.clone();
+    let functions = acting(move |what| {
+        begins.send(()).expect("the test waits for it");
+        let until_queued = is_queued.lock().unwrap().recv();
+        until_queued.expect("the test goes on until all is queued");
+        let data = other.alloc_from(&[what; 100]).expect("device memory");
+        read::<u64>(&data).iter().sum()
+    });
+    let session = Session::on(&runtime, &image(target), &functions);
+    let outcomes = session.zeroed::<Outcome>(1);
+    let (from, to) = (session.filled(&[7u8; LEN]), session.zeroed::<u8>(LEN));
+    let (mut first, mut second) = (runtime.queue().unwrap(), runtime.queue().unwrap());
+    let args: [&dyn KernelArg; 4] = [&7u64, &0u64, &1u32, &outcomes];
+    let launch = session.enqueue(&mut *first, "call_act", (1, 1), &args);
+    begun.recv().unwrap();
+    let word = [8u8; 8];
+    second
+        .copy_on_device(to.address(), from.address(), LEN)
+        .unwrap();
+    // SAFETY: `word` is left alone until the queue has been synchronised.
+    unsafe { second.copy_to_device(to.address(), word.as_ptr(), word.len()) }.unwrap();
+    queued.send(()).unwrap();
+    second.synchronize().unwrap();
+    launch.wait().unwrap();
+    let copied = read::<u8>(&to);
+    assert_eq!((&copied[..8], &copied[8..]), (&word[..], &[7; LEN - 8][..]));
+    assert_eq!(read::<Outcome>(&outcomes)[0].sum, 700);
+}
+
+/// Where ROCr watches no signal, what is to wait for one is refused, and who waits looks himself.
+fn a_copy_that_cannot_wait_fails(target: &Target) {
+    let (queued, is_queued) = mpsc::channel();
+    let is_queued = Mutex::new(is_queued);
+    let functions = acting(move |what| {
+        let until_queued = is_queued.lock().unwrap().recv();
+        until_queued.expect("the test goes on until all is queued");
+        what
+    });
+    let session = Session::new(target, &functions);
+    let outcomes = session.zeroed::<Outcome>(1);
+    let mut queue = session.runtime.queue().unwrap();
+    let args: [&dyn KernelArg; 4] = [&7u64, &0u64, &1u32, &outcomes];
+    let launch = session.enqueue(&mut *queue, "call_act", (1, 1), &args);
+    let word = [8u8; 8];
+    // SAFETY: `word` is left alone until the queue has been synchronised.
+    let copied = unsafe { queue.copy_to_device(outcomes.address(), word.as_ptr(), word.len()) };
+    queued.send(()).unwrap();
+    let error = copied.expect_err("nobody tells when the kernel has ended");
+    says(&error, &["`hsa:0`", "hsa_amd_signal_async_handler: "]);
+    queue.synchronize().unwrap();
+    launch.wait().unwrap();
+    assert_eq!(read::<Outcome>(&outcomes)[0].sum, 7);
+    assert!(loader::faults() > 0, "calls that failed");
+    drop((launch, queue, outcomes, session));
+    assert_eq!(process::settle(loader::held, 0), 0);
+}
+
 /// Functions of ROCr, whose failure must not lead to worse than an error.
 const FUNCTIONS: &[&str] = &[
     "hsa_iterate_agents",
@@ -224,6 +432,8 @@ const FUNCTIONS: &[&str] = &[
     "hsa_amd_memory_pool_free",
     "hsa_amd_agents_allow_access",
     "hsa_amd_memory_async_copy",
+    "hsa_amd_pointer_info",
+    "hsa_amd_signal_async_handler",
     "hsa_signal_create",
     "hsa_signal_destroy",
     "hsa_queue_create",
@@ -275,7 +485,14 @@ fn one_call_fails(target: &Target) {
 
 fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     let runtime = target.builder().build()?;
-    let program = runtime.load(&image(target), &acting(|what| what))?;
+    let (queued, is_queued) = mpsc::channel::<()>();
+    let is_queued = Mutex::new(is_queued);
+    let functions = acting(move |what| {
+        // Until the other end is dropped.
+        let _ = is_queued.lock().unwrap().recv();
+        what
+    });
+    let program = runtime.load(&image(target), &functions)?;
     let _ = (runtime.memory(), runtime.description());
     let outcomes = runtime.alloc(4 * size_of::<Outcome>() as u64)?;
     let kernel = program.kernel("call_act")?;
@@ -284,11 +501,21 @@ fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
         teams: 2,
         threads: 2,
     };
+    let mut data = vec![Outcome::default(); 4];
+    let mut queue = runtime.queue()?;
     // SAFETY: the parameters are those of `call_act`, with an outcome for each
     // thread, allocated until the launch has been waited for.
-    unsafe { kernel.launch(grid, &args) }?.wait()?;
-    let mut data = vec![Outcome::default(); 4];
-    outcomes.read(0, &mut data)?;
+    let launch = unsafe { kernel.enqueue(&mut *queue, grid, &args) }?;
+    // SAFETY: `data` is left alone until the queue has been synchronised, or is gone.
+    let copied = unsafe {
+        let (to, len) = (data.as_mut_ptr().cast(), size_of_val(&*data));
+        queue.copy_from_device(to, outcomes.address(), len)
+    };
+    drop(queued);
+    copied?;
+    queue.synchronize()?;
+    launch.wait()?;
+    drop(queue);
     // A failure is an error of something, never a result that is wrong.
     assert!(data.iter().all(|outcome| outcome.ok == 3));
     Ok(())

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use conformance::Target;
-use conformance::captured::Captured;
+use conformance::captured::{Captured, Stalled};
 use conformance_calls::LONG_LINE;
 
 use crate::session::{Session, acting, read};
@@ -24,6 +24,12 @@ pub(crate) const TESTS: &[Test] = &[
         .alone()
         .only(Target::prints),
     test!(who_waits_may_hold_the_standard_output)
+        .alone()
+        .only(Target::prints),
+    test!(what_a_late_kernel_has_printed_is_there)
+        .alone()
+        .only(Target::prints),
+    test!(an_output_that_takes_no_more_is_named)
         .alone()
         .only(Target::prints),
     test!(nobody_watches_when_a_kernel_ends)
@@ -108,6 +114,39 @@ fn who_waits_may_hold_the_standard_output(target: &Target) {
     print(&session, (1, 4), 3, 1);
     drop(lock);
     check(&captured.lines(), 4, 3);
+}
+
+/// Its one serving thread is inside of a function, so nobody else prints it.
+fn what_a_late_kernel_has_printed_is_there(target: &Target) {
+    let gate = Arc::new(AtomicBool::new(false));
+    let open = Arc::clone(&gate);
+    let functions = acting(move |what| {
+        while !open.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        what
+    });
+    let builder = target.builder().threads(1);
+    let builder = builder.deadline(Duration::from_millis(500));
+    let session = Session::build(target, builder, &functions);
+    let captured = Captured::begin();
+    let ways = session.zeroed::<u32>(8);
+    let result = session.run("print_and_call", (1, 8), &[&1u32, &1u32, &ways]);
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("under way on the host: `act`"), "{error}");
+    check(&captured.lines(), 8, 1);
+    gate.store(true, Ordering::SeqCst);
+}
+
+fn an_output_that_takes_no_more_is_named(target: &Target) {
+    let builder = target.builder().deadline(Duration::from_millis(500));
+    let session = Session::build(target, builder, &acting(|what| what));
+    let stalled = Stalled::begin();
+    let ways = session.zeroed::<u32>(16);
+    let result = session.run("print_and_call", (1, 16), &[&300u32, &0u32, &ways]);
+    drop(stalled);
+    let error = result.unwrap_err().to_string();
+    assert!(error.contains("the standard output"), "{error}");
 }
 
 /// All serving threads but one are inside of functions until everything is printed.
