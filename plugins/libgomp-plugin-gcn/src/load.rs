@@ -44,11 +44,11 @@ impl Gpu for Gcn {
         let bytes = described.bytes.len();
         let in_image = |error: String| format!("{name}: {error}");
         let failed = |error: host_rt::Error| error.to_string();
+        let tables = Tables::of(&described.bytes).map_err(in_image)?;
         let kernels = code_object::read(&described.bytes)
             .map_err(in_image)?
             .kernels;
         arguments::check(&kernels).map_err(in_image)?;
-        let tables = Tables::of(&described.bytes).map_err(in_image)?;
         let image = Image::from_bytes(name, described.bytes.as_slice());
         let image = image.map_err(|error| error.to_string())?;
         let program = device.runtime.load(&image, &Functions::new());
