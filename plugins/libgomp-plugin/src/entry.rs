@@ -153,7 +153,7 @@ fn hand_over<T: Copy>(values: &[T]) -> *mut T {
     copy
 }
 
-/// Unloads an image. See [`crate::pin`]: it is called where nothing was pinned alone.
+/// Unloads an image. See `pin`: it is called where nothing was pinned alone.
 pub fn GOMP_OFFLOAD_unload_image(ord: c_int, _version: c_uint, target_data: *const c_void) -> bool {
     tell("unloading an image", || {
         Ok(load::unload(&*plugin().device(ord)?, target_data))
