@@ -86,7 +86,8 @@ impl Kernel {
 pub fn read(bytes: &[u8]) -> Result<CodeObject, String> {
     let file = ElfFile64::<Endianness>::parse(bytes);
     let file = file.map_err(|_| "no AMDGPU metadata")?;
-    let notes = notes(&file, bytes);
+    let notes = notes(&file, bytes)
+        .map_err(|error| format!("a note that is not as it should be: {error}"))?;
     if notes.is_empty() {
         return Err("no AMDGPU metadata".to_owned());
     }
@@ -175,21 +176,21 @@ fn field<'v>(map: &'v Value, key: &str) -> Option<&'v Value> {
     Some(value)
 }
 
-fn notes<'b>(file: &ElfFile64<'b, Endianness>, bytes: &'b [u8]) -> Vec<&'b [u8]> {
+fn notes<'b>(file: &ElfFile64<'b, Endianness>, bytes: &'b [u8]) -> object::Result<Vec<&'b [u8]>> {
     const NT_AMDGPU_METADATA: NoteType = NoteType(32);
     let endian = file.endian();
     let mut found = Vec::new();
     for header in file.elf_program_headers() {
-        let Ok(Some(mut notes)) = header.notes(endian, bytes) else {
+        let Some(mut notes) = header.notes(endian, bytes)? else {
             continue;
         };
-        while let Ok(Some(note)) = notes.next() {
+        while let Some(note) = notes.next()? {
             if note.name() == b"AMDGPU" && note.n_type(endian) == NT_AMDGPU_METADATA {
                 found.push(note.desc());
             }
         }
     }
-    found
+    Ok(found)
 }
 
 #[cfg(test)]
@@ -307,6 +308,14 @@ mod tests {
         for bytes in [&b""[..], b"\x7fELF", &with_notes(&[Value::Nil])[..100]] {
             read(bytes).expect_err("no code object");
         }
+        // What the second note says would be missing.
+        let mut file = with_notes(&[Value::Nil, object(8)]);
+        let first = read(&file);
+        first.expect("a code object");
+        let second = 120 + 24;
+        file[second + 4..second + 8].copy_from_slice(&u32::MAX.to_le_bytes());
+        let error = read(&file).expect_err("a note is longer than the file");
+        assert!(error.contains("a note that is not"), "{error}");
         // One without anything is one.
         assert_eq!(read(&with_notes(&[Value::Nil])), Ok(CodeObject::default()));
     }

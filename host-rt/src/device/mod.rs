@@ -310,7 +310,7 @@ impl Default for BlockShape {
     }
 }
 
-/// How much of a kernel a device takes, in device threads.
+/// How much of a kernel a device takes, in device threads, and what a block of it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelLimits {
     /// Most of a block.
@@ -319,6 +319,8 @@ pub struct KernelLimits {
     pub processor: u32,
     /// Multiprocessors.
     pub processors: u32,
+    /// Bytes of shared memory of a block, whatever a launch asks for.
+    pub shared_bytes: u32,
 }
 
 /// What a device needs to know of a launch beyond kernel, grid and parameters.

@@ -2,6 +2,26 @@
 //! kernels name: libgomp's `struct kernargs_abi`.
 
 use host_rt::KernelArg;
+use targets::code_object::Kernel;
+
+/// Bytes of arguments that GCC's kernels name: the pointer to the region's variables.
+const NAMED: u32 = 8;
+
+/// Checks that kernels name no other arguments.
+///
+/// # Errors
+/// One does.
+pub(crate) fn check(kernels: &[Kernel]) -> Result<(), String> {
+    match kernels.iter().find(|kernel| kernel.kernarg_size > NAMED) {
+        None => Ok(()),
+        Some(Kernel {
+            name, kernarg_size, ..
+        }) => Err(format!(
+            "kernel `{name}` takes {kernarg_size} bytes of arguments, those of GCC 13 to 16 take \
+             {NAMED}: the program was built by a newer GCC"
+        )),
+    }
+}
 
 /// Addresses are the device's.
 #[repr(C)]
@@ -56,6 +76,25 @@ impl KernelArg for Arguments {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_that_gcc_does_not_have_are_refused() {
+        let kernel = |name: &str, kernarg_size| Kernel {
+            name: name.to_owned(),
+            kernarg_size,
+            ..Kernel::default()
+        };
+        let kernels = [
+            kernel("_init_array", 0),
+            kernel("main._omp_fn.0", 8),
+            kernel("main._omp_fn.1", 16),
+        ];
+        assert_eq!(check(&kernels[..2]), Ok(()));
+        let error = check(&kernels).unwrap_err();
+        for text in ["`main._omp_fn.1`", "16 bytes", "take 8"] {
+            assert!(error.contains(text), "{error}");
+        }
+    }
 
     #[test]
     fn they_are_where_the_device_looks() {

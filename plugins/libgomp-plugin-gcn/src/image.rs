@@ -4,9 +4,9 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use gomp_plugin::image::{has_indirect, slice, text};
 
-/// The code object.
+/// Where the code object is.
 #[repr(C)]
-struct CodeObject {
+struct Bytes {
     size: usize,
     bytes: *const u8,
 }
@@ -15,16 +15,14 @@ struct CodeObject {
 #[repr(C)]
 struct KernelDescription {
     name: *const c_char,
-    oacc_dims: [c_int; 3],
-    sgprs: c_int,
-    vgprs: c_int,
+    _said: [c_int; 5],
 }
 
 /// The structure, without the first word of it (what the program `requires`), which libgomp
 /// keeps to itself.
 #[repr(C)]
 struct Description {
-    object: *const CodeObject,
+    object: *const Bytes,
     kernel_count: c_uint,
     kernels: *const KernelDescription,
     /// Since GCC 14: how many functions are called through pointers, and how many variables
@@ -96,15 +94,13 @@ mod tests {
     #[test]
     fn a_description_is_read() {
         let bytes = b"\x7fELF";
-        let object = CodeObject {
+        let object = Bytes {
             size: bytes.len(),
             bytes: bytes.as_ptr(),
         };
         let kernel = |name: &'static std::ffi::CStr| KernelDescription {
             name: name.as_ptr(),
-            oacc_dims: [0; 3],
-            sgprs: 62,
-            vgprs: 24,
+            _said: [0, 0, 0, 62, 24],
         };
         let kernels = [
             kernel(c"_init_array"),

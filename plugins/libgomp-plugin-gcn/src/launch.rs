@@ -1,19 +1,15 @@
 //! Launching GCC's kernels for AMD GPUs.
 
-use std::collections::HashMap;
-
-use gomp_plugin::image::readable;
-use gomp_plugin::region::{Asked, Fault, Running};
-use gomp_plugin::{Device, Kernels, libgomp};
-use host_rt::device::{Axis, BlockShape};
-use host_rt::targets::DeviceArch;
-use host_rt::{DeviceBuffer, Grid, Kernel, Launch, Program};
+use gomp_plugin::region::{Asked, Fault, Running, announce};
+use gomp_plugin::{Device, Kernels};
+use host_rt::device::{Axis, BlockShape, KernelLimits};
+use host_rt::{DeviceBuffer, Grid, Kernel, Launch};
 
 use crate::arguments::Arguments;
 use crate::ending;
-use crate::grid::{self, LANES, Resources};
-use crate::image::{CONSTRUCTORS, DESTRUCTORS};
-use crate::object::KernelUse;
+use crate::grid::{self, LANES};
+use crate::load::processor;
+use crate::memory::{Layout, memory};
 use crate::settings::Settings;
 
 /// What launches the kernels of an image.
@@ -21,9 +17,9 @@ pub(crate) struct Launcher {
     pub(crate) settings: Settings,
     /// What the image's `malloc` takes memory from.
     pub(crate) heap: DeviceBuffer,
-    /// What its kernels use, by name.
-    pub(crate) uses: HashMap<String, KernelUse>,
-    pub(crate) program: Program,
+    /// They run its constructors and its destructors.
+    pub(crate) constructors: Option<Kernel>,
+    pub(crate) destructors: Option<Kernel>,
 }
 
 /// A kernel under way.
@@ -41,25 +37,20 @@ impl Running for Started {
 }
 
 impl Launcher {
-    /// Runs the kernel `name` as one thread alone, if there is one.
-    fn run_alone(&self, device: &Device, name: &str) -> Result<(), String> {
-        if !self.uses.contains_key(name) {
+    /// Runs `kernel`, if there is one, as one thread alone.
+    fn run_alone(&self, device: &Device, kernel: Option<&Kernel>) -> Result<(), String> {
+        let Some(kernel) = kernel else {
             return Ok(());
-        }
-        let kernel = self.program.kernel(name);
-        let kernel = kernel.map_err(|error| error.to_string())?;
+        };
+        let limits = kernel.limits().map_err(|error| error.to_string())?;
         let grid = Grid {
             teams: 1,
             threads: 1,
         };
-        let units = kernel
-            .limits()
-            .map_err(|error| error.to_string())?
-            .processors;
         // SAFETY: the kernel that GCC makes, which has no variables.
-        let started = unsafe { self.launch(device, &kernel, grid, units, 0, 0)? };
+        let started = unsafe { self.launch(device, kernel, grid, limits, 0, 0)? };
         let ended = started.wait();
-        ended.map_err(|fault| format!("kernel `{name}`: {fault}"))
+        ended.map_err(|fault| format!("kernel `{}`: {fault}", started.name))
     }
 
     /// Starts `kernel`, each team of which has an arena of `arena` bytes.
@@ -71,17 +62,21 @@ impl Launcher {
         device: &Device,
         kernel: &Kernel,
         grid: Grid,
-        units: u32,
+        limits: KernelLimits,
         vars: u64,
-        arena: i32,
+        arena: u64,
     ) -> Result<Started, String> {
         let failed = |error: host_rt::Error| error.to_string();
-        let stack = self.settings.stack;
-        let teams = u64::from(grid.teams);
-        let arenas = teams * u64::from(arena.cast_unsigned());
-        let stacks = teams * u64::from(grid.threads) * u64::from(stack.cast_unsigned());
-        let memory = device.spare.take(&device.runtime, arenas + stacks);
-        let memory = memory.map_err(failed)?;
+        let layout = memory(grid, arena, self.settings.stack)?;
+        let Layout { arenas, bytes, .. } = layout;
+        let memory = device.lend(bytes);
+        let memory = memory.map_err(|error| {
+            let Grid { teams, threads } = grid;
+            format!(
+                "{bytes} bytes for the stacks (GCN_STACK_SIZE) and arenas (GCN_TEAM_ARENA_SIZE) \
+                 of {teams} teams (GCN_NUM_TEAMS) of {threads} threads: {error}"
+            )
+        })?;
         let queue = device.runtime.launch_queue().map_err(failed)?;
         let arguments = Arguments {
             vars,
@@ -90,15 +85,14 @@ impl Launcher {
             heap: self.heap.address(),
             arena: if arenas == 0 { 0 } else { memory.address() },
             stacks: memory.address() + arenas,
-            arena_bytes: arena,
-            stack_bytes: stack,
+            arena_bytes: layout.arena,
+            stack_bytes: layout.stack,
         };
         let name = kernel.declaration().name.clone();
-        let uses = self.uses.get(&name).copied().unwrap_or_default();
         let kernel = kernel.clone().with_block(BlockShape {
             lanes: LANES,
             lane_axis: Axis::Y,
-            shared_bytes: grid::shared_bytes(&self.settings, grid.teams, units, uses),
+            shared_bytes: grid::shared_bytes(&self.settings, grid.teams, limits),
         });
         // SAFETY: GCC's kernels have these arguments; the caller keeps what the variables name,
         // and what is named here stays as long as the launch, the heap as long as the image.
@@ -111,11 +105,11 @@ impl Launcher {
 
 impl Kernels for Launcher {
     fn construct(&self, device: &Device) -> Result<(), String> {
-        self.run_alone(device, CONSTRUCTORS)
+        self.run_alone(device, self.constructors.as_ref())
     }
 
     fn destruct(&self, device: &Device) -> Result<(), String> {
-        self.run_alone(device, DESTRUCTORS)
+        self.run_alone(device, self.destructors.as_ref())
     }
 
     unsafe fn start(
@@ -126,28 +120,11 @@ impl Kernels for Launcher {
         asked: Asked,
     ) -> Result<Box<dyn Running>, String> {
         let limits = kernel.limits().map_err(|error| error.to_string())?;
-        let name = &kernel.declaration().name;
-        let uses = self.uses.get(name).copied().unwrap_or_default();
-        let arch = device.runtime.arch();
-        let there = Resources {
-            processor: match &arch {
-                DeviceArch::Amd(target) => &target.processor,
-                _ => "",
-            },
-            units: limits.processors,
-            block: limits.block,
-        };
-        let grid = grid::grid(&self.settings, asked, there, uses);
-        libgomp::debug(&format!(
-            "device {}: {}: {} teams of {} threads of {LANES} lanes",
-            device.ord,
-            readable(name),
-            grid.teams,
-            grid.threads
-        ));
+        let grid = grid::grid(&self.settings, asked, &processor(device), limits);
+        announce(device, kernel, grid, LANES);
         let arena = self.settings.arena;
         // SAFETY: passed on.
-        let started = unsafe { self.launch(device, kernel, grid, there.units, vars, arena)? };
+        let started = unsafe { self.launch(device, kernel, grid, limits, vars, arena)? };
         Ok(Box::new(started))
     }
 }

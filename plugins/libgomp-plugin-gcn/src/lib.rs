@@ -7,11 +7,12 @@
 //! | module | job |
 //! |---|---|
 //! | `image` | what GCC says of an image: the layouts of `mkoffload` |
-//! | `object` | what stands in the image itself, a code object |
+//! | `tables` | the tables in the image itself |
 //! | `load` | loading an image |
 //! | `launch` | launching its kernels |
 //! | `arguments` | what GCC's device code finds in the memory of its arguments |
 //! | `grid` | how many teams and threads there are, and what memory a team has |
+//! | `memory` | what a launch has for stacks and arenas |
 //! | `ending` | what a kernel says of its own end |
 //! | `settings` | environment variables |
 //!
@@ -24,8 +25,9 @@ mod grid;
 mod image;
 mod launch;
 mod load;
-mod object;
+mod memory;
 mod settings;
+mod tables;
 
 use gomp_plugin::Kind;
 use shared_abi::gomp::GOMP_VERSION_GCN;
@@ -33,13 +35,11 @@ use shared_abi::gomp::GOMP_VERSION_GCN;
 /// `OFFLOAD_TARGET_TYPE_GCN`.
 const TYPE_GCN: std::ffi::c_int = 8;
 
-#[unsafe(no_mangle)]
-static REVOFF_GOMP_KIND: Kind = Kind {
+gomp_plugin::plugin!(Kind {
     name: c"gcn",
     gpus: "AMD GPUs",
     image_type: TYPE_GCN,
     image_version: GOMP_VERSION_GCN,
     devices: &["hsa"],
-    examples: "`hsa` and `hsa:0` do",
-    open: load::Gcn::open,
-};
+    read: load::Gcn::read,
+});

@@ -3,24 +3,28 @@
 use std::ffi::c_void;
 
 use gomp_plugin::{Code, Device, Function, Gpu};
-use host_rt::device::{Fill, Global};
+use host_rt::device::Global;
+use host_rt::error::ImageError;
+use host_rt::targets::DeviceArch;
 use host_rt::{DeviceBuffer, Functions, Image, Program};
+use targets::code_object;
 
-use crate::image::Described;
+use crate::arguments;
+use crate::image::{CONSTRUCTORS, DESTRUCTORS, Described};
 use crate::launch::Launcher;
-use crate::object::{CodeObject, FUNCTION_TABLE, INDIRECT_TABLE, VARIABLE_TABLE};
 use crate::settings::Settings;
+use crate::tables::{FUNCTION_TABLE, INDIRECT_TABLE, Tables, VARIABLE_TABLE};
 
 /// By this function an image calls the host.
 const CALL: &str = "GOMP_target_ext";
 
-/// What the environment says of a device.
+/// What the environment says of the devices.
 pub(crate) struct Gcn {
     settings: Settings,
 }
 
 impl Gcn {
-    pub(crate) fn open() -> Box<dyn Gpu> {
+    pub(crate) fn read() -> Box<dyn Gpu> {
         Box::new(Self {
             settings: Settings::read(),
         })
@@ -40,21 +44,25 @@ impl Gpu for Gcn {
         let bytes = described.bytes.len();
         let in_image = |error: String| format!("{name}: {error}");
         let failed = |error: host_rt::Error| error.to_string();
-        let object = CodeObject::read(&described.bytes).map_err(in_image)?;
+        let tables = Tables::of(&described.bytes).map_err(in_image)?;
+        let kernels = code_object::read(&described.bytes)
+            .map_err(in_image)?
+            .kernels;
+        arguments::check(&kernels).map_err(in_image)?;
         let image = Image::from_bytes(name, described.bytes.as_slice());
         let image = image.map_err(|error| error.to_string())?;
         let program = device.runtime.load(&image, &Functions::new());
-        let program = program.map_err(failed)?;
+        let program = program.map_err(|error| refused(device, &error))?;
 
         let read = |symbol, count, words| {
-            read_table(device, &program, &object, symbol, count, words).map_err(in_image)
+            read_table(device, &program, &tables, symbol, count, words).map_err(in_image)
         };
+        let is_kernel = |name: &str| kernels.iter().any(|kernel| kernel.name == name);
         let names = described.functions;
         let words = read(FUNCTION_TABLE, names.len(), 1)?;
         let functions = names.into_iter().zip(words).map(|(name, word)| {
             // The table has kernels, too.
-            let is_kernel = object.kernel(&name).is_some();
-            let word = if is_kernel { 0 } else { word };
+            let word = if is_kernel(&name) { 0 } else { word };
             Function { name, word }
         });
         let functions = functions.collect();
@@ -64,6 +72,10 @@ impl Gpu for Gcn {
             size: words[1],
         });
         let indirect = read(INDIRECT_TABLE, described.indirect, 1)?;
+        let own = |name| {
+            let kernel = is_kernel(name).then(|| program.kernel(name));
+            kernel.transpose().map_err(failed)
+        };
         Ok(Code {
             functions,
             variables: variables.collect(),
@@ -73,11 +85,30 @@ impl Gpu for Gcn {
             kernels: Box::new(Launcher {
                 settings: self.settings,
                 heap: heap(device, self.settings.heap)?,
-                uses: object.into_kernels(),
-                program: program.clone(),
+                constructors: own(CONSTRUCTORS)?,
+                destructors: own(DESTRUCTORS)?,
             }),
             program,
         })
+    }
+}
+
+/// The processor of a device: `gfx90a`.
+pub(crate) fn processor(device: &Device) -> String {
+    match device.runtime.arch() {
+        DeviceArch::Amd(target) => target.processor,
+        other => other.to_string(),
+    }
+}
+
+/// Why an image was not loaded, with the way out if it is for another processor.
+fn refused(device: &Device, error: &host_rt::Error) -> String {
+    match error {
+        host_rt::Error::Image(ImageError::OtherMachine { .. }) => format!(
+            "{error}: build the program with -foffload-options=amdgcn-amdhsa=-march={}",
+            processor(device)
+        ),
+        _ => error.to_string(),
     }
 }
 
@@ -85,7 +116,7 @@ impl Gpu for Gcn {
 fn read_table(
     device: &Device,
     program: &Program,
-    object: &CodeObject<'_>,
+    tables: &Tables<'_>,
     symbol: &str,
     count: usize,
     words: usize,
@@ -93,7 +124,7 @@ fn read_table(
     if count == 0 {
         return Ok(Vec::new());
     }
-    object.check_table(symbol, count, words)?;
+    tables.check(symbol, count, words)?;
     let table = program.global(symbol).map_err(|error| error.to_string())?;
     let table = table.ok_or_else(|| format!("no `{symbol}` on the device"))?;
     device.read_words(table.address, count * words)
@@ -102,7 +133,7 @@ fn read_table(
 /// Memory for the image's `malloc`: its size, and then as many bytes.
 fn heap(device: &Device, bytes: u64) -> Result<DeviceBuffer, String> {
     let all = bytes.saturating_add(size_of::<u64>() as u64);
-    let heap = device.runtime.alloc_filled(all, Fill::Any);
+    let heap = device.memory(all);
     let heap = heap.map_err(|error| format!("a heap of {bytes} bytes, GCN_HEAP_SIZE: {error}"))?;
     device.write_bytes(heap.address(), &bytes.to_le_bytes())?;
     Ok(heap)

@@ -62,7 +62,8 @@ fn devices_of_the_other_plugin_are_left_to_it() {
 
 #[test]
 fn what_is_no_device_is_named() {
-    let words = "REVOFF_DEVICE=host: `host` runs no images of GCC's for AMD GPUs; `hsa`";
+    let words =
+        "REVOFF_DEVICE=host: `host` runs no images of GCC's; expected one of emu, cuda, hsa, or";
     has_none("what_is_no_device_is_named", "host", Some(words));
 }
 

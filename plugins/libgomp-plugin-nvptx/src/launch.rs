@@ -1,8 +1,7 @@
 //! Launching GCC's kernels for NVIDIA GPUs.
 
-use gomp_plugin::image::readable;
-use gomp_plugin::region::{Asked, Fault, Running};
-use gomp_plugin::{Device, Kernels, libgomp};
+use gomp_plugin::region::{Asked, Fault, Running, announce};
+use gomp_plugin::{Device, Kernels};
 use host_rt::device::{Axis, BlockShape, KernelLimits};
 use host_rt::{Grid, Kernel, Launch, Program};
 
@@ -27,9 +26,10 @@ const CONSTRUCTORS: [(&str, bool); 2] = [
 
 /// What launches the kernels of an image.
 pub(crate) struct Launcher {
-    pub(crate) program: Program,
+    /// Those that run its constructors, and whether each takes the end of a stack.
+    constructors: Vec<(Kernel, bool)>,
     /// Bytes of dynamic shared memory of a launch.
-    pub(crate) lowlat_pool: u32,
+    lowlat_pool: u32,
 }
 
 /// A kernel under way.
@@ -44,23 +44,31 @@ impl Running for Started {
     }
 }
 
+impl Launcher {
+    pub(crate) fn new(program: &Program, lowlat_pool: u32) -> Self {
+        let constructors = CONSTRUCTORS.into_iter();
+        let there = |(name, has_stack)| Some((program.kernel(name).ok()?, has_stack));
+        Self {
+            constructors: constructors.filter_map(there).collect(),
+            lowlat_pool,
+        }
+    }
+}
+
 impl Kernels for Launcher {
     fn construct(&self, device: &Device) -> Result<(), String> {
         let failed = |error: host_rt::Error| error.to_string();
-        for (name, has_stack) in CONSTRUCTORS {
-            let Ok(kernel) = self.program.kernel(name) else {
-                continue;
-            };
-            let stacks = device.spare.take(&device.runtime, STACK).map_err(failed)?;
+        for (kernel, has_stack) in &self.constructors {
+            let stacks = device.lend(STACK).map_err(failed)?;
             let end = stacks.address() + STACK;
-            let args: &[&dyn host_rt::KernelArg] = if has_stack { &[&end] } else { &[] };
+            let args: &[&dyn host_rt::KernelArg] = if *has_stack { &[&end] } else { &[] };
             let grid = Grid {
                 teams: 1,
                 threads: 1,
             };
             // SAFETY: the kernel that GCC makes, with its parameters; the stack lives until
             // the launch has ended.
-            let launch = unsafe { kernel.with_block(BlockShape::default()).launch(grid, args) };
+            let launch = unsafe { kernel.launch(grid, args) };
             let mut launch = launch.map_err(failed)?;
             launch.keep(stacks);
             launch.wait().map_err(|error| error.to_string())?;
@@ -78,14 +86,8 @@ impl Kernels for Launcher {
         let failed = |error: host_rt::Error| error.to_string();
         let grid = grid(asked, kernel.limits().map_err(failed)?);
         let bytes = u64::from(grid.teams) * u64::from(grid.threads) * STACK;
-        let stacks = device.spare.take(&device.runtime, bytes).map_err(failed)?;
-        libgomp::debug(&format!(
-            "device {}: {}: {} teams of {} threads of {WARP} lanes",
-            device.ord,
-            readable(&kernel.declaration().name),
-            grid.teams,
-            grid.threads
-        ));
+        let stacks = device.lend(bytes).map_err(failed)?;
+        announce(device, kernel, grid, WARP);
         let kernel = kernel.clone().with_block(BlockShape {
             lanes: WARP,
             lane_axis: Axis::X,
@@ -128,6 +130,7 @@ mod tests {
             block: 1024,
             processor: 2048,
             processors: 2,
+            shared_bytes: 0,
         };
         let chosen = |teams, threads| {
             let Grid { teams, threads } = grid(Asked { teams, threads }, limits);

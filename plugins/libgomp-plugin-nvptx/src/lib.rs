@@ -25,13 +25,11 @@ use shared_abi::gomp::GOMP_VERSION_NVIDIA_PTX;
 /// `OFFLOAD_TARGET_TYPE_NVIDIA_PTX`.
 const TYPE_NVIDIA_PTX: std::ffi::c_int = 5;
 
-#[unsafe(no_mangle)]
-static REVOFF_GOMP_KIND: Kind = Kind {
+gomp_plugin::plugin!(Kind {
     name: c"nvptx",
     gpus: "NVIDIA GPUs",
     image_type: TYPE_NVIDIA_PTX,
     image_version: GOMP_VERSION_NVIDIA_PTX,
     devices: &["cuda", "emu"],
-    examples: "`cuda`, `cuda:0`, `emu` and `emu:sm_60` do",
-    open: load::Nvptx::open,
-};
+    read: load::Nvptx::read,
+});

@@ -20,7 +20,7 @@ const FUNCTION_TABLE: &str = "$offload_func_table";
 /// Addresses of the functions that are called through pointers.
 const INDIRECT_TABLE: &str = "$offload_ind_func_table";
 
-/// What the environment says of a device.
+/// What the environment says of the devices.
 pub(crate) struct Nvptx {
     /// Bytes of dynamic shared memory of a launch.
     lowlat_pool: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Nvptx {
 }
 
 impl Nvptx {
-    pub(crate) fn open() -> Box<dyn Gpu> {
+    pub(crate) fn read() -> Box<dyn Gpu> {
         Box::new(Self {
             lowlat_pool: settings::lowlat_pool(),
             swaps: settings::swaps(),
@@ -110,10 +110,7 @@ impl Gpu for Nvptx {
             indirect,
             calls_host,
             about: format!("{} PTX texts", described.texts.len()),
-            kernels: Box::new(Launcher {
-                program: program.clone(),
-                lowlat_pool: self.lowlat_pool,
-            }),
+            kernels: Box::new(Launcher::new(&program, self.lowlat_pool)),
             program,
         })
     }

@@ -1,6 +1,6 @@
 //! Environment variables of this plugin's own.
 
-use gomp_plugin::{libgomp, settings};
+use gomp_plugin::settings::{self, BYTES};
 
 /// Whether images get device-rt's `GOMP_target_ext` when they are loaded.
 const SWAP: &str = "REVOFF_SWAP";
@@ -16,21 +16,12 @@ const LEAST_LOWLAT_POOL: u32 = 16;
 
 /// Bytes of dynamic shared memory of each launch.
 pub(crate) fn lowlat_pool() -> u32 {
-    let asked = settings::number(LOWLAT_POOL, "bytes", DEFAULT_LOWLAT_POOL.into());
-    u32::try_from(asked)
-        .unwrap_or(u32::MAX)
-        .max(LEAST_LOWLAT_POOL)
+    let asked = settings::number(LOWLAT_POOL, BYTES, 0..=u32::MAX);
+    asked.unwrap_or(DEFAULT_LOWLAT_POOL).max(LEAST_LOWLAT_POOL)
 }
 
 /// Whether images get device-rt's `GOMP_target_ext` when they are loaded: unless somebody
 /// says 0.
 pub(crate) fn swaps() -> bool {
-    match std::env::var(SWAP).as_deref() {
-        Err(_) | Ok("" | "1") => true,
-        Ok("0") => false,
-        Ok(text) => {
-            libgomp::error(&format!("{SWAP}={text}: expected 0 or 1; 1 it is"));
-            true
-        }
-    }
+    settings::number(SWAP, "a switch", 0..=1u8) != Some(0)
 }

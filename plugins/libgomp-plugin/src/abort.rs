@@ -17,6 +17,10 @@ impl Name {
     pub(crate) fn new(name: String) -> &'static Self {
         Box::leak(Box::new(Self(name.leak())))
     }
+
+    pub(crate) fn text(&self) -> &'static str {
+        self.0
+    }
 }
 
 /// A thread that runs host regions.

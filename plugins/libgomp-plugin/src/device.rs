@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 
 use host_rt::device::{Fill, Global, Queue};
 use host_rt::{DeviceBuffer, Runtime};
 
-use crate::kind::{Gpu, kind};
 use crate::libgomp;
 use crate::load::Loaded;
-use crate::spare::Spare;
+use crate::spare::{Lent, Spare};
 
 /// A device that libgomp has initialised.
 pub struct Device {
@@ -18,10 +19,8 @@ pub struct Device {
     pub ord: usize,
     /// What it is for host-rt.
     pub runtime: Runtime,
-    /// What it has of its kind.
-    pub(crate) gpu: Box<dyn Gpu>,
-    /// Memory of launches.
-    pub spare: Arc<Spare>,
+    /// Memory that launches have left.
+    pub(crate) spare: Arc<Spare>,
     /// What libgomp may have mapped, by address: what it has allocated, and the variables
     /// of images.
     memory: RwLock<BTreeMap<u64, Memory>>,
@@ -34,7 +33,7 @@ pub struct Device {
     /// Target regions under way.
     pub(crate) regions: Regions,
     /// They stay until the process ends.
-    pub(crate) images: Mutex<Vec<Arc<Loaded>>>,
+    images: Mutex<Vec<Arc<Loaded>>>,
 }
 
 /// The target regions of a device.
@@ -99,7 +98,6 @@ impl Device {
         Ok(Self {
             ord,
             runtime,
-            gpu: (kind().open)(),
             spare: Arc::default(),
             memory: RwLock::default(),
             icvs: OnceLock::new(),
@@ -119,19 +117,37 @@ impl Device {
         self.memory.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Device memory, with whatever is in it.
+    ///
+    /// # Errors
+    /// There is not that much.
+    pub fn memory(&self, bytes: u64) -> host_rt::Result<DeviceBuffer> {
+        let memory = self.runtime.alloc_filled(bytes, Fill::Any);
+        memory.or_else(|_| {
+            // There may be room where launches have been.
+            self.spare.clear();
+            self.runtime.alloc_filled(bytes, Fill::Any)
+        })
+    }
+
+    /// Device memory for a launch, with whatever is in it.
+    ///
+    /// # Errors
+    /// There is not that much.
+    pub fn lend(&self, bytes: u64) -> host_rt::Result<Lent> {
+        let block = self
+            .spare
+            .take(bytes)
+            .map_or_else(|| self.memory(bytes), Ok)?;
+        Ok(Lent::new(&self.spare, block))
+    }
+
     /// Allocates device memory for libgomp.
     ///
     /// # Errors
     /// There is not that much.
     pub(crate) fn alloc(&self, bytes: u64) -> host_rt::Result<u64> {
-        let buffer = match self.runtime.alloc_filled(bytes, Fill::Any) {
-            Ok(buffer) => buffer,
-            // There may be room where launches have been.
-            Err(_) => {
-                self.spare.clear();
-                self.runtime.alloc_filled(bytes, Fill::Any)?
-            }
-        };
+        let buffer = self.memory(bytes)?;
         let address = buffer.address();
         self.write().insert(address, Memory::Allocated(buffer));
         Ok(address)
@@ -156,13 +172,25 @@ impl Device {
         if !self.regions.are_over() {
             return;
         }
-        let images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
-        let images = images.clone();
-        for image in images.iter().rev() {
-            if let Err(error) = image.kernels.destruct(self) {
+        for image in self.images().iter().rev() {
+            if let Err(error) = image.destruct(self) {
                 libgomp::error(&format!("destructors of device {}: {error}", self.ord));
             }
         }
+    }
+
+    /// Its images. A copy of the list: what is done with them may take long.
+    pub(crate) fn images(&self) -> Vec<Arc<Loaded>> {
+        self.lock_images().clone()
+    }
+
+    pub(crate) fn add_image(&self, image: Loaded) {
+        self.lock_images().push(Arc::new(image));
+    }
+
+    /// A list of images is whole whatever panics.
+    fn lock_images(&self) -> MutexGuard<'_, Vec<Arc<Loaded>>> {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Frees what [`alloc`](Self::alloc) gave; whether it did.

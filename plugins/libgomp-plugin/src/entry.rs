@@ -2,14 +2,15 @@
 //!
 //! libgomp looks them up one by one. Left out are those that it can do without: OpenACC's,
 //! those of interoperability, and of memory that this plugin has in no special way.
-#![expect(unreachable_pub, reason = "looked up by name")]
+//! A plugin exports a function for each, see [`plugin!`](crate::plugin!).
+#![expect(non_snake_case, reason = "the names are libgomp's")]
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::kind::kind;
 use crate::libgomp::{self, libgomp};
-use crate::load::{self, AddrPair};
+use crate::load;
 use crate::plugin::plugin;
 use crate::region::{Fault, Region};
 use crate::reverse;
@@ -49,20 +50,17 @@ fn fault() -> String {
 
 /// The version of libgomp's interface that this plugin speaks: that of the libgomp which
 /// asks, of GCC 13 to 16.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_version() -> c_uint {
+pub fn GOMP_OFFLOAD_version() -> c_uint {
     libgomp::version()
 }
 
 /// The name of the kind of devices.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_get_name() -> *const c_char {
+pub fn GOMP_OFFLOAD_get_name() -> *const c_char {
     kind().name.as_ptr()
 }
 
 /// A name of the device that no other has, in memory that the caller frees.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_get_uid(ord: c_int) -> *const c_char {
+pub fn GOMP_OFFLOAD_get_uid(ord: c_int) -> *const c_char {
     let name = usize::try_from(ord)
         .ok()
         .and_then(|ord| plugin().uid(ord))
@@ -78,20 +76,17 @@ pub extern "C" fn GOMP_OFFLOAD_get_uid(ord: c_int) -> *const c_char {
 }
 
 /// What these devices can do.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_get_caps() -> c_uint {
+pub fn GOMP_OFFLOAD_get_caps() -> c_uint {
     CAP_OPENMP
 }
 
 /// The type of images that these devices run.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_get_type() -> c_int {
+pub fn GOMP_OFFLOAD_get_type() -> c_int {
     kind().image_type
 }
 
 /// How many devices there are; -1 if there are some, but without what the program requires.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_get_num_devices(requires: c_uint) -> c_int {
+pub fn GOMP_OFFLOAD_get_num_devices(requires: c_uint) -> c_int {
     let count = tell("counting devices", || Ok(plugin().count())).unwrap_or(0);
     if count > 0 && requires & !REQUIRES != 0 {
         libgomp::debug(&format!(
@@ -103,8 +98,7 @@ pub extern "C" fn GOMP_OFFLOAD_get_num_devices(requires: c_uint) -> c_int {
 }
 
 /// Opens a device.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_init_device(ord: c_int) -> bool {
+pub fn GOMP_OFFLOAD_init_device(ord: c_int) -> bool {
     tell("opening a device", || {
         plugin().init(usize::try_from(ord).unwrap_or(usize::MAX))
     })
@@ -112,8 +106,7 @@ pub extern "C" fn GOMP_OFFLOAD_init_device(ord: c_int) -> bool {
 }
 
 /// Lets go of a device.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_fini_device(ord: c_int) -> bool {
+pub fn GOMP_OFFLOAD_fini_device(ord: c_int) -> bool {
     tell("closing a device", || {
         plugin().fini(usize::try_from(ord).unwrap_or(usize::MAX));
         Ok(())
@@ -125,12 +118,11 @@ pub extern "C" fn GOMP_OFFLOAD_fini_device(ord: c_int) -> bool {
 ///
 /// # Safety
 /// For libgomp alone.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_OFFLOAD_load_image(
+pub unsafe fn GOMP_OFFLOAD_load_image(
     ord: c_int,
     version: c_uint,
     target_data: *const c_void,
-    target_table: *mut *mut AddrPair,
+    target_table: *mut *mut c_void,
     rev_fn_table: *mut *mut u64,
     host_ind_fn_table: *const u64,
 ) -> c_int {
@@ -140,7 +132,7 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_load_image(
         let tables = unsafe { load::load(&device, version, target_data, host_ind_fn_table)? };
         // SAFETY: libgomp's pointers to where it wants to know its memory.
         unsafe {
-            target_table.write(hand_over(&tables.target));
+            target_table.write(hand_over(&tables.target).cast());
             if !rev_fn_table.is_null() {
                 rev_fn_table.write(hand_over(&tables.reverse));
             }
@@ -161,13 +153,8 @@ fn hand_over<T: Copy>(values: &[T]) -> *mut T {
     copy
 }
 
-/// Unloads an image. See [`crate::pin`]: it is called where nothing was pinned alone.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_unload_image(
-    ord: c_int,
-    _version: c_uint,
-    target_data: *const c_void,
-) -> bool {
+/// Unloads an image. See `pin`: it is called where nothing was pinned alone.
+pub fn GOMP_OFFLOAD_unload_image(ord: c_int, _version: c_uint, target_data: *const c_void) -> bool {
     tell("unloading an image", || {
         Ok(load::unload(&*plugin().device(ord)?, target_data))
     })
@@ -175,8 +162,7 @@ pub extern "C" fn GOMP_OFFLOAD_unload_image(
 }
 
 /// Allocates device memory.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_alloc(ord: c_int, size: usize) -> *mut c_void {
+pub fn GOMP_OFFLOAD_alloc(ord: c_int, size: usize) -> *mut c_void {
     let address = tell("allocating device memory", || {
         let device = plugin().device(ord)?;
         device.note_used();
@@ -187,8 +173,7 @@ pub extern "C" fn GOMP_OFFLOAD_alloc(ord: c_int, size: usize) -> *mut c_void {
 }
 
 /// Frees device memory.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_free(ord: c_int, ptr: *mut c_void) -> bool {
+pub fn GOMP_OFFLOAD_free(ord: c_int, ptr: *mut c_void) -> bool {
     tell("freeing device memory", || {
         if plugin().device(ord)?.free(ptr.addr() as u64) {
             return Ok(());
@@ -202,8 +187,7 @@ pub extern "C" fn GOMP_OFFLOAD_free(ord: c_int, ptr: *mut c_void) -> bool {
 ///
 /// # Safety
 /// `dst` is writable for `n` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_OFFLOAD_dev2host(
+pub unsafe fn GOMP_OFFLOAD_dev2host(
     ord: c_int,
     dst: *mut c_void,
     src: *const c_void,
@@ -228,8 +212,7 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_dev2host(
 ///
 /// # Safety
 /// `src` is readable for `n` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_OFFLOAD_host2dev(
+pub unsafe fn GOMP_OFFLOAD_host2dev(
     ord: c_int,
     dst: *mut c_void,
     src: *const c_void,
@@ -255,13 +238,7 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_host2dev(
 }
 
 /// Copies on the device.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_dev2dev(
-    ord: c_int,
-    dst: *mut c_void,
-    src: *const c_void,
-    n: usize,
-) -> bool {
+pub fn GOMP_OFFLOAD_dev2dev(ord: c_int, dst: *mut c_void, src: *const c_void, n: usize) -> bool {
     tell("copying on the device", || {
         let (to, from) = (dst.addr() as u64, src.addr() as u64);
         let device = plugin().device(ord)?;
@@ -272,8 +249,7 @@ pub extern "C" fn GOMP_OFFLOAD_dev2dev(
 }
 
 /// Sets bytes on the device.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_memset(ord: c_int, ptr: *mut c_void, val: c_int, n: usize) -> bool {
+pub fn GOMP_OFFLOAD_memset(ord: c_int, ptr: *mut c_void, val: c_int, n: usize) -> bool {
     /// Copied at a time.
     const CHUNK: usize = 1 << 20;
     tell("setting device memory", || {
@@ -294,12 +270,7 @@ pub extern "C" fn GOMP_OFFLOAD_memset(ord: c_int, ptr: *mut c_void, val: c_int, 
 }
 
 /// Whether a kernel may use the memory at an address; libgomp asks since GCC 16.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_is_accessible_ptr(
-    ord: c_int,
-    ptr: *const c_void,
-    size: usize,
-) -> c_int {
+pub fn GOMP_OFFLOAD_is_accessible_ptr(ord: c_int, ptr: *const c_void, size: usize) -> c_int {
     let is_there = tell("looking for memory", || {
         Ok(plugin()
             .device(ord)?
@@ -309,8 +280,7 @@ pub extern "C" fn GOMP_OFFLOAD_is_accessible_ptr(
 }
 
 /// Whether a device runs a function: all that it has loaded.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_OFFLOAD_can_run(_function: *mut c_void) -> bool {
+pub fn GOMP_OFFLOAD_can_run(_function: *mut c_void) -> bool {
     true
 }
 
@@ -318,8 +288,7 @@ pub extern "C" fn GOMP_OFFLOAD_can_run(_function: *mut c_void) -> bool {
 ///
 /// # Safety
 /// For libgomp alone.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_OFFLOAD_run(
+pub unsafe fn GOMP_OFFLOAD_run(
     ord: c_int,
     tgt_fn: *mut c_void,
     tgt_vars: *mut c_void,
@@ -338,8 +307,7 @@ pub unsafe extern "C" fn GOMP_OFFLOAD_run(
 ///
 /// # Safety
 /// For libgomp alone.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_OFFLOAD_async_run(
+pub unsafe fn GOMP_OFFLOAD_async_run(
     ord: c_int,
     tgt_fn: *mut c_void,
     tgt_vars: *mut c_void,

@@ -1,27 +1,73 @@
-//! What a plugin has to have.
+//! What a plugin has to export.
 
 /// The functions that libgomp looks up in a plugin that does OpenMP, of all its versions from
-/// GCC 13 to 16, and those that it can do without and that are here: for tests of what a plugin
-/// exports.
-pub const FUNCTIONS: [&str; 20] = [
-    "GOMP_OFFLOAD_alloc",
-    "GOMP_OFFLOAD_async_run",
-    "GOMP_OFFLOAD_can_run",
-    "GOMP_OFFLOAD_dev2dev",
-    "GOMP_OFFLOAD_dev2host",
-    "GOMP_OFFLOAD_fini_device",
-    "GOMP_OFFLOAD_free",
-    "GOMP_OFFLOAD_get_caps",
-    "GOMP_OFFLOAD_get_name",
-    "GOMP_OFFLOAD_get_num_devices",
-    "GOMP_OFFLOAD_get_type",
-    "GOMP_OFFLOAD_get_uid",
-    "GOMP_OFFLOAD_host2dev",
-    "GOMP_OFFLOAD_init_device",
-    "GOMP_OFFLOAD_is_accessible_ptr",
-    "GOMP_OFFLOAD_load_image",
-    "GOMP_OFFLOAD_memset",
-    "GOMP_OFFLOAD_run",
-    "GOMP_OFFLOAD_unload_image",
-    "GOMP_OFFLOAD_version",
-];
+/// GCC 13 to 16, and those that it can do without and that are here.
+///
+/// A plugin has each of them by this macro, in a crate of its own, for the [`Kind`](crate::Kind)
+/// that it is for: so it exports nothing else, and two plugins of a process have nothing to
+/// mistake for each other's.
+#[macro_export]
+macro_rules! plugin {
+    ($kind:expr) => {
+        const _: () = {
+            use std::ffi::{c_char, c_int, c_uint, c_void};
+            static KIND: $crate::Kind = $kind;
+            $crate::export! { KIND:
+                fn GOMP_OFFLOAD_alloc(ord: c_int, size: usize) -> *mut c_void;
+                fn GOMP_OFFLOAD_async_run(
+                    ord: c_int, tgt_fn: *mut c_void, tgt_vars: *mut c_void,
+                    args: *mut *mut c_void, async_data: *mut c_void
+                );
+                fn GOMP_OFFLOAD_can_run(function: *mut c_void) -> bool;
+                fn GOMP_OFFLOAD_dev2dev(
+                    ord: c_int, dst: *mut c_void, src: *const c_void, n: usize
+                ) -> bool;
+                fn GOMP_OFFLOAD_dev2host(
+                    ord: c_int, dst: *mut c_void, src: *const c_void, n: usize
+                ) -> bool;
+                fn GOMP_OFFLOAD_fini_device(ord: c_int) -> bool;
+                fn GOMP_OFFLOAD_free(ord: c_int, ptr: *mut c_void) -> bool;
+                fn GOMP_OFFLOAD_get_caps() -> c_uint;
+                fn GOMP_OFFLOAD_get_name() -> *const c_char;
+                fn GOMP_OFFLOAD_get_num_devices(requires: c_uint) -> c_int;
+                fn GOMP_OFFLOAD_get_type() -> c_int;
+                fn GOMP_OFFLOAD_get_uid(ord: c_int) -> *const c_char;
+                fn GOMP_OFFLOAD_host2dev(
+                    ord: c_int, dst: *mut c_void, src: *const c_void, n: usize
+                ) -> bool;
+                fn GOMP_OFFLOAD_init_device(ord: c_int) -> bool;
+                fn GOMP_OFFLOAD_is_accessible_ptr(
+                    ord: c_int, ptr: *const c_void, size: usize
+                ) -> c_int;
+                fn GOMP_OFFLOAD_load_image(
+                    ord: c_int, version: c_uint, target_data: *const c_void,
+                    target_table: *mut *mut c_void, rev_fn_table: *mut *mut u64,
+                    host_ind_fn_table: *const u64
+                ) -> c_int;
+                fn GOMP_OFFLOAD_memset(ord: c_int, ptr: *mut c_void, val: c_int, n: usize) -> bool;
+                fn GOMP_OFFLOAD_run(
+                    ord: c_int, tgt_fn: *mut c_void, tgt_vars: *mut c_void, args: *mut *mut c_void
+                );
+                fn GOMP_OFFLOAD_unload_image(
+                    ord: c_int, version: c_uint, target_data: *const c_void
+                ) -> bool;
+                fn GOMP_OFFLOAD_version() -> c_uint;
+            }
+        };
+    };
+}
+
+/// Exports functions of `entry` by their names, for a kind.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! export {
+    ($kind:ident: $(fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)?;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($arg: $type),*) $(-> $result)? {
+            $crate::kind::set(&$kind);
+            // SAFETY: libgomp's call, passed on as it is.
+            #[allow(unused_unsafe, reason = "some are safe")]
+            unsafe { $crate::entry::$name($($arg),*) }
+        }
+    )*};
+}

@@ -2,6 +2,7 @@
 //! loaded and a target region launched.
 
 use std::ffi::{CStr, c_int, c_void};
+use std::sync::OnceLock;
 
 use host_rt::device::Global;
 use host_rt::{Kernel, Program};
@@ -9,13 +10,8 @@ use host_rt::{Kernel, Program};
 use crate::device::Device;
 use crate::region::{Asked, Running};
 
-/// A kind of GPU, as libgomp knows kinds. A plugin has one, by the name that this crate looks
-/// for when it is linked:
-///
-/// ```ignore
-/// #[unsafe(no_mangle)]
-/// static REVOFF_GOMP_KIND: Kind = Kind { .. };
-/// ```
+/// A kind of GPU, as libgomp knows kinds. A plugin has one, and [exports](crate::plugin!)
+/// functions for it.
 pub struct Kind {
     /// libgomp's name for it, which is also part of the plugin's.
     pub name: &'static CStr,
@@ -28,13 +24,11 @@ pub struct Kind {
     /// The kinds of [`host_rt`]'s devices that run such images. Without another word, those
     /// of the first are used.
     pub devices: &'static [&'static str],
-    /// Names of such devices, for who asked for others.
-    pub examples: &'static str,
-    /// Reads what the environment says of a device that is being opened.
-    pub open: fn() -> Box<dyn Gpu>,
+    /// Reads what the environment says of such devices, once in a process.
+    pub read: fn() -> Box<dyn Gpu>,
 }
 
-/// What a device has that is of its kind alone.
+/// What devices have that is of their kind alone.
 pub trait Gpu: Send + Sync {
     /// Loads the image that GCC describes at `data`; `name` is what it is in, for messages.
     ///
@@ -113,18 +107,27 @@ pub trait Kernels: Send + Sync {
     ) -> Result<Box<dyn Running>, String>;
 }
 
-unsafe extern "Rust" {
-    /// The plugin's.
-    #[link_name = "REVOFF_GOMP_KIND"]
-    safe static KIND: Kind;
+static KIND: OnceLock<&'static Kind> = OnceLock::new();
+
+/// Says what kind this plugin is for, as each function does that libgomp calls: nothing else
+/// comes before these. A plugin has its own copy of this crate, and so one kind.
+#[doc(hidden)]
+pub fn set(kind: &'static Kind) {
+    KIND.get_or_init(|| kind);
 }
 
 /// The kind that this plugin is for.
 pub(crate) fn kind() -> &'static Kind {
-    &KIND
+    match KIND.get() {
+        Some(kind) => kind,
+        #[cfg(test)]
+        None => &tests::NONE,
+        #[cfg(not(test))]
+        None => unreachable!("what libgomp calls has said it"),
+    }
 }
 
-/// One for the tests of this crate: NVIDIA's, without images.
+/// One for the tests of this crate: emulated devices, without images.
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,14 +146,12 @@ mod tests {
         }
     }
 
-    #[unsafe(no_mangle)]
-    static REVOFF_GOMP_KIND: Kind = Kind {
+    pub(super) static NONE: Kind = Kind {
         name: c"none",
         gpus: "no GPUs",
         image_type: 0,
         image_version: 1,
         devices: &["emu"],
-        examples: "`emu` does",
-        open: || Box::new(None),
+        read: || Box::new(None),
     };
 }

@@ -7,11 +7,11 @@
 //! |---|---|
 //! | [`kind`] | what plugins differ in |
 //! | `entry` | the functions that libgomp calls |
-//! | [`interface`] | the names of these functions |
+//! | `interface` | exporting them |
 //! | [`libgomp`] | the functions of libgomp's that are called here |
 //! | `plugin` | the devices, by number |
 //! | [`device`] | a device: its memory and its images |
-//! | [`spare`] | memory of launches, which the next ones use again |
+//! | `spare` | memory of launches, which the next ones use again |
 //! | [`image`] | what descriptions of images have in common |
 //! | `load` | loading an image, and the tables that libgomp is told |
 //! | `pin` | keeping shared objects with images loaded |
@@ -25,9 +25,10 @@
 
 mod abort;
 pub mod device;
-mod entry;
+#[doc(hidden)]
+pub mod entry;
 pub mod image;
-pub mod interface;
+mod interface;
 pub mod kind;
 pub mod libgomp;
 mod load;
@@ -36,7 +37,8 @@ mod plugin;
 pub mod region;
 mod reverse;
 pub mod settings;
-pub mod spare;
+mod spare;
 
 pub use device::Device;
 pub use kind::{Code, Function, Gpu, Kernels, Kind};
+pub use spare::Lent;

@@ -1,7 +1,7 @@
 //! Loading an image, and the tables that libgomp is told.
 
 use std::ffi::c_void;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use host_rt::device::Global;
 use host_rt::{Kernel, Program};
@@ -13,7 +13,8 @@ use crate::image::{host_version, readable};
 use crate::kind::Kernels;
 use crate::libgomp;
 use crate::pin::{self, When};
-use crate::reverse::HostRegion;
+use crate::plugin::plugin;
+use crate::reverse::{HostRegion, Locked};
 
 /// A loaded image.
 pub(crate) struct Loaded {
@@ -22,7 +23,8 @@ pub(crate) struct Loaded {
     /// GCC's description, by which libgomp names the image.
     data: usize,
     /// What launches its kernels.
-    pub(crate) kernels: Box<dyn Kernels>,
+    kernels: Box<dyn Kernels>,
+    locked: Arc<Locked>,
     _program: Program,
 }
 
@@ -77,9 +79,10 @@ pub(crate) unsafe fn load(
     };
     let name = pin::pin(data, when);
     // SAFETY: the caller vouches for the description.
-    let code = unsafe { device.gpu.load(device, &name, version, data)? };
+    let code = unsafe { plugin().gpu().load(device, &name, version, data)? };
     let program = code.program;
 
+    let locked = Arc::default();
     let mut functions = Vec::with_capacity(code.functions.len());
     for function in &code.functions {
         let (mangled, word) = (&function.name, function.word);
@@ -88,7 +91,7 @@ pub(crate) unsafe fn load(
             let kernel = program.kernel(mangled);
             Some(kernel.map_err(|error| error.to_string())?)
         } else {
-            let region = HostRegion::new(device, word, &name);
+            let region = HostRegion::new(device, word, &name, &locked);
             // SAFETY: the word stands for the region in the image's own table, and GCC has
             // compiled both sides of it from one source: what the image sends with it is what
             // the region takes, from any thread that runs kernels.
@@ -125,7 +128,7 @@ pub(crate) unsafe fn load(
         let host = unsafe { std::slice::from_raw_parts(host_indirect, code.indirect.len()) };
         map_indirect(device, &program, host, &code.indirect)?;
     }
-    code.kernels.construct(device)?;
+    locked.during(|| code.kernels.construct(device))?;
 
     let words = code.functions.iter().map(|function| function.word);
     // Where nothing on the device calls, the host alone has such regions.
@@ -142,20 +145,28 @@ pub(crate) unsafe fn load(
         functions,
         data: data.addr(),
         kernels: code.kernels,
+        locked,
         _program: program,
     };
-    let mut images = device.images.lock().unwrap_or_else(PoisonError::into_inner);
-    images.push(Arc::new(loaded));
+    device.add_image(loaded);
     Ok(Tables { target, reverse })
 }
 
 /// Forgets the image that GCC describes at `data`; it stays on the device, see [`pin`].
 pub(crate) fn unload(device: &Device, data: *const c_void) -> bool {
-    let images = device.images.lock().unwrap_or_else(PoisonError::into_inner);
+    let images = device.images();
     images.iter().any(|image| image.data == data.addr())
 }
 
 impl Loaded {
+    /// Runs its destructors.
+    ///
+    /// # Errors
+    /// They did not end well.
+    pub(crate) fn destruct(&self, device: &Device) -> Result<(), String> {
+        self.locked.during(|| self.kernels.destruct(device))
+    }
+
     /// The function at an address that libgomp was told.
     fn function(&self, address: usize) -> Option<&TargetFunction> {
         let mut functions = self.functions.iter();
@@ -172,15 +183,10 @@ pub(crate) fn with_function<R>(
     address: *const c_void,
     with: impl FnOnce(&dyn Kernels, &TargetFunction) -> R,
 ) -> Result<R, String> {
-    let images = device.images.lock().unwrap_or_else(PoisonError::into_inner);
-    let image = images
+    let images = device.images();
+    let found = images
         .iter()
-        .find(|image| image.function(address.addr()).is_some())
-        .cloned();
-    drop(images);
-    let found = image
-        .as_ref()
-        .and_then(|image| Some((&*image.kernels, image.function(address.addr())?)));
+        .find_map(|image| Some((&*image.kernels, image.function(address.addr())?)));
     found
         .map(|(kernels, function)| with(kernels, function))
         .ok_or_else(|| format!("no image has a function at {address:?}"))

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::device::Device;
+use crate::kind::{Gpu, kind};
 use crate::{libgomp, settings};
 
 /// The plugin's state: one for the process.
@@ -13,6 +14,8 @@ pub(crate) struct Plugin {
     names: Vec<String>,
     /// Those that are initialised.
     devices: Mutex<Vec<Option<Arc<Device>>>>,
+    /// What they have of their kind, as the environment says when the first is opened.
+    gpu: OnceLock<Box<dyn Gpu>>,
     finished: AtomicBool,
 }
 
@@ -26,6 +29,7 @@ pub(crate) fn plugin() -> &'static Plugin {
         Plugin {
             names,
             devices: Mutex::new(devices),
+            gpu: OnceLock::new(),
             finished: AtomicBool::new(false),
         }
     })
@@ -60,6 +64,11 @@ impl Plugin {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What its devices have of their kind.
+    pub(crate) fn gpu(&self) -> &dyn Gpu {
+        &**self.gpu.get_or_init(kind().read)
+    }
+
     /// Opens device `ord`.
     ///
     /// # Errors
@@ -68,6 +77,7 @@ impl Plugin {
         let Some(name) = self.names.get(ord) else {
             return Err(format!("no device {ord}: there are {}", self.count()));
         };
+        self.gpu();
         let device = Device::open(ord, name).map_err(|error| error.to_string())?;
         self.devices()[ord] = Some(Arc::new(device));
         Ok(())

@@ -4,7 +4,11 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
 
+use host_rt::{Grid, Kernel};
+
 use crate::device::Device;
+use crate::image::readable;
+use crate::libgomp;
 use crate::load::{self, TargetFunction};
 
 /// What a region asks for; 0 where it does not say.
@@ -84,6 +88,16 @@ impl fmt::Display for Fault {
             Self::Exited(status) => write!(f, "device code has called `exit` with {status}"),
         }
     }
+}
+
+/// Says of a launch to those who ask what it is made of; a thread has that many lanes.
+pub fn announce(device: &Device, kernel: &Kernel, grid: Grid, lanes: u32) {
+    let Grid { teams, threads } = grid;
+    libgomp::debug(&format!(
+        "device {}: {}: {teams} teams of {threads} threads of {lanes} lanes",
+        device.ord,
+        readable(&kernel.declaration().name),
+    ));
 }
 
 /// A kernel under way. Dropping it waits for its end.

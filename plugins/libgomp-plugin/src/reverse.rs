@@ -14,6 +14,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use host_rt::map::Arg;
@@ -33,18 +34,48 @@ pub(crate) struct HostRegion {
     word: u64,
     /// In the words of the source.
     name: &'static Name,
+    /// Of its image.
+    locked: Arc<Locked>,
+}
+
+/// Whether libgomp keeps its lock of the device until a kernel of an image has ended: its
+/// constructors, or its destructors. Kernels of other images may be under way, and go on when
+/// the lock is free.
+#[derive(Default)]
+pub(crate) struct Locked(AtomicBool);
+
+impl Locked {
+    /// Runs `kernels`, for which libgomp waits.
+    pub(crate) fn during<R>(&self, kernels: impl FnOnce() -> R) -> R {
+        // Relaxed, both: launching a kernel comes before its calls, and they before its end.
+        self.0.store(true, Ordering::Relaxed);
+        let result = kernels();
+        self.0.store(false, Ordering::Relaxed);
+        result
+    }
 }
 
 impl HostRegion {
-    pub(crate) fn new(device: &Arc<Device>, word: u64, name: &str) -> Self {
+    pub(crate) fn new(device: &Arc<Device>, word: u64, name: &str, locked: &Arc<Locked>) -> Self {
         Self {
             device: Arc::downgrade(device),
             word,
             name: Name::new(name.to_owned()),
+            locked: Arc::clone(locked),
         }
     }
 
+    /// The device, if libgomp can run the region there.
     fn device(&self) -> Result<Arc<Device>, String> {
+        // Relaxed: see `Locked::during`.
+        if self.locked.0.load(Ordering::Relaxed) {
+            return Err(format!(
+                "a constructor or destructor of the device calls the target region {}, which \
+                 needs libgomp's lock of the device, and libgomp keeps that until the \
+                 constructor or destructor has ended: call it from a target region",
+                self.name.text()
+            ));
+        }
         self.device
             .upgrade()
             .ok_or_else(|| "its device was given up".to_owned())
@@ -373,6 +404,8 @@ impl Serving<'_> {
 
 #[cfg(test)]
 mod tests {
+    use host_rt::error::DeviceError;
+
     use super::*;
 
     fn arg(addr: u64, size: u64, kind: MapKind) -> Arg {
@@ -383,7 +416,7 @@ mod tests {
     fn who_maps_is_decided_by_kind_and_place() {
         let device = Arc::new(Device::open(0, "emu").unwrap());
         let a = device.alloc(64).unwrap();
-        let region = HostRegion::new(&device, 1, "main._omp_fn.1");
+        let region = HostRegion::new(&device, 1, "main._omp_fn.1", &Arc::default());
         for (arg, by_libgomp) in [
             (arg(a, 8, MapKind::TO), true),
             (arg(a, 8, MapKind::TOFROM.with_align(8)), true),
@@ -403,6 +436,34 @@ mod tests {
             let other = super::tests::arg(16, 8, MapKind::TO);
             assert_eq!(region.maps(&mut [other, arg]), by_libgomp, "{arg:?}");
         }
+    }
+
+    #[test]
+    fn constructors_do_not_wait_for_libgomps_lock() {
+        /// Memory of a request that has none.
+        struct Nothing;
+        impl RequestMemory for Nothing {
+            unsafe fn read(&mut self, _: *mut u8, _: u64, _: usize) -> Result<(), DeviceError> {
+                unreachable!("nothing is read")
+            }
+            unsafe fn write(&mut self, _: u64, _: *const u8, _: usize) -> Result<(), DeviceError> {
+                unreachable!("nothing is written")
+            }
+        }
+        let device = Arc::new(Device::open(0, "emu").unwrap());
+        let locked = Arc::default();
+        let region = HostRegion::new(&device, 1, "main._omp_fn.1", &locked);
+        let calls = || {
+            // SAFETY: there are no pointers.
+            let ready = unsafe { region.call(&mut []) };
+            [ready, region.call_mapping(&[], &mut Nothing)]
+        };
+        for call in locked.during(calls) {
+            let error = call.unwrap_err();
+            let texts = ["main._omp_fn.1", "constructor", "lock"];
+            assert!(texts.iter().all(|text| error.contains(text)), "{error}");
+        }
+        assert!(region.device().is_ok());
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! Environment variables: which devices there are.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
 use host_rt::device::KINDS;
 
 use crate::kind::kind;
@@ -7,16 +11,18 @@ use crate::libgomp;
 
 /// What is read of the environment, beside what [`host_rt::env`] reads and what plugins read
 /// for their kind.
-pub(crate) const DEVICE: &str = "REVOFF_DEVICE";
+const DEVICE: &str = "REVOFF_DEVICE";
 
-/// The kinds of devices for which there are plugins: each leaves the others' alone.
-const KNOWN: [&str; 3] = ["cuda", "emu", "hsa"];
+/// The kind of devices that is no GPU, and for which there is no plugin. Those of the others
+/// each plugin leaves to the other.
+const NO_GPU: &str = "host";
 
 /// The devices that libgomp is told of, by name: those that `REVOFF_DEVICE` lists, or all
 /// GPUs.
 pub(crate) fn devices() -> Vec<String> {
-    match std::env::var(DEVICE) {
-        Ok(list) if !list.is_empty() => {
+    let list = std::env::var_os(DEVICE).filter(|list| !list.is_empty());
+    match list.as_ref().map(|list| list.to_string_lossy()) {
+        Some(list) => {
             let names = list
                 .split(',')
                 .map(str::trim)
@@ -31,7 +37,7 @@ pub(crate) fn devices() -> Vec<String> {
                 })
                 .collect()
         }
-        _ => match of_kind(kind().devices[0]) {
+        None => match of_kind(kind().devices[0]) {
             Ok(names) => names,
             Err(reason) => {
                 libgomp::debug(&format!("no GPU: {reason}"));
@@ -45,12 +51,15 @@ pub(crate) fn devices() -> Vec<String> {
 fn suits(name: &str) -> Result<Vec<String>, String> {
     let of = name.split(':').next().unwrap_or(name);
     if !kind().devices.contains(&of) {
-        if KNOWN.contains(&of) {
+        let kinds = KINDS.iter().map(|kind| kind.name);
+        let gpus: Vec<_> = kinds.filter(|&name| name != NO_GPU).collect();
+        if gpus.contains(&of) {
             return Ok(Vec::new());
         }
-        let (gpus, examples) = (kind().gpus, kind().examples);
         return Err(format!(
-            "`{name}` runs no images of GCC's for {gpus}; {examples}"
+            "`{name}` runs no images of GCC's; expected one of {}, or one device of them such as \
+             `cuda:0`",
+            gpus.join(", ")
         ));
     }
     let there = of_kind(of)?;
@@ -71,17 +80,49 @@ fn of_kind(name: &str) -> Result<Vec<String>, String> {
     kind.devices().map_err(|error| error.to_string())
 }
 
-/// The number that the variable `name` says; `default` without one, or with something else,
-/// which is said.
+/// What a variable is expected to say.
+pub const BYTES: &str = "a number of bytes";
+
+/// The number that the variable `name` says, which is `what`; `None` without one, or with
+/// something that is none of the range, which is said.
 #[must_use]
-pub fn number(name: &str, unit: &str, default: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) if !text.is_empty() => text.trim().parse().unwrap_or_else(|_| {
-            libgomp::error(&format!(
-                "{name}={text}: expected a number of {unit}; {default} it is"
-            ));
-            default
-        }),
-        _ => default,
+pub fn number<N>(name: &str, what: &str, range: RangeInclusive<N>) -> Option<N>
+where
+    N: FromStr + PartialOrd + Display,
+{
+    let text = std::env::var_os(name).filter(|text| !text.is_empty())?;
+    let text = text.to_string_lossy();
+    let number = read(&text, what, range);
+    let said = number.map_err(|reason| libgomp::error(&format!("{name}={text}: {reason}")));
+    said.ok()
+}
+
+fn read<N>(text: &str, what: &str, range: RangeInclusive<N>) -> Result<N, String>
+where
+    N: FromStr + PartialOrd + Display,
+{
+    let number = text.trim().parse().ok();
+    number
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| {
+            let (least, most) = (range.start(), range.end());
+            format!("expected {what}, {least} to {most}; it counts as unset")
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_range() {
+        let read = |text| read(text, BYTES, 2..=300u32);
+        for (text, number) in [("2", 2), (" 17 ", 17), ("300", 300)] {
+            assert_eq!(read(text), Ok(number), "{text}");
+        }
+        let reason = "expected a number of bytes, 2 to 300; it counts as unset";
+        for text in ["1", "301", "-3", "4294967298", "some", "\u{fffd}", "2k"] {
+            assert_eq!(read(text), Err(reason.to_owned()), "{text}");
+        }
     }
 }

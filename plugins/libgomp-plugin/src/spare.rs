@@ -1,16 +1,27 @@
-//! Memory for launches, such as the stacks of GCC's device threads: blocks in device memory.
+//! Memory that launches have left, such as the stacks of GCC's device threads, for the next ones.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use host_rt::device::Fill;
-use host_rt::{DeviceBuffer, Runtime};
+use host_rt::DeviceBuffer;
 
-/// Most blocks that are kept: as many kernels as commonly run at a time.
-const MOST_SPARE: usize = 8;
+/// Most bytes that are kept: what several launches take that fill the largest GPU.
+const MOST: u64 = 4 << 30;
 
-/// Blocks that no launch uses, for the next ones.
-#[derive(Default)]
-pub struct Spare(Mutex<Vec<DeviceBuffer>>);
+/// Blocks that no launch uses, in the order in which they came back.
+pub(crate) struct Spare {
+    blocks: Mutex<Vec<DeviceBuffer>>,
+    /// Most bytes of them.
+    most: u64,
+}
+
+impl Default for Spare {
+    fn default() -> Self {
+        Self {
+            blocks: Mutex::default(),
+            most: MOST,
+        }
+    }
+}
 
 /// The block of a launch; goes back when dropped.
 pub struct Lent {
@@ -22,34 +33,31 @@ pub struct Lent {
 impl Spare {
     /// A list of blocks is whole whatever panics.
     fn lock(&self) -> MutexGuard<'_, Vec<DeviceBuffer>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A block of at least `bytes` bytes, with whatever was in it.
-    ///
-    /// # Errors
-    /// There is no memory for it.
-    pub fn take(self: &Arc<Self>, runtime: &Runtime, bytes: u64) -> host_rt::Result<Lent> {
-        let spare = {
-            let mut spare = self.lock();
-            let fits = spare.iter().position(|block| block.bytes() >= bytes);
-            fits.map(|at| spare.swap_remove(at))
-        };
-        let block = match spare {
-            Some(block) => block,
-            None => match runtime.alloc_filled(bytes, Fill::Any) {
-                Ok(block) => block,
-                // There may be room where the others were.
-                Err(_) => {
-                    self.clear();
-                    runtime.alloc_filled(bytes, Fill::Any)?
-                }
-            },
-        };
-        Ok(Lent {
-            spare: Arc::clone(self),
-            block: Some(block),
-        })
+    /// The smallest block of at least `bytes` bytes, with whatever was in it.
+    pub(crate) fn take(&self, bytes: u64) -> Option<DeviceBuffer> {
+        let mut blocks = self.lock();
+        let fits = (0..blocks.len()).filter(|&at| blocks[at].bytes() >= bytes);
+        let best = fits.min_by_key(|&at| blocks[at].bytes())?;
+        Some(blocks.remove(best))
+    }
+
+    /// Keeps a block, and lets go of those that have been here longest if they are too many.
+    fn give(&self, block: DeviceBuffer) {
+        let mut blocks = self.lock();
+        blocks.push(block);
+        let mut kept = 0;
+        let newest = blocks.iter().rev().take_while(|block| {
+            kept += block.bytes();
+            kept <= self.most
+        });
+        let first = blocks.len() - newest.count();
+        let too_many: Vec<_> = blocks.drain(..first).collect();
+        // Freeing may wait for the device.
+        drop(blocks);
+        drop(too_many);
     }
 
     /// Frees what no launch uses.
@@ -60,6 +68,14 @@ impl Spare {
 }
 
 impl Lent {
+    /// `block`, which then goes to `spare`.
+    pub(crate) fn new(spare: &Arc<Spare>, block: DeviceBuffer) -> Self {
+        Self {
+            spare: Arc::clone(spare),
+            block: Some(block),
+        }
+    }
+
     /// Its device address.
     #[must_use]
     pub fn address(&self) -> u64 {
@@ -70,12 +86,66 @@ impl Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
-            let mut spare = self.spare.lock();
-            spare.push(block);
-            if spare.len() > MOST_SPARE {
-                let smallest = (0..spare.len()).min_by_key(|&at| spare[at].bytes());
-                smallest.map(|at| spare.swap_remove(at));
-            }
+            self.spare.give(block);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Device;
+
+    const KIB: u64 = 1 << 10;
+
+    fn sizes(spare: &Spare) -> Vec<u64> {
+        spare
+            .lock()
+            .iter()
+            .map(|block| block.bytes() / KIB)
+            .collect()
+    }
+
+    #[test]
+    fn the_smallest_that_fits_is_taken() {
+        let device = Device::open(0, "emu").unwrap();
+        let spare = Spare::default();
+        for kib in [512, 32, 64] {
+            spare.give(device.memory(kib * KIB).unwrap());
+        }
+        assert_eq!(spare.take(33 * KIB).unwrap().bytes(), 64 * KIB);
+        assert_eq!(sizes(&spare), [512, 32]);
+        assert!(spare.take(513 * KIB).is_none());
+    }
+
+    #[test]
+    fn what_has_been_there_longest_goes_first() {
+        let device = Device::open(0, "emu").unwrap();
+        let spare = Spare {
+            most: 100 * KIB,
+            ..Spare::default()
+        };
+        for (kib, kept) in [
+            (40, &[40][..]),
+            (60, &[40, 60]),
+            (1, &[60, 1]),
+            (101, &[]),
+            (100, &[100]),
+        ] {
+            spare.give(device.memory(kib * KIB).unwrap());
+            assert_eq!(sizes(&spare), kept);
+        }
+    }
+
+    #[test]
+    fn what_a_launch_has_left_the_next_one_gets() {
+        let device = Device::open(0, "emu").unwrap();
+        let first = device.lend(64 * KIB).unwrap();
+        let address = first.address();
+        drop(first);
+        assert_eq!(device.lend(32 * KIB).unwrap().address(), address);
+        // Where there is not enough, it may be what nobody uses that is in the way.
+        assert!(device.memory(1 << 60).is_err());
+        assert_eq!(sizes(&device.spare), []);
     }
 }

@@ -55,6 +55,14 @@ pub struct Module {
     parts: Vec<(String, String)>,
 }
 
+impl Module {
+    /// Bytes of shared memory that its variables take in each block.
+    #[must_use]
+    pub fn shared_bytes(&self) -> u32 {
+        self.shared
+    }
+}
+
 impl Drop for Module {
     fn drop(&mut self) {
         for &address in &self.allocated {

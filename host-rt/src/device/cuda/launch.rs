@@ -161,6 +161,7 @@ pub(super) fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, 
     };
     use CUfunction_attribute::{
         CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK as BLOCK, CU_FUNC_ATTRIBUTE_NUM_REGS as USED,
+        CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as SHARED,
     };
     let _entered = context.enter()?;
     let function = kernel.address as CUfunction;
@@ -169,6 +170,7 @@ pub(super) fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, 
         block: attribute(context, function, BLOCK)?,
         processor: context.attribute(REGISTERS) / used,
         processors: context.attribute(PROCESSORS),
+        shared_bytes: attribute(context, function, SHARED)?,
     })
 }
 

@@ -71,6 +71,7 @@ impl Module for EmuModule {
             block: MAX_THREADS,
             processor: RESIDENT,
             processors: self.processors,
+            shared_bytes: self.loaded.shared_bytes(),
         })
     }
 

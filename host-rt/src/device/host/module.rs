@@ -149,6 +149,7 @@ impl Module for HostModule {
             block: MAX_THREADS,
             processor: RESIDENT,
             processors: 1,
+            shared_bytes: 0,
         })
     }
 

@@ -300,6 +300,7 @@ impl Module for HsaModule {
             block: self.most_threads(loaded),
             processor: waves * number(HSA_AGENT_INFO_WAVEFRONT_SIZE),
             processors: number(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT),
+            shared_bytes: loaded.group,
         })
     }
 

@@ -60,7 +60,7 @@ const CASES: [Case; 8] = [
         options: Some("-march=gfx900"),
         ..case(
             "image_for_another_gpu",
-            &["loading an image: ", "gfx900", "gfx90a"],
+            &["loading an image: ", "gfx900", "=-march=gfx90a"],
         )
     },
     Case {

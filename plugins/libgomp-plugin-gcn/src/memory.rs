@@ -1,0 +1,130 @@
+//! The memory that a launch brings for its stacks and arenas.
+//!
+//! GCC's device code finds its part of it with numbers of 32 bits, and says nothing where they do
+//! not suffice: so launches that need more are refused here.
+
+use host_rt::Grid;
+
+/// Sizes are multiples of this, so that each stack and each arena starts as the first does: a
+/// cache line, and more than any type asks for.
+const ALIGNMENT: u64 = 128;
+
+/// Where things are in the memory of a launch: the arenas, a team's after the other's, and then
+/// the stacks, a wavefront's after the other's. Sizes are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// A team's arena.
+    pub(crate) arena: i32,
+    /// A wavefront's stack.
+    pub(crate) stack: i32,
+    /// All arenas.
+    pub(crate) arenas: u64,
+    /// All of it.
+    pub(crate) bytes: u64,
+}
+
+/// The memory for `grid`, of arenas and stacks of so many bytes at least.
+///
+/// # Errors
+/// It is more than GCC's device code can find its way in.
+pub(crate) fn memory(grid: Grid, arena: u64, stack: u64) -> Result<Layout, String> {
+    let Grid { teams, threads } = grid;
+    let rounded = |bytes: u64| bytes.checked_next_multiple_of(ALIGNMENT);
+    let all = |bytes: Option<u64>, count: u64| bytes?.checked_mul(count);
+
+    let each = rounded(arena);
+    let arenas = all(each, teams.into()).filter(|&all| i32::try_from(all).is_ok());
+    let (Some(arena), Some(arenas)) = (each.and_then(|each| i32::try_from(each).ok()), arenas)
+    else {
+        return Err(format!(
+            "{teams} teams with arenas of {arena} bytes each, and GCC's device code knows its \
+             way in {} at most: lower GCN_TEAM_ARENA_SIZE, or GCN_NUM_TEAMS",
+            i32::MAX
+        ));
+    };
+    let each = rounded(stack);
+    let stacks = all(each, u64::from(teams) * u64::from(threads));
+    let stacks = stacks.filter(|&all| u32::try_from(all).is_ok());
+    let (Some(stack), Some(stacks)) = (each.and_then(|each| i32::try_from(each).ok()), stacks)
+    else {
+        return Err(format!(
+            "{teams} teams of {threads} threads with stacks of {stack} bytes each, of {} at most, \
+             and GCC's device code knows its way in {} at most: lower GCN_STACK_SIZE, or \
+             GCN_NUM_TEAMS",
+            i32::MAX,
+            u32::MAX
+        ));
+    };
+    Ok(Layout {
+        arena,
+        stack,
+        arenas,
+        bytes: arenas + stacks,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ARENA: u64 = 64 << 10;
+    const STACK: u64 = 32 << 10;
+
+    fn of(teams: u32, threads: u32, arena: u64, stack: u64) -> Result<Layout, String> {
+        memory(Grid { teams, threads }, arena, stack)
+    }
+
+    #[track_caller]
+    fn is_refused(layout: Result<Layout, String>, texts: &[&str]) {
+        let error = layout.unwrap_err();
+        for text in texts {
+            assert!(error.contains(text), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_largest_gpu_has_what_gcc_gives_it() {
+        let layout = Layout {
+            arena: 64 << 10,
+            stack: 32 << 10,
+            arenas: 304 * ARENA,
+            bytes: 304 * (ARENA + 16 * STACK),
+        };
+        assert_eq!(of(304, 16, ARENA, STACK), Ok(layout));
+    }
+
+    #[test]
+    fn sizes_are_rounded_up() {
+        let layout = of(2, 3, 1, 129).unwrap();
+        assert_eq!((layout.arena, layout.stack), (128, 256));
+        assert_eq!((layout.arenas, layout.bytes), (256, 256 + 6 * 256));
+        // Constructors have none.
+        let layout = of(1, 1, 0, STACK).unwrap();
+        assert_eq!((layout.arena, layout.arenas, layout.bytes), (0, 0, STACK));
+    }
+
+    #[test]
+    fn stacks_end_where_device_code_counts_no_further() {
+        // 2^32 bytes, less one stack.
+        assert!(of(8191, 16, ARENA, STACK).is_ok());
+        let texts = [
+            "8192 teams of 16 threads",
+            "32768",
+            "4294967295",
+            "GCN_STACK_SIZE",
+        ];
+        is_refused(of(8192, 16, 0, STACK), &texts);
+        is_refused(of(u32::MAX, u32::MAX, 0, STACK), &["GCN_NUM_TEAMS"]);
+        // It is told a stack's size as a number with a sign.
+        is_refused(of(1, 1, 0, 1 << 31), &["GCN_STACK_SIZE"]);
+        is_refused(of(1, 1, 0, u64::MAX), &["GCN_STACK_SIZE"]);
+    }
+
+    #[test]
+    fn arenas_end_where_device_code_counts_no_further() {
+        assert!(of(32767, 1, ARENA, STACK).is_ok());
+        let texts = ["32768 teams", "65536", "2147483647", "GCN_TEAM_ARENA_SIZE"];
+        is_refused(of(32768, 1, ARENA, STACK), &texts);
+        is_refused(of(2, 1, u64::MAX, STACK), &["GCN_NUM_TEAMS"]);
+    }
+}
