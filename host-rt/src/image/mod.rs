@@ -3,6 +3,7 @@
 mod contents;
 mod elf;
 mod format;
+mod made_for;
 mod parts;
 mod ptx;
 mod several;
