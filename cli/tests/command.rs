@@ -57,7 +57,8 @@ fn unknown_names_list_what_exists() {
     let wires = ["`smoke`", "native", "gcc-ring", "gcn-queue", "gcc-slot"];
     run(revoff().args(["run", "x.so", "--kernel", "k", "--wire", "smoke"])).refused(&wires);
     run(revoff().args(["bench", "--wires", "native,smoke"])).refused(&wires);
-    let devices = ["`gpu9`", "host"];
+    let names = "names are host, emu[:sm_NN], cuda[:N], hsa[:N]";
+    let devices = ["`gpu9`", names];
     run(revoff().args(["bench", "--device", "gpu9"])).refused(&devices);
     run(revoff().args([
         "run",
@@ -68,6 +69,31 @@ fn unknown_names_list_what_exists() {
         "gpu9",
     ]))
     .refused(&devices);
+    // Whether there is a driver or not.
+    for name in [
+        "hsa:x",
+        "hsa:-1",
+        "hsa:01",
+        "hsa:99999999999999999999",
+        "cuda:",
+        "cuda:+1",
+    ] {
+        let quoted = format!("no device `{name}`");
+        run(revoff().args([
+            "run",
+            common::image::BENCH,
+            "--kernel",
+            "now",
+            "--device",
+            name,
+        ]))
+        .refused(&[&quoted, names]);
+    }
+    assert!(
+        run(revoff().args(["run", "--help"]))
+            .answer()
+            .contains("host, emu[:sm_NN]")
+    );
 }
 
 #[test]

@@ -146,7 +146,7 @@ pub enum ImageError {
 #[non_exhaustive]
 pub enum DeviceError {
     /// There is no device of that name.
-    #[error("no device `{name}`; available: {available}")]
+    #[error("no device `{name}`; available: {available}; names are {names}", names = crate::device::names())]
     NoDevice {
         /// What was asked for.
         name: String,

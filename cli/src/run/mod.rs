@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;
-use host_rt::device::Trace;
+use host_rt::device::{self, Trace};
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Error, Grid, Image, KernelArg, LaunchError, Runtime};
 use serde::Serialize;
@@ -59,7 +59,7 @@ pub(crate) struct Options {
     kernel: String,
 
     /// The device that runs it
-    #[arg(long, default_value = "host")]
+    #[arg(long, default_value = "host", help = format!("The device that runs it: {}", device::names()))]
     device: String,
 
     /// The wire that carries its calls: native, gcc-ring, gcn-queue or gcc-slot [default: native; for images
