@@ -104,10 +104,21 @@ fn nonsense_in_the_environment_is_named() {
         ("REVOFF_BOUNCE", "lots"),
         ("REVOFF_HOST_MEMORY", "1X"),
         ("REVOFF_HOST_STACK", "-1"),
+        ("REVOFF_LOG", "nonsense==="),
     ] {
         run(revoff().arg("devices").env(name, value)).refused(&[name, value]);
         run(revoff().args(["bench", "--quick"]).env(name, value)).refused(&[name, value]);
     }
+}
+
+#[test]
+fn events_have_no_colours_in_a_file() {
+    let mut command = revoff();
+    command.args(["run", common::image::BENCH, "--kernel", "missing"]);
+    let ended = run(command.env("REVOFF_LOG", "debug"));
+    // The image is loaded before the kernel is looked for.
+    assert!(ended.stderr.contains("loaded"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains('\u{1b}'), "{}", ended.stderr);
 }
 
 #[test]
