@@ -49,6 +49,8 @@ struct Answer {
 #[derive(Debug, Serialize)]
 struct Described {
     format: String,
+    /// The processor that a code object is for; absent where it does not say.
+    processor: Option<String>,
     /// Version of the ABI that it was built with; absent without `device-rt`.
     abi_version: Option<u32>,
     /// Absent for a file of several images.
@@ -166,6 +168,7 @@ fn member(member: &image::Member) -> Member {
 fn describe(image: &Image) -> Result<Described, ImageError> {
     Ok(Described {
         format: image.format().to_string(),
+        processor: image.processor().map(|processor| processor.to_string()),
         abi_version: image.info()?.map(|info| info.abi_version),
         content: match image.format() {
             // The driver alone knows.
@@ -217,7 +220,7 @@ fn content(image: &Image) -> Result<Content, ImageError> {
 
 fn render(answer: &Answer) -> Result<String, fmt::Error> {
     let mut text = String::new();
-    writeln!(text, "{}: {}", answer.image, answer.described.format)?;
+    write!(text, "{}: ", answer.image)?;
     render_image(&mut text, &answer.described)?;
     for member in &answer.members {
         let (name, Member { triple, kind, .. }) = (member.name(), member);
@@ -230,10 +233,7 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
     for member in &answer.members {
         write!(text, "\n{}, {}: ", member.name(), member.kind)?;
         match (&member.image, &member.problem) {
-            (Some(image), _) => {
-                writeln!(text, "{}", image.format)?;
-                render_image(&mut text, image)?;
-            }
+            (Some(image), _) => render_image(&mut text, image)?,
             (None, problem) => writeln!(text, "{}", problem.as_deref().unwrap_or("unknown"))?,
         }
     }
@@ -241,6 +241,10 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
 }
 
 fn render_image(text: &mut String, image: &Described) -> fmt::Result {
+    match &image.processor {
+        Some(processor) => writeln!(text, "{}, {processor}", image.format)?,
+        None => writeln!(text, "{}", image.format)?,
+    }
     let Some(content) = &image.content else {
         return Ok(());
     };

@@ -3,6 +3,7 @@
 mod bench;
 mod devices;
 mod inspect;
+mod log;
 mod options;
 mod output;
 mod run;
@@ -10,16 +11,13 @@ mod run;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use tracing_subscriber::EnvFilter;
 
 use crate::options::{Command, Options};
 
 fn main() -> ExitCode {
-    let filter = EnvFilter::try_from_env("REVOFF_LOG").unwrap_or_else(|_| EnvFilter::new("off"));
-    tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_env_filter(filter)
-        .init();
+    if let Err(error) = log::start() {
+        return output::failed(&error);
+    }
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) => return output::usage(&error),

@@ -57,7 +57,8 @@ fn unknown_names_list_what_exists() {
     let wires = ["`smoke`", "native", "gcc-ring", "gcn-queue", "gcc-slot"];
     run(revoff().args(["run", "x.so", "--kernel", "k", "--wire", "smoke"])).refused(&wires);
     run(revoff().args(["bench", "--wires", "native,smoke"])).refused(&wires);
-    let devices = ["`gpu9`", "host"];
+    let names = "names are host, emu[:sm_NN], cuda[:N], hsa[:N]";
+    let devices = ["`gpu9`", names];
     run(revoff().args(["bench", "--device", "gpu9"])).refused(&devices);
     run(revoff().args([
         "run",
@@ -68,6 +69,31 @@ fn unknown_names_list_what_exists() {
         "gpu9",
     ]))
     .refused(&devices);
+    // Whether there is a driver or not.
+    for name in [
+        "hsa:x",
+        "hsa:-1",
+        "hsa:01",
+        "hsa:99999999999999999999",
+        "cuda:",
+        "cuda:+1",
+    ] {
+        let quoted = format!("no device `{name}`");
+        run(revoff().args([
+            "run",
+            common::image::BENCH,
+            "--kernel",
+            "now",
+            "--device",
+            name,
+        ]))
+        .refused(&[&quoted, names]);
+    }
+    assert!(
+        run(revoff().args(["run", "--help"]))
+            .answer()
+            .contains("host, emu[:sm_NN]")
+    );
 }
 
 #[test]
@@ -78,10 +104,21 @@ fn nonsense_in_the_environment_is_named() {
         ("REVOFF_BOUNCE", "lots"),
         ("REVOFF_HOST_MEMORY", "1X"),
         ("REVOFF_HOST_STACK", "-1"),
+        ("REVOFF_LOG", "nonsense==="),
     ] {
         run(revoff().arg("devices").env(name, value)).refused(&[name, value]);
         run(revoff().args(["bench", "--quick"]).env(name, value)).refused(&[name, value]);
     }
+}
+
+#[test]
+fn events_have_no_colours_in_a_file() {
+    let mut command = revoff();
+    command.args(["run", common::image::BENCH, "--kernel", "missing"]);
+    let ended = run(command.env("REVOFF_LOG", "debug"));
+    // The image is loaded before the kernel is looked for.
+    assert!(ended.stderr.contains("loaded"), "{}", ended.stderr);
+    assert!(!ended.stderr.contains('\u{1b}'), "{}", ended.stderr);
 }
 
 #[test]

@@ -4,6 +4,9 @@
 
 use std::path::PathBuf;
 
+use targets::DeviceArch;
+use targets::choose::WayOut;
+
 use crate::data::{HostRange, RangeError};
 use crate::task::TaskError;
 
@@ -28,7 +31,10 @@ pub enum ImageError {
         reason: String,
     },
     /// The image is for another device.
-    #[error("{name} is {found}, but device `{device}` loads {wanted}")]
+    #[error(
+        "{name} is {found}, but device `{device}` loads {wanted} ({})",
+        WayOut(arch)
+    )]
     OtherMachine {
         /// The file, or where the bytes came from.
         name: String,
@@ -38,6 +44,8 @@ pub enum ImageError {
         device: String,
         /// What the device loads.
         wanted: String,
+        /// What the device is.
+        arch: Box<DeviceArch>,
     },
     /// A file of several images has none for the device.
     #[error("{name}: {reason}")]
@@ -138,7 +146,7 @@ pub enum ImageError {
 #[non_exhaustive]
 pub enum DeviceError {
     /// There is no device of that name.
-    #[error("no device `{name}`; available: {available}")]
+    #[error("no device `{name}`; available: {available}; names are {names}", names = crate::device::names())]
     NoDevice {
         /// What was asked for.
         name: String,

@@ -2,6 +2,7 @@
 
 use host_rt::error::ImageError;
 use host_rt::image::Format;
+use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::DeviceArch;
 use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use host_rt::{Error, Functions, Image, Runtime};
@@ -266,9 +267,27 @@ fn a_code_object_has_a_descriptor_for_each_kernel() {
     assert_eq!(kernels(&image), [("hello".into(), None)]);
     assert_eq!(functions(&image), [("greet".into(), 0x0f0e_0d0c_0b0a_0908)]);
 
+    assert!(!image.has_reverse_offload());
+
     // What is not linked yet is nothing that a driver loads.
     let error = Image::from_bytes("k.o", elf(1, AMDGPU, &data, &[])).expect_err("an object file");
     assert!(error.to_string().contains("not a shared object"), "{error}");
+}
+
+#[test]
+fn gccs_code_for_amd_calls_the_host_without_a_wire() {
+    let mut symbols = CODE_OBJECT_SYMBOLS;
+    symbols[2].name = "GOMP_target_ext";
+    let image = image(&elf(SHARED, AMDGPU, &[0; 64], &symbols));
+    assert!(image.has_reverse_offload());
+    // Whether it speaks the wire that is wanted is not asked, as it is of what needs one; only
+    // the device refuses it.
+    let runtime = Runtime::builder("host").wire(WireKind::NATIVE);
+    let runtime = runtime.build().expect("a device");
+    match runtime.load(&image, &Functions::new()) {
+        Err(Error::Image(ImageError::OtherMachine { .. })) => {}
+        other => panic!("{:?}", other.map(drop)),
+    }
 }
 
 /// `file`, which [`elf`] made, without the bytes of its data: they start as zeros.

@@ -154,20 +154,26 @@ impl fmt::Display for NoMatch {
             [] => f.write_str("nothing")?,
             held => f.write_str(&held.join("; "))?,
         }
-        match (device, to_build(device)) {
+        write!(f, " ({})", WayOut(device))
+    }
+}
+
+/// How there comes to be an image for a device, for messages.
+#[derive(Clone, Copy, Debug)]
+pub struct WayOut<'a>(pub &'a DeviceArch);
+
+impl fmt::Display for WayOut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0, to_build(self.0)) {
             (_, Some(arch)) => {
-                write!(
-                    f,
-                    " (build for it: cargo xtask images --arch {})",
-                    arch.name
-                )
+                write!(f, "build for it: cargo xtask images --arch {}", arch.name)
             }
-            (DeviceArch::Host(_), None) => {
-                f.write_str(" (add a shared object for this machine, or load one by itself)")
-            }
+            (DeviceArch::Host(_), None) => f.write_str(
+                "build a shared object for this machine: cargo xtask images --target host",
+            ),
             (_, None) => write!(
                 f,
-                " (images are built for {} only; a row in targets/src/arch.rs adds another)",
+                "images are built for {} only; a row in targets/src/arch.rs adds another",
                 arch::names()
             ),
         }

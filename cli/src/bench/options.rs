@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use host_rt::device;
 use host_rt::shared_abi::wire::WireKind;
 
 use super::calls::{CALLS, Call};
@@ -110,7 +111,7 @@ pub(crate) struct Options {
     pub(super) floor: Option<Kind>,
 
     /// The device that runs the kernels
-    #[arg(long, default_value = "host")]
+    #[arg(long, default_value = "host", help = format!("The device that runs the kernels: {}", device::names()))]
     pub(super) device: String,
 
     /// Image with the kernels (of benches/kernels), for a device other than `host`

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;
-use host_rt::device::Trace;
+use host_rt::device::{self, Trace};
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Error, Grid, Image, KernelArg, LaunchError, Runtime};
 use serde::Serialize;
@@ -28,7 +28,10 @@ Parameters are written FORM:VALUE, in the kernel's order:
   inout:PATH                     as file; written back when the kernel has ended
 
 A library for --functions exports, for each function that the image calls, one
-of the same name: void NAME(void **args), with the addresses of the arguments.
+of the same name: void NAME(void **args). Each of args is the address of an
+argument's bytes, or, where the call passes a value in place of an address
+(firstprivate, up to 8 bytes), that value itself. A function that is declared in
+Rust gets one more, where its result goes: docs/guide.md, \"From C\".
 
 Examples:
   revoff run libhello.so --kernel hello u32:7
@@ -59,7 +62,7 @@ pub(crate) struct Options {
     kernel: String,
 
     /// The device that runs it
-    #[arg(long, default_value = "host")]
+    #[arg(long, default_value = "host", help = format!("The device that runs it: {}", device::names()))]
     device: String,
 
     /// The wire that carries its calls: native, gcc-ring, gcn-queue or gcc-slot [default: native; for images
@@ -84,7 +87,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "LIBRARY")]
     functions: Vec<PathBuf>,
 
-    /// Print one JSON object about the run
+    /// Print one JSON object about the run, behind what the kernel and its functions print to
+    /// the standard output
     #[arg(long)]
     json: bool,
 

@@ -117,6 +117,23 @@ impl Kind {
     }
 }
 
+/// How devices are called, for help texts: `host, emu[:sm_NN], ..`.
+#[must_use]
+pub fn names() -> String {
+    let names = KINDS.iter().map(|kind| match kind.found {
+        Found::One(_) => kind.name.to_owned(),
+        Found::OfArch(_) => format!("{}[:sm_NN]", kind.name),
+        Found::Numbered(..) => format!("{}[:N]", kind.name),
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// The number that `text` is, written as the device's name has it: not `+1`, nor `01`.
+fn number(text: &str) -> Option<u32> {
+    let number: u32 = text.parse().ok()?;
+    (number.to_string() == text).then_some(number)
+}
+
 /// Opens the device called `name`: `host`, `emu:sm_60`, or `cuda:1`; of those that are
 /// numbered, the kind alone stands for number 0.
 ///
@@ -152,15 +169,13 @@ pub(crate) fn open_as(name: &str, wanted: &Wanted<'_>) -> Result<Arc<dyn Device>
         (Found::One(open), None) => open(wanted),
         (Found::One(_), Some(_)) => Err(no_device()),
         (Found::OfArch(open), arch) => open(arch, wanted),
-        (Found::Numbered(count, open), number) => {
-            // Not `+1`, which is a number too.
-            let plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_digit());
-            let number = number.map_or(Some(0), |text| {
-                Some(text).filter(plain).and_then(|text| text.parse().ok())
-            });
-            let here = count()?;
-            let number = number.filter(|&number| number < here);
-            open(number.ok_or_else(no_device)?, wanted)
+        (Found::Numbered(count, open), text) => {
+            // Before the driver is asked: where there is none, nonsense is still nonsense.
+            let number = text.map_or(Some(0), number).ok_or_else(no_device)?;
+            if number >= count()? {
+                return Err(no_device());
+            }
+            open(number, wanted)
         }
     }
 }

@@ -19,7 +19,8 @@ const DESCRIPTOR: &str = ".kd";
 
 /// Reads an ELF file that is in `format`, or says why it is not.
 pub(super) fn read(bytes: &[u8], format: Format) -> Result<Contents, String> {
-    let file = File::parse(bytes).map_err(|e| format!("broken ELF: {e}"))?;
+    let file = File::parse(bytes)
+        .map_err(|e| format!("broken ELF, of which the end may be missing: {e}"))?;
     if !file.is_64() || !file.is_little_endian() {
         return Err("not a 64-bit little-endian ELF file".to_owned());
     }

@@ -3,6 +3,7 @@
 mod contents;
 mod elf;
 mod format;
+mod made_for;
 mod parts;
 mod ptx;
 mod several;
@@ -10,11 +11,13 @@ mod several;
 use std::path::Path;
 use std::sync::Arc;
 
+use shared_abi::gomp::REV_OFFLOAD_VAR;
 use shared_abi::image::{
     FUNCTION_PREFIX, FunctionInfo, IMAGE_INFO, IMAGE_MAGIC, ImageInfo, KERNEL_PREFIX, KernelInfo,
     RUNTIME,
 };
 use shared_abi::wire::WireKind;
+use targets::gcc::TARGET_EXT;
 
 use self::contents::Contents;
 pub use self::format::Format;
@@ -204,7 +207,18 @@ impl Image {
     /// Whether kernels of this image can call the host.
     #[must_use]
     pub fn has_reverse_offload(&self) -> bool {
-        self.symbol(RUNTIME).is_some() || self.symbol(shared_abi::gomp::REV_OFFLOAD_VAR).is_some()
+        self.needs_wire() || self.has_launch_queues()
+    }
+
+    /// Whether its calls take the wire that the host names in a variable of the image.
+    pub(crate) fn needs_wire(&self) -> bool {
+        self.symbol(RUNTIME).is_some() || self.symbol(REV_OFFLOAD_VAR).is_some()
+    }
+
+    /// Whether its calls take the queue that is among the arguments of their launch: GCC's code
+    /// for AMD GPUs.
+    fn has_launch_queues(&self) -> bool {
+        self.format == Format::CodeObject && self.symbol(TARGET_EXT).is_some()
     }
 
     /// Which of GCC's wires the image speaks, of an image that GCC linked; `None` where that

@@ -88,7 +88,7 @@ fn symbol_of(name: &str) -> String {
 /// What an image says of itself.
 struct Says {
     info: Option<ImageInfo>,
-    has_reverse_offload: bool,
+    needs_wire: bool,
     /// Which of GCC's wires its instructions speak, of an image that says nothing; `None`
     /// where that cannot be seen.
     gcc_wire: Option<WireKind>,
@@ -103,7 +103,7 @@ impl Says {
         let info = image.info()?;
         Ok(Self {
             info,
-            has_reverse_offload: image.has_reverse_offload(),
+            needs_wire: image.needs_wire(),
             gcc_wire: info.is_none().then(|| image.gcc_wire()).flatten(),
             functions: image.functions()?,
         })
@@ -131,7 +131,7 @@ impl Says {
         let has = |symbol| Ok::<_, DeviceError>(module.global(symbol)?.is_some());
         Ok(Self {
             info: info.map(|info| image.info_from(&info)).transpose()?,
-            has_reverse_offload: has(RUNTIME)? || has(REV_OFFLOAD_VAR)?,
+            needs_wire: has(RUNTIME)? || has(REV_OFFLOAD_VAR)?,
             gcc_wire: None,
             functions: declared,
         })
@@ -189,7 +189,7 @@ impl Says {
         )
     }
 
-    /// The wire that it is to speak; `None` if it has no reverse offload. Unless one
+    /// The wire that it is to speak; `None` if it needs none. Unless one
     /// is `wanted`, of GCC's two the one that its instructions speak, or mainline's.
     fn wire(&self, wanted: Option<WireKind>) -> Option<WireKind> {
         let default = if self.info.is_some() {
@@ -197,7 +197,7 @@ impl Says {
         } else {
             self.gcc_wire.unwrap_or(WireKind::GCC_SLOT)
         };
-        self.has_reverse_offload.then(|| wanted.unwrap_or(default))
+        self.needs_wire.then(|| wanted.unwrap_or(default))
     }
 }
 

@@ -98,7 +98,7 @@ impl fmt::Display for LoadError {
             ),
             Self::TooOld { reason } => write!(
                 f,
-                "too old a ROCr, this needs the one of ROCm 5.2 or newer: {reason}"
+                "{LIBRARY} is too old, or no ROCr; this needs the one of ROCm 5.2 or newer: {reason}"
             ),
         }
     }

@@ -181,7 +181,12 @@ impl Device for CudaDevice {
     }
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {
-        Ok(CudaModule::load(&self.context, &self.globals, image)?)
+        Ok(CudaModule::load(
+            &self.context,
+            &self.globals,
+            &self.arch,
+            image,
+        )?)
     }
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {

@@ -6,6 +6,7 @@ use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
 use cudarc::driver::sys::{self, CUfunction, CUjitInputType, CUlinkState, CUmodule, CUresult};
+use targets::DeviceArch;
 
 use super::context::Context;
 use super::jit::JitLog;
@@ -31,10 +32,11 @@ unsafe impl Send for CudaModule {}
 unsafe impl Sync for CudaModule {}
 
 impl CudaModule {
-    /// Loads `image` on the device that is called `device` in messages.
+    /// Loads `image` on a device of this architecture.
     pub(super) fn load(
         context: &Arc<Context>,
         globals: &Arc<Globals>,
+        arch: &DeviceArch,
         image: &Image,
     ) -> Result<Arc<Self>, ImageError> {
         let parts = image.parts();
@@ -42,9 +44,10 @@ impl CudaModule {
             if input_type(part.format()).is_none() {
                 return Err(ImageError::OtherMachine {
                     name: part.name().to_owned(),
-                    found: part.format().to_string(),
+                    found: part.described(),
                     device: context.name().to_owned(),
                     wanted: "PTX, cubins and fatbins".to_owned(),
+                    arch: Box::new(arch.clone()),
                 });
             }
         }

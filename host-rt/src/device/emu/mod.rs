@@ -146,7 +146,7 @@ impl Device for EmuDevice {
     }
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {
-        EmuModule::load(&self.machine, &self.name, image)
+        EmuModule::load(&self.machine, &self.name, &self.arch, image)
     }
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ptx_emu::{Machine, Part};
+use targets::DeviceArch;
 
 use crate::device::near::MAX_THREADS;
 use crate::device::{Global, KernelLimits, Module};
@@ -19,10 +20,12 @@ pub(super) struct EmuModule {
 }
 
 impl EmuModule {
-    /// Loads `image`, or links its parts, on the device called `device` in messages.
+    /// Loads `image`, or links its parts, on the device of this architecture, called `device`
+    /// in messages.
     pub(super) fn load(
         machine: &Machine,
         device: &str,
+        arch: &DeviceArch,
         image: &Image,
     ) -> Result<Arc<dyn Module>, ImageError> {
         let images = image.parts();
@@ -31,9 +34,10 @@ impl EmuModule {
             if part.format() != Format::Ptx {
                 return Err(ImageError::OtherMachine {
                     name: part.name().to_owned(),
-                    found: part.format().to_string(),
+                    found: part.described(),
                     device: device.to_owned(),
                     wanted: "PTX".to_owned(),
+                    arch: Box::new(arch.clone()),
                 });
             }
             let text = std::str::from_utf8(part.bytes()).map_err(|error| ImageError::Load {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use shared_abi::host_arch::HostArch;
 use shared_abi::image::HOST_ARCH;
+use targets::DeviceArch;
 
 use super::launch::RESIDENT;
 use super::{lock, thread};
@@ -41,9 +42,10 @@ impl HostModule {
         if image.format() != Format::SharedObject(HOST_MACHINE) {
             return Err(ImageError::OtherMachine {
                 name,
-                found: image.format().to_string(),
+                found: image.described(),
                 device: "host".to_owned(),
                 wanted: Format::SharedObject(HOST_MACHINE).to_string(),
+                arch: Box::new(DeviceArch::this_machine()),
             });
         }
         let failed = |reason: String| ImageError::Load {

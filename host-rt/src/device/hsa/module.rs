@@ -60,14 +60,15 @@ impl HsaModule {
         arch: &DeviceArch,
         image: &Image,
     ) -> Result<Self, ImageError> {
-        let other = |found: String| ImageError::OtherMachine {
+        let other = || ImageError::OtherMachine {
             name: image.name().to_owned(),
-            found,
+            found: image.described(),
             device: context.name().to_owned(),
             wanted: format!("code objects for {arch}"),
+            arch: Box::new(arch.clone()),
         };
         if image.format() != Format::CodeObject {
-            return Err(other(image.format().to_string()));
+            return Err(other());
         }
         let refused = |reason: String| ImageError::Load {
             name: image.name().to_owned(),
@@ -77,7 +78,7 @@ impl HsaModule {
         if let (Some(target), DeviceArch::Amd(device)) = (&said.target, arch)
             && target.runs_on(device).is_none()
         {
-            return Err(other(format!("a code object for {target}")));
+            return Err(other());
         }
         let failed = |error: DeviceError| refused(error.to_string());
         context.check_lost().map_err(failed)?;

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
+use std::io::ErrorKind;
 use std::ops::Deref;
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
@@ -70,7 +71,7 @@ fn start(on_event: OnEvent) -> Result<Runtime, String> {
     if let Err(failure) = Failure::check(&rocr, "hsa_init", started) {
         let driver = match std::fs::File::open(DRIVER) {
             Ok(_) => format!("{DRIVER} opens"),
-            Err(error) => format!("{DRIVER}: {error}"),
+            Err(error) => format!("{DRIVER}: {error}{}", way_out(error.kind())),
         };
         return Err(format!("no AMD GPU: {failure} ({driver})"));
     }
@@ -79,6 +80,17 @@ fn start(on_event: OnEvent) -> Result<Runtime, String> {
     Failure::check(&rocr, "hsa_amd_register_system_event_handler", asked)
         .map_err(|failure| failure.to_string())?;
     Ok(Runtime { rocr })
+}
+
+/// What helps where the driver does not open.
+fn way_out(error: ErrorKind) -> &'static str {
+    match error {
+        ErrorKind::NotFound => {
+            "; load the kernel driver amdgpu, or in a container give it this device and /dev/dri"
+        }
+        ErrorKind::PermissionDenied => "; add the user to the group that owns it, mostly `render`",
+        _ => "",
+    }
 }
 
 /// A function of ROCr that did not do what it was asked.
