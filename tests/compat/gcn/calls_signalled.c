@@ -1,4 +1,5 @@
 /* As `calls`; the kernel makes them as the parallel patch does, and as GCC 13 to 16 do, by
    turns.
-   stock: any */
+   stock: any
+   only: stand-in */
 #include "calls.c"

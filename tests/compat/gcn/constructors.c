@@ -1,5 +1,6 @@
 /* Constructors on the device run once, before the first region. Here they count themselves in a
-   variable of the image. */
+   variable of the image.
+   only: stand-in */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

@@ -1,4 +1,5 @@
-/* Regions on each device, which call the host: each image is told which device it is on. */
+/* Regions on each device, which call the host: each image is told which device it is on.
+   only: stand-in */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

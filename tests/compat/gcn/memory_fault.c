@@ -3,5 +3,6 @@
    stock: any
    env: REVOFF_HSA_STAND_IN_FAULT=1
    output: main._omp_fn.0
-   output: 0xdead0000 */
+   output: 0xdead0000
+   only: stand-in */
 #include "trap.c"

@@ -1,7 +1,8 @@
 /* A kernel that nobody has simulated: the stand-in says so.
    ends: error
    stock: any
-   output: kernel `main._omp_fn.0`: it is not in REVOFF_HSA_STAND_IN_KERNELS */
+   output: kernel `main._omp_fn.0`: it is not in REVOFF_HSA_STAND_IN_KERNELS
+   only: stand-in */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

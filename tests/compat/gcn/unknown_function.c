@@ -1,7 +1,8 @@
 /* A kernel asks for a host function that there is none of.
    ends: error
    stock: any
-   output: libgomp: */
+   output: libgomp:
+   only: stand-in */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

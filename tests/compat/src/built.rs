@@ -17,6 +17,10 @@ pub const BY: &str = "by";
 /// In the folder: the sources, whose first comments are read.
 pub const SOURCES: &str = "src";
 
+/// In the folder, and beside the sources for AMD GPUs: what is run of a program where something
+/// stands in for their runtime.
+pub const KERNELS: &str = "kernels";
+
 /// What runs the programs where this machine's libraries may not do; in the folder, or
 /// nowhere. It is given the folder with the plugin and the program.
 const START: &str = "start";
@@ -72,6 +76,13 @@ impl Built {
             true => Ok(folder),
             false => Err(format!("{} has no {}", folder.display(), program.name)),
         }
+    }
+
+    /// The shared object with a program's simulated kernels, if it has any.
+    #[must_use]
+    pub fn kernels(&self, program: &Program) -> PathBuf {
+        let name = format!("{}.so", program.name);
+        self.folder.join(KERNELS).join(name)
     }
 
     /// A command that runs a program with a plugin.

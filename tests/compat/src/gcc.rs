@@ -21,7 +21,7 @@ pub struct Offload {
     /// Debian's.
     package: &'static str,
     /// The offload compiler's options.
-    options: &'static str,
+    pub options: &'static str,
     /// By this name libgomp finds its plugin.
     pub plugin: &'static str,
 }

@@ -14,7 +14,7 @@ mod rustc;
 mod verdict;
 
 pub use build::{Build, complete, copy};
-pub use built::{BY, Built, SOURCES};
+pub use built::{BY, Built, KERNELS, SOURCES};
 pub use clang::{Clang, LIBOMPTARGET};
 pub use compare::compare;
 pub use gcc::{AMDGCN, Gcc, NVPTX, Offload, PLUGIN};

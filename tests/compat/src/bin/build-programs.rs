@@ -1,8 +1,9 @@
 //! Builds the programs for machines without a compiler:
 //!
-//!     build-programs SOURCES FOLDER
+//!     build-programs SOURCES FOLDER [ARCH]
 //!
-//! SOURCES is `tests/compat/gcc`. FOLDER gets
+//! SOURCES is `tests/compat/gcc`; for AMD GPUs `tests/compat/gcn`, and ARCH their architecture,
+//! such as `gfx90a`. FOLDER gets
 //!
 //! | name | what |
 //! |---|---|
@@ -11,10 +12,11 @@
 //! | `lib/` | libraries that the programs are linked with |
 //! | `libc/` | the C library that goes with them |
 //! | `theirs/` | GCC's own plugin, if it is there |
+//! | `kernels/` | for AMD GPUs: what is run of a program where something stands in for their runtime |
 //! | `by` | the compiler's name |
 //!
-//! With `REVOFF_GCC_BUILT=FOLDER`, `cargo test -p compat` runs them. Ends with 77 where there is
-//! no GCC to build them.
+//! With `REVOFF_GCC_BUILT=FOLDER`, `cargo test -p compat --test gcc` runs them, those for AMD GPUs
+//! `--test gcn`. Ends with 77 where there is no GCC to build them, or none that knows ARCH.
 
 use std::env;
 use std::fs;
@@ -24,7 +26,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use compat::{BY, Build, Gcc, PLUGIN, Program, SOURCES, copy};
+use compat::{AMDGCN, BY, Build, Gcc, KERNELS, NVPTX, Offload, Program, SOURCES, copy};
 
 const BUILD: Build = Build { level: "-O2" };
 
@@ -50,21 +52,40 @@ const LIBC: [&str; 6] = [
 /// As the scripts in `ci/` have it.
 const SKIPPED: u8 = 77;
 
+/// For which GPUs, and how.
+struct For {
+    offload: Offload,
+    /// Options of the offload compiler.
+    options: String,
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<_> = env::args().skip(1).collect();
-    let [sources, folder] = &arguments[..] else {
-        say("usage: build-programs SOURCES FOLDER");
-        return ExitCode::from(2);
+    let (sources, folder, target) = match &arguments[..] {
+        [sources, folder] => (sources, folder, For::nvidia()),
+        [sources, folder, arch] => (sources, folder, For::amd(arch)),
+        _ => {
+            say("usage: build-programs SOURCES FOLDER [ARCH]");
+            return ExitCode::from(2);
+        }
     };
     let (sources, folder) = (Path::new(sources), Path::new(folder));
-    let gcc = match Gcc::find(sources, &env::temp_dir()) {
+    let found = Program::all(sources).map(|all| target.chosen(all));
+    let programs = match found {
+        Ok(programs) => programs,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
+    let gcc = match target.find(sources, &programs) {
         Ok(gcc) => gcc,
         Err(reason) => {
             say(&format!("SKIPPED build-programs: {reason}"));
             return ExitCode::from(SKIPPED);
         }
     };
-    match build(&gcc, sources, folder) {
+    match build(&gcc, &target, &programs, sources, folder) {
         Ok(count) => {
             say(&format!("{count} programs by {}", gcc.name()));
             ExitCode::SUCCESS
@@ -76,9 +97,59 @@ fn main() -> ExitCode {
     }
 }
 
+impl For {
+    fn nvidia() -> Self {
+        Self {
+            offload: NVPTX,
+            options: NVPTX.options.to_owned(),
+        }
+    }
+
+    fn amd(arch: &str) -> Self {
+        Self {
+            offload: AMDGCN,
+            options: format!("-march={arch}"),
+        }
+    }
+
+    /// The programs that say something of these GPUs: of some, all that a kernel does is
+    /// simulated.
+    fn chosen(&self, programs: Vec<Program>) -> Vec<Program> {
+        let mut programs = programs;
+        programs.retain(|program| self.offload != AMDGCN || program.suits("hsa"));
+        programs
+    }
+
+    /// A GCC that compiles the programs.
+    ///
+    /// # Errors
+    /// There is none, or it does not know the architecture; in words.
+    fn find(&self, sources: &Path, programs: &[Program]) -> Result<Gcc, String> {
+        let gcc = Gcc::find_for(self.offload, sources, &env::temp_dir())?;
+        if self.offload == AMDGCN {
+            // They include a file of those for NVIDIA GPUs.
+            gcc.bring(&sources.join("../gcc"), "gcc")?;
+            // Nothing but the compiler knows which architectures it has.
+            let tried = programs.first().map_or(Ok(()), |program| {
+                gcc.build_with(program, BUILD, &self.options).map(drop)
+            });
+            tried.map_err(|said| {
+                let error = said.lines().find(|line| line.contains("error: "));
+                format!("{}: {}", gcc.name(), error.unwrap_or(&said))
+            })?;
+        }
+        Ok(gcc)
+    }
+}
+
 /// Builds all programs into a folder; how many.
-fn build(gcc: &Gcc, from: &Path, to: &Path) -> Result<usize, String> {
-    let programs = Program::all(from)?;
+fn build(
+    gcc: &Gcc,
+    target: &For,
+    programs: &[Program],
+    from: &Path,
+    to: &Path,
+) -> Result<usize, String> {
     let can = |program: &&Program| match gcc.lacks(program) {
         None => true,
         Some(reason) => {
@@ -96,7 +167,7 @@ fn build(gcc: &Gcc, from: &Path, to: &Path) -> Result<usize, String> {
         for _ in 0..thread::available_parallelism().map_or(1, Into::into) {
             scope.spawn(|| {
                 while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Err(error) = one(gcc, program, from, to) {
+                    if let Err(error) = one(gcc, target, program, from, to) {
                         let mut failed = failed.lock().unwrap_or_else(|lock| lock.into_inner());
                         failed.push(error);
                     }
@@ -110,7 +181,7 @@ fn build(gcc: &Gcc, from: &Path, to: &Path) -> Result<usize, String> {
     for (folder, files) in [
         ("lib", &LIBRARIES[..]),
         ("libc", &LIBC),
-        ("theirs", &[PLUGIN]),
+        ("theirs", &[target.offload.plugin]),
     ] {
         let folder = to.join(folder);
         fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -127,11 +198,16 @@ fn build(gcc: &Gcc, from: &Path, to: &Path) -> Result<usize, String> {
 }
 
 /// Builds a program into a folder.
-fn one(gcc: &Gcc, program: &Program, from: &Path, to: &Path) -> Result<(), String> {
-    let built = gcc.build(program, BUILD)?;
+fn one(gcc: &Gcc, target: &For, program: &Program, from: &Path, to: &Path) -> Result<(), String> {
+    let built = gcc.build_with(program, BUILD, &target.options)?;
     let folder = to.join(BUILD.folder()).join(&program.name);
     let copied = copy(&gcc.outside(&built), &folder);
     copied.map_err(|error| format!("{}: {error}", folder.display()))?;
+    let kernels = Path::new(KERNELS).join(&program.file);
+    if from.join(&kernels).exists() {
+        let built = gcc.build_library(&kernels.to_string_lossy())?;
+        put(&gcc.outside(&built), &to.join(kernels).with_extension("so"))?;
+    }
     put(
         &from.join(&program.file),
         &to.join(SOURCES).join(&program.file),

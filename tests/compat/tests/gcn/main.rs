@@ -7,8 +7,12 @@
 //! - `REVOFF_GCC_PLUGIN_DIR`: the folder with our plugin (`cargo xtask plugins --out ..`);
 //!   without it GCC's alone is run.
 //! - `REVOFF_GCC_ROOT`, `REVOFF_GCC_VERSION`, `REVOFF_TEST_SECONDS`: as for `gcc`.
+//! - `REVOFF_GCC_BUILT`: a folder with programs that were built before (`build-programs`): those
+//!   are run instead, with our plugin, on the device that `REVOFF_TEST_DEVICE` names (`hsa:0`).
+//!   That may be a GPU.
 
 mod bad;
+mod before;
 mod image;
 mod images;
 
@@ -20,8 +24,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compat::{
-    AMDGCN, Build, Cache, Ending, Gcc, Key, Outcome, Program, folder, judge, limit, prepare, run,
-    say, test,
+    AMDGCN, Build, Built, Cache, Ending, Gcc, Key, Outcome, Program, folder, judge, limit, prepare,
+    run, say, test,
 };
 use libtest_mimic::{Arguments, Trial};
 
@@ -31,7 +35,7 @@ const BUILD: Build = Build { level: "-O2" };
 /// By this name plugins find AMD's runtime.
 const ROCR: &str = "libhsa-runtime64.so.1";
 
-/// Names the simulated kernels to the stand-in.
+/// Names the simulated kernels to the stand-in; nothing else heeds it.
 const KERNELS: &str = "REVOFF_HSA_STAND_IN_KERNELS";
 
 /// Whose plugin runs a program.
@@ -161,6 +165,16 @@ impl Bench {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
+    if let Some(built) = Built::find() {
+        // Whoever names them wants them to be run.
+        return match built.and_then(before::trials) {
+            Ok(trials) => libtest_mimic::run(&arguments, trials).exit_code(),
+            Err(error) => {
+                say(&format!("error: {error}"));
+                ExitCode::FAILURE
+            }
+        };
+    }
     let sources = Path::new(env!("CARGO_MANIFEST_DIR"));
     let found = Program::all(&sources.join("gcn"));
     let programs = match found {

@@ -1,0 +1,86 @@
+//! Programs that were built before, on the device that is there: a GPU, or what stands in for
+//! AMD's runtime where that is found in its place.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use compat::{AMDGCN, Built, Outcome, Program, folder, judge, limit, prepare, run, say, test};
+use libtest_mimic::Trial;
+
+use crate::{BUILD, KERNELS};
+
+/// What the tests share.
+struct Bench {
+    built: Built,
+    plugin: PathBuf,
+    device: String,
+    limit: Duration,
+}
+
+/// A test for each program that was built; and that one finds out where it runs.
+///
+/// # Errors
+/// There are no programs, or no plugin to run them with.
+pub(crate) fn trials(built: Built) -> Result<Vec<Trial>, String> {
+    let programs = Program::all(&built.sources())?;
+    let variable = "REVOFF_GCC_PLUGIN_DIR";
+    let plugin = folder(variable, AMDGCN.plugin).ok_or_else(|| format!("{variable} is not set"))?;
+    // The programs are run in other folders.
+    let plugin = plugin
+        .canonicalize()
+        .map_err(|error| format!("{variable}={}: {error}", plugin.display()))?;
+    say(&format!("compiled by {}, before", built.name()));
+    let bench = Arc::new(Bench {
+        built,
+        plugin,
+        device: env::var("REVOFF_TEST_DEVICE").unwrap_or_else(|_| "hsa:0".to_owned()),
+        limit: limit(),
+    });
+    let device = bench.device.replace(':', "_");
+    let guard = programs.iter().find(|program| program.name == "calls");
+    let guard = guard.cloned().map(|program| {
+        test(
+            Some(&bench),
+            "guard::on_the_host".to_owned(),
+            move |bench| on_the_host(bench, &program),
+        )
+    });
+    let trials = programs.into_iter().map(|program| {
+        let name = format!("{device}::{}", program.name);
+        test(Some(&bench), name, move |bench| {
+            let outcome = bench.run(&program, |command| {
+                command.env("OMP_TARGET_OFFLOAD", "mandatory");
+            })?;
+            judge(&program, &outcome)
+        })
+    });
+    Ok(trials.chain(guard).collect())
+}
+
+/// A check that cannot fail checks nothing.
+fn on_the_host(bench: &Bench, program: &Program) -> Result<(), String> {
+    let outcome = bench.run(program, |command| {
+        command.env("OMP_TARGET_OFFLOAD", "disabled");
+    })?;
+    let told = judge(program, &outcome).err();
+    let told = told.ok_or("it passed without a device")?;
+    let found = told.contains("data.initial is 1, expected 0");
+    found.then_some(()).ok_or(told)
+}
+
+impl Bench {
+    /// Runs a program, as `change` says.
+    fn run(&self, program: &Program, change: impl FnOnce(&mut Command)) -> Result<Outcome, String> {
+        let folder = self.built.program(program, BUILD)?;
+        let name = format!("./{}", program.name);
+        let mut command = self.built.command(&folder, &name, Some(&self.plugin));
+        prepare(&mut command, program);
+        command.env("REVOFF_DEVICE", &self.device);
+        command.env(KERNELS, self.built.kernels(program));
+        change(&mut command);
+        run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
+    }
+}
