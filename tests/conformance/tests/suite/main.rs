@@ -18,6 +18,7 @@ mod events;
 mod failures;
 mod foreign;
 mod forged;
+mod gate;
 mod hsa_errors;
 mod image;
 mod images;

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use host_rt::{
     current_call,
 };
 
+use crate::gate::acting_behind;
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
@@ -205,16 +205,14 @@ fn another_runtimes_queue_is_refused(target: &Target) {
 /// Also while the kernel goes on after its deadline.
 fn what_a_kernel_uses_is_kept(target: &Target) {
     let held = Arc::new(());
-    let gate = Arc::new(AtomicBool::new(false));
-    let open = Arc::clone(&gate);
-    let functions = acting(move |what| {
-        while !open.load(Ordering::SeqCst) {
-            std::thread::yield_now();
-        }
-        what
-    });
+    let gate = Arc::default();
+    let functions = acting_behind(&gate);
     for deadline in [None, Some(Duration::from_millis(100))] {
-        gate.store(deadline.is_none(), Ordering::SeqCst);
+        if deadline.is_none() {
+            gate.open();
+        } else {
+            gate.close();
+        }
         let builder = target.builder();
         let builder = match deadline {
             Some(deadline) => builder.deadline(deadline),
@@ -229,6 +227,6 @@ fn what_a_kernel_uses_is_kept(target: &Target) {
         drop(acting);
         let left = if deadline.is_some() { 3 } else { 1 };
         assert_eq!(Arc::strong_count(&held), left);
-        gate.store(true, Ordering::SeqCst);
+        gate.open();
     }
 }

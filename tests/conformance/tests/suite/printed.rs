@@ -2,13 +2,13 @@
 //! when the launch has ended, and no matter what is called meanwhile.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use conformance::Target;
 use conformance::captured::{Captured, Stalled};
 use conformance_calls::LONG_LINE;
 
+use crate::gate::acting_behind;
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
@@ -40,9 +40,6 @@ pub(crate) const TESTS: &[Test] = &[
         .only(Target::prints),
     test!(without_a_way_nothing_is_printed).only(|target| !target.prints()),
 ];
-
-/// Long enough for whoever is going to come, on a machine with a lot to do.
-const LONG: Duration = Duration::from_secs(20);
 
 /// Prints as the kernel `print_and_call` has it.
 fn print(session: &Session, grid: (u32, u32), rounds: u32, calls: u32) -> Vec<u32> {
@@ -118,24 +115,17 @@ fn who_waits_may_hold_the_standard_output(target: &Target) {
 
 /// Its one serving thread is inside of a function, so nobody else prints it.
 fn what_a_late_kernel_has_printed_is_there(target: &Target) {
-    let gate = Arc::new(AtomicBool::new(false));
-    let open = Arc::clone(&gate);
-    let functions = acting(move |what| {
-        while !open.load(Ordering::SeqCst) {
-            std::thread::yield_now();
-        }
-        what
-    });
+    let gate = Arc::default();
     let builder = target.builder().threads(1);
     let builder = builder.deadline(Duration::from_millis(500));
-    let session = Session::build(target, builder, &functions);
+    let session = Session::build(target, builder, &acting_behind(&gate));
     let captured = Captured::begin();
     let ways = session.zeroed::<u32>(8);
     let result = session.run("print_and_call", (1, 8), &[&1u32, &1u32, &ways]);
     let error = result.unwrap_err().to_string();
     assert!(error.contains("under way on the host: `act`"), "{error}");
     check(&captured.lines(), 8, 1);
-    gate.store(true, Ordering::SeqCst);
+    gate.open();
 }
 
 fn an_output_that_takes_no_more_is_named(target: &Target) {
@@ -151,26 +141,16 @@ fn an_output_that_takes_no_more_is_named(target: &Target) {
 
 /// All serving threads but one are inside of functions until everything is printed.
 fn printing_goes_on_while_functions_are_slow(target: &Target) {
-    let done = Arc::new(AtomicBool::new(false));
-    let wait = Arc::clone(&done);
-    let functions = acting(move |what| {
-        let start = Instant::now();
-        while !wait.load(Ordering::SeqCst) && start.elapsed() < LONG {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        what
-    });
-    let session = Session::build(target, target.builder().threads(4), &functions);
+    let gate = Arc::default();
+    let session = Session::build(target, target.builder().threads(4), &acting_behind(&gate));
     let calling = session.start_act((1, 3), 1, 0, 1);
-    let start = Instant::now();
-    while session.runtime.requests() < 3 && start.elapsed() < LONG {
+    while session.runtime.requests() < 3 {
         std::thread::yield_now();
     }
     let captured = Captured::begin();
     print(&session, (4, 16), 60, 0);
     check(&captured.lines(), 64, 60);
-    assert!(start.elapsed() < LONG, "the functions have returned");
-    done.store(true, Ordering::SeqCst);
+    gate.open();
     calling.launch.wait().unwrap();
 }
 
@@ -203,27 +183,17 @@ fn calls_are_served_while_others_print(target: &Target) {
 
 /// The one serving thread is inside of a function when another kernel ends that has printed.
 fn nobody_watches_when_a_kernel_ends(target: &Target) {
-    let done = Arc::new(AtomicBool::new(false));
-    let wait = Arc::clone(&done);
-    let functions = acting(move |what| {
-        let start = Instant::now();
-        while !wait.load(Ordering::SeqCst) && start.elapsed() < LONG {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        what
-    });
-    let session = Session::build(target, target.builder().threads(1), &functions);
+    let gate = Arc::default();
+    let session = Session::build(target, target.builder().threads(1), &acting_behind(&gate));
     let calling = session.start_act((1, 1), 1, 0, 1);
-    let start = Instant::now();
-    while session.runtime.requests() < 1 && start.elapsed() < LONG {
+    while session.runtime.requests() < 1 {
         std::thread::yield_now();
     }
     let captured = Captured::begin();
     // Fewer messages than there are slots: nobody takes them while it runs.
     print(&session, (2, 8), 9, 0);
     check(&captured.lines(), 16, 9);
-    assert!(start.elapsed() < LONG, "the function has returned");
-    done.store(true, Ordering::SeqCst);
+    gate.open();
     calling.launch.wait().unwrap();
 }
 

@@ -1,7 +1,7 @@
 //! Tasks that depend on each other.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::time::Duration;
 
 use conformance::Target;
@@ -9,6 +9,7 @@ use conformance::process::threads;
 use host_rt::task::{self, Options, Resolve, TaskError};
 use host_rt::{DeviceBuffer, Error, Grid, Kernel};
 
+use crate::gate::Gate;
 use crate::session::{Session, acting_or, read};
 use crate::{Test, test};
 
@@ -100,24 +101,6 @@ macro_rules! mix {
             .reads($from)
             .updates($to)
     };
-}
-
-/// What holds tasks up until it is opened.
-#[derive(Default)]
-struct Gate(Mutex<bool>, Condvar);
-
-impl Gate {
-    fn open(&self) {
-        *self.0.lock().unwrap() = true;
-        self.1.notify_all();
-    }
-
-    fn pass(&self) {
-        let mut open = self.0.lock().unwrap();
-        while !*open {
-            open = self.1.wait(open).unwrap();
-        }
-    }
 }
 
 fn chain(target: &Target, resolve: Resolve, length: u64) -> u64 {
@@ -799,6 +782,6 @@ fn a_deadline_takes_nothing_else_along(target: &Target) {
         }
         assert_eq!(read::<u64>(&x), late_x, "what is late has its memory");
         assert_eq!(blocks(), expected, "nothing runs when the scope is over");
-        *gate.0.lock().unwrap() = false;
+        gate.close();
     }
 }
