@@ -19,8 +19,9 @@ pub struct Target {
 }
 
 impl Target {
-    /// The targets of a device: on GPUs `native`, and what GCC's images for such GPUs speak.
-    /// Ours can be asked for all there are; `host` has what is to be said about that.
+    /// The targets of a device: on GPUs `native`, and what GCC's images for such GPUs speak; of
+    /// those one where something stands in for the driver, which sees nothing of what is
+    /// different. Ours can be asked for all there are; `host` has what is to be said about that.
     pub fn all_of(device: &'static str) -> impl Iterator<Item = Target> {
         let is_amd = device.starts_with("hsa");
         WireKind::ALL
@@ -28,7 +29,8 @@ impl Target {
             .map(move |wire| Target { device, wire })
             .filter(move |target| match target.wire {
                 WireKind::GCN_QUEUE => target.is_host() || is_amd,
-                WireKind::GCC_RING | WireKind::GCC_SLOT => !is_amd,
+                WireKind::GCC_RING => !is_amd,
+                WireKind::GCC_SLOT => !is_amd && !stand_in::is_for(device),
                 _ => true,
             })
     }
