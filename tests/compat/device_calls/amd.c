@@ -1,8 +1,8 @@
-/* An image for a GPU that no device runs.
+/* An image for a GPU of a kind that is not among the devices.
    only: amd
    ends: signal 6
    env: OMP_TARGET_OFFLOAD=MANDATORY
-   output: the program has images for AMD GPUs, for which there is no device yet
+   output: the program has images for AMD GPUs (`hsa:N`)
    output: REVOFF_DEVICE=emu names none that runs them */
 #include "check.h"
 
