@@ -8,6 +8,7 @@ use host_rt::error::{DeviceError, ImageError};
 use host_rt::{Error, Functions, Image, Runtime};
 
 use crate::image::{c_silent, image};
+use crate::refusal::{refusal, says};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
@@ -31,22 +32,6 @@ pub(crate) const TESTS: &[Test] = &[
     test!(frees_may_wait_for_kernels).alone_with(&[("REVOFF_STAND_IN_WAITS", "1")]),
     test!(copies_may_take_their_time).alone_with(&[("REVOFF_STAND_IN_DELAY", "2000")]),
 ];
-
-fn refusal(device: &str) -> DeviceError {
-    match Runtime::open(device) {
-        Err(Error::Device(error)) => error,
-        Err(other) => panic!("{other}"),
-        Ok(_) => panic!("it was opened"),
-    }
-}
-
-#[track_caller]
-fn says(error: &dyn std::error::Error, words: &[&str]) {
-    let text = error.to_string();
-    for word in words {
-        assert!(text.contains(word), "no `{word}` in: {text}");
-    }
-}
 
 fn no_driver(target: &Target) {
     let error = refusal(target.device);

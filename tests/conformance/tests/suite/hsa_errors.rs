@@ -12,6 +12,7 @@ use host_rt::{Error, Functions, Grid, Image, KernelArg, LaunchError, Runtime};
 use hsa_standin::{image::code_object, loader};
 
 use crate::image::{c_silent, image, shared_object};
+use crate::refusal::{refusal, says};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
@@ -48,22 +49,6 @@ pub(crate) const TESTS: &[Test] = &[
     test!(calls_fail),
     test!(one_call_fails).alone(),
 ];
-
-fn refusal(device: &str) -> DeviceError {
-    match Runtime::open(device) {
-        Err(Error::Device(error)) => error,
-        Err(other) => panic!("{other}"),
-        Ok(_) => panic!("it was opened"),
-    }
-}
-
-#[track_caller]
-fn says(error: &dyn std::error::Error, words: &[&str]) {
-    let text = error.to_string();
-    for word in words {
-        assert!(text.contains(word), "no `{word}` in: {text}");
-    }
-}
 
 fn it_does_not_start(target: &Target) {
     let error = refusal(target.device);

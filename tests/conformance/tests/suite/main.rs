@@ -32,6 +32,7 @@ mod present;
 mod printed;
 mod probe;
 mod raw;
+mod refusal;
 mod resources;
 mod session;
 mod shapes;
