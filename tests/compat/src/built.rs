@@ -107,7 +107,7 @@ impl Built {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run;
+    use crate::{run, write_executable};
     use std::time::Duration;
 
     /// A folder with a program that says which plugin it was given.
@@ -122,9 +122,8 @@ mod tests {
     }
 
     fn script(path: &Path, text: &str) {
-        use std::os::unix::fs::PermissionsExt;
-        fs::write(path, format!("#!/bin/sh\n{text}\n")).expect("written");
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("executable");
+        let script = format!("#!/bin/sh\n{text}\n");
+        write_executable(path, script.as_bytes()).expect("written");
     }
 
     fn said(built: &Built) -> String {

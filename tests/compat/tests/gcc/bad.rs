@@ -4,7 +4,7 @@ use std::env::consts::ARCH;
 use std::fs;
 use std::path::Path;
 
-use compat::{Ending, Gcc, Program, judge};
+use compat::{Ending, Gcc, Program, judge, write_executable};
 
 use crate::{BUILDS, Bench};
 
@@ -243,10 +243,7 @@ impl Case {
 /// A copy of a program, in which something is other.
 fn change(from: &Path, to: &Path, (old, new): Edit) -> Result<(), String> {
     assert_eq!(old.len(), new.len(), "nothing else may move");
-    let failed = |error: std::io::Error| format!("{}: {error}", to.display());
-    // A copy keeps that it can be run.
-    fs::copy(from, to).map_err(failed)?;
-    let mut bytes = fs::read(to).map_err(failed)?;
+    let mut bytes = fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?;
     let places: Vec<_> = (0..bytes.len())
         .filter(|&at| bytes[at..].starts_with(old))
         .collect();
@@ -257,5 +254,5 @@ fn change(from: &Path, to: &Path, (old, new): Edit) -> Result<(), String> {
     for at in places {
         bytes[at..][..new.len()].copy_from_slice(new);
     }
-    fs::write(to, bytes).map_err(failed)
+    write_executable(to, &bytes)
 }

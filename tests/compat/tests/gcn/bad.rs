@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use compat::{Ending, Program, judge, test};
+use compat::{Ending, Program, judge, test, write_executable};
 use libtest_mimic::Trial;
 
 use crate::image::place;
@@ -173,12 +173,10 @@ impl Case {
             file = self.name.to_owned();
             let outside = bench.gcc.outside(&folder);
             let (from, to) = (outside.join(&program.name), outside.join(&file));
-            let failed = |error: std::io::Error| format!("{}: {error}", to.display());
-            // A copy keeps that it can be run.
-            fs::copy(&from, &to).map_err(failed)?;
-            let mut bytes = fs::read(&to).map_err(failed)?;
+            let read = fs::read(&from);
+            let mut bytes = read.map_err(|error| format!("{}: {error}", from.display()))?;
             change(&mut bytes).ok_or("the program's file is not as it is known")?;
-            fs::write(&to, bytes).map_err(failed)?;
+            write_executable(&to, &bytes)?;
         }
         let outcome = bench.run(
             &program,
