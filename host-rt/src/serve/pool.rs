@@ -142,6 +142,20 @@ impl Server {
         }
     }
 
+    /// Has a thread that does not serve do something with the role, unless somebody has it.
+    pub(super) fn with_role(&self, act: impl FnOnce(&mut Role)) -> bool {
+        let Some(mut role) = self.try_role() else {
+            return false;
+        };
+        act(&mut role);
+        drop(role);
+        // Those that serve may have found it taken, and gone to wait. Under the lock: see
+        // `follow`.
+        drop(lock(&self.pool));
+        self.needed.notify_all();
+        true
+    }
+
     /// Watches until there is a request; `None` when the server stops.
     fn watch(&self, role: &mut Role) -> Option<(Arc<Served>, Taken)> {
         let mut idle = Idle::new(self.config.waiting);
@@ -275,6 +289,11 @@ impl Server {
                 // `begin` counts its kernel under this lock: either we see it
                 // here, or its first request sees that nobody ticks.
                 self.ticking.store(false, Ordering::Relaxed);
+                // Somebody has to find that first request. Who has the role now and does
+                // not serve looks here, under this lock, once it is free.
+                if standby && self.try_role().is_some() {
+                    break true;
+                }
             }
             if !standby || !running {
                 pool = self
@@ -368,5 +387,52 @@ impl Server {
     fn all_are_busy(&self) -> bool {
         let pool = lock(&self.pool);
         pool.idle == 0 && pool.threads >= self.config.threads
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread::sleep;
+    use std::time::Instant;
+
+    use shared_abi::wire::WireKind;
+
+    use super::*;
+    use crate::device;
+    use crate::env::Env;
+    use crate::serve::Config;
+    use crate::wire::Geometry;
+
+    #[test]
+    fn somebody_watches_after_one_who_does_not_serve() {
+        let device = device::open("host", &Env::read().unwrap()).unwrap();
+        let geometry = Geometry {
+            slots: 8,
+            first_turn: 0,
+        };
+        let config = Config {
+            threads: 1,
+            geometry,
+            bounce_bytes: 1 << 20,
+            waiting: Waiting::Adaptive,
+        };
+        let server = Server::new(device, config);
+        server.connect(WireKind::GCN_QUEUE).unwrap();
+        let had_it = server.with_role(|_| {
+            server.begin("kernel", true).unwrap();
+            while lock(&server.pool).idle == 0 {
+                sleep(TICK);
+            }
+            // The kernel ends while we have the role.
+            server.running.fetch_sub(1, Ordering::SeqCst);
+            sleep(3 * LONG_TICK);
+        });
+        assert!(had_it);
+        let start = Instant::now();
+        while server.try_role().is_some() {
+            assert!(start.elapsed() < Duration::from_secs(20), "nobody watches");
+            sleep(TICK);
+        }
+        server.stop();
     }
 }

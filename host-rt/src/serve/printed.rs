@@ -34,18 +34,21 @@ impl Server {
         // Acquire: what was found, an error perhaps, is there for us.
         while self.last_looks.done.load(Ordering::Acquire) < look {
             // Where all threads are inside of host functions, nobody watches.
-            match self.try_role() {
-                Some(mut role) => {
-                    // A panic is one of the application's subscriber, as in `thread`; what
-                    // it was told of has been passed over.
-                    let look = AssertUnwindSafe(|| self.print_what_is_asked_for(&mut role));
-                    if let Err(panic) = catch_unwind(look) {
-                        std::mem::forget(panic);
-                    }
+            let has_looked = self.with_role(|role| {
+                // A panic is one of the application's subscriber, as in `thread`; what
+                // it was told of has been passed over.
+                let look = AssertUnwindSafe(|| self.print_what_is_asked_for(role));
+                if let Err(panic) = catch_unwind(look) {
+                    std::mem::forget(panic);
                 }
-                None if until.is_some_and(|until| Instant::now() >= until) => return,
-                None => idle.wait(),
+            });
+            if has_looked {
+                continue;
             }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return;
+            }
+            idle.wait();
         }
     }
 
