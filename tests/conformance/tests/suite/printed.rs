@@ -117,7 +117,7 @@ fn who_waits_may_hold_the_standard_output(target: &Target) {
 fn what_a_late_kernel_has_printed_is_there(target: &Target) {
     let gate = Arc::default();
     let builder = target.builder().threads(1);
-    let builder = builder.deadline(Duration::from_millis(500));
+    let builder = builder.deadline(Duration::from_secs(2));
     let session = Session::build(target, builder, &acting_behind(&gate));
     let captured = Captured::begin();
     let ways = session.zeroed::<u32>(8);
@@ -129,7 +129,7 @@ fn what_a_late_kernel_has_printed_is_there(target: &Target) {
 }
 
 fn an_output_that_takes_no_more_is_named(target: &Target) {
-    let builder = target.builder().deadline(Duration::from_millis(500));
+    let builder = target.builder().deadline(Duration::from_secs(2));
     let session = Session::build(target, builder, &acting(|what| what));
     let stalled = Stalled::begin();
     let ways = session.zeroed::<u32>(16);

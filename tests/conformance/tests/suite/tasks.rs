@@ -714,10 +714,10 @@ fn a_scope_in_a_host_task(target: &Target) {
 /// A chain that takes longer than the deadline of each of its kernels, and two behind it.
 fn a_deadline_begins_with_the_turn(target: &Target) {
     let functions = acting_or(|add| {
-        std::thread::sleep(Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(500));
         Ok(add)
     });
-    let builder = target.builder().deadline(Duration::from_millis(500));
+    let builder = target.builder().deadline(Duration::from_millis(1400));
     let kernels = Kernels::calling(Session::build(target, builder, &functions));
     let [x, y, a, b] = [1, 2, 3, 4].map(|first| kernels.block(first));
     let one = Grid {
@@ -750,7 +750,7 @@ fn a_deadline_takes_nothing_else_along(target: &Target) {
         counted.fetch_add(1, Ordering::Release);
         Ok(add)
     });
-    let builder = target.builder().deadline(Duration::from_millis(300));
+    let builder = target.builder().deadline(Duration::from_secs(1));
     let kernels = Kernels::calling(Session::build(target, builder, &functions));
     let [x, y, a, b, c] = [1, 2, 3, 4, 5].map(|first| kernels.block(first));
     let blocks = || [&a, &b, &c].map(read::<u64>);
