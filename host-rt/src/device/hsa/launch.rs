@@ -105,22 +105,12 @@ fn packet(
 }
 
 fn check_grid(grid: Grid, lanes: u32, most: u32) -> Result<(), DeviceError> {
-    let bad = |reason: String| {
-        Err(DeviceError::BadGrid {
-            teams: grid.teams,
-            threads: grid.threads,
-            reason,
-        })
-    };
-    if grid.teams == 0 || grid.threads == 0 {
-        return bad("both must be at least 1".to_owned());
-    }
-    let threads = grid.threads.saturating_mul(lanes);
+    let threads = grid.threads_of_team(lanes)?;
     if threads > most {
-        return bad(format!("a team of this kernel has at most {most} threads"));
+        return Err(grid.bad(format!("a team of this kernel has at most {most} threads")));
     }
     if grid.teams.checked_mul(threads).is_none() {
-        return bad(format!("a launch has at most {} threads", u32::MAX));
+        return Err(grid.bad(format!("a launch has at most {} threads", u32::MAX)));
     }
     Ok(())
 }
@@ -128,13 +118,11 @@ fn check_grid(grid: Grid, lanes: u32, most: u32) -> Result<(), DeviceError> {
 /// Memory of a team: what the kernel says, and `more` that the launch asks for.
 fn team_memory(grid: Grid, of_kernel: u32, more: u32, most: u32) -> Result<u32, DeviceError> {
     let bytes = of_kernel.checked_add(more).filter(|&bytes| bytes <= most);
-    bytes.ok_or_else(|| DeviceError::BadGrid {
-        teams: grid.teams,
-        threads: grid.threads,
-        reason: format!(
+    bytes.ok_or_else(|| {
+        grid.bad(format!(
             "a team takes {of_kernel} bytes of shared memory by its kernel and {more} by its \
              launch, and the device has {most} for it: ask for less"
-        ),
+        ))
     })
 }
 

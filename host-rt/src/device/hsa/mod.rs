@@ -9,7 +9,7 @@
 //! | `memory`, `blocks` | device memory, mapped memory; shared memory that is used again |
 //! | `signal`, `changes` | the signal of one operation, and how it is waited for |
 //! | `aql` | a queue of the hardware, and the packets in it |
-//! | `stream`, `streams`, `queue`, `event`, `copy`, `landing` | copies and the order of things |
+//! | `stream`, `streams`, `queue`, `event`, `copy` | copies and the order of things |
 //! | `module`, `arguments` | loading code objects, and what their kernels take |
 //! | `launch` | kernels, and how their end is noticed |
 //!
@@ -29,7 +29,6 @@ mod context;
 mod copy;
 mod event;
 mod faults;
-mod landing;
 mod launch;
 mod memory;
 mod module;

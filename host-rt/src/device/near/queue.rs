@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use shared_abi::words::{Store, SystemWords};
 
-use super::{MAX_THREADS, Near, Outcome, Step, Work, bad_grid};
+use super::{MAX_THREADS, Near, Outcome, Step, Work};
 use crate::device::bytes::{copy_from_shared, copy_to_shared, words_at};
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
@@ -104,12 +104,10 @@ impl<D: Near> Queue for NearQueue<D> {
         params: &[Vec<u8>],
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
-        if grid.teams == 0 || grid.threads == 0 {
-            return Err(bad_grid(grid, "both must be at least 1"));
-        }
+        grid.threads_of_team(context.block.lanes)?;
         if grid.threads > MAX_THREADS {
             let reason = format!("a team has at most {MAX_THREADS} threads");
-            return Err(bad_grid(grid, reason));
+            return Err(grid.bad(reason));
         }
         // SAFETY: passed on.
         let work = unsafe { self.device.prepare(module, kernel, grid, params, context)? };
