@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use hsa_runtime_sys::{
-    HSA_AGENT_INFO_QUEUE_MAX_SIZE, HSA_FENCE_SCOPE_SYSTEM, HSA_PACKET_HEADER_BARRIER,
-    HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE, HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE,
-    HSA_PACKET_HEADER_TYPE, HSA_PACKET_TYPE_BARRIER_AND, HSA_PACKET_TYPE_KERNEL_DISPATCH,
-    HSA_QUEUE_TYPE_SINGLE, hsa_barrier_and_packet_t, hsa_kernel_dispatch_packet_t,
-    hsa_packet_type_t, hsa_queue_t, hsa_signal_t,
+    HSA_FENCE_SCOPE_SYSTEM, HSA_PACKET_HEADER_BARRIER, HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE,
+    HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE, HSA_PACKET_HEADER_TYPE, HSA_PACKET_TYPE_BARRIER_AND,
+    HSA_PACKET_TYPE_KERNEL_DISPATCH, HSA_QUEUE_TYPE_SINGLE, hsa_barrier_and_packet_t,
+    hsa_kernel_dispatch_packet_t, hsa_packet_type_t, hsa_queue_t, hsa_signal_t,
 };
 
+use super::agents::Number;
 use super::context::Context;
 use super::faults;
 use crate::error::DeviceError;
@@ -39,7 +39,7 @@ unsafe impl Send for Aql {}
 
 impl Aql {
     pub(super) fn new(context: &Arc<Context>) -> Result<Self, DeviceError> {
-        let most = context.number_of(HSA_AGENT_INFO_QUEUE_MAX_SIZE);
+        let most = context.number_of(Number::MOST_PACKETS);
         let mut raw = null_mut();
         // SAFETY: the function writes the pointer. The callback is a function of this library,
         // which stays loaded; what it is called with is a number. The last two numbers leave

@@ -29,7 +29,8 @@ impl Memory {
         }
     }
 
-    /// What there is. ROCr does not say what others use.
+    /// What there is. That of ROCm 5.2 does not say what others use, nor is it asked here what
+    /// code and queues take.
     pub(super) fn info(&self) -> MemoryInfo {
         MemoryInfo {
             total: self.context.pools.device_size,
@@ -64,7 +65,9 @@ impl Memory {
     /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
     pub(super) fn free(&self, address: u64) {
         if lock(&self.allocated).remove(&address).is_some() {
-            self.context.give_back(Leftover::Memory(address));
+            // SAFETY: taken off the list of what was allocated and not freed; who frees it has
+            // seen to it that nothing uses it.
+            self.context.give_back(unsafe { Leftover::memory(address) });
         }
     }
 
@@ -127,7 +130,8 @@ pub(super) fn unreachable(address: u64, len: u64, what: &'static str) -> DeviceE
 impl Drop for Memory {
     fn drop(&mut self) {
         for &address in std::mem::take(&mut *lock(&self.allocated)).keys() {
-            self.context.give_back(Leftover::Memory(address));
+            // SAFETY: taken off the list; the device's streams are gone, and what ran in them.
+            self.context.give_back(unsafe { Leftover::memory(address) });
         }
     }
 }
@@ -150,6 +154,7 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
     let device = memory.expose_provenance() as u64;
     let of = Arc::clone(context);
     Ok(MappedMemory::new(host, device, bytes, move || {
-        of.give_back(Leftover::Memory(device));
+        // SAFETY: allocated above; the mapped memory is dropped once, by its last user.
+        of.give_back(unsafe { Leftover::memory(device) });
     }))
 }

@@ -42,11 +42,9 @@ mod streams;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use hsa_runtime_sys::{
-    HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY,
-};
 use targets::DeviceArch;
 
+use self::agents::Number;
 use self::blocks::Blocks;
 use self::context::Context;
 use self::memory::Memory;
@@ -155,8 +153,7 @@ impl Device for HsaDevice {
             "{} ({}), {} compute units, at {}, ROCr {}",
             self.context.product(),
             self.arch,
-            self.context
-                .number_of(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT),
+            self.context.number_of(Number::COMPUTE_UNITS),
             self.context.bus(),
             build.as_deref().unwrap_or("of an unknown build"),
         )
@@ -168,9 +165,7 @@ impl Device for HsaDevice {
 
     fn clock_khz(&self) -> u32 {
         // In MHz.
-        self.context
-            .number_of(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY)
-            .saturating_mul(1000)
+        self.context.number_of(Number::CLOCK).saturating_mul(1000)
     }
 
     fn has_bell(&self) -> bool {
