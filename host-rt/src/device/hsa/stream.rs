@@ -178,7 +178,7 @@ impl Stream {
     /// signal says that it has ended.
     pub(super) unsafe fn dispatch(
         &mut self,
-        mut packet: hsa_kernel_dispatch_packet_t,
+        packet: hsa_kernel_dispatch_packet_t,
         dimensions: u16,
         arguments: Block,
     ) -> Result<Arc<Signal>, DeviceError> {
@@ -189,11 +189,10 @@ impl Stream {
         let is_behind_kernel = self.under_way.back().is_some_and(|last| last.is_kernel);
         let others = after.iter().skip(usize::from(is_behind_kernel));
         let raw: Vec<hsa_signal_t> = others.map(|signal| signal.raw).collect();
-        packet.completion_signal = signal.raw;
         let queued = self.aql().and_then(|aql| {
             aql.wait_for(&raw)?;
             // SAFETY: the caller's promise; the signal is kept until the kernel has ended.
-            unsafe { aql.dispatch(&packet, dimensions) }
+            unsafe { aql.dispatch(packet, dimensions, &signal) }
         });
         if queued.is_err() {
             // Nothing will change it.
