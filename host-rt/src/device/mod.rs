@@ -12,6 +12,7 @@ mod hsa;
 mod landing;
 mod near;
 mod pool;
+mod survive;
 
 use std::ptr::NonNull;
 use std::sync::Arc;

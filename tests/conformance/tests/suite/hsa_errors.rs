@@ -40,6 +40,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(more_memory_of_a_team_than_there_is),
     test!(a_memory_fault).alone_with(&[("REVOFF_HSA_STAND_IN_FAULT", "1")]),
     test!(events_of_gpus).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
+    test!(a_gpu_that_hangs).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
     test!(a_queue_that_runs_full).alone_with(&[("REVOFF_HSA_STAND_IN_PACKETS", "4")]),
     test!(long_copies_take_little_pinned_memory).alone(),
     test!(a_copy_that_waits_holds_up_no_other).alone(),
@@ -295,6 +296,18 @@ fn events_of_gpus(target: &Target) {
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// It is told of once, as memory faults are, and is no memory fault.
+fn a_gpu_that_hangs(target: &Target) {
+    const HW_EXCEPTION: u32 = 1;
+    let open = Runtime::open(target.second()).unwrap();
+    assert_eq!(loader::tell_event(HW_EXCEPTION, 2), Some(0x1000));
+    let error = refusal(target.device);
+    assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
+    says(&error, &["has hung", "once per process", "new process"]);
+    assert!(!error.to_string().contains("memory fault"), "{error}");
+    open.alloc(8).unwrap();
 }
 
 /// Who queues more waits for room.
