@@ -12,6 +12,7 @@ mod hsa;
 mod landing;
 mod near;
 mod pool;
+mod reach;
 mod survive;
 
 use std::ptr::NonNull;

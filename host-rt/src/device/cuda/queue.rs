@@ -8,6 +8,7 @@ use cudarc::driver::sys::{self, CUresult, CUstream};
 use super::event::{CudaEvent, Known};
 use super::stream::{STAGING, Stream};
 use super::{CudaDevice, launch};
+use crate::device::reach::{BEYOND, NOT_ALLOCATED, check_word, unreachable};
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
@@ -73,7 +74,7 @@ impl CudaQueue {
         len: usize,
     ) -> Result<(), DeviceError> {
         if code == CUresult::CUDA_ERROR_INVALID_VALUE {
-            return Err(unreachable(address, len, BEYOND));
+            return Err(unreachable(address, len as u64, BEYOND));
         }
         self.parts().context.check(call, code)
     }
@@ -92,8 +93,7 @@ impl CudaQueue {
             match known.or_else(|| device.globals.contains(address, len as u64)) {
                 Some(true) => return Ok(()),
                 Some(false) => {
-                    let what = "device memory that is not (all) allocated";
-                    return Err(unreachable(address, len, what));
+                    return Err(unreachable(address, len as u64, NOT_ALLOCATED));
                 }
                 None => {}
             }
@@ -115,7 +115,7 @@ impl CudaQueue {
             .and_then(|offset| offset.checked_add(len as u64))
             .is_some_and(|end| end <= size as u64);
         if codes != [CUresult::CUDA_SUCCESS; 3] || kind != DEVICE as u32 || !is_inside {
-            return Err(unreachable(address, len, BEYOND));
+            return Err(unreachable(address, len as u64, BEYOND));
         }
         Ok(())
     }
@@ -133,18 +133,6 @@ impl CudaQueue {
             self.parts().context.check("cuMemcpyHtoDAsync", code)?;
         }
         self.synchronize()
-    }
-}
-
-/// What lies where no copy reaches.
-const BEYOND: &str = "no device memory that a copy reaches: a device thread's stack, memory that a \
-                      kernel allocated, or a host address";
-
-fn unreachable(address: u64, len: usize, what: &'static str) -> DeviceError {
-    DeviceError::Unreachable {
-        address,
-        len: len as u64,
-        what,
     }
 }
 
@@ -217,9 +205,7 @@ impl Queue for CudaQueue {
     }
 
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        if !to.is_multiple_of(4) {
-            return Err(unreachable(to, 4, "not aligned for a word"));
-        }
+        check_word(to)?;
         if self.parts().is_full_for(4) {
             self.synchronize()?;
         }

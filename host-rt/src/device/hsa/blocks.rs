@@ -65,7 +65,7 @@ impl Blocks {
             None => {
                 let memory = self
                     .context
-                    .alloc_shared(self.context.pools.kernarg, size)
+                    .alloc_pinned(self.context.pools.kernarg, size)
                     .map_err(|error| error.unwrap_or_else(no_memory))?;
                 memory.cast()
             }

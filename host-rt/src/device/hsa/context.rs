@@ -240,7 +240,7 @@ impl Context {
     ///
     /// # Errors
     /// As for [`alloc`](Self::alloc).
-    pub(super) fn alloc_shared(
+    pub(super) fn alloc_pinned(
         &self,
         pool: hsa_amd_memory_pool_t,
         bytes: usize,

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use hsa_runtime_sys::{HSA_EXT_POINTER_TYPE_HSA, hsa_amd_pointer_info_t};
 
 use super::context::{Context, Leftover};
+use crate::device::reach::{BEYOND, NOT_ALLOCATED, unreachable};
 use crate::device::{MappedMemory, MemoryInfo};
 use crate::error::DeviceError;
 use crate::lock::lock;
@@ -83,7 +84,7 @@ impl Memory {
             if is_within(address, len, start, size) {
                 return Ok(());
             }
-            return unreachable("device memory that is not (all) allocated");
+            return unreachable(NOT_ALLOCATED);
         }
         drop(allocated);
         // What others in this process have allocated, and variables of images.
@@ -109,10 +110,7 @@ impl Memory {
         {
             return Ok(());
         }
-        unreachable(
-            "no device memory that a copy reaches: a device thread's stack, memory that a kernel \
-             allocated, or a host address",
-        )
+        unreachable(BEYOND)
     }
 }
 
@@ -121,10 +119,6 @@ fn is_within(address: u64, len: u64, start: u64, size: u64) -> bool {
     offset
         .and_then(|offset| offset.checked_add(len))
         .is_some_and(|end| end <= size)
-}
-
-pub(super) fn unreachable(address: u64, len: u64, what: &'static str) -> DeviceError {
-    DeviceError::Unreachable { address, len, what }
 }
 
 impl Drop for Memory {
@@ -145,7 +139,7 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
         bytes: bytes as u64,
     };
     let memory = context
-        .alloc_shared(context.pools.mapped, bytes.max(1))
+        .alloc_pinned(context.pools.mapped, bytes.max(1))
         .map_err(|error| error.unwrap_or_else(no_memory))?;
     let host = NonNull::new(memory.cast::<u8>()).ok_or_else(no_memory)?;
     // SAFETY: the allocation has that many bytes, and is nobody else's yet.

@@ -6,7 +6,7 @@
 //! | `agents`, `pools` | what there is: GPUs, and the pools that memory comes from |
 //! | `context` | a GPU as all its users share it, and whether it is lost |
 //! | `faults` | what ROCr tells of kernels that fault |
-//! | `memory`, `blocks` | device memory, mapped memory; shared memory that is used again |
+//! | `memory`, `blocks` | device memory, mapped memory; pinned memory that is used again |
 //! | `signal`, `changes` | the signal of one operation, and how it is waited for |
 //! | `aql` | a queue of the hardware, and the packets in it |
 //! | `stream`, `streams`, `queue`, `event`, `copy` | copies and the order of things |

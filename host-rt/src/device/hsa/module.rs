@@ -47,8 +47,8 @@ pub(super) struct Loaded {
     pub(super) kernel: Kernel,
     /// Memory of each thread.
     pub(super) private: u32,
-    /// Memory of each team.
-    pub(super) group: u32,
+    /// Shared memory of each team.
+    pub(super) shared: u32,
 }
 
 impl HsaModule {
@@ -155,7 +155,7 @@ impl HsaModule {
             return Ok(());
         };
         // SAFETY: sizes are numbers of 32 bits, the object is one of 64.
-        let (object, kernarg, private, group) = unsafe {
+        let (object, kernarg, private, shared) = unsafe {
             (
                 self.ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, 0u64)?,
                 self.ask(
@@ -189,7 +189,7 @@ impl HsaModule {
         let loaded = Loaded {
             kernel,
             private,
-            group,
+            shared,
         };
         self.kernels.insert(object, loaded);
         Ok(())
@@ -299,7 +299,7 @@ impl Module for HsaModule {
             block: self.most_threads(loaded),
             processor: waves * number(Number::WAVE),
             processors: number(Number::COMPUTE_UNITS),
-            shared_bytes: loaded.group,
+            shared_bytes: loaded.shared,
         })
     }
 

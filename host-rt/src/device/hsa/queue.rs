@@ -1,14 +1,14 @@
-//! Queues: a stream each, whose copies go through blocks of shared memory.
+//! Queues: a stream each, whose copies go through blocks of pinned memory.
 
 use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
 use super::blocks::Block;
 use super::event::HsaEvent;
-use super::memory::unreachable;
 use super::stream::{Landing, PIECE, Stream};
 use super::{HsaDevice, launch};
 use crate::device::landing::Arriving;
+use crate::device::reach::check_word;
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
@@ -174,9 +174,7 @@ impl Queue for HsaQueue {
     }
 
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        if !to.is_multiple_of(4) {
-            return Err(unreachable(to, 4, "not aligned for a word"));
-        }
+        check_word(to)?;
         // Edge `R2`, completing end, for callers whose word is in device memory. The copy
         // waits for those before it, so what they copied has arrived, and an aligned word is
         // one access of the copy engine.
@@ -241,9 +239,12 @@ impl Queue for HsaQueue {
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
+        let synchronized = self.stream().synchronize();
+        // Asked behind: where somebody has found the device lost and has given up what was on
+        // its way to the host, that has not landed.
         let failed = self.check();
         self.failed = None;
-        self.stream().synchronize().and(failed)
+        synchronized.and(failed)
     }
 }
 

@@ -6,6 +6,7 @@ use shared_abi::words::{Store, SystemWords};
 
 use super::{MAX_THREADS, Near, Outcome, Step, Work};
 use crate::device::bytes::{copy_from_shared, copy_to_shared, words_at};
+use crate::device::reach::check_word;
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
@@ -86,13 +87,7 @@ impl<D: Near> Queue for NearQueue<D> {
     }
 
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        if !to.is_multiple_of(4) {
-            return Err(DeviceError::Unreachable {
-                address: to,
-                len: 4,
-                what: "not aligned for a word",
-            });
-        }
+        check_word(to)?;
         self.copy(Copy::Word { to, word })
     }
 
