@@ -50,6 +50,7 @@ pub(crate) const TESTS: &[Test] = &[
         "hsa_amd_signal_async_handler:*=4096",
     )]),
     test!(a_copy_that_outlives_its_device).alone(),
+    test!(a_queue_fails_behind_its_copies).alone(),
     test!(a_copy_that_is_refused_half_way).alone_with(&[(
         "REVOFF_HSA_STAND_IN_FAIL",
         "hsa_amd_memory_async_copy:3=4096,hsa_amd_memory_async_copy:6=4096",
@@ -440,10 +441,12 @@ fn a_copy_that_cannot_wait_fails(target: &Target) {
     assert_eq!(process::settle(loader::held, 0), 0);
 }
 
+/// What the runtime tells of a GPU that still uses memory that was to be given back.
+const MEMORY_ERROR: u32 = 2;
+
 /// Who learns of the loss may free what a copy brings its bytes to, whatever the engine that
 /// has the copy does with it later.
 fn a_copy_that_outlives_its_device(target: &Target) {
-    const MEMORY_ERROR: u32 = 2;
     let session = Session::new(target, &acting(|what| what));
     let from = session.filled(&[7u8; 8]);
     let (mut first, mut second) = (
@@ -471,6 +474,43 @@ fn a_copy_that_outlives_its_device(target: &Target) {
     }
     assert!(is_lost(event.check()));
     assert_eq!(to, [[2; 8], [2; 8]]);
+}
+
+/// Who finds an event failed frees what the copies before it bring their bytes to.
+fn a_queue_fails_behind_its_copies(target: &Target) {
+    let copied = |runtime: &Runtime, to: &mut [u8]| {
+        let from = runtime.alloc_from(&[7u8; 8]).unwrap();
+        let mut queue = runtime.queue().unwrap();
+        loader::hold_copies(true);
+        // SAFETY: it is left alone until an event behind it is found done or failed.
+        unsafe { queue.copy_from_device(to.as_mut_ptr(), from.address(), to.len()) }.unwrap();
+        (from, queue)
+    };
+    let (runtime, other) = (
+        target.builder().build().unwrap(),
+        Runtime::open(target.second()).unwrap(),
+    );
+    let (mut to, mut never) = (vec![1u8; 8], vec![1u8; 8]);
+    let (far_from, mut far) = copied(&other, &mut never);
+    loader::hold_copies(false);
+    far.synchronize().unwrap();
+    let (_kept, mut queue) = copied(&runtime, &mut to);
+    let before = queue.record_event();
+    // SAFETY: as above.
+    unsafe { far.copy_from_device(never.as_mut_ptr(), far_from.address(), never.len()) }.unwrap();
+    let lost = far.record_event();
+    assert_eq!(loader::tell_event(MEMORY_ERROR, 1), Some(0));
+    queue.wait_event(&lost);
+    let behind = queue.record_event();
+    assert_eq!(behind.check(), EventState::Pending);
+    assert_eq!(to, [1; 8]);
+    loader::hold_copies(false);
+    assert!(behind.sync().unwrap_err().contains("`hsa:1`"));
+    assert_eq!(to, [7; 8]);
+    before.sync().unwrap();
+    let error = queue.synchronize().unwrap_err();
+    assert!(matches!(error, DeviceError::Before { .. }), "{error}");
+    queue.synchronize().unwrap();
 }
 
 /// Who is refused a copy may free its memory: nothing of it is under way.
