@@ -454,7 +454,7 @@ fn a_copy_that_outlives_its_device(target: &Target) {
         session.runtime.queue().unwrap(),
     );
     let mut to = [vec![1u8; 8], vec![1u8; 8]];
-    loader::hold_copies(true);
+    let held = loader::hold_copies();
     for (queue, to) in [&mut first, &mut second].into_iter().zip(&mut to) {
         // SAFETY: it is left alone until the device is found to be lost.
         unsafe { queue.copy_from_device(to.as_mut_ptr(), from.address(), to.len()) }.unwrap();
@@ -467,7 +467,7 @@ fn a_copy_that_outlives_its_device(target: &Target) {
     assert!(is_lost(event.check()));
     // Somebody else's from here on.
     to.iter_mut().for_each(|to| to.fill(2));
-    loader::hold_copies(false);
+    drop(held);
     assert_eq!(process::settle(loader::copies, 0), 0);
     for queue in [&mut first, &mut second] {
         queue.synchronize().unwrap_err();
@@ -481,20 +481,20 @@ fn a_queue_fails_behind_its_copies(target: &Target) {
     let copied = |runtime: &Runtime, to: &mut [u8]| {
         let from = runtime.alloc_from(&[7u8; 8]).unwrap();
         let mut queue = runtime.queue().unwrap();
-        loader::hold_copies(true);
+        let held = loader::hold_copies();
         // SAFETY: it is left alone until an event behind it is found done or failed.
         unsafe { queue.copy_from_device(to.as_mut_ptr(), from.address(), to.len()) }.unwrap();
-        (from, queue)
+        (from, queue, held)
     };
     let (runtime, other) = (
         target.builder().build().unwrap(),
         Runtime::open(target.second()).unwrap(),
     );
     let (mut to, mut never) = (vec![1u8; 8], vec![1u8; 8]);
-    let (far_from, mut far) = copied(&other, &mut never);
-    loader::hold_copies(false);
+    let (far_from, mut far, held) = copied(&other, &mut never);
+    drop(held);
     far.synchronize().unwrap();
-    let (_kept, mut queue) = copied(&runtime, &mut to);
+    let (_kept, mut queue, held) = copied(&runtime, &mut to);
     let before = queue.record_event();
     // SAFETY: as above.
     unsafe { far.copy_from_device(never.as_mut_ptr(), far_from.address(), never.len()) }.unwrap();
@@ -504,7 +504,7 @@ fn a_queue_fails_behind_its_copies(target: &Target) {
     let behind = queue.record_event();
     assert_eq!(behind.check(), EventState::Pending);
     assert_eq!(to, [1; 8]);
-    loader::hold_copies(false);
+    drop(held);
     assert!(behind.sync().unwrap_err().contains("`hsa:1`"));
     assert_eq!(to, [7; 8]);
     before.sync().unwrap();
@@ -523,14 +523,14 @@ fn a_copy_that_is_refused_half_way(target: &Target) {
     let filled = || runtime.alloc_from(&data).map(drop);
     let ways: [&(dyn Fn() -> Result<(), Error> + Sync); 2] = [&zeroed, &filled];
     for way in ways {
-        loader::hold_copies(true);
+        let held = loader::hold_copies();
         std::thread::scope(|scope| {
             let refused = scope.spawn(way);
             process::settle(|| 2u64.saturating_sub(loader::copies()), 0);
             // It does not end before the pieces do, however long that takes.
             std::thread::sleep(Duration::from_millis(50));
             let waits = !refused.is_finished();
-            loader::hold_copies(false);
+            drop(held);
             let error = refused.join().unwrap().unwrap_err();
             assert!(waits, "pieces of it are under way: {error}");
             says(&error, &["`hsa:0`", "hsa_amd_memory_async_copy: "]);
