@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use super::Running;
+use super::survive::survive;
 use crate::lock::lock;
 
 /// Sees to it that nobody goes on looking for the calls of a kernel that has ended: a thread
@@ -28,7 +29,9 @@ impl Ends {
                 .name(format!("{device} ends"))
                 .spawn(move || {
                     for launch in started {
-                        let _ = launch.wait(None);
+                        survive(move || {
+                            let _ = launch.wait(None);
+                        });
                     }
                 });
             match thread {
@@ -40,7 +43,7 @@ impl Ends {
             }
         }
         if let Some(noticing) = &*noticing {
-            // The thread ends with the sender alone.
+            // The thread ends with the sender alone: it survives what it waits for.
             let _ = noticing.launches.send(launch);
         }
     }
@@ -56,6 +59,48 @@ impl Drop for Ends {
         // The last owner of a device may be the last launch of that thread.
         if thread.thread().id() != std::thread::current().id() {
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Says when it is waited for, and panics then if it is to.
+    struct Launch {
+        waited: Sender<&'static str>,
+        name: &'static str,
+        panics: bool,
+    }
+
+    impl Running for Launch {
+        fn is_done(&self) -> bool {
+            true
+        }
+
+        fn wait(&self, _until: Option<Instant>) -> Option<Result<(), String>> {
+            self.waited.send(self.name).unwrap();
+            assert!(!self.panics, "a planted panic");
+            Some(Ok(()))
+        }
+    }
+
+    #[test]
+    fn a_panic_in_one_wait_keeps_no_other_end_from_being_noticed() {
+        let (ends, (waited, seen)) = (Ends::default(), channel());
+        for (name, panics) in [("first", true), ("second", false)] {
+            let waited = waited.clone();
+            let launch = Launch {
+                waited,
+                name,
+                panics,
+            };
+            ends.watch("a device", Arc::new(launch));
+            assert_eq!(seen.recv_timeout(Duration::from_secs(60)), Ok(name));
         }
     }
 }

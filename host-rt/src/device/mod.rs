@@ -9,7 +9,11 @@ mod emu;
 mod ends;
 mod host;
 mod hsa;
+mod landing;
 mod near;
+mod pool;
+mod reach;
+mod survive;
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -267,6 +271,31 @@ pub struct Grid {
     pub threads: u32,
 }
 
+impl Grid {
+    /// Device threads of a team where each thread is so many lanes.
+    ///
+    /// # Errors
+    /// There is nothing to launch.
+    fn threads_of_team(self, lanes: u32) -> Result<u32, DeviceError> {
+        if self.teams == 0 || self.threads == 0 {
+            return Err(self.bad("both must be at least 1"));
+        }
+        if lanes == 0 {
+            return Err(self.bad("threads of 0 lanes: each must have at least 1"));
+        }
+        Ok(self.threads.saturating_mul(lanes))
+    }
+
+    /// Why a device does not run it.
+    fn bad(self, reason: impl Into<String>) -> DeviceError {
+        DeviceError::BadGrid {
+            teams: self.teams,
+            threads: self.threads,
+            reason: reason.into(),
+        }
+    }
+}
+
 /// A dimension of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Axis {
@@ -306,11 +335,7 @@ impl BlockShape {
     fn of_x(self, grid: Grid) -> Result<[u32; 3], DeviceError> {
         match self.lane_axis {
             Axis::X => Ok(self.of(grid.threads)),
-            Axis::Y => Err(DeviceError::BadGrid {
-                teams: grid.teams,
-                threads: grid.threads,
-                reason: "lanes in the second dimension are for AMD GPUs alone".to_owned(),
-            }),
+            Axis::Y => Err(grid.bad("lanes in the second dimension are for AMD GPUs alone")),
         }
     }
 }
@@ -619,6 +644,23 @@ pub trait Device: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_grid_of_nothing_is_refused() {
+        for (teams, threads, lanes, word) in
+            [(0, 5, 1, "both"), (5, 0, 1, "both"), (7, 5, 0, "0 lanes")]
+        {
+            let refused = Grid { teams, threads }.threads_of_team(lanes);
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+        let grid = Grid {
+            teams: 7,
+            threads: 5,
+        };
+        assert_eq!(grid.threads_of_team(32).ok(), Some(160));
+        assert_eq!(grid.threads_of_team(u32::MAX).ok(), Some(u32::MAX));
+    }
 
     #[test]
     fn lanes_are_in_the_dimension_that_is_asked_for() {

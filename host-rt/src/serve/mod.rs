@@ -72,7 +72,8 @@ impl Config {
 const READY_QUEUES: usize = 32;
 
 /// Queues for launches, and for copies that host functions make, that are made before they
-/// are needed, beside those: as many as kernels commonly run at a time.
+/// are needed, beside those: as many as kernels commonly run at a time. It is `cuda:N` that
+/// needs this: a queue of `hsa:N` gets what it takes by its first kernel, whatever runs then.
 const READY_LAUNCHES: usize = 32;
 
 /// Memory that all wires of a device share.

@@ -614,8 +614,8 @@ pub struct Hsa {
     ) -> hsa_status_t,
     pub hsa_queue_destroy: unsafe extern "C" fn(queue: *mut hsa_queue_t) -> hsa_status_t,
     pub hsa_queue_load_read_index_scacquire: unsafe extern "C" fn(queue: *const hsa_queue_t) -> u64,
-    pub hsa_queue_add_write_index_relaxed:
-        unsafe extern "C" fn(queue: *const hsa_queue_t, value: u64) -> u64,
+    pub hsa_queue_store_write_index_screlease:
+        unsafe extern "C" fn(queue: *const hsa_queue_t, value: u64),
     pub hsa_agent_iterate_isas: unsafe extern "C" fn(
         agent: hsa_agent_t,
         callback: ::core::option::Option<
@@ -765,8 +765,8 @@ impl Hsa {
         let hsa_queue_destroy = unsafe { __library.get(b"hsa_queue_destroy\0") }.map(|sym| *sym)?;
         let hsa_queue_load_read_index_scacquire =
             unsafe { __library.get(b"hsa_queue_load_read_index_scacquire\0") }.map(|sym| *sym)?;
-        let hsa_queue_add_write_index_relaxed =
-            unsafe { __library.get(b"hsa_queue_add_write_index_relaxed\0") }.map(|sym| *sym)?;
+        let hsa_queue_store_write_index_screlease =
+            unsafe { __library.get(b"hsa_queue_store_write_index_screlease\0") }.map(|sym| *sym)?;
         let hsa_agent_iterate_isas =
             unsafe { __library.get(b"hsa_agent_iterate_isas\0") }.map(|sym| *sym)?;
         let hsa_isa_get_info_alt =
@@ -825,7 +825,7 @@ impl Hsa {
             hsa_queue_create,
             hsa_queue_destroy,
             hsa_queue_load_read_index_scacquire,
-            hsa_queue_add_write_index_relaxed,
+            hsa_queue_store_write_index_screlease,
             hsa_agent_iterate_isas,
             hsa_isa_get_info_alt,
             hsa_code_object_reader_create_from_memory,
@@ -967,12 +967,12 @@ impl Hsa {
     pub unsafe fn hsa_queue_load_read_index_scacquire(&self, queue: *const hsa_queue_t) -> u64 {
         unsafe { (self.hsa_queue_load_read_index_scacquire)(queue) }
     }
-    pub unsafe fn hsa_queue_add_write_index_relaxed(
+    pub unsafe fn hsa_queue_store_write_index_screlease(
         &self,
         queue: *const hsa_queue_t,
         value: u64,
-    ) -> u64 {
-        unsafe { (self.hsa_queue_add_write_index_relaxed)(queue, value) }
+    ) {
+        unsafe { (self.hsa_queue_store_write_index_screlease)(queue, value) }
     }
     pub unsafe fn hsa_agent_iterate_isas(
         &self,

@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use host_rt::device::{Device, Queue};
@@ -10,11 +11,17 @@ use host_rt::error::DeviceError;
 use hsa_runtime_sys::*;
 
 use crate::agent::CPU;
-use crate::signal::{Cell, wait_until};
+use crate::signal::{Cell, notify, wait_until};
 use crate::state::{Answer, State, answer, state};
 
 /// Copies within a GPU that are kernels have so many bytes at least.
 const KERNEL: usize = 1 << 20;
+
+/// Whether no copy begins.
+static ARE_HELD: AtomicBool = AtomicBool::new(false);
+
+/// Copies that are not done.
+static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// What copies: an engine, or a queue of kernels.
 pub(crate) struct Engine(Sender<Work>);
@@ -45,7 +52,8 @@ fn run(mut queue: Box<dyn Queue>, work: &Receiver<Work>) {
     for work in work {
         wait_until(None, || {
             let has_room = !work.is_kernel || state().has_room(work.number);
-            has_room && work.after.iter().all(|cell| cell.get() == 0)
+            let may_begin = !ARE_HELD.load(Ordering::Acquire);
+            may_begin && has_room && work.after.iter().all(|cell| cell.get() == 0)
         });
         let copied = work.check(state()).is_ok() && work.copy(&mut *queue).is_ok();
         drop(work.after);
@@ -54,6 +62,7 @@ fn run(mut queue: Box<dyn Queue>, work: &Receiver<Work>) {
         } else {
             work.done.set(-1);
         }
+        COUNT.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -134,6 +143,20 @@ pub(crate) unsafe extern "C" fn hsa_amd_memory_async_copy(
         } else {
             &gpu.engine
         };
+        COUNT.fetch_add(1, Ordering::AcqRel);
         copies.0.send(work).map_err(|_| HSA_STATUS_ERROR)
     })
+}
+
+/// No function of ROCr's: keeps copies from beginning, or lets them go on.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_hsa_stand_in_hold_copies(hold: bool) {
+    ARE_HELD.store(hold, Ordering::Release);
+    notify();
+}
+
+/// No function of ROCr's: how many copies are not done.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_hsa_stand_in_copies() -> u64 {
+    COUNT.load(Ordering::Acquire)
 }

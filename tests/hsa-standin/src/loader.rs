@@ -88,6 +88,44 @@ pub fn tell_event(kind: u32, gpu: u32) -> Option<u32> {
     u32::try_from(answer).ok()
 }
 
+/// Copies that are kept from beginning until this is dropped.
+#[derive(Debug)]
+pub struct HeldCopies(());
+
+impl Drop for HeldCopies {
+    fn drop(&mut self) {
+        set_held(false);
+    }
+}
+
+/// Keeps copies from beginning.
+///
+/// # Panics
+/// The stand-in is not in ROCr's place.
+#[must_use]
+pub fn hold_copies() -> HeldCopies {
+    set_held(true);
+    HeldCopies(())
+}
+
+fn set_held(hold: bool) {
+    // SAFETY: the stand-in's function of this name takes a truth value.
+    call(|library| unsafe {
+        let held = library.get::<extern "C" fn(bool)>(b"revoff_hsa_stand_in_hold_copies")?;
+        held(hold);
+        Ok(())
+    });
+}
+
+/// How many copies are not done.
+///
+/// # Panics
+/// The stand-in is not in ROCr's place.
+#[must_use]
+pub fn copies() -> u64 {
+    ask(b"revoff_hsa_stand_in_copies")
+}
+
 fn ask(function: &[u8]) -> u64 {
     // SAFETY: the stand-in's functions of these names take nothing and return a number.
     call(|library| unsafe { Ok(library.get::<extern "C" fn() -> u64>(function)?()) })

@@ -170,6 +170,11 @@ pub(crate) extern "C" fn hsa_queue_add_write_index_relaxed(
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn hsa_queue_store_write_index_screlease(queue: *const hsa_queue_t, index: u64) {
+    known(queue).write.store(index, Ordering::Release);
+}
+
+#[unsafe(no_mangle)]
 pub(crate) extern "C" fn hsa_queue_load_read_index_scacquire(queue: *const hsa_queue_t) -> u64 {
     known(queue).read.load(Ordering::Acquire)
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUresult, CUstream};
 
 use super::context::Context;
-use super::landing::Landing;
 use super::lock;
+use super::stream::Landing;
 use crate::device::{Event, EventState};
 use crate::error::DeviceError;
 
@@ -17,6 +17,8 @@ pub(super) struct CudaEvent {
     pub(super) raw: CUevent,
     /// What has arrived when it is reached.
     landings: Vec<Arc<Landing>>,
+    /// Why it counts as failed when it is reached.
+    failed: Option<String>,
 }
 
 // SAFETY: events may be used by any number of threads.
@@ -29,9 +31,15 @@ impl CudaEvent {
         &self.events.context
     }
 
-    /// Has these land when it is found to be reached.
-    pub(super) fn land(&mut self, landings: Vec<Arc<Landing>>) {
+    /// Has these land when it is found to be reached, and has it fail then if there is a reason.
+    pub(super) fn of_queue(&mut self, landings: Vec<Arc<Landing>>, failed: Option<String>) {
         self.landings = landings;
+        self.failed = failed;
+    }
+
+    /// Why it is known to fail, if it is.
+    pub(super) fn reason(&self) -> Option<&String> {
+        self.failed.as_ref()
     }
 
     /// Marks the place after everything in the stream so far.
@@ -42,7 +50,7 @@ impl CudaEvent {
     }
 
     /// Whether it is reached, well or not.
-    pub(super) fn query(&self) -> Option<Result<(), DeviceError>> {
+    pub(super) fn query(&self) -> Option<Result<(), String>> {
         let answer = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
             let code = unsafe { sys::cuEventQuery(self.raw) };
@@ -60,7 +68,7 @@ impl CudaEvent {
     }
 
     /// Sleeps until it is reached, well or not.
-    pub(super) fn sleep(&self) -> Result<(), DeviceError> {
+    pub(super) fn sleep(&self) -> Result<(), String> {
         let slept = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
             let code = unsafe { sys::cuEventSynchronize(self.raw) };
@@ -70,17 +78,17 @@ impl CudaEvent {
     }
 
     /// The stream has got there, or never will.
-    fn reached(&self, how: Result<(), DeviceError>) -> Result<(), DeviceError> {
+    fn reached(&self, how: Result<(), DeviceError>) -> Result<(), String> {
+        let mut how = how.map_err(|error| error.to_string());
         for landing in &self.landings {
-            if how.is_ok() {
+            match &how {
                 // SAFETY: the stream has got behind the copies. Who waited for one before
                 // did so by such an event, or by a queue, which has them land, too.
-                unsafe { landing.land() };
-            } else {
-                landing.give_up();
+                Ok(()) => how = unsafe { landing.land() },
+                Err(why) => landing.give_up(why),
             }
         }
-        how
+        how.and_then(|()| self.failed.clone().map_or(Ok(()), Err))
     }
 }
 
@@ -89,12 +97,12 @@ impl Event for CudaEvent {
         match self.query() {
             None => EventState::Pending,
             Some(Ok(())) => EventState::Done,
-            Some(Err(error)) => EventState::Failed(error.to_string()),
+            Some(Err(reason)) => EventState::Failed(reason),
         }
     }
 
     fn sync(&self) -> Result<(), String> {
-        self.sleep().map_err(|error| error.to_string())
+        self.sleep()
     }
 
     fn as_any(&self) -> &dyn std::any::Any {
@@ -154,6 +162,7 @@ impl Events {
             events: Arc::clone(self),
             raw,
             landings: Vec::new(),
+            failed: None,
         })
     }
 

@@ -69,12 +69,9 @@ pub(super) unsafe fn start(
         )
     };
     let started = match code {
-        CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => Err(DeviceError::BadGrid {
-            teams: grid.teams,
-            threads: grid.threads,
-            reason: "a team takes more registers or shared memory than a multiprocessor has"
-                .to_owned(),
-        }),
+        CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
+            Err(grid.bad("a team takes more registers or shared memory than a multiprocessor has"))
+        }
         code => context.check("cuLaunchKernel", code),
     };
     started?;
@@ -89,8 +86,8 @@ pub(super) unsafe fn start(
         context: launch,
         outcome: OnceLock::new(),
     });
-    if recorded.is_err() {
-        let _ = launch.ended(recorded);
+    if let Err(error) = recorded {
+        let _ = launch.ended(Err(error.to_string()));
     } else if calls_host {
         let running = Arc::clone(&launch) as Arc<dyn Running>;
         device.ends.watch(context.name(), running);
@@ -108,24 +105,14 @@ fn check_grid(
         CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X as MAX_TEAMS,
         CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK as MAX_THREADS,
     };
-    let bad = |reason: String| {
-        Err(DeviceError::BadGrid {
-            teams: grid.teams,
-            threads: grid.threads,
-            reason,
-        })
-    };
-    if grid.teams == 0 || grid.threads == 0 {
-        return bad("both must be at least 1".to_owned());
-    }
+    let threads = grid.threads_of_team(lanes)?;
     let most = device.context.attribute(MAX_TEAMS);
     if grid.teams > most {
-        return bad(format!("a launch has at most {most} teams"));
+        return Err(grid.bad(format!("a launch has at most {most} teams")));
     }
-    let threads = grid.threads.saturating_mul(lanes);
     let most = device.context.attribute(MAX_THREADS);
     if threads > most {
-        return bad(format!("a team has at most {most} threads"));
+        return Err(grid.bad(format!("a team has at most {most} threads")));
     }
     let most = attribute(
         &device.context,
@@ -133,9 +120,9 @@ fn check_grid(
         CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
     )?;
     if threads > most {
-        return bad(format!(
+        return Err(grid.bad(format!(
             "with the registers that this kernel takes, a team has at most {most} threads"
-        ));
+        )));
     }
     Ok(())
 }
@@ -185,14 +172,14 @@ pub(super) struct CudaLaunch {
 }
 
 impl CudaLaunch {
-    fn ended(&self, how: Result<(), DeviceError>) -> Result<(), String> {
+    fn ended(&self, how: Result<(), String>) -> Result<(), String> {
         let outcome = self.outcome.get_or_init(|| {
             // Of a kernel that may still run, calls are served on: somebody may wait for
             // it in the driver.
             if !self.device.context.may_be_running() {
                 (self.context.ended)();
             }
-            how.map_err(|error| error.to_string())
+            how
         });
         outcome.clone()
     }

@@ -5,7 +5,7 @@
 //! | `driver` | whether there is a driver, and what its errors mean |
 //! | `context` | a GPU's context, and making it a thread's own |
 //! | `memory` | device memory, mapped memory |
-//! | `stream`, `queue`, `event`, `landing` | copies and the order of things |
+//! | `stream`, `queue`, `event` | copies and the order of things |
 //! | `module`, `jit` | loading and linking images |
 //! | `launch` | kernels, and how their end is noticed |
 //!
@@ -19,7 +19,6 @@ mod context;
 mod driver;
 mod event;
 mod jit;
-mod landing;
 mod launch;
 mod memory;
 mod module;
@@ -38,8 +37,9 @@ use self::event::Events;
 use self::memory::Memory;
 use self::module::{CudaModule, Globals};
 use self::queue::CudaQueue;
-use self::stream::Streams;
+use self::stream::Stream;
 use super::ends::Ends;
+use super::pool::Pool;
 use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
@@ -97,7 +97,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, Error> {
         this: Weak::clone(this),
         arch,
         ends: Ends::default(),
-        streams: Streams::default(),
+        streams: Pool::new(stream::MOST),
         events: Events::new(&context),
         memory,
         globals: Arc::default(),
@@ -123,11 +123,20 @@ struct CudaDevice {
     this: Weak<Self>,
     arch: DeviceArch,
     ends: Ends,
-    streams: Streams,
+    streams: Pool<Stream>,
     events: Arc<Events>,
     memory: Memory,
     globals: Arc<Globals>,
     context: Arc<Context>,
+}
+
+impl CudaDevice {
+    fn this(&self) -> Arc<Self> {
+        match self.this.upgrade() {
+            Some(device) => device,
+            None => unreachable!("a method of the device runs, so the device exists"),
+        }
+    }
 }
 
 impl Device for CudaDevice {
@@ -190,22 +199,12 @@ impl Device for CudaDevice {
     }
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
-        match self.this.upgrade() {
-            Some(device) => {
-                let stream = device.streams.take(&device.context)?;
-                Ok(Box::new(CudaQueue::of(device, stream)))
-            }
-            None => unreachable!("a method of the device runs, so the device exists"),
-        }
+        let stream = self.streams.take(|| Stream::new(&self.context))?;
+        Ok(Box::new(CudaQueue::of(self.this(), stream)))
     }
 
     fn shared_queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
-        match self.this.upgrade() {
-            Some(device) => {
-                let stream = device.streams.take_shared(&device.context)?;
-                Ok(Box::new(CudaQueue::of(device, stream)))
-            }
-            None => unreachable!("a method of the device runs, so the device exists"),
-        }
+        let stream = self.streams.take_shared(|| Stream::new(&self.context))?;
+        Ok(Box::new(CudaQueue::of(self.this(), stream)))
     }
 }

@@ -1,14 +1,14 @@
 //! Queues: a stream each, whose small copies go through pinned memory.
 
-use std::ptr::copy_nonoverlapping;
+use std::ptr::{NonNull, copy_nonoverlapping};
 use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUresult, CUstream};
 
 use super::event::{CudaEvent, Known};
-use super::landing::Arriving;
 use super::stream::{STAGING, Stream};
 use super::{CudaDevice, launch};
+use crate::device::reach::{BEYOND, NOT_ALLOCATED, check_word, unreachable};
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
@@ -74,7 +74,7 @@ impl CudaQueue {
         len: usize,
     ) -> Result<(), DeviceError> {
         if code == CUresult::CUDA_ERROR_INVALID_VALUE {
-            return Err(unreachable(address, len, BEYOND));
+            return Err(unreachable(address, len as u64, BEYOND));
         }
         self.parts().context.check(call, code)
     }
@@ -93,8 +93,7 @@ impl CudaQueue {
             match known.or_else(|| device.globals.contains(address, len as u64)) {
                 Some(true) => return Ok(()),
                 Some(false) => {
-                    let what = "device memory that is not (all) allocated";
-                    return Err(unreachable(address, len, what));
+                    return Err(unreachable(address, len as u64, NOT_ALLOCATED));
                 }
                 None => {}
             }
@@ -116,7 +115,7 @@ impl CudaQueue {
             .and_then(|offset| offset.checked_add(len as u64))
             .is_some_and(|end| end <= size as u64);
         if codes != [CUresult::CUDA_SUCCESS; 3] || kind != DEVICE as u32 || !is_inside {
-            return Err(unreachable(address, len, BEYOND));
+            return Err(unreachable(address, len as u64, BEYOND));
         }
         Ok(())
     }
@@ -137,18 +136,6 @@ impl CudaQueue {
     }
 }
 
-/// What lies where no copy reaches.
-const BEYOND: &str = "no device memory that a copy reaches: a device thread's stack, memory that a \
-                      kernel allocated, or a host address";
-
-fn unreachable(address: u64, len: usize, what: &'static str) -> DeviceError {
-    DeviceError::Unreachable {
-        address,
-        len: len as u64,
-        what,
-    }
-}
-
 impl Queue for CudaQueue {
     unsafe fn copy_to_device(
         &mut self,
@@ -164,7 +151,7 @@ impl Queue for CudaQueue {
         let _entered = context.enter()?;
         self.check_range(to, len)?;
         let source = match self.parts_mut().stage(len) {
-            Some((_, staged)) => {
+            Some(staged) => {
                 // SAFETY: the caller vouches for `from`; the room is ours alone until
                 // `synchronize`.
                 unsafe { copy_nonoverlapping(from, staged.as_ptr(), len) };
@@ -192,13 +179,13 @@ impl Queue for CudaQueue {
         let _entered = context.enter()?;
         self.check_range(from, len)?;
         let staged = self.parts_mut().stage(len);
-        let target = staged.map_or(to, |(_, staged)| staged.as_ptr());
+        let target = staged.map_or(to, NonNull::as_ptr);
         // SAFETY: the target is the queue's until `synchronize`, by the caller's
         // promise or because it is staged; the driver checks the device's range.
         let code = unsafe { sys::cuMemcpyDtoHAsync_v2(target.cast(), from, len, self.parts().raw) };
         self.copied("cuMemcpyDtoHAsync", code, from, len)?;
-        if let Some((offset, _)) = staged {
-            self.parts_mut().arrives(Arriving { to, offset, len });
+        if let Some(staged) = staged {
+            self.parts_mut().arrives(staged, to, len);
         }
         Ok(())
     }
@@ -218,9 +205,7 @@ impl Queue for CudaQueue {
     }
 
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        if !to.is_multiple_of(4) {
-            return Err(unreachable(to, 4, "not aligned for a word"));
-        }
+        check_word(to)?;
         if self.parts().is_full_for(4) {
             self.synchronize()?;
         }
@@ -251,9 +236,7 @@ impl Queue for CudaQueue {
     }
 
     fn record_event(&mut self) -> Arc<dyn Event> {
-        if let Some(reason) = self.failed.clone() {
-            return Arc::new(Known(Err(reason)));
-        }
+        let failed = self.failed.clone();
         let Some(events) = self.device.as_ref().map(|device| &device.events) else {
             unreachable!("nobody waits for the device's own queue")
         };
@@ -262,7 +245,7 @@ impl Queue for CudaQueue {
         let recorded = stream.context.enter().and_then(|_entered| {
             let mut event = events.take()?;
             event.record(stream.raw)?;
-            event.land(landings);
+            event.of_queue(landings, failed.clone());
             Ok(event)
         });
         match recorded {
@@ -270,15 +253,22 @@ impl Queue for CudaQueue {
             // Reached it is once the queue has got there.
             Err(error) => {
                 tracing::warn!(%error, "waiting for a queue instead of marking a place");
-                let waited = self.synchronize();
-                Arc::new(Known(waited.map_err(|error| error.to_string())))
+                // The queue has not told of its failure by that.
+                let waited = self.parts_mut().synchronize();
+                let waited = waited.map_err(|error| error.to_string());
+                Arc::new(Known(waited.and(failed.map_or(Ok(()), Err))))
             }
         }
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
         let stream = self.parts();
-        let waits = event.as_any().downcast_ref::<CudaEvent>().map(|event| {
+        let known = event.as_any().downcast_ref::<CudaEvent>();
+        if let Some(reason) = known.and_then(CudaEvent::reason) {
+            self.failed.get_or_insert_with(|| reason.clone());
+            return;
+        }
+        let waits = known.map(|event| {
             let _entered = stream.context.enter()?;
             // SAFETY: both handles are alive; events of all GPUs will do.
             let code = unsafe { sys::cuStreamWaitEvent(stream.raw, event.raw, 0) };
@@ -308,7 +298,8 @@ impl Queue for CudaQueue {
 
 impl Drop for CudaQueue {
     fn drop(&mut self) {
-        if let (Some(stream), Some(device)) = (self.stream.take(), &self.device) {
+        if let (Some(mut stream), Some(device)) = (self.stream.take(), &self.device) {
+            stream.leave_arriving();
             device.streams.put(stream);
         }
     }

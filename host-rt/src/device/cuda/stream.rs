@@ -1,15 +1,15 @@
 //! Streams, and the pinned memory that each has for small copies.
 
-use std::collections::VecDeque;
 use std::ptr::{NonNull, null_mut};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use cudarc::driver::sys::{self, CUresult, CUstream, CUstream_flags};
 
 use super::context::Context;
-use super::landing::{Arriving, Landing};
-use super::{lock, memory};
+use super::memory;
 use crate::device::MappedMemory;
+use crate::device::landing;
+use crate::device::pool::Pooled;
 use crate::error::DeviceError;
 
 /// Pinned memory of a queue. Copies that are larger than what is left of it until
@@ -22,7 +22,13 @@ const STAGING_ALIGN: usize = 16;
 /// Streams of a device, beyond those that queues hold at a time. GPUs run as many kernels
 /// at a time. Source: the CUDA C++ programming guide, "Maximum number of resident grids per
 /// device".
-const MOST: usize = 128;
+pub(super) const MOST: usize = 128;
+
+/// A copy in the staging memory.
+type Arriving = landing::Arriving<Arc<MappedMemory>>;
+
+/// What such copies bring to the host.
+pub(super) type Landing = landing::Landing<Arc<MappedMemory>>;
 
 /// A stream that waits for no other, and its staging memory. Made before kernels
 /// run and used again: to make one may make the driver wait for the device.
@@ -70,17 +76,28 @@ impl Stream {
     }
 
     /// Room for `len` bytes in the staging memory, if there is so much.
-    pub(super) fn stage(&mut self, len: usize) -> Option<(usize, NonNull<u8>)> {
+    pub(super) fn stage(&mut self, len: usize) -> Option<NonNull<u8>> {
         let offset = self.staged.next_multiple_of(STAGING_ALIGN);
         let end = offset.checked_add(len).filter(|&end| end <= STAGING)?;
         self.staged = end;
         // SAFETY: `end` is within the memory.
-        Some((offset, unsafe { self.staging.host.add(offset) }))
+        Some(unsafe { self.staging.host.add(offset) })
     }
 
-    /// A copy was queued, to be brought from the staging memory to where it belongs.
-    pub(super) fn arrives(&mut self, copy: Arriving) {
-        self.arriving.push(copy);
+    /// A copy of `len` bytes to `at` in the staging memory was queued; they belong at `to`.
+    pub(super) fn arrives(&mut self, at: NonNull<u8>, to: *mut u8, len: usize) {
+        let staged = Arc::clone(&self.staging);
+        self.arriving.push(Arriving {
+            staged,
+            at,
+            to,
+            len,
+        });
+    }
+
+    /// What nobody has recorded an event behind, nobody waits for any more.
+    pub(super) fn leave_arriving(&mut self) {
+        self.arriving.clear();
     }
 
     /// What will have arrived at the place in the stream behind all copies so far.
@@ -88,23 +105,9 @@ impl Stream {
         self.landings.retain(|landing| !landing.is_over());
         if !self.arriving.is_empty() {
             let copies = std::mem::take(&mut self.arriving);
-            self.landings.push(Landing::new(&self.staging, copies));
+            self.landings.push(Landing::new(copies));
         }
         self.landings.clone()
-    }
-
-    /// Whether nothing is under way, and all went well.
-    fn is_idle(&self) -> bool {
-        // In a lost context nothing has arrived: such a stream is given up where it is synchronized.
-        let Ok(_entered) = self.context.enter() else {
-            return false;
-        };
-        // SAFETY: the handle is alive.
-        let code = unsafe { sys::cuStreamQuery(self.raw) };
-        if code == CUresult::CUDA_ERROR_NOT_READY {
-            return false;
-        }
-        self.context.check_progress("cuStreamQuery", code).is_ok()
     }
 
     /// Waits until nothing is under way, and brings what has arrived to its place.
@@ -114,19 +117,20 @@ impl Stream {
             let code = unsafe { sys::cuStreamSynchronize(self.raw) };
             self.context.check_progress("cuStreamSynchronize", code)
         });
-        self.settle(synchronized.is_ok());
+        self.settle(&synchronized);
         synchronized
     }
 
     /// Nothing is under way any more: everything has arrived, or nothing ever will.
-    fn settle(&mut self, has_arrived: bool) {
+    fn settle(&mut self, how: &Result<(), DeviceError>) {
         for landing in self.landings() {
-            if has_arrived {
-                // SAFETY: the stream has got to its end. Who waited for a copy by an event
-                // had it landed; all others leave its target alone until they wait.
-                unsafe { landing.land() };
-            } else {
-                landing.give_up();
+            match how {
+                Ok(()) => {
+                    // SAFETY: the stream has got to its end. Who waited for a copy by an event
+                    // had it landed; all others leave its target alone until they wait.
+                    let _ = unsafe { landing.land() };
+                }
+                Err(error) => landing.give_up(&error.to_string()),
             }
         }
         self.landings.clear();
@@ -134,124 +138,35 @@ impl Stream {
     }
 }
 
+impl Pooled for Stream {
+    fn is_idle(&mut self) -> bool {
+        // In a lost context nothing has arrived: such a stream is given up where it is synchronized.
+        let queried = self.context.enter().and_then(|_entered| {
+            // SAFETY: the handle is alive.
+            let code = unsafe { sys::cuStreamQuery(self.raw) };
+            if code == CUresult::CUDA_ERROR_NOT_READY {
+                return Ok(false);
+            }
+            let queried = self.context.check_progress("cuStreamQuery", code);
+            queried.map(|()| true)
+        });
+        let is_idle = queried.unwrap_or(false);
+        if is_idle {
+            self.settle(&Ok(()));
+        }
+        is_idle
+    }
+}
+
 impl Drop for Stream {
     fn drop(&mut self) {
+        // The staging memory must outlive what is under way.
+        let _ = self.synchronize();
         if let Ok(_entered) = self.context.enter() {
             // SAFETY: made by `new`, and nobody else's.
             let code = unsafe { sys::cuStreamDestroy_v2(self.raw) };
             // Nothing is left to be done about it.
             let _ = self.context.check("cuStreamDestroy", code);
-        }
-    }
-}
-
-/// Streams that wait to be used again.
-#[derive(Default)]
-pub(super) struct Streams(Mutex<Pool>);
-
-#[derive(Default)]
-struct Pool {
-    /// Those in which nothing is under way.
-    idle: Vec<Stream>,
-    /// Those in which something was when they were last looked at. The one that was given
-    /// back first comes first.
-    busy: VecDeque<Stream>,
-    /// How many were shared since all were looked at.
-    shared: usize,
-    /// With those that queues hold.
-    count: usize,
-}
-
-impl Pool {
-    /// Looks at all in which something was under way.
-    fn sweep(&mut self) {
-        self.shared = 0;
-        for stream in std::mem::take(&mut self.busy) {
-            self.keep(stream);
-        }
-    }
-
-    fn keep(&mut self, mut stream: Stream) {
-        if stream.is_idle() {
-            stream.settle(true);
-            self.idle.push(stream);
-        } else {
-            self.busy.push_back(stream);
-        }
-    }
-
-    /// One in which nothing is under way, if there is one.
-    fn take_idle(&mut self) -> Option<Stream> {
-        if self.idle.is_empty() {
-            self.sweep();
-        }
-        self.idle.pop()
-    }
-
-    /// One that was given back, whatever is under way in it.
-    fn take_any(&mut self) -> Option<Stream> {
-        // To look at all of them takes longer than a launch, so it is done once a round.
-        if self.idle.is_empty() && self.shared >= self.busy.len() {
-            self.sweep();
-        }
-        self.shared += 1;
-        self.idle.pop().or_else(|| self.busy.pop_front())
-    }
-
-    /// Those that are more than are kept, as far as they are known to be idle.
-    fn take_beyond(&mut self) -> Vec<Stream> {
-        let mut beyond = Vec::new();
-        while self.count > MOST
-            && let Some(stream) = self.idle.pop()
-        {
-            self.count -= 1;
-            beyond.push(stream);
-        }
-        beyond
-    }
-}
-
-impl Streams {
-    /// A stream in which nothing is under way.
-    pub(super) fn take(&self, context: &Arc<Context>) -> Result<Stream, DeviceError> {
-        let mut pool = lock(&self.0);
-        if let Some(stream) = pool.take_idle() {
-            return Ok(stream);
-        }
-        pool.count += 1;
-        drop(pool);
-        Stream::new(context).inspect_err(|_| lock(&self.0).count -= 1)
-    }
-
-    /// A stream in which something may be under way, if there are many.
-    pub(super) fn take_shared(&self, context: &Arc<Context>) -> Result<Stream, DeviceError> {
-        let mut pool = lock(&self.0);
-        let shared = (pool.count >= MOST).then(|| pool.take_any()).flatten();
-        drop(pool);
-        match shared {
-            Some(stream) => Ok(stream),
-            None => self.take(context),
-        }
-    }
-
-    /// Keeps a stream. What is under way in it goes on, with its staging memory.
-    pub(super) fn put(&self, mut stream: Stream) {
-        // What nobody has recorded an event behind, nobody waits for.
-        stream.arriving.clear();
-        let mut pool = lock(&self.0);
-        pool.keep(stream);
-        let beyond = pool.take_beyond();
-        drop(pool);
-        // With the driver, outside the lock.
-        drop(beyond);
-    }
-}
-
-impl Drop for Streams {
-    fn drop(&mut self) {
-        // Their staging memory must outlive what is under way.
-        for stream in &mut lock(&self.0).busy {
-            let _ = stream.synchronize();
         }
     }
 }

@@ -6,7 +6,7 @@ use ptx_emu::Prepared;
 
 use super::EmuDevice;
 use super::module::EmuModule;
-use crate::device::near::{Near, Outcome, Step, Work, bad_grid};
+use crate::device::near::{Near, Outcome, Step, Work};
 use crate::device::{Global, Grid, LaunchContext, Module};
 use crate::error::DeviceError;
 
@@ -45,7 +45,7 @@ unsafe impl Near for EmuDevice {
             unreachable!("a module of another device")
         };
         let Some(kernel) = module.loaded.kernel_at(kernel.address) else {
-            return Err(bad_grid(grid, "the function is no kernel of the image"));
+            return Err(grid.bad("the function is no kernel of the image"));
         };
         let shape = ptx_emu::Grid {
             grid: [grid.teams, 1, 1],
@@ -54,7 +54,7 @@ unsafe impl Near for EmuDevice {
         };
         let prepared = self.machine.prepare(&module.loaded, kernel, shape, params);
         Ok(Box::new(EmuLaunch {
-            prepared: prepared.map_err(|error| bad_grid(grid, error.to_string()))?,
+            prepared: prepared.map_err(|error| grid.bad(error.to_string()))?,
             ended: context.ended,
             device: Arc::clone(self),
         }))

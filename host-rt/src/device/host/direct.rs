@@ -6,7 +6,6 @@ use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
 
 use super::{HostDevice, lock, thread, under_way, words};
-use crate::device::near::bad_grid;
 use crate::device::{BlockShape, Direct, DirectRun};
 use crate::error::DeviceError;
 
@@ -39,11 +38,11 @@ impl Direct for HostDevice {
     unsafe fn run(&self, run: DirectRun<'_>) -> Result<Result<(), String>, DeviceError> {
         if (run.grid.teams, run.grid.threads) != (1, 1) {
             let reason = "a kernel of words runs once, on the thread of its caller";
-            return Err(bad_grid(run.grid, reason));
+            return Err(run.grid.bad(reason));
         }
         if run.block != BlockShape::default() {
             let reason = "its one device thread is no lane, and has no shared memory";
-            return Err(bad_grid(run.grid, reason));
+            return Err(run.grid.bad(reason));
         }
         let call = words::call_with(run.words.len()).ok_or(DeviceError::TooManyWords {
             device: "host",

@@ -11,7 +11,7 @@ use super::carriers::Job;
 use super::module::HostModule;
 use super::under_way::{self, UnderWay};
 use super::{HostDevice, lock, thread};
-use crate::device::near::{Near, Outcome, Step, Work, bad_grid};
+use crate::device::near::{Near, Outcome, Step, Work};
 use crate::device::{BlockShape, Global, Grid, LaunchContext, Module};
 use crate::error::DeviceError;
 
@@ -48,7 +48,7 @@ unsafe impl Near for HostDevice {
     ) -> Result<Box<dyn Work>, DeviceError> {
         if context.block != BlockShape::default() {
             let reason = "its device threads are no lanes, and have no shared memory";
-            return Err(bad_grid(grid, reason));
+            return Err(grid.bad(reason));
         }
         debug_assert!(
             module.as_any().is::<HostModule>(),

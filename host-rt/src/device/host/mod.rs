@@ -25,6 +25,7 @@ use self::carriers::Carriers;
 use self::direct::Stacks;
 use self::module::HostModule;
 use super::near::NearQueue;
+use super::reach::{NOT_ALLOCATED, unreachable};
 use super::{Device, Direct, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
@@ -79,10 +80,10 @@ impl HostDevice {
         len: u64,
         write: bool,
     ) -> Result<Option<Arc<HostModule>>, DeviceError> {
-        let unreachable = |what| Err(DeviceError::Unreachable { address, len, what });
+        let unreachable = |what| Err(unreachable(address, len, what));
         match self.arena.contains(address, len) {
             Some(true) => return Ok(None),
-            Some(false) => return unreachable("device memory that is not (all) allocated"),
+            Some(false) => return unreachable(NOT_ALLOCATED),
             None => {}
         }
         let held = lock(&self.modules)

@@ -3,9 +3,13 @@
 use std::ffi::{c_char, c_void};
 
 use hsa_runtime_sys::{
-    HSA_AGENT_INFO_DEVICE, HSA_DEVICE_TYPE_CPU, HSA_DEVICE_TYPE_GPU, HSA_ISA_INFO_NAME,
-    HSA_ISA_INFO_NAME_LENGTH, HSA_STATUS_SUCCESS, hsa_agent_info_t, hsa_agent_t, hsa_isa_info_t,
-    hsa_isa_t, hsa_status_t,
+    HSA_AGENT_INFO_DEVICE, HSA_AGENT_INFO_QUEUE_MAX_SIZE, HSA_AGENT_INFO_WAVEFRONT_SIZE,
+    HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, HSA_AMD_AGENT_INFO_BDFID,
+    HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, HSA_AMD_AGENT_INFO_DOMAIN,
+    HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY, HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU,
+    HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, HSA_DEVICE_TYPE_CPU, HSA_DEVICE_TYPE_GPU,
+    HSA_ISA_INFO_NAME, HSA_ISA_INFO_NAME_LENGTH, HSA_STATUS_SUCCESS, hsa_agent_info_t, hsa_agent_t,
+    hsa_isa_info_t, hsa_isa_t, hsa_status_t,
 };
 
 use super::runtime::{Failure, Runtime};
@@ -61,6 +65,35 @@ pub(super) unsafe fn info<T>(
     let asked = unsafe { rocr.hsa_agent_get_info(agent, what, (&raw mut value).cast()) };
     Failure::check(rocr, "hsa_agent_get_info", asked)?;
     Ok(value)
+}
+
+/// Something of an agent that is a number of 32 bits: those below, and no others.
+#[derive(Clone, Copy)]
+pub(super) struct Number(hsa_agent_info_t);
+
+impl Number {
+    pub(super) const COMPUTE_UNITS: Self = Self(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT);
+    /// SIMDs of a compute unit.
+    pub(super) const SIMDS: Self = Self(HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU);
+    /// Most waves of a compute unit.
+    pub(super) const MOST_WAVES: Self = Self(HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU);
+    /// Threads of a wave.
+    pub(super) const WAVE: Self = Self(HSA_AGENT_INFO_WAVEFRONT_SIZE);
+    /// Most threads of a team.
+    pub(super) const MOST_THREADS: Self = Self(HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
+    /// Most packets of a queue.
+    pub(super) const MOST_PACKETS: Self = Self(HSA_AGENT_INFO_QUEUE_MAX_SIZE);
+    /// The highest clock, in MHz.
+    pub(super) const CLOCK: Self = Self(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY);
+    /// Where it is plugged in: domain, and the rest.
+    pub(super) const DOMAIN: Self = Self(HSA_AMD_AGENT_INFO_DOMAIN);
+    pub(super) const BUS: Self = Self(HSA_AMD_AGENT_INFO_BDFID);
+
+    /// What it is of an agent.
+    pub(super) fn of(self, rocr: &Runtime, agent: hsa_agent_t) -> Result<u32, Failure> {
+        // SAFETY: the value of each of them is a number of 32 bits.
+        unsafe { info(rocr, agent, self.0, 0u32) }
+    }
 }
 
 /// Code for which an agent runs, such as `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`. Where

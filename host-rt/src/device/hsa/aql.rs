@@ -1,25 +1,27 @@
 //! Queues of the hardware, and the packets in them. Source: HSA Platform System Architecture
 //! Specification, "Architected Queuing Language".
 
+use std::collections::VecDeque;
 use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use hsa_runtime_sys::{
-    HSA_AGENT_INFO_QUEUE_MAX_SIZE, HSA_FENCE_SCOPE_SYSTEM, HSA_PACKET_HEADER_BARRIER,
-    HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE, HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE,
-    HSA_PACKET_HEADER_TYPE, HSA_PACKET_TYPE_BARRIER_AND, HSA_PACKET_TYPE_KERNEL_DISPATCH,
-    HSA_QUEUE_TYPE_SINGLE, hsa_barrier_and_packet_t, hsa_kernel_dispatch_packet_t,
-    hsa_packet_type_t, hsa_queue_t, hsa_signal_t,
+    HSA_FENCE_SCOPE_SYSTEM, HSA_PACKET_HEADER_BARRIER, HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE,
+    HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE, HSA_PACKET_HEADER_TYPE, HSA_PACKET_TYPE_BARRIER_AND,
+    HSA_PACKET_TYPE_KERNEL_DISPATCH, HSA_QUEUE_TYPE_SINGLE, hsa_barrier_and_packet_t,
+    hsa_kernel_dispatch_packet_t, hsa_packet_type_t, hsa_queue_t, hsa_signal_t,
 };
 
+use super::agents::Number;
 use super::context::Context;
 use super::faults;
+use super::signal::Signal;
 use crate::error::DeviceError;
 
 /// Packets that have room in a queue, of 64 bytes each: for kernels, and what they wait for.
-/// Who queues more waits for some to begin.
+/// Who queues more waits for some to end.
 const PACKETS: u32 = 16384;
 
 /// A packet's size.
@@ -32,6 +34,10 @@ const SIGNALS: usize = 5;
 pub(super) struct Aql {
     context: Arc<Context>,
     raw: *mut hsa_queue_t,
+    /// The number of the next packet: nobody else writes any.
+    next: u64,
+    /// Kernels that may not have ended, in order, with the numbers of their packets.
+    under_way: VecDeque<(u64, Arc<Signal>)>,
 }
 
 // SAFETY: queues may be used by any thread; `&mut` keeps this one to one at a time.
@@ -39,7 +45,7 @@ unsafe impl Send for Aql {}
 
 impl Aql {
     pub(super) fn new(context: &Arc<Context>) -> Result<Self, DeviceError> {
-        let most = context.number_of(HSA_AGENT_INFO_QUEUE_MAX_SIZE);
+        let most = context.number_of(Number::MOST_PACKETS);
         let mut raw = null_mut();
         // SAFETY: the function writes the pointer. The callback is a function of this library,
         // which stays loaded; what it is called with is a number. The last two numbers leave
@@ -64,6 +70,8 @@ impl Aql {
         Ok(Self {
             context: Arc::clone(context),
             raw,
+            next: 0,
+            under_way: VecDeque::new(),
         })
     }
 
@@ -83,26 +91,45 @@ impl Aql {
     /// Queues a kernel, behind all that was queued before.
     ///
     /// # Safety
-    /// The packet is good for a kernel: its code, its arguments and its signal stay until the
-    /// kernel has ended.
+    /// The packet is good for a kernel: its code and its arguments stay until the kernel has
+    /// ended. So does the signal, which says when.
     pub(super) unsafe fn dispatch(
         &mut self,
-        packet: &hsa_kernel_dispatch_packet_t,
+        mut packet: hsa_kernel_dispatch_packet_t,
         dimensions: u16,
+        signal: &Arc<Signal>,
     ) -> Result<(), DeviceError> {
+        packet.completion_signal = signal.raw;
         let header = u32::from(header(HSA_PACKET_TYPE_KERNEL_DISPATCH));
+        let number = self.next;
         // SAFETY: the packet is of the kind that its header says, and good by the caller's
         // promise.
         unsafe {
             self.push(
-                (&raw const *packet).cast(),
+                (&raw const packet).cast(),
                 header | u32::from(dimensions) << 16,
-            )
+            )?;
         }
+        self.under_way.push_back((number, Arc::clone(signal)));
+        Ok(())
     }
 
-    /// Writes a packet and tells the device. Waits for room, which there is once what comes
-    /// before has begun.
+    /// Whether the place of the next packet, of `size`, is free. The device has read what was
+    /// there; and if that was a kernel's packet, the kernel has ended: it reads it, too, while
+    /// the device's read index may be past it as soon as the kernel has begun.
+    fn has_room(&mut self, size: u64) -> bool {
+        // Kernels end in order: each waits for the one before it.
+        while (self.under_way)
+            .pop_front_if(|(_, signal)| signal.is_over())
+            .is_some()
+        {}
+        // SAFETY: the queue is alive. Acquire: the device has read what was there.
+        let read = unsafe { (self.context.rocr).hsa_queue_load_read_index_scacquire(self.raw) };
+        let first = self.under_way.front().map_or(read, |&(number, _)| number);
+        self.next - first.min(read) < size
+    }
+
+    /// Writes a packet and tells the device. Waits for room.
     ///
     /// # Safety
     /// `packet` has as many bytes as a packet; `first` are its first four, which say what it is.
@@ -117,26 +144,27 @@ impl Aql {
                 (*queue).doorbell_signal,
             )
         };
-        // SAFETY: the queue is alive. Relaxed: nobody else writes packets.
-        let index = unsafe { rocr.hsa_queue_add_write_index_relaxed(self.raw, 1) };
-        // SAFETY: the queue is alive. Acquire: the device has read what was there.
-        while index - unsafe { rocr.hsa_queue_load_read_index_scacquire(self.raw) } >= size {
-            // The place stays as it is, invalid, and the queue of no use: but it is lost.
+        while !self.has_room(size) {
             self.context.check_lost()?;
             std::thread::sleep(Duration::from_micros(20));
         }
+        let number = self.next;
         // SAFETY: the place is one of the queue's, and ours, since there is room. The device
         // does not read it before its first word is valid, which is stored last; release: with
         // all the rest.
         unsafe {
-            let place = base.add((index % size) as usize * PACKET);
+            let place = base.add((number % size) as usize * PACKET);
             place
                 .add(4)
                 .copy_from_nonoverlapping(packet.add(4), PACKET - 4);
             AtomicU32::from_ptr(place.cast()).store(first, Ordering::Release);
         }
-        // SAFETY: the queue's own signal. Release: the packet is there.
-        unsafe { rocr.hsa_signal_store_screlease(doorbell, index.cast_signed()) };
+        self.next += 1;
+        // SAFETY: the queue is alive. Release: the packet is there before the index says so,
+        // which the device may look at without the doorbell.
+        unsafe { rocr.hsa_queue_store_write_index_screlease(self.raw, self.next) };
+        // SAFETY: the queue's own signal. Release: packet and index are there.
+        unsafe { rocr.hsa_signal_store_screlease(doorbell, number.cast_signed()) };
         Ok(())
     }
 

@@ -36,7 +36,7 @@ pub(super) struct Block {
 
 // SAFETY: it is an allocation, which its owner has alone.
 unsafe impl Send for Block {}
-// SAFETY: as above; who shares a block accesses it with care.
+// SAFETY: what is shared is an address; who reads or writes there argues for that in place.
 unsafe impl Sync for Block {}
 
 impl Blocks {
@@ -65,7 +65,7 @@ impl Blocks {
             None => {
                 let memory = self
                     .context
-                    .alloc_shared(self.context.pools.kernarg, size)
+                    .alloc_pinned(self.context.pools.kernarg, size)
                     .map_err(|error| error.unwrap_or_else(no_memory))?;
                 memory.cast()
             }
@@ -89,7 +89,9 @@ impl Drop for Block {
                 return;
             }
         }
-        self.blocks.context.give_back(Leftover::Memory(address));
+        // SAFETY: the last owner of the block has let it go, and with it what was queued.
+        let memory = unsafe { Leftover::memory(address) };
+        self.blocks.context.give_back(memory);
     }
 }
 
@@ -99,7 +101,8 @@ impl Drop for Blocks {
             .into_values()
             .flatten()
         {
-            self.context.give_back(Leftover::Memory(address));
+            // SAFETY: taken off the list, which has what blocks have left.
+            self.context.give_back(unsafe { Leftover::memory(address) });
         }
     }
 }

@@ -5,17 +5,18 @@ use std::ptr::null;
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use hsa_runtime_sys::{
-    HSA_AMD_AGENT_INFO_BDFID, HSA_AMD_AGENT_INFO_DOMAIN, HSA_AMD_AGENT_INFO_PRODUCT_NAME,
-    HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_agent_info_t,
-    hsa_agent_t, hsa_amd_memory_pool_t, hsa_code_object_reader_t, hsa_executable_t, hsa_status_t,
+    HSA_AMD_AGENT_INFO_PRODUCT_NAME, HSA_STATUS_ERROR_INVALID_ALLOCATION,
+    HSA_STATUS_ERROR_OUT_OF_RESOURCES, hsa_agent_t, hsa_amd_memory_pool_t,
+    hsa_code_object_reader_t, hsa_executable_t, hsa_status_t,
 };
 
-use super::agents::{self, Agents};
+use super::agents::{self, Agents, Number};
 use super::changes::Changes;
 use super::faults;
 use super::pools::{NoPools, Pools};
 use super::runtime::{Failure, Runtime, runtime};
 use crate::error::DeviceError;
+use crate::image::Image;
 use crate::lock::lock;
 
 /// A GPU that is in use.
@@ -37,11 +38,39 @@ pub(super) struct Context {
 }
 
 /// Something of ROCr's that is to be given back.
-pub(super) enum Leftover {
+pub(super) struct Leftover(What);
+
+enum What {
     /// The address of memory.
     Memory(u64),
-    /// A loaded image, and what it was read by.
-    Code(hsa_executable_t, hsa_code_object_reader_t),
+    Code(Code),
+}
+
+/// A loaded image.
+pub(super) struct Code {
+    pub(super) executable: hsa_executable_t,
+    pub(super) reader: hsa_code_object_reader_t,
+    /// Whose bytes the reader looks at.
+    pub(super) image: Image,
+}
+
+impl Leftover {
+    /// Memory that [`Context::alloc`] has returned.
+    ///
+    /// # Safety
+    /// It is given back by this alone, and nobody uses it any more, but for what still runs on
+    /// a device that is lost.
+    pub(super) unsafe fn memory(address: u64) -> Self {
+        Self(What::Memory(address))
+    }
+
+    /// Both handles, and their image.
+    ///
+    /// # Safety
+    /// As for [`memory`](Self::memory).
+    pub(super) unsafe fn code(code: Code) -> Self {
+        Self(What::Code(code))
+    }
 }
 
 /// Those that are in use: one for each GPU, unless one has just been given up.
@@ -128,11 +157,13 @@ impl Context {
 
     /// Nothing works any more: the first reason counts.
     pub(super) fn lose(&self, reason: String) -> DeviceError {
-        let reason = self.lost.get_or_init(|| {
-            tracing::error!(device = self.name, reason, "the device is lost");
-            reason
-        });
+        let is_first = self.lost.set(reason.clone()).is_ok();
         self.changes.notify();
+        let reason = self.lost.get().unwrap_or(&reason);
+        // Last: whoever listens to the log may panic.
+        if is_first {
+            tracing::error!(device = self.name, reason, "the device is lost");
+        }
         self.lost_error(reason)
     }
 
@@ -159,9 +190,8 @@ impl Context {
     }
 
     /// A number that ROCr knows of the GPU; 0 if this ROCr does not.
-    pub(super) fn number_of(&self, what: hsa_agent_info_t) -> u32 {
-        // SAFETY: for numbers of this size alone.
-        unsafe { agents::info(self.rocr, self.agent, what, 0u32) }.unwrap_or(0)
+    pub(super) fn number_of(&self, what: Number) -> u32 {
+        what.of(self.rocr, self.agent).unwrap_or(0)
     }
 
     /// What AMD calls the GPU.
@@ -176,8 +206,8 @@ impl Context {
 
     /// Where the GPU is plugged in, such as `0000:03:00.0`.
     pub(super) fn bus(&self) -> String {
-        let domain = self.number_of(HSA_AMD_AGENT_INFO_DOMAIN);
-        let id = self.number_of(HSA_AMD_AGENT_INFO_BDFID);
+        let domain = self.number_of(Number::DOMAIN);
+        let id = self.number_of(Number::BUS);
         let (bus, slot, function) = (id >> 8 & 0xff, id >> 3 & 0x1f, id & 7);
         format!("{domain:04x}:{bus:02x}:{slot:02x}.{function}")
     }
@@ -210,7 +240,7 @@ impl Context {
     ///
     /// # Errors
     /// As for [`alloc`](Self::alloc).
-    pub(super) fn alloc_shared(
+    pub(super) fn alloc_pinned(
         &self,
         pool: hsa_amd_memory_pool_t,
         bytes: usize,
@@ -222,7 +252,8 @@ impl Context {
                 .hsa_amd_agents_allow_access(1, &raw const self.agent, null(), memory)
         };
         if let Err(error) = self.check("hsa_amd_agents_allow_access", status) {
-            self.give_back(Leftover::Memory(memory.addr() as u64));
+            // SAFETY: allocated above, and nobody else has heard of it.
+            self.give_back(unsafe { Leftover::memory(memory.addr() as u64) });
             return Err(Some(error));
         }
         Ok(memory)
@@ -234,21 +265,27 @@ impl Context {
         if self.is_lost() {
             lock(&self.leftovers).push(what);
         } else {
-            self.release(&what);
+            self.release(what);
         }
     }
 
-    fn release(&self, what: &Leftover) {
-        // SAFETY: for all of these: it is ours, and given back once; nobody uses it any more.
+    fn release(&self, what: Leftover) {
+        // SAFETY: for all of these: it is given back by this alone, and nobody uses it any more, by
+        // the promise that was made for a `Leftover`; the image goes after its reader.
         let result = unsafe {
-            match *what {
-                Leftover::Memory(address) => {
+            match what.0 {
+                What::Memory(address) => {
                     let status = self.rocr.hsa_amd_memory_pool_free(address as *mut c_void);
                     self.check("hsa_amd_memory_pool_free", status)
                 }
-                Leftover::Code(executable, reader) => {
+                What::Code(Code {
+                    executable,
+                    reader,
+                    image,
+                }) => {
                     let first = self.rocr.hsa_executable_destroy(executable);
                     let second = self.rocr.hsa_code_object_reader_destroy(reader);
+                    drop(image);
                     let first = self.check("hsa_executable_destroy", first);
                     first.and(self.check("hsa_code_object_reader_destroy", second))
                 }
@@ -263,7 +300,7 @@ impl Context {
 impl Drop for Context {
     fn drop(&mut self) {
         for what in std::mem::take(&mut *lock(&self.leftovers)) {
-            self.release(&what);
+            self.release(what);
         }
     }
 }

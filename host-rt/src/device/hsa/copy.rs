@@ -15,6 +15,7 @@ use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_agent_t, hsa_signal_t};
 
 use super::context::Context;
 use super::signal::{PENDING, Signal};
+use crate::device::survive::survive;
 use crate::error::DeviceError;
 
 /// A copy that ROCr has not been given yet.
@@ -122,11 +123,13 @@ impl Copy {
 unsafe extern "C" fn ready(_value: i64, copy: *mut c_void) -> bool {
     // SAFETY: what `start_after` has passed; this is called once.
     let copy = unsafe { Box::from_raw(copy.cast::<Copy>()) };
-    let context = Arc::clone(&copy.context);
-    // SAFETY: as was promised to `start`.
-    if let Err(error) = unsafe { copy.start() } {
-        // Nobody who could be told has called this.
-        context.lose(error.to_string());
-    }
+    survive(move || {
+        let context = Arc::clone(&copy.context);
+        // SAFETY: as was promised to `start`.
+        if let Err(error) = unsafe { copy.start() } {
+            // Nobody who could be told has called this.
+            context.lose(error.to_string());
+        }
+    });
     false
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::landing::Landing;
 use super::signal::Signal;
+use super::stream::Landing;
 use crate::device::{Event, EventState};
 use crate::error::DeviceError;
 
@@ -13,26 +13,22 @@ pub(super) struct HsaEvent {
     pub(super) signals: Vec<Arc<Signal>>,
     /// What has arrived then.
     landings: Vec<Arc<Landing>>,
-    /// Why it never will be.
+    /// Why it counts as failed then.
     failed: Option<String>,
 }
 
 impl HsaEvent {
-    /// The place where these are done, and those have arrived.
-    pub(super) fn new(signals: Vec<Arc<Signal>>, landings: Vec<Arc<Landing>>) -> Self {
+    /// The place where these are done, and those have arrived. It fails then if there is a
+    /// reason: no sooner, since who finds that it has failed waits for no copy before it.
+    pub(super) fn new(
+        signals: Vec<Arc<Signal>>,
+        landings: Vec<Arc<Landing>>,
+        failed: Option<String>,
+    ) -> Self {
         Self {
             signals,
             landings,
-            failed: None,
-        }
-    }
-
-    /// One that failed before anything was queued.
-    pub(super) fn failed(reason: String) -> Self {
-        Self {
-            signals: Vec::new(),
-            landings: Vec::new(),
-            failed: Some(reason),
+            failed,
         }
     }
 
@@ -41,37 +37,39 @@ impl HsaEvent {
         self.failed.as_ref()
     }
 
+    /// All before it is done, or never will be.
     fn reached(&self, how: Result<(), DeviceError>) -> Result<(), String> {
-        how.map_err(|error| error.to_string())?;
+        let mut how = how.map_err(|error| error.to_string());
         for landing in &self.landings {
-            // SAFETY: the copies are done. Who waited for one before did so by such an event,
-            // or by a queue, which has them land, too.
-            unsafe { landing.land() };
+            match &how {
+                // SAFETY: the copies are done. Who waited for one before did so by such an
+                // event, or by a queue, which has them land, too.
+                Ok(()) => how = unsafe { landing.land() },
+                Err(why) => landing.give_up(why),
+            }
         }
-        Ok(())
+        how.and_then(|()| self.failed.clone().map_or(Ok(()), Err))
     }
 }
 
 impl Event for HsaEvent {
     fn check(&self) -> EventState {
-        if let Some(reason) = &self.failed {
-            return EventState::Failed(reason.clone());
-        }
+        let mut how = Ok(());
         for signal in &self.signals {
             match signal.look() {
                 Some(Ok(())) => {}
                 None => return EventState::Pending,
-                Some(Err(error)) => return EventState::Failed(error.to_string()),
+                Some(Err(error)) => {
+                    how = Err(error);
+                    break;
+                }
             }
         }
-        self.reached(Ok(()))
+        self.reached(how)
             .map_or_else(EventState::Failed, |()| EventState::Done)
     }
 
     fn sync(&self) -> Result<(), String> {
-        if let Some(reason) = &self.failed {
-            return Err(reason.clone());
-        }
         let mut signals = self.signals.iter();
         self.reached(signals.try_for_each(|signal| signal.wait(None).unwrap_or(Ok(()))))
     }

@@ -11,6 +11,7 @@ use hsa_runtime_sys::{
 
 use super::context::Context;
 use super::runtime::words;
+use crate::device::survive::survive;
 use crate::error::DeviceError;
 
 /// Events of headers newer than ours: the GPU hangs or its memory is broken, and memory cannot be
@@ -18,22 +19,41 @@ use crate::error::DeviceError;
 const HW_EXCEPTION: hsa_amd_event_type_t = 1;
 const MEMORY_ERROR: hsa_amd_event_type_t = 2;
 
-/// Whether ROCr has told of a fault: it tells of one in a process, whatever GPU it is of. Source:
-/// ROCr, `Runtime::VMFaultHandler`, which asks not to be called again.
-static HAS_TOLD: AtomicBool = AtomicBool::new(false);
+/// What ROCr tells of once in a process, whatever GPU it is of. Source: ROCr,
+/// `Runtime::VMFaultHandler` and `Runtime::HwExceptionHandler`, which ask not to be called again.
+struct Once {
+    has_told: AtomicBool,
+    /// What has been, and what will not be told of any more.
+    words: &'static str,
+    /// What comes of that on a device that is open.
+    then: &'static str,
+}
+
+static FAULT: Once = Once {
+    has_told: AtomicBool::new(false),
+    words: "a kernel of this process has faulted, and ROCr tells of one memory fault per process",
+    then: "a kernel that uses memory that is not there will not end on this one",
+};
+
+static EXCEPTION: Once = Once {
+    has_told: AtomicBool::new(false),
+    words: "a GPU of this process has hung, or its memory has broken, and ROCr tells of that once \
+            per process",
+    then: "kernels will not end on this one if it hangs",
+};
 
 /// Refuses a device whose faults ROCr would not tell of.
 pub(super) fn check_told(device: &str) -> Result<(), DeviceError> {
-    // Acquire, with the release of who sets it: what is lost by it is lost.
-    if !HAS_TOLD.load(Ordering::Acquire) {
-        return Ok(());
+    for once in [&FAULT, &EXCEPTION] {
+        // Acquire, with the release of who sets it: what is lost by it is lost.
+        if once.has_told.load(Ordering::Acquire) {
+            return Err(DeviceError::NotSuitable {
+                device: device.to_owned(),
+                reason: format!("{}: start a new process", once.words),
+            });
+        }
     }
-    Err(DeviceError::NotSuitable {
-        device: device.to_owned(),
-        reason: "a kernel of this process has faulted, and ROCr tells of one memory fault per \
-                 process: start a new process"
-            .to_owned(),
-    })
+    Ok(())
 }
 
 /// Called by a thread of ROCr's when a queue fails. `device` is a number rather than a pointer:
@@ -47,11 +67,13 @@ pub(super) unsafe extern "C" fn on_queue_error(
     if status == HSA_STATUS_SUCCESS {
         return;
     }
-    for context in Context::all() {
-        if context.number as usize == number {
-            context.lose(format!("a kernel failed: {}", words(context.rocr, status)));
+    survive(|| {
+        for context in Context::all() {
+            if context.number as usize == number {
+                context.lose(format!("a kernel failed: {}", words(context.rocr, status)));
+            }
         }
-    }
+    });
 }
 
 /// Called by a thread of ROCr's for events of the system, as are all that others have
@@ -69,37 +91,49 @@ pub(super) unsafe extern "C" fn on_system_event(
     }
     // SAFETY: the data of all these kinds begin with the agent that they are of.
     let agent = unsafe { (&raw const (*event).__bindgen_anon_1.memory_fault.agent).read() };
-    let reason = match kind {
+    let (reason, once) = match kind {
         MEMORY_FAULT => {
             // SAFETY: of an event of this kind, this is what is there.
             let fault = unsafe { (*event).__bindgen_anon_1.memory_fault };
-            format!(
+            let reason = format!(
                 "a kernel used address {:#x}, where it must not (reasons {:#x})",
                 fault.virtual_address, fault.fault_reason_mask
-            )
+            );
+            (reason, Some(&FAULT))
         }
-        HW_EXCEPTION => "the GPU hangs, or its memory is broken".to_owned(),
-        _ => "memory that the GPU still uses cannot be given back".to_owned(),
+        HW_EXCEPTION => {
+            let reason = "the GPU hangs, or its memory is broken";
+            (reason.to_owned(), Some(&EXCEPTION))
+        }
+        _ => {
+            let reason = "memory that the GPU still uses cannot be given back";
+            (reason.to_owned(), None)
+        }
     };
-    if kind != MEMORY_ERROR {
+    if let Some(once) = once {
         // Release, with the acquire of who opens a device.
-        HAS_TOLD.store(true, Ordering::Release);
+        once.has_told.store(true, Ordering::Release);
     }
     let (ours, others): (Vec<_>, Vec<_>) =
         (Context::all().into_iter()).partition(|context| context.agent.handle == agent.handle);
-    for context in &ours {
-        context.lose(reason.clone());
-    }
-    for context in others.iter().filter(|_| kind != MEMORY_ERROR) {
-        tracing::error!(
-            device = context.name(),
-            "ROCr has told of a fault of another device, and tells of one per process: a kernel \
-             that uses memory that is not there will not end on this one; start a new process"
-        );
-    }
-    if ours.is_empty() {
-        HSA_STATUS_ERROR
-    } else {
+    let is_ours = !ours.is_empty();
+    survive(move || {
+        for context in &ours {
+            context.lose(reason.clone());
+        }
+        let Some(once) = once else { return };
+        for context in &others {
+            tracing::error!(
+                device = context.name(),
+                "this was another device: {}; {}; start a new process",
+                once.words,
+                once.then
+            );
+        }
+    });
+    if is_ours {
         HSA_STATUS_SUCCESS
+    } else {
+        HSA_STATUS_ERROR
     }
 }

@@ -34,11 +34,11 @@ pub(super) unsafe fn start(
     let block = launch.block;
     check_grid(grid, block.lanes, code.most_threads(loaded))?;
     let threads = block.of(grid.threads);
-    let group = team_memory(
+    let shared = shared_bytes(
         grid,
-        loaded.group,
+        loaded.shared,
         block.shared_bytes,
-        device.context.pools.team_size,
+        device.context.pools.shared_size,
     )?;
     let shape = Shape {
         teams: [grid.teams, 1, 1],
@@ -54,13 +54,13 @@ pub(super) unsafe fn start(
     };
     let bytes = arguments::bytes(&loaded.kernel, params, &shape);
     let arguments = device.blocks.take(bytes.len())?;
-    // SAFETY: the block is as long, and ours alone.
+    // SAFETY: the pinned memory is as long, and ours alone.
     unsafe {
         let to = arguments.at.as_ptr();
         to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
     }
     let packet = hsa_kernel_dispatch_packet_t {
-        group_segment_size: group,
+        group_segment_size: shared,
         ..packet(loaded, kernel, &shape, arguments.at.as_ptr())
     };
     // SAFETY: kernel and arguments fit each other, as far as the image says; the launch keeps
@@ -105,36 +105,24 @@ fn packet(
 }
 
 fn check_grid(grid: Grid, lanes: u32, most: u32) -> Result<(), DeviceError> {
-    let bad = |reason: String| {
-        Err(DeviceError::BadGrid {
-            teams: grid.teams,
-            threads: grid.threads,
-            reason,
-        })
-    };
-    if grid.teams == 0 || grid.threads == 0 {
-        return bad("both must be at least 1".to_owned());
-    }
-    let threads = grid.threads.saturating_mul(lanes);
+    let threads = grid.threads_of_team(lanes)?;
     if threads > most {
-        return bad(format!("a team of this kernel has at most {most} threads"));
+        return Err(grid.bad(format!("a team of this kernel has at most {most} threads")));
     }
     if grid.teams.checked_mul(threads).is_none() {
-        return bad(format!("a launch has at most {} threads", u32::MAX));
+        return Err(grid.bad(format!("a launch has at most {} threads", u32::MAX)));
     }
     Ok(())
 }
 
-/// Memory of a team: what the kernel says, and `more` that the launch asks for.
-fn team_memory(grid: Grid, of_kernel: u32, more: u32, most: u32) -> Result<u32, DeviceError> {
+/// Shared memory of a team: what the kernel says, and `more` that the launch asks for.
+fn shared_bytes(grid: Grid, of_kernel: u32, more: u32, most: u32) -> Result<u32, DeviceError> {
     let bytes = of_kernel.checked_add(more).filter(|&bytes| bytes <= most);
-    bytes.ok_or_else(|| DeviceError::BadGrid {
-        teams: grid.teams,
-        threads: grid.threads,
-        reason: format!(
+    bytes.ok_or_else(|| {
+        grid.bad(format!(
             "a team takes {of_kernel} bytes of shared memory by its kernel and {more} by its \
              launch, and the device has {most} for it: ask for less"
-        ),
+        ))
     })
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use hsa_runtime_sys::{HSA_EXT_POINTER_TYPE_HSA, hsa_amd_pointer_info_t};
 
 use super::context::{Context, Leftover};
+use crate::device::reach::{BEYOND, NOT_ALLOCATED, unreachable};
 use crate::device::{MappedMemory, MemoryInfo};
 use crate::error::DeviceError;
 use crate::lock::lock;
@@ -29,7 +30,8 @@ impl Memory {
         }
     }
 
-    /// What there is. ROCr does not say what others use.
+    /// What there is. That of ROCm 5.2 does not say what others use, nor is it asked here what
+    /// code and queues take.
     pub(super) fn info(&self) -> MemoryInfo {
         MemoryInfo {
             total: self.context.pools.device_size,
@@ -64,7 +66,9 @@ impl Memory {
     /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
     pub(super) fn free(&self, address: u64) {
         if lock(&self.allocated).remove(&address).is_some() {
-            self.context.give_back(Leftover::Memory(address));
+            // SAFETY: taken off the list of what was allocated and not freed; who frees it has
+            // seen to it that nothing uses it.
+            self.context.give_back(unsafe { Leftover::memory(address) });
         }
     }
 
@@ -80,7 +84,7 @@ impl Memory {
             if is_within(address, len, start, size) {
                 return Ok(());
             }
-            return unreachable("device memory that is not (all) allocated");
+            return unreachable(NOT_ALLOCATED);
         }
         drop(allocated);
         // What others in this process have allocated, and variables of images.
@@ -106,10 +110,7 @@ impl Memory {
         {
             return Ok(());
         }
-        unreachable(
-            "no device memory that a copy reaches: a device thread's stack, memory that a kernel \
-             allocated, or a host address",
-        )
+        unreachable(BEYOND)
     }
 }
 
@@ -120,14 +121,11 @@ fn is_within(address: u64, len: u64, start: u64, size: u64) -> bool {
         .is_some_and(|end| end <= size)
 }
 
-pub(super) fn unreachable(address: u64, len: u64, what: &'static str) -> DeviceError {
-    DeviceError::Unreachable { address, len, what }
-}
-
 impl Drop for Memory {
     fn drop(&mut self) {
         for &address in std::mem::take(&mut *lock(&self.allocated)).keys() {
-            self.context.give_back(Leftover::Memory(address));
+            // SAFETY: taken off the list; the device's streams are gone, and what ran in them.
+            self.context.give_back(unsafe { Leftover::memory(address) });
         }
     }
 }
@@ -141,7 +139,7 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
         bytes: bytes as u64,
     };
     let memory = context
-        .alloc_shared(context.pools.mapped, bytes.max(1))
+        .alloc_pinned(context.pools.mapped, bytes.max(1))
         .map_err(|error| error.unwrap_or_else(no_memory))?;
     let host = NonNull::new(memory.cast::<u8>()).ok_or_else(no_memory)?;
     // SAFETY: the allocation has that many bytes, and is nobody else's yet.
@@ -150,6 +148,7 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
     let device = memory.expose_provenance() as u64;
     let of = Arc::clone(context);
     Ok(MappedMemory::new(host, device, bytes, move || {
-        of.give_back(Leftover::Memory(device));
+        // SAFETY: allocated above; the mapped memory is dropped once, by its last user.
+        of.give_back(unsafe { Leftover::memory(device) });
     }))
 }

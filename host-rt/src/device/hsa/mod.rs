@@ -6,10 +6,10 @@
 //! | `agents`, `pools` | what there is: GPUs, and the pools that memory comes from |
 //! | `context` | a GPU as all its users share it, and whether it is lost |
 //! | `faults` | what ROCr tells of kernels that fault |
-//! | `memory`, `blocks` | device memory, mapped memory; shared memory that is used again |
+//! | `memory`, `blocks` | device memory, mapped memory; pinned memory that is used again |
 //! | `signal`, `changes` | the signal of one operation, and how it is waited for |
 //! | `aql` | a queue of the hardware, and the packets in it |
-//! | `stream`, `streams`, `queue`, `event`, `copy`, `landing` | copies and the order of things |
+//! | `stream`, `streams`, `queue`, `event`, `copy` | copies and the order of things |
 //! | `module`, `arguments` | loading code objects, and what their kernels take |
 //! | `launch` | kernels, and how their end is noticed |
 //!
@@ -29,7 +29,6 @@ mod context;
 mod copy;
 mod event;
 mod faults;
-mod landing;
 mod launch;
 mod memory;
 mod module;
@@ -43,11 +42,9 @@ mod streams;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use hsa_runtime_sys::{
-    HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY,
-};
 use targets::DeviceArch;
 
+use self::agents::Number;
 use self::blocks::Blocks;
 use self::context::Context;
 use self::memory::Memory;
@@ -156,8 +153,7 @@ impl Device for HsaDevice {
             "{} ({}), {} compute units, at {}, ROCr {}",
             self.context.product(),
             self.arch,
-            self.context
-                .number_of(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT),
+            self.context.number_of(Number::COMPUTE_UNITS),
             self.context.bus(),
             build.as_deref().unwrap_or("of an unknown build"),
         )
@@ -169,9 +165,7 @@ impl Device for HsaDevice {
 
     fn clock_khz(&self) -> u32 {
         // In MHz.
-        self.context
-            .number_of(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY)
-            .saturating_mul(1000)
+        self.context.number_of(Number::CLOCK).saturating_mul(1000)
     }
 
     fn has_bell(&self) -> bool {

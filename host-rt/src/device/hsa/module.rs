@@ -6,10 +6,7 @@ use std::ptr::null;
 use std::sync::Arc;
 
 use hsa_runtime_sys::{
-    HSA_AGENT_INFO_WAVEFRONT_SIZE, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE,
-    HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT, HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU,
-    HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
-    HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE,
+    HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE,
     HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE,
     HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
     HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, HSA_EXECUTABLE_SYMBOL_INFO_TYPE,
@@ -22,7 +19,8 @@ use targets::DeviceArch;
 use targets::arch::VectorRegisters;
 use targets::code_object::{self, Kernel};
 
-use super::context::{Context, Leftover};
+use super::agents::Number;
+use super::context::{Code, Context, Leftover};
 use crate::device::{Global, KernelLimits, Module};
 use crate::error::{DeviceError, ImageError};
 use crate::image::{Format, Image};
@@ -37,7 +35,7 @@ pub(super) struct HsaModule {
     executable: hsa_executable_t,
     reader: hsa_code_object_reader_t,
     /// What it was read from, which the reader looks at.
-    _image: Image,
+    image: Image,
     /// By their addresses.
     kernels: HashMap<u64, Loaded>,
     /// Of the device.
@@ -49,8 +47,8 @@ pub(super) struct Loaded {
     pub(super) kernel: Kernel,
     /// Memory of each thread.
     pub(super) private: u32,
-    /// Memory of each team.
-    pub(super) group: u32,
+    /// Shared memory of each team.
+    pub(super) shared: u32,
 }
 
 impl HsaModule {
@@ -121,7 +119,7 @@ impl HsaModule {
             context: Arc::clone(context),
             executable,
             reader,
-            _image: image.clone(),
+            image: image.clone(),
             kernels: HashMap::new(),
             registers: VectorRegisters::of(match arch {
                 DeviceArch::Amd(device) => &device.processor,
@@ -157,7 +155,7 @@ impl HsaModule {
             return Ok(());
         };
         // SAFETY: sizes are numbers of 32 bits, the object is one of 64.
-        let (object, kernarg, private, group) = unsafe {
+        let (object, kernarg, private, shared) = unsafe {
             (
                 self.ask(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, 0u64)?,
                 self.ask(
@@ -191,7 +189,7 @@ impl HsaModule {
         let loaded = Loaded {
             kernel,
             private,
-            group,
+            shared,
         };
         self.kernels.insert(object, loaded);
         Ok(())
@@ -258,7 +256,7 @@ impl HsaModule {
 
     /// Most threads of a team of that kernel.
     pub(super) fn most_threads(&self, loaded: &Loaded) -> u32 {
-        let most = self.context.number_of(HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
+        let most = self.context.number_of(Number::MOST_THREADS);
         match loaded.kernel.most_threads {
             0 => most,
             of_kernel => most.min(of_kernel),
@@ -295,13 +293,13 @@ impl Module for HsaModule {
         let loaded = self.loaded(kernel);
         let number = |what| self.context.number_of(what);
         let by_registers = self.registers.waves(loaded.kernel.vgprs);
-        let by_registers = number(HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU).saturating_mul(by_registers);
-        let waves = number(HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU).min(by_registers);
+        let by_registers = number(Number::SIMDS).saturating_mul(by_registers);
+        let waves = number(Number::MOST_WAVES).min(by_registers);
         Ok(KernelLimits {
             block: self.most_threads(loaded),
-            processor: waves * number(HSA_AGENT_INFO_WAVEFRONT_SIZE),
-            processors: number(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT),
-            shared_bytes: loaded.group,
+            processor: waves * number(Number::WAVE),
+            processors: number(Number::COMPUTE_UNITS),
+            shared_bytes: loaded.shared,
         })
     }
 
@@ -312,7 +310,12 @@ impl Module for HsaModule {
 
 impl Drop for HsaModule {
     fn drop(&mut self) {
-        self.context
-            .give_back(Leftover::Code(self.executable, self.reader));
+        let code = Code {
+            executable: self.executable,
+            reader: self.reader,
+            image: self.image.clone(),
+        };
+        // SAFETY: made by `read`; whatever runs of it has kept the module.
+        self.context.give_back(unsafe { Leftover::code(code) });
     }
 }

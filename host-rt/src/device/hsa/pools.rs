@@ -25,8 +25,8 @@ pub(super) struct Pools {
     pub(super) mapped: hsa_amd_memory_pool_t,
     /// Arguments of kernels, and what passes by on its way to the device and back.
     pub(super) kernarg: hsa_amd_memory_pool_t,
-    /// Memory of a team in bytes, at most.
-    pub(super) team_size: u32,
+    /// Shared memory of a team in bytes, at most.
+    pub(super) shared_size: u32,
 }
 
 /// Why a GPU has not the pools that are needed.
@@ -77,7 +77,7 @@ impl Pools {
                 "fine-grained memory of the host within reach, which calls to the host need",
             ))?,
             kernarg: kernarg.ok_or(NoPools::Missing("memory for arguments of kernels"))?,
-            team_size: team_size(rocr, gpu)?,
+            shared_size: shared_size(rocr, gpu)?,
         })
     }
 }
@@ -86,9 +86,9 @@ fn has(flags: u32, flag: u32) -> bool {
     flags & flag != 0
 }
 
-/// Memory of a team of a GPU, at most: the size of the pool that stands for it. Where there is
+/// Shared memory of a team of a GPU, at most: the size of the pool that stands for it. Where there is
 /// none, whoever asks for too much hears it from the device.
-fn team_size(rocr: &Runtime, gpu: hsa_agent_t) -> Result<u32, Failure> {
+fn shared_size(rocr: &Runtime, gpu: hsa_agent_t) -> Result<u32, Failure> {
     for pool in all(rocr, gpu)? {
         if segment(rocr, pool)? == HSA_AMD_SEGMENT_GROUP {
             // SAFETY: a size is a `usize`.

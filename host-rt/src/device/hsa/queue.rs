@@ -1,14 +1,14 @@
-//! Queues: a stream each, whose copies go through blocks of shared memory.
+//! Queues: a stream each, whose copies go through blocks of pinned memory.
 
 use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
 use super::blocks::Block;
 use super::event::HsaEvent;
-use super::landing::Landing;
-use super::memory::unreachable;
-use super::stream::{PIECE, Stream};
+use super::stream::{Landing, PIECE, Stream};
 use super::{HsaDevice, launch};
+use crate::device::landing::Arriving;
+use crate::device::reach::check_word;
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
@@ -70,6 +70,29 @@ impl HsaQueue {
         }
     }
 
+    /// Queues a copy of `len` bytes in pieces, each from where it begins, of its length. Where
+    /// one is refused, those before it are waited for: what is refused is not under way, and
+    /// its memory may be freed.
+    fn in_pieces(
+        &mut self,
+        len: u64,
+        mut copy: impl FnMut(&mut Self, u64, usize) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        for (queued, at) in (0..len).step_by(PIECE).enumerate() {
+            let piece = (len - at).min(PIECE as u64) as usize;
+            let room = self.stream().make_room(piece);
+            if let Err(error) = room.and_then(|()| copy(self, at, piece)) {
+                if queued > 0 {
+                    self.stream().give_up_landings(queued, &error);
+                    // The first error is the one to tell.
+                    let _ = self.stream().synchronize();
+                }
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Zeroes memory that was just allocated, by the copy engines: a kernel that does it would
     /// wait for those that wait for the host, where they fill the device.
     pub(super) fn zero(&mut self, address: u64, bytes: u64) -> Result<(), DeviceError> {
@@ -77,12 +100,10 @@ impl HsaQueue {
         let zeros = Arc::new(self.device.blocks.take(piece)?);
         // SAFETY: the block is as long, and ours alone so far.
         unsafe { zeros.at.write_bytes(0, piece) };
-        for at in (0..bytes).step_by(PIECE) {
-            let len = (bytes - at).min(PIECE as u64) as usize;
-            self.stream().make_room(len)?;
+        self.in_pieces(bytes, |queue, at, len| {
             // SAFETY: the memory is allocated, and the block no shorter.
-            unsafe { self.copy_block(address + at, Arc::clone(&zeros), len)? };
-        }
+            unsafe { queue.copy_block(address + at, Arc::clone(&zeros), len) }
+        })?;
         self.synchronize()
     }
 }
@@ -99,16 +120,13 @@ impl Queue for HsaQueue {
         }
         self.check()?;
         self.check_range(to, len)?;
-        for at in (0..len).step_by(PIECE) {
-            let piece = PIECE.min(len - at);
-            self.stream().make_room(piece)?;
-            let block = self.device.blocks.take(piece)?;
+        self.in_pieces(len as u64, |queue, at, piece| {
+            let block = queue.device.blocks.take(piece)?;
             // SAFETY: the caller vouches for `from`; the block is as long, and ours alone.
-            unsafe { copy_nonoverlapping(from.add(at), block.at.as_ptr(), piece) };
+            unsafe { copy_nonoverlapping(from.add(at as usize), block.at.as_ptr(), piece) };
             // SAFETY: the device's range has been looked at.
-            unsafe { self.copy_block(to + at as u64, Arc::new(block), piece)? };
-        }
-        Ok(())
+            unsafe { queue.copy_block(to + at, Arc::new(block), piece) }
+        })
     }
 
     unsafe fn copy_from_device(
@@ -123,27 +141,21 @@ impl Queue for HsaQueue {
         self.check()?;
         self.check_range(from, len)?;
         let (agent, host) = (self.device.context.agent, self.device.context.host);
-        let mut queued = 0;
-        let mut pieces = (0..len).step_by(PIECE);
-        let copied = pieces.try_for_each(|at| {
-            let piece = PIECE.min(len - at);
-            self.stream().make_room(piece)?;
-            let block = Arc::new(self.device.blocks.take(piece)?);
+        self.in_pieces(len as u64, |queue, at, piece| {
+            let block = Arc::new(queue.device.blocks.take(piece)?);
             let bytes = block.at.as_ptr().expose_provenance() as u64;
-            let held = Some(Arc::clone(&block));
-            // SAFETY: `to` has as many bytes.
-            let landing = Landing::new(block, unsafe { to.add(at) }, piece);
-            let (to, from) = ((bytes, host), (from + at as u64, agent));
+            let landing = Landing::new(vec![Arriving {
+                staged: Arc::clone(&block),
+                at: block.at,
+                // SAFETY: `to` has as many bytes.
+                to: unsafe { to.add(at as usize) },
+                len: piece,
+            }]);
+            let (to, from) = ((bytes, host), (from + at, agent));
+            let stream = queue.stream();
             // SAFETY: the device's range has been looked at; the block is held.
-            unsafe { self.stream().copy(to, from, piece, held, Some(landing))? };
-            queued += 1;
-            Ok(())
-        });
-        if copied.is_err() {
-            // The caller waits for no piece of what has failed.
-            self.stream().leave_landings(queued);
-        }
-        copied
+            unsafe { stream.copy(to, from, piece, Some(block), Some(landing)) }
+        })
     }
 
     fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
@@ -162,9 +174,7 @@ impl Queue for HsaQueue {
     }
 
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        if !to.is_multiple_of(4) {
-            return Err(unreachable(to, 4, "not aligned for a word"));
-        }
+        check_word(to)?;
         // Edge `R2`, completing end, for callers whose word is in device memory. The copy
         // waits for those before it, so what they copied has arrived, and an aligned word is
         // one access of the copy engine.
@@ -199,13 +209,8 @@ impl Queue for HsaQueue {
     }
 
     fn record_event(&mut self) -> Arc<dyn Event> {
-        if let Some(reason) = self.failed.clone() {
-            // Who finds that so waits for no copy any more.
-            self.stream().leave_landings(usize::MAX);
-            return Arc::new(HsaEvent::failed(reason));
-        }
         let (signals, landings) = self.stream().place();
-        Arc::new(HsaEvent::new(signals, landings))
+        Arc::new(HsaEvent::new(signals, landings, self.failed.clone()))
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
@@ -234,9 +239,12 @@ impl Queue for HsaQueue {
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
+        let synchronized = self.stream().synchronize();
+        // Asked behind: where somebody has found the device lost and has given up what was on
+        // its way to the host, that has not landed.
         let failed = self.check();
         self.failed = None;
-        self.stream().synchronize().and(failed)
+        synchronized.and(failed)
     }
 }
 

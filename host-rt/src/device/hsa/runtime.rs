@@ -17,6 +17,10 @@ use crate::error::DeviceError;
 /// What the Linux driver of AMD GPUs is opened by.
 const DRIVER: &str = "/dev/kfd";
 
+/// A variable of ROCr's. Source: ROCr, `Runtime::BindErrorHandlers`, which does nothing where it
+/// is 0.
+const INTERRUPTS: &str = "HSA_ENABLE_INTERRUPT";
+
 /// ROCr, ready for use, and never shut down: what is allocated is freed piece by piece, and
 /// others in this process may use it, too.
 pub(super) struct Runtime {
@@ -79,6 +83,12 @@ fn start(on_event: OnEvent) -> Result<Runtime, String> {
     let asked = unsafe { rocr.hsa_amd_register_system_event_handler(Some(on_event), null_mut()) };
     Failure::check(&rocr, "hsa_amd_register_system_event_handler", asked)
         .map_err(|failure| failure.to_string())?;
+    if std::env::var_os(INTERRUPTS).is_some_and(|value| value == "0") {
+        tracing::warn!(
+            "{INTERRUPTS}=0: ROCr tells of no memory fault then, and a kernel that uses memory \
+             that is not there does not end; unset it"
+        );
+    }
     Ok(Runtime { rocr })
 }
 

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_signal_t};
 
 use super::context::Context;
+use crate::device::survive::survive;
 use crate::error::DeviceError;
 use crate::lock::lock;
 
@@ -139,8 +140,9 @@ impl Signal {
     /// Whether the operation is done, well or not.
     pub(super) fn look(&self) -> Option<Result<(), DeviceError>> {
         let value = self.value();
-        // Acquire, behind the acquire of the value: who abandoned it said so before.
-        let is_abandoned = self.is_abandoned.load(Ordering::Acquire);
+        // Relaxed: it says something of a value that `abandon` has stored, with release and
+        // behind this flag, so that the acquire of the value brings the flag.
+        let is_abandoned = self.is_abandoned.load(Ordering::Relaxed);
         match value {
             0 if !is_abandoned => Some(Ok(())),
             ..0 => Some(Err(self
@@ -211,9 +213,10 @@ impl Signal {
         if self.is_over() {
             return;
         }
-        // Release, before the value: see `look`.
-        self.is_abandoned.store(true, Ordering::Release);
-        // SAFETY: the handle is alive, and nobody else changes the value any more.
+        // Relaxed: the release of the value, below, is behind it, see `look`.
+        self.is_abandoned.store(true, Ordering::Relaxed);
+        // SAFETY: the handle is alive, and nobody else changes the value any more. Release: the
+        // flag.
         unsafe {
             self.context().rocr.hsa_signal_store_screlease(self.raw, 0);
         }
@@ -240,6 +243,6 @@ impl Drop for Signal {
 unsafe extern "C" fn changed(_value: i64, signal: *mut c_void) -> bool {
     // SAFETY: what `watch` has passed; this is called once.
     let signal = unsafe { Arc::from_raw(signal.cast_const().cast::<Signal>()) };
-    signal.context().changes.notify();
+    survive(move || signal.context().changes.notify());
     false
 }

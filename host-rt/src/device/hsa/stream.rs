@@ -10,8 +10,9 @@ use super::aql::Aql;
 use super::blocks::Block;
 use super::context::Context;
 use super::copy::Copy;
-use super::landing::Landing;
 use super::signal::{Signal, Signals};
+use crate::device::landing;
+use crate::device::pool::Pooled;
 use crate::error::DeviceError;
 
 /// Pinned memory that the copies of a stream have staged their bytes in, at most. Who queues more
@@ -20,6 +21,9 @@ const STAGING: usize = 4 << 20;
 
 /// The most that one copy stages: longer ones are several.
 pub(super) const PIECE: usize = 1 << 20;
+
+/// What a copy brings to the host, in a block.
+pub(super) type Landing = landing::Landing<Arc<Block>>;
 
 /// A stream.
 pub(super) struct Stream {
@@ -66,11 +70,15 @@ impl Stream {
         while let Some(first) = self.under_way.pop_front_if(|first| first.signal.is_over()) {
             self.staged -= first.staged;
             // Whether it is done well is for this to notice, if nobody has asked.
-            let how = first.signal.look();
-            if let (Some(Ok(())), Some(landing)) = (how, first.landing) {
-                // SAFETY: the copy is done. Who waited for it by an event had it landed; all
-                // others leave its target alone until they wait.
-                unsafe { landing.land() };
+            let how = first.signal.look().unwrap_or(Ok(()));
+            match (how, first.landing) {
+                (Ok(()), Some(landing)) => {
+                    // SAFETY: the copy is done. Who waited for it by an event had it landed;
+                    // all others leave its target alone until they wait.
+                    let _ = unsafe { landing.land() };
+                }
+                (Err(error), Some(landing)) => landing.give_up(&error.to_string()),
+                (_, None) => {}
             }
         }
         self.waits.retain(|signal| !signal.is_over());
@@ -113,7 +121,7 @@ impl Stream {
         from: (u64, hsa_agent_t),
         len: usize,
         held: Option<Arc<Block>>,
-        landing: Option<Landing>,
+        landing: Option<Arc<Landing>>,
     ) -> Result<(), DeviceError> {
         self.prune();
         let signal = self.signals.take()?;
@@ -133,16 +141,25 @@ impl Stream {
             _after: after,
             staged: if held.is_some() { len } else { 0 },
             _held: held,
-            landing: landing.map(Arc::new),
+            landing,
             is_kernel: false,
         });
         Ok(())
     }
 
-    /// Nobody waits any more for what the last so many operations bring, but by events.
-    pub(super) fn leave_landings(&mut self, last: usize) {
-        for operation in self.under_way.iter_mut().rev().take(last) {
+    /// Nobody waits any more for what is under way, but by events.
+    pub(super) fn leave_landings(&mut self) {
+        for operation in &mut self.under_way {
             operation.landing = None;
+        }
+    }
+
+    /// What the last so many operations bring is not to come.
+    pub(super) fn give_up_landings(&mut self, last: usize, why: &DeviceError) {
+        for operation in self.under_way.iter_mut().rev().take(last) {
+            if let Some(landing) = operation.landing.take() {
+                landing.give_up(&why.to_string());
+            }
         }
     }
 
@@ -161,7 +178,7 @@ impl Stream {
     /// signal says that it has ended.
     pub(super) unsafe fn dispatch(
         &mut self,
-        mut packet: hsa_kernel_dispatch_packet_t,
+        packet: hsa_kernel_dispatch_packet_t,
         dimensions: u16,
         arguments: Block,
     ) -> Result<Arc<Signal>, DeviceError> {
@@ -172,11 +189,10 @@ impl Stream {
         let is_behind_kernel = self.under_way.back().is_some_and(|last| last.is_kernel);
         let others = after.iter().skip(usize::from(is_behind_kernel));
         let raw: Vec<hsa_signal_t> = others.map(|signal| signal.raw).collect();
-        packet.completion_signal = signal.raw;
         let queued = self.aql().and_then(|aql| {
             aql.wait_for(&raw)?;
             // SAFETY: the caller's promise; the signal is kept until the kernel has ended.
-            unsafe { aql.dispatch(&packet, dimensions) }
+            unsafe { aql.dispatch(packet, dimensions, &signal) }
         });
         if queued.is_err() {
             // Nothing will change it.
@@ -206,21 +222,18 @@ impl Stream {
         (self.after(), landings.collect())
     }
 
-    /// Waits until nothing is under way, and brings what has arrived to its place.
+    /// Waits until nothing is under way, and brings what has arrived to its place. Where the
+    /// device is lost something may stay under way: what that brings is not to come, since
+    /// nobody leaves its target alone any longer.
     pub(super) fn synchronize(&mut self) -> Result<(), DeviceError> {
         let after = self.after();
         let mut waits = after.iter();
         let done = waits.try_for_each(|signal| signal.wait(None).unwrap_or(Ok(())));
-        if done.is_ok() {
-            self.prune();
+        match &done {
+            Ok(()) => self.prune(),
+            Err(error) => self.give_up_landings(self.under_way.len(), error),
         }
         done
-    }
-
-    /// Whether nothing is under way.
-    pub(super) fn is_idle(&mut self) -> bool {
-        self.prune();
-        self.under_way.is_empty() && self.waits.is_empty()
     }
 
     /// Stops what runs in it, of a device that is lost.
@@ -232,5 +245,12 @@ impl Stream {
                 operation.signal.abandon();
             }
         }
+    }
+}
+
+impl Pooled for Stream {
+    fn is_idle(&mut self) -> bool {
+        self.prune();
+        self.under_way.is_empty() && self.waits.is_empty()
     }
 }

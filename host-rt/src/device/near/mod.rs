@@ -60,12 +60,3 @@ pub(super) unsafe trait Near: Send + Sync + 'static {
         context: LaunchContext,
     ) -> Result<Box<dyn Work>, DeviceError>;
 }
-
-/// Why a device does not run a grid.
-pub(super) fn bad_grid(grid: Grid, reason: impl Into<String>) -> DeviceError {
-    DeviceError::BadGrid {
-        teams: grid.teams,
-        threads: grid.threads,
-        reason: reason.into(),
-    }
-}

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use shared_abi::words::{Store, SystemWords};
 
-use super::{MAX_THREADS, Near, Outcome, Step, Work, bad_grid};
+use super::{MAX_THREADS, Near, Outcome, Step, Work};
 use crate::device::bytes::{copy_from_shared, copy_to_shared, words_at};
+use crate::device::reach::check_word;
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
@@ -86,13 +87,7 @@ impl<D: Near> Queue for NearQueue<D> {
     }
 
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        if !to.is_multiple_of(4) {
-            return Err(DeviceError::Unreachable {
-                address: to,
-                len: 4,
-                what: "not aligned for a word",
-            });
-        }
+        check_word(to)?;
         self.copy(Copy::Word { to, word })
     }
 
@@ -104,12 +99,10 @@ impl<D: Near> Queue for NearQueue<D> {
         params: &[Vec<u8>],
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
-        if grid.teams == 0 || grid.threads == 0 {
-            return Err(bad_grid(grid, "both must be at least 1"));
-        }
+        grid.threads_of_team(context.block.lanes)?;
         if grid.threads > MAX_THREADS {
             let reason = format!("a team has at most {MAX_THREADS} threads");
-            return Err(bad_grid(grid, reason));
+            return Err(grid.bad(reason));
         }
         // SAFETY: passed on.
         let work = unsafe { self.device.prepare(module, kernel, grid, params, context)? };

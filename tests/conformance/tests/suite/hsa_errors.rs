@@ -3,10 +3,11 @@
 
 use std::path::Path;
 use std::sync::{Mutex, mpsc};
+use std::time::Duration;
 
 use conformance::{Target, child, process};
 use conformance_calls::Outcome;
-use host_rt::device::BlockShape;
+use host_rt::device::{BlockShape, EventState};
 use host_rt::error::{DeviceError, ImageError};
 use host_rt::{Error, Functions, Grid, Image, KernelArg, LaunchError, Runtime};
 use hsa_standin::{image::code_object, loader};
@@ -35,9 +36,11 @@ pub(crate) const TESTS: &[Test] = &[
     test!(an_image_for_another_gpu),
     test!(parameters_of_other_sizes),
     test!(blocks_of_lanes),
+    test!(blocks_of_no_lanes),
     test!(more_memory_of_a_team_than_there_is),
     test!(a_memory_fault).alone_with(&[("REVOFF_HSA_STAND_IN_FAULT", "1")]),
     test!(events_of_gpus).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
+    test!(a_gpu_that_hangs).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
     test!(a_queue_that_runs_full).alone_with(&[("REVOFF_HSA_STAND_IN_PACKETS", "4")]),
     test!(long_copies_take_little_pinned_memory).alone(),
     test!(a_copy_that_waits_holds_up_no_other).alone(),
@@ -45,6 +48,12 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_copy_that_cannot_wait_fails).alone_with(&[(
         "REVOFF_HSA_STAND_IN_FAIL",
         "hsa_amd_signal_async_handler:*=4096",
+    )]),
+    test!(a_copy_that_outlives_its_device).alone(),
+    test!(a_queue_fails_behind_its_copies).alone(),
+    test!(a_copy_that_is_refused_half_way).alone_with(&[(
+        "REVOFF_HSA_STAND_IN_FAIL",
+        "hsa_amd_memory_async_copy:3=4096,hsa_amd_memory_async_copy:6=4096",
     )]),
     test!(calls_fail),
     test!(one_call_fails).alone(),
@@ -187,6 +196,22 @@ fn blocks_of_lanes(target: &Target) {
     assert_eq!(read::<u32>(&counts), [1; 2 * 3 * 8]);
 }
 
+fn blocks_of_no_lanes(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let count = session.zeroed::<u32>(1);
+    let grid = Grid {
+        teams: 1,
+        threads: 1,
+    };
+    let kernel = with_block(&session, "add_one", 0, 0);
+    // SAFETY: as in `blocks_of_lanes`.
+    match unsafe { kernel.launch(grid, &[&count]) } {
+        Err(Error::Device(error @ DeviceError::BadGrid { .. })) => says(&error, &["0 lanes"]),
+        other => panic!("{:?}", other.map(drop)),
+    }
+    session.works();
+}
+
 fn more_memory_of_a_team_than_there_is(target: &Target) {
     const MOST: u32 = 64 << 10;
     let session = Session::new(target, &acting(|what| what));
@@ -272,6 +297,18 @@ fn events_of_gpus(target: &Target) {
         }
         other => panic!("{other:?}"),
     }
+}
+
+/// It is told of once, as memory faults are, and is no memory fault.
+fn a_gpu_that_hangs(target: &Target) {
+    const HW_EXCEPTION: u32 = 1;
+    let open = Runtime::open(target.second()).unwrap();
+    assert_eq!(loader::tell_event(HW_EXCEPTION, 2), Some(0x1000));
+    let error = refusal(target.device);
+    assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
+    says(&error, &["has hung", "once per process", "new process"]);
+    assert!(!error.to_string().contains("memory fault"), "{error}");
+    open.alloc(8).unwrap();
 }
 
 /// Who queues more waits for room.
@@ -402,6 +439,106 @@ fn a_copy_that_cannot_wait_fails(target: &Target) {
     assert!(loader::faults() > 0, "calls that failed");
     drop((launch, queue, outcomes, session));
     assert_eq!(process::settle(loader::held, 0), 0);
+}
+
+/// What the runtime tells of a GPU that still uses memory that was to be given back.
+const MEMORY_ERROR: u32 = 2;
+
+/// Who learns of the loss may free what a copy brings its bytes to, whatever the engine that
+/// has the copy does with it later.
+fn a_copy_that_outlives_its_device(target: &Target) {
+    let session = Session::new(target, &acting(|what| what));
+    let from = session.filled(&[7u8; 8]);
+    let (mut first, mut second) = (
+        session.runtime.queue().unwrap(),
+        session.runtime.queue().unwrap(),
+    );
+    let mut to = [vec![1u8; 8], vec![1u8; 8]];
+    let held = loader::hold_copies();
+    for (queue, to) in [&mut first, &mut second].into_iter().zip(&mut to) {
+        // SAFETY: it is left alone until the device is found to be lost.
+        unsafe { queue.copy_from_device(to.as_mut_ptr(), from.address(), to.len()) }.unwrap();
+    }
+    let event = second.record_event();
+    assert_eq!(loader::tell_event(MEMORY_ERROR, 0), Some(0));
+    let lost = first.synchronize().unwrap_err();
+    assert!(matches!(lost, DeviceError::Lost { .. }), "{lost}");
+    let is_lost = |state| matches!(state, EventState::Failed(why) if why.contains("is lost"));
+    assert!(is_lost(event.check()));
+    // Somebody else's from here on.
+    to.iter_mut().for_each(|to| to.fill(2));
+    drop(held);
+    assert_eq!(process::settle(loader::copies, 0), 0);
+    for queue in [&mut first, &mut second] {
+        queue.synchronize().unwrap_err();
+    }
+    assert!(is_lost(event.check()));
+    assert_eq!(to, [[2; 8], [2; 8]]);
+}
+
+/// Who finds an event failed frees what the copies before it bring their bytes to.
+fn a_queue_fails_behind_its_copies(target: &Target) {
+    let copied = |runtime: &Runtime, to: &mut [u8]| {
+        let from = runtime.alloc_from(&[7u8; 8]).unwrap();
+        let mut queue = runtime.queue().unwrap();
+        let held = loader::hold_copies();
+        // SAFETY: it is left alone until an event behind it is found done or failed.
+        unsafe { queue.copy_from_device(to.as_mut_ptr(), from.address(), to.len()) }.unwrap();
+        (from, queue, held)
+    };
+    let (runtime, other) = (
+        target.builder().build().unwrap(),
+        Runtime::open(target.second()).unwrap(),
+    );
+    let (mut to, mut never) = (vec![1u8; 8], vec![1u8; 8]);
+    let (far_from, mut far, held) = copied(&other, &mut never);
+    drop(held);
+    far.synchronize().unwrap();
+    let (_kept, mut queue, held) = copied(&runtime, &mut to);
+    let before = queue.record_event();
+    // SAFETY: as above.
+    unsafe { far.copy_from_device(never.as_mut_ptr(), far_from.address(), never.len()) }.unwrap();
+    let lost = far.record_event();
+    assert_eq!(loader::tell_event(MEMORY_ERROR, 1), Some(0));
+    queue.wait_event(&lost);
+    let behind = queue.record_event();
+    assert_eq!(behind.check(), EventState::Pending);
+    assert_eq!(to, [1; 8]);
+    drop(held);
+    assert!(behind.sync().unwrap_err().contains("`hsa:1`"));
+    assert_eq!(to, [7; 8]);
+    before.sync().unwrap();
+    let error = queue.synchronize().unwrap_err();
+    assert!(matches!(error, DeviceError::Before { .. }), "{error}");
+    queue.synchronize().unwrap();
+}
+
+/// Who is refused a copy may free its memory: nothing of it is under way.
+fn a_copy_that_is_refused_half_way(target: &Target) {
+    const LEN: usize = 4 << 20;
+    let runtime = target.builder().build().unwrap();
+    let data = vec![7u8; LEN];
+    // The third piece of each is refused.
+    let zeroed = || runtime.alloc(LEN as u64).map(drop);
+    let filled = || runtime.alloc_from(&data).map(drop);
+    let ways: [&(dyn Fn() -> Result<(), Error> + Sync); 2] = [&zeroed, &filled];
+    for way in ways {
+        let held = loader::hold_copies();
+        std::thread::scope(|scope| {
+            let refused = scope.spawn(way);
+            process::settle(|| 2u64.saturating_sub(loader::copies()), 0);
+            // It does not end before the pieces do, however long that takes.
+            std::thread::sleep(Duration::from_millis(50));
+            let waits = !refused.is_finished();
+            drop(held);
+            let error = refused.join().unwrap().unwrap_err();
+            assert!(waits, "pieces of it are under way: {error}");
+            says(&error, &["`hsa:0`", "hsa_amd_memory_async_copy: "]);
+        });
+    }
+    assert_eq!(loader::faults(), 2);
+    let filled = runtime.alloc_from(&data).unwrap();
+    assert!(read::<u8>(&filled) == data, "they came back changed");
 }
 
 /// Functions of ROCr, whose failure must not lead to worse than an error.
