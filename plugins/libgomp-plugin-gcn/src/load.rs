@@ -13,7 +13,7 @@ use crate::arguments;
 use crate::image::{CONSTRUCTORS, DESTRUCTORS, Described};
 use crate::launch::Launcher;
 use crate::settings::Settings;
-use crate::tables::{FUNCTION_TABLE, INDIRECT_TABLE, Tables, VARIABLE_TABLE};
+use crate::tables::{self, FUNCTION_TABLE, INDIRECT_TABLE, Tables, VARIABLE_TABLE};
 
 /// By this function an image calls the host.
 const CALL: &str = "GOMP_target_ext";
@@ -69,7 +69,7 @@ impl Gpu for Gcn {
         let variables = read(VARIABLE_TABLE, described.variables, 2)?;
         let variables = variables.chunks_exact(2).map(|words| Global {
             address: words[0],
-            size: words[1],
+            size: tables::bytes_of(words[1]),
         });
         let indirect = read(INDIRECT_TABLE, described.indirect, 1)?;
         let own = |name| {
