@@ -24,6 +24,7 @@ fn alone(name: &str, devices: &str) -> Output {
     let mut command = Command::new(env::current_exe().expect("this test"));
     command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
     command.env(PART, name).env("REVOFF_DEVICE", devices);
+    command.env("REVOFF_LOG", "nonsense===");
     command.output().expect("it runs")
 }
 
@@ -40,6 +41,10 @@ fn has_none(name: &str, devices: &str, words: Option<&str>) {
     assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("libgomp-plugin-gcn: opening a device: no device 0"));
+    // It goes on all the same.
+    let log =
+        "libgomp-plugin-gcn: environment variable REVOFF_LOG=\"nonsense===\": a level expected";
+    assert!(said.contains(log), "{said}");
     match words {
         Some(words) => assert!(said.contains(words), "{said}"),
         None => assert!(!said.contains("REVOFF_DEVICE"), "{said}"),
@@ -65,6 +70,12 @@ fn what_is_no_device_is_named() {
     let words =
         "REVOFF_DEVICE=host: `host` runs no images of GCC's; expected one of emu, cuda, hsa, or";
     has_none("what_is_no_device_is_named", "host", Some(words));
+}
+
+#[test]
+fn a_list_without_a_name_is_no_list() {
+    let words = "REVOFF_DEVICE= ,: it names no device; expected one of emu, cuda, hsa, or";
+    has_none("a_list_without_a_name_is_no_list", " ,", Some(words));
 }
 
 #[test]

@@ -23,19 +23,18 @@ pub(crate) fn devices() -> Vec<String> {
     let list = std::env::var_os(DEVICE).filter(|list| !list.is_empty());
     match list.as_ref().map(|list| list.to_string_lossy()) {
         Some(list) => {
-            let names = list
-                .split(',')
-                .map(str::trim)
-                .filter(|name| !name.is_empty());
-            names
-                .flat_map(|name| match suits(name) {
-                    Ok(names) => names,
-                    Err(reason) => {
-                        libgomp::error(&format!("{DEVICE}={list}: {reason}"));
-                        Vec::new()
-                    }
-                })
-                .collect()
+            let names = named(&list).unwrap_or_else(|reason| {
+                libgomp::error(&format!("{DEVICE}={list}: {reason}"));
+                Vec::new()
+            });
+            let of_each = names.into_iter().map(|name| match suits(name) {
+                Ok(names) => names,
+                Err(reason) => {
+                    libgomp::error(&format!("{DEVICE}={list}: {reason}"));
+                    Vec::new()
+                }
+            });
+            of_each.flatten().collect()
         }
         None => match of_kind(kind().devices[0]) {
             Ok(names) => names,
@@ -47,19 +46,44 @@ pub(crate) fn devices() -> Vec<String> {
     }
 }
 
+/// The names in a list.
+///
+/// # Errors
+/// There is none: in words.
+fn named(list: &str) -> Result<Vec<&str>, String> {
+    let names = list.split(',').map(str::trim);
+    let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
+    match names.is_empty() {
+        false => Ok(names),
+        true => Err(format!("it names no device; expected {}", expected())),
+    }
+}
+
+/// The kinds of devices that run images of GCC's.
+fn gpus() -> impl Iterator<Item = &'static str> {
+    let kinds = KINDS.iter().map(|kind| kind.name);
+    kinds.filter(|&name| name != NO_GPU)
+}
+
+/// What a list of devices is expected to say.
+fn expected() -> String {
+    let gpus: Vec<_> = gpus().collect();
+    format!(
+        "one of {}, or one device of them such as `cuda:0`",
+        gpus.join(", ")
+    )
+}
+
 /// The devices that `name` stands for.
 fn suits(name: &str) -> Result<Vec<String>, String> {
     let of = name.split(':').next().unwrap_or(name);
     if !kind().devices.contains(&of) {
-        let kinds = KINDS.iter().map(|kind| kind.name);
-        let gpus: Vec<_> = kinds.filter(|&name| name != NO_GPU).collect();
-        if gpus.contains(&of) {
+        if gpus().any(|gpu| gpu == of) {
             return Ok(Vec::new());
         }
+        let expected = expected();
         return Err(format!(
-            "`{name}` runs no images of GCC's; expected one of {}, or one device of them such as \
-             `cuda:0`",
-            gpus.join(", ")
+            "`{name}` runs no images of GCC's; expected {expected}"
         ));
     }
     let there = of_kind(of)?;
@@ -74,10 +98,21 @@ fn suits(name: &str) -> Result<Vec<String>, String> {
     Err(format!("no `{name}` here; there are: {}", there.join(", ")))
 }
 
+/// The devices of a kind that are there.
+///
+/// # Errors
+/// There is none, for a reason in words.
 fn of_kind(name: &str) -> Result<Vec<String>, String> {
     let kind = KINDS.iter().find(|kind| kind.name == name);
     let kind = kind.ok_or_else(|| format!("no devices of kind `{name}`"))?;
-    kind.devices().map_err(|error| error.to_string())
+    let devices = kind.devices().map_err(|error| error.to_string())?;
+    match devices.is_empty() {
+        false => Ok(devices),
+        true => Err(format!(
+            "no devices of kind `{name}`: their runtime is here, and lists none \
+             (CUDA_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES hide devices)"
+        )),
+    }
 }
 
 /// What a variable is expected to say.
@@ -113,6 +148,16 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_that_names_nothing_is_refused() {
+        assert_eq!(named(" emu , cuda:0,"), Ok(vec!["emu", "cuda:0"]));
+        for list in [" ", ",", " ,,"] {
+            let error = named(list).unwrap_err();
+            let texts = ["names no device", "emu", "cuda:0"];
+            assert!(texts.iter().all(|text| error.contains(text)), "{error}");
+        }
+    }
 
     #[test]
     fn numbers_are_those_of_the_range() {

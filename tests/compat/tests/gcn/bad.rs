@@ -32,10 +32,13 @@ const MANDATORY: &str = "MANDATORY";
 /// Where there is no device, libgomp goes on, and what is missing is said only if asked for.
 const SAY_WHY: (&str, &str) = ("GOMP_DEBUG", "1");
 
+/// What stands in for AMD's runtime is there, and has no GPUs.
+const NONE_LISTED: (&str, &str) = ("REVOFF_HSA_STAND_IN_DEVICES", "0");
+
 /// Where a program by GCC 14 or newer tells libgomp of its image (`mov $0x30003, %edi`).
 const REGISTERS: &[u8] = b"\xbf\x03\x00\x03\x00";
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 10] = [
     Case {
         runtime: Runtime::Broken,
         environment: &[SAY_WHY],
@@ -54,6 +57,20 @@ const CASES: [Case; 8] = [
                 "REVOFF_DEVICE=hsa:7: no `hsa:7` here; there are: hsa:0, hsa:1",
                 MANDATORY,
             ],
+        )
+    },
+    Case {
+        environment: &[SAY_WHY, NONE_LISTED],
+        ..case(
+            "none_is_listed",
+            &["no GPU: no devices of kind `hsa`", "lists none", MANDATORY],
+        )
+    },
+    Case {
+        environment: &[NONE_LISTED, ("REVOFF_DEVICE", "hsa:0")],
+        ..case(
+            "none_is_listed_of_those_asked_for",
+            &["REVOFF_DEVICE=hsa:0: no devices of kind `hsa`", MANDATORY],
         )
     },
     Case {
