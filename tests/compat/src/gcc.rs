@@ -43,6 +43,9 @@ pub const AMDGCN: Offload = Offload {
     plugin: "libgomp-plugin-gcn.so.1",
 };
 
+/// In libgomp's own words: there is no device, and there has to be one.
+pub const MANDATORY: &str = "MANDATORY";
+
 /// The variable that names a folder with a system that has a GCC.
 const ROOT: &str = "REVOFF_GCC_ROOT";
 

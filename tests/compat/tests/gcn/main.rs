@@ -38,6 +38,9 @@ const ROCR: &str = "libhsa-runtime64.so.1";
 /// Names the simulated kernels to the stand-in; nothing else heeds it.
 const KERNELS: &str = "REVOFF_HSA_STAND_IN_KERNELS";
 
+/// What `calls` finds wrong where no device is.
+const ON_THE_HOST: &str = "data.initial is 1, expected 0";
+
 /// Whose plugin runs a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
@@ -216,13 +219,24 @@ fn trial(bench: Option<&Arc<Bench>>, side: Side, program: &Program) -> Trial {
         Side::Gccs => "gccs",
     };
     let program = program.clone();
-    test(bench, format!("{place}::{}", program.name), move |bench| {
+    let name = format!("{place}::{}", program.name);
+    let lacks = bench.and_then(|bench| bench.gcc.lacks(&program));
+    let cannot = skipped(&name, lacks) || misses(bench, side);
+    test(bench, name, move |bench| {
         judge(&program, &bench.run_on(side, &program)?)
     })
-    .with_ignored_flag(lacks(bench, side))
+    .with_ignored_flag(cannot)
 }
 
-/// Whether what a test needs is missing.
-fn lacks(bench: Option<&Arc<Bench>>, side: Side) -> bool {
+/// Whether a test cannot be made, for a reason that is said.
+fn skipped(name: &str, lacks: Option<String>) -> bool {
+    if let Some(reason) = &lacks {
+        say(&format!("SKIPPED compat, {name}: {reason}"));
+    }
+    lacks.is_some()
+}
+
+/// Whether all tests of a side cannot be made.
+fn misses(bench: Option<&Arc<Bench>>, side: Side) -> bool {
     bench.is_none_or(|bench| side == Side::Ours && bench.plugin.is_none())
 }
