@@ -17,7 +17,7 @@ const DEFAULT_THREADS: u32 = 8;
 /// Bytes of a thread's stack: as much as GCC's plugin gives.
 const STACK: u64 = 128 << 10;
 
-/// Kernels that run an image's constructors: as one warp alone, with the end of a stack as
+/// Kernels that run an image's constructors: by one lane alone, with the end of a stack as
 /// parameter if they have one.
 const CONSTRUCTORS: [(&str, bool); 2] = [
     ("__do_global_ctors__entry", false),
