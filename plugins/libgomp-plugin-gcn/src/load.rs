@@ -10,7 +10,7 @@ use host_rt::{DeviceBuffer, Functions, Image, Program};
 use targets::code_object;
 
 use crate::arguments;
-use crate::image::{CONSTRUCTORS, DESTRUCTORS, Described};
+use crate::image::Described;
 use crate::launch::Launcher;
 use crate::settings::Settings;
 use crate::tables::{self, FUNCTION_TABLE, INDIRECT_TABLE, Tables, VARIABLE_TABLE};
@@ -72,7 +72,7 @@ impl Gpu for Gcn {
             size: tables::bytes_of(words[1]),
         });
         let indirect = read(INDIRECT_TABLE, described.indirect, 1)?;
-        let own = |name| {
+        let own = |name: &str| {
             let kernel = is_kernel(name).then(|| program.kernel(name));
             kernel.transpose().map_err(failed)
         };
@@ -82,12 +82,11 @@ impl Gpu for Gcn {
             indirect,
             calls_host: image.symbol(CALL).is_some(),
             about: format!("a code object of {bytes} bytes"),
-            kernels: Box::new(Launcher {
-                settings: self.settings,
-                heap: heap(device, self.settings.heap)?,
-                constructors: own(CONSTRUCTORS)?,
-                destructors: own(DESTRUCTORS)?,
-            }),
+            kernels: Box::new(Launcher::new(
+                self.settings,
+                heap(device, self.settings.heap)?,
+                own,
+            )?),
             program,
         })
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::device::Device;
 use crate::kind::{Gpu, kind};
-use crate::{libgomp, settings};
+use crate::{choice, libgomp};
 
 /// The plugin's state: one for the process.
 pub(crate) struct Plugin {
@@ -25,7 +25,7 @@ pub(crate) fn plugin() -> &'static Plugin {
         if let Err(error) = revoff_log::show() {
             libgomp::error(&format!("{error}; nothing is shown"));
         }
-        let names = settings::devices();
+        let names = choice::names();
         let devices = names.iter().map(|_| None).collect();
         Plugin {
             names,
