@@ -7,12 +7,10 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use compat::{
-    AMDGCN, Built, Outcome, Program, fails, folder, judge, limit, prepare, run, say, test,
-};
+use compat::{AMDGCN, Built, Outcome, Program, fails, folder, judge, limit, say, test};
 use libtest_mimic::Trial;
 
-use crate::{BUILD, KERNELS, ON_THE_HOST};
+use crate::{BUILD, ON_THE_HOST, run_with};
 
 /// What the tests share.
 struct Bench {
@@ -75,11 +73,11 @@ impl Bench {
     fn run(&self, program: &Program, change: impl FnOnce(&mut Command)) -> Result<Outcome, String> {
         let folder = self.built.program(program, BUILD)?;
         let name = format!("./{}", program.name);
-        let mut command = self.built.command(&folder, &name, Some(&self.plugin));
-        prepare(&mut command, program);
-        command.env("REVOFF_DEVICE", &self.device);
-        command.env(KERNELS, self.built.kernels(program));
-        change(&mut command);
-        run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
+        let command = self.built.command(&folder, &name, Some(&self.plugin));
+        let kernels = self.built.kernels(program);
+        run_with(command, program, &kernels, self.limit, |command| {
+            command.env("REVOFF_DEVICE", &self.device);
+            change(command);
+        })
     }
 }

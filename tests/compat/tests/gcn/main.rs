@@ -149,13 +149,18 @@ impl Bench {
             Runtime::Real => self.rocr().ok_or("no ROCr")?,
         });
         let folders = env::join_paths(folders).map_err(|error| error.to_string())?;
-        let mut command = self.gcc.command(folder, &format!("./{file}"));
-        command.env("LD_LIBRARY_PATH", folders);
-        command.env("OMP_TARGET_OFFLOAD", "mandatory");
-        command.env(KERNELS, self.kernels(program)?);
-        prepare(&mut command, program);
-        change(&mut command);
-        run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
+        let command = self.gcc.command(folder, &format!("./{file}"));
+        run_with(
+            command,
+            program,
+            self.kernels(program)?,
+            self.limit,
+            |command| {
+                command.env("LD_LIBRARY_PATH", folders);
+                command.env("OMP_TARGET_OFFLOAD", "mandatory");
+                change(command);
+            },
+        )
     }
 
     /// Builds and runs a program on the stand-in.
@@ -164,6 +169,20 @@ impl Bench {
         let what = (folder, &*program.name);
         self.run(program, what, (side, Runtime::StandIn), |_| {})
     }
+}
+
+/// Runs a program by `command`, with its simulated kernels and as `change` says.
+fn run_with(
+    mut command: Command,
+    program: &Program,
+    kernels: &Path,
+    limit: Duration,
+    change: impl FnOnce(&mut Command),
+) -> Result<Outcome, String> {
+    prepare(&mut command, program);
+    command.env(KERNELS, kernels);
+    change(&mut command);
+    run(&mut command, limit).map_err(|error| format!("{command:?}: {error}"))
 }
 
 fn main() -> ExitCode {
@@ -191,6 +210,7 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for program in &programs {
         trials.push(trial(bench.as_ref().ok(), Side::Ours, program));
+        // What varies is nothing to be tried.
         if program.stock != Some(Ending::Any) {
             trials.push(trial(bench.as_ref().ok(), Side::Gccs, program));
         }
@@ -218,7 +238,10 @@ fn trial(bench: Option<&Arc<Bench>>, side: Side, program: &Program) -> Trial {
         Side::Ours => "ours",
         Side::Gccs => "gccs",
     };
-    let program = program.clone();
+    let mut program = program.clone();
+    if let (Side::Gccs, Some(ending)) = (side, program.stock) {
+        program.ending = ending;
+    }
     let name = format!("{place}::{}", program.name);
     let lacks = bench.and_then(|bench| bench.gcc.lacks(&program));
     let cannot = skipped(&name, lacks) || misses(bench, side);
