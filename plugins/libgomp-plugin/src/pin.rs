@@ -15,8 +15,8 @@
 //! target region, before the region does: libgomp calls that without a lock of its own, and a
 //! program that closes a library whose region has ended closes what stays. Asked twice, the
 //! loader does nothing. A thread whose region is the first waits for constructors that run
-//! meanwhile in another thread: such a constructor is not to wait for that thread's region, as it
-//! is not to wait for anything that loads libraries, such as opening a GPU.
+//! meanwhile in another thread. Nothing is lost by that: a constructor that waited for a region
+//! would wait for ever as it is, since threads that begin ask for the loader's lock, too.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
