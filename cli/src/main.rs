@@ -3,7 +3,6 @@
 mod bench;
 mod devices;
 mod inspect;
-mod log;
 mod options;
 mod output;
 mod run;
@@ -15,8 +14,8 @@ use clap::{CommandFactory, Parser};
 use crate::options::{Command, Options};
 
 fn main() -> ExitCode {
-    if let Err(error) = log::start() {
-        return output::failed(&error);
+    if let Err(error) = revoff_log::show() {
+        return output::failed(&anyhow::anyhow!(error));
     }
     let options = match Options::try_parse() {
         Ok(options) => options,

@@ -1,5 +1,5 @@
-//! How many teams and threads a launch has, and what memory of its own a team: as GCC's plugin
-//! has it, but for threads that the GPU has no registers for.
+//! How many teams and threads a launch has: as GCC's plugin has it, but for threads that the GPU has
+//! no registers for.
 
 use gomp_plugin::region::Asked;
 use host_rt::Grid;
@@ -16,13 +16,6 @@ const MOST_THREADS: u32 = 16;
 
 /// What this GPU has instead, which hangs with more where the code does not ask for them.
 const FEW_THREADS: (&str, u32) = ("gfx900", 4);
-
-/// Memory of a compute unit for its teams.
-pub(crate) const LOCAL_MEMORY: u32 = 64 << 10;
-
-/// What GCC's device code writes to of that whatever it is told: up to the pool of
-/// `omp_low_lat_mem_alloc`, and its first word.
-const LEAST_LOCAL_MEMORY: u32 = 40 + 8;
 
 /// The grid: what is asked for, as far as the device takes it, on a GPU with this `processor`.
 ///
@@ -49,16 +42,6 @@ pub(crate) fn grid(
         teams: first([settings.teams, asked_teams, units]),
         threads: first([settings.threads, asked.threads, default]).min(most),
     }
-}
-
-/// Bytes of a team's own memory beyond what the kernel says itself.
-pub(crate) fn shared_bytes(settings: &Settings, teams: u32, limits: KernelLimits) -> u32 {
-    let wanted = match settings.lowlat {
-        // Divided among the teams that a unit runs.
-        None => LOCAL_MEMORY / (teams / limits.processors.max(1)).max(1),
-        Some(bytes) => bytes.max(LEAST_LOCAL_MEMORY),
-    };
-    wanted.saturating_sub(limits.shared_bytes)
 }
 
 #[cfg(test)]
@@ -106,27 +89,5 @@ mod tests {
         };
         assert_eq!(chosen(&settings, "gfx900", (3, 2), 40), (7, 16));
         assert_eq!(chosen(&settings, "gfx900", (3, 2), 12), (7, 12));
-    }
-
-    #[test]
-    fn teams_share_the_memory_of_a_unit() {
-        let of = |lowlat, teams, shared_bytes| {
-            let settings = Settings {
-                lowlat,
-                ..Settings::default()
-            };
-            let limits = KernelLimits {
-                shared_bytes,
-                ..LIMITS
-            };
-            self::shared_bytes(&settings, teams, limits)
-        };
-        assert_eq!(of(None, 1, 1536), 65536 - 1536);
-        assert_eq!(of(None, 60, 1536), 65536 - 1536);
-        assert_eq!(of(None, 120, 1536), 32768 - 1536);
-        assert_eq!(of(None, 1, 65536), 0);
-        assert_eq!(of(Some(0), 1, 0), 48);
-        assert_eq!(of(Some(0), 1, 1536), 0);
-        assert_eq!(of(Some(4096), 1, 1536), 4096 - 1536);
     }
 }

@@ -8,18 +8,19 @@ use host_rt::{DeviceBuffer, Grid, Kernel, Launch};
 use crate::arguments::Arguments;
 use crate::ending;
 use crate::grid::{self, LANES};
+use crate::image::{CONSTRUCTORS, DESTRUCTORS};
 use crate::load::processor;
-use crate::memory::{Layout, memory};
+use crate::memory::{Layout, memory, shared_bytes};
 use crate::settings::Settings;
 
 /// What launches the kernels of an image.
 pub(crate) struct Launcher {
-    pub(crate) settings: Settings,
+    settings: Settings,
     /// What the image's `malloc` takes memory from.
-    pub(crate) heap: DeviceBuffer,
+    heap: DeviceBuffer,
     /// They run its constructors and its destructors.
-    pub(crate) constructors: Option<Kernel>,
-    pub(crate) destructors: Option<Kernel>,
+    constructors: Option<Kernel>,
+    destructors: Option<Kernel>,
 }
 
 /// A kernel under way.
@@ -37,6 +38,23 @@ impl Running for Started {
 }
 
 impl Launcher {
+    /// For an image, whose functions that run its constructors and destructors `own` finds.
+    ///
+    /// # Errors
+    /// One cannot be launched.
+    pub(crate) fn new(
+        settings: Settings,
+        heap: DeviceBuffer,
+        own: impl Fn(&str) -> Result<Option<Kernel>, String>,
+    ) -> Result<Self, String> {
+        Ok(Self {
+            settings,
+            heap,
+            constructors: own(CONSTRUCTORS)?,
+            destructors: own(DESTRUCTORS)?,
+        })
+    }
+
     /// Runs `kernel`, if there is one, as one thread alone.
     fn run_alone(&self, device: &Device, kernel: Option<&Kernel>) -> Result<(), String> {
         let Some(kernel) = kernel else {
@@ -92,7 +110,7 @@ impl Launcher {
         let kernel = kernel.clone().with_block(BlockShape {
             lanes: LANES,
             lane_axis: Axis::Y,
-            shared_bytes: grid::shared_bytes(&self.settings, grid.teams, limits),
+            shared_bytes: shared_bytes(&self.settings, grid.teams, limits),
         });
         // SAFETY: GCC's kernels have these arguments; the caller keeps what the variables name,
         // and what is named here stays as long as the launch, the heap as long as the image.

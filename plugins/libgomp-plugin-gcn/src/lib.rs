@@ -11,8 +11,8 @@
 //! | `load` | loading an image |
 //! | `launch` | launching its kernels |
 //! | `arguments` | what GCC's device code finds in the memory of its arguments |
-//! | `grid` | how many teams and threads there are, and what memory a team has |
-//! | `memory` | what a launch has for stacks and arenas |
+//! | `grid` | how many teams and threads there are |
+//! | `memory` | what a launch has for stacks and arenas, and a team of its own |
 //! | `ending` | what a kernel says of its own end |
 //! | `settings` | environment variables |
 //!

@@ -10,10 +10,10 @@ use host_rt::{DeviceBuffer, Functions, Image, Program};
 use targets::code_object;
 
 use crate::arguments;
-use crate::image::{CONSTRUCTORS, DESTRUCTORS, Described};
+use crate::image::Described;
 use crate::launch::Launcher;
 use crate::settings::Settings;
-use crate::tables::{FUNCTION_TABLE, INDIRECT_TABLE, Tables, VARIABLE_TABLE};
+use crate::tables::{self, FUNCTION_TABLE, INDIRECT_TABLE, Tables, VARIABLE_TABLE};
 
 /// By this function an image calls the host.
 const CALL: &str = "GOMP_target_ext";
@@ -69,10 +69,10 @@ impl Gpu for Gcn {
         let variables = read(VARIABLE_TABLE, described.variables, 2)?;
         let variables = variables.chunks_exact(2).map(|words| Global {
             address: words[0],
-            size: words[1],
+            size: tables::bytes_of(words[1]),
         });
         let indirect = read(INDIRECT_TABLE, described.indirect, 1)?;
-        let own = |name| {
+        let own = |name: &str| {
             let kernel = is_kernel(name).then(|| program.kernel(name));
             kernel.transpose().map_err(failed)
         };
@@ -82,12 +82,11 @@ impl Gpu for Gcn {
             indirect,
             calls_host: image.symbol(CALL).is_some(),
             about: format!("a code object of {bytes} bytes"),
-            kernels: Box::new(Launcher {
-                settings: self.settings,
-                heap: heap(device, self.settings.heap)?,
-                constructors: own(CONSTRUCTORS)?,
-                destructors: own(DESTRUCTORS)?,
-            }),
+            kernels: Box::new(Launcher::new(
+                self.settings,
+                heap(device, self.settings.heap)?,
+                own,
+            )?),
             program,
         })
     }

@@ -1,13 +1,24 @@
-//! The memory that a launch brings for its stacks and arenas.
+//! The memory that a launch has: what it brings for its stacks and arenas, and what a team has on
+//! its compute unit.
 //!
-//! GCC's device code finds its part of it with numbers of 32 bits, and says nothing where they do
+//! Of the first, GCC's device code finds its part of it with numbers of 32 bits, and says nothing where they do
 //! not suffice: so launches that need more are refused here.
 
 use host_rt::Grid;
+use host_rt::device::KernelLimits;
+
+use crate::settings::Settings;
 
 /// Sizes are multiples of this, so that each stack and each arena starts as the first does: a
 /// cache line, and more than any type asks for.
 const ALIGNMENT: u64 = 128;
+
+/// Memory of a compute unit for its teams.
+pub(crate) const LOCAL_MEMORY: u32 = 64 << 10;
+
+/// What GCC's device code writes to of that whatever it is told: up to the pool of
+/// `omp_low_lat_mem_alloc`, and its first word.
+const LEAST_LOCAL_MEMORY: u32 = 40 + 8;
 
 /// Where things are in the memory of a launch: the arenas, a team's after the other's, and then
 /// the stacks, a wavefront's after the other's. Sizes are in bytes.
@@ -61,6 +72,16 @@ pub(crate) fn memory(grid: Grid, arena: u64, stack: u64) -> Result<Layout, Strin
         arenas,
         bytes: arenas + stacks,
     })
+}
+
+/// Bytes of a team's own memory beyond what the kernel says itself.
+pub(crate) fn shared_bytes(settings: &Settings, teams: u32, limits: KernelLimits) -> u32 {
+    let wanted = match settings.lowlat {
+        // Divided among the teams that a unit runs.
+        None => LOCAL_MEMORY / (teams / limits.processors.max(1)).max(1),
+        Some(bytes) => bytes.max(LEAST_LOCAL_MEMORY),
+    };
+    wanted.saturating_sub(limits.shared_bytes)
 }
 
 #[cfg(test)]
@@ -126,5 +147,29 @@ mod tests {
         let texts = ["32768 teams", "65536", "2147483647", "GCN_TEAM_ARENA_SIZE"];
         is_refused(of(32768, 1, ARENA, STACK), &texts);
         is_refused(of(2, 1, u64::MAX, STACK), &["GCN_NUM_TEAMS"]);
+    }
+
+    #[test]
+    fn teams_share_the_memory_of_a_unit() {
+        let of = |lowlat, teams, shared_bytes| {
+            let settings = Settings {
+                lowlat,
+                ..Settings::default()
+            };
+            let limits = KernelLimits {
+                shared_bytes,
+                block: 1024,
+                processor: 2560,
+                processors: 60,
+            };
+            self::shared_bytes(&settings, teams, limits)
+        };
+        assert_eq!(of(None, 1, 1536), 65536 - 1536);
+        assert_eq!(of(None, 60, 1536), 65536 - 1536);
+        assert_eq!(of(None, 120, 1536), 32768 - 1536);
+        assert_eq!(of(None, 1, 65536), 0);
+        assert_eq!(of(Some(0), 1, 0), 48);
+        assert_eq!(of(Some(0), 1, 1536), 0);
+        assert_eq!(of(Some(4096), 1, 1536), 4096 - 1536);
     }
 }

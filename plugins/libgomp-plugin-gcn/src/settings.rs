@@ -2,7 +2,7 @@
 
 use gomp_plugin::settings::{BYTES, number};
 
-use crate::grid::LOCAL_MEMORY;
+use crate::memory::LOCAL_MEMORY;
 
 /// What is asked of launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,11 +5,23 @@ use object::{File, Object, ObjectSection, ObjectSymbol};
 /// A word for each function of the host's table, in the order of it: its address.
 pub(crate) const FUNCTION_TABLE: &str = ".offload_func_table";
 
-/// Address and size of each variable of the host's table, in the order of it.
+/// Address and size of each variable of the host's table, in the order of it; for [`bytes_of`].
 pub(crate) const VARIABLE_TABLE: &str = ".offload_var_table";
 
 /// Addresses of the functions that are called through pointers.
 pub(crate) const INDIRECT_TABLE: &str = ".offload_ind_func_table";
+
+/// Set in the size of a variable of `declare target link`, in the host's table and in the image's.
+const IS_LINK: u64 = 1 << 63;
+
+/// How many bytes there are at a variable's address, of which the table says `size`. Of one of
+/// `declare target link` it is a pointer: to where libgomp maps the variable.
+pub(crate) fn bytes_of(size: u64) -> u64 {
+    match size & IS_LINK {
+        0 => size,
+        _ => size_of::<u64>() as u64,
+    }
+}
 
 /// The tables of an image, as it stands in the program.
 pub(crate) struct Tables<'b>(File<'b>);
@@ -113,6 +125,12 @@ mod tests {
         );
         let error = tables.check(VARIABLE_TABLE, 1, 2).unwrap_err();
         assert!(error.contains("no `.offload_var_table`"), "{error}");
+    }
+
+    #[test]
+    fn what_is_linked_is_a_pointer() {
+        assert_eq!([0, 4, 1 << 40].map(bytes_of), [0, 4, 1 << 40]);
+        assert_eq!([4, 1 << 40].map(|size| bytes_of(IS_LINK | size)), [8, 8]);
     }
 
     #[test]

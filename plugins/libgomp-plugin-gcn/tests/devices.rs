@@ -1,11 +1,14 @@
 //! Which devices the plugin has, in processes that are none of libgomp's.
 
-use std::env;
+#[path = "../../libgomp-plugin/tests/alone/mod.rs"]
+mod alone;
+
 use std::ffi::{CStr, c_char, c_int, c_uint};
-use std::process::{Command, Output};
 
 // Linked for the functions below, which libgomp looks up by name.
 use gomp_plugin_gcn as _;
+
+use alone::{alone, is_alone};
 
 unsafe extern "C" {
     safe fn GOMP_OFFLOAD_version() -> c_uint;
@@ -15,31 +18,24 @@ unsafe extern "C" {
     safe fn GOMP_OFFLOAD_init_device(ord: c_int) -> bool;
 }
 
-/// The variable that says which part the process plays that a test starts.
-const PART: &str = "GOMP_PLUGIN_TEST_PART";
-
-/// Runs the test `name` in a process of its own, which finds the variable set: the plugin's
-/// state is the process's.
-fn alone(name: &str, devices: &str) -> Output {
-    let mut command = Command::new(env::current_exe().expect("this test"));
-    command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
-    command.env(PART, name).env("REVOFF_DEVICE", devices);
-    command.output().expect("it runs")
-}
-
 /// `devices` are none, about which it says `words`.
 fn has_none(name: &str, devices: &str, words: Option<&str>) {
-    if env::var_os(PART).is_some() {
+    if is_alone() {
         assert_eq!(GOMP_OFFLOAD_get_num_devices(0x80), 0);
         // None are there that could not do what is required.
         assert_eq!(GOMP_OFFLOAD_get_num_devices(0x20), 0);
         assert!(!GOMP_OFFLOAD_init_device(0));
         return;
     }
-    let output = alone(name, devices);
+    let log = ("REVOFF_LOG", "nonsense===");
+    let output = alone(name, &[("REVOFF_DEVICE", devices), log]);
     assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("libgomp-plugin-gcn: opening a device: no device 0"));
+    // It goes on all the same.
+    let log =
+        "libgomp-plugin-gcn: environment variable REVOFF_LOG=\"nonsense===\": a level expected";
+    assert!(said.contains(log), "{said}");
     match words {
         Some(words) => assert!(said.contains(words), "{said}"),
         None => assert!(!said.contains("REVOFF_DEVICE"), "{said}"),
@@ -65,6 +61,12 @@ fn what_is_no_device_is_named() {
     let words =
         "REVOFF_DEVICE=host: `host` runs no images of GCC's; expected one of emu, cuda, hsa, or";
     has_none("what_is_no_device_is_named", "host", Some(words));
+}
+
+#[test]
+fn a_list_without_a_name_is_no_list() {
+    let words = "REVOFF_DEVICE= ,: it names no device; expected one of emu, cuda, hsa, or";
+    has_none("a_list_without_a_name_is_no_list", " ,", Some(words));
 }
 
 #[test]

@@ -29,6 +29,7 @@ struct Description {
     variable_count: c_uint,
     functions: *const FunctionName,
     function_count: c_uint,
+    /// Since GCC 14.
     indirect_count: c_uint,
 }
 
@@ -54,15 +55,21 @@ impl Described {
     /// # Errors
     /// The image is not what it should be.
     pub(crate) unsafe fn read(version: u32, data: *const c_void) -> Result<Self, String> {
-        // SAFETY: mkoffload's structure, as the caller vouches.
-        let description = unsafe { &*data.cast::<Description>() };
-        // SAFETY: arrays of those lengths, by the same promise.
+        let data = data.cast::<Description>();
+        // SAFETY: mkoffload's structure with arrays of those lengths, as the caller vouches, but for
+        // the last count, which older ones do not have.
         let (objects, variables, functions) = unsafe {
             (
-                slice(description.objects, description.object_count as usize),
-                slice(description.variables, description.variable_count as usize),
-                slice(description.functions, description.function_count as usize),
+                slice((*data).objects, (*data).object_count as usize),
+                slice((*data).variables, (*data).variable_count as usize),
+                slice((*data).functions, (*data).function_count as usize),
             )
+        };
+        let indirect = if has_indirect(version) {
+            // SAFETY: as above; these have it.
+            unsafe { (*data).indirect_count }
+        } else {
+            0
         };
         let texts = objects.iter().enumerate().map(|(i, object)| {
             // SAFETY: as many bytes, by the same promise.
@@ -77,11 +84,7 @@ impl Described {
             texts,
             variables: variables.iter().map(|&v| name(v)).collect(),
             functions: functions.iter().map(|f| name(f.name)).collect(),
-            indirect: if has_indirect(version) {
-                description.indirect_count as usize
-            } else {
-                0
-            },
+            indirect: indirect as usize,
         })
     }
 }

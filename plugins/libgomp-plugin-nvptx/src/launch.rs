@@ -17,7 +17,7 @@ const DEFAULT_THREADS: u32 = 8;
 /// Bytes of a thread's stack: as much as GCC's plugin gives.
 const STACK: u64 = 128 << 10;
 
-/// Kernels that run an image's constructors: as one warp alone, with the end of a stack as
+/// Kernels that run an image's constructors: by one lane alone, with the end of a stack as
 /// parameter if they have one.
 const CONSTRUCTORS: [(&str, bool); 2] = [
     ("__do_global_ctors__entry", false),
@@ -29,7 +29,7 @@ pub(crate) struct Launcher {
     /// Those that run its constructors, and whether each takes the end of a stack.
     constructors: Vec<(Kernel, bool)>,
     /// Bytes of dynamic shared memory of a launch.
-    lowlat_pool: u32,
+    lowlat: u32,
 }
 
 /// A kernel under way.
@@ -45,12 +45,12 @@ impl Running for Started {
 }
 
 impl Launcher {
-    pub(crate) fn new(program: &Program, lowlat_pool: u32) -> Self {
+    pub(crate) fn new(program: &Program, lowlat: u32) -> Self {
         let constructors = CONSTRUCTORS.into_iter();
         let there = |(name, has_stack)| Some((program.kernel(name).ok()?, has_stack));
         Self {
             constructors: constructors.filter_map(there).collect(),
-            lowlat_pool,
+            lowlat,
         }
     }
 }
@@ -91,7 +91,7 @@ impl Kernels for Launcher {
         let kernel = kernel.clone().with_block(BlockShape {
             lanes: WARP,
             lane_axis: Axis::X,
-            shared_bytes: self.lowlat_pool,
+            shared_bytes: self.lowlat,
         });
         let address = stacks.address();
         // SAFETY: GCC's kernels have these three parameters; the caller keeps what the

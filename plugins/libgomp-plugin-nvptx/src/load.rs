@@ -23,7 +23,7 @@ const INDIRECT_TABLE: &str = "$offload_ind_func_table";
 /// What the environment says of the devices.
 pub(crate) struct Nvptx {
     /// Bytes of dynamic shared memory of a launch.
-    lowlat_pool: u32,
+    lowlat: u32,
     /// Whether images get device-rt's `GOMP_target_ext`.
     swaps: bool,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Nvptx {
 impl Nvptx {
     pub(crate) fn read() -> Box<dyn Gpu> {
         Box::new(Self {
-            lowlat_pool: settings::lowlat_pool(),
+            lowlat: settings::lowlat(),
             swaps: settings::swaps(),
         })
     }
@@ -75,7 +75,7 @@ impl Gpu for Nvptx {
         let program = program.map_err(failed)?;
 
         let count = described.functions.len();
-        let words = read_words(device, &program, FUNCTION_TABLE, count)?;
+        let words = read_table(device, &program, FUNCTION_TABLE, count)?;
         // Without a table all are kernels.
         let words = words.unwrap_or_else(|| vec![0; count]);
         let functions = described.functions.into_iter().zip(words);
@@ -91,7 +91,7 @@ impl Gpu for Nvptx {
         let indirect = match described.indirect {
             0 => Vec::new(),
             count => {
-                let words = read_words(device, &program, INDIRECT_TABLE, count)?;
+                let words = read_table(device, &program, INDIRECT_TABLE, count)?;
                 words.ok_or_else(|| {
                     format!(
                         "functions that are called through pointers need `{INDIRECT_TABLE}`, \
@@ -110,7 +110,7 @@ impl Gpu for Nvptx {
             indirect,
             calls_host,
             about: format!("{} PTX texts", described.texts.len()),
-            kernels: Box::new(Launcher::new(&program, self.lowlat_pool)),
+            kernels: Box::new(Launcher::new(&program, self.lowlat)),
             program,
         })
     }
@@ -127,8 +127,8 @@ fn link(name: &str, described: &Described) -> Result<Image, String> {
     image.map_err(|error| error.to_string())
 }
 
-/// The `count` words of the variable `symbol`; `None` if the image does not have it.
-fn read_words(
+/// The `count` words of the table at `symbol`; `None` if the image does not have it.
+fn read_table(
     device: &Device,
     program: &Program,
     symbol: &str,

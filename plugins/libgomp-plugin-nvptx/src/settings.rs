@@ -15,7 +15,7 @@ const DEFAULT_LOWLAT_POOL: u32 = 8 << 10;
 const LEAST_LOWLAT_POOL: u32 = 16;
 
 /// Bytes of dynamic shared memory of each launch.
-pub(crate) fn lowlat_pool() -> u32 {
+pub(crate) fn lowlat() -> u32 {
     let asked = settings::number(LOWLAT_POOL, BYTES, 0..=u32::MAX);
     asked.unwrap_or(DEFAULT_LOWLAT_POOL).max(LEAST_LOWLAT_POOL)
 }

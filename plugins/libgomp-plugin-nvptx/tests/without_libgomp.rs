@@ -1,13 +1,17 @@
 //! The plugin in a process that is none of libgomp's: nothing hangs, and where it cannot
 //! go on, it says so.
 
-use std::env;
+#[path = "../../libgomp-plugin/tests/alone/mod.rs"]
+mod alone;
+
 use std::ffi::{c_int, c_uint, c_void};
-use std::process::{Command, Output};
+use std::process::Output;
 use std::ptr::null;
 
 // Linked for the functions below, which libgomp looks up by name.
 use gomp_plugin_nvptx as _;
+
+use alone::{alone, is_alone};
 
 unsafe extern "C" {
     safe fn GOMP_OFFLOAD_version() -> c_uint;
@@ -39,22 +43,6 @@ unsafe extern "C" {
     );
 }
 
-/// The variable that says which part the process plays that a test starts.
-const PART: &str = "GOMP_PLUGIN_TEST_PART";
-
-/// Runs the test `name` in a process of its own, which finds the variable set: the plugin's
-/// state is the process's.
-fn alone(name: &str, devices: &str) -> Output {
-    let mut command = Command::new(env::current_exe().expect("this test"));
-    command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
-    command.env(PART, name).env("REVOFF_DEVICE", devices);
-    command.output().expect("it runs")
-}
-
-fn is_alone() -> bool {
-    env::var_os(PART).is_some()
-}
-
 #[track_caller]
 fn says(output: &Output, text: &str) {
     let said = String::from_utf8_lossy(&output.stderr);
@@ -64,7 +52,10 @@ fn says(output: &Output, text: &str) {
 #[test]
 fn memory_is_there_without_libgomp() {
     if !is_alone() {
-        let output = alone("memory_is_there_without_libgomp", "emu:sm_60,nonsense");
+        let output = alone(
+            "memory_is_there_without_libgomp",
+            &[("REVOFF_DEVICE", "emu:sm_60,nonsense")],
+        );
         assert!(output.status.success(), "{output:?}");
         for text in [
             "libgomp-plugin-nvptx: REVOFF_DEVICE=emu:sm_60,nonsense: `nonsense` runs no images",
@@ -136,7 +127,7 @@ fn ends(name: &str, call: impl FnOnce()) {
         call();
         return;
     }
-    let output = alone(name, "emu:sm_60");
+    let output = alone(name, &[("REVOFF_DEVICE", "emu:sm_60")]);
     assert!(!output.status.success(), "{output:?}");
     says(
         &output,

@@ -25,7 +25,8 @@ impl Name {
 
 /// A thread that runs host regions.
 struct Thread {
-    /// Its number in the system; 0 while nobody has it.
+    /// Its number in the system; 0 while nobody has it. When it has ended, another thread may get
+    /// the number, and a place of its own behind this one.
     id: AtomicI32,
     /// The region that it runs.
     region: AtomicPtr<Name>,
@@ -107,11 +108,7 @@ fn install() {
 extern "C" fn say(_signal: libc::c_int) {
     // SAFETY: it asks for nothing; a signal handler may call it.
     let id = unsafe { libc::gettid() };
-    // Relaxed: what this thread has stored itself.
-    let mine = THREADS
-        .iter()
-        .find(|thread| thread.id.load(Ordering::Relaxed) == id);
-    let region = mine.map_or(null_mut(), |thread| thread.region.load(Ordering::Relaxed));
+    let region = region_of(&THREADS, id);
     // SAFETY: null, or what `within` has stored, which is never freed.
     if let Some(name) = unsafe { region.as_ref() } {
         write(b"\nlibgomp: the host function of the target region `");
@@ -124,7 +121,42 @@ extern "C" fn say(_signal: libc::c_int) {
     unsafe { libc::raise(libc::SIGABRT) };
 }
 
+/// The region that the thread with this number runs; null if it runs none. Threads that have ended
+/// run none.
+fn region_of(threads: &[Thread], id: i32) -> *mut Name {
+    // Relaxed, both: what this thread has stored itself.
+    let mut of_it = threads
+        .iter()
+        .filter(|thread| thread.id.load(Ordering::Relaxed) == id)
+        .map(|thread| thread.region.load(Ordering::Relaxed));
+    of_it.find(|region| !region.is_null()).unwrap_or(null_mut())
+}
+
 fn write(bytes: &[u8]) {
     // SAFETY: readable bytes; a signal handler may call it.
     unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_may_have_been_another_threads() {
+        let name = std::ptr::from_ref(Name::new("main._omp_fn.1".to_owned())).cast_mut();
+        let thread = |id, region| Thread {
+            id: AtomicI32::new(id),
+            region: AtomicPtr::new(region),
+        };
+        let threads = [
+            thread(7, null_mut()),
+            thread(8, null_mut()),
+            thread(7, name),
+            thread(0, null_mut()),
+        ];
+        assert_eq!(
+            [7, 8, 9].map(|id| region_of(&threads, id)),
+            [name, null_mut(), null_mut()]
+        );
+    }
 }

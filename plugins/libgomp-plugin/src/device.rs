@@ -161,7 +161,7 @@ impl Device {
 
     /// Whether libgomp has done more than load the images that there were.
     pub(crate) fn is_used(&self) -> bool {
-        // Relaxed: libgomp's lock of the device orders its uses.
+        // Relaxed: who sees it late has a library kept as one whose image was there before.
         self.used.load(Ordering::Relaxed)
     }
 

@@ -11,6 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::kind::kind;
 use crate::libgomp::{self, libgomp};
 use crate::load;
+use crate::pin;
 use crate::plugin::plugin;
 use crate::region::{Fault, Region};
 use crate::reverse;
@@ -284,6 +285,23 @@ pub fn GOMP_OFFLOAD_can_run(_function: *mut c_void) -> bool {
     true
 }
 
+/// Starts a target region.
+///
+/// # Safety
+/// For libgomp alone.
+unsafe fn start(
+    ord: c_int,
+    tgt_fn: *mut c_void,
+    tgt_vars: *mut c_void,
+    args: *mut *mut c_void,
+) -> Result<Region, String> {
+    let device = plugin().device(ord)?;
+    device.note_used();
+    pin::keep_all();
+    // SAFETY: passed on.
+    unsafe { Region::start(&device, tgt_fn, tgt_vars, args.cast_const().cast()) }
+}
+
 /// Runs a target region to its end.
 ///
 /// # Safety
@@ -295,9 +313,8 @@ pub unsafe fn GOMP_OFFLOAD_run(
     args: *mut *mut c_void,
 ) {
     let run = catch_unwind(AssertUnwindSafe(|| {
-        let device = plugin().device(ord)?;
         // SAFETY: passed on.
-        let region = unsafe { Region::start(&device, tgt_fn, tgt_vars, args.cast_const().cast())? };
+        let region = unsafe { start(ord, tgt_fn, tgt_vars, args)? };
         region.wait()
     }));
     end(run);
@@ -320,9 +337,8 @@ pub unsafe fn GOMP_OFFLOAD_async_run(
     unsafe impl Send for Task {}
     let task = Task(async_data);
     let started = catch_unwind(AssertUnwindSafe(|| {
-        let device = plugin().device(ord)?;
         // SAFETY: passed on.
-        let region = unsafe { Region::start(&device, tgt_fn, tgt_vars, args.cast_const().cast())? };
+        let region = unsafe { start(ord, tgt_fn, tgt_vars, args)? };
         let waiting = std::thread::Builder::new().name(format!("region of device {ord}"));
         let waiting = waiting.spawn(move || {
             // All of it, not the pointer alone, which is not `Send`.

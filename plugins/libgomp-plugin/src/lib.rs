@@ -10,6 +10,7 @@
 //! | `interface` | exporting them |
 //! | [`libgomp`] | the functions of libgomp's that are called here |
 //! | `plugin` | the devices, by number |
+//! | `choice` | which devices there are |
 //! | [`device`] | a device: its memory and its images |
 //! | `spare` | memory of launches, which the next ones use again |
 //! | [`image`] | what descriptions of images have in common |
@@ -18,12 +19,13 @@
 //! | [`region`] | launching a target region |
 //! | `reverse` | calling what a region runs on the host |
 //! | `abort` | saying which host region ended the process |
-//! | [`settings`] | environment variables |
+//! | [`settings`] | environment variables with numbers |
 //!
 //! Source of the protocol: libgomp's `libgomp-plugin.h` and `target.c` of GCC 13 to 16; read
 //! for layouts and behaviour.
 
 mod abort;
+mod choice;
 pub mod device;
 #[doc(hidden)]
 pub mod entry;

@@ -10,11 +10,20 @@ use libloading::os::unix::{Library, RTLD_NOW, Symbol};
 
 use crate::kind::kind;
 
-/// `GOMP_PLUGIN_target_rev`: maps arguments, runs the function, copies back.
-///
-/// The parameters after `dev_num` are those of GCC 13, which has three callbacks; GCC 14
-/// to 16 have one pointer in place of the first, a queue. All may be null.
+/// `GOMP_PLUGIN_target_rev` of GCC 14 to 16: maps arguments, runs the function, copies back. The
+/// last parameter is a queue for the copies, which may be null.
 type TargetRev = unsafe extern "C" fn(
+    func: u64,
+    mapnum: u64,
+    devaddrs: u64,
+    sizes: u64,
+    kinds: u64,
+    dev_num: c_int,
+    *mut c_void,
+);
+
+/// The same of GCC 13, with two callbacks for copies and what these are given, which may be null.
+type TargetRev13 = unsafe extern "C" fn(
     func: u64,
     mapnum: u64,
     devaddrs: u64,
@@ -26,13 +35,19 @@ type TargetRev = unsafe extern "C" fn(
     *mut c_void,
 );
 
+/// The one that there is.
+enum Reverse {
+    Of13(Symbol<TargetRev13>),
+    Of14(Symbol<TargetRev>),
+}
+
 /// What is used of libgomp.
 pub(crate) struct Libgomp {
     malloc: Symbol<unsafe extern "C" fn(usize) -> *mut c_void>,
     debug: Symbol<unsafe extern "C" fn(c_int, *const c_char, ...)>,
     error: Symbol<unsafe extern "C" fn(*const c_char, ...)>,
     fatal: Symbol<unsafe extern "C" fn(*const c_char, ...) -> !>,
-    target_rev: Symbol<TargetRev>,
+    target_rev: Reverse,
     task_completion: Symbol<unsafe extern "C" fn(*mut c_void)>,
     /// `GOMP_VERSION` of it.
     version: u32,
@@ -48,20 +63,28 @@ impl Libgomp {
         // SAFETY: it is loaded already, so nothing is initialised.
         let loaded = unsafe { Library::open(Some("libgomp.so.1"), RTLD_NOW | RTLD_NOLOAD) };
         let library = loaded.unwrap_or_else(|_| Library::this());
-        // SAFETY: the types are those of `libgomp-plugin.h`.
+        const TARGET_REV: &[u8] = b"GOMP_PLUGIN_target_rev";
+        // SAFETY: the types are those of `libgomp-plugin.h`, of the version that this libgomp says
+        // it is by what it has: the function came with GCC 14, as the interface did.
         let found = unsafe {
+            let is_14 = library
+                .get::<*const c_void>(b"GOMP_target_map_indirect_ptr")
+                .is_ok();
+            let (version, target_rev) = match is_14 {
+                true => {
+                    let version = shared_abi::gomp::GOMP_VERSION;
+                    (version, Reverse::Of14(library.get(TARGET_REV)?))
+                }
+                false => (GOMP_VERSION_13, Reverse::Of13(library.get(TARGET_REV)?)),
+            };
             Self {
                 malloc: library.get(b"GOMP_PLUGIN_malloc")?,
                 debug: library.get(b"GOMP_PLUGIN_debug")?,
                 error: library.get(b"GOMP_PLUGIN_error")?,
                 fatal: library.get(b"GOMP_PLUGIN_fatal")?,
-                target_rev: library.get(b"GOMP_PLUGIN_target_rev")?,
+                target_rev,
                 task_completion: library.get(b"GOMP_PLUGIN_target_task_completion")?,
-                // New in GCC 14, as the interface is.
-                version: match library.get::<*const c_void>(b"GOMP_target_map_indirect_ptr") {
-                    Ok(_) => shared_abi::gomp::GOMP_VERSION,
-                    Err(_) => GOMP_VERSION_13,
-                },
+                version,
             }
         };
         // libgomp has loaded this plugin, and stays as long.
@@ -82,11 +105,15 @@ impl Libgomp {
         dev_num: i32,
     ) {
         let none = std::ptr::null_mut();
-        // SAFETY: passed on; without queue or callbacks copies are those of the plugin.
+        // SAFETY: passed on, each with its own parameters; without queue or callbacks copies are
+        // those of the plugin.
         unsafe {
-            (self.target_rev)(
-                func, mapnum, devaddrs, sizes, kinds, dev_num, none, none, none,
-            );
+            match &self.target_rev {
+                Reverse::Of14(call) => call(func, mapnum, devaddrs, sizes, kinds, dev_num, none),
+                Reverse::Of13(call) => call(
+                    func, mapnum, devaddrs, sizes, kinds, dev_num, none, none, none,
+                ),
+            }
         };
     }
 

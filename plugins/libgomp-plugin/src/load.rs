@@ -112,9 +112,10 @@ pub(crate) unsafe fn load(
         let end = start + 1;
         AddrPair { start, end }
     }));
-    for &variable in &code.variables {
+    for (at, &variable) in code.variables.iter().enumerate() {
+        let range = range(variable);
+        target.push(range.map_err(|wrong| format!("{name}: variable {at} of its table {wrong}"))?);
         device.add_variable(variable);
-        target.push(range(variable));
     }
     target.push(control_variables(device, &program)?);
 
@@ -192,10 +193,18 @@ pub(crate) fn with_function<R>(
         .ok_or_else(|| format!("no image has a function at {address:?}"))
 }
 
-fn range(global: Global) -> AddrPair {
-    let start = global.address as usize;
-    let end = start + global.size as usize;
-    AddrPair { start, end }
+/// Where a variable is.
+///
+/// # Errors
+/// Nowhere: it ends behind all addresses, in words. Address and size may be the image's own.
+fn range(global: Global) -> Result<AddrPair, String> {
+    let Global { address, size } = global;
+    let end = address.checked_add(size);
+    let end = end.ok_or_else(|| format!("has {size} bytes at {address:#x}: no memory has them"))?;
+    Ok(AddrPair {
+        start: address as usize,
+        end: end as usize,
+    })
 }
 
 /// Where libgomp finds the control variables. It inserts those of a device in its map once
@@ -209,7 +218,7 @@ fn control_variables(device: &Device, program: &Program) -> Result<AddrPair, Str
     };
     let first = *device.icvs.get_or_init(|| icvs);
     if first == icvs {
-        return Ok(range(icvs));
+        return range(icvs).map_err(|wrong| format!("`{ADDITIONAL_ICVS}` {wrong}"));
     }
     let len = size_of::<OffloadIcvs>();
     let copied = device.copy(|queue| queue.copy_on_device(icvs.address, first.address, len));
@@ -243,4 +252,20 @@ fn map_indirect(
     let place = place.map_err(|error| error.to_string())?;
     device.write_bytes(place, &bytes)?;
     device.write_bytes(map.address, &place.to_ne_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_that_is_nowhere_is_refused() {
+        let range = |address, size| range(Global { address, size });
+        let found = AddrPair { start: 16, end: 24 };
+        assert_eq!(range(16, 8), Ok(found));
+        assert!(range(16, u64::MAX - 16).is_ok());
+        let error = range(16, u64::MAX).unwrap_err();
+        let texts = ["18446744073709551615 bytes", "0x10"];
+        assert!(texts.iter().all(|text| error.contains(text)), "{error}");
+    }
 }

@@ -10,16 +10,71 @@
 //! of the library, the thread has the loader's lock already. Where it is because the device
 //! is used for the first time, another thread may be in such a constructor and wait for
 //! libgomp's lock: the loader is then not to be asked before libgomp's lock is free.
+//!
+//! So it is asked by a thread of its own then, and once more by the next thread that starts a
+//! target region, before the region does: libgomp calls that without a lock of its own, and a
+//! program that closes a library whose region has ended closes what stays. Asked twice, the
+//! loader does nothing. A thread whose region is the first waits for constructors that run
+//! meanwhile in another thread. Nothing is lost by that: a constructor that waited for a region
+//! would wait for ever as it is, since threads that begin ask for the loader's lock, too.
 
 use std::ffi::{CStr, CString, c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where the loader may be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
     /// At once: the thread is in a constructor.
     Now,
-    /// By a thread that nobody waits for.
+    /// When this thread has no lock of libgomp's: see [`keep_all`].
     Later,
+}
+
+/// What is to be kept, and was not yet.
+#[derive(Default)]
+struct Waiting {
+    paths: Mutex<Vec<String>>,
+    /// Whether there may be some.
+    some: AtomicBool,
+}
+
+static WAITING: Waiting = Waiting {
+    paths: Mutex::new(Vec::new()),
+    some: AtomicBool::new(false),
+};
+
+impl Waiting {
+    /// A list of paths is whole whatever panics.
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, path: String) {
+        let mut paths = self.lock();
+        paths.push(path);
+        // Relaxed: changed with the list locked. Who looks without that has a region of the image,
+        // which libgomp's lock of the device has had loaded before.
+        self.some.store(true, Ordering::Relaxed);
+    }
+
+    /// Has `keep` keep all of them. They are forgotten once that is done, so that nobody finds
+    /// none who comes meanwhile; and the list is not locked for the time: `keep` may wait for a
+    /// constructor, which may wait for a thread that loads an image.
+    fn keep(&self, keep: impl Fn(&str)) {
+        // Relaxed: as in `add`.
+        if !self.some.load(Ordering::Relaxed) {
+            return;
+        }
+        let kept = self.lock().clone();
+        for path in &kept {
+            keep(path);
+        }
+        let mut paths = self.lock();
+        paths.retain(|path| !kept.contains(path));
+        // Relaxed: as in `add`.
+        self.some.store(!paths.is_empty(), Ordering::Relaxed);
+    }
 }
 
 /// Keeps the object that `data` is in until the process ends; its name, for messages.
@@ -32,13 +87,20 @@ pub(crate) fn pin(data: *const c_void, when: When) -> String {
     match when {
         When::Now => keep(&path),
         When::Later => {
+            WAITING.add(path);
+            // For programs that start no region and close the library all the same.
             let thread = std::thread::Builder::new().name("libgomp pin".to_owned());
-            if let Err(error) = thread.spawn(move || keep(&path)) {
+            if let Err(error) = thread.spawn(keep_all) {
                 tracing::warn!(%error, name, "a library with an image must not be closed");
             }
         }
     }
     name
+}
+
+/// Keeps what is to be kept still; for a thread that has no lock of libgomp's.
+pub(crate) fn keep_all() {
+    WAITING.keep(keep);
 }
 
 fn last_part(path: &str) -> &str {
@@ -102,6 +164,25 @@ fn keep(path: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_comes_while_something_is_kept_waits_for_it_too() {
+        let waiting = Waiting::default();
+        let kept = Mutex::new(Vec::new());
+        let keep = |path: &str| kept.lock().unwrap().push(path.to_owned());
+        waiting.keep(keep);
+        waiting.add("a".to_owned());
+        waiting.keep(|path| {
+            // Another thread, while this one is at it; and what is added then.
+            waiting.keep(keep);
+            waiting.add("b".to_owned());
+            keep(path);
+        });
+        assert_eq!(*kept.lock().unwrap(), ["a", "a"]);
+        waiting.keep(keep);
+        waiting.keep(keep);
+        assert_eq!(*kept.lock().unwrap(), ["a", "a", "b"]);
+    }
 
     #[test]
     fn objects_are_found_by_what_is_in_them() {

@@ -1,12 +1,11 @@
 //! The devices, by number.
 
-use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::device::Device;
 use crate::kind::{Gpu, kind};
-use crate::{libgomp, settings};
+use crate::{choice, libgomp};
 
 /// The plugin's state: one for the process.
 pub(crate) struct Plugin {
@@ -23,8 +22,10 @@ pub(crate) struct Plugin {
 pub(crate) fn plugin() -> &'static Plugin {
     static PLUGIN: OnceLock<Plugin> = OnceLock::new();
     PLUGIN.get_or_init(|| {
-        log();
-        let names = settings::devices();
+        if let Err(error) = revoff_log::show() {
+            libgomp::error(&format!("{error}; nothing is shown"));
+        }
+        let names = choice::names();
         let devices = names.iter().map(|_| None).collect();
         Plugin {
             names,
@@ -33,18 +34,6 @@ pub(crate) fn plugin() -> &'static Plugin {
             finished: AtomicBool::new(false),
         }
     })
-}
-
-/// What the runtime logs, those see who ask for it as users of the `revoff` command do.
-fn log() {
-    let filter = tracing_subscriber::EnvFilter::from_env("REVOFF_LOG");
-    let stderr = std::io::stderr();
-    let subscriber = tracing_subscriber::fmt()
-        .with_ansi(stderr.is_terminal())
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    // Nobody else logs by the copy of the library that is linked here.
-    let _ = subscriber.try_init();
 }
 
 impl Plugin {

@@ -1,84 +1,11 @@
-//! Environment variables: which devices there are.
+//! Environment variables with numbers, of plugins for their kind. [`host_rt::env`] reads those of
+//! all devices.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use host_rt::device::KINDS;
-
-use crate::kind::kind;
 use crate::libgomp;
-
-/// What is read of the environment, beside what [`host_rt::env`] reads and what plugins read
-/// for their kind.
-const DEVICE: &str = "REVOFF_DEVICE";
-
-/// The kind of devices that is no GPU, and for which there is no plugin. Those of the others
-/// each plugin leaves to the other.
-const NO_GPU: &str = "host";
-
-/// The devices that libgomp is told of, by name: those that `REVOFF_DEVICE` lists, or all
-/// GPUs.
-pub(crate) fn devices() -> Vec<String> {
-    let list = std::env::var_os(DEVICE).filter(|list| !list.is_empty());
-    match list.as_ref().map(|list| list.to_string_lossy()) {
-        Some(list) => {
-            let names = list
-                .split(',')
-                .map(str::trim)
-                .filter(|name| !name.is_empty());
-            names
-                .flat_map(|name| match suits(name) {
-                    Ok(names) => names,
-                    Err(reason) => {
-                        libgomp::error(&format!("{DEVICE}={list}: {reason}"));
-                        Vec::new()
-                    }
-                })
-                .collect()
-        }
-        None => match of_kind(kind().devices[0]) {
-            Ok(names) => names,
-            Err(reason) => {
-                libgomp::debug(&format!("no GPU: {reason}"));
-                Vec::new()
-            }
-        },
-    }
-}
-
-/// The devices that `name` stands for.
-fn suits(name: &str) -> Result<Vec<String>, String> {
-    let of = name.split(':').next().unwrap_or(name);
-    if !kind().devices.contains(&of) {
-        let kinds = KINDS.iter().map(|kind| kind.name);
-        let gpus: Vec<_> = kinds.filter(|&name| name != NO_GPU).collect();
-        if gpus.contains(&of) {
-            return Ok(Vec::new());
-        }
-        return Err(format!(
-            "`{name}` runs no images of GCC's; expected one of {}, or one device of them such as \
-             `cuda:0`",
-            gpus.join(", ")
-        ));
-    }
-    let there = of_kind(of)?;
-    if name == of {
-        return Ok(there);
-    }
-    // What is not numbered has more names than it lists.
-    let is_there = there.iter().any(|known| known == name || known == of);
-    if is_there {
-        return Ok(vec![name.to_owned()]);
-    }
-    Err(format!("no `{name}` here; there are: {}", there.join(", ")))
-}
-
-fn of_kind(name: &str) -> Result<Vec<String>, String> {
-    let kind = KINDS.iter().find(|kind| kind.name == name);
-    let kind = kind.ok_or_else(|| format!("no devices of kind `{name}`"))?;
-    kind.devices().map_err(|error| error.to_string())
-}
 
 /// What a variable is expected to say.
 pub const BYTES: &str = "a number of bytes";

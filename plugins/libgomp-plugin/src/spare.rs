@@ -7,6 +7,13 @@ use host_rt::DeviceBuffer;
 /// Most bytes that are kept: what several launches take that fill the largest GPU.
 const MOST: u64 = 4 << 30;
 
+/// A block may have this many times what a launch needs, and no more: so a launch that fills the
+/// GPU finds its block again although a small one came between.
+const TIMES: u64 = 4;
+
+/// But a block of so many bytes is for any launch: GPUs hardly allocate less at a time.
+const SMALL: u64 = 2 << 20;
+
 /// Blocks that no launch uses, in the order in which they came back.
 pub(crate) struct Spare {
     blocks: Mutex<Vec<DeviceBuffer>>,
@@ -36,10 +43,12 @@ impl Spare {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The smallest block of at least `bytes` bytes, with whatever was in it.
+    /// The smallest block of at least `bytes` bytes, and not of many times as much, with whatever
+    /// was in it.
     pub(crate) fn take(&self, bytes: u64) -> Option<DeviceBuffer> {
         let mut blocks = self.lock();
-        let fits = (0..blocks.len()).filter(|&at| blocks[at].bytes() >= bytes);
+        let sizes = bytes..=bytes.saturating_mul(TIMES).max(SMALL);
+        let fits = (0..blocks.len()).filter(|&at| sizes.contains(&blocks[at].bytes()));
         let best = fits.min_by_key(|&at| blocks[at].bytes())?;
         Some(blocks.remove(best))
     }
@@ -116,6 +125,19 @@ mod tests {
         assert_eq!(spare.take(33 * KIB).unwrap().bytes(), 64 * KIB);
         assert_eq!(sizes(&spare), [512, 32]);
         assert!(spare.take(513 * KIB).is_none());
+    }
+
+    #[test]
+    fn a_large_block_is_not_for_a_small_launch() {
+        let device = Device::open(0, "emu").unwrap();
+        let spare = Spare::default();
+        spare.give(device.memory(16 << 20).unwrap());
+        assert!(spare.take(32 * KIB).is_none());
+        assert!(spare.take((4 << 20) - 1).is_none());
+        assert_eq!(spare.take(4 << 20).unwrap().bytes(), 16 << 20);
+        // Of little it is not worth the while.
+        spare.give(device.memory(SMALL).unwrap());
+        assert_eq!(spare.take(1).unwrap().bytes(), SMALL);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 #![allow(clippy::too_many_arguments, reason = "signatures of LLVM's runtime")]
 
 use std::ffi::{c_int, c_void};
+use std::sync::Once;
 
 use crate::abi::{BinaryDescription, Ident, KernelArgs, Name};
 use crate::args::Args;
@@ -20,11 +21,21 @@ use crate::mapper::Components;
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
 use crate::stream::Stream;
-use crate::{end, info, libomp, literals, logging, profile, region, registry, task, update};
+use crate::{end, info, libomp, literals, profile, region, registry, task, update};
+
+/// Shows what the libraries log, to those who ask for it.
+fn show_log() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if let Err(error) = revoff_log::show() {
+            message::error(&format!("{error}; nothing is shown"));
+        }
+    });
+}
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_register_lib(descriptor: *const BinaryDescription) {
-    logging::start();
+    show_log();
     // SAFETY: the module's promise.
     unsafe { registry::register(descriptor) };
 }
@@ -49,7 +60,7 @@ extern "C" fn __tgt_init_all_rtls() {
 
 #[unsafe(no_mangle)]
 extern "C" fn __tgt_rtl_init() {
-    logging::start();
+    show_log();
     registry::start();
 }
 

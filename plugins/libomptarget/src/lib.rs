@@ -26,7 +26,7 @@
 //! | `stream` | the copies of one construct |
 //! | `literals` | values that rustc 1.96 passes as if they were mapped |
 //! | `libomp` | functions of LLVM's OpenMP runtime |
-//! | `settings`, `logging` | environment variables |
+//! | `settings` | environment variables |
 //! | `message`, `info`, `source` | what users are told, and of which place in the source |
 //! | `profile` | a trace of what took how long |
 //! | `locks` | what is locked |
@@ -51,7 +51,6 @@ mod libomp;
 mod library;
 mod literals;
 mod locks;
-mod logging;
 mod mapped;
 mod mapper;
 mod message;

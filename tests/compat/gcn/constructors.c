@@ -1,6 +1,7 @@
-/* Constructors on the device run once, before the first region. Here they count themselves in a
-   variable of the image.
-   only: stand-in */
+/* Constructors on the device run once, before the first region, and destructors when the process
+   ends. Here the first count themselves in a variable of the image, and the others print it.
+   only: stand-in
+   output: destructed, of 1 */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

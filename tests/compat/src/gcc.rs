@@ -43,6 +43,9 @@ pub const AMDGCN: Offload = Offload {
     plugin: "libgomp-plugin-gcn.so.1",
 };
 
+/// In libgomp's own words: there is no device, and there has to be one.
+pub const MANDATORY: &str = "MANDATORY";
+
 /// The variable that names a folder with a system that has a GCC.
 const ROOT: &str = "REVOFF_GCC_ROOT";
 
@@ -253,6 +256,20 @@ impl Gcc {
         }
         complete(command.args(["-Wl,-rpath,$ORIGIN", "-lm"]))?;
         Ok(folder)
+    }
+
+    /// Tries whether it builds for what these options of the offload compiler say, with a program
+    /// in which nothing else can be wrong.
+    ///
+    /// # Errors
+    /// What the compiler says.
+    pub fn offloads(&self, build: Build, options: &str) -> Result<(), String> {
+        const FILE: &str = "offloads.c";
+        const TEXT: &str = "int main(void)\n{\n#pragma omp target\n    {\n    }\n}\n";
+        let program = Program::parse(FILE, TEXT)?;
+        let source = self.outside(&self.folder.join("src").join(FILE));
+        fs::write(&source, TEXT).map_err(|error| format!("{}: {error}", source.display()))?;
+        self.build_with(&program, build, options).map(drop)
     }
 
     /// Builds a shared object without OpenMP from one of the sources; its place, as those see

@@ -23,6 +23,9 @@ pub struct Outcome {
 /// What a process wrote to one of its streams up to now.
 type Text = Arc<Mutex<Vec<u8>>>;
 
+/// How long what a process wrote may be on its way once it has ended.
+const DRAIN: Duration = Duration::from_secs(30);
+
 /// Runs a command, for a while.
 ///
 /// # Errors
@@ -42,9 +45,9 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
         child.kill()?;
         child.wait()?;
     }
-    // What it wrote may still be on its way; what processes that it left behind write need
-    // not be waited for.
-    let until = Instant::now() + Duration::from_secs(2);
+    // What it wrote may still be on its way, long on a busy machine; processes that it left
+    // behind keep a stream open and are not waited for for ever.
+    let until = Instant::now() + DRAIN;
     while Instant::now() < until
         && [&stdout, &stderr]
             .iter()
@@ -122,7 +125,7 @@ mod tests {
     #[test]
     fn a_process_that_hangs_is_killed() {
         let start = Instant::now();
-        let outcome = shell("echo before; exec sleep 600", Duration::from_millis(300));
+        let outcome = shell("echo before; exec sleep 600", Duration::from_secs(5));
         assert!(outcome.status.is_none());
         assert_eq!(outcome.stdout, "before\n");
         assert!(!outcome.threads.is_empty(), "what it did");

@@ -27,7 +27,7 @@ pub enum Ending {
     Signal(i32),
     /// With any status but 0, and by no signal.
     Error,
-    /// It varies; for LLVM's library alone.
+    /// It varies; of what ours stands in for alone.
     Any,
 }
 
@@ -55,7 +55,7 @@ pub struct Program {
     pub language: Language,
     /// How it is to end.
     pub ending: Ending,
-    /// How it ends with LLVM's library, if that is to differ.
+    /// How it ends with what ours stands in for, LLVM's library or GCC's plugin, if that is to differ.
     pub stock: Option<Ending>,
     /// What two libraries must report alike.
     pub reports: Reports,

@@ -64,6 +64,19 @@ pub fn told(outcome: &Outcome) -> String {
     told
 }
 
+/// Judges a run that is to fail and say why: a check that cannot fail checks nothing.
+///
+/// # Errors
+/// It passed, or did not say that.
+pub fn fails(program: &Program, outcome: &Outcome, reason: &str) -> Result<(), String> {
+    let told = judge(program, outcome).err();
+    let told = told.ok_or_else(|| "it passed without a device".to_owned())?;
+    match told.contains(reason) {
+        true => Ok(()),
+        false => Err(format!("it did not say {reason:?}: {told}")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

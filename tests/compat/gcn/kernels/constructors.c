@@ -10,7 +10,8 @@ int construct(const struct wave *wave)
 KERNEL(destruct, "_fini_array");
 int destruct(const struct wave *wave)
 {
-    return *(int *)wave->find(wave->image, "constructed") != 1;
+    print_integer(wave, "destructed, of ", *(int *)wave->find(wave->image, "constructed"));
+    return 0;
 }
 
 struct data {

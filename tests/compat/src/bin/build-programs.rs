@@ -78,7 +78,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let gcc = match target.find(sources, &programs) {
+    let gcc = match target.find(sources) {
         Ok(gcc) => gcc,
         Err(reason) => {
             say(&format!("SKIPPED build-programs: {reason}"));
@@ -120,20 +120,18 @@ impl For {
         programs
     }
 
-    /// A GCC that compiles the programs.
+    /// A GCC for these GPUs.
     ///
     /// # Errors
     /// There is none, or it does not know the architecture; in words.
-    fn find(&self, sources: &Path, programs: &[Program]) -> Result<Gcc, String> {
+    fn find(&self, sources: &Path) -> Result<Gcc, String> {
         let gcc = Gcc::find_for(self.offload, sources, &env::temp_dir())?;
         if self.offload == AMDGCN {
             // They include a file of those for NVIDIA GPUs.
             gcc.bring(&sources.join("../gcc"), "gcc")?;
-            // Nothing but the compiler knows which architectures it has.
-            let tried = programs.first().map_or(Ok(()), |program| {
-                gcc.build_with(program, BUILD, &self.options).map(drop)
-            });
-            tried.map_err(|said| {
+            // Nothing but the compiler knows which architectures it has. With whatever else is
+            // wrong, building the programs is to fail.
+            gcc.offloads(BUILD, &self.options).map_err(|said| {
                 let error = said.lines().find(|line| line.contains("error: "));
                 format!("{}: {}", gcc.name(), error.unwrap_or(&said))
             })?;

@@ -1,10 +1,10 @@
 //! What the plugin says of what it cannot do: of its environment, and of images.
 
-use std::env::consts::ARCH;
 use std::fs;
-use std::path::Path;
 
-use compat::{Ending, Gcc, Program, judge, write_executable};
+use compat::{
+    Ending, Gcc, MANDATORY, Program, judge, lacks_registers, put, registers, write_executable,
+};
 
 use crate::{BUILDS, Bench};
 
@@ -23,13 +23,12 @@ pub(crate) struct Case {
 /// Bytes, and what is in their place: as many.
 type Edit = (&'static [u8], &'static [u8]);
 
-/// In libgomp's own words: there is no device, and there has to be one.
-pub(crate) const MANDATORY: &str = "MANDATORY";
-
 const EMU: (&str, &str) = ("REVOFF_DEVICE", "emu:sm_60");
 
-/// Where a program by GCC 14 or newer tells libgomp of its image (`mov $0x30001, %edi`).
-const REGISTERS: &[u8] = b"\xbf\x01\x00\x03\x00";
+/// Where a program tells libgomp of its image; and what others would say.
+const REGISTERS: &[u8] = &registers(3, 1);
+const OF_A_LATER_PLUGIN: &[u8] = &registers(3, 2);
+const OF_A_LATER_LIBGOMP: &[u8] = &registers(4, 1);
 
 pub(crate) static CASES: [Case; 19] = [
     device(
@@ -150,13 +149,13 @@ pub(crate) static CASES: [Case; 19] = [
     ),
     image(
         "of_a_later_plugin",
-        (REGISTERS, b"\xbf\x02\x00\x03\x00"),
+        (REGISTERS, OF_A_LATER_PLUGIN),
         &["loading an image: the image is of version 2 for NVIDIA GPUs, this plugin knows 1"],
     ),
     // libgomp's own words.
     image(
         "of_a_later_libgomp",
-        (REGISTERS, b"\xbf\x01\x00\x04\x00"),
+        (REGISTERS, OF_A_LATER_LIBGOMP),
         &["Library too old for offload"],
     ),
 ];
@@ -206,12 +205,7 @@ impl Case {
             return Some("its libgomp does not end programs that find no device".to_owned());
         }
         let edits_code = self.edit.is_some_and(|(from, _)| from == REGISTERS);
-        let reason = match (ARCH, gcc.version()) {
-            ("x86_64", 14..) => return None,
-            ("x86_64", version) => format!("GCC {version} has images of another version"),
-            _ => format!("no instruction of {ARCH}'s to change"),
-        };
-        edits_code.then_some(reason)
+        edits_code.then(|| lacks_registers(gcc)).flatten()
     }
 
     pub(crate) fn run(&self, bench: &Bench, program: &Program) -> Result<(), String> {
@@ -226,7 +220,11 @@ impl Case {
                 let gcc = bench.gcc().ok_or("no GCC built the program")?;
                 let folder = gcc.outside(bench.build(&program, BUILDS[0])?);
                 let name = self.title().replace("::", "-");
-                change(&folder.join(&program.name), &folder.join(&name), edit)?;
+                let from = folder.join(&program.name);
+                let in_it = |error: String| format!("{}: {error}", from.display());
+                let mut bytes = fs::read(&from).map_err(|error| in_it(error.to_string()))?;
+                put(&mut bytes, edit.0, edit.1).map_err(in_it)?;
+                write_executable(&folder.join(&name), &bytes)?;
                 name
             }
         };
@@ -238,21 +236,4 @@ impl Case {
         })?;
         judge(&program, &outcome)
     }
-}
-
-/// A copy of a program, in which something is other.
-fn change(from: &Path, to: &Path, (old, new): Edit) -> Result<(), String> {
-    assert_eq!(old.len(), new.len(), "nothing else may move");
-    let mut bytes = fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?;
-    let places: Vec<_> = (0..bytes.len())
-        .filter(|&at| bytes[at..].starts_with(old))
-        .collect();
-    if places.is_empty() {
-        let old = String::from_utf8_lossy(old);
-        return Err(format!("{}: no {old:?} to change", from.display()));
-    }
-    for at in places {
-        bytes[at..][..new.len()].copy_from_slice(new);
-    }
-    write_executable(to, &bytes)
 }

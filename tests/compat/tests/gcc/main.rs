@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compat::{
-    Build, Built, Cache, Ending, Gcc, Key, Outcome, PLUGIN, Program, folder, judge, limit, prepare,
-    run, say, test,
+    Build, Built, Cache, Ending, Gcc, Key, MANDATORY, Outcome, PLUGIN, Program, fails, folder,
+    judge, limit, prepare, run, say, test,
 };
 use libtest_mimic::{Arguments, Trial};
 
@@ -298,7 +298,7 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
         let outcome = bench.run(&without, BUILDS[0], no_plugin, |command| {
             command.env("OMP_TARGET_OFFLOAD", "mandatory");
         })?;
-        fails(&without, &outcome, bad::MANDATORY)
+        fails(&without, &outcome, MANDATORY)
     };
     let heeds = bench.is_some_and(|bench| bench.gcc().is_none_or(Gcc::heeds_mandatory));
     [
@@ -306,16 +306,6 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
             .with_ignored_flag(bench.is_none()),
         test(bench, "guard::without_a_plugin".to_owned(), without).with_ignored_flag(!heeds),
     ]
-}
-
-/// Whether a run failed, and said why.
-fn fails(program: &Program, outcome: &Outcome, reason: &str) -> Result<(), String> {
-    let told = judge(program, outcome).err();
-    let told = told.ok_or_else(|| "it passed without a device".to_owned())?;
-    match told.contains(reason) {
-        true => Ok(()),
-        false => Err(format!("it did not say {reason:?}: {told}")),
-    }
 }
 
 /// The folder with the plugin.

@@ -4,11 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use compat::{Ending, Program, judge, test, write_executable};
+use compat::{
+    Ending, MANDATORY, Program, fails, judge, lacks_registers, put, registers, test,
+    write_executable,
+};
 use libtest_mimic::Trial;
 
 use crate::image::place;
-use crate::{Bench, ROCR, Runtime, Side, lacks};
+use crate::{Bench, ON_THE_HOST, ROCR, Runtime, Side, misses, skipped};
 
 /// Something that is wrong, and what becomes of it.
 struct Case {
@@ -23,19 +26,41 @@ struct Case {
     says: &'static [&'static str],
 }
 
-/// Changes a file, or says that it is not as it is known.
-type Change = fn(&mut [u8]) -> Option<()>;
+/// What is changed in a file.
+#[derive(Clone, Copy)]
+enum Change {
+    /// Bytes, and what is in their place: as many.
+    Bytes(&'static [u8], &'static [u8]),
+    /// The program says that its image is half as long.
+    HalfAnImage,
+}
 
-/// In libgomp's own words: there is no device, and there has to be one.
-const MANDATORY: &str = "MANDATORY";
+impl Change {
+    /// # Errors
+    /// The file is not as it is known.
+    fn make(self, file: &mut [u8]) -> Result<(), String> {
+        match self {
+            Self::Bytes(old, new) => put(file, old, new),
+            Self::HalfAnImage => {
+                let size = place(file).ok_or("no code object in it")?.len() as u64;
+                put(file, &size.to_le_bytes(), &(size / 2).to_le_bytes())
+            }
+        }
+    }
+}
 
 /// Where there is no device, libgomp goes on, and what is missing is said only if asked for.
 const SAY_WHY: (&str, &str) = ("GOMP_DEBUG", "1");
 
-/// Where a program by GCC 14 or newer tells libgomp of its image (`mov $0x30003, %edi`).
-const REGISTERS: &[u8] = b"\xbf\x03\x00\x03\x00";
+/// What stands in for AMD's runtime is there, and has no GPUs.
+const NONE_LISTED: (&str, &str) = ("REVOFF_HSA_STAND_IN_DEVICES", "0");
 
-const CASES: [Case; 8] = [
+/// Where a program tells libgomp of its image; and what others would say.
+const REGISTERS: &[u8] = &registers(3, 3);
+const OF_A_LATER_PLUGIN: &[u8] = &registers(3, 4);
+const OF_A_LATER_LIBGOMP: &[u8] = &registers(4, 3);
+
+const CASES: [Case; 10] = [
     Case {
         runtime: Runtime::Broken,
         environment: &[SAY_WHY],
@@ -57,6 +82,20 @@ const CASES: [Case; 8] = [
         )
     },
     Case {
+        environment: &[SAY_WHY, NONE_LISTED],
+        ..case(
+            "none_is_listed",
+            &["no GPU: no devices of kind `hsa`", "lists none", MANDATORY],
+        )
+    },
+    Case {
+        environment: &[NONE_LISTED, ("REVOFF_DEVICE", "hsa:0")],
+        ..case(
+            "none_is_listed_of_those_asked_for",
+            &["REVOFF_DEVICE=hsa:0: no devices of kind `hsa`", MANDATORY],
+        )
+    },
+    Case {
         options: Some("-march=gfx900"),
         ..case(
             "image_for_another_gpu",
@@ -64,25 +103,28 @@ const CASES: [Case; 8] = [
         )
     },
     Case {
-        change: Some(|file| put(file, REGISTERS, b"\xbf\x04\x00\x03\x00")),
+        change: Some(Change::Bytes(REGISTERS, OF_A_LATER_PLUGIN)),
         ..case(
             "image_of_a_later_plugin",
             &["loading an image: the image is of version 4 for AMD GPUs, this plugin knows 3"],
         )
     },
     Case {
-        change: Some(|file| put(file, REGISTERS, b"\xbf\x03\x00\x04\x00")),
+        change: Some(Change::Bytes(REGISTERS, OF_A_LATER_LIBGOMP)),
         ..case("image_of_a_later_libgomp", &["Library too old for offload"])
     },
     Case {
-        change: Some(halve),
+        change: Some(Change::HalfAnImage),
         ..case(
             "image_of_half_its_size",
             &["loading an image: ", "broken ELF"],
         )
     },
     Case {
-        change: Some(|file| put(file, b"\0.offload_func_table\0", b"\0.offload_func_tabel\0")),
+        change: Some(Change::Bytes(
+            b"\0.offload_func_table\0",
+            b"\0.offload_func_tabel\0",
+        )),
         ..case(
             "image_without_a_table",
             &["loading an image: ", ".offload_func_table"],
@@ -102,23 +144,6 @@ const fn case(name: &'static str, says: &'static [&'static str]) -> Case {
     }
 }
 
-/// Puts other bytes, as many, in the place of some.
-fn put(file: &mut [u8], old: &[u8], new: &[u8]) -> Option<()> {
-    assert_eq!(old.len(), new.len(), "nothing else may move");
-    let places = (0..file.len()).filter(|&at| file[at..].starts_with(old));
-    let places: Vec<_> = places.collect();
-    for &at in &places {
-        file[at..][..new.len()].copy_from_slice(new);
-    }
-    (!places.is_empty()).then_some(())
-}
-
-/// Has the program say that its image is half as long.
-fn halve(file: &mut [u8]) -> Option<()> {
-    let size = place(file)?.len() as u64;
-    put(file, &size.to_le_bytes(), &(size / 2).to_le_bytes())
-}
-
 /// The tests, with a program that calls the host; and that it finds out where it runs.
 pub(crate) fn trials(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
     let program = programs.iter().find(|program| program.name == "calls");
@@ -128,17 +153,9 @@ pub(crate) fn trials(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Tr
     let trial = |case: &'static Case| {
         let program = program.clone();
         let name = format!("bad::{}", case.name);
-        let cannot = match (case.runtime, bench) {
-            (Runtime::Real, Some(bench)) => {
-                Path::new("/dev/kfd").exists() || bench.rocr().is_none()
-            }
-            _ => false,
-        };
-        if cannot {
-            compat::say(&format!("SKIPPED compat, {name}: no ROCr, or a GPU"));
-        }
-        test(bench, name, move |bench| case.run(bench, &program))
-            .with_ignored_flag(cannot || lacks(bench, Side::Ours))
+        let lacks = bench.and_then(|bench| case.lacks(bench));
+        let cannot = skipped(&name, lacks) || misses(bench, Side::Ours);
+        test(bench, name, move |bench| case.run(bench, &program)).with_ignored_flag(cannot)
     };
     let on_the_host = program.clone();
     let guard = test(bench, "guard::on_the_host".to_owned(), move |bench| {
@@ -148,16 +165,31 @@ pub(crate) fn trials(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Tr
         let outcome = bench.run(&on_the_host, what, where_to, |command| {
             command.env("OMP_TARGET_OFFLOAD", "disabled");
         })?;
-        let told = judge(&on_the_host, &outcome).err();
-        let told = told.ok_or("it passed without a device")?;
-        let found = told.contains("data.initial is 1, expected 0");
-        found.then_some(()).ok_or(told)
+        fails(&on_the_host, &outcome, ON_THE_HOST)
     });
     let cases = const { &CASES }.iter().map(trial);
     cases.chain([guard]).collect()
 }
 
 impl Case {
+    /// Why it cannot be tried, if it cannot.
+    fn lacks(&self, bench: &Bench) -> Option<String> {
+        let gcc = &bench.gcc;
+        if self.runtime == Runtime::Real && Path::new("/dev/kfd").exists() {
+            return Some("there is a GPU".to_owned());
+        }
+        if self.runtime == Runtime::Real && bench.rocr().is_none() {
+            return Some("no ROCr".to_owned());
+        }
+        if self.says.contains(&MANDATORY) && !gcc.heeds_mandatory() {
+            return Some("its libgomp does not end programs that find no device".to_owned());
+        }
+        match self.change {
+            Some(Change::Bytes(REGISTERS, _)) => lacks_registers(gcc),
+            _ => None,
+        }
+    }
+
     fn run(&self, bench: &Bench, program: &Program) -> Result<(), String> {
         let program = Program {
             ending: self.ending,
@@ -175,7 +207,8 @@ impl Case {
             let (from, to) = (outside.join(&program.name), outside.join(&file));
             let read = fs::read(&from);
             let mut bytes = read.map_err(|error| format!("{}: {error}", from.display()))?;
-            change(&mut bytes).ok_or("the program's file is not as it is known")?;
+            let changed = change.make(&mut bytes);
+            changed.map_err(|error| format!("{}: {error}", from.display()))?;
             write_executable(&to, &bytes)?;
         }
         let outcome = bench.run(

@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 use targets::code_object;
 
 use crate::image::{Contents, RELATIVE64, place};
-use crate::{BUILD, Bench};
+use crate::{BUILD, Bench, skipped};
 
 /// Programs of `gcc/`, one in each language, and some with other kinds of variables and regions.
 const LANGUAGES: &[&str] = &["requests.c", "cxx_objects.cc", "f_maps.f90"];
@@ -54,22 +54,33 @@ pub(crate) fn trials(bench: Option<&Arc<Bench>>, sources: &Path) -> Vec<Trial> {
         .map(|file| (other, *file))
         .chain(LANGUAGES.iter().map(|file| (default, *file)));
     let trial = |(arch, file): (&'static Arch, &'static str)| {
-        let path = sources.join(file);
         let name = format!("images::{}::{file}", arch.name);
-        test(bench, name, move |bench| check(bench, arch, &path, file))
+        let program = read(&sources, file);
+        let lacks = bench.and_then(|bench| bench.gcc.lacks(program.as_ref().ok()?));
+        let cannot = bench.is_none() || skipped(&name, lacks);
+        test(bench, name, move |bench| {
+            check(bench, arch, program.as_ref().map_err(Clone::clone)?)
+        })
+        .with_ignored_flag(cannot)
     };
     each.map(trial).collect()
 }
 
-fn check(bench: &Bench, arch: &Arch, path: &Path, file: &str) -> Result<(), String> {
-    let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+/// A program of a folder of sources, as one of `gcn/`.
+fn read(sources: &Path, file: &str) -> Result<Program, String> {
+    let text = fs::read_to_string(sources.join(file));
+    let text = text.map_err(|error| format!("{file}: {error}"))?;
     let mut program = Program::parse(file, &text)?;
     // Beside the programs of `gcn/`.
     program.file = format!("../gcc/{file}");
     for with in &mut program.with {
         *with = format!("../gcc/{with}");
     }
-    let folder = bench.gcc.build_with(&program, BUILD, arch.options)?;
+    Ok(program)
+}
+
+fn check(bench: &Bench, arch: &Arch, program: &Program) -> Result<(), String> {
+    let folder = bench.gcc.build_with(program, BUILD, arch.options)?;
     let path = bench.gcc.outside(&folder.join(&program.name));
     let bytes = fs::read(&path).map_err(|error| error.to_string())?;
     let image = place(&bytes).ok_or("no code object in the program")?;

@@ -38,6 +38,9 @@ const ROCR: &str = "libhsa-runtime64.so.1";
 /// Names the simulated kernels to the stand-in; nothing else heeds it.
 const KERNELS: &str = "REVOFF_HSA_STAND_IN_KERNELS";
 
+/// What `calls` finds wrong where no device is.
+const ON_THE_HOST: &str = "data.initial is 1, expected 0";
+
 /// Whose plugin runs a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
@@ -146,13 +149,18 @@ impl Bench {
             Runtime::Real => self.rocr().ok_or("no ROCr")?,
         });
         let folders = env::join_paths(folders).map_err(|error| error.to_string())?;
-        let mut command = self.gcc.command(folder, &format!("./{file}"));
-        command.env("LD_LIBRARY_PATH", folders);
-        command.env("OMP_TARGET_OFFLOAD", "mandatory");
-        command.env(KERNELS, self.kernels(program)?);
-        prepare(&mut command, program);
-        change(&mut command);
-        run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
+        let command = self.gcc.command(folder, &format!("./{file}"));
+        run_with(
+            command,
+            program,
+            self.kernels(program)?,
+            self.limit,
+            |command| {
+                command.env("LD_LIBRARY_PATH", folders);
+                command.env("OMP_TARGET_OFFLOAD", "mandatory");
+                change(command);
+            },
+        )
     }
 
     /// Builds and runs a program on the stand-in.
@@ -161,6 +169,20 @@ impl Bench {
         let what = (folder, &*program.name);
         self.run(program, what, (side, Runtime::StandIn), |_| {})
     }
+}
+
+/// Runs a program by `command`, with its simulated kernels and as `change` says.
+fn run_with(
+    mut command: Command,
+    program: &Program,
+    kernels: &Path,
+    limit: Duration,
+    change: impl FnOnce(&mut Command),
+) -> Result<Outcome, String> {
+    prepare(&mut command, program);
+    command.env(KERNELS, kernels);
+    change(&mut command);
+    run(&mut command, limit).map_err(|error| format!("{command:?}: {error}"))
 }
 
 fn main() -> ExitCode {
@@ -188,6 +210,7 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for program in &programs {
         trials.push(trial(bench.as_ref().ok(), Side::Ours, program));
+        // What varies is nothing to be tried.
         if program.stock != Some(Ending::Any) {
             trials.push(trial(bench.as_ref().ok(), Side::Gccs, program));
         }
@@ -215,14 +238,28 @@ fn trial(bench: Option<&Arc<Bench>>, side: Side, program: &Program) -> Trial {
         Side::Ours => "ours",
         Side::Gccs => "gccs",
     };
-    let program = program.clone();
-    test(bench, format!("{place}::{}", program.name), move |bench| {
+    let mut program = program.clone();
+    if let (Side::Gccs, Some(ending)) = (side, program.stock) {
+        program.ending = ending;
+    }
+    let name = format!("{place}::{}", program.name);
+    let lacks = bench.and_then(|bench| bench.gcc.lacks(&program));
+    let cannot = skipped(&name, lacks) || misses(bench, side);
+    test(bench, name, move |bench| {
         judge(&program, &bench.run_on(side, &program)?)
     })
-    .with_ignored_flag(lacks(bench, side))
+    .with_ignored_flag(cannot)
 }
 
-/// Whether what a test needs is missing.
-fn lacks(bench: Option<&Arc<Bench>>, side: Side) -> bool {
+/// Whether a test cannot be made, for a reason that is said.
+fn skipped(name: &str, lacks: Option<String>) -> bool {
+    if let Some(reason) = &lacks {
+        say(&format!("SKIPPED compat, {name}: {reason}"));
+    }
+    lacks.is_some()
+}
+
+/// Whether all tests of a side cannot be made.
+fn misses(bench: Option<&Arc<Bench>>, side: Side) -> bool {
     bench.is_none_or(|bench| side == Side::Ours && bench.plugin.is_none())
 }

@@ -1,0 +1,72 @@
+//! What the libraries log, on the standard error: for programs, and for plugins of programs that
+//! know nothing of it. Libraries themselves never show anything.
+
+use std::env::{self, VarError};
+use std::io::{self, IsTerminal};
+
+use tracing_subscriber::EnvFilter;
+
+/// The variable that says what is shown: nothing if it is not set, or empty.
+const LOG: &str = "REVOFF_LOG";
+
+/// Shows from now on what the environment asks for, unless the program has somebody already to
+/// whom it is told.
+///
+/// # Errors
+/// What the environment asks for is no filter: the variable, what it says and what is expected, in
+/// words. Nothing is shown then.
+pub fn show() -> Result<(), String> {
+    let Some(filter) = filter(env::var(LOG))? else {
+        return Ok(());
+    };
+    // Who asks for no colours asks by this variable: https://no-color.org.
+    let wants_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let shown = tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_ansi(wants_colours && io::stderr().is_terminal())
+        .with_env_filter(filter);
+    // The program's own is not to be replaced.
+    let _ = shown.try_init();
+    Ok(())
+}
+
+/// What a value of the variable asks for.
+fn filter(value: Result<String, VarError>) -> Result<Option<EnvFilter>, String> {
+    let text = match value {
+        Ok(text) => text,
+        Err(VarError::NotPresent) => return Ok(None),
+        Err(VarError::NotUnicode(bytes)) => bytes.to_string_lossy().into_owned(),
+    };
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let filter = EnvFilter::try_new(&text);
+    let wrong = |error| {
+        format!("environment variable {LOG}={text:?}: a level expected, such as debug ({error})")
+    };
+    filter.map(Some).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Option<String>, String> {
+        let filter = filter(Ok(text.to_owned()))?;
+        Ok(filter.map(|filter| filter.to_string()))
+    }
+
+    #[test]
+    fn nothing_is_shown_unless_somebody_asks() {
+        assert_eq!(of(""), Ok(None));
+        assert!(matches!(filter(Err(VarError::NotPresent)), Ok(None)));
+        assert_eq!(of("debug"), Ok(Some("debug".to_owned())));
+    }
+
+    #[test]
+    fn what_is_no_filter_is_named() {
+        let error = of("nonsense===").unwrap_err();
+        let texts = ["REVOFF_LOG=\"nonsense===\"", "such as debug"];
+        assert!(texts.iter().all(|text| error.contains(text)), "{error}");
+    }
+}

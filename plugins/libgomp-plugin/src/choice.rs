@@ -1,0 +1,125 @@
+//! Which devices libgomp is told of, as the environment says.
+
+use host_rt::device::KINDS;
+
+use crate::kind::kind;
+use crate::libgomp;
+
+/// The variable that lists them.
+const DEVICE: &str = "REVOFF_DEVICE";
+
+/// The kind of devices that is no GPU, and for which there is no plugin. Those of the others
+/// each plugin leaves to the other.
+const NO_GPU: &str = "host";
+
+/// Their names: those that `REVOFF_DEVICE` lists, or all GPUs.
+pub(crate) fn names() -> Vec<String> {
+    let list = std::env::var_os(DEVICE).filter(|list| !list.is_empty());
+    match list.as_ref().map(|list| list.to_string_lossy()) {
+        Some(list) => {
+            let names = named(&list).unwrap_or_else(|reason| {
+                libgomp::error(&format!("{DEVICE}={list}: {reason}"));
+                Vec::new()
+            });
+            let of_each = names.into_iter().map(|name| match suits(name) {
+                Ok(names) => names,
+                Err(reason) => {
+                    libgomp::error(&format!("{DEVICE}={list}: {reason}"));
+                    Vec::new()
+                }
+            });
+            of_each.flatten().collect()
+        }
+        None => match of_kind(kind().devices[0]) {
+            Ok(names) => names,
+            Err(reason) => {
+                libgomp::debug(&format!("no GPU: {reason}"));
+                Vec::new()
+            }
+        },
+    }
+}
+
+/// The names in a list.
+///
+/// # Errors
+/// There is none: in words.
+fn named(list: &str) -> Result<Vec<&str>, String> {
+    let names = list.split(',').map(str::trim);
+    let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
+    match names.is_empty() {
+        false => Ok(names),
+        true => Err(format!("it names no device; expected {}", expected())),
+    }
+}
+
+/// The kinds of devices that run images of GCC's.
+fn gpus() -> impl Iterator<Item = &'static str> {
+    let kinds = KINDS.iter().map(|kind| kind.name);
+    kinds.filter(|&name| name != NO_GPU)
+}
+
+/// What a list of devices is expected to say.
+fn expected() -> String {
+    let gpus: Vec<_> = gpus().collect();
+    format!(
+        "one of {}, or one device of them such as `cuda:0`",
+        gpus.join(", ")
+    )
+}
+
+/// The devices that `name` stands for.
+fn suits(name: &str) -> Result<Vec<String>, String> {
+    let of = name.split(':').next().unwrap_or(name);
+    if !kind().devices.contains(&of) {
+        if gpus().any(|gpu| gpu == of) {
+            return Ok(Vec::new());
+        }
+        let expected = expected();
+        return Err(format!(
+            "`{name}` runs no images of GCC's; expected {expected}"
+        ));
+    }
+    let there = of_kind(of)?;
+    if name == of {
+        return Ok(there);
+    }
+    // What is not numbered has more names than it lists.
+    let is_there = there.iter().any(|known| known == name || known == of);
+    if is_there {
+        return Ok(vec![name.to_owned()]);
+    }
+    Err(format!("no `{name}` here; there are: {}", there.join(", ")))
+}
+
+/// The devices of a kind that are there.
+///
+/// # Errors
+/// There is none, for a reason in words.
+fn of_kind(name: &str) -> Result<Vec<String>, String> {
+    let kind = KINDS.iter().find(|kind| kind.name == name);
+    let kind = kind.ok_or_else(|| format!("no devices of kind `{name}`"))?;
+    let devices = kind.devices().map_err(|error| error.to_string())?;
+    match devices.is_empty() {
+        false => Ok(devices),
+        true => Err(format!(
+            "no devices of kind `{name}`: their runtime is here, and lists none \
+             (CUDA_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES hide devices)"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_names_nothing_is_refused() {
+        assert_eq!(named(" emu , cuda:0,"), Ok(vec!["emu", "cuda:0"]));
+        for list in [" ", ",", " ,,"] {
+            let error = named(list).unwrap_err();
+            let texts = ["names no device", "emu", "cuda:0"];
+            assert!(texts.iter().all(|text| error.contains(text)), "{error}");
+        }
+    }
+}
