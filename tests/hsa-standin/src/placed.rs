@@ -27,7 +27,7 @@ const ABS64: RelocationType = RelocationType(3);
 const RELATIVE64: RelocationType = RelocationType(13);
 
 /// Bytes of a kernel's descriptor.
-const DESCRIPTOR: u64 = 64;
+pub(crate) const DESCRIPTOR: u64 = 64;
 
 /// Why a code object is not loaded.
 #[derive(Debug)]
@@ -200,7 +200,7 @@ mod tests {
     use host_rt::env::Env;
 
     use super::*;
-    use crate::image::{Export, elf};
+    use crate::tests::exports;
 
     /// Where the flags of a file are, the address and the size of its first segment, and the
     /// kind of its second.
@@ -208,19 +208,6 @@ mod tests {
     const ADDRESS: usize = 64 + 16;
     const SIZE: usize = 64 + 40;
     const SECOND: usize = 64 + 56;
-
-    fn exports() -> Vec<u8> {
-        let export = |name: &str, size, value: Option<&[u8]>| Export {
-            name: name.to_owned(),
-            size,
-            value: value.map(<[u8]>::to_vec),
-        };
-        let mut descriptor = [0; DESCRIPTOR as usize];
-        descriptor[..12].copy_from_slice(&[1, 2, 0, 0, 3, 0, 0, 0, 56, 0, 0, 0]);
-        let kernel = export("scale.kd", DESCRIPTOR, Some(&descriptor));
-        let number = export("number", 4, Some(&[4, 3, 2, 1]));
-        elf(&[], &[kernel, number, export("room", 1 << 16, None)])
-    }
 
     #[test]
     fn what_is_in_the_file_is_in_memory() {

@@ -88,9 +88,11 @@ unsafe extern "C" fn hsa_queue_create(
         }
         let host = state.gpus[number].device.queue();
         let host = host.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        let doorbell = state.new_signal(-1);
         // SAFETY: the layout is not empty.
         let base = unsafe { alloc(ring(u64::from(size))) };
+        if base.is_null() {
+            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        }
         for packet in 0..size as usize {
             // SAFETY: within the ring, and nobody else's yet.
             unsafe {
@@ -99,6 +101,7 @@ unsafe extern "C" fn hsa_queue_create(
                     .write(HSA_PACKET_TYPE_INVALID as u16);
             }
         }
+        let (doorbell, cell) = state.new_signal(-1);
         // SAFETY: of numbers, pointers and handles, for which zeros will do.
         let mut raw: hsa_queue_t = unsafe { std::mem::zeroed() };
         raw.type_ = kind;
@@ -112,7 +115,7 @@ unsafe extern "C" fn hsa_queue_create(
             raw,
             base,
             size: u64::from(size),
-            doorbell: state.signal(doorbell)?,
+            doorbell: cell,
             write: AtomicU64::new(0),
             read: AtomicU64::new(0),
             callback,
@@ -126,7 +129,10 @@ unsafe extern "C" fn hsa_queue_create(
             .name("aql".to_owned())
             .stack_size(256 << 10)
             .spawn(move || worker.run(host));
-        thread.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        if thread.is_err() {
+            lock(&state.signals).remove(&doorbell.handle);
+            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        }
         lock(&state.queues).insert(raw.addr(), made);
         // SAFETY: the caller's promise.
         unsafe { queue.write(raw) };

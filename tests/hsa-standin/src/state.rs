@@ -106,6 +106,7 @@ impl State {
             lock(&self.queues).len(),
             lock(&self.readers).len(),
             lock(&self.executables).len(),
+            lock(&self.kernels).len(),
         ];
         counts.iter().sum::<usize>() as u64
     }

@@ -8,11 +8,14 @@ use std::time::{Duration, Instant};
 use hsa_runtime_sys::*;
 
 use crate::agent::{CPU, gpu_agent};
+use crate::code::{hsa_executable_create_alt, hsa_executable_destroy, load};
 use crate::copy::hsa_amd_memory_async_copy;
 use crate::event::hsa_amd_register_system_event_handler;
+use crate::image::{Export, elf};
 use crate::memory::{
     hsa_amd_agents_allow_access, hsa_amd_memory_pool_allocate, hsa_amd_memory_pool_free,
 };
+use crate::placed::DESCRIPTOR;
 use crate::pool::{FINE, FIRST_GPU};
 use crate::signal::{hsa_signal_create, hsa_signal_destroy};
 use crate::signal::{hsa_signal_load_scacquire, hsa_signal_store_relaxed};
@@ -32,6 +35,20 @@ fn signal(value: i64) -> hsa_signal_t {
     let status = unsafe { hsa_signal_create(value, 0, null(), &raw mut signal) };
     assert_eq!(status, HSA_STATUS_SUCCESS);
     signal
+}
+
+/// A code object with a kernel, `scale`, and data, with a value and without one.
+pub(crate) fn exports() -> Vec<u8> {
+    let export = |name: &str, size, value: Option<&[u8]>| Export {
+        name: name.to_owned(),
+        size,
+        value: value.map(<[u8]>::to_vec),
+    };
+    let mut descriptor = [0; DESCRIPTOR as usize];
+    descriptor[..12].copy_from_slice(&[1, 2, 0, 0, 3, 0, 0, 0, 56, 0, 0, 0]);
+    let kernel = export("scale.kd", DESCRIPTOR, Some(&descriptor));
+    let number = export("number", 4, Some(&[4, 3, 2, 1]));
+    elf(&[], &[kernel, number, export("room", 1 << 16, None)])
 }
 
 fn alloc(pool: u64, size: usize) -> *mut c_void {
@@ -59,6 +76,25 @@ fn comes_to(signal: hsa_signal_t, value: i64, time: Duration) -> bool {
         std::thread::sleep(Duration::from_millis(1));
     }
     true
+}
+
+/// Where it is of no use, and where it has some.
+fn an_executable_that_takes_no_code_keeps_none() {
+    let (held, gpu) = (revoff_hsa_stand_in_held(), gpu_agent(0));
+    let mut executable = hsa_executable_t { handle: 1 };
+    let refused = load(state(), executable, gpu, &exports());
+    assert_eq!(refused, Err(HSA_STATUS_ERROR_INVALID_EXECUTABLE));
+    assert_eq!(revoff_hsa_stand_in_held(), held);
+    // SAFETY: good for a handle.
+    let status = unsafe { hsa_executable_create_alt(0, 0, null(), &raw mut executable) };
+    assert_eq!(status, HSA_STATUS_SUCCESS);
+    let refused = HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
+    for expected in [Ok(()), Err(refused), Err(refused)] {
+        assert_eq!(load(state(), executable, gpu, &exports()), expected);
+        assert_eq!(revoff_hsa_stand_in_held(), held + 2, "itself, and a kernel");
+    }
+    assert_eq!(hsa_executable_destroy(executable), HSA_STATUS_SUCCESS);
+    assert_eq!(revoff_hsa_stand_in_held(), held);
 }
 
 #[test]
@@ -108,6 +144,8 @@ fn it_is_strict() {
     assert_eq!(events.tell(fault, 0), Some(HSA_STATUS_SUCCESS));
     assert_eq!(answers, [HEARD, HEARD]);
     assert_eq!(events.tell(fault, 1), None);
+
+    an_executable_that_takes_no_code_keeps_none();
 
     // Nothing is given back twice, and what is not is counted.
     assert_eq!(revoff_hsa_stand_in_held(), 5);
