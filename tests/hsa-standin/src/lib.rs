@@ -11,6 +11,8 @@
 //! |---|---|
 //! | `state` | the agents, what was made and not given back, calls that are to fail |
 //! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code`, `event` | functions |
+//! | `packet` | what packets of a queue say, and are refused for |
+//! | `zombies` | what kernels keep that run on when their queue is gone |
 //! | `earlier` | functions of HSA 1.0, which GCC's own plugin calls and host-rt does not |
 //! | [`image`] | the code objects that stand for images |
 //! | `content` | what is loaded: an image that one stands for, or a compiler's own code object |
@@ -37,6 +39,7 @@ mod event;
 pub mod image;
 pub mod loader;
 mod memory;
+mod packet;
 mod placed;
 mod pool;
 mod queue;
@@ -45,6 +48,7 @@ mod simulated;
 mod state;
 #[cfg(test)]
 mod tests;
+mod zombies;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

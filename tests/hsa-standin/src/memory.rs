@@ -9,7 +9,7 @@ use hsa_runtime_sys::*;
 
 use crate::lock;
 use crate::pool::Owner;
-use crate::state::{Answer, State, answer};
+use crate::state::{Answer, State, answer, handle, state};
 
 /// What allocations are rounded up to, and aligned to on the host.
 const GRAIN: usize = 4096;
@@ -26,6 +26,33 @@ pub(crate) struct Block {
     owner: Owner,
     /// GPUs that may use it beside its owner.
     allowed: Vec<u64>,
+    /// The handle that was next when it was allocated.
+    made: u64,
+}
+
+/// A block that the caller has freed, and that goes with this.
+pub(crate) struct Freed {
+    address: *mut u8,
+    block: Block,
+}
+
+// SAFETY: the block is nobody's but this one's, or that of kernels until they end; whichever
+// thread drops it may free it.
+unsafe impl Send for Freed {}
+// SAFETY: there is nothing to be done with a reference to it.
+unsafe impl Sync for Freed {}
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        match self.block.owner {
+            // SAFETY: allocated with this layout, and in the table until it was freed.
+            Owner::Cpu => unsafe { dealloc(self.address, layout(self.block.size)) },
+            Owner::Gpu(number) => {
+                let address = self.address.addr() as u64;
+                state().gpus[number].device.free(address);
+            }
+        }
+    }
 }
 
 impl State {
@@ -74,6 +101,7 @@ impl State {
             size,
             owner,
             allowed,
+            made: handle(),
         };
         lock(&self.memory).insert(address.expose_provenance() as u64, block);
         Ok(address)
@@ -138,15 +166,9 @@ pub(crate) extern "C" fn hsa_amd_memory_pool_free(memory: *mut c_void) -> hsa_st
         let address = memory.expose_provenance() as u64;
         let block = lock(&state.memory).remove(&address);
         let block = block.ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
-        // Acquire: kernels that were left behind before. On a GPU they are gone.
-        if state.zombies.load(Ordering::Acquire) > 0 {
-            return Ok(());
-        }
-        match block.owner {
-            // SAFETY: allocated with this layout, and in the table until now.
-            Owner::Cpu => unsafe { dealloc(memory.cast(), layout(block.size)) },
-            Owner::Gpu(number) => state.gpus[number].device.free(address),
-        }
+        let made = block.made;
+        let address = memory.cast();
+        state.zombies.drop_later(made, Freed { address, block });
         Ok(())
     })
 }

@@ -14,9 +14,10 @@ use crate::content::KernelObject;
 use crate::copy::Engine;
 use crate::event::Events;
 use crate::lock;
-use crate::memory::Block;
+use crate::memory::{Block, Freed};
 use crate::queue::Queue;
 use crate::signal::{Cell, Handlers};
+use crate::zombies::Zombies;
 
 /// The runtime, once there was `hsa_init`.
 pub(crate) struct State {
@@ -32,8 +33,7 @@ pub(crate) struct State {
     pub(crate) kernels: Mutex<HashMap<u64, Arc<KernelObject>>>,
     pub(crate) handlers: Handlers,
     pub(crate) events: Events,
-    /// Kernels that run on in queues that are gone. What they use is left to them.
-    pub(crate) zombies: AtomicU64,
+    pub(crate) zombies: Zombies<Freed>,
 }
 
 /// A GPU.
@@ -94,7 +94,7 @@ impl State {
             kernels: Mutex::default(),
             handlers: Handlers::default(),
             events: Events::default(),
-            zombies: AtomicU64::new(0),
+            zombies: Zombies::default(),
         })
     }
 
