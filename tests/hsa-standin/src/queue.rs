@@ -78,7 +78,7 @@ impl Drop for Queue {
 /// # Safety
 /// `queue` is good for a pointer.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_queue_create(
+pub(crate) unsafe extern "C" fn hsa_queue_create(
     agent: hsa_agent_t,
     size: u32,
     kind: hsa_queue_type32_t,
@@ -151,7 +151,7 @@ unsafe extern "C" fn hsa_queue_create(
 
 /// What runs in it is killed, on a GPU. Here it is left behind, with what it uses.
 #[unsafe(no_mangle)]
-extern "C" fn hsa_queue_destroy(queue: *mut hsa_queue_t) -> hsa_status_t {
+pub(crate) extern "C" fn hsa_queue_destroy(queue: *mut hsa_queue_t) -> hsa_status_t {
     answer("hsa_queue_destroy", |state| {
         let destroyed = lock(&state.queues).remove(&queue.addr());
         let destroyed = destroyed.ok_or(HSA_STATUS_ERROR_INVALID_QUEUE)?;

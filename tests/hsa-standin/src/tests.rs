@@ -3,6 +3,7 @@
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use hsa_runtime_sys::*;
@@ -17,6 +18,10 @@ use crate::memory::{
 };
 use crate::placed::DESCRIPTOR;
 use crate::pool::{FINE, FIRST_GPU};
+use crate::queue::{
+    hsa_queue_add_write_index_relaxed, hsa_queue_create, hsa_queue_destroy,
+    hsa_queue_load_read_index_scacquire,
+};
 use crate::signal::{hsa_signal_create, hsa_signal_destroy};
 use crate::signal::{hsa_signal_load_scacquire, hsa_signal_store_relaxed};
 use crate::state::{hsa_init, revoff_hsa_stand_in_held, state};
@@ -97,6 +102,71 @@ fn an_executable_that_takes_no_code_keeps_none() {
     assert_eq!(revoff_hsa_stand_in_held(), held);
 }
 
+/// Packets of the kind that waits for nothing, in a queue of their own, told of at once.
+/// Returns how far the queue comes and its error, if any.
+fn packets(headers: &[u16]) -> (u64, hsa_status_t) {
+    unsafe extern "C" fn failed(status: hsa_status_t, _: *mut hsa_queue_t, answer: *mut c_void) {
+        // SAFETY: alive until the queue has ended.
+        let answer = unsafe { &*answer.cast::<AtomicU32>() };
+        answer.store(status, Ordering::Release);
+    }
+    let (failure, mut queue) = (AtomicU32::new(0), null_mut());
+    let data = (&raw const failure).cast_mut().cast();
+    // SAFETY: good for a pointer; the function is called with what it takes.
+    let status =
+        unsafe { hsa_queue_create(gpu_agent(0), 4, 0, Some(failed), data, 0, 0, &raw mut queue) };
+    assert_eq!(status, HSA_STATUS_SUCCESS);
+    // SAFETY: just made.
+    let (base, bell) = unsafe { ((*queue).base_address, (*queue).doorbell_signal) };
+    for &header in headers {
+        let index = hsa_queue_add_write_index_relaxed(queue, 1);
+        // SAFETY: there is room for four, of which nobody has been told. Of numbers and
+        // handles, for which zeros will do.
+        unsafe {
+            let place = base.cast::<hsa_barrier_and_packet_t>().add(index as usize);
+            place.write(std::mem::zeroed());
+            (*place).header = header;
+        }
+    }
+    hsa_signal_store_relaxed(bell, headers.len() as i64 - 1);
+    let read = || hsa_queue_load_read_index_scacquire(queue);
+    while read() < headers.len() as u64 && failure.load(Ordering::Acquire) == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let ends = (read(), failure.load(Ordering::Acquire));
+    assert_eq!(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
+    ends
+}
+
+fn packets_say_that_they_wait_for_those_before() {
+    const ALONE: u16 = 3 | 2 << 9 | 2 << 11;
+    const BARRIER: u16 = ALONE | 1 << 8;
+    assert_eq!(packets(&[ALONE]), (1, 0));
+    assert_eq!(packets(&[ALONE, BARRIER, BARRIER]), (3, 0));
+    let refused = HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+    assert_eq!(packets(&[BARRIER, ALONE]), (1, refused));
+    assert_eq!(packets(&[3]), (0, refused));
+}
+
+/// However late its thread has its turn: others have the machine.
+fn an_idle_queue_leaves_nothing_behind() {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..32 {
+            // Relaxed: nothing else is told.
+            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+        }
+        let mut times = 0..8;
+        let is_clean = times.all(|_| {
+            packets(&[]);
+            state().zombies.is_empty()
+        });
+        // First of all: nobody else ends them.
+        is_over.store(true, Ordering::Relaxed);
+        assert!(is_clean, "a queue was left behind");
+    });
+}
+
 #[test]
 fn it_is_strict() {
     let mut early = hsa_signal_t { handle: 0 };
@@ -146,6 +216,8 @@ fn it_is_strict() {
     assert_eq!(events.tell(fault, 1), None);
 
     an_executable_that_takes_no_code_keeps_none();
+    packets_say_that_they_wait_for_those_before();
+    an_idle_queue_leaves_nothing_behind();
 
     // Nothing is given back twice, and what is not is counted.
     assert_eq!(revoff_hsa_stand_in_held(), 5);

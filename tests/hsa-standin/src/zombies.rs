@@ -23,6 +23,11 @@ impl<T> Default for Zombies<T> {
 }
 
 impl<T> Zombies<T> {
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.0).is_empty()
+    }
+
     /// This queue is left behind.
     pub(crate) fn add(&self, queue: u64) {
         lock(&self.0).push(Zombie {
