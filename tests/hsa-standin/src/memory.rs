@@ -76,6 +76,21 @@ impl State {
             })
     }
 
+    /// How much there is from this address on of memory that is allocated, or of an image.
+    pub(crate) fn room_at(&self, address: u64) -> Option<u64> {
+        let allocated = {
+            let memory = lock(&self.memory);
+            let block = memory.range(..=address).next_back();
+            block.map(|(&start, block)| (start, block.size as u64))
+        };
+        let gpus = 0..self.gpus.len();
+        let of_gpus = gpus.filter_map(|number| self.range_of_gpu(number, address));
+        let mut ranges = allocated.into_iter().chain(of_gpus);
+        let (start, size) =
+            ranges.find(|&(start, size)| (start..start + size).contains(&address))?;
+        Some(start + size - address)
+    }
+
     /// Memory of `owner`, which those GPUs may use beside it.
     pub(crate) fn allocate(&self, owner: Owner, size: usize, allowed: Vec<u64>) -> Answer<*mut u8> {
         let size = size

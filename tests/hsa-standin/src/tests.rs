@@ -11,6 +11,7 @@ use hsa_runtime_sys::*;
 use crate::agent::{CPU, gpu_agent};
 use crate::code::{hsa_executable_create_alt, hsa_executable_destroy, load};
 use crate::copy::hsa_amd_memory_async_copy;
+use crate::earlier::hsa_memory_copy;
 use crate::event::hsa_amd_register_system_event_handler;
 use crate::image::{Export, elf};
 use crate::memory::{
@@ -192,6 +193,16 @@ fn it_is_strict() {
         refused,
         "the wrong way round"
     );
+
+    // Where no agent is named, what is allocated is not left, and one side is.
+    let mut word = [0u8; 2];
+    let stack = word.as_mut_ptr().cast();
+    // SAFETY: two bytes on the stack; memory is looked up.
+    let copy_plainly = |to, from, size| unsafe { hsa_memory_copy(to, from, size) };
+    assert_eq!(copy_plainly(there, stack, 2), HSA_STATUS_SUCCESS);
+    assert_eq!(copy_plainly(stack, here, 1), HSA_STATUS_SUCCESS);
+    assert_eq!(copy_plainly(there, here, 4097), refused);
+    assert_eq!(copy_plainly(stack, stack, 1), refused);
 
     // One copy after the other, whatever they wait for.
     assert_eq!(copy(there, here, &[gate], first), HSA_STATUS_SUCCESS);
