@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use host_rt::device::Global;
 use hsa_runtime_sys::*;
+use standin::process::{handle, lock};
 
 use crate::content::Content;
-use crate::lock;
 use crate::placed::Refused;
-use crate::state::{Answer, State, answer, handle};
+use crate::state::{Answer, State, answer};
 
 /// An executable.
 #[derive(Default)]

@@ -7,17 +7,17 @@ use std::ffi::{CStr, c_char, c_void};
 use std::slice::from_raw_parts;
 
 use hsa_runtime_sys::*;
+use standin::process::{handle, lock};
 
 use crate::agent::{CPU, gpu_agent};
 use crate::code::{find, hsa_executable_create_alt, load};
-use crate::lock;
 use crate::memory::hsa_amd_memory_pool_free;
 use crate::pool::Owner;
 use crate::queue::{hsa_queue_add_write_index_relaxed, hsa_queue_load_read_index_scacquire};
 use crate::signal::{
     hsa_signal_load_scacquire, hsa_signal_store_screlease, hsa_signal_wait_scacquire,
 };
-use crate::state::{Answer, State, answer, handle};
+use crate::state::{Answer, State, answer};
 
 /// Handles of regions, which belong to an agent: of the host's memory for arguments, and of a
 /// GPU's own.

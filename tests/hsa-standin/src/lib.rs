@@ -9,7 +9,7 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `state` | the agents, what was made and not given back, calls that are to fail |
+//! | `state`, `system`, `faults` | the agents and what was made and not given back; what is known of the runtime; calls that are to fail |
 //! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code`, `event` | functions |
 //! | `packet` | what packets of a queue say, and are refused for |
 //! | `zombies` | what kernels keep that run on when their queue is gone |
@@ -36,6 +36,7 @@ mod content;
 mod copy;
 mod earlier;
 mod event;
+mod faults;
 pub mod image;
 pub mod loader;
 mod memory;
@@ -46,14 +47,7 @@ mod queue;
 mod signal;
 mod simulated;
 mod state;
+mod system;
 #[cfg(test)]
 mod tests;
 mod zombies;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// A poisoned lock is one that a panicking thread held; what these guard is
-/// consistent at every point where a panic could happen.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

@@ -6,19 +6,14 @@ use std::sync::atomic::Ordering;
 
 use host_rt::device::Fill;
 use hsa_runtime_sys::*;
+use standin::memory::soil;
+use standin::process::{handle, lock};
 
-use crate::lock;
 use crate::pool::Owner;
-use crate::state::{Answer, State, answer, handle, state};
+use crate::state::{Answer, State, answer, state};
 
 /// What allocations are rounded up to, and aligned to on the host.
 const GRAIN: usize = 4096;
-
-/// What memory holds that nobody has written: anything but zeros.
-const DIRT: u8 = 0xa5;
-
-/// How much of it holds that: the rest is as the `host` device has it.
-const DIRTY: usize = 1 << 20;
 
 /// An allocation.
 pub(crate) struct Block {
@@ -111,7 +106,7 @@ impl State {
         }
         // SAFETY: addresses of the `host` device are addresses here; so many bytes were
         // allocated, and are nobody else's yet.
-        unsafe { address.write_bytes(DIRT, size.min(DIRTY)) };
+        unsafe { soil(address, size) };
         let block = Block {
             size,
             owner,

@@ -80,7 +80,7 @@ mod tests {
     fn a_header_says_what_the_host_relies_on() {
         assert_eq!(kind(KERNEL | BARRIER, true), Ok(Kind::Kernel));
         assert_eq!(kind(KERNEL, false), Ok(Kind::Kernel));
-        assert_eq!(kind(KERNEL + 1 | BARRIER, true), Ok(Kind::Barrier));
+        assert_eq!(kind((KERNEL + 1) | BARRIER, true), Ok(Kind::Barrier));
         let refused = Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
         assert_eq!(kind(KERNEL, true), refused, "beside what is before it");
         for (header, what) in [
@@ -90,8 +90,8 @@ mod tests {
             (2 | BARRIER | 1 << 9 | 1 << 11, "for this GPU"),
             (2 | BARRIER | 3 << 9 | 3 << 11, "no scope"),
             (KERNEL | BARRIER | 1 << 13, "reserved"),
-            (KERNEL - 1 | BARRIER, "invalid"),
-            (KERNEL + 3 | BARRIER, "or"),
+            ((KERNEL - 1) | BARRIER, "invalid"),
+            ((KERNEL + 3) | BARRIER, "or"),
         ] {
             assert_eq!(kind(header, false), refused, "{what}");
         }

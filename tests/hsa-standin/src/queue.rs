@@ -6,17 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use host_rt::device::{BlockShape, Grid, LaunchContext, Queue as HostQueue};
+use host_rt::device::{Grid, Queue as HostQueue};
 use hsa_runtime_sys::*;
+use standin::launch;
+use standin::process::{handle, lock, setting};
 
 use crate::agent::most_packets;
 use crate::code::say;
 use crate::content::{Code, HostCode};
-use crate::lock;
 use crate::packet::{self, PACKET};
 use crate::signal::{Cell, notify, wait_until};
 use crate::simulated::Launch;
-use crate::state::{Answer, State, answer, handle, setting, state};
+use crate::state::{Answer, State, answer, state};
 
 /// How long a queue that is closed waits for its thread to notice, on a machine that has other
 /// things to do.
@@ -177,6 +178,11 @@ pub(crate) extern "C" fn hsa_queue_add_write_index_relaxed(
 ) -> u64 {
     // Relaxed: as the name says.
     known(queue).write.fetch_add(count, Ordering::Relaxed)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn hsa_queue_store_write_index_screlease(queue: *const hsa_queue_t, value: u64) {
+    known(queue).write.store(value, Ordering::Release);
 }
 
 #[unsafe(no_mangle)]
@@ -358,21 +364,10 @@ fn run_on_host(code: &HostCode, launch: Launch, host: &mut dyn HostQueue) -> Ans
     // SAFETY: the parameters are what the kernel expects, as far as the caller has told
     // the truth.
     let running =
-        unsafe { host.launch(&code.module, code.kernel, grid, &params, launch_context()) };
+        unsafe { host.launch(&code.module, code.kernel, grid, &params, launch::context()) };
     let running = running.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
     match running.wait(None) {
         Some(Err(_)) => Err(HSA_STATUS_ERROR_EXCEPTION),
         _ => Ok(()),
-    }
-}
-
-/// A GPU's threads know no launch, and ring no bell.
-fn launch_context() -> LaunchContext {
-    LaunchContext {
-        block: BlockShape::default(),
-        key: 0,
-        calls_host: false,
-        ring: Arc::new(|| {}),
-        ended: Arc::new(|| {}),
     }
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hsa_runtime_sys::*;
+use standin::process::{handle, lock};
 
-use crate::lock;
-use crate::state::{Answer, State, answer, handle, state};
+use crate::state::{Answer, State, answer, state};
 
 /// A signal.
 pub(crate) struct Cell(AtomicI64);

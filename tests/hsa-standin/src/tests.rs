@@ -155,7 +155,11 @@ fn an_idle_queue_leaves_nothing_behind() {
     std::thread::scope(|scope| {
         for _ in 0..32 {
             // Relaxed: nothing else is told.
-            scope.spawn(|| while !is_over.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         let mut times = 0..8;
         let is_clean = times.all(|_| {

@@ -3,8 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::lock;
-use crate::state::handle;
+use standin::process::{handle, lock};
 
 /// Queues that were left behind, and what they keep.
 pub(crate) struct Zombies<T>(Mutex<Vec<Zombie<T>>>);
