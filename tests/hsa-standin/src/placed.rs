@@ -15,9 +15,11 @@ use object::{
     RelocationTarget, SymbolKind,
 };
 
-/// The machine of [`TARGET`](crate::image::TARGET) in the flags of a file.
-const MACHINE: u32 = 0x3f;
+use crate::image::FLAGS;
+
+/// The machine in the flags of a file, and that of this GPU.
 const MACHINE_MASK: u32 = 0xff;
+const MACHINE: u32 = FLAGS & MACHINE_MASK;
 
 /// How segments lie to each other on a GPU: by whole pages.
 const PAGE: u64 = 4096;
@@ -204,7 +206,7 @@ mod tests {
 
     /// Where the flags of a file are, the address and the size of its first segment, and the
     /// kind of its second.
-    const FLAGS: usize = 48;
+    const FLAGS_AT: usize = 48;
     const ADDRESS: usize = 64 + 16;
     const SIZE: usize = 64 + 40;
     const SECOND: usize = 64 + 56;
@@ -238,7 +240,7 @@ mod tests {
         let env = Env::read().expect("an environment");
         let device = device::open("host", &env).expect("a device");
         let mut other = exports();
-        other[FLAGS] = 0x2c;
+        other[FLAGS_AT] = 0x2c;
         let refused = Placed::new(&device, &other).err();
         assert!(matches!(refused, Some(Refused::Machine(text)) if text.contains("0x2c")));
         let all = exports();
