@@ -5,7 +5,9 @@
 //! It is stricter than ROCr, and meant to be: handles are numbers that are looked up and never
 //! used again, memory is not zeroed, only agents that were allowed to use memory may, a GPU has
 //! one copy engine, which does one copy after the other, whatever they wait for, and any kernel
-//! fills it, so that a copy within it that is a kernel waits for those before.
+//! fills it, so that a copy within it that is a kernel waits for those before, and packets say
+//! what a GPU has to be told for what runs here by itself: that they wait for those before, and
+//! that both sides see what the other has written.
 //!
 //! | module | job |
 //! |---|---|
