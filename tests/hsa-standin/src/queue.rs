@@ -181,8 +181,8 @@ pub(crate) extern "C" fn hsa_queue_add_write_index_relaxed(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_queue_store_write_index_screlease(queue: *const hsa_queue_t, value: u64) {
-    known(queue).write.store(value, Ordering::Release);
+extern "C" fn hsa_queue_store_write_index_screlease(queue: *const hsa_queue_t, index: u64) {
+    known(queue).write.store(index, Ordering::Release);
 }
 
 #[unsafe(no_mangle)]
