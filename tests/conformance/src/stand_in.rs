@@ -1,31 +1,24 @@
 //! What stands in for the drivers of GPUs that a machine does not have.
 
-use std::io;
-
 use host_rt::device::KINDS;
+use standin::loader::Place;
 
 /// The stand-in for one kind of device.
 struct StandIn {
     kind: &'static str,
-    is_loaded: fn() -> bool,
-    is_wanted: fn() -> bool,
-    run_again: fn() -> io::Error,
+    place: &'static Place,
     left: fn() -> u64,
 }
 
-const ALL: [StandIn; 2] = [
+static ALL: [StandIn; 2] = [
     StandIn {
         kind: "cuda",
-        is_loaded: cuda_standin::loader::is_loaded,
-        is_wanted: cuda_standin::loader::is_wanted,
-        run_again: cuda_standin::loader::run_again,
+        place: &cuda_standin::loader::PLACE,
         left: || cuda_standin::loader::contexts() + cuda_standin::loader::leaks(),
     },
     StandIn {
         kind: "hsa",
-        is_loaded: hsa_standin::loader::is_loaded,
-        is_wanted: hsa_standin::loader::is_wanted,
-        run_again: hsa_standin::loader::run_again,
+        place: &hsa_standin::loader::PLACE,
         left: hsa_standin::loader::held,
     },
 ];
@@ -38,8 +31,9 @@ pub fn run_again_if_needed() -> Option<String> {
         let mut kinds = KINDS.iter();
         let kind = kinds.find(|kind| kind.name == stand_in.kind);
         let is_there = || kind.is_some_and(|kind| kind.devices().is_ok_and(|all| !all.is_empty()));
-        if !(stand_in.is_loaded)() && ((stand_in.is_wanted)() || !is_there()) {
-            let (kind, reason) = (stand_in.kind, (stand_in.run_again)());
+        let place = stand_in.place;
+        if !place.is_loaded() && (place.is_wanted() || !is_there()) {
+            let (kind, reason) = (stand_in.kind, place.run_again());
             return Some(format!(
                 "nothing stands in for a GPU's driver ({kind}): {reason}"
             ));
@@ -52,7 +46,7 @@ pub fn run_again_if_needed() -> Option<String> {
 #[must_use]
 pub fn is_for(device: &str) -> bool {
     let mut of_kind = ALL.iter().filter(|one| device.starts_with(one.kind));
-    of_kind.any(|stand_in| (stand_in.is_loaded)())
+    of_kind.any(|stand_in| stand_in.place.is_loaded())
 }
 
 /// How much there is, with what stands in for the driver of this device, that was made and not
@@ -60,7 +54,7 @@ pub fn is_for(device: &str) -> bool {
 #[must_use]
 pub fn left(device: &str) -> u64 {
     let of_kind = ALL.iter().filter(|one| device.starts_with(one.kind));
-    let loaded = of_kind.filter(|stand_in| (stand_in.is_loaded)());
+    let loaded = of_kind.filter(|stand_in| stand_in.place.is_loaded());
     loaded.map(|stand_in| (stand_in.left)()).sum()
 }
 

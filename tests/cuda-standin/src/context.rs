@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use host_rt::device::{self, Device};
 use host_rt::env::Env;
+use standin::process::{handle, lock, setting};
 
 use crate::code::{Answer, Code};
-use crate::driver::{handle, setting, with_context};
+use crate::driver::with_context;
 use crate::event::Event;
 use crate::link::Linker;
-use crate::lock;
 use crate::memory::{Block, Pinned};
 use crate::module::Module;
 use crate::stream::{Progress, Stream};

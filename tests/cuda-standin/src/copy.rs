@@ -6,10 +6,11 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use host_rt::device::Queue;
+use standin::process::setting;
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
-use crate::driver::{setting, with_context};
+use crate::driver::with_context;
 use crate::memory::Pinned;
 
 /// The host's side of a copy.

@@ -3,9 +3,10 @@
 use std::ffi::c_char;
 
 use cudarc::driver::sys::CUdevice_attribute as A;
+use standin::process::setting;
 
 use crate::code::{Answer, Code};
-use crate::driver::{setting, with_driver};
+use crate::driver::with_driver;
 use crate::pointers::Out;
 
 /// Most blocks of a launch, most threads of a block: those of hardware.

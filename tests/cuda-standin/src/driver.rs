@@ -5,10 +5,12 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use standin::process::{lock, setting};
+
 use crate::code::{Answer, Code};
 use crate::context::Context;
+use crate::faults;
 use crate::pointers::Out;
-use crate::{faults, lock};
 
 /// The driver, once there was `cuInit`.
 pub(crate) struct Driver {
@@ -37,23 +39,6 @@ static LEAKS: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     /// Handle of the calling thread's context; 0 for none.
     static CURRENT: Cell<u64> = const { Cell::new(0) };
-}
-
-/// A handle: nobody else's, ever, and no address.
-pub(crate) fn handle() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0x5afe_0000_0000_0001);
-    // Relaxed: only a number that is nobody else's.
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// A number from the environment.
-pub(crate) fn setting(name: &str, default: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) => text
-            .parse()
-            .unwrap_or_else(|_| panic!("{name}={text:?}: a number expected")),
-        Err(_) => default,
-    }
 }
 
 impl Driver {

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use standin::process::{handle, lock};
+
 use crate::code::{Answer, Code};
 use crate::context::Context;
-use crate::driver::{handle, with_context};
-use crate::lock;
+use crate::driver::with_context;
 use crate::pointers::Out;
 use crate::stream::Place;
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use host_rt::Image;
 use host_rt::error::ImageError;
-use host_rt::shared_abi::image::{FUNCTION_PREFIX, HOST_ARCH, IMAGE_INFO, KERNEL_PREFIX};
+use host_rt::shared_abi::image::HOST_ARCH;
+use standin::declared;
 
 /// Precedes the shared object's path.
 const MARK: &str = "// stand-in: ";
@@ -29,7 +30,7 @@ pub fn ptx(
     image: &Image,
     params: impl Fn(&str) -> Option<Vec<usize>>,
 ) -> Result<String, ImageError> {
-    let values = values(image)?;
+    let values = declared::values(image)?;
     let mut text = format!(
         ".version 7.8\n.target sm_90\n.address_size 64\n{MARK}{}\n",
         path.display()
@@ -64,31 +65,6 @@ pub fn ptx(
         );
     }
     Ok(text)
-}
-
-/// Initial bytes of the symbols by which an image says what it is.
-fn values(image: &Image) -> Result<HashMap<String, Vec<u8>>, ImageError> {
-    let mut values = HashMap::new();
-    // One with something else in it is to be found by whoever reads the text.
-    if let Ok(Some(info)) = image.info() {
-        let mut bytes = info.magic.to_le_bytes().to_vec();
-        bytes.extend(info.abi_version.to_le_bytes());
-        bytes.extend(info.wires.to_le_bytes());
-        values.insert(IMAGE_INFO.to_owned(), bytes);
-    }
-    for kernel in image.kernels()? {
-        if let Some(info) = kernel.info {
-            let mut bytes = info.params.to_le_bytes().to_vec();
-            bytes.extend(info.bytes.to_le_bytes());
-            bytes.extend(info.signature.to_le_bytes());
-            values.insert(format!("{KERNEL_PREFIX}{}", kernel.name), bytes);
-        }
-    }
-    for function in image.functions()? {
-        let bytes = function.signature.to_le_bytes().to_vec();
-        values.insert(format!("{FUNCTION_PREFIX}{}", function.name), bytes);
-    }
-    Ok(values)
 }
 
 /// What a fatbin begins with. One for the stand-in has a text after it, and a zero

@@ -4,13 +4,14 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUfunction_attribute as F;
-use host_rt::device::{BlockShape, Grid, LaunchContext};
+use host_rt::device::Grid;
+use standin::launch;
+use standin::process::lock;
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
 use crate::device::{MAX_BLOCK, MAX_GRID};
 use crate::driver::with_context;
-use crate::lock;
 use crate::module::{Kernel, Module};
 use crate::pointers::Out;
 
@@ -88,23 +89,12 @@ extern "C" fn cuLaunchKernel(
             let (code, _) = module.kernel(function).ok_or(Code::ILLEGAL_ADDRESS)?;
             // SAFETY: the parameters are what the kernel expects, as far as the
             // caller of the driver has told the truth.
-            let running = unsafe { queue.launch(code, kernel, grid, &params, launch_context()) };
+            let running = unsafe { queue.launch(code, kernel, grid, &params, launch::context()) };
             let running = running.map_err(|_| Code::LAUNCH_OUT_OF_RESOURCES)?;
             let ended = running.wait(None).unwrap_or(Ok(()));
             ended.map_err(|_| Code::ILLEGAL_INSTRUCTION)
         })
     })
-}
-
-/// A GPU's threads know no launch, and ring no bell.
-fn launch_context() -> LaunchContext {
-    LaunchContext {
-        block: BlockShape::default(),
-        key: 0,
-        calls_host: false,
-        ring: Arc::new(|| {}),
-        ended: Arc::new(|| {}),
-    }
 }
 
 /// # Safety

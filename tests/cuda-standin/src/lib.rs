@@ -24,7 +24,7 @@
 //! | `REVOFF_STAND_IN_UNIFIED`, `_POOLS` | 0: no unified addressing, no memory pools |
 //! | `REVOFF_STAND_IN_WAITS` | 1: freeing pinned memory or a module waits for all kernels |
 //! | `REVOFF_STAND_IN_DELAY` | microseconds before each copy (0) |
-//! | `REVOFF_STAND_IN_FAIL` | `cuMemHostAlloc:3=2`: the third call answers 2; a list with commas |
+//! | `REVOFF_STAND_IN_FAIL` | `cuMemHostAlloc:3=2`: the third call answers 2, with `*` each; a list with commas |
 //!
 //! Memory and stacks are those of `host`: `REVOFF_HOST_MEMORY`, `REVOFF_HOST_STACK`.
 
@@ -44,11 +44,3 @@ mod memory;
 mod module;
 mod pointers;
 mod stream;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// A poisoned lock is one that a panicking thread held; what these guard is
-/// consistent at every point where a panic could happen.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::ffi::{CString, c_void};
 
 use cudarc::driver::sys::CUjitInputType;
+use standin::process::{handle, lock};
 
 use crate::code::{Answer, Code};
-use crate::driver::{handle, with_context};
+use crate::driver::with_context;
 use crate::image;
 use crate::jit::Log;
-use crate::lock;
 use crate::pointers::{Out, Text};
 
 const PTX: u32 = CUjitInputType::CU_JIT_INPUT_PTX as u32;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{CUmemorytype, CUpointer_attribute as P};
 use host_rt::device::{Fill, MappedMemory};
+use standin::memory::soil;
+use standin::process::{handle, lock, setting};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
-use crate::driver::{contexts, handle, setting, with_context, with_driver};
-use crate::lock;
+use crate::driver::{contexts, with_context, with_driver};
 use crate::pointers::Out;
 
 const PORTABLE: u32 = cudarc::driver::sys::CU_MEMHOSTALLOC_PORTABLE;
@@ -29,12 +30,6 @@ pub(crate) struct Pinned {
     flags: u32,
 }
 
-/// What memory holds that nobody has written: anything but zeros.
-const DIRT: u8 = 0xa5;
-
-/// How much of it holds that: the rest is as the `host` device has it.
-const DIRTY: usize = 1 << 20;
-
 impl Context {
     fn alloc(&self, bytes: usize, of_stream: bool) -> Answer<u64> {
         if bytes == 0 {
@@ -47,7 +42,7 @@ impl Context {
             .map_err(|_| Code::OUT_OF_MEMORY)?;
         // SAFETY: addresses of the `host` device are addresses here, and the block
         // is nobody else's yet.
-        unsafe { (address as *mut u8).write_bytes(DIRT, bytes.min(DIRTY)) };
+        unsafe { soil(address as *mut u8, bytes) };
         let block = Block { size, of_stream };
         lock(&self.owned).blocks.insert(address, block);
         Ok(address)
@@ -169,7 +164,7 @@ extern "C" fn cuMemHostAlloc(host: Out<u64>, bytes: usize, flags: u32) -> u32 {
         let memory = context.device.alloc_mapped(bytes);
         let memory = memory.map_err(|_| Code::OUT_OF_MEMORY)?;
         // SAFETY: the memory has that many bytes and is nobody else's yet.
-        unsafe { memory.host.write_bytes(DIRT, bytes.min(DIRTY)) };
+        unsafe { soil(memory.host.as_ptr(), bytes) };
         let address = memory.device;
         let pinned = Arc::new(Pinned { memory, flags });
         lock(&context.owned).pinned.insert(address, pinned);

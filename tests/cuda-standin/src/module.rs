@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use host_rt::Image;
 use host_rt::device::Global;
+use standin::process::{handle, lock};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
-use crate::driver::{handle, with_context};
+use crate::driver::with_context;
 use crate::image::{self, Part};
 use crate::jit::Log;
-use crate::lock;
 use crate::pointers::{Out, Text};
 
 /// A loaded image.

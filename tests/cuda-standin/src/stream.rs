@@ -5,11 +5,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 
 use host_rt::device::Queue;
+use standin::process::{handle, lock};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
-use crate::driver::{contexts, handle, with_context};
-use crate::lock;
+use crate::driver::{contexts, with_context};
 use crate::pointers::Out;
 
 /// An operation of a stream.

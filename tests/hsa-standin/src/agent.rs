@@ -3,9 +3,10 @@
 use std::ffi::c_void;
 
 use hsa_runtime_sys::*;
+use standin::process::setting;
 
 use crate::image::TARGET;
-use crate::state::{Answer, State, answer, setting};
+use crate::state::{Answer, State, answer};
 
 /// The processor's handle; GPU `n` has the n-th after [`FIRST_GPU`].
 pub(crate) const CPU: u64 = 0x0a9e_0001;

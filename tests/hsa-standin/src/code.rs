@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use host_rt::device::Global;
 use hsa_runtime_sys::*;
+use standin::process::{handle, lock};
 
 use crate::content::Content;
-use crate::lock;
 use crate::placed::Refused;
-use crate::state::{Answer, State, answer, handle};
+use crate::state::{Answer, State, answer};
 
 /// An executable.
 #[derive(Default)]
@@ -87,7 +87,7 @@ pub(crate) unsafe extern "C" fn hsa_executable_create_alt(
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn hsa_executable_destroy(executable: hsa_executable_t) -> hsa_status_t {
+pub(crate) extern "C" fn hsa_executable_destroy(executable: hsa_executable_t) -> hsa_status_t {
     answer("hsa_executable_destroy", |state| {
         let destroyed = lock(&state.executables).remove(&executable.handle);
         let destroyed = destroyed.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
@@ -130,6 +130,13 @@ pub(crate) fn load(
         say(&format!("a code object does not load: {reason}"));
         status
     })?;
+    let mut executables = lock(&state.executables);
+    let executable = executables.get_mut(&executable.handle);
+    let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
+    if executable.is_frozen || executable.loaded.is_some() {
+        return Err(HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
+    }
+    // From here on nothing fails: whoever destroys the executable removes its kernels.
     let kernels = kernels.into_iter().map(|kernel| {
         let (object, symbol) = (handle(), kernel.symbol.clone());
         lock(&state.kernels).insert(object, Arc::new(kernel));
@@ -140,12 +147,6 @@ pub(crate) fn load(
         content,
         kernels: kernels.collect(),
     };
-    let mut executables = lock(&state.executables);
-    let executable = executables.get_mut(&executable.handle);
-    let executable = executable.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE)?;
-    if executable.is_frozen || executable.loaded.is_some() {
-        return Err(HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
-    }
     executable.loaded = Some(loaded);
     Ok(())
 }

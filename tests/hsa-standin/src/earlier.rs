@@ -7,17 +7,17 @@ use std::ffi::{CStr, c_char, c_void};
 use std::slice::from_raw_parts;
 
 use hsa_runtime_sys::*;
+use standin::process::{handle, lock};
 
 use crate::agent::{CPU, gpu_agent};
 use crate::code::{find, hsa_executable_create_alt, load};
-use crate::lock;
 use crate::memory::hsa_amd_memory_pool_free;
 use crate::pool::Owner;
 use crate::queue::{hsa_queue_add_write_index_relaxed, hsa_queue_load_read_index_scacquire};
 use crate::signal::{
     hsa_signal_load_scacquire, hsa_signal_store_screlease, hsa_signal_wait_scacquire,
 };
-use crate::state::{Answer, State, answer, handle};
+use crate::state::{Answer, State, answer};
 
 /// Handles of regions, which belong to an agent: of the host's memory for arguments, and of a
 /// GPU's own.
@@ -138,16 +138,27 @@ extern "C" fn hsa_memory_assign_agent(_: *mut c_void, agent: hsa_agent_t, _: u32
     })
 }
 
+/// One side is memory that ROCr knows; the other may be any of the host's, about which nobody
+/// asks whether a GPU may use it: ROCr itself copies it there.
+///
 /// # Safety
-/// Both are good for so many bytes.
+/// A side that is neither allocated nor of an image is good for so many bytes, and nobody else
+/// uses what is copied.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_memory_copy(
+pub(crate) unsafe extern "C" fn hsa_memory_copy(
     to: *mut c_void,
     from: *const c_void,
     size: usize,
 ) -> hsa_status_t {
-    answer("hsa_memory_copy", |_| {
-        // SAFETY: the caller's promise; addresses of a GPU's memory are addresses here.
+    answer("hsa_memory_copy", |state| {
+        let rooms = [to.addr(), from.addr()].map(|address| state.room_at(address as u64));
+        let is_known = rooms.iter().any(Option::is_some);
+        let has_room = rooms.iter().flatten().all(|&room| size as u64 <= room);
+        if !is_known || !has_room {
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
+        // SAFETY: what is known has room, and addresses of a GPU's memory are addresses here;
+        // for all else there is the caller's promise.
         unsafe { to.cast::<u8>().copy_from(from.cast(), size) };
         Ok(())
     })

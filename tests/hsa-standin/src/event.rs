@@ -5,9 +5,9 @@ use std::ffi::c_void;
 use std::sync::Mutex;
 
 use hsa_runtime_sys::*;
+use standin::process::lock;
 
 use crate::agent::gpu_agent;
-use crate::lock;
 use crate::state::{answer, state};
 
 type Callback = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_void) -> hsa_status_t;

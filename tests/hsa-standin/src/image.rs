@@ -1,18 +1,21 @@
 //! The code objects that stand for images: what host-rt reads of one, and the path of a shared
 //! object for the `host` device, whose kernels are those that run.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use host_rt::Image;
 use host_rt::error::ImageError;
-use host_rt::shared_abi::image::{FUNCTION_PREFIX, HOST_ARCH, IMAGE_INFO, KERNEL_PREFIX};
+use host_rt::shared_abi::image::HOST_ARCH;
 use object::Endianness;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use rmpv::Value;
+use standin::declared;
 
 /// What the GPUs are.
 pub const TARGET: &str = "gfx90a:sramecc+:xnack-";
+
+/// The same in the header of a file, with features as they are by default.
+pub(crate) const FLAGS: u32 = 0x53f;
 
 /// Who the note with the path is from.
 const OWNER: &[u8] = b"STANDIN\0";
@@ -32,7 +35,7 @@ pub fn code_object(
     target: &str,
     params: impl Fn(&str) -> Option<Vec<usize>>,
 ) -> Result<Vec<u8>, ImageError> {
-    let mut values = values(image)?;
+    let mut values = declared::values(image)?;
     let mut kernels = Vec::new();
     let mut exports: Vec<(String, u64)> = Vec::new();
     for kernel in image.kernels()? {
@@ -121,31 +124,6 @@ fn metadata(name: &str, sizes: &[usize]) -> Value {
     ])
 }
 
-/// Initial bytes of the symbols by which an image says what it is.
-fn values(image: &Image) -> Result<HashMap<String, Vec<u8>>, ImageError> {
-    let mut values = HashMap::new();
-    // One with something else in it is to be found by whoever reads the code object.
-    if let Ok(Some(info)) = image.info() {
-        let mut bytes = info.magic.to_le_bytes().to_vec();
-        bytes.extend(info.abi_version.to_le_bytes());
-        bytes.extend(info.wires.to_le_bytes());
-        values.insert(IMAGE_INFO.to_owned(), bytes);
-    }
-    for kernel in image.kernels()? {
-        if let Some(info) = kernel.info {
-            let mut bytes = info.params.to_le_bytes().to_vec();
-            bytes.extend(info.bytes.to_le_bytes());
-            bytes.extend(info.signature.to_le_bytes());
-            values.insert(format!("{KERNEL_PREFIX}{}", kernel.name), bytes);
-        }
-    }
-    for function in image.functions()? {
-        let bytes = function.signature.to_le_bytes().to_vec();
-        values.insert(format!("{FUNCTION_PREFIX}{}", function.name), bytes);
-    }
-    Ok(values)
-}
-
 /// A note of an ELF file.
 fn note(owner: &[u8], kind: u32, text: &[u8]) -> Vec<u8> {
     let mut note = Vec::new();
@@ -217,8 +195,7 @@ pub(crate) fn elf(notes: &[u8], exports: &[Export]) -> Vec<u8> {
     // A shared object for machine 224, of version 1, without an entry.
     file.u16(3).u16(224).u32(1).u64(0);
     file.u64(HEADER).u64(sections_at);
-    // Flags: a gfx90a with its features as they are by default.
-    file.u32(0x53f).u16(64).u16(56).u16(2).u16(64).u16(4).u16(2);
+    file.u32(FLAGS).u16(64).u16(56).u16(2).u16(64).u16(4).u16(2);
     let mut segment = |kind: u32, at: u64, in_file: u64, in_memory: u64| {
         file.u32(kind).u32(6).u64(at).u64(at).u64(at);
         file.u64(in_file).u64(in_memory).u64(4);
@@ -248,3 +225,18 @@ pub(crate) fn elf(notes: &[u8], exports: &[Export]) -> Vec<u8> {
 
 /// The number of the section of data.
 const DATA: u16 = 3;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flags_are_those_of_the_target() {
+        let mut metadata = Vec::new();
+        rmpv::encode::write_value(&mut metadata, &map(Vec::new())).expect("a vector takes all");
+        let file = elf(&note(b"AMDGPU\0", 32, &metadata), &[]);
+        let said = targets::code_object::read(&file).expect("a code object");
+        let target = said.target.expect("the flags say one");
+        assert_eq!(Some(&*target.processor), TARGET.split(':').next());
+    }
+}

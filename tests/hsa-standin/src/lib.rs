@@ -5,12 +5,16 @@
 //! It is stricter than ROCr, and meant to be: handles are numbers that are looked up and never
 //! used again, memory is not zeroed, only agents that were allowed to use memory may, a GPU has
 //! one copy engine, which does one copy after the other, whatever they wait for, and any kernel
-//! fills it, so that a copy within it that is a kernel waits for those before.
+//! fills it, so that a copy within it that is a kernel waits for those before, and packets say
+//! what a GPU has to be told for what runs here by itself: that they wait for those before, and
+//! that both sides see what the other has written.
 //!
 //! | module | job |
 //! |---|---|
-//! | `state` | the agents, what was made and not given back, calls that are to fail |
+//! | `state`, `system`, `faults` | the agents and what was made and not given back; what is known of the runtime; calls that are to fail |
 //! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code`, `event` | functions |
+//! | `packet` | what packets of a queue say, and are refused for |
+//! | `zombies` | what kernels keep that run on when their queue is gone |
 //! | `earlier` | functions of HSA 1.0, which GCC's own plugin calls and host-rt does not |
 //! | [`image`] | the code objects that stand for images |
 //! | `content` | what is loaded: an image that one stands for, or a compiler's own code object |
@@ -34,22 +38,18 @@ mod content;
 mod copy;
 mod earlier;
 mod event;
+mod faults;
 pub mod image;
 pub mod loader;
 mod memory;
+mod packet;
 mod placed;
 mod pool;
 mod queue;
 mod signal;
 mod simulated;
 mod state;
+mod system;
 #[cfg(test)]
 mod tests;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// A poisoned lock is one that a panicking thread held; what these guard is
-/// consistent at every point where a panic could happen.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+mod zombies;

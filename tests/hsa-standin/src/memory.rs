@@ -6,19 +6,14 @@ use std::sync::atomic::Ordering;
 
 use host_rt::device::Fill;
 use hsa_runtime_sys::*;
+use standin::memory::soil;
+use standin::process::{handle, lock};
 
-use crate::lock;
 use crate::pool::Owner;
-use crate::state::{Answer, State, answer};
+use crate::state::{Answer, State, answer, state};
 
 /// What allocations are rounded up to, and aligned to on the host.
 const GRAIN: usize = 4096;
-
-/// What memory holds that nobody has written: anything but zeros.
-const DIRT: u8 = 0xa5;
-
-/// How much of it holds that: the rest is as the `host` device has it.
-const DIRTY: usize = 1 << 20;
 
 /// An allocation.
 pub(crate) struct Block {
@@ -26,6 +21,33 @@ pub(crate) struct Block {
     owner: Owner,
     /// GPUs that may use it beside its owner.
     allowed: Vec<u64>,
+    /// The handle that was next when it was allocated.
+    made: u64,
+}
+
+/// A block that the caller has freed, and that goes with this.
+pub(crate) struct Freed {
+    address: *mut u8,
+    block: Block,
+}
+
+// SAFETY: the block is nobody's but this one's, or that of kernels until they end; whichever
+// thread drops it may free it.
+unsafe impl Send for Freed {}
+// SAFETY: there is nothing to be done with a reference to it.
+unsafe impl Sync for Freed {}
+
+impl Drop for Freed {
+    fn drop(&mut self) {
+        match self.block.owner {
+            // SAFETY: allocated with this layout, and in the table until it was freed.
+            Owner::Cpu => unsafe { dealloc(self.address, layout(self.block.size)) },
+            Owner::Gpu(number) => {
+                let address = self.address.addr() as u64;
+                state().gpus[number].device.free(address);
+            }
+        }
+    }
 }
 
 impl State {
@@ -49,6 +71,21 @@ impl State {
             })
     }
 
+    /// How much there is from this address on of memory that is allocated, or of an image.
+    pub(crate) fn room_at(&self, address: u64) -> Option<u64> {
+        let allocated = {
+            let memory = lock(&self.memory);
+            let block = memory.range(..=address).next_back();
+            block.map(|(&start, block)| (start, block.size as u64))
+        };
+        let gpus = 0..self.gpus.len();
+        let of_gpus = gpus.filter_map(|number| self.range_of_gpu(number, address));
+        let mut ranges = allocated.into_iter().chain(of_gpus);
+        let (start, size) =
+            ranges.find(|&(start, size)| (start..start + size).contains(&address))?;
+        Some(start + size - address)
+    }
+
     /// Memory of `owner`, which those GPUs may use beside it.
     pub(crate) fn allocate(&self, owner: Owner, size: usize, allowed: Vec<u64>) -> Answer<*mut u8> {
         let size = size
@@ -69,11 +106,12 @@ impl State {
         }
         // SAFETY: addresses of the `host` device are addresses here; so many bytes were
         // allocated, and are nobody else's yet.
-        unsafe { address.write_bytes(DIRT, size.min(DIRTY)) };
+        unsafe { soil(address, size) };
         let block = Block {
             size,
             owner,
             allowed,
+            made: handle(),
         };
         lock(&self.memory).insert(address.expose_provenance() as u64, block);
         Ok(address)
@@ -138,15 +176,9 @@ pub(crate) extern "C" fn hsa_amd_memory_pool_free(memory: *mut c_void) -> hsa_st
         let address = memory.expose_provenance() as u64;
         let block = lock(&state.memory).remove(&address);
         let block = block.ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?;
-        // Acquire: kernels that were left behind before. On a GPU they are gone.
-        if state.zombies.load(Ordering::Acquire) > 0 {
-            return Ok(());
-        }
-        match block.owner {
-            // SAFETY: allocated with this layout, and in the table until now.
-            Owner::Cpu => unsafe { dealloc(memory.cast(), layout(block.size)) },
-            Owner::Gpu(number) => state.gpus[number].device.free(address),
-        }
+        let made = block.made;
+        let address = memory.cast();
+        state.zombies.drop_later(made, Freed { address, block });
         Ok(())
     })
 }

@@ -15,9 +15,11 @@ use object::{
     RelocationTarget, SymbolKind,
 };
 
-/// The machine of [`TARGET`](crate::image::TARGET) in the flags of a file.
-const MACHINE: u32 = 0x3f;
+use crate::image::FLAGS;
+
+/// The machine in the flags of a file, and that of this GPU.
 const MACHINE_MASK: u32 = 0xff;
+const MACHINE: u32 = FLAGS & MACHINE_MASK;
 
 /// How segments lie to each other on a GPU: by whole pages.
 const PAGE: u64 = 4096;
@@ -27,7 +29,7 @@ const ABS64: RelocationType = RelocationType(3);
 const RELATIVE64: RelocationType = RelocationType(13);
 
 /// Bytes of a kernel's descriptor.
-const DESCRIPTOR: u64 = 64;
+pub(crate) const DESCRIPTOR: u64 = 64;
 
 /// Why a code object is not loaded.
 #[derive(Debug)]
@@ -84,7 +86,10 @@ impl Placed {
 
     fn place(device: &Arc<dyn Device>, file: &Elf<'_>) -> Result<Self, String> {
         let ends = file.segments().map(|s| s.address().checked_add(s.size()));
-        let end = ends.max().flatten().ok_or("it has no segments")?;
+        let ends: Option<Vec<u64>> = ends.collect();
+        let ends = ends.ok_or("a segment reaches behind the last address")?;
+        let end = ends.into_iter().max().ok_or("it has no segments")?;
+        // The block may begin within a page, and no address in it is to be out of range.
         let size = end.checked_add(PAGE).ok_or("its segments have no end")?;
         let block = device.alloc(size, Fill::Zeros).map_err(|e| e.to_string())?;
         let base = block.next_multiple_of(PAGE);
@@ -102,7 +107,8 @@ impl Placed {
             }
             let at = base + segment.address();
             // SAFETY: addresses of the `host` device are addresses here; the block reaches
-            // behind the last segment, and is nobody else's yet.
+            // behind the last segment, whose end is in range, so all of this one is in it; it
+            // is nobody else's yet.
             unsafe { (at as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
             placed.segments.push((at, segment.size()));
         }
@@ -120,10 +126,10 @@ impl Placed {
                     kernarg,
                 });
             } else if symbol.kind() == SymbolKind::Data {
-                let global = Global {
-                    address: base + symbol.address(),
-                    size: symbol.size(),
-                };
+                let size = symbol.size();
+                let address = placed.inside(base, symbol.address(), size);
+                let address = address.ok_or_else(|| format!("`{name}` is in no segment"))?;
+                let global = Global { address, size };
                 placed.variables.push((name.to_owned(), global));
             }
         }
@@ -146,18 +152,27 @@ impl Placed {
             };
             let value = match r_type {
                 RELATIVE64 => base.wrapping_add_signed(relocation.addend()),
-                ABS64 => (base + symbol).wrapping_add_signed(relocation.addend()),
+                ABS64 => base
+                    .wrapping_add(symbol)
+                    .wrapping_add_signed(relocation.addend()),
                 other => return Err(format!("relocation {} is not known here", other.0)),
             };
-            let to = base + at;
-            let is_inside = |&(start, size): &(u64, u64)| to >= start && to + 8 <= start + size;
-            if !self.segments.iter().any(is_inside) {
-                return Err(format!("a relocation of {at:#x}, which is in no segment"));
-            }
+            let to = self.inside(base, at, 8);
+            let to =
+                to.ok_or_else(|| format!("a relocation of {at:#x}, which is in no segment"))?;
             // SAFETY: within a segment, which is nobody else's yet.
             unsafe { (to as *mut u64).write_unaligned(value) };
         }
         Ok(())
+    }
+
+    /// Where so many bytes at that address of the file are, if all of them are in a segment.
+    fn inside(&self, base: u64, address: u64, size: u64) -> Option<u64> {
+        let start = base.checked_add(address)?;
+        let end = start.checked_add(size)?;
+        let mut segments = self.segments.iter();
+        let is_there = segments.any(|&(from, size)| start >= from && end <= from + size);
+        is_there.then_some(start)
     }
 
     /// A variable that it exports.
@@ -187,23 +202,14 @@ mod tests {
     use host_rt::env::Env;
 
     use super::*;
-    use crate::image::{Export, elf};
+    use crate::tests::exports;
 
-    /// Where the flags of a file are.
-    const FLAGS: usize = 48;
-
-    fn exports() -> Vec<u8> {
-        let export = |name: &str, size, value: Option<&[u8]>| Export {
-            name: name.to_owned(),
-            size,
-            value: value.map(<[u8]>::to_vec),
-        };
-        let mut descriptor = [0; DESCRIPTOR as usize];
-        descriptor[..12].copy_from_slice(&[1, 2, 0, 0, 3, 0, 0, 0, 56, 0, 0, 0]);
-        let kernel = export("scale.kd", DESCRIPTOR, Some(&descriptor));
-        let number = export("number", 4, Some(&[4, 3, 2, 1]));
-        elf(&[], &[kernel, number, export("room", 1 << 16, None)])
-    }
+    /// Where the flags of a file are, the address and the size of its first segment, and the
+    /// kind of its second.
+    const FLAGS_AT: usize = 48;
+    const ADDRESS: usize = 64 + 16;
+    const SIZE: usize = 64 + 40;
+    const SECOND: usize = 64 + 56;
 
     #[test]
     fn what_is_in_the_file_is_in_memory() {
@@ -234,13 +240,28 @@ mod tests {
         let env = Env::read().expect("an environment");
         let device = device::open("host", &env).expect("a device");
         let mut other = exports();
-        other[FLAGS] = 0x2c;
+        other[FLAGS_AT] = 0x2c;
         let refused = Placed::new(&device, &other).err();
         assert!(matches!(refused, Some(Refused::Machine(text)) if text.contains("0x2c")));
         let all = exports();
         for bytes in [&all[..all.len() / 2], &all[..8], b""] {
             let refused = Placed::new(&device, bytes).err();
             assert!(matches!(refused, Some(Refused::Broken(_))));
+        }
+    }
+    #[test]
+    fn what_lies_behind_the_last_address_is_refused() {
+        let env = Env::read().expect("an environment");
+        let device = device::open("host", &env).expect("a device");
+        for at in [ADDRESS, SIZE] {
+            let mut bytes = exports();
+            bytes[at..][..8].copy_from_slice(&(u64::MAX - 8).to_le_bytes());
+            // One that is in order does not make up for it.
+            bytes[SECOND] = 1;
+            let refused = Placed::new(&device, &bytes).err();
+            assert!(
+                matches!(refused, Some(Refused::Broken(text)) if text.contains("last address"))
+            );
         }
     }
 }

@@ -4,25 +4,33 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
-use host_rt::device::{BlockShape, Grid, LaunchContext, Queue as HostQueue};
+use host_rt::device::{Grid, Queue as HostQueue};
 use hsa_runtime_sys::*;
+use standin::launch;
+use standin::process::{handle, lock, setting};
 
 use crate::agent::most_packets;
 use crate::code::say;
 use crate::content::{Code, HostCode};
-use crate::lock;
-use crate::pool::GROUP_SIZE;
+use crate::packet::{self, PACKET};
 use crate::signal::{Cell, notify, wait_until};
 use crate::simulated::Launch;
-use crate::state::{Answer, State, answer, handle, setting, state};
+use crate::state::{Answer, State, answer, state};
 
-const PACKET: usize = 64;
+/// How long a queue that is closed waits for its thread to notice, on a machine that has other
+/// things to do.
+const THREAD: Duration = Duration::from_secs(30);
+
+/// How long it waits for the end of a kernel.
+const KERNEL: Duration = Duration::from_millis(20);
 
 type Callback = unsafe extern "C" fn(hsa_status_t, *mut hsa_queue_t, *mut c_void);
 
 /// A queue.
 pub(crate) struct Queue {
+    id: u64,
     number: usize,
     /// What the caller has of it.
     raw: *mut hsa_queue_t,
@@ -71,7 +79,7 @@ impl Drop for Queue {
 /// # Safety
 /// `queue` is good for a pointer.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_queue_create(
+pub(crate) unsafe extern "C" fn hsa_queue_create(
     agent: hsa_agent_t,
     size: u32,
     kind: hsa_queue_type32_t,
@@ -88,9 +96,11 @@ unsafe extern "C" fn hsa_queue_create(
         }
         let host = state.gpus[number].device.queue();
         let host = host.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
-        let doorbell = state.new_signal(-1);
         // SAFETY: the layout is not empty.
         let base = unsafe { alloc(ring(u64::from(size))) };
+        if base.is_null() {
+            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        }
         for packet in 0..size as usize {
             // SAFETY: within the ring, and nobody else's yet.
             unsafe {
@@ -99,20 +109,23 @@ unsafe extern "C" fn hsa_queue_create(
                     .write(HSA_PACKET_TYPE_INVALID as u16);
             }
         }
+        let id = handle();
+        let (doorbell, cell) = state.new_signal(-1);
         // SAFETY: of numbers, pointers and handles, for which zeros will do.
         let mut raw: hsa_queue_t = unsafe { std::mem::zeroed() };
         raw.type_ = kind;
         raw.base_address = base.cast();
         raw.doorbell_signal = doorbell;
         raw.size = size;
-        raw.id = handle();
+        raw.id = id;
         let raw = Box::into_raw(Box::new(raw));
         let made = Arc::new(Queue {
+            id,
             number,
             raw,
             base,
             size: u64::from(size),
-            doorbell: state.signal(doorbell)?,
+            doorbell: cell,
             write: AtomicU64::new(0),
             read: AtomicU64::new(0),
             callback,
@@ -126,7 +139,10 @@ unsafe extern "C" fn hsa_queue_create(
             .name("aql".to_owned())
             .stack_size(256 << 10)
             .spawn(move || worker.run(host));
-        thread.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
+        if thread.is_err() {
+            lock(&state.signals).remove(&doorbell.handle);
+            return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+        }
         lock(&state.queues).insert(raw.addr(), made);
         // SAFETY: the caller's promise.
         unsafe { queue.write(raw) };
@@ -136,18 +152,13 @@ unsafe extern "C" fn hsa_queue_create(
 
 /// What runs in it is killed, on a GPU. Here it is left behind, with what it uses.
 #[unsafe(no_mangle)]
-extern "C" fn hsa_queue_destroy(queue: *mut hsa_queue_t) -> hsa_status_t {
+pub(crate) extern "C" fn hsa_queue_destroy(queue: *mut hsa_queue_t) -> hsa_status_t {
     answer("hsa_queue_destroy", |state| {
         let destroyed = lock(&state.queues).remove(&queue.addr());
         let destroyed = destroyed.ok_or(HSA_STATUS_ERROR_INVALID_QUEUE)?;
         destroyed.is_closed.store(true, Ordering::Release);
         notify();
-        // Packets that wait end at once.
-        let soon = std::time::Instant::now() + std::time::Duration::from_millis(20);
-        let has_ended = wait_until(Some(soon), || destroyed.has_ended.load(Ordering::Acquire));
-        if !has_ended {
-            state.zombies.fetch_add(1, Ordering::AcqRel);
-        }
+        destroyed.end(state);
         // SAFETY: this queue is alive.
         let doorbell = unsafe { (*destroyed.raw).doorbell_signal };
         lock(&state.signals).remove(&doorbell.handle);
@@ -184,26 +195,45 @@ impl Queue {
         self.is_closed.load(Ordering::Acquire)
     }
 
+    /// Waits until it has ended, or a kernel keeps it from that. It is closed.
+    fn end(&self, state: &State) {
+        let has_ended = || self.has_ended.load(Ordering::Acquire);
+        let is_busy = || self.is_busy.load(Ordering::Acquire);
+        // Whatever is no kernel ends at once, as soon as its thread has its turn.
+        wait_until(Some(Instant::now() + THREAD), || has_ended() || is_busy());
+        if wait_until(Some(Instant::now() + KERNEL), has_ended) {
+            return;
+        }
+        state.zombies.add(self.id);
+        // If it has ended before it was one, it has not seen that it was.
+        if has_ended() {
+            state.zombies.remove(self.id);
+        }
+    }
+
     fn run(&self, mut host: Box<dyn HostQueue>) {
-        let mut index = 0u64;
+        let (mut index, mut is_behind) = (0u64, false);
         loop {
             let is_rung = || self.doorbell.get() >= index.cast_signed();
             wait_until(None, || self.is_closed() || is_rung());
             if self.is_closed() {
                 break;
             }
-            if let Err(status) = self.process(index, &mut *host) {
-                if !self.is_closed() {
-                    self.fail(status);
+            match self.process(index, is_behind, &mut *host) {
+                Ok(is_before) => is_behind = is_before,
+                Err(status) => {
+                    if !self.is_closed() {
+                        self.fail(status);
+                    }
+                    break;
                 }
-                break;
             }
             index += 1;
-            self.read.store(index, Ordering::Release);
         }
         drop(host);
         self.has_ended.store(true, Ordering::Release);
         notify();
+        state().zombies.remove(self.id);
     }
 
     /// Tells of an error; nothing in the queue runs any more.
@@ -220,39 +250,46 @@ impl Queue {
         }
     }
 
-    fn process(&self, index: u64, host: &mut dyn HostQueue) -> Answer {
+    /// Does what a packet says. Returns whether the next one came before this had ended.
+    fn process(&self, index: u64, is_behind: bool, host: &mut dyn HostQueue) -> Answer<bool> {
         // SAFETY: within the ring; the packet was there before the doorbell rang.
         let place = unsafe { self.base.add((index % self.size) as usize * PACKET) };
         // SAFETY: the header is aligned, and accessed so by both sides until it is valid.
         let header = unsafe { AtomicU16::from_ptr(place.cast()) };
-        let kind = u32::from(header.load(Ordering::Acquire) & 0xff);
-        let done = match kind {
-            HSA_PACKET_TYPE_BARRIER_AND => {
+        let done = match packet::kind(header.load(Ordering::Acquire), is_behind)? {
+            packet::Kind::Barrier => {
                 // SAFETY: a packet of this kind, which the caller leaves alone.
                 let packet = unsafe { place.cast::<hsa_barrier_and_packet_t>().read() };
                 self.barrier(&packet)?;
+                self.take(index, header);
                 packet.completion_signal
             }
-            HSA_PACKET_TYPE_KERNEL_DISPATCH => {
+            packet::Kind::Kernel => {
                 // SAFETY: as above.
                 let packet = unsafe { place.cast::<hsa_kernel_dispatch_packet_t>().read() };
-                if packet.group_segment_size > GROUP_SIZE {
-                    return Err(HSA_STATUS_ERROR_INVALID_ALLOCATION);
-                }
+                packet::check(&packet)?;
                 self.is_busy.store(true, Ordering::Release);
+                notify();
+                // Whoever waits for a place has it when the kernel begins, not when it ends.
+                self.take(index, header);
                 let ran = self.dispatch(&packet, host);
                 self.is_busy.store(false, Ordering::Release);
                 notify();
                 ran?;
                 packet.completion_signal
             }
-            _ => return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT),
         };
-        header.store(HSA_PACKET_TYPE_INVALID as u16, Ordering::Release);
+        let is_before = self.doorbell.get() > index.cast_signed();
         if done.handle != 0 {
             state().signal(done)?.count_down();
         }
-        Ok(())
+        Ok(is_before)
+    }
+
+    /// Gives the place of a packet, which was read, back to the caller.
+    fn take(&self, index: u64, header: &AtomicU16) {
+        header.store(HSA_PACKET_TYPE_INVALID as u16, Ordering::Release);
+        self.read.store(index + 1, Ordering::Release);
     }
 
     fn barrier(&self, packet: &hsa_barrier_and_packet_t) -> Answer {
@@ -327,21 +364,10 @@ fn run_on_host(code: &HostCode, launch: Launch, host: &mut dyn HostQueue) -> Ans
     // SAFETY: the parameters are what the kernel expects, as far as the caller has told
     // the truth.
     let running =
-        unsafe { host.launch(&code.module, code.kernel, grid, &params, launch_context()) };
+        unsafe { host.launch(&code.module, code.kernel, grid, &params, launch::context()) };
     let running = running.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
     match running.wait(None) {
         Some(Err(_)) => Err(HSA_STATUS_ERROR_EXCEPTION),
         _ => Ok(()),
-    }
-}
-
-/// A GPU's threads know no launch, and ring no bell.
-fn launch_context() -> LaunchContext {
-    LaunchContext {
-        block: BlockShape::default(),
-        key: 0,
-        calls_host: false,
-        ring: Arc::new(|| {}),
-        ended: Arc::new(|| {}),
     }
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hsa_runtime_sys::*;
+use standin::process::{handle, lock};
 
-use crate::lock;
-use crate::state::{Answer, State, answer, handle, state};
+use crate::state::{Answer, State, answer, state};
 
 /// A signal.
 pub(crate) struct Cell(AtomicI64);
@@ -66,11 +66,11 @@ impl State {
         found.ok_or(HSA_STATUS_ERROR_INVALID_SIGNAL)
     }
 
-    pub(crate) fn new_signal(&self, value: i64) -> hsa_signal_t {
+    pub(crate) fn new_signal(&self, value: i64) -> (hsa_signal_t, Arc<Cell>) {
         let handle = handle();
         let cell = Arc::new(Cell(AtomicI64::new(value)));
-        lock(&self.signals).insert(handle, cell);
-        hsa_signal_t { handle }
+        lock(&self.signals).insert(handle, Arc::clone(&cell));
+        (hsa_signal_t { handle }, cell)
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) unsafe extern "C" fn hsa_signal_create(
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         // SAFETY: the caller's promise.
-        unsafe { signal.write(state.new_signal(value)) };
+        unsafe { signal.write(state.new_signal(value).0) };
         Ok(())
     })
 }

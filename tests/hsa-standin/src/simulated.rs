@@ -7,6 +7,7 @@
 //! the device's code does.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -81,7 +82,7 @@ impl Kernel {
         }
         let function = self.function()?;
         let arguments = launch.arguments.expose_provenance();
-        let call = |team, thread| {
+        let call = &|team, thread| {
             let wave = Wave {
                 arguments: std::ptr::with_exposed_provenance_mut(arguments),
                 team,
@@ -97,19 +98,12 @@ impl Kernel {
             // for the arguments there is the caller's promise.
             unsafe { function(&raw const wave) }
         };
-        let waves = || (0..teams).flat_map(|team| (0..threads).map(move |thread| (team, thread)));
-        let trapped = thread::scope(|scope| {
-            let call = &call;
-            let started = waves().map(|(team, thread)| {
-                let name = thread::Builder::new().name("wavefront".to_owned());
-                name.spawn_scoped(scope, move || call(team, thread))
-            });
-            let started: Result<Vec<_>, _> = started.collect();
-            let started = started.map_err(|error| format!("no thread: {error}"))?;
-            let ends = started.into_iter().map(thread::ScopedJoinHandle::join);
-            Ok::<_, String>(ends.filter(|end| !matches!(end, Ok(0))).count())
-        })?;
-        match trapped {
+        let waves = (0..teams).flat_map(|team| (0..threads).map(move |thread| (team, thread)));
+        let waves = waves.map(|wave| {
+            let thread = thread::Builder::new().name("wavefront".to_owned());
+            (thread, move || call(wave.0, wave.1))
+        });
+        match together(waves).map_err(|error| format!("no thread: {error}"))? {
             0 => Ok(()),
             many => Err(format!("{many} wavefronts have trapped")),
         }
@@ -124,6 +118,26 @@ impl Kernel {
         let function = function.map_err(|error| format!("it is not in {LIBRARY}: {error}"))?;
         Ok(*function)
     }
+}
+
+/// Runs wavefronts, each on a thread of its own. Returns how many have trapped.
+///
+/// They may wait for each other: so none begins before there are threads for all.
+fn together<F>(waves: impl Iterator<Item = (thread::Builder, F)>) -> io::Result<usize>
+where
+    F: FnOnce() -> c_int + Send,
+{
+    let gate = OnceLock::new();
+    thread::scope(|scope| {
+        let gate = &gate;
+        let started = waves.map(|(thread, wave)| {
+            thread.spawn_scoped(scope, move || if *gate.wait() { wave() } else { 0 })
+        });
+        let started: io::Result<Vec<_>> = started.collect();
+        gate.get_or_init(|| started.is_ok());
+        let ends = started?.into_iter().map(thread::ScopedJoinHandle::join);
+        Ok(ends.filter(|end| !matches!(end, Ok(0))).count())
+    })
 }
 
 /// Teams and wavefronts of each. GCC's device code takes the team from the first dimension,
@@ -175,6 +189,8 @@ extern "C" fn may_use(gpu: u32, address: *const c_void, size: usize) -> c_int {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]
@@ -201,5 +217,24 @@ mod tests {
             let error = launch(team, grid).expect_err("another form");
             assert!(error.contains("1 by 64"), "{error}");
         }
+    }
+    #[test]
+    fn no_wavefront_waits_for_one_that_cannot_begin() {
+        let reached = AtomicUsize::new(0);
+        let wave = || {
+            reached.fetch_add(1, Ordering::AcqRel);
+            while reached.load(Ordering::Acquire) < 3 {
+                thread::yield_now();
+            }
+            0
+        };
+        let waves = |last: usize| {
+            let stacks = [1 << 16, 1 << 16, last].into_iter();
+            stacks.map(move |bytes| (thread::Builder::new().stack_size(bytes), wave))
+        };
+        // No machine has room for this.
+        assert!(together(waves(1 << 62)).is_err());
+        assert_eq!(reached.load(Ordering::Acquire), 0);
+        assert_eq!(together(waves(1 << 16)).ok(), Some(0));
     }
 }

@@ -1,22 +1,23 @@
 //! The state of the process: agents, and what was made and not given back.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use host_rt::device::{self, Device};
 use host_rt::env::Env;
 use hsa_runtime_sys::*;
+use standin::process::{lock, setting};
 
 use crate::code::Executable;
 use crate::content::KernelObject;
 use crate::copy::Engine;
 use crate::event::Events;
-use crate::lock;
-use crate::memory::Block;
+use crate::faults;
+use crate::memory::{Block, Freed};
 use crate::queue::Queue;
 use crate::signal::{Cell, Handlers};
+use crate::zombies::Zombies;
 
 /// The runtime, once there was `hsa_init`.
 pub(crate) struct State {
@@ -32,8 +33,7 @@ pub(crate) struct State {
     pub(crate) kernels: Mutex<HashMap<u64, Arc<KernelObject>>>,
     pub(crate) handlers: Handlers,
     pub(crate) events: Events,
-    /// Kernels that run on in queues that are gone. What they use is left to them.
-    pub(crate) zombies: AtomicU64,
+    pub(crate) zombies: Zombies<Freed>,
 }
 
 /// A GPU.
@@ -46,23 +46,6 @@ pub(crate) struct Gpu {
 }
 
 static STATE: OnceLock<State> = OnceLock::new();
-
-/// A handle: nobody else's, ever, and no address.
-pub(crate) fn handle() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0x5afe_0000_0000_0001);
-    // Relaxed: only a number that is nobody else's.
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// A number from the environment.
-pub(crate) fn setting(name: &str, default: u64) -> u64 {
-    match std::env::var(name) {
-        Ok(text) => text
-            .parse()
-            .unwrap_or_else(|_| panic!("{name}={text:?}: a number expected")),
-        Err(_) => default,
-    }
-}
 
 /// The state, for functions that cannot answer that there is none.
 pub(crate) fn state() -> &'static State {
@@ -94,7 +77,7 @@ impl State {
             kernels: Mutex::default(),
             handlers: Handlers::default(),
             events: Events::default(),
-            zombies: AtomicU64::new(0),
+            zombies: Zombies::default(),
         })
     }
 
@@ -106,6 +89,7 @@ impl State {
             lock(&self.queues).len(),
             lock(&self.readers).len(),
             lock(&self.executables).len(),
+            lock(&self.kernels).len(),
         ];
         counts.iter().sum::<usize>() as u64
     }
@@ -119,62 +103,13 @@ pub(crate) fn answer(function: &str, run: impl FnOnce(&'static State) -> Answer)
     let Some(state) = STATE.get() else {
         return HSA_STATUS_ERROR_NOT_INITIALIZED;
     };
-    let answer = fault_of_call(function).map_or_else(|| run(state), Err);
+    let answer = faults::of_call(function).map_or_else(|| run(state), Err);
     answer.err().unwrap_or(HSA_STATUS_SUCCESS)
-}
-
-/// Calls of a function so far, and what the n-th answers.
-#[derive(Default)]
-struct Calls {
-    made: u64,
-    fail: HashMap<u64, hsa_status_t>,
-    /// What all others answer, if anything.
-    fail_all: Option<hsa_status_t>,
-}
-
-static FAULTS: LazyLock<Mutex<HashMap<String, Calls>>> = LazyLock::new(|| {
-    let wanted = std::env::var("REVOFF_HSA_STAND_IN_FAIL").unwrap_or_default();
-    let mut faults: HashMap<String, Calls> = HashMap::new();
-    for fault in wanted.split(',').filter(|fault| !fault.is_empty()) {
-        let read = || {
-            let (function, rest) = fault.split_once(':')?;
-            let (call, status) = rest.split_once('=')?;
-            let call: Option<u64> = match call {
-                "*" => None,
-                number => Some(number.parse().ok()?),
-            };
-            Some((function, call, status.parse().ok()?))
-        };
-        let Some((function, call, status)) = read() else {
-            panic!("REVOFF_HSA_STAND_IN_FAIL: `{fault}` is not of the form FUNCTION:CALL=STATUS")
-        };
-        let calls = faults.entry(function.to_owned()).or_default();
-        match call {
-            Some(call) => drop(calls.fail.insert(call, status)),
-            None => calls.fail_all = Some(status),
-        }
-    }
-    Mutex::new(faults)
-});
-
-static INJECTED: AtomicU64 = AtomicU64::new(0);
-
-/// Counts a call of `function`; says what it is to answer if that is an error.
-fn fault_of_call(function: &str) -> Option<hsa_status_t> {
-    let mut faults = lock(&FAULTS);
-    let calls = faults.get_mut(function)?;
-    calls.made += 1;
-    let fault = calls.fail.get(&calls.made).copied().or(calls.fail_all);
-    if fault.is_some() {
-        // Relaxed: a count that is looked at when all is over.
-        INJECTED.fetch_add(1, Ordering::Relaxed);
-    }
-    fault
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn hsa_init() -> hsa_status_t {
-    if let Some(status) = fault_of_call("hsa_init") {
+    if let Some(status) = faults::of_call("hsa_init") {
         return status;
     }
     if STATE.get().is_none() {
@@ -190,72 +125,6 @@ pub(crate) extern "C" fn hsa_init() -> hsa_status_t {
     HSA_STATUS_SUCCESS
 }
 
-#[unsafe(no_mangle)]
-extern "C" fn hsa_shut_down() -> hsa_status_t {
-    answer("hsa_shut_down", |_| Ok(()))
-}
-
-/// # Safety
-/// `text` is good for a pointer.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_status_string(
-    status: hsa_status_t,
-    text: *mut *const c_char,
-) -> hsa_status_t {
-    const TEXTS: [(hsa_status_t, &CStr); 4] = [
-        (HSA_STATUS_ERROR, c"HSA_STATUS_ERROR: A generic error has occurred."),
-        (
-            HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-            c"HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate the necessary resources.",
-        ),
-        (
-            HSA_STATUS_ERROR_EXCEPTION,
-            c"HSA_STATUS_ERROR_EXCEPTION: An HSAIL operation resulted in a hardware exception.",
-        ),
-        (
-            HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
-            c"HSA_STATUS_ERROR_INVALID_CODE_OBJECT: The code object is invalid.",
-        ),
-    ];
-    let known = TEXTS.iter().find(|(known, _)| *known == status);
-    // SAFETY: the caller's promise.
-    unsafe { text.write(known.map_or(std::ptr::null(), |(_, text)| text.as_ptr())) };
-    match known {
-        Some(_) => HSA_STATUS_SUCCESS,
-        None => HSA_STATUS_ERROR_INVALID_ARGUMENT,
-    }
-}
-
-/// Ticks of its clock in a second: it counts nanoseconds.
-const FREQUENCY: u64 = 1_000_000_000;
-
-/// # Safety
-/// `value` is good for what is asked for.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn hsa_system_get_info(
-    what: hsa_system_info_t,
-    value: *mut std::ffi::c_void,
-) -> hsa_status_t {
-    answer("hsa_system_get_info", |_| match what {
-        HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY => {
-            // SAFETY: the caller's promise.
-            unsafe { value.cast::<u64>().write(FREQUENCY) };
-            Ok(())
-        }
-        HSA_AMD_SYSTEM_INFO_BUILD_VERSION => {
-            // SAFETY: the caller's promise.
-            unsafe { value.cast::<*const c_char>().write(c"stand-in".as_ptr()) };
-            Ok(())
-        }
-        HSA_SYSTEM_INFO_VERSION_MAJOR | HSA_SYSTEM_INFO_VERSION_MINOR => {
-            // SAFETY: the caller's promise.
-            unsafe { value.cast::<u16>().write(1) };
-            Ok(())
-        }
-        _ => Err(HSA_STATUS_ERROR_INVALID_ARGUMENT),
-    })
-}
-
 /// No function of ROCr's: how much was made and not given back.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn revoff_hsa_stand_in_held() -> u64 {
@@ -268,11 +137,4 @@ extern "C" fn revoff_hsa_stand_in_most_pinned() -> u64 {
     // Relaxed: asked when all is over.
     let most = |state: &State| state.most_pinned.load(Ordering::Relaxed);
     STATE.get().map_or(0, most)
-}
-
-/// No function of ROCr's: calls that have failed because they were to.
-#[unsafe(no_mangle)]
-extern "C" fn revoff_hsa_stand_in_faults() -> u64 {
-    // Relaxed: asked when all is over.
-    INJECTED.load(Ordering::Relaxed)
 }

@@ -14,8 +14,8 @@ use libtest_mimic::{Arguments, Trial};
 use crate::gpu::{Gpu, is, works};
 
 fn main() -> std::process::ExitCode {
-    if !loader::is_loaded() {
-        panic!("nothing stands in: {}", loader::run_again());
+    if !loader::PLACE.is_loaded() {
+        panic!("nothing stands in: {}", loader::PLACE.run_again());
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);

@@ -1,0 +1,123 @@
+//! Calls that are to fail.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use crate::process::lock;
+
+/// Which calls are to fail, as an environment variable says: `FUNCTION:CALL=NUMBER` for the
+/// n-th call or, with `*`, all others; a list with commas.
+pub struct Faults {
+    variable: &'static str,
+    /// By functions; read when one is called first.
+    calls: OnceLock<Mutex<HashMap<String, Calls>>>,
+    injected: AtomicU64,
+}
+
+/// Calls of a function so far, and what the n-th answers.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Calls {
+    made: u64,
+    fail: HashMap<u64, u32>,
+    /// What all others answer, if anything.
+    fail_all: Option<u32>,
+}
+
+impl Faults {
+    /// Those of this environment variable.
+    #[must_use]
+    pub const fn of(variable: &'static str) -> Self {
+        Self {
+            variable,
+            calls: OnceLock::new(),
+            injected: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts a call of `function`; says what it is to answer if that is an error.
+    ///
+    /// # Panics
+    /// The variable is not of the form that it should have.
+    pub fn of_call(&self, function: &str) -> Option<u32> {
+        let calls = self.calls.get_or_init(|| {
+            let wanted = std::env::var(self.variable).unwrap_or_default();
+            let calls = read(&wanted);
+            Mutex::new(calls.unwrap_or_else(|fault| {
+                let name = self.variable;
+                panic!("{name}: `{fault}` is not of the form FUNCTION:CALL=NUMBER")
+            }))
+        });
+        let mut calls = lock(calls);
+        let fault = calls.get_mut(function)?.next();
+        if fault.is_some() {
+            // Relaxed: a count that is looked at when all is over.
+            self.injected.fetch_add(1, Ordering::Relaxed);
+        }
+        fault
+    }
+
+    /// Calls that have failed because they were to: none, and a test has tested nothing.
+    #[must_use]
+    pub fn injected(&self) -> u64 {
+        // Relaxed: asked when all is over.
+        self.injected.load(Ordering::Relaxed)
+    }
+}
+
+impl Calls {
+    fn next(&mut self) -> Option<u32> {
+        self.made += 1;
+        self.fail.get(&self.made).copied().or(self.fail_all)
+    }
+}
+
+/// Reads a list; fails with what in it makes no sense.
+fn read(wanted: &str) -> Result<HashMap<String, Calls>, &str> {
+    let mut all: HashMap<String, Calls> = HashMap::new();
+    for fault in wanted.split(',').filter(|fault| !fault.is_empty()) {
+        let parts = || {
+            let (function, rest) = fault.split_once(':')?;
+            let (call, number) = rest.split_once('=')?;
+            Some((function, call, number.parse().ok()?))
+        };
+        let (function, call, number) = parts().ok_or(fault)?;
+        let calls = all.entry(function.to_owned()).or_default();
+        match call {
+            "*" => calls.fail_all = Some(number),
+            call => drop(calls.fail.insert(call.parse().map_err(|_| fault)?, number)),
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calls_that_are_named_fail() {
+        let mut all = read("one:2=7,one:4=8,,each:*=9,each:2=10").expect("good form");
+        let mut calls = |function: &str| {
+            let calls = all.get_mut(function).expect("is named");
+            [(); 4].map(|()| calls.next())
+        };
+        assert_eq!(calls("one"), [None, Some(7), None, Some(8)]);
+        assert_eq!(calls("each"), [Some(9), Some(10), Some(9), Some(9)]);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        for fault in [
+            "one",
+            "one:2",
+            "one=7",
+            "one:two=7",
+            "one:2=seven",
+            "one:-1=7",
+        ] {
+            let wanted = format!("good:1=1,{fault}");
+            assert_eq!(read(&wanted), Err(fault));
+        }
+    }
+}
