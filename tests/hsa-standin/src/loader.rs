@@ -56,11 +56,27 @@ pub fn tell_event(kind: u32, gpu: u32) -> Option<u32> {
     u32::try_from(answer).ok()
 }
 
-/// Keeps copies from beginning, or lets them go on.
+/// Copies that are kept from beginning until this is dropped.
+#[derive(Debug)]
+pub struct HeldCopies(());
+
+impl Drop for HeldCopies {
+    fn drop(&mut self) {
+        set_held(false);
+    }
+}
+
+/// Keeps copies from beginning.
 ///
 /// # Panics
 /// The stand-in is not in ROCr's place.
-pub fn hold_copies(hold: bool) {
+#[must_use]
+pub fn hold_copies() -> HeldCopies {
+    set_held(true);
+    HeldCopies(())
+}
+
+fn set_held(hold: bool) {
     // SAFETY: the stand-in's function of this name takes a truth value.
     PLACE.call(|library| unsafe {
         let held = library.get::<extern "C" fn(bool)>("revoff_hsa_stand_in_hold_copies")?;
