@@ -34,8 +34,12 @@ impl<S: Pooled> Kept<S> {
     /// Looks at all in which something was under way.
     fn sweep(&mut self) {
         self.shared = 0;
-        for stream in std::mem::take(&mut self.busy) {
-            self.keep(stream);
+        // One by one, so that a panic, of a subscriber that is told of a failure, leaves the
+        // others where they are.
+        for _ in 0..self.busy.len() {
+            if let Some(stream) = self.busy.pop_front() {
+                self.keep(stream);
+            }
         }
     }
 
@@ -102,7 +106,7 @@ impl<S: Pooled> Pool<S> {
         }
         kept.count += 1;
         drop(kept);
-        // With the driver, outside the lock.
+        // Outside the lock: it takes long.
         make().inspect_err(|_| lock(&self.kept).count -= 1)
     }
 
@@ -126,7 +130,7 @@ impl<S: Pooled> Pool<S> {
         kept.keep(stream);
         let beyond = kept.take_beyond(self.most);
         drop(kept);
-        // With the driver, outside the lock.
+        // As above.
         drop(beyond);
     }
 

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs something to its end, or to a panic, which is one of the application's subscriber:
-/// nothing else that is run so panics, and what it tells the log comes behind what it does.
+/// nothing else that is run so panics. What must be done is done before the log is told.
 pub(super) fn survive(run: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         // Its drop may panic, too.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::idle::Idle;
 use super::worker::Worker;
@@ -142,17 +142,19 @@ impl Server {
         }
     }
 
-    /// Has a thread that does not serve do something with the role, unless somebody has it.
+    /// Has a thread that does not watch do something with the role, unless somebody has it.
     pub(super) fn with_role(&self, act: impl FnOnce(&mut Role)) -> bool {
         let Some(mut role) = self.try_role() else {
             return false;
         };
         act(&mut role);
         drop(role);
-        // Those that serve may have found it taken, and gone to wait. Under the lock: see
-        // `follow`.
-        drop(lock(&self.pool));
-        self.needed.notify_all();
+        // Those that serve may have found it taken, and gone to wait: see `follow`. Under
+        // its lock, so that whoever comes there later finds the role free.
+        let have_followers = lock(&self.pool).idle > 0;
+        if have_followers {
+            self.needed.notify_all();
+        }
         true
     }
 
@@ -268,6 +270,7 @@ impl Server {
         let mut standby = false;
         let mut seen = self.requests();
         let mut tick = TICK;
+        let mut next_look = Instant::now();
         let needed = loop {
             if self.is_stopping() {
                 break false;
@@ -279,6 +282,7 @@ impl Server {
             if !standby && !pool.standby {
                 pool.standby = true;
                 standby = true;
+                next_look = Instant::now() + tick;
                 // Relaxed, here and below: a hint that saves waking us. Where the
                 // watcher misses the last change to `false`, the tick after it is
                 // short too.
@@ -290,7 +294,7 @@ impl Server {
                 // here, or its first request sees that nobody ticks.
                 self.ticking.store(false, Ordering::Relaxed);
                 // Somebody has to find that first request. Who has the role now and does
-                // not serve looks here, under this lock, once it is free.
+                // not watch wakes us once it is free, see `with_role`.
                 if standby && self.try_role().is_some() {
                     break true;
                 }
@@ -302,13 +306,15 @@ impl Server {
                     .unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            let (guard, timeout) = self
+            let left = next_look.saturating_duration_since(Instant::now());
+            let (guard, _) = self
                 .needed
-                .wait_timeout(pool, tick)
+                .wait_timeout(pool, left)
                 .unwrap_or_else(PoisonError::into_inner);
             pool = guard;
-            // A call stands before the tick, or nobody would take it back.
-            if timeout.timed_out() && pool.called == 0 {
+            // Not whether the time was up: who is woken in vain, again and again, looks no
+            // later for it. A call stands before the tick, or nobody would take it back.
+            if Instant::now() >= next_look && pool.called == 0 {
                 let now = self.requests();
                 let quiet = now == std::mem::replace(&mut seen, now);
                 // Nobody watches, and did not a tick ago either.
@@ -322,6 +328,7 @@ impl Server {
                     TICK
                 };
                 self.ticking.store(!quiet, Ordering::Relaxed);
+                next_look = Instant::now() + tick;
             }
         };
         pool.idle -= 1;
@@ -364,12 +371,10 @@ impl Server {
         let mut worker = None;
         let mut idle = Idle::new(Waiting::Adaptive);
         while !done() {
-            let found = if DEEP.get() < DEPTH && self.all_are_busy() {
-                self.try_role()
-                    .and_then(|mut role| self.poll(&mut role, Watch::poll))
-            } else {
-                None
-            };
+            let mut found = None;
+            if DEEP.get() < DEPTH && self.all_are_busy() {
+                self.with_role(|role| found = self.poll(role, Watch::poll));
+            }
             match found {
                 Some((wire, taken)) => {
                     let worker = worker.get_or_insert_with(|| Worker::new(self));
@@ -393,7 +398,6 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use std::thread::sleep;
-    use std::time::Instant;
 
     use shared_abi::wire::WireKind;
 
@@ -403,8 +407,9 @@ mod tests {
     use crate::serve::Config;
     use crate::wire::Geometry;
 
-    #[test]
-    fn somebody_watches_after_one_who_does_not_serve() {
+    /// A server with one thread that follows, while a kernel runs and this thread has the role:
+    /// which then does `act`.
+    fn with_a_follower(act: impl FnOnce(&Server)) -> Arc<Server> {
         let device = device::open("host", &Env::read().unwrap()).unwrap();
         let geometry = Geometry {
             slots: 8,
@@ -423,16 +428,37 @@ mod tests {
             while lock(&server.pool).idle == 0 {
                 sleep(TICK);
             }
-            // The kernel ends while we have the role.
-            server.running.fetch_sub(1, Ordering::SeqCst);
-            sleep(3 * LONG_TICK);
+            act(&server);
         });
         assert!(had_it);
+        server
+    }
+
+    /// This thread takes the role so often until another one has it.
+    fn somebody_watches(server: &Server, often: Duration) {
         let start = Instant::now();
-        while server.try_role().is_some() {
+        while server.with_role(|_| ()) {
             assert!(start.elapsed() < Duration::from_secs(20), "nobody watches");
-            sleep(TICK);
+            sleep(often);
         }
+    }
+
+    #[test]
+    fn somebody_watches_after_the_end_of_a_kernel() {
+        let server = with_a_follower(|server| {
+            server.running.fetch_sub(1, Ordering::SeqCst);
+            // Long enough for the follower to see that, but on a very busy machine.
+            sleep(3 * LONG_TICK);
+        });
+        somebody_watches(&server, TICK);
+        server.stop();
+    }
+
+    #[test]
+    fn somebody_watches_while_kernels_end_all_the_time() {
+        // Until nothing has come in for a while, and it looks seldom.
+        let server = with_a_follower(|_| sleep(LONG_TICK));
+        somebody_watches(&server, TICK / 20);
         server.stop();
     }
 }

@@ -101,9 +101,7 @@ impl Context {
     /// The device is lost. Then nothing is freed either: what was made in the context
     /// goes with it.
     pub(super) fn enter(&self) -> Result<Entered<'_>, DeviceError> {
-        if let Some(loss) = self.lost.get() {
-            return Err(self.lost_error(loss));
-        }
+        self.check_lost()?;
         let mut before = null_mut();
         // SAFETY: the function writes the handle.
         let asked = unsafe { sys::cuCtxGetCurrent(&raw mut before) };
@@ -118,6 +116,15 @@ impl Context {
             before,
             of_this_thread: PhantomData,
         })
+    }
+
+    /// # Errors
+    /// The device is lost.
+    pub(super) fn check_lost(&self) -> Result<(), DeviceError> {
+        match self.lost.get() {
+            Some(loss) => Err(self.lost_error(loss)),
+            None => Ok(()),
+        }
     }
 
     /// What a function of the driver answered, as a result.

@@ -290,9 +290,14 @@ impl Queue for CudaQueue {
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
-        let failed = self.check_failed();
+        let synchronized = self.parts_mut().synchronize();
+        // Asked behind: where somebody has found the context lost and has given up what was on
+        // its way to the host, that has not landed.
+        let failed = self
+            .check_failed()
+            .and_then(|()| self.parts().context.check_lost());
         self.failed = None;
-        self.parts_mut().synchronize().and(failed)
+        synchronized.and(failed)
     }
 }
 

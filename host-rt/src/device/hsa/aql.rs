@@ -114,15 +114,20 @@ impl Aql {
         Ok(())
     }
 
-    /// Whether the place of the next packet, of `size`, is free. The device has read what was
-    /// there; and if that was a kernel's packet, the kernel has ended: it reads it, too, while
-    /// the device's read index may be past it as soon as the kernel has begun.
-    fn has_room(&mut self, size: u64) -> bool {
-        // Kernels end in order: each waits for the one before it.
+    /// Forgets kernels that have ended.
+    pub(super) fn prune(&mut self) {
+        // They end in order: each waits for the one before it.
         while (self.under_way)
             .pop_front_if(|(_, signal)| signal.is_over())
             .is_some()
         {}
+    }
+
+    /// Whether the place of the next packet, of `size`, is free. The device has read what was
+    /// there; and if that was a kernel's packet, the kernel has ended: it reads it, too, while
+    /// the device's read index may be past it as soon as the kernel has begun.
+    fn has_room(&mut self, size: u64) -> bool {
+        self.prune();
         // SAFETY: the queue is alive. Acquire: the device has read what was there.
         let read = unsafe { (self.context.rocr).hsa_queue_load_read_index_scacquire(self.raw) };
         let first = self.under_way.front().map_or(read, |&(number, _)| number);

@@ -67,13 +67,13 @@ pub(super) unsafe extern "C" fn on_queue_error(
     if status == HSA_STATUS_SUCCESS {
         return;
     }
-    survive(|| {
-        for context in Context::all() {
-            if context.number as usize == number {
+    for context in Context::all() {
+        if context.number as usize == number {
+            survive(|| {
                 context.lose(format!("a kernel failed: {}", words(context.rocr, status)));
-            }
+            });
         }
-    });
+    }
 }
 
 /// Called by a thread of ROCr's for events of the system, as are all that others have
@@ -117,20 +117,21 @@ pub(super) unsafe extern "C" fn on_system_event(
     let (ours, others): (Vec<_>, Vec<_>) =
         (Context::all().into_iter()).partition(|context| context.agent.handle == agent.handle);
     let is_ours = !ours.is_empty();
-    survive(move || {
-        for context in &ours {
-            context.lose(reason.clone());
-        }
-        let Some(once) = once else { return };
+    for context in &ours {
+        survive(|| drop(context.lose(reason.clone())));
+    }
+    if let Some(once) = once {
         for context in &others {
-            tracing::error!(
-                device = context.name(),
-                "this was another device: {}; {}; start a new process",
-                once.words,
-                once.then
-            );
+            survive(|| {
+                tracing::error!(
+                    device = context.name(),
+                    "this was another device: {}; {}; start a new process",
+                    once.words,
+                    once.then
+                );
+            });
         }
-    });
+    }
     if is_ours {
         HSA_STATUS_SUCCESS
     } else {

@@ -200,9 +200,9 @@ impl Signal {
         };
         let watched = context.check("hsa_amd_signal_async_handler", status);
         if let Err(error) = &watched {
-            tracing::warn!(%error, "a wait for the device takes more of a processor");
             // SAFETY: from `into_raw`, and nobody else has taken it.
             drop(unsafe { Arc::from_raw(signal) });
+            tracing::warn!(%error, "a wait for the device takes more of a processor");
         }
         watched.is_ok()
     }

@@ -82,6 +82,9 @@ impl Stream {
             }
         }
         self.waits.retain(|signal| !signal.is_over());
+        if let Some(aql) = &mut self.aql {
+            aql.prune();
+        }
     }
 
     /// Waits until `len` more bytes, which are no more than a piece, can be staged.
