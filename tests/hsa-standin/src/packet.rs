@@ -3,6 +3,8 @@
 //!
 //! Source: HSA Platform System Architecture Specification, "Architected Queuing Language".
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use hsa_runtime_sys::*;
 
 use crate::agent::MAX_TEAM;
@@ -16,6 +18,19 @@ pub(crate) const PACKET: usize = 64;
 /// The kind and the barrier bit are left out.
 const SCOPES: u32 = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE
     | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+
+/// All words of the packet at `place` but the first, which says what it is.
+///
+/// # Safety
+/// There is the place of a packet.
+pub(crate) unsafe fn body(place: *mut u8) -> [u32; PACKET / 4 - 1] {
+    std::array::from_fn(|at| {
+        // SAFETY: within the packet, by the caller's promise; packets are aligned.
+        let word = unsafe { AtomicU32::from_ptr(place.add(4 * (at + 1)).cast()) };
+        // Relaxed: the header orders it.
+        word.load(Ordering::Relaxed)
+    })
+}
 
 /// Kinds of packets that are known here.
 #[derive(Debug, PartialEq, Eq)]

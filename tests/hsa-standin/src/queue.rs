@@ -252,6 +252,11 @@ impl Queue {
 
     /// Does what a packet says. Returns whether the next one came before this had ended.
     fn process(&self, index: u64, is_behind: bool, host: &mut dyn HostQueue) -> Answer<bool> {
+        // The device may go by either of the two.
+        if index >= self.write.load(Ordering::Acquire) {
+            say("the doorbell rang before the write index said that the packet is there");
+            return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
+        }
         // SAFETY: within the ring; the packet was there before the doorbell rang.
         let place = unsafe { self.base.add((index % self.size) as usize * PACKET) };
         // SAFETY: the header is aligned, and accessed so by both sides until it is valid.
@@ -267,6 +272,8 @@ impl Queue {
             packet::Kind::Kernel => {
                 // SAFETY: as above.
                 let packet = unsafe { place.cast::<hsa_kernel_dispatch_packet_t>().read() };
+                // SAFETY: as above.
+                let body = unsafe { packet::body(place) };
                 packet::check(&packet)?;
                 self.is_busy.store(true, Ordering::Release);
                 notify();
@@ -276,6 +283,12 @@ impl Queue {
                 self.is_busy.store(false, Ordering::Release);
                 notify();
                 ran?;
+                // Until its signal says that it has ended, a kernel reads its packet.
+                // SAFETY: as above.
+                if unsafe { packet::body(place) } != body {
+                    say("the place of a packet was used again while its kernel ran");
+                    return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
+                }
                 packet.completion_signal
             }
         };
