@@ -1,8 +1,8 @@
 //! The memory that a launch has: what it brings for its stacks and arenas, and what a team has on
 //! its compute unit.
 //!
-//! Of the first, GCC's device code finds its part of it with numbers of 32 bits, and says nothing where they do
-//! not suffice: so launches that need more are refused here.
+//! Each device thread finds its part of the first with numbers of 32 bits, and GCC's device code
+//! says nothing where they do not suffice: so launches that need more are refused here.
 
 use host_rt::Grid;
 use host_rt::device::KernelLimits;
