@@ -97,10 +97,14 @@ impl Place {
         progress.broken().map_or(Ok(()), Err)
     }
 
-    /// `NOT_READY` until it is reached.
+    /// `NOT_READY` until it is reached; then what broke the context, if anything did.
     pub(crate) fn query(&self) -> Answer {
-        let reached = self.is_reached();
-        reached.then_some(()).ok_or(Code::NOT_READY)
+        if !self.is_reached() {
+            return Err(Code::NOT_READY);
+        }
+        // In this order: a worker breaks the context before it counts the operation that did so.
+        // Looked at the other way round, a fault between the two looks is a success.
+        self.stream.progress.broken().map_or(Ok(()), Err)
     }
 }
 
@@ -231,4 +235,24 @@ extern "C" fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) -> u32 {
             None => Ok(()),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A caller that found its context unbroken is overtaken by a kernel that faults and ends.
+    #[test]
+    fn an_operation_that_faulted_is_no_success_for_a_query_that_began_before() {
+        let context = Context::new(0).unwrap();
+        let stream = Stream::new(&context).unwrap();
+        assert_eq!(context.progress.broken(), None);
+        stream.queue(|_| Err(Code::LAUNCH_FAILED)).unwrap();
+        let end = stream.end();
+        while !end.is_reached() {
+            std::thread::yield_now();
+        }
+        assert_eq!(end.query(), Err(Code::LAUNCH_FAILED));
+        stream.close();
+    }
 }

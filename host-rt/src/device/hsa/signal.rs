@@ -144,7 +144,10 @@ impl Signal {
         // behind this flag, so that the acquire of the value brings the flag.
         let is_abandoned = self.is_abandoned.load(Ordering::Relaxed);
         match value {
-            0 if !is_abandoned => Some(Ok(())),
+            // The value before the loss: a kernel that faults may end, too, and ROCr reports its
+            // fault on a thread of its own. Asked the other way round, a fault between the two
+            // would be a success.
+            0 if !is_abandoned => Some(self.context().check_lost()),
             ..0 => Some(Err(self
                 .context()
                 .lose("a copy failed, and ROCr does not say why".to_owned()))),

@@ -39,6 +39,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(blocks_of_no_lanes),
     test!(more_memory_of_a_team_than_there_is),
     test!(a_memory_fault).alone_with(&[("REVOFF_HSA_STAND_IN_FAULT", "1")]),
+    test!(a_kernel_that_ends_on_a_device_that_is_lost).alone(),
     test!(events_of_gpus).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
     test!(a_gpu_that_hangs).alone_with(&[("REVOFF_HSA_STAND_IN_DEVICES", "3")]),
     test!(a_queue_that_runs_full).alone_with(&[("REVOFF_HSA_STAND_IN_PACKETS", "4")]),
@@ -264,6 +265,30 @@ fn a_memory_fault(target: &Target) {
             &error,
             &[device, "one memory fault per process", "new process"],
         );
+    }
+}
+
+/// The end of a kernel and its fault are separate words, and nothing says that the fault comes
+/// first: a kernel that has ended on a device that is lost has not ended well.
+fn a_kernel_that_ends_on_a_device_that_is_lost(target: &Target) {
+    const MEMORY_FAULT: u32 = 0;
+    let runtime = Runtime::open(target.device).unwrap();
+    // It calls nobody, so that nobody but this test looks for its end.
+    let session = Session::on(&runtime, &c_silent(target), &Functions::new());
+    let number = session.filled(&[41u64]);
+    let launch = session.start("silent", (1, 1), &[&number]);
+    // Time to end: a kernel that has not would fail without the check of what comes second.
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(
+        loader::tell_event(MEMORY_FAULT, 0),
+        Some(0),
+        "it takes the event"
+    );
+    match launch.wait() {
+        Err(LaunchError::Fault { message, .. }) => {
+            assert!(message.contains("address 0xdead0000"), "{message}");
+        }
+        other => panic!("{other:?}"),
     }
 }
 
