@@ -11,3 +11,9 @@ pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
+
+/// Takes what a mutex holds, which is unlocked again when this returns: in the head of a `for` loop
+/// a guard would live as long as the loop.
+pub(crate) fn take<T: Default>(mutex: &Mutex<T>) -> T {
+    std::mem::take(&mut *lock(mutex))
+}

@@ -30,45 +30,7 @@ struct Kept<S> {
     count: usize,
 }
 
-impl<S: Pooled> Kept<S> {
-    /// Looks at all in which something was under way.
-    fn sweep(&mut self) {
-        self.shared = 0;
-        // One by one, so that a panic, of a subscriber that is told of a failure, leaves the
-        // others where they are.
-        for _ in 0..self.busy.len() {
-            if let Some(stream) = self.busy.pop_front() {
-                self.keep(stream);
-            }
-        }
-    }
-
-    fn keep(&mut self, mut stream: S) {
-        if stream.is_idle() {
-            self.idle.push(stream);
-        } else {
-            self.busy.push_back(stream);
-        }
-    }
-
-    /// One in which nothing is under way, if there is one.
-    fn take_idle(&mut self) -> Option<S> {
-        if self.idle.is_empty() {
-            self.sweep();
-        }
-        self.idle.pop()
-    }
-
-    /// One that was given back, whatever is under way in it.
-    fn take_any(&mut self) -> Option<S> {
-        // To look at all of them takes longer than a launch, so it is done once a round.
-        if self.idle.is_empty() && self.shared >= self.busy.len() {
-            self.sweep();
-        }
-        self.shared += 1;
-        self.idle.pop().or_else(|| self.busy.pop_front())
-    }
-
+impl<S> Kept<S> {
     /// Those that are more than are kept, as far as they are known to be idle.
     fn take_beyond(&mut self, most: usize) -> Vec<S> {
         let mut beyond = Vec::new();
@@ -95,13 +57,44 @@ impl<S: Pooled> Pool<S> {
         }
     }
 
+    /// Looks at all in which something was under way.
+    ///
+    /// One by one and unlocked: to look at one may call the driver, and a subscriber of the log
+    /// that is told of a failure may use this pool, or panic.
+    fn sweep(&self) {
+        let count = {
+            let mut kept = lock(&self.kept);
+            kept.shared = 0;
+            kept.busy.len()
+        };
+        for _ in 0..count {
+            let Some(stream) = lock(&self.kept).busy.pop_front() else {
+                return;
+            };
+            self.keep(stream);
+        }
+    }
+
+    fn keep(&self, mut stream: S) {
+        let is_idle = stream.is_idle();
+        let mut kept = lock(&self.kept);
+        if is_idle {
+            kept.idle.push(stream);
+        } else {
+            kept.busy.push_back(stream);
+        }
+    }
+
     /// A stream in which nothing is under way; a new one if there is none.
     ///
     /// # Errors
     /// It cannot be made.
     pub(super) fn take<E>(&self, make: impl FnOnce() -> Result<S, E>) -> Result<S, E> {
+        if lock(&self.kept).idle.is_empty() {
+            self.sweep();
+        }
         let mut kept = lock(&self.kept);
-        if let Some(stream) = kept.take_idle() {
+        if let Some(stream) = kept.idle.pop() {
             return Ok(stream);
         }
         kept.count += 1;
@@ -115,22 +108,33 @@ impl<S: Pooled> Pool<S> {
     /// # Errors
     /// As for [`take`](Self::take).
     pub(super) fn take_shared<E>(&self, make: impl FnOnce() -> Result<S, E>) -> Result<S, E> {
-        let mut kept = lock(&self.kept);
-        let shared = (kept.count >= self.most).then(|| kept.take_any()).flatten();
-        drop(kept);
-        match shared {
+        match self.take_any() {
             Some(stream) => Ok(stream),
             None => self.take(make),
         }
     }
 
+    /// One that was given back, whatever is under way in it; `None` where there may be more.
+    fn take_any(&self) -> Option<S> {
+        let mut kept = lock(&self.kept);
+        if kept.count < self.most {
+            return None;
+        }
+        // To look at all of them takes longer than a launch, so it is done once a round.
+        if kept.idle.is_empty() && kept.shared >= kept.busy.len() {
+            drop(kept);
+            self.sweep();
+            kept = lock(&self.kept);
+        }
+        kept.shared += 1;
+        kept.idle.pop().or_else(|| kept.busy.pop_front())
+    }
+
     /// Keeps a stream. What is under way in it goes on.
     pub(super) fn put(&self, stream: S) {
-        let mut kept = lock(&self.kept);
-        kept.keep(stream);
-        let beyond = kept.take_beyond(self.most);
-        drop(kept);
-        // As above.
+        self.keep(stream);
+        let beyond = lock(&self.kept).take_beyond(self.most);
+        // Unlocked, as above.
         drop(beyond);
     }
 
@@ -219,6 +223,31 @@ mod tests {
             assert!(Rc::ptr_eq(&stream.is_idle, is_busy));
             pool.put(stream);
         }
+    }
+
+    /// A subscriber of the log that is told of a failure does what it likes.
+    #[test]
+    fn a_look_at_a_stream_may_use_the_pool() {
+        struct Nosy<'p>(&'p std::cell::OnceCell<Pool<Self>>, u32);
+
+        impl Pooled for Nosy<'_> {
+            fn is_idle(&mut self) -> bool {
+                if let Some(pool) = self.0.get() {
+                    assert!(
+                        pool.kept.try_lock().is_ok(),
+                        "locked while one is looked at"
+                    );
+                }
+                self.1 += 1;
+                self.1 > 1
+            }
+        }
+
+        let cell = std::cell::OnceCell::new();
+        let pool = cell.get_or_init(|| Pool::new(1));
+        pool.put(Nosy(&cell, 0));
+        let make = || -> Result<Nosy<'_>, &str> { Err("there is one") };
+        assert_eq!(pool.take(make).unwrap().1, 2);
     }
 
     #[test]

@@ -91,8 +91,10 @@ extern "C" fn cuLaunchKernel(
             // caller of the driver has told the truth.
             let running = unsafe { queue.launch(code, kernel, grid, &params, launch::context()) };
             let running = running.map_err(|_| Code::LAUNCH_OUT_OF_RESOURCES)?;
-            let ended = running.wait(None).unwrap_or(Ok(()));
-            ended.map_err(|_| Code::ILLEGAL_INSTRUCTION)
+            match running.wait(None) {
+                Some(Ok(())) => Ok(()),
+                Some(Err(_)) | None => Err(Code::ILLEGAL_INSTRUCTION),
+            }
         })
     })
 }

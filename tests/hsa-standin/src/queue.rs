@@ -380,7 +380,7 @@ fn run_on_host(code: &HostCode, launch: Launch, host: &mut dyn HostQueue) -> Ans
         unsafe { host.launch(&code.module, code.kernel, grid, &params, launch::context()) };
     let running = running.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;
     match running.wait(None) {
-        Some(Err(_)) => Err(HSA_STATUS_ERROR_EXCEPTION),
-        _ => Ok(()),
+        Some(Ok(())) => Ok(()),
+        Some(Err(_)) | None => Err(HSA_STATUS_ERROR_EXCEPTION),
     }
 }

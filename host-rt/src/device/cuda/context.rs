@@ -6,9 +6,10 @@ use std::marker::PhantomData;
 use std::ptr::null_mut;
 use std::sync::{Arc, OnceLock};
 
-use cudarc::driver::sys::{self, CUcontext, CUdevice, CUdevice_attribute, CUresult};
+use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUresult};
 
 use super::driver::{self, Driver, Failure};
+use super::functions::{self, Code};
 use crate::error::DeviceError;
 
 /// The context of one GPU; released with the last owner.
@@ -49,7 +50,7 @@ pub(super) fn count() -> Result<u32, DeviceError> {
     driver::driver()?;
     let mut count = 0;
     // SAFETY: the function writes the number.
-    let asked = unsafe { sys::cuDeviceGetCount(&raw mut count) };
+    let asked = unsafe { functions::cuDeviceGetCount(&raw mut count) };
     Failure::check("cuDeviceGetCount", asked).map_err(|failure| failed("cuda", failure))?;
     Ok(count.try_into().unwrap_or(0))
 }
@@ -62,11 +63,11 @@ impl Context {
         let check = |call, code| Failure::check(call, code).map_err(|e| failed(&name, e));
         let mut device = 0;
         // SAFETY: the function writes the handle.
-        let got = unsafe { sys::cuDeviceGet(&raw mut device, number.cast_signed()) };
+        let got = unsafe { functions::cuDeviceGet(&raw mut device, number.cast_signed()) };
         check("cuDeviceGet", got)?;
         let mut raw = null_mut();
         // SAFETY: the function writes the handle.
-        let retained = unsafe { sys::cuDevicePrimaryCtxRetain(&raw mut raw, device) };
+        let retained = unsafe { functions::cuDevicePrimaryCtxRetain(&raw mut raw, device) };
         Failure::check("cuDevicePrimaryCtxRetain", retained).map_err(|failure| {
             if failure.is_fatal() {
                 // A fault's, and somebody still holds it.
@@ -104,11 +105,11 @@ impl Context {
         self.check_lost()?;
         let mut before = null_mut();
         // SAFETY: the function writes the handle.
-        let asked = unsafe { sys::cuCtxGetCurrent(&raw mut before) };
+        let asked = unsafe { functions::cuCtxGetCurrent(&raw mut before) };
         self.check("cuCtxGetCurrent", asked)?;
         if before != self.raw {
             // SAFETY: `self` retains the context.
-            let set = unsafe { sys::cuCtxSetCurrent(self.raw) };
+            let set = unsafe { functions::cuCtxSetCurrent(self.raw) };
             self.check("cuCtxSetCurrent", set)?;
         }
         Ok(Entered {
@@ -128,7 +129,7 @@ impl Context {
     }
 
     /// What a function of the driver answered, as a result.
-    pub(super) fn check(&self, call: &'static str, code: CUresult) -> Result<(), DeviceError> {
+    pub(super) fn check(&self, call: &'static str, code: Code) -> Result<(), DeviceError> {
         Failure::check(call, code).map_err(|failure| {
             if failure.is_fatal() {
                 self.lose(failure)
@@ -141,11 +142,7 @@ impl Context {
     /// As [`check`](Self::check), for calls that say how far the device is: whatever
     /// they fail with, nobody knows any more what it still uses, so that it counts as
     /// lost, and what was made on it is left alone.
-    pub(super) fn check_progress(
-        &self,
-        call: &'static str,
-        code: CUresult,
-    ) -> Result<(), DeviceError> {
+    pub(super) fn check_progress(&self, call: &'static str, code: Code) -> Result<(), DeviceError> {
         Failure::check(call, code).map_err(|failure| self.lose(failure))
     }
 
@@ -169,7 +166,8 @@ impl Context {
     pub(super) fn attribute(&self, attribute: CUdevice_attribute) -> u32 {
         let mut value = 0;
         // SAFETY: the function writes the number.
-        let code = unsafe { sys::cuDeviceGetAttribute(&raw mut value, attribute, self.device) };
+        let code =
+            unsafe { functions::cuDeviceGetAttribute(&raw mut value, attribute, self.device) };
         if code == CUresult::CUDA_SUCCESS {
             value.try_into().unwrap_or(0)
         } else {
@@ -182,7 +180,7 @@ impl Context {
         let mut text = [0u8; 128];
         let (at, len) = (text.as_mut_ptr().cast::<c_char>(), text.len() as i32);
         // SAFETY: the function writes a C string of at most that many bytes.
-        let code = unsafe { sys::cuDeviceGetName(at, len, self.device) };
+        let code = unsafe { functions::cuDeviceGetName(at, len, self.device) };
         match Failure::check("cuDeviceGetName", code) {
             Ok(()) => text_until_nul(&text),
             Err(_) => "an NVIDIA GPU".to_owned(),
@@ -194,7 +192,7 @@ impl Context {
         let mut text = [0u8; 32];
         let (at, len) = (text.as_mut_ptr().cast::<c_char>(), text.len() as i32);
         // SAFETY: as for `product`.
-        let code = unsafe { sys::cuDeviceGetPCIBusId(at, len, self.device) };
+        let code = unsafe { functions::cuDeviceGetPCIBusId(at, len, self.device) };
         match Failure::check("cuDeviceGetPCIBusId", code) {
             Ok(()) => text_until_nul(&text),
             Err(_) => String::new(),
@@ -208,7 +206,7 @@ impl Drop for Context {
             return;
         }
         // SAFETY: retained once by `retain`. Everything made in the context owns it.
-        let released = unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
+        let released = unsafe { functions::cuDevicePrimaryCtxRelease_v2(self.device) };
         if let Err(error) = Failure::check("cuDevicePrimaryCtxRelease", released) {
             tracing::warn!(device = self.name, %error, "the context was not released");
         }
@@ -228,7 +226,7 @@ impl Drop for Entered<'_> {
         if self.before != self.context.raw {
             // SAFETY: the context was the thread's before, so whoever made it so
             // keeps it. If not, the driver refuses, and there is nothing to restore.
-            let _ = unsafe { sys::cuCtxSetCurrent(self.before) };
+            let _ = unsafe { functions::cuCtxSetCurrent(self.before) };
         }
     }
 }

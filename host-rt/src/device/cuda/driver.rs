@@ -1,15 +1,13 @@
 //! NVIDIA's driver: whether it is there, and what its functions answer.
 //!
-//! Its functions come from `cudarc`, which looks for the library when the first
-//! one is called, and panics where there is none: [`driver`] asks first.
+//! Nothing of the driver may be called before [`driver`] has loaded it.
 
-use std::ffi::CStr;
 use std::fmt;
-use std::ptr::null;
 use std::sync::OnceLock;
 
-use cudarc::driver::sys::{self, CUresult};
+use cudarc::driver::sys::CUresult;
 
+use super::functions::{self, Code};
 use crate::error::DeviceError;
 
 /// The oldest driver that has all functions that are called here, as
@@ -38,20 +36,10 @@ pub(super) fn driver() -> Result<Driver, DeviceError> {
 }
 
 fn find() -> Result<Driver, String> {
-    // SAFETY: loads NVIDIA's library, whose initialisers have no preconditions.
-    if !unsafe { sys::is_culib_present() } {
-        // SAFETY: as above.
-        let reason = unsafe { libloading::Library::new("libcuda.so.1") }.err();
-        let words = reason.as_ref().and_then(std::error::Error::source);
-        let reason = words.map_or_else(String::new, |words| format!(": {words}"));
-        return Err(format!(
-            "no NVIDIA driver: libcuda.so.1 does not load (it comes with the driver, not with the \
-             CUDA toolkit){reason}"
-        ));
-    }
+    functions::load()?;
     let mut version = 0;
     // SAFETY: the function writes the number, and may be called before all others.
-    let asked = unsafe { sys::cuDriverGetVersion(&raw mut version) };
+    let asked = unsafe { functions::cuDriverGetVersion(&raw mut version) };
     Failure::check("cuDriverGetVersion", asked).map_err(|e| e.to_string())?;
     if version < OLDEST {
         return Err(format!(
@@ -61,7 +49,7 @@ fn find() -> Result<Driver, String> {
         ));
     }
     // SAFETY: takes a number that must be 0, and may be called any number of times.
-    let started = unsafe { sys::cuInit(0) };
+    let started = unsafe { functions::cuInit(0) };
     Failure::check("cuInit", started).map_err(|e| e.to_string())?;
     Ok(Driver { version })
 }
@@ -77,15 +65,16 @@ pub(super) struct Failure {
     /// The function.
     pub(super) call: &'static str,
     /// What it answered.
-    pub(super) code: CUresult,
+    pub(super) code: Code,
 }
 
 impl Failure {
     /// What `call` answered, as a result.
-    pub(super) fn check(call: &'static str, code: CUresult) -> Result<(), Self> {
-        match code {
-            CUresult::CUDA_SUCCESS => Ok(()),
-            code => Err(Self { call, code }),
+    pub(super) fn check(call: &'static str, code: Code) -> Result<(), Self> {
+        if code == CUresult::CUDA_SUCCESS {
+            Ok(())
+        } else {
+            Err(Self { call, code })
         }
     }
 
@@ -94,53 +83,32 @@ impl Failure {
     /// context works before that, it does not say.
     pub(super) fn is_fatal(self) -> bool {
         use CUresult::*;
-        matches!(
-            self.code,
-            CUDA_ERROR_DEINITIALIZED
-                | CUDA_ERROR_DEVICE_UNAVAILABLE
-                | CUDA_ERROR_ECC_UNCORRECTABLE
-                | CUDA_ERROR_NVLINK_UNCORRECTABLE
-                | CUDA_ERROR_CONTAINED
-                | CUDA_ERROR_TENSOR_MEMORY_LEAK
-                | CUDA_ERROR_MPS_CLIENT_TERMINATED
-                | CUDA_ERROR_EXTERNAL_DEVICE
-                | CUDA_ERROR_ILLEGAL_ADDRESS
-                | CUDA_ERROR_LAUNCH_TIMEOUT
-                | CUDA_ERROR_CONTEXT_IS_DESTROYED
-                | CUDA_ERROR_ASSERT
-                | CUDA_ERROR_HARDWARE_STACK_ERROR
-                | CUDA_ERROR_ILLEGAL_INSTRUCTION
-                | CUDA_ERROR_MISALIGNED_ADDRESS
-                | CUDA_ERROR_INVALID_ADDRESS_SPACE
-                | CUDA_ERROR_INVALID_PC
-                | CUDA_ERROR_LAUNCH_FAILED
-        )
+        let fatal = [
+            CUDA_ERROR_DEINITIALIZED,
+            CUDA_ERROR_DEVICE_UNAVAILABLE,
+            CUDA_ERROR_ECC_UNCORRECTABLE,
+            CUDA_ERROR_NVLINK_UNCORRECTABLE,
+            CUDA_ERROR_CONTAINED,
+            CUDA_ERROR_TENSOR_MEMORY_LEAK,
+            CUDA_ERROR_MPS_CLIENT_TERMINATED,
+            CUDA_ERROR_EXTERNAL_DEVICE,
+            CUDA_ERROR_ILLEGAL_ADDRESS,
+            CUDA_ERROR_LAUNCH_TIMEOUT,
+            CUDA_ERROR_CONTEXT_IS_DESTROYED,
+            CUDA_ERROR_ASSERT,
+            CUDA_ERROR_HARDWARE_STACK_ERROR,
+            CUDA_ERROR_ILLEGAL_INSTRUCTION,
+            CUDA_ERROR_MISALIGNED_ADDRESS,
+            CUDA_ERROR_INVALID_ADDRESS_SPACE,
+            CUDA_ERROR_INVALID_PC,
+            CUDA_ERROR_LAUNCH_FAILED,
+        ];
+        fatal.iter().any(|fatal| self.code == *fatal)
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = text_of(self.code, sys::cuGetErrorName);
-        let text = text_of(self.code, sys::cuGetErrorString);
-        write!(f, "{}: ", self.call)?;
-        match (name, text) {
-            (Some(name), Some(text)) => write!(f, "{name} ({text})"),
-            (Some(name), None) => f.write_str(name),
-            (None, _) => write!(f, "error {}", self.code as u32),
-        }
+        write!(f, "{}: {}", self.call, self.code)
     }
-}
-
-/// What the driver says of a code, by one of its two functions for that.
-fn text_of(
-    code: CUresult,
-    ask: unsafe fn(CUresult, *mut *const std::ffi::c_char) -> CUresult,
-) -> Option<&'static str> {
-    let mut text = null();
-    // SAFETY: the functions write a pointer, and may be called at any time.
-    if unsafe { ask(code, &raw mut text) } != CUresult::CUDA_SUCCESS || text.is_null() {
-        return None;
-    }
-    // SAFETY: a C string of the driver's, which stays loaded.
-    unsafe { CStr::from_ptr(text) }.to_str().ok()
 }

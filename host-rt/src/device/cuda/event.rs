@@ -3,13 +3,14 @@
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
-use cudarc::driver::sys::{self, CUevent, CUevent_flags, CUresult, CUstream};
+use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream};
 
 use super::context::Context;
-use super::lock;
+use super::functions;
 use super::stream::Landing;
 use crate::device::{Event, EventState};
 use crate::error::DeviceError;
+use crate::lock::{lock, take};
 
 /// A place in a queue.
 pub(super) struct CudaEvent {
@@ -45,7 +46,7 @@ impl CudaEvent {
     /// Marks the place after everything in the stream so far.
     pub(super) fn record(&self, stream: CUstream) -> Result<(), DeviceError> {
         // SAFETY: both handles are alive.
-        let code = unsafe { sys::cuEventRecord(self.raw, stream) };
+        let code = unsafe { functions::cuEventRecord(self.raw, stream) };
         self.context().check_progress("cuEventRecord", code)
     }
 
@@ -53,7 +54,7 @@ impl CudaEvent {
     pub(super) fn query(&self) -> Option<Result<(), String>> {
         let answer = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
-            let code = unsafe { sys::cuEventQuery(self.raw) };
+            let code = unsafe { functions::cuEventQuery(self.raw) };
             if code == CUresult::CUDA_ERROR_NOT_READY {
                 return Ok(false);
             }
@@ -71,7 +72,7 @@ impl CudaEvent {
     pub(super) fn sleep(&self) -> Result<(), String> {
         let slept = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
-            let code = unsafe { sys::cuEventSynchronize(self.raw) };
+            let code = unsafe { functions::cuEventSynchronize(self.raw) };
             self.context().check_progress("cuEventSynchronize", code)
         });
         self.reached(slept)
@@ -153,7 +154,7 @@ impl Events {
                 let flags = CUevent_flags::CU_EVENT_BLOCKING_SYNC as u32
                     | CUevent_flags::CU_EVENT_DISABLE_TIMING as u32;
                 // SAFETY: the function writes the handle.
-                let code = unsafe { sys::cuEventCreate(&raw mut raw, flags) };
+                let code = unsafe { functions::cuEventCreate(&raw mut raw, flags) };
                 self.context.check("cuEventCreate", code)?;
                 raw
             }
@@ -180,7 +181,7 @@ impl Events {
     fn destroy(&self, raw: CUevent) {
         if let Ok(_entered) = self.context.enter() {
             // SAFETY: made by `take`, and nobody else's.
-            let code = unsafe { sys::cuEventDestroy_v2(raw) };
+            let code = unsafe { functions::cuEventDestroy_v2(raw) };
             // Nothing is left to be done about it.
             let _ = self.context.check("cuEventDestroy", code);
         }
@@ -189,7 +190,7 @@ impl Events {
 
 impl Drop for Events {
     fn drop(&mut self) {
-        for raw in std::mem::take(&mut *lock(&self.waiting)) {
+        for raw in take(&self.waiting) {
             self.destroy(raw);
         }
     }

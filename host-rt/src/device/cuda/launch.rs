@@ -6,12 +6,13 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{
-    self, CUdevice_attribute, CUfunction, CUfunction_attribute, CUresult, CUstream,
+    CUdevice_attribute, CUfunction, CUfunction_attribute, CUresult, CUstream,
 };
 
 use super::CudaDevice;
 use super::context::Context;
 use super::event::CudaEvent;
+use super::functions;
 use super::module::CudaModule;
 use crate::device::{Global, Grid, KernelLimits, LaunchContext, Module, Running};
 use crate::error::DeviceError;
@@ -54,7 +55,7 @@ pub(super) unsafe fn start(
     // SAFETY: function and stream are alive. The driver copies as many bytes from
     // each pointer as the kernel's parameters have, which the caller vouches for.
     let code = unsafe {
-        sys::cuLaunchKernel(
+        functions::cuLaunchKernel(
             function,
             grid.teams,
             1,
@@ -68,13 +69,11 @@ pub(super) unsafe fn start(
             null_mut(),
         )
     };
-    let started = match code {
-        CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
-            Err(grid.bad("a team takes more registers or shared memory than a multiprocessor has"))
-        }
-        code => context.check("cuLaunchKernel", code),
-    };
-    started?;
+    if code == CUresult::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES {
+        let reason = "a team takes more registers or shared memory than a multiprocessor has";
+        return Err(grid.bad(reason));
+    }
+    context.check("cuLaunchKernel", code)?;
     // Where the event cannot be recorded the device is lost, but the kernel runs: it is a
     // launch that is known to have failed.
     let recorded = event.record(stream);
@@ -135,7 +134,7 @@ fn attribute(
 ) -> Result<u32, DeviceError> {
     let mut value = 0;
     // SAFETY: the function writes a number; the handle is alive.
-    let code = unsafe { sys::cuFuncGetAttribute(&raw mut value, attribute, function) };
+    let code = unsafe { functions::cuFuncGetAttribute(&raw mut value, attribute, function) };
     context.check("cuFuncGetAttribute", code)?;
     Ok(u32::try_from(value).unwrap_or(0))
 }

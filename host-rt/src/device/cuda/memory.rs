@@ -5,11 +5,11 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::{Arc, Mutex};
 
 use cudarc::driver::sys::{
-    self, CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdevice_attribute, CUdeviceptr,
-    CUresult,
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUdevice_attribute, CUdeviceptr, CUresult,
 };
 
 use super::context::Context;
+use super::functions;
 use super::lock;
 use super::queue::CudaQueue;
 use super::stream::Stream;
@@ -54,7 +54,7 @@ impl Memory {
         let (mut free, mut total) = (0, 0);
         let asked = self.context.enter().and_then(|_entered| {
             // SAFETY: the function writes the two numbers.
-            let code = unsafe { sys::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
+            let code = unsafe { functions::cuMemGetInfo_v2(&raw mut free, &raw mut total) };
             self.context.check("cuMemGetInfo", code)
         });
         if let Err(error) = asked {
@@ -75,10 +75,13 @@ impl Memory {
         // SAFETY: the functions write the address; the stream is `queue`'s.
         let (call, code) = unsafe {
             if self.by_stream {
-                let code = sys::cuMemAllocAsync(&raw mut address, size, queue.stream());
+                let code = functions::cuMemAllocAsync(&raw mut address, size, queue.stream());
                 ("cuMemAllocAsync", code)
             } else {
-                ("cuMemAlloc", sys::cuMemAlloc_v2(&raw mut address, size))
+                (
+                    "cuMemAlloc",
+                    functions::cuMemAlloc_v2(&raw mut address, size),
+                )
             }
         };
         if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
@@ -130,10 +133,10 @@ impl Memory {
             // it has waited for the kernels that use it.
             let (call, code) = unsafe {
                 if self.by_stream {
-                    let code = sys::cuMemFreeAsync(address, queue.stream());
+                    let code = functions::cuMemFreeAsync(address, queue.stream());
                     ("cuMemFreeAsync", code)
                 } else {
-                    ("cuMemFree", sys::cuMemFree_v2(address))
+                    ("cuMemFree", functions::cuMemFree_v2(address))
                 }
             };
             self.context.check(call, code)
@@ -152,7 +155,7 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
     let mut host = null_mut();
     let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
     // SAFETY: the function writes the address.
-    let code = unsafe { sys::cuMemHostAlloc(&raw mut host, bytes.max(1), flags) };
+    let code = unsafe { functions::cuMemHostAlloc(&raw mut host, bytes.max(1), flags) };
     if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
         return Err(DeviceError::NoMappedMemory {
             device: context.name().to_owned(),
@@ -166,7 +169,7 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
         let freed = of.enter().and_then(|_entered| {
             // SAFETY: allocated above; the owner's drop runs this once, when nobody
             // uses the memory any more.
-            let code = unsafe { sys::cuMemFreeHost(address as *mut _) };
+            let code = unsafe { functions::cuMemFreeHost(address as *mut _) };
             of.check("cuMemFreeHost", code)
         });
         match freed {
@@ -176,7 +179,7 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
     };
     let mut device: CUdeviceptr = 0;
     // SAFETY: the function writes the address; the memory is mapped.
-    let code = unsafe { sys::cuMemHostGetDevicePointer_v2(&raw mut device, host, 0) };
+    let code = unsafe { functions::cuMemHostGetDevicePointer_v2(&raw mut device, host, 0) };
     let asked = context.check("cuMemHostGetDevicePointer", code);
     drop(entered);
     let Some(host) = NonNull::new(host.cast::<u8>()).filter(|_| asked.is_ok()) else {

@@ -18,6 +18,7 @@
 mod context;
 mod driver;
 mod event;
+mod functions;
 mod jit;
 mod launch;
 mod memory;

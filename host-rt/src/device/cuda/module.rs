@@ -5,10 +5,11 @@ use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
 
-use cudarc::driver::sys::{self, CUfunction, CUjitInputType, CUlinkState, CUmodule, CUresult};
+use cudarc::driver::sys::{CUfunction, CUjitInputType, CUlinkState, CUmodule, CUresult};
 use targets::DeviceArch;
 
 use super::context::Context;
+use super::functions::{self, Code};
 use super::jit::JitLog;
 use super::launch;
 use super::lock;
@@ -84,7 +85,8 @@ impl CudaModule {
         let mut function: CUfunction = null_mut();
         // SAFETY: the function writes the handle; the module is alive, the name a C
         // string.
-        let code = unsafe { sys::cuModuleGetFunction(&raw mut function, self.raw, name.as_ptr()) };
+        let code =
+            unsafe { functions::cuModuleGetFunction(&raw mut function, self.raw, name.as_ptr()) };
         let found = self.found("cuModuleGetFunction", code)?;
         Ok(found.then_some(Global {
             address: function as u64,
@@ -93,7 +95,7 @@ impl CudaModule {
     }
 
     /// What a search for a symbol answered: whether it is there.
-    fn found(&self, call: &'static str, code: CUresult) -> Result<bool, DeviceError> {
+    fn found(&self, call: &'static str, code: Code) -> Result<bool, DeviceError> {
         if code == CUresult::CUDA_ERROR_NOT_FOUND {
             return Ok(false);
         }
@@ -111,7 +113,12 @@ impl Module for CudaModule {
         // SAFETY: the function writes the two numbers; the module is alive, the name
         // a C string.
         let code = unsafe {
-            sys::cuModuleGetGlobal_v2(&raw mut address, &raw mut size, self.raw, name.as_ptr())
+            functions::cuModuleGetGlobal_v2(
+                &raw mut address,
+                &raw mut size,
+                self.raw,
+                name.as_ptr(),
+            )
         };
         let found = self.found("cuModuleGetGlobal", code)?;
         if found {
@@ -145,7 +152,7 @@ impl Drop for CudaModule {
         let unloaded = self.context.enter().and_then(|_entered| {
             // SAFETY: loaded by `load`, and nobody else's; no kernel of it runs, since
             // launches own it.
-            let code = unsafe { sys::cuModuleUnload(self.raw) };
+            let code = unsafe { functions::cuModuleUnload(self.raw) };
             self.context.check("cuModuleUnload", code)
         });
         match unloaded {
@@ -207,7 +214,7 @@ fn load_data(context: &Context, bytes: &[u8], name: &str) -> Result<CUmodule, Im
     // long they are, which the driver takes at its word: whoever loads an image trusts
     // it as code. The log lives until the function returns.
     let code = unsafe {
-        sys::cuModuleLoadDataEx(&raw mut raw, bytes.as_ptr().cast(), count, options, values)
+        functions::cuModuleLoadDataEx(&raw mut raw, bytes.as_ptr().cast(), count, options, values)
     };
     check(context, "cuModuleLoadDataEx", code, name, &log)?;
     Ok(raw)
@@ -221,7 +228,7 @@ fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, Imag
     let (count, options, values) = log.options();
     let mut state = null_mut();
     // SAFETY: the function writes the handle; the log outlives the linker.
-    let code = unsafe { sys::cuLinkCreate_v2(count, options, values, &raw mut state) };
+    let code = unsafe { functions::cuLinkCreate_v2(count, options, values, &raw mut state) };
     check(context, "cuLinkCreate", code, name, &log)?;
     let linker = Linker(state);
     for part in parts {
@@ -233,7 +240,7 @@ fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, Imag
         // SAFETY: the linker is alive; the bytes are an image of that kind, of that
         // length; the driver copies them and the name.
         let code = unsafe {
-            sys::cuLinkAddData_v2(
+            functions::cuLinkAddData_v2(
                 linker.0,
                 kind,
                 bytes.as_mut_ptr().cast(),
@@ -248,7 +255,7 @@ fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, Imag
     }
     let (mut cubin, mut size): (*mut c_void, usize) = (null_mut(), 0);
     // SAFETY: the function writes pointer and size; the linker is alive.
-    let code = unsafe { sys::cuLinkComplete(linker.0, &raw mut cubin, &raw mut size) };
+    let code = unsafe { functions::cuLinkComplete(linker.0, &raw mut cubin, &raw mut size) };
     check(context, "cuLinkComplete", code, name, &log)?;
     // SAFETY: the linker's memory of that size, until it is destroyed.
     let linked = unsafe { std::slice::from_raw_parts(cubin.cast::<u8>(), size) };
@@ -261,14 +268,14 @@ struct Linker(CUlinkState);
 impl Drop for Linker {
     fn drop(&mut self) {
         // SAFETY: made by `link`, and nobody else's.
-        let _ = unsafe { sys::cuLinkDestroy(self.0) };
+        let _ = unsafe { functions::cuLinkDestroy(self.0) };
     }
 }
 
 fn check(
     context: &Context,
     call: &'static str,
-    code: CUresult,
+    code: Code,
     name: &str,
     log: &JitLog,
 ) -> Result<(), ImageError> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::{self, CUresult, CUstream};
 
 use super::event::{CudaEvent, Known};
+use super::functions::{self, Code};
 use super::stream::{STAGING, Stream};
 use super::{CudaDevice, launch};
 use crate::device::reach::{BEYOND, NOT_ALLOCATED, check_word, unreachable};
@@ -69,7 +70,7 @@ impl CudaQueue {
     fn copied(
         &self,
         call: &'static str,
-        code: CUresult,
+        code: Code,
         address: u64,
         len: usize,
     ) -> Result<(), DeviceError> {
@@ -105,9 +106,9 @@ impl CudaQueue {
         // address alone.
         let codes = unsafe {
             [
-                sys::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address),
-                sys::cuPointerGetAttribute((&raw mut start).cast(), START, address),
-                sys::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address),
+                functions::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address),
+                functions::cuPointerGetAttribute((&raw mut start).cast(), START, address),
+                functions::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address),
             ]
         };
         let is_inside = address
@@ -129,7 +130,7 @@ impl CudaQueue {
             let (to, len) = (address + at as u64, STAGING.min(size - at));
             let stream = self.parts().raw;
             // SAFETY: the memory was just allocated; the staging memory is long enough.
-            let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, zeros.cast(), len, stream) };
+            let code = unsafe { functions::cuMemcpyHtoDAsync_v2(to, zeros.cast(), len, stream) };
             self.parts().context.check("cuMemcpyHtoDAsync", code)?;
         }
         self.synchronize()
@@ -161,7 +162,8 @@ impl Queue for CudaQueue {
         };
         // SAFETY: the source stays as it is until `synchronize`, by the caller's
         // promise or because it is staged; the driver checks the device's range.
-        let code = unsafe { sys::cuMemcpyHtoDAsync_v2(to, source.cast(), len, self.parts().raw) };
+        let code =
+            unsafe { functions::cuMemcpyHtoDAsync_v2(to, source.cast(), len, self.parts().raw) };
         self.copied("cuMemcpyHtoDAsync", code, to, len)
     }
 
@@ -182,7 +184,8 @@ impl Queue for CudaQueue {
         let target = staged.map_or(to, NonNull::as_ptr);
         // SAFETY: the target is the queue's until `synchronize`, by the caller's
         // promise or because it is staged; the driver checks the device's range.
-        let code = unsafe { sys::cuMemcpyDtoHAsync_v2(target.cast(), from, len, self.parts().raw) };
+        let code =
+            unsafe { functions::cuMemcpyDtoHAsync_v2(target.cast(), from, len, self.parts().raw) };
         self.copied("cuMemcpyDtoHAsync", code, from, len)?;
         if let Some(staged) = staged {
             self.parts_mut().arrives(staged, to, len);
@@ -200,7 +203,7 @@ impl Queue for CudaQueue {
         self.check_range(to, len)?;
         self.check_range(from, len)?;
         // SAFETY: both ranges are device memory; the driver checks them too.
-        let code = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, len, self.parts().raw) };
+        let code = unsafe { functions::cuMemcpyDtoDAsync_v2(to, from, len, self.parts().raw) };
         self.copied("cuMemcpyDtoDAsync", code, to, len)
     }
 
@@ -271,7 +274,7 @@ impl Queue for CudaQueue {
         let waits = known.map(|event| {
             let _entered = stream.context.enter()?;
             // SAFETY: both handles are alive; events of all GPUs will do.
-            let code = unsafe { sys::cuStreamWaitEvent(stream.raw, event.raw, 0) };
+            let code = unsafe { functions::cuStreamWaitEvent(stream.raw, event.raw, 0) };
             stream.context.check("cuStreamWaitEvent", code)
         });
         match waits {

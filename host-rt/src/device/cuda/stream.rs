@@ -3,9 +3,10 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUresult, CUstream, CUstream_flags};
+use cudarc::driver::sys::{CUresult, CUstream, CUstream_flags};
 
 use super::context::Context;
+use super::functions;
 use super::memory;
 use crate::device::MappedMemory;
 use crate::device::landing;
@@ -53,7 +54,7 @@ impl Stream {
         let mut raw = null_mut();
         let flags = CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the function writes the handle.
-        let code = unsafe { sys::cuStreamCreate(&raw mut raw, flags) };
+        let code = unsafe { functions::cuStreamCreate(&raw mut raw, flags) };
         context.check("cuStreamCreate", code)?;
         Ok(Self {
             context: Arc::clone(context),
@@ -114,7 +115,7 @@ impl Stream {
     pub(super) fn synchronize(&mut self) -> Result<(), DeviceError> {
         let synchronized = self.context.enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
-            let code = unsafe { sys::cuStreamSynchronize(self.raw) };
+            let code = unsafe { functions::cuStreamSynchronize(self.raw) };
             self.context.check_progress("cuStreamSynchronize", code)
         });
         self.settle(&synchronized);
@@ -143,7 +144,7 @@ impl Pooled for Stream {
         // In a lost context nothing has arrived: such a stream is given up where it is synchronized.
         let queried = self.context.enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
-            let code = unsafe { sys::cuStreamQuery(self.raw) };
+            let code = unsafe { functions::cuStreamQuery(self.raw) };
             if code == CUresult::CUDA_ERROR_NOT_READY {
                 return Ok(false);
             }
@@ -164,7 +165,7 @@ impl Drop for Stream {
         let _ = self.synchronize();
         if let Ok(_entered) = self.context.enter() {
             // SAFETY: made by `new`, and nobody else's.
-            let code = unsafe { sys::cuStreamDestroy_v2(self.raw) };
+            let code = unsafe { functions::cuStreamDestroy_v2(self.raw) };
             // Nothing is left to be done about it.
             let _ = self.context.check("cuStreamDestroy", code);
         }

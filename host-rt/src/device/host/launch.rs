@@ -50,12 +50,15 @@ unsafe impl Near for HostDevice {
             let reason = "its device threads are no lanes, and have no shared memory";
             return Err(grid.bad(reason));
         }
-        debug_assert!(
-            module.as_any().is::<HostModule>(),
-            "a module of another device"
-        );
-        // SAFETY: the symbol is code of the module, which `Held` keeps loaded; the caller
-        // vouches that it is a kernel.
+        let Some(loaded) = module.as_any().downcast_ref::<HostModule>() else {
+            unreachable!("a module of another device")
+        };
+        if !loaded.is_loaded(kernel.address, 1, false) {
+            let address = kernel.address;
+            return Err(grid.bad(format!("{address:#x} is no code of the kernel's image")));
+        }
+        // SAFETY: the address lies in a segment of the module, as was just checked, which `Held`
+        // keeps loaded; the caller vouches that a kernel begins there.
         let code = unsafe { std::mem::transmute::<usize, KernelCode>(kernel.address as usize) };
         let held = Held {
             _module: Arc::clone(module),

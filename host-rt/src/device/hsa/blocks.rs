@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use super::context::{Context, Leftover};
 use super::stream::PIECE;
 use crate::error::DeviceError;
-use crate::lock::lock;
+use crate::lock::{lock, take};
 
 /// The smallest block. Aligned to as much, and more than kernels want.
 const SMALLEST: usize = 256;
@@ -97,10 +97,7 @@ impl Drop for Block {
 
 impl Drop for Blocks {
     fn drop(&mut self) {
-        for address in std::mem::take(&mut *lock(&self.waiting))
-            .into_values()
-            .flatten()
-        {
+        for address in take(&self.waiting).into_values().flatten() {
             // SAFETY: taken off the list, which has what blocks have left.
             self.context.give_back(unsafe { Leftover::memory(address) });
         }

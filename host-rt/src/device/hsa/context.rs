@@ -17,7 +17,7 @@ use super::pools::{NoPools, Pools};
 use super::runtime::{Failure, Runtime, runtime};
 use crate::error::DeviceError;
 use crate::image::Image;
-use crate::lock::lock;
+use crate::lock::{lock, take};
 
 /// A GPU that is in use.
 pub(super) struct Context {
@@ -86,16 +86,28 @@ pub(super) fn count() -> Result<u32, DeviceError> {
 impl Context {
     /// GPU `number`, which exists.
     pub(super) fn of(number: u32) -> Result<Arc<Self>, DeviceError> {
-        let mut contexts = lock(&CONTEXTS);
         faults::check_told(&name_of(number))?;
-        contexts.retain(|context| context.strong_count() > 0);
-        let mut in_use = contexts.iter().filter_map(Weak::upgrade);
-        if let Some(context) = in_use.find(|context| context.number == number) {
+        let of_gpu = |context: &Arc<Self>| context.number == number;
+        if let Some(context) = Self::all().into_iter().find(of_gpu) {
             context.check_lost()?;
             return Ok(context);
         }
-        let context = Arc::new(Self::new(number)?);
-        contexts.push(Arc::downgrade(&context));
+        // Not under the lock: ROCr may call `faults` meanwhile, which takes it.
+        let new = Arc::new(Self::new(number)?);
+        let mut contexts = lock(&CONTEXTS);
+        contexts.retain(|context| context.strong_count() > 0);
+        // Kept until the lock is free again: the last owner of one calls ROCr.
+        let in_use: Vec<_> = contexts.iter().filter_map(Weak::upgrade).collect();
+        // Another thread may have been faster.
+        let first = in_use.iter().find(|context| of_gpu(context));
+        let context = Arc::clone(first.unwrap_or(&new));
+        if first.is_none() {
+            contexts.push(Arc::downgrade(&new));
+        }
+        drop(contexts);
+        context.check_lost()?;
+        // An event that ROCr reported before the context was on the list has passed it by.
+        faults::check_told(&context.name)?;
         Ok(context)
     }
 
@@ -299,7 +311,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        for what in std::mem::take(&mut *lock(&self.leftovers)) {
+        for what in take(&self.leftovers) {
             self.release(what);
         }
     }

@@ -71,7 +71,7 @@ impl Event for HsaEvent {
 
     fn sync(&self) -> Result<(), String> {
         let mut signals = self.signals.iter();
-        self.reached(signals.try_for_each(|signal| signal.wait(None).unwrap_or(Ok(()))))
+        self.reached(signals.try_for_each(|signal| signal.wait_for_end()))
     }
 
     fn as_any(&self) -> &dyn std::any::Any {

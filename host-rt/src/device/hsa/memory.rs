@@ -10,7 +10,7 @@ use super::context::{Context, Leftover};
 use crate::device::reach::{BEYOND, NOT_ALLOCATED, unreachable};
 use crate::device::{MappedMemory, MemoryInfo};
 use crate::error::DeviceError;
-use crate::lock::lock;
+use crate::lock::{lock, take};
 
 /// What ROCr rounds allocations up to, at least.
 const GRAIN: u64 = 4096;
@@ -123,7 +123,7 @@ fn is_within(address: u64, len: u64, start: u64, size: u64) -> bool {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        for &address in std::mem::take(&mut *lock(&self.allocated)).keys() {
+        for &address in take(&self.allocated).keys() {
             // SAFETY: taken off the list; the device's streams are gone, and what ran in them.
             self.context.give_back(unsafe { Leftover::memory(address) });
         }

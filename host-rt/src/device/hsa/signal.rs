@@ -15,7 +15,7 @@ use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_signal_t};
 use super::context::Context;
 use crate::device::survive::survive;
 use crate::error::DeviceError;
-use crate::lock::lock;
+use crate::lock::{lock, take};
 
 /// What a signal is while its operation is not done. A copy that fails makes it negative.
 pub(super) const PENDING: i64 = 1;
@@ -99,7 +99,7 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        for raw in std::mem::take(&mut *lock(&self.waiting)) {
+        for raw in take(&self.waiting) {
             self.destroy(raw);
         }
     }
@@ -181,6 +181,15 @@ impl Signal {
             context.changes.wait(wake, is_so);
             let outcome = self.look();
             if outcome.is_some() || until.is_some_and(|until| until <= Instant::now()) {
+                return outcome;
+            }
+        }
+    }
+
+    /// Waits until the operation is done, well or not.
+    pub(super) fn wait_for_end(self: &Arc<Self>) -> Result<(), DeviceError> {
+        loop {
+            if let Some(outcome) = self.wait(None) {
                 return outcome;
             }
         }

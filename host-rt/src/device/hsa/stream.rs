@@ -67,10 +67,13 @@ impl Stream {
 
     /// Forgets what is done, and brings what has arrived to its place.
     fn prune(&mut self) {
-        while let Some(first) = self.under_way.pop_front_if(|first| first.signal.is_over()) {
-            self.staged -= first.staged;
+        while let Some(first) = self.under_way.front()
+            && first.signal.is_over()
             // Whether it is done well is for this to notice, if nobody has asked.
-            let how = first.signal.look().unwrap_or(Ok(()));
+            && let Some(how) = first.signal.look()
+            && let Some(first) = self.under_way.pop_front()
+        {
+            self.staged -= first.staged;
             match (how, first.landing) {
                 (Ok(()), Some(landing)) => {
                     // SAFETY: the copy is done. Who waited for it by an event had it landed;
@@ -93,7 +96,7 @@ impl Stream {
         while self.staged + len > STAGING
             && let Some(first) = self.under_way.front()
         {
-            first.signal.wait(None).unwrap_or(Ok(()))?;
+            first.signal.wait_for_end()?;
             self.prune();
         }
         Ok(())
@@ -231,7 +234,7 @@ impl Stream {
     pub(super) fn synchronize(&mut self) -> Result<(), DeviceError> {
         let after = self.after();
         let mut waits = after.iter();
-        let done = waits.try_for_each(|signal| signal.wait(None).unwrap_or(Ok(())));
+        let done = waits.try_for_each(|signal| signal.wait_for_end());
         match &done {
             Ok(()) => self.prune(),
             Err(error) => self.give_up_landings(self.under_way.len(), error),

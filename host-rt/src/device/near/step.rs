@@ -199,7 +199,11 @@ impl Event for Step {
     }
 
     fn sync(&self) -> Result<(), String> {
-        Running::wait(self, None).unwrap_or(Ok(()))
+        loop {
+            if let Some(outcome) = Running::wait(self, None) {
+                return outcome;
+            }
+        }
     }
 
     fn take_back(&self) {
