@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -12,6 +11,8 @@ use crate::error::{DeviceError, Result};
 /// Device memory, freed when dropped.
 pub struct DeviceBuffer {
     pub(super) inner: Arc<Inner>,
+    /// Of the runtime's allocations, which one it is.
+    pub(super) number: u64,
     pub(super) address: u64,
     pub(super) bytes: u64,
 }
@@ -87,8 +88,7 @@ impl fmt::Debug for DeviceBuffer {
 
 impl Drop for DeviceBuffer {
     fn drop(&mut self) {
-        // Relaxed: whoever gave up on a kernel knows it, and drops this later.
-        if !self.inner.abandoned.load(Ordering::Relaxed) {
+        if !self.inner.overdue.may_use(self.number) {
             self.inner.device.free(self.address);
         }
     }

@@ -1,12 +1,12 @@
 //! How a runtime is to be.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 
+use super::overdue::Overdue;
 use super::{Inner, Runtime};
 use crate::data::Environment;
 use crate::device::{self, Trace, Wanted};
@@ -79,7 +79,7 @@ impl Builder {
     /// it the same time again. Default: for ever.
     ///
     /// No device can end a kernel that does not end by itself, so it runs on, its calls
-    /// are served, and what was allocated on the device stays until the process ends.
+    /// are served, and what was allocated before the deadline is not freed while it runs.
     ///
     /// [`LaunchError::Deadline`]: crate::LaunchError::Deadline
     pub fn deadline(mut self, deadline: Duration) -> Self {
@@ -138,7 +138,7 @@ impl Builder {
                 server,
                 wire: self.wire,
                 deadline: self.deadline.or(env.deadline),
-                abandoned: AtomicBool::new(false),
+                overdue: Overdue::default(),
                 data: Environment::default(),
             }),
         })

@@ -103,8 +103,7 @@ impl Launch {
                 let soon = Instant::now() + LAST_LOOK;
                 runtime.server.print_the_rest(Some(soon));
             }
-            // Relaxed: see where it is read.
-            runtime.abandoned.store(true, Ordering::Relaxed);
+            runtime.overdue.add(&self.running);
             return Err(LaunchError::Deadline {
                 kernel: self.state.kernel.clone(),
                 after: runtime.deadline.unwrap_or_default(),
@@ -125,9 +124,8 @@ impl Drop for Launch {
         {
             tracing::error!(%error, "a launch that nobody waited for failed");
         }
-        // Relaxed: it is this thread's, or that of whoever waited before.
-        if self.program.runtime.abandoned.load(Ordering::Relaxed) && !self.running.is_done() {
-            // The kernel goes on with its code, its wire and its memory.
+        if !self.running.is_done() {
+            // It has passed its deadline, and goes on with its code, its wire and its memory.
             std::mem::forget(Arc::clone(&self.program));
             std::mem::forget(Arc::clone(&self.running));
             std::mem::forget(self.queue.take());

@@ -5,12 +5,12 @@ mod builder;
 mod connect;
 mod launch;
 mod load;
+mod overdue;
 mod program;
 mod typed;
 mod words;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use shared_abi::wire::WireKind;
@@ -20,6 +20,7 @@ use zerocopy::{Immutable, IntoBytes};
 pub use self::buffer::DeviceBuffer;
 pub use self::builder::Builder;
 pub use self::launch::{Launch, Report};
+use self::overdue::Overdue;
 pub use self::program::{Kernel, KernelArg, Program};
 pub use self::typed::TypedKernel;
 use crate::data::{Counts, Environment, Transfers};
@@ -58,8 +59,8 @@ struct Inner {
     data: Environment,
     /// How long a launch may take.
     deadline: Option<Duration>,
-    /// A launch has passed its deadline: its kernel may still use all memory.
-    abandoned: AtomicBool,
+    /// Kernels that have passed their deadline.
+    overdue: Overdue,
 }
 
 impl Drop for Inner {
@@ -200,6 +201,7 @@ impl Runtime {
         let address = self.inner.device.alloc(bytes, fill)?;
         Ok(DeviceBuffer {
             inner: Arc::clone(&self.inner),
+            number: self.inner.overdue.next_allocation(),
             address,
             bytes,
         })

@@ -14,6 +14,7 @@ use crate::{Test, test};
 pub(crate) const TESTS: &[Test] = &[
     // What such a launch leaves behind stays until the process ends.
     test!(a_kernel_that_does_not_end_is_named).alone(),
+    test!(what_a_late_kernel_knows_of_is_kept).alone(),
     test!(calls_under_way_are_named).alone(),
     test!(a_kernel_in_time_notices_nothing),
     test!(the_environment_sets_a_deadline).alone_with(&[("REVOFF_DEADLINE", "1")]),
@@ -67,10 +68,33 @@ fn a_kernel_that_does_not_end_is_named(target: &Target) {
     flag.write(0, &[1u32]).expect("a word");
     in_the_end(&launch);
     // And one that nobody has patience for is left alone.
-    let launch = session.start("wait_for", (1, 1), &[&session.zeroed::<u32>(1)]);
+    let never = session.zeroed::<u32>(1);
+    let launch = session.start("wait_for", (1, 1), &[&never]);
     launch.wait().expect_err("nobody writes that flag");
-    drop(launch);
+    drop((launch, never));
     in_the_end(&session.start("wait_for", (1, 1), &[&set]));
+}
+
+/// A kernel past its deadline may use what was there then, and nothing that came later.
+fn what_a_late_kernel_knows_of_is_kept(target: &Target) {
+    let builder = target.builder().deadline(DEADLINE);
+    let session = Session::build(target, builder, &Functions::new());
+    let used = || session.runtime.memory().used;
+    let (flag, before) = (session.zeroed::<u32>(1), session.zeroed::<u8>(1 << 16));
+    let launch = session.start("wait_for", (1, 1), &[&flag]);
+    launch.wait().expect_err("nobody writes the flag");
+    let now = used();
+    drop(before);
+    assert_eq!(used(), now, "the kernel may use it");
+    for _ in 0..3 {
+        drop(session.zeroed::<u8>(1 << 16));
+        assert_eq!(used(), now, "the kernel cannot know of it");
+    }
+    let (kept, now) = (session.zeroed::<u8>(1 << 16), used());
+    flag.write(0, &[1u32]).expect("a word");
+    in_the_end(&launch);
+    drop(kept);
+    assert!(used() < now, "the kernel has ended");
 }
 
 fn calls_under_way_are_named(target: &Target) {
