@@ -17,6 +17,8 @@ pub struct Env {
     pub bounce_bytes: Option<u64>,
     /// `REVOFF_DEADLINE`: how long a launch may take, 1 to 1000000 seconds.
     pub deadline: Option<Duration>,
+    /// `REVOFF_REQUEST_MEMORY`: host memory that the calls of a device may hold together, 1M to 1T.
+    pub request_memory: Option<u64>,
     /// `REVOFF_HOST_MEMORY`: device memory of the `host` device, 1M to 1T.
     pub host_memory: Option<u64>,
     /// `REVOFF_HOST_STACK`: stack of a device thread of the `host` device, 16K to 512K.
@@ -33,7 +35,7 @@ pub struct Env {
 }
 
 /// Names and meanings, for help texts.
-pub const VARIABLES: [(&str, &str); 10] = [
+pub const VARIABLES: [(&str, &str); 11] = [
     (
         "GOMP_REVERSE_OFFLOAD_THREADS",
         "most host threads that serve calls, 1 to 1024 (8)",
@@ -74,6 +76,10 @@ pub const VARIABLES: [(&str, &str); 10] = [
         "REVOFF_EMU_PATIENCE",
         "seconds without any progress after which emu's threads that go round in circles are \
          taken to wait for each other, 1 to 1000000 (10)",
+    ),
+    (
+        "REVOFF_REQUEST_MEMORY",
+        "host memory that the calls of a device may hold together, 1M to 1T (4G)",
     ),
 ];
 
@@ -145,6 +151,7 @@ impl Env {
                 text.parse().ok().filter(|n| (1..=1_000_000).contains(n))
             })?
             .map(Duration::from_secs),
+            request_memory: read(10, "a size from 1M to 1T", &bytes(1 << 20, 1 << 40, 1))?,
         })
     }
 }
@@ -216,6 +223,7 @@ mod tests {
             ("REVOFF_HOST_MEMORY", "1X"),
             ("REVOFF_HOST_STACK", "M"),
             ("REVOFF_DEADLINE", "0"),
+            ("REVOFF_REQUEST_MEMORY", "1K"),
             ("REVOFF_DEADLINE", "soon"),
         ] {
             let error = with(name, value).unwrap_err().to_string();

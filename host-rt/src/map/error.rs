@@ -64,6 +64,22 @@ pub enum MapError {
         /// The limit.
         limit: u64,
     },
+    /// More bytes than other requests of the runtime leave of its [`Budget`](super::Budget).
+    #[error(
+        "{arg}: with it the request needs {total} bytes of host memory, of which other calls \
+         hold {used}, and all calls together may hold {limit}: make fewer large calls at a time, \
+         or raise REVOFF_REQUEST_MEMORY"
+    )]
+    OverBudget {
+        /// The argument that passes the limit.
+        arg: ArgInfo,
+        /// Bytes asked for up to and including it.
+        total: u64,
+        /// Bytes that other requests hold.
+        used: u64,
+        /// The limit of all together.
+        limit: u64,
+    },
     /// The range does not fit a 64-bit address space.
     #[error("{arg}: the range runs past the end of the address space")]
     Wraps {

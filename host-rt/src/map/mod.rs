@@ -31,6 +31,7 @@
 
 mod arena;
 mod blocks;
+mod budget;
 mod error;
 mod kinds;
 mod plan;
@@ -45,12 +46,14 @@ use std::{ffi::c_void, ptr, sync::Arc};
 
 use shared_abi::map_kind::MapKind;
 
+pub use budget::Budget;
 pub use error::{ArgInfo, MapError, RunError};
 pub use present::{InsertError, PresentRange, PresentTable, RemoveError};
 pub use transfer::{Piece, Transfer, TransferError};
 
 use arena::Arena;
 use blocks::{Block, Range};
+use budget::Share;
 use kinds::{Class, classify};
 use plan::Plan;
 use pointers::{Patch, Site};
@@ -133,22 +136,28 @@ pub struct Mapper {
 }
 
 impl Mapper {
-    /// A mapper that refuses requests beyond `limits`.
+    /// A mapper that refuses requests beyond `limits`, and beyond what other requests have left of
+    /// `budget`.
     #[must_use]
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: Limits, budget: Arc<Budget>) -> Self {
         Mapper {
             limits,
-            scratch: Scratch::new(limits.keep_bytes),
+            scratch: Scratch::new(limits.keep_bytes, Share::new(budget)),
         }
     }
 
-    /// Whether `args` hang together as their kinds say, within the limits: for a request
-    /// that somebody else maps. Where pointers lie in the descriptors before them is not
-    /// looked at: of a descriptor that is present, it does not matter.
+    /// Runs `call`, which maps `args` itself, if they hang together as their kinds say, within
+    /// the limits. Where pointers lie in the descriptors before them is not looked at: of a
+    /// descriptor that is present, it does not matter.
     ///
     /// # Errors
-    /// What is wrong with them.
-    pub fn check(&mut self, args: &[Arg]) -> Result<(), MapError> {
+    /// [`RunError::Map`] with what is wrong with them, [`RunError::Call`] with what `call`
+    /// returned.
+    pub fn run_unmapped<R, E>(
+        &mut self,
+        args: &[Arg],
+        call: impl FnOnce() -> Result<R, E>,
+    ) -> Result<R, RunError<E>> {
         let mut in_descriptor = false;
         let args = args.iter().map(|&arg| {
             match classify(arg.kind) {
@@ -166,8 +175,10 @@ impl Mapper {
         });
         let args: Vec<Arg> = args.collect();
         let nothing = PresentTable::new();
+        // Until `call` has returned: it needs as much memory.
         let request = Request(&mut self.scratch);
-        request.0.plan(&self.limits, &args, &nothing)
+        request.0.plan(&self.limits, &args, &nothing)?;
+        call().map_err(RunError::Call)
     }
 
     /// Maps `args`, runs `call` with the pointers that a host function of
@@ -215,6 +226,8 @@ impl Mapper {
 
 /// Working memory of a mapper; all lists are empty between requests.
 struct Scratch {
+    /// What the request holds of the runtime's memory for requests.
+    share: Share,
     arena: Arena,
     /// What the function gets, by argument.
     args: Vec<HostArg>,
@@ -242,8 +255,9 @@ struct Scratch {
 unsafe impl Send for Scratch {}
 
 impl Scratch {
-    fn new(keep: usize) -> Self {
+    fn new(keep: usize, share: Share) -> Self {
         Scratch {
+            share,
             arena: Arena::new(keep),
             args: Vec::new(),
             pointers: Vec::new(),
@@ -334,5 +348,6 @@ impl Drop for Request<'_> {
         scratch.stores.clear();
         scratch.held.clear();
         scratch.arena.reset();
+        scratch.share.release();
     }
 }

@@ -316,6 +316,14 @@ impl<'a> Plan<'a> {
                 limit: self.limits.max_bytes,
             });
         }
+        if let Err(over) = self.scratch.share.grow_to(self.total) {
+            return Err(MapError::OverBudget {
+                arg: self.info(index),
+                total: self.total,
+                used: over.used,
+                limit: over.limit,
+            });
+        }
         Ok(())
     }
 

@@ -25,6 +25,9 @@ const DEFAULT_SLOTS: u32 = 1024;
 /// Size of the bounce area, unless somebody says otherwise.
 const DEFAULT_BOUNCE: u64 = 16 << 20;
 
+/// Host memory that calls may hold together, unless somebody says otherwise.
+const DEFAULT_REQUEST_MEMORY: u64 = 4 << 30;
+
 /// The bounce area is made of these: the longest runs.
 const BOUNCE_STEP: u64 = MAX_RUN as u64 * BLOCK as u64;
 
@@ -41,6 +44,7 @@ pub struct Builder {
     pub(super) threads: Option<usize>,
     pub(super) slots: Option<u32>,
     pub(super) bounce_bytes: Option<u64>,
+    pub(super) request_memory: Option<u64>,
     pub(super) deadline: Option<Duration>,
     pub(super) waiting: Waiting,
     pub(super) first_turn: u32,
@@ -71,6 +75,13 @@ impl Builder {
     pub fn bounce_bytes(mut self, bytes: u64) -> Self {
         let rounded = bytes.clamp(1, MAX_BOUNCE).next_multiple_of(BOUNCE_STEP);
         self.bounce_bytes = Some(rounded);
+        self
+    }
+
+    /// Host memory in bytes that the arguments of all calls in flight may hold together: a call
+    /// that would need more is refused. Calls with at most 4 KiB are not counted.
+    pub fn request_memory(mut self, bytes: u64) -> Self {
+        self.request_memory = Some(bytes);
         self
     }
 
@@ -129,6 +140,10 @@ impl Builder {
                 .bounce_bytes
                 .or(env.bounce_bytes)
                 .unwrap_or(DEFAULT_BOUNCE) as usize,
+            request_memory: self
+                .request_memory
+                .or(env.request_memory)
+                .unwrap_or(DEFAULT_REQUEST_MEMORY),
             waiting: self.waiting,
         };
         let server = Server::new(Arc::clone(&device), config);

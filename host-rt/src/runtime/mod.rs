@@ -98,6 +98,7 @@ impl Runtime {
             threads: None,
             slots: None,
             bounce_bytes: None,
+            request_memory: None,
             deadline: None,
             waiting: Waiting::Adaptive,
             first_turn: 0,

@@ -41,7 +41,7 @@ use crate::device::{Device, Fill, MappedMemory};
 use crate::error::DeviceError;
 use crate::functions::FunctionTable;
 use crate::lock::lock;
-use crate::map::PresentTable;
+use crate::map::{Budget, PresentTable};
 use crate::runtime::Cost;
 use crate::wire::{Copier, Geometry, KINDS, TwoFaces, native};
 
@@ -58,6 +58,8 @@ pub(crate) struct Config {
     pub(crate) geometry: Geometry,
     /// Size of the bounce area.
     pub(crate) bounce_bytes: usize,
+    /// Host memory in bytes that all requests may hold together.
+    pub(crate) request_memory: u64,
     /// How to wait for requests.
     pub(crate) waiting: Waiting,
 }
@@ -131,6 +133,8 @@ fn wire_index(kind: WireKind) -> usize {
 pub(crate) struct Server {
     device: Arc<dyn Device>,
     config: Config,
+    /// What requests hold of the host's memory.
+    budget: Arc<Budget>,
     /// Made with the first wire.
     common: OnceLock<Common>,
     bell: Bell,
@@ -171,6 +175,7 @@ impl Server {
     pub(crate) fn new(device: Arc<dyn Device>, config: Config) -> Arc<Self> {
         Arc::new(Self {
             device,
+            budget: Budget::new(config.request_memory),
             config,
             common: OnceLock::new(),
             bell: Bell::default(),

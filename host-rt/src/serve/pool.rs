@@ -419,6 +419,7 @@ mod tests {
             threads: 1,
             geometry,
             bounce_bytes: 1 << 20,
+            request_memory: 1 << 20,
             waiting: Waiting::Adaptive,
         };
         let server = Server::new(device, config);

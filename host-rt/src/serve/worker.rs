@@ -79,11 +79,14 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(server: &Server) -> Self {
-        let limits = Limits::default();
+        let limits = Limits {
+            max_bytes: server.config.request_memory,
+            ..Limits::default()
+        };
         Self {
             runs: server.new_runs(),
             limits,
-            mapper: Mapper::new(limits),
+            mapper: Mapper::new(limits, Arc::clone(&server.budget)),
             copier: server.copier(),
             args: Vec::new(),
             places: Vec::new(),
@@ -207,9 +210,9 @@ impl Worker {
         self.runs.set(taken.func);
         let result = catch_unwind(AssertUnwindSafe(|| {
             if maps {
-                self.mapper.check(&self.args)?;
-                let called = function.call_mapping(&self.args, &mut transfer);
-                return called.map_err(RunError::Call);
+                let args = &self.args;
+                let call = || function.call_mapping(args, &mut transfer);
+                return self.mapper.run_unmapped(args, call);
             }
             self.mapper.run(
                 &self.args,

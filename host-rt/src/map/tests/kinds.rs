@@ -4,8 +4,8 @@ use std::{convert::Infallible, ptr::NonNull};
 
 use shared_abi::map_kind::{IMPLICIT_BITS, MapKind};
 
-use super::sim::{BASE, Sim, arg, bytes, mapper, pattern, run, run_with};
-use crate::map::{Limits, MapError, Mapper, PresentTable, RunError};
+use super::sim::{BASE, Sim, arg, bytes, limited, mapper, pattern, run, run_with};
+use crate::map::{Limits, MapError, PresentTable, RunError};
 
 /// What happens to data without an original.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -338,7 +338,7 @@ fn a_failed_call_copies_nothing_back() {
 
 #[test]
 fn a_request_sees_nothing_of_the_one_before() {
-    let mut mapper = Mapper::new(Limits::default());
+    let mut mapper = limited(Limits::default());
     let table = PresentTable::new();
     let mut sim = Sim::new(100_000);
     for (kind, size) in [

@@ -3,18 +3,19 @@
 use std::{
     convert::Infallible,
     ptr::NonNull,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use shared_abi::map_kind::MapKind;
 
-use super::sim::{BASE, Sim, arg, mapper, run, run_with};
+use super::sim::{BASE, Sim, arg, limited, mapper, run, run_with};
 use crate::map::{
-    Arg, Limits, MapError, Mapper, Piece, PresentTable, RunError, Transfer, TransferError,
+    Arg, Budget, Limits, MapError, Mapper, Piece, PresentTable, RunError, Transfer, TransferError,
 };
 
 fn refused(limits: Limits, args: &[Arg]) -> MapError {
-    let result = Mapper::new(limits).run(args, &PresentTable::new(), &mut Sim::new(256), |_, _| {
+    let result = limited(limits).run(args, &PresentTable::new(), &mut Sim::new(256), |_, _| {
         Ok::<(), Infallible>(())
     });
     match result {
@@ -74,7 +75,7 @@ fn present_data_is_not_limited_unless_it_is_copied() {
     let host = NonNull::new(original.as_mut_ptr()).unwrap();
     // SAFETY: `original` is not used before the end of the test.
     unsafe { table.insert(host, BASE, 4096) }.unwrap();
-    let mut mapper = Mapper::new(Limits {
+    let mut mapper = limited(Limits {
         max_bytes: 100,
         ..Limits::default()
     });
@@ -255,4 +256,47 @@ fn many_arguments_take_no_time() {
         refused(Limits::default(), &args),
         MapError::Member { .. }
     ));
+}
+
+#[test]
+fn requests_in_flight_share_a_budget() {
+    let budget = Budget::new(10_000);
+    let mapper = || Mapper::new(Limits::default(), Arc::clone(&budget));
+    let (mut outer, mut inner) = (mapper(), mapper());
+    let nothing = PresentTable::new();
+    let ask = |mapper: &mut Mapper, bytes: u64, call: &mut dyn FnMut()| {
+        let args = [
+            arg(MapKind::ALLOC, BASE, bytes / 2),
+            arg(MapKind::FIRSTPRIVATE, BASE, bytes / 2),
+        ];
+        mapper.run(&args, &nothing, &mut Sim::new(1 << 14), |_, _| {
+            call();
+            Ok::<(), Infallible>(())
+        })
+    };
+    ask(&mut outer, 6000, &mut || {
+        assert_eq!(budget.used(), 6000);
+        let error = ask(&mut inner, 4102, &mut || unreachable!("it is refused")).unwrap_err();
+        let text = error.to_string();
+        for word in ["4102", "6000", "10000", "REVOFF_REQUEST_MEMORY"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+        assert_eq!(budget.used(), 6000, "a refused request holds nothing");
+        // Small ones are not counted, and those that fit are.
+        ask(&mut inner, 4000, &mut || assert_eq!(budget.used(), 6000)).unwrap();
+        let args = [arg(MapKind::TO, BASE, 5000)];
+        let foreign = inner.run_unmapped(&args, || -> Result<(), Infallible> {
+            unreachable!("what another runtime maps is refused, too")
+        });
+        assert!(matches!(
+            foreign,
+            Err(RunError::Map(MapError::OverBudget { .. }))
+        ));
+    })
+    .unwrap();
+    ask(&mut inner, 10_000, &mut || {
+        assert_eq!(budget.used(), 10_000)
+    })
+    .unwrap();
+    assert_eq!(budget.used(), 0);
 }

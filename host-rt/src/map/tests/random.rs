@@ -5,8 +5,8 @@ use std::{collections::HashMap, convert::Infallible, ptr::NonNull};
 use proptest::prelude::*;
 use shared_abi::map_kind::MapKind;
 
-use super::sim::{BASE, Sim, arg, bytes, run_with};
-use crate::map::{Arg, HostArg, Limits, MapError, Mapper, PresentTable};
+use super::sim::{BASE, Sim, arg, bytes, limited, run_with};
+use crate::map::{Arg, HostArg, Limits, MapError, PresentTable};
 
 const MEMORY: usize = 256;
 /// Ranges of the device that have originals: (offset, length).
@@ -129,7 +129,7 @@ proptest! {
 
     #[test]
     fn agrees_with_the_model(requests in prop::collection::vec(data_args(14), 1..4)) {
-        let mut mapper = Mapper::new(Limits { keep_bytes: 1 << 16, ..Limits::default() });
+        let mut mapper = limited(Limits { keep_bytes: 1 << 16, ..Limits::default() });
         let mut sim = Sim::new(MEMORY);
         let table = PresentTable::new();
         let mut model = Model { device: sim.bytes.clone(), host: HashMap::new() };

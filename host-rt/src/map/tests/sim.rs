@@ -5,7 +5,8 @@ use std::{cell::Cell, convert::Infallible};
 use shared_abi::map_kind::MapKind;
 
 use crate::map::{
-    Arg, HostArg, Limits, MapError, Mapper, Piece, PresentTable, RunError, Transfer, TransferError,
+    Arg, Budget, HostArg, Limits, MapError, Mapper, Piece, PresentTable, RunError, Transfer,
+    TransferError,
 };
 
 /// Device address of the first byte of a [`Sim`].
@@ -84,7 +85,12 @@ pub(super) fn arg(kind: MapKind, addr: u64, size: u64) -> Arg {
 }
 
 pub(super) fn mapper() -> Mapper {
-    Mapper::new(Limits::default())
+    limited(Limits::default())
+}
+
+/// A mapper whose requests have the budget to themselves.
+pub(super) fn limited(limits: Limits) -> Mapper {
+    Mapper::new(limits, Budget::new(limits.max_bytes))
 }
 
 /// Runs `call`, which cannot fail, with a fresh mapper and nothing present.
