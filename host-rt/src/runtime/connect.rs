@@ -12,13 +12,15 @@ use crate::image::Image;
 
 /// Writes the variables that an image has for its host: OpenMP's of the device, and,
 /// if the image calls the host, those through which it finds its wire. What it does not
-/// have is not missed.
+/// have is not missed. Returns the addresses of those that it has, which no call may have written
+/// from now on.
 pub(super) fn connect(
     inner: &Inner,
     image: &Image,
     module: &dyn Module,
     kind: Option<WireKind>,
-) -> Result<()> {
+) -> Result<Vec<u64>> {
+    let mut written = Vec::new();
     let icvs = OffloadIcvs {
         device_num: inner.device.number().cast_signed(),
         default_device: DEFAULT_DEVICE_UNSET,
@@ -37,18 +39,20 @@ pub(super) fn connect(
         // SAFETY: `bytes` lives until `synchronize` returns.
         unsafe { queue.copy_to_device(address, bytes.as_ptr(), bytes.len())? };
         queue.synchronize()?;
+        inner.server.reserved.insert(address, size);
+        written.push(address);
         Ok(())
     };
     write(ADDITIONAL_ICVS, &icv_bytes(&icvs))?;
     let Some(kind) = kind else {
-        return Ok(());
+        return Ok(written);
     };
     let runtime = inner.server.connect(kind)?;
     write(RUNTIME, &runtime_bytes(&runtime))?;
     if [WireKind::GCC_RING, WireKind::GCC_SLOT].contains(&kind) {
         write(REV_OFFLOAD_VAR, &runtime.wire.to_le_bytes())?;
     }
-    Ok(())
+    Ok(written)
 }
 
 fn runtime_bytes(words: &Runtime) -> Vec<u8> {

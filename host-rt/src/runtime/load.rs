@@ -52,7 +52,7 @@ impl Runtime {
             let wire = kind.name().unwrap_or("unknown");
             tracing::debug!(image = image.name(), wire, "loaded");
         }
-        connect::connect(&self.inner, image, &*module, kind)?;
+        let variables = connect::connect(&self.inner, image, &*module, kind)?;
         let mut known = Vec::new();
         let declared = says.functions.iter().map(|f| (f.name.as_str(), None));
         let registered = functions.iter().map(|entry| (entry.name(), Some(entry)));
@@ -74,6 +74,7 @@ impl Runtime {
                 image: image.clone(),
                 kernels,
                 words: Mutex::new(words),
+                variables,
                 calls_host: kind.is_some(),
             }),
         })

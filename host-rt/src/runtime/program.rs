@@ -26,6 +26,8 @@ pub(super) struct ProgramInner {
     pub(super) kernels: Vec<KernelDeclaration>,
     /// Function words of this image.
     pub(super) words: Mutex<Vec<u64>>,
+    /// Addresses of its variables that the host alone writes.
+    pub(super) variables: Vec<u64>,
     pub(super) calls_host: bool,
 }
 
@@ -36,6 +38,9 @@ impl Drop for ProgramInner {
                 table.remove(word);
             }
         });
+        for &address in &self.variables {
+            self.runtime.server.reserved.remove(address);
+        }
     }
 }
 

@@ -43,7 +43,7 @@ use crate::functions::FunctionTable;
 use crate::lock::lock;
 use crate::map::{Budget, PresentTable};
 use crate::runtime::Cost;
-use crate::wire::{Copier, Geometry, KINDS, TwoFaces, native};
+use crate::wire::{Copier, Geometry, KINDS, Reserved, TwoFaces, native};
 
 use self::worker::Runs;
 pub use self::worker::{CallContext, current_call};
@@ -133,6 +133,8 @@ fn wire_index(kind: WireKind) -> usize {
 pub(crate) struct Server {
     device: Arc<dyn Device>,
     config: Config,
+    /// Device memory that no call may have written.
+    pub(crate) reserved: Arc<Reserved>,
     /// What requests hold of the host's memory.
     budget: Arc<Budget>,
     /// Made with the first wire.
@@ -175,6 +177,7 @@ impl Server {
     pub(crate) fn new(device: Arc<dyn Device>, config: Config) -> Arc<Self> {
         Arc::new(Self {
             device,
+            reserved: Arc::default(),
             budget: Budget::new(config.request_memory),
             config,
             common: OnceLock::new(),
@@ -224,6 +227,9 @@ impl Server {
             return Ok(common);
         }
         let common = Common::new(&*self.device, &self.config)?;
+        let (slots, blocks) = (self.config.geometry.slots, self.config.bounce_blocks());
+        self.reserved
+            .insert(common.claims, claims::size(slots, blocks) as u64);
         self.bell.attach(self.device.alloc_mapped(Bell::BYTES)?);
         Ok(self.common.get_or_init(|| common))
     }
@@ -404,7 +410,11 @@ impl Server {
 
     fn copier(&self) -> Copier {
         match self.common.get() {
-            Some(common) => Copier::new(Arc::clone(&self.device), Arc::clone(&common.bounce)),
+            Some(common) => Copier::new(
+                Arc::clone(&self.device),
+                Arc::clone(&common.bounce),
+                Arc::clone(&self.reserved),
+            ),
             None => unreachable!("only kernels of a connected image are served"),
         }
     }

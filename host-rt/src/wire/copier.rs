@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use shared_abi::words::{Coherent, SystemWords};
 
+use super::Reserved;
 use crate::device::{Device, MappedMemory, Queue};
 use crate::error::DeviceError;
 
@@ -12,15 +13,21 @@ use crate::error::DeviceError;
 pub(crate) struct Copier {
     device: Arc<dyn Device>,
     bounce: Arc<MappedMemory>,
+    reserved: Arc<Reserved>,
     /// Made with the first copy that needs it.
     queue: Option<Box<dyn Queue>>,
 }
 
 impl Copier {
-    pub(crate) fn new(device: Arc<dyn Device>, bounce: Arc<MappedMemory>) -> Self {
+    pub(crate) fn new(
+        device: Arc<dyn Device>,
+        bounce: Arc<MappedMemory>,
+        reserved: Arc<Reserved>,
+    ) -> Self {
         Self {
             device,
             bounce,
+            reserved,
             queue: None,
         }
     }
@@ -106,13 +113,17 @@ impl Copier {
             // SAFETY: the range is in the bounce area; the caller vouches for `from`.
             Some(at) => unsafe { self.write_bounce(at, from, len) },
             // SAFETY: the caller vouches for `from` until `finish`.
-            None => unsafe { self.queue()?.copy_to_device(to, from, len)? },
+            None => unsafe {
+                self.reserved.check(to, len)?;
+                self.queue()?.copy_to_device(to, from, len)?;
+            },
         }
         Ok(())
     }
 
     /// Stores a word in device memory, for a device thread that waits for it.
     pub(crate) fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+        self.reserved.check(to, 4)?;
         let queue = self.queue()?;
         queue.store_word(to, word)?;
         queue.synchronize()

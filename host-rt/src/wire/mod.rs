@@ -15,8 +15,10 @@ pub mod gcc_ring;
 pub mod gcc_slot;
 pub mod gcn_queue;
 pub mod native;
+mod reserved;
 
 pub(crate) use self::copier::Copier;
+pub(crate) use self::reserved::Reserved;
 
 use std::sync::Arc;
 

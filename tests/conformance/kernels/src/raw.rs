@@ -5,6 +5,7 @@ use core::ptr;
 
 use crate::GOMP_target_ext;
 use conformance_calls::{DEEP_STACK_BYTES, MAX_STACK_ARGS, NULL, RawCall, STACK_BYTES, VALUE};
+use device_rt::runtime::RUNTIME;
 use device_rt::shared_abi::image::FunctionInfo;
 
 /// A host function that takes anything.
@@ -15,10 +16,11 @@ pub static PROBE: FunctionInfo = FunctionInfo { signature: 0 };
 #[unsafe(export_name = "__revoff_fn_unregistered")]
 pub static UNREGISTERED: FunctionInfo = FunctionInfo { signature: 0 };
 
-/// Writes the function words of `probe`, `unregistered` and `act` to `words`.
+/// Writes the function words of `probe`, `unregistered` and `act` to `words`, and where the image
+/// finds its wire and the claims on it.
 ///
 /// # Safety
-/// `words` has three.
+/// `words` has five.
 #[device_rt::kernel]
 pub unsafe fn function_words(words: *mut u64) {
     let all = [&PROBE, &UNREGISTERED, &conformance_calls::__revoff_fn_act];
@@ -26,6 +28,9 @@ pub unsafe fn function_words(words: *mut u64) {
         // SAFETY: `i` is below three.
         unsafe { words.add(i).write(ptr::from_ref(info) as u64) };
     }
+    let runtime = [ptr::from_ref(&RUNTIME) as u64, RUNTIME.get().claims];
+    // SAFETY: there are two more.
+    unsafe { words.add(3).cast::<[u64; 2]>().write(runtime) };
 }
 
 /// Makes the call as it is described.

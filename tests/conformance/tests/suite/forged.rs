@@ -21,6 +21,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(too_many_arguments),
     test!(turns_and_tickets_that_jump),
     test!(completion_words_out_of_reach),
+    test!(the_runtimes_own_memory_is_no_target),
     test!(messages_of_unknown_types).only(Target::prints),
     test!(requests_as_gcc_makes_them),
     test!(another_launch_is_named),
@@ -430,6 +431,43 @@ fn completion_words_out_of_reach(target: &Target) {
             );
             assert!(text.contains(&expected), "{text}");
             assert_eq!(read::<u32>(&signal), [0]);
+        }
+    }
+    session.works();
+}
+
+/// A device that has its own configuration overwritten would follow what is written there.
+fn the_runtimes_own_memory_is_no_target(target: &Target) {
+    let session = open(target);
+    for reserved in words(&session).reserved {
+        let result = if target.wire == WireKind::NATIVE {
+            let request = entry(reserved + 8, 8, MapKind::FROM, PLACE_DEVICE, 0);
+            let (status, result) = send_native(&session, &native(&session, &[request]));
+            assert_eq!(status, Status::REFUSED_MAPPING);
+            result
+        } else {
+            let (addrs, sizes) = (session.filled(&[reserved + 8]), session.filled(&[8u64]));
+            let kinds = session.filled(&[MapKind::FROM.0]);
+            let request = Gcc {
+                mapnum: 1,
+                addrs: addrs.address(),
+                sizes: sizes.address(),
+                kinds: kinds.address(),
+                ..gcc(&session)
+            };
+            send_gcc(&session, request)
+        };
+        let text = text(&result);
+        assert!(text.contains("copying results"), "{text}");
+        if [WireKind::GCC_RING, WireKind::GCN_QUEUE].contains(&target.wire) {
+            let signal = session.zeroed::<u32>(1);
+            let request = session.filled(&[Gcc {
+                signal: reserved,
+                ..gcc(&session)
+            }]);
+            let result = session.run("forge_gcc", (1, 1), &[&request, &signal]);
+            let text = self::text(&result);
+            assert!(text.contains("the runtime's own variables"), "{text}");
         }
     }
     session.works();

@@ -86,17 +86,20 @@ pub(crate) struct Words {
     pub(crate) probe: u64,
     pub(crate) unregistered: u64,
     pub(crate) act: u64,
+    /// Device memory that is the runtime's own.
+    pub(crate) reserved: [u64; 2],
 }
 
 /// Asks the image for them.
 pub(crate) fn words(session: &Session) -> Words {
-    let words = session.zeroed::<u64>(3);
+    let words = session.zeroed::<u64>(5);
     session.run("function_words", (1, 1), &[&words]).unwrap();
     let words = read::<u64>(&words);
     Words {
         probe: words[0],
         unregistered: words[1],
         act: words[2],
+        reserved: [words[3], words[4]],
     }
 }
 
