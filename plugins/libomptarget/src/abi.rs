@@ -43,8 +43,14 @@ pub(crate) struct OffloadEntry {
 /// [`OffloadEntry::kind`] of what compilers make of OpenMP.
 pub(crate) const KIND_OPENMP: u16 = 1;
 
-/// [`OffloadEntry::flags`]: a function that is called through pointers.
+/// [`OffloadEntry::flags`]: a function that is called through pointers. Its counterpart is a
+/// pointer to the device's function.
 pub(crate) const ENTRY_INDIRECT: u32 = 0x8;
+/// [`OffloadEntry::flags`]: a table of virtual functions, whose counterpart is a pointer to the
+/// device's table; the size is the host's table's.
+pub(crate) const ENTRY_VTABLE: u32 = 0x20;
+/// How the names of pointers to variables end that devices share with the host, or link to.
+pub(crate) const REFERENCE: &str = "_decl_tgt_ref_ptr";
 /// [`OffloadEntry::flags`]: no counterpart, but requirements of the program, in
 /// [`OffloadEntry::data`].
 pub(crate) const ENTRY_REQUIRES: u32 = 0x10;
@@ -80,7 +86,7 @@ pub(crate) struct BinaryDescription {
     pub(crate) entries_end: *const OffloadEntry,
 }
 
-/// [`KernelArgs::version`] of LLVM 19 to 22.
+/// [`KernelArgs::version`] of LLVM 19 to 22. Kernels of older ones have no implicit parameter.
 pub(crate) const KERNEL_ARGS_VERSION: u32 = 3;
 
 /// [`KernelArgs::flags`]: the launch belongs to a task that may be resumed.
@@ -104,6 +110,47 @@ pub(crate) struct KernelArgs {
     pub(crate) teams: [u32; 3],
     pub(crate) threads: [u32; 3],
     pub(crate) dynamic_shared_bytes: u32,
+}
+
+impl KernelArgs {
+    /// Reads arguments of any version. Those before version 3 have the numbers of teams and
+    /// threads beside them, and version 1 ends with the trip count.
+    ///
+    /// # Safety
+    /// A compiler has made them.
+    pub(crate) unsafe fn read(from: *const Self, teams: i32, threads: i32) -> Self {
+        // SAFETY: the caller's promise: all versions begin with theirs.
+        let version = unsafe { (&raw const (*from).version).read() };
+        if version >= KERNEL_ARGS_VERSION {
+            // SAFETY: as above.
+            return unsafe { from.read() };
+        }
+        let beside = |count: i32| [u32::try_from(count).unwrap_or(0), 1, 1];
+        // SAFETY: as above: version 1 has these fields, and version 2 the others.
+        unsafe {
+            Self {
+                version,
+                count: (&raw const (*from).count).read(),
+                bases: (&raw const (*from).bases).read(),
+                begins: (&raw const (*from).begins).read(),
+                sizes: (&raw const (*from).sizes).read(),
+                types: (&raw const (*from).types).read(),
+                names: (&raw const (*from).names).read(),
+                mappers: (&raw const (*from).mappers).read(),
+                trip_count: (&raw const (*from).trip_count).read(),
+                flags: match version {
+                    2 => (&raw const (*from).flags).read(),
+                    _ => 0,
+                },
+                teams: beside(teams),
+                threads: beside(threads),
+                dynamic_shared_bytes: match version {
+                    2 => (&raw const (*from).dynamic_shared_bytes).read(),
+                    _ => 0,
+                },
+            }
+        }
+    }
 }
 
 /// One dimension of an array section that is not contiguous, sizes in bytes.

@@ -165,7 +165,7 @@ unsafe fn data_construct(
 macro_rules! data_constructs {
     ($($name:ident, $nowait:ident: $operation:ident, $what:literal, $what_nowait:literal;)*) => {$(
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
+        pub(crate) unsafe extern "C" fn $name(
             at: *const Ident,
             device: i64,
             count: i32,

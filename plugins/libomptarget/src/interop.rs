@@ -77,6 +77,65 @@ unsafe extern "C" fn __tgt_interop_release(
     unsafe { __tgt_interop_use60(at, interop, context, dependences) }
 }
 
+/// What clang 22 calls: as [`__tgt_interop_get`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tgt_interop_init(
+    _at: *const Ident,
+    _thread: i32,
+    interop: *mut *mut c_void,
+    _kind: i32,
+    _device: i32,
+    count: i32,
+    dependences: *mut c_void,
+    _nowait: i32,
+) {
+    // SAFETY: the module's promise.
+    unsafe {
+        libomp::wait_for_dependences(count, dependences, 0, std::ptr::null_mut());
+        *interop = std::ptr::null_mut();
+    }
+}
+
+/// As [`__tgt_interop_use60`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tgt_interop_use(
+    _at: *const Ident,
+    _thread: i32,
+    _interop: *mut *mut c_void,
+    _device: i32,
+    count: i32,
+    dependences: *mut c_void,
+    _nowait: i32,
+) {
+    // SAFETY: the module's promise.
+    unsafe { libomp::wait_for_dependences(count, dependences, 0, std::ptr::null_mut()) };
+}
+
+/// As [`__tgt_interop_release`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __tgt_interop_destroy(
+    at: *const Ident,
+    thread: i32,
+    interop: *mut *mut c_void,
+    device: i32,
+    count: i32,
+    dependences: *mut c_void,
+    nowait: i32,
+) {
+    // SAFETY: the module's promise.
+    unsafe { __tgt_interop_use(at, thread, interop, device, count, dependences, nowait) };
+}
+
+/// Called by libomp at the end of tasks: there is no interop object to wait for.
+#[unsafe(no_mangle)]
+extern "C" fn __tgt_target_sync(
+    _at: *const Ident,
+    _thread: i32,
+    _task: *mut c_void,
+    _event: *mut c_void,
+) {
+}
+
 /// Tells a caller who wants to know why there is no value.
 ///
 /// # Safety

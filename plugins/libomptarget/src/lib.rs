@@ -5,6 +5,7 @@
 //! | module | job |
 //! |---|---|
 //! | `entry` | the functions that compilers call |
+//! | `legacy` | those that older compilers call |
 //! | `api` | OpenMP's routines for device memory |
 //! | `interop` | OpenMP's `interop` construct |
 //! | `abi` | what compilers put into programs |
@@ -49,6 +50,7 @@ mod host_call;
 mod host_functions;
 mod info;
 mod interop;
+mod legacy;
 mod libomp;
 mod library;
 mod literals;

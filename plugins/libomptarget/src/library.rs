@@ -9,9 +9,10 @@ use host_rt::image::Format;
 use host_rt::{Image, Kernel, Program};
 
 use crate::abi::{
-    BinaryDescription, DeviceImage, ENTRY_INDIRECT, ENTRY_REQUIRES, KIND_OPENMP, Name,
-    OffloadEntry, OldOffloadEntry,
+    BinaryDescription, DeviceImage, ENTRY_INDIRECT, ENTRY_REQUIRES, ENTRY_VTABLE, KIND_OPENMP,
+    Name, OffloadEntry, OldOffloadEntry, REFERENCE,
 };
+use crate::args::POINTER;
 use crate::device::Device;
 use crate::environment::{Environment, IndirectCall, KernelEnvironment};
 use crate::host_functions;
@@ -302,19 +303,19 @@ fn map_variable(
         return Ok(None);
     };
     let mut address = found.address;
-    if entry.flags & ENTRY_INDIRECT != 0 {
+    if entry.flags & (ENTRY_INDIRECT | ENTRY_VTABLE) != 0 {
         let to = (&raw mut address).cast();
         // SAFETY: a local that waits for the copy.
-        device.copy(|queue| unsafe { queue.copy_from_device(to, found.address, 8) })?;
+        device.copy(|queue| unsafe { queue.copy_from_device(to, found.address, POINTER) })?;
         indirect_calls.push(IndirectCall {
             host: entry.address as u64,
             device: address,
         });
-    } else if registry::is_memory_shared() {
+    } else if registry::is_memory_shared() && entry.name.ends_with(REFERENCE) {
         // Both are a pointer, which the host's has to the variable proper.
-        let (from, bytes) = (entry.address as *const u8, range.len());
+        let from = entry.address as *const u8;
         // SAFETY: the program's, which waits for the copy.
-        device.copy(|queue| unsafe { queue.copy_to_device(found.address, from, bytes) })?;
+        device.copy(|queue| unsafe { queue.copy_to_device(found.address, from, POINTER) })?;
     }
     Ok(device.table.add_variable(range, address, entry.symbol))
 }

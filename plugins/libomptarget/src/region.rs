@@ -60,8 +60,8 @@ pub(crate) unsafe fn launch(
         return ON_HOST;
     };
     // SAFETY: the caller's promise.
-    let described = unsafe { &*described };
-    if let Err(failed) = check(described) {
+    let described = unsafe { KernelArgs::read(described, teams, thread_limit) };
+    if let Err(failed) = check(&described) {
         message::outcome(Err(failed), at);
         return ON_HOST;
     }
@@ -95,6 +95,7 @@ pub(crate) unsafe fn launch(
         shared_bytes: described.dynamic_shared_bytes,
         trip_count: described.trip_count,
         is_teams: teams != -1,
+        is_implicit: described.version >= KERNEL_ARGS_VERSION,
     };
     let no_wait = described.flags & NO_WAIT != 0 && !region.device.calls_kernels;
     // SAFETY: as above.
@@ -115,12 +116,12 @@ pub(crate) unsafe fn launch(
 
 /// Whether the arguments are of a form that is known here.
 fn check(args: &KernelArgs) -> Result<(), Failed> {
-    if args.version == KERNEL_ARGS_VERSION {
+    if (1..=KERNEL_ARGS_VERSION).contains(&args.version) {
         return Ok(());
     }
     Err(message::error(&format!(
-        "kernel arguments are of version {}; this runtime speaks version {KERNEL_ARGS_VERSION}, that of LLVM 19 \
-         to 22: compile the program with such a clang or rustc",
+        "kernel arguments are of version {}; this runtime knows versions 1 to {KERNEL_ARGS_VERSION}, those of LLVM \
+         15 to 22: compile the program with such a clang or rustc",
         args.version
     )))
 }
@@ -139,6 +140,8 @@ struct Region {
     shared_bytes: u32,
     trip_count: u64,
     is_teams: bool,
+    /// Its kernel's first parameter is an implicit one.
+    is_implicit: bool,
 }
 
 /// What is left of a region when its kernel runs.
@@ -321,13 +324,14 @@ impl Region {
         }
         let mut beginning = Beginning::default();
         let mut private = Private::default();
-        // The first is the implicit one: where the launch's environment is, which device code
-        // alone that was linked with LLVM's device runtime looks at.
-        let idle = kernel.idle_environment();
-        let environment = kernel.environment();
-        let environment = environment.for_launch(device, stream, &mut private, idle)?;
         let mut parameters = Vec::with_capacity(args.len() + 1);
-        parameters.push(environment);
+        if self.is_implicit {
+            // Where the launch's environment is, which device code alone that was linked with
+            // LLVM's device runtime looks at.
+            let idle = kernel.idle_environment();
+            let environment = kernel.environment();
+            parameters.push(environment.for_launch(device, stream, &mut private, idle)?);
+        }
         // SAFETY: passed on.
         let mapped = unsafe {
             begin::begin(device, stream, args, &mut beginning)

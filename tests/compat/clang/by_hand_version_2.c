@@ -1,10 +1,6 @@
 /* An image that is registered by hand, of a compiler whose kernels get nothing but their
-   arguments, and taken back.
-   Such arguments are of version 2, which ours refuses by its number.
-   image: parts/old_kernel.c
-   stock: ok
-   ends: signal 6
-   output: version 2 */
+   arguments, and taken back. Such arguments are of version 2.
+   image: parts/old_kernel.c */
 #include "check.h"
 #include "parts/caller.h"
 
