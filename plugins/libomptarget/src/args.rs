@@ -126,6 +126,12 @@ impl<'a> Args<'a> {
         !MapType(self.types[at] as u64).is_member() && next.and_then(MapType::parent) == Some(at)
     }
 
+    /// How many members of the argument at `parent` there are.
+    pub(crate) fn members(&self, parent: usize) -> usize {
+        let types = self.types.iter().map(|&map| MapType(map as u64));
+        types.filter(|map| map.parent() == Some(parent)).count()
+    }
+
     /// Whether the argument after this one is a member of something.
     pub(crate) fn next_is_member(&self, at: usize) -> bool {
         let next = self.types.get(at + 1);

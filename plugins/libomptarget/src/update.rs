@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::abi::{Dimension, MapType};
 use crate::args::{Args, OneArg};
 use crate::device::Device;
-use crate::mapped::{Attached, Mapped};
+use crate::mapped::{Attached, Mapped, NameOf};
 use crate::message::{self, Failed};
 use crate::section;
 use crate::stream::Stream;
@@ -32,20 +32,60 @@ pub(crate) unsafe fn update(
             // SAFETY: as in `begin`.
             unsafe { Args::expand(&arg, |args| update(device, stream, args, copied))? };
         } else if arg.map.has(MapType::NON_CONTIGUOUS) {
-            // SAFETY: the caller's promise: the begin is an array of dimensions, which
-            // compilers put on the stack of whoever calls; that goes on behind it.
-            let dimensions =
-                unsafe { section::dimensions(arg.begin as *const Dimension, arg.bytes()) };
-            for (offset, bytes) in section::pieces(dimensions) {
-                let begin = arg.base.wrapping_add(offset as usize);
-                // SAFETY: as above.
-                unsafe { update_range(device, stream, &arg, begin, bytes, copied)? };
-            }
+            // SAFETY: passed on.
+            unsafe { update_section(device, stream, args, &arg, copied)? };
         } else {
             let (begin, bytes) = (arg.begin, arg.bytes());
             // SAFETY: as above.
             unsafe { update_range(device, stream, &arg, begin, bytes, copied)? };
         }
+    }
+    Ok(())
+}
+
+/// Copies a section that is not contiguous.
+///
+/// # Safety
+/// As for [`begin`](crate::begin::begin).
+unsafe fn update_section(
+    device: &Device,
+    stream: &mut Stream<'_>,
+    args: &Args<'_>,
+    arg: &OneArg,
+    copied: &mut Vec<Arc<Mapped>>,
+) -> Result<(), Failed> {
+    // SAFETY: the caller's promise: the begin is an array of dimensions, which compilers put on
+    // the stack of whoever calls; that goes on behind it.
+    let dimensions = unsafe { section::dimensions(arg.begin as *const Dimension, arg.bytes()) };
+    let refuse = |why: &str| {
+        Err(message::error(&format!(
+            "section {} cannot be updated: {why}",
+            NameOf(arg.name).shown()
+        )))
+    };
+    if dimensions.is_empty() {
+        return refuse("clang passes no dimensions of it; update it in a directive of its own");
+    }
+    let first = match arg.map.parent() {
+        // The base is the structure's, and its argument begins where the section does.
+        Some(parent) if args.members(parent) == 1 => args.get(parent).begin,
+        Some(_) => {
+            return refuse(
+                "clang does not pass where it begins; update sections of a structure's members one by one",
+            );
+        }
+        None if section::is_unclear(dimensions, &NameOf(arg.name).shown()) => {
+            return refuse(
+                "clang does not pass where it begins, since a dimension before the last has a stride and does \
+                 not begin at 0; let it begin at 0, or update its rows one by one",
+            );
+        }
+        None => arg.base.wrapping_add(section::first(dimensions) as usize),
+    };
+    for (offset, bytes) in section::pieces(dimensions) {
+        let begin = first.wrapping_add(offset as usize);
+        // SAFETY: passed on.
+        unsafe { update_range(device, stream, arg, begin, bytes, copied)? };
     }
     Ok(())
 }

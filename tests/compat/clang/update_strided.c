@@ -1,5 +1,4 @@
-/* Updates with strides. Not from an offset: what clang 22 passes on for that cannot be told
-   from another update. */
+/* Updates with strides from 0; update_sections.c has others. */
 #include "check.h"
 
 int main(void)
