@@ -123,10 +123,12 @@ pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
     REQUIREMENTS.fetch_or(requirements, Ordering::Relaxed);
     // It may be the first that has brought libomp along.
     libomp::look_again();
+    // Before the lock is taken: libomp may start now, and it asks how many devices there are.
+    let is_disabled = settings::is_disabled();
     let mut registry = write();
     registry.registered += 1;
     registry.registrations += 1;
-    if !settings::is_disabled() {
+    if !is_disabled {
         registry.add_devices(
             |name| {
                 library
@@ -263,11 +265,9 @@ impl Numbered {
     }
 }
 
-/// How many devices there are.
+/// How many devices there are: none where everything is to run on the host. Calls nothing of
+/// libomp's, which asks while it starts.
 pub(crate) fn device_count() -> usize {
-    if settings::is_disabled() {
-        return 0;
-    }
     read().devices.len()
 }
 

@@ -1,5 +1,6 @@
 //! Environment variables, which are read once.
 
+use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -124,21 +125,28 @@ pub(crate) fn set_info(flags: u32) {
 /// runtime reads.
 pub(crate) fn is_disabled() -> bool {
     static DISABLED: OnceLock<bool> = OnceLock::new();
-    *DISABLED.get_or_init(|| match libomp::target_offload() {
-        Some(policy) => policy == libomp::OFFLOAD_DISABLED,
-        None => std::env::var("OMP_TARGET_OFFLOAD")
-            .is_ok_and(|text| text.trim().eq_ignore_ascii_case("disabled")),
-    })
+    policy_is(&DISABLED, libomp::OFFLOAD_DISABLED, "disabled")
 }
 
 /// Whether a program without devices is to end: `OMP_TARGET_OFFLOAD=MANDATORY`.
 pub(crate) fn is_mandatory() -> bool {
     static MANDATORY: OnceLock<bool> = OnceLock::new();
-    *MANDATORY.get_or_init(|| match libomp::target_offload() {
-        Some(policy) => policy == libomp::OFFLOAD_MANDATORY,
+    policy_is(&MANDATORY, libomp::OFFLOAD_MANDATORY, "mandatory")
+}
+
+/// Whether `OMP_TARGET_OFFLOAD` is what libomp calls `number`; without libomp, what is called
+/// `name`. Kept in `known`, outside of which libomp is called: that may start it, and a tool of
+/// OpenMP's with it, which may call this library.
+fn policy_is(known: &OnceLock<bool>, number: c_int, name: &str) -> bool {
+    if let Some(&known) = known.get() {
+        return known;
+    }
+    let is = match libomp::target_offload() {
+        Some(policy) => policy == number,
         None => std::env::var("OMP_TARGET_OFFLOAD")
-            .is_ok_and(|text| text.trim().eq_ignore_ascii_case("mandatory")),
-    })
+            .is_ok_and(|text| text.trim().eq_ignore_ascii_case(name)),
+    };
+    *known.get_or_init(|| is)
 }
 
 /// Whether devices are to resolve what target tasks depend on; `None` if nothing is said. What

@@ -24,15 +24,18 @@ use crate::{message, registry, settings};
 static ACTIVE: OnceLock<bool> = OnceLock::new();
 
 fn is_active() -> bool {
-    *ACTIVE.get_or_init(|| {
-        let is_first = libomp::is_before(c"__kmpc_omp_task_with_deps");
-        // Tasks are told apart by it.
-        let has_places = libomp::async_handle().is_some();
-        // A task that is cancelled never gets here again.
-        let ends_all = libomp::get_cancellation().is_some_and(|get| get() == 0);
-        let wanted = || settings::devices_resolve().unwrap_or_else(registry::some_have_queues);
-        is_first && has_places && ends_all && wanted()
-    })
+    if let Some(&known) = ACTIVE.get() {
+        return known;
+    }
+    let is_first = libomp::is_before(c"__kmpc_omp_task_with_deps");
+    // Tasks are told apart by it.
+    let has_places = libomp::async_handle().is_some();
+    // A task that is cancelled never gets here again. Asked before the cell is locked: libomp may
+    // call this library.
+    let ends_all = libomp::get_cancellation().is_some_and(|get| get() == 0);
+    let wanted = || settings::devices_resolve().unwrap_or_else(registry::some_have_queues);
+    let active = is_first && has_places && ends_all && wanted();
+    *ACTIVE.get_or_init(|| active)
 }
 
 /// Whether tasks may yet be looked at, so that what they are has to be known.
