@@ -20,6 +20,7 @@ use crate::libomp::{self, Dependence};
 use crate::locks::lock;
 use crate::mapped::NameOf;
 use crate::message::{self, Failed};
+use crate::profile;
 use crate::registry;
 use crate::stream::Stream;
 
@@ -59,6 +60,9 @@ fn device(number: c_int) -> Option<std::sync::Arc<Device>> {
 /// # Safety
 /// The module's; the memory is freed by [`free`] with the same number.
 unsafe fn alloc(bytes: usize, number: c_int) -> *mut c_void {
+    let _span = profile::span("omp_target_alloc", || {
+        format!("dst_dev={number};size={bytes}")
+    });
     if bytes == 0 {
         return std::ptr::null_mut();
     }
@@ -75,6 +79,7 @@ unsafe fn alloc(bytes: usize, number: c_int) -> *mut c_void {
 /// # Safety
 /// The module's.
 unsafe fn free(memory: *mut c_void, number: c_int) {
+    let _span = profile::span("omp_target_free", String::new);
     if memory.is_null() {
         return;
     }
@@ -178,6 +183,7 @@ extern "C" fn llvm_omp_target_unlock_mem(_memory: *mut c_void, _number: c_int) {
 
 #[unsafe(no_mangle)]
 extern "C" fn omp_target_is_present(host: *const c_void, number: c_int) -> c_int {
+    let _span = profile::span("omp_target_is_present", String::new);
     if host.is_null() {
         return 0;
     }
@@ -188,6 +194,7 @@ extern "C" fn omp_target_is_present(host: *const c_void, number: c_int) -> c_int
 
 #[unsafe(no_mangle)]
 extern "C" fn omp_get_mapped_ptr(host: *const c_void, number: c_int) -> *mut c_void {
+    let _span = profile::span("omp_get_mapped_ptr", String::new);
     if host.is_null() {
         message::error("Call to omp_get_mapped_ptr with nullptr.");
         return std::ptr::null_mut();
@@ -288,6 +295,9 @@ unsafe extern "C" fn omp_target_memcpy(
     to_device: c_int,
     from_device: c_int,
 ) -> c_int {
+    let _span = profile::span("omp_target_memcpy", || {
+        format!("dst_dev={to_device};src_dev={from_device};size={bytes}")
+    });
     if bytes == 0 {
         return DONE;
     }
@@ -471,6 +481,7 @@ unsafe extern "C" fn omp_target_memcpy_rect(
     to_device: c_int,
     from_device: c_int,
 ) -> c_int {
+    let _span = profile::span("omp_target_memcpy_rect", String::new);
     // SAFETY: the module's promise.
     let rectangle = unsafe {
         rectangle(
@@ -598,6 +609,9 @@ unsafe extern "C" fn omp_target_memset(
     bytes: usize,
     number: c_int,
 ) -> *mut c_void {
+    let _span = profile::span("omp_target_memset", || {
+        format!("dst_dev={number};size={bytes}")
+    });
     if memory.is_null() || bytes == 0 {
         return memory;
     }
@@ -643,6 +657,7 @@ extern "C" fn omp_target_associate_ptr(
     offset: usize,
     number: c_int,
 ) -> c_int {
+    let _span = profile::span("omp_target_associate_ptr", String::new);
     if host.is_null() || memory.is_null() || bytes == 0 {
         message::error("Call to omp_target_associate_ptr with invalid arguments");
         return FAILED;
@@ -661,6 +676,7 @@ extern "C" fn omp_target_associate_ptr(
 
 #[unsafe(no_mangle)]
 extern "C" fn omp_target_disassociate_ptr(host: *const c_void, number: c_int) -> c_int {
+    let _span = profile::span("omp_target_disassociate_ptr", String::new);
     if host.is_null() {
         message::error("Call to omp_target_disassociate_ptr with invalid host_ptr");
         return FAILED;

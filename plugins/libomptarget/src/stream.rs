@@ -170,7 +170,10 @@ impl<'d> Stream<'d> {
     /// A copy failed.
     pub(crate) fn synchronize(&mut self) -> Result<(), Failed> {
         let done = match &mut self.queue {
-            Some(queue) => queue.synchronize(),
+            Some(queue) => {
+                let _span = profile::span("Runtime: synchronize", String::new);
+                queue.synchronize()
+            }
             None => Ok(()),
         };
         self.sources.clear();

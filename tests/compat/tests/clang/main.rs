@@ -33,7 +33,7 @@ const STAND_IN: &str = "parts/stand_in.c";
 const TRIED: &str = "map_kinds";
 
 /// The program that a trace is made of.
-const TRACED: &str = "copy_before_and_after";
+const TRACED: &str = "profiled";
 
 /// A program without OpenMP, and the library with it that it loads.
 const LOADER: [&str; 2] = ["parts/loads_tasks.c", "parts/tasks_alone.c"];
@@ -325,7 +325,7 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
 }
 
 /// The trace of a program with ours has its copy to the device, the kernel, and the copy back,
-/// in this order.
+/// in this order; and the routines that it calls, totals, and what its thread is called.
 fn profile(bench: Option<&Arc<Bench>>, program: &Program) -> Trial {
     let compared = bench.is_some_and(|bench| bench.ours.is_some());
     let program = program.clone();
@@ -352,6 +352,19 @@ fn profile(bench: Option<&Arc<Bench>>, program: &Program) -> Trial {
             let mut events = events.into_iter().flatten();
             events.find(|event| event["name"] == name)?["ts"].as_f64()
         };
+        let has = |name: &str| match first(name) {
+            Some(_) => Ok(()),
+            None => Err(format!("no {name}: {text}")),
+        };
+        has("omp_target_memcpy")?;
+        has("Total Kernel Target")?;
+        has("thread_name")?;
+        if trace["beginningOfTime"]
+            .as_u64()
+            .is_none_or(|time| time == 0)
+        {
+            return Err(format!("no beginningOfTime: {text}"));
+        }
         match (
             first("HostToDev"),
             first("Kernel Target"),
