@@ -14,6 +14,7 @@
 //! | `host_call` | functions that device code calls by their address |
 //! | `unsuitable` | why images do not run on devices |
 //! | `device` | a device: its memory, its table, its queues |
+//! | `environment` | what LLVM's device runtime reads of its host |
 //! | `table`, `mapped`, `counts` | what is mapped, and how often |
 //! | `args` | the arguments of constructs |
 //! | `begin`, `end`, `update` | what constructs do with data |
@@ -43,6 +44,7 @@ mod depend;
 mod device;
 mod end;
 mod entry;
+mod environment;
 mod host_call;
 mod host_functions;
 mod info;

@@ -13,6 +13,7 @@ use crate::abi::{
     OffloadEntry, OldOffloadEntry,
 };
 use crate::device::Device;
+use crate::environment::{Environment, IndirectCall, KernelEnvironment};
 use crate::host_functions;
 use crate::locks::lock;
 use crate::mapped::{Mapped, NameOf};
@@ -49,12 +50,19 @@ pub(crate) struct Library {
 /// An image of it on a device.
 pub(crate) struct Loaded {
     /// By entry; `None` of those that are no functions of the image.
-    kernels: Vec<Option<Kernel>>,
+    kernels: Vec<Option<LoadedKernel>>,
+    pub(crate) environment: Environment,
     /// Whether launches take threads that a forked process does not have.
     needs_threads: bool,
     /// Its variables, as far as no other image has them.
     variables: Vec<Arc<Mapped>>,
     _program: Program,
+}
+
+/// A kernel of an image on a device.
+pub(crate) struct LoadedKernel {
+    pub(crate) kernel: Kernel,
+    pub(crate) environment: KernelEnvironment,
 }
 
 /// What an entry asks of the devices, in both of its forms.
@@ -239,17 +247,27 @@ impl Library {
         };
         let mut kernels = Vec::with_capacity(self.entries.len());
         let mut variables = Vec::new();
+        let mut indirect_calls = Vec::new();
         for entry in &self.entries {
             kernels.push(match entry.size {
-                0 => program.kernel(&entry.name).ok(),
+                0 => match program.kernel(&entry.name) {
+                    Ok(kernel) => Some(LoadedKernel {
+                        environment: KernelEnvironment::read(device, &program, &entry.name)?,
+                        kernel,
+                    }),
+                    Err(_) => None,
+                },
                 _ => {
-                    variables.extend(map_variable(device, &program, entry)?);
+                    variables.extend(map_variable(device, &program, entry, &mut indirect_calls)?);
                     None
                 }
             });
         }
+        let known = kernels.iter().flatten().map(|loaded| &loaded.kernel);
+        let environment = Environment::fill(device, &program, known, indirect_calls)?;
         Ok(Loaded {
             kernels,
+            environment,
             needs_threads: calls_host || !device.calls_kernels,
             variables,
             _program: program,
@@ -266,11 +284,13 @@ impl Library {
     }
 }
 
-/// Notes where the device has a variable of the program; `None` if another image has it.
+/// Notes where the device has a variable of the program, and adds what host pointers to it stand
+/// for to `indirect_calls` if it is called through them; `None` if another image has it.
 fn map_variable(
     device: &Device,
     program: &Program,
     entry: &Entry,
+    indirect_calls: &mut Vec<IndirectCall>,
 ) -> Result<Option<Arc<Mapped>>, Failed> {
     let found = program.global(&entry.name);
     let found = found.map_err(|error| message::error(&error.to_string()))?;
@@ -286,6 +306,10 @@ fn map_variable(
         let to = (&raw mut address).cast();
         // SAFETY: a local that waits for the copy.
         device.copy(|queue| unsafe { queue.copy_from_device(to, found.address, 8) })?;
+        indirect_calls.push(IndirectCall {
+            host: entry.address as u64,
+            device: address,
+        });
     } else if registry::is_memory_shared() {
         // Both are a pointer, which the host's has to the variable proper.
         let (from, bytes) = (entry.address as *const u8, range.len());
@@ -302,7 +326,7 @@ impl Loaded {
     }
 
     /// The kernel of the entry at `at`.
-    pub(crate) fn kernel(&self, at: usize) -> Option<&Kernel> {
+    pub(crate) fn kernel(&self, at: usize) -> Option<&LoadedKernel> {
         self.kernels.get(at)?.as_ref()
     }
 }

@@ -53,7 +53,7 @@ impl Private {
         let begin = if is_pointer { arg.base } else { arg.begin };
         let delta = arg.base.wrapping_sub(begin) as u64;
         if !arg.map.has(MapType::TO) && !is_pointer {
-            return Ok(Some(self.alloc(device, bytes)?.wrapping_add(delta)));
+            return Ok(Some(self.alloc(device, bytes as u64)?.wrapping_add(delta)));
         }
         // SAFETY: the caller's promise.
         let mut content = unsafe { args::slice(begin as *const u8, bytes) };
@@ -73,7 +73,7 @@ impl Private {
             content = &pointing;
         }
         if bytes > MOST_TOGETHER || has_members {
-            let place = self.alloc(device, bytes)?;
+            let place = self.alloc(device, bytes as u64)?;
             if is_pointer {
                 stream.copy_bytes_to(place, content, NameOf(arg.name))?;
             } else {
@@ -93,8 +93,12 @@ impl Private {
         Ok(None)
     }
 
-    fn alloc(&mut self, device: &Device, bytes: usize) -> Result<u64, Failed> {
-        let memory = device.alloc(bytes as u64)?;
+    /// Memory that is freed with the construct.
+    ///
+    /// # Errors
+    /// There is not that much.
+    pub(crate) fn alloc(&mut self, device: &Device, bytes: u64) -> Result<u64, Failed> {
+        let memory = device.alloc(bytes)?;
         let address = memory.address();
         self.memory.push(memory);
         Ok(address)
@@ -113,7 +117,7 @@ impl Private {
         if self.places.is_empty() {
             return Ok(());
         }
-        let start = self.alloc(device, self.together.len())?;
+        let start = self.alloc(device, self.together.len() as u64)?;
         stream.copy_bytes_to(start, &self.together, NameOf(std::ptr::null()))?;
         for place in &self.places {
             parameters[place.parameter] = (start + place.offset as u64).wrapping_add(place.delta);

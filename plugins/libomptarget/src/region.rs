@@ -13,6 +13,7 @@ use crate::begin::{self, Beginning};
 use crate::depend::{self, Current};
 use crate::device::Device;
 use crate::end;
+use crate::environment::{KernelEnvironment, Mode, WARP};
 use crate::info;
 use crate::literals;
 use crate::message::{self, Failed};
@@ -33,6 +34,10 @@ const THREADS: u32 = 128;
 
 /// Most teams where nobody says how many.
 const MOST_TEAMS: u64 = 65_535;
+
+/// Most of them for each multiprocessor where a team has a loop of its own: as many as a GPU has
+/// at the same time.
+const TEAMS_TOGETHER: u64 = 32;
 
 /// Launches the region whose host version is at `host`.
 ///
@@ -157,7 +162,7 @@ impl Region {
         {
             let _span = profile::span("Kernel Target", || begun.kernel.name.clone());
             let kernel = &*self.shaped(begun.kernel.kernel());
-            let grid = self.grid(kernel)?;
+            let grid = self.grid(kernel, begun.kernel.environment())?;
             self.tell(&begun.kernel, grid);
             // SAFETY: the caller's promise: the kernel's parameters are these words.
             let ran = unsafe { kernel.run_words(grid, &begun.parameters) };
@@ -271,7 +276,7 @@ impl Region {
         let begun = unsafe { self.begin(&mut stream, args)? };
         drop(stream);
         let kernel = &*self.shaped(begun.kernel.kernel());
-        let grid = self.grid(kernel)?;
+        let grid = self.grid(kernel, begun.kernel.environment())?;
         self.tell(&begun.kernel, grid);
         let parameters: Vec<&dyn KernelArg> = begun
             .parameters
@@ -315,11 +320,14 @@ impl Region {
             )));
         }
         let mut beginning = Beginning::default();
+        let mut private = Private::default();
         // The first is the implicit one: where the launch's environment is, which device code
         // alone that was linked with LLVM's device runtime looks at.
+        let idle = kernel.idle_environment();
+        let environment = kernel.environment();
+        let environment = environment.for_launch(device, stream, &mut private, idle)?;
         let mut parameters = Vec::with_capacity(args.len() + 1);
-        parameters.push(0);
-        let mut private = Private::default();
+        parameters.push(environment);
         // SAFETY: passed on.
         let mapped = unsafe {
             begin::begin(device, stream, args, &mut beginning)
@@ -397,17 +405,18 @@ impl Region {
 
     /// The kernel with the dynamic shared memory that the region asks for.
     fn shaped<'k>(&self, kernel: &'k Kernel) -> Cow<'k, Kernel> {
-        if self.shared_bytes == 0 || self.device.calls_kernels {
+        let shared_bytes = self.shared_bytes.max(settings::shared_bytes());
+        if shared_bytes == 0 || self.device.calls_kernels {
             return Cow::Borrowed(kernel);
         }
         Cow::Owned(kernel.clone().with_block(BlockShape {
-            shared_bytes: self.shared_bytes,
+            shared_bytes,
             ..BlockShape::default()
         }))
     }
 
     /// Teams and threads.
-    fn grid(&self, kernel: &Kernel) -> Result<Grid, Failed> {
+    fn grid(&self, kernel: &Kernel, environment: &KernelEnvironment) -> Result<Grid, Failed> {
         if self.device.calls_kernels {
             // OpenMP's runtime on the host makes teams and threads of one call.
             return Ok(Grid {
@@ -428,16 +437,34 @@ impl Region {
         let limits = kernel
             .limits()
             .map_err(|error| message::error(&error.to_string()))?;
-        let asked = [self.thread_limit, self.threads[0], THREADS];
-        let asked = asked.into_iter().find(|&threads| threads > 0);
-        let threads = asked.unwrap_or(THREADS).min(limits.block).max(1);
+        let mut asked = [self.thread_limit, self.threads[0]].into_iter();
+        let threads = match asked.find(|&threads| threads > 0) {
+            // One warp is that of the thread that runs outside of `parallel` regions.
+            Some(threads) if environment.mode == Mode::Generic => threads.saturating_add(WARP),
+            Some(threads) => threads,
+            None => THREADS.max(environment.min_threads.unwrap_or(0)),
+        };
+        let most = environment
+            .max_threads
+            .unwrap_or(u32::MAX)
+            .min(limits.block);
+        let threads = threads.min(most).max(1);
+        let processors = limits.processors.max(1);
         let teams = match (self.is_teams, self.teams[0]) {
             (false, _) => 1,
-            (true, 0) if self.trip_count > 0 => {
-                let teams = self.trip_count.div_ceil(u64::from(threads));
-                teams.min(MOST_TEAMS) as u32
+            (true, 0) => {
+                let trips = self.trip_count;
+                let teams = match environment.mode {
+                    _ if trips == 0 => u64::from(processors),
+                    Mode::Bare | Mode::Spmd => trips.div_ceil(u64::from(threads)).min(MOST_TEAMS),
+                    Mode::Generic | Mode::GenericSpmd => {
+                        trips.min(u64::from(processors) * TEAMS_TOGETHER)
+                    }
+                };
+                let least = environment.min_teams.unwrap_or(1);
+                let most = environment.max_teams.unwrap_or(u32::MAX).max(least);
+                (teams as u32).clamp(least, most)
             }
-            (true, 0) => limits.processors.max(1),
             (true, teams) => teams,
         };
         Ok(Grid { teams, threads })
@@ -446,13 +473,16 @@ impl Region {
     fn tell(&self, kernel: &Found, grid: Grid) {
         if settings::info().has(Info::LAUNCHES) {
             let mode = if self.device.calls_kernels {
-                "Generic"
+                Mode::Generic
             } else {
-                "SPMD"
+                kernel.environment().mode
             };
             let text = format!(
-                "Launching kernel {} with [{},1,1] blocks and [{},1,1] threads in {mode} mode",
-                kernel.name, grid.teams, grid.threads
+                "Launching kernel {} with [{},1,1] blocks and [{},1,1] threads in {} mode",
+                kernel.name,
+                grid.teams,
+                grid.threads,
+                mode.name()
             );
             message::device_info(self.device.number, &text);
         }

@@ -10,7 +10,8 @@ use host_rt::image::Format;
 
 use crate::abi::{BinaryDescription, Ident};
 use crate::device::Device;
-use crate::library::{self, Description, Library, Loaded};
+use crate::environment::KernelEnvironment;
+use crate::library::{self, Description, Library, Loaded, LoadedKernel};
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
 use crate::source::Place;
@@ -67,12 +68,26 @@ impl Found {
         self.loaded.needs_threads()
     }
 
-    /// The kernel.
-    pub(crate) fn kernel(&self) -> &Kernel {
+    fn loaded(&self) -> &LoadedKernel {
         match self.loaded.kernel(self.at) {
-            Some(kernel) => kernel,
+            Some(loaded) => loaded,
             None => unreachable!("it was there when it was found"),
         }
+    }
+
+    /// The kernel.
+    pub(crate) fn kernel(&self) -> &Kernel {
+        &self.loaded().kernel
+    }
+
+    /// What it asks of its launches.
+    pub(crate) fn environment(&self) -> &KernelEnvironment {
+        &self.loaded().environment
+    }
+
+    /// Where launches find their environment that need none of their own.
+    pub(crate) fn idle_environment(&self) -> u64 {
+        self.loaded.environment.idle()
     }
 }
 

@@ -14,6 +14,12 @@ const DEPEND: &str = "REVOFF_DEPEND";
 /// What is told of what happens: a set of [`Info`] as a number.
 const INFO: &str = "LIBOMPTARGET_INFO";
 
+/// Bytes of dynamic shared memory that each team has at least.
+const SHARED_BYTES: &str = "LIBOMPTARGET_SHARED_MEMORY_SIZE";
+
+/// What LLVM's device runtime checks: a set as a number, as LLVM has it.
+const DEVICE_DEBUG: &str = "LIBOMPTARGET_DEVICE_RTL_DEBUG";
+
 /// A set of what is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Info(u32);
@@ -76,6 +82,30 @@ fn parse_number(text: &str) -> Option<u32> {
     } else {
         number
     })
+}
+
+/// The number that the environment variable `name` has; 0 without one.
+fn number(name: &str) -> u32 {
+    let text = std::env::var(name).unwrap_or_default();
+    if text.is_empty() {
+        return 0;
+    }
+    parse_number(&text).unwrap_or_else(|| {
+        message::error(&format!("{name}={text}: expected a number; 0 is used"));
+        0
+    })
+}
+
+/// Bytes of dynamic shared memory that each team has at least.
+pub(crate) fn shared_bytes() -> u32 {
+    static BYTES: OnceLock<u32> = OnceLock::new();
+    *BYTES.get_or_init(|| number(SHARED_BYTES))
+}
+
+/// What LLVM's device runtime checks.
+pub(crate) fn device_debug() -> u32 {
+    static KINDS: OnceLock<u32> = OnceLock::new();
+    *KINDS.get_or_init(|| number(DEVICE_DEBUG))
 }
 
 /// What is to be told.

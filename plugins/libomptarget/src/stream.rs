@@ -77,11 +77,30 @@ impl<'d> Stream<'d> {
         bytes: &[u8],
         name: NameOf,
     ) -> Result<(), Failed> {
+        let from = self.keep(bytes);
+        // SAFETY: kept until then.
+        unsafe { self.copy_to(to, from, bytes.len(), name) }
+    }
+
+    /// As [`copy_bytes_to`](Self::copy_bytes_to), of what is the runtime's own: users are told
+    /// of data of theirs alone.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) fn send(&mut self, to: u64, bytes: &[u8]) -> Result<(), Failed> {
+        let from = self.keep(bytes);
+        // SAFETY: kept until then.
+        let copied = unsafe { self.queue()?.copy_to_device(to, from, bytes.len()) };
+        copied.map_err(|error| failed("to", &error))
+    }
+
+    /// A copy of the bytes that is kept until all is done.
+    fn keep(&mut self, bytes: &[u8]) -> *const u8 {
         let source: Box<[u8]> = bytes.into();
+        // A box's content stays where it is when the box is moved, and nobody else has it.
         let from = source.as_ptr();
         self.sources.push(source);
-        // SAFETY: a box's content stays where it is when the box is moved, and nobody has it.
-        unsafe { self.copy_to(to, from, bytes.len(), name) }
+        from
     }
 
     /// Copies device memory to the host's.
