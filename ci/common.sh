@@ -26,6 +26,22 @@ if [ -z "${REVOFF_PTXAS:-}" ]; then
     export REVOFF_PTXAS=${REVOFF_PTXAS:-}
 fi
 
+# Where ci/setup puts LLVM 19's OpenMP runtime for GPUs.
+openmp_place=$(realpath -m "${CARGO_TARGET_DIR:-target}/ci/libomp-19-dev")
+readonly openmp_runtime=$openmp_place/usr/lib/llvm-19/lib
+
+# openmp_options: those of `cargo xtask images --pieces` for complete programs by clang, one a
+# line; none where there is no such runtime.
+openmp_options() {
+    [ -e "$openmp_runtime/libomptarget-nvptx-sm_70.bc" ] || return 0
+    printf '%s\n' --openmp-runtime "$openmp_runtime"
+    local found last=
+    for found in "$ptxas_place"/*/nvidia/*/nvvm/libdevice/libdevice.10.bc; do
+        [ ! -e "$found" ] || last=$found
+    done
+    [ -z "$last" ] || printf '%s\n' --libdevice "$last"
+}
+
 # need_device_toolchain [OPTION..]: ends the job where nothing here builds what
 # `cargo xtask images` would with these options.
 need_device_toolchain() {

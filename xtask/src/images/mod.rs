@@ -2,6 +2,7 @@
 
 mod crates;
 mod libgomp;
+mod openmp;
 mod pieces;
 mod table;
 
@@ -41,6 +42,8 @@ pub(crate) struct Options {
     /// libgomp.a of GCC's for NVIDIA, see docs/gcc.md
     #[arg(long, requires = "pieces", value_name = "FILE")]
     gcc_libgomp: Option<PathBuf>,
+    #[command(flatten)]
+    openmp: openmp::OpenMp,
     /// Say which toolchain would build them, and build nothing
     #[arg(long)]
     which: bool,
@@ -57,6 +60,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     }
     let libgomp = options.gcc_libgomp.as_deref().map(libgomp::rest);
     let libgomp = libgomp.transpose()?;
+    options.openmp.check(&arches)?;
     let crates = crates::chosen(root, &options.kernel_crate, options.pieces);
     crates::refuse_one_name(&crates)?;
     fs::create_dir_all(&options.out)
@@ -122,6 +126,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     let mut said = table::print(&rows);
     if pieces_are_made {
         pieces::put_headers(root, &pieces)?;
+        for arch in &arches {
+            let openmp = &options.openmp;
+            openmp.put(root, arch, &pieces.join(arch.name), &work)?;
+        }
         if options.pieces {
             pieces::put_for_host(root, &pieces, &work.join("host"))?;
         }
