@@ -28,7 +28,7 @@ use std::thread;
 
 use compat::{AMDGCN, BY, Build, Gcc, KERNELS, NVPTX, Offload, Program, SOURCES, copy};
 
-const BUILD: Build = Build { level: "-O2" };
+const BUILD: Build = Build::at("-O2");
 
 /// What the programs are linked with.
 const LIBRARIES: [&str; 5] = [
