@@ -3,11 +3,11 @@
 use super::atomic::combine;
 use super::exec::{Faults, Ids, LaneFault, Notes};
 use super::frame::Frame;
-use super::space::{Access, Place, Spaces};
+use super::space::{Access, Place, Spaces, is_local};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::check::{Kind, Operation, Outcome, Strands};
 use crate::code::Function;
-use crate::code::op::{Address, Atom, AtomOp, Load, Semantics, Store};
+use crate::code::op::{Address, Atom, AtomOp, Load, Semantics, Store, Where};
 use crate::error::FaultKind;
 use crate::memory;
 
@@ -75,7 +75,9 @@ pub(super) fn load(
     notes: &mut Notes<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
-    *notes.polls |= op.semantics != Semantics::Weak;
+    // Its own local memory no thread waits for.
+    *notes.polls |= op.semantics != Semantics::Weak
+        && lanes_of(active).any(|lane| !is_local(op.at.space, at[lane]));
     let count = op.ds.len() as u32;
     let access = Access {
         name: "load",
@@ -205,7 +207,8 @@ pub(super) fn store(
                 }
                 _ => place.store(op.bytes, left, op.semantics),
             };
-            *notes.progress |= changed && op.at.space != crate::code::op::Where::Frame;
+            *notes.changed |= changed;
+            *notes.progress |= changed && op.at.space != Where::Frame;
         }
     }
     faults.result()
@@ -272,6 +275,7 @@ pub(super) fn atom(
             }
             _ => perform().seen,
         };
+        *notes.changed |= changed;
         *notes.progress |= changed;
         *notes.polls |= !changed;
         t[lane] = old;

@@ -141,6 +141,9 @@ fn run_group(
         }
         if *left == 0 || pc == NOWHERE {
             warp.groups[at].pc = pc;
+            if *left == 0 && warp.has_waiting() {
+                warp.look_for_circles(at, false);
+            }
             if pc == NOWHERE {
                 warp.ret(at, &launch.module, common);
             }
@@ -162,14 +165,17 @@ fn run_group(
             threads: &warp.threads,
             place: (number, pc),
         };
+        let mut is_stuck = false;
         let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
         if !is_data {
             let spaces = Spaces::of(launch, &common.shared, &warp.local);
+            let (mut polls, mut changed) = (false, false);
             let mut notes = Notes {
                 progress: &mut common.progress,
                 asks_host: &mut common.asks_host,
                 strands: common.strands.as_mut(),
-                polls: &mut common.polls,
+                polls: &mut polls,
+                changed: &mut changed,
             };
             is_data = access(
                 &instr.op, function, frame, active, &spaces, &ids, &mut notes,
@@ -177,12 +183,26 @@ fn run_group(
             // The other lanes are through with it.
             .inspect_err(|_| warp.groups[at].pc = pc + 1)
             .map_err(fault(pc))?;
+            common.polls |= polls;
+            if (changed || polls) && warp.has_waiting() {
+                warp.groups[at].pc = pc;
+                if changed {
+                    warp.changed_memory(at);
+                } else if !matches!(instr.op, Op::Fence { .. }) {
+                    warp.look_for_circles(at, true);
+                    is_stuck = warp.no_group_gets_on();
+                }
+            }
         }
         if let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
             launch.trace(warp, id, (number, pc), (active >> lane) & 1 != 0);
         }
         if is_data {
             pc += 1;
+            if is_stuck {
+                warp.groups[at].pc = pc;
+                return Ok(());
+            }
             continue;
         }
         warp.groups[at].pc = pc;
@@ -214,6 +234,8 @@ pub(super) struct Notes<'a> {
     pub(super) asks_host: &'a mut bool,
     pub(super) strands: Option<&'a mut Strands>,
     pub(super) polls: &'a mut bool,
+    /// Whether memory is other than before.
+    pub(super) changed: &'a mut bool,
 }
 
 /// Executes an instruction that computes; false if it is not one.

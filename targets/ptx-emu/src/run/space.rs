@@ -261,6 +261,15 @@ pub(super) fn is_in(address: u64, space: Where) -> bool {
     }
 }
 
+/// Whether an address of a space is in local memory.
+pub(super) fn is_local(space: Where, address: u64) -> bool {
+    match space {
+        Where::Local | Where::Frame => true,
+        Where::Generic => is_in(address, Where::Local),
+        Where::Global | Where::Shared | Where::Param => false,
+    }
+}
+
 /// What orders a load does on this machine: relaxed where PTX asks for none, since its fences
 /// are fences here. Those that want less than there is get more.
 fn load_order(semantics: Semantics) -> Ordering {

@@ -1,13 +1,15 @@
 //! A warp: 32 lanes, which of them go together, and where they are.
 //!
 //! From `sm_70` on lanes are independent: those that parted are groups, of which each
-//! gets its turn, and groups that come to the same place in the same call are one again.
+//! gets its turn, and groups that come to the same place in the same call are one again. Where
+//! all their ways lead they wait for each other (see `converge`).
 //! Before, lanes that parted meet where all their ways do, and until then one group runs
 //! while the others cannot: what the running one waits for must not be theirs to do.
 
 use std::time::Instant;
 
 use super::block::Common;
+use super::converge::{Circles, Reconvergence};
 use super::frame::{FrameId, Frames};
 use super::space::{LOCAL_BYTES, Private};
 use crate::alu::{LANES, Mask, lanes_of};
@@ -41,6 +43,11 @@ pub(super) enum State {
     Joining {
         members: Mask,
     },
+    /// Until the others of a branch are there, too.
+    Reconverging {
+        /// Waits that had been given up in the warp when this one began.
+        since: u64,
+    },
 }
 
 /// Lanes that go together.
@@ -54,6 +61,7 @@ pub(super) struct Group {
     meets: Pc,
     /// In lock-step: whether it is the first of its call.
     is_base: bool,
+    pub(super) circles: Circles,
 }
 
 #[derive(Debug)]
@@ -70,6 +78,10 @@ pub(super) struct Warp {
     /// Whose turn it is among groups.
     turn: usize,
     model: Model,
+    /// Where groups that parted are to meet.
+    pub(super) reconvergences: Vec<Reconvergence>,
+    /// How often a group went on without those it was to meet.
+    pub(super) given_up: u64,
     /// A lane whose instructions are printed.
     pub(super) traced: Option<usize>,
 }
@@ -92,6 +104,7 @@ impl Warp {
             state: State::Ready,
             meets: NOWHERE,
             is_base: true,
+            circles: Circles::default(),
         };
         Self {
             number,
@@ -103,6 +116,8 @@ impl Warp {
             local,
             turn: 0,
             model,
+            reconvergences: Vec::new(),
+            given_up: 0,
             traced: None,
         }
     }
@@ -162,6 +177,7 @@ impl Warp {
             let top = self.groups.len().checked_sub(1)?;
             return (self.groups[top].state == State::Ready).then_some((top, true));
         }
+        self.give_up_if_stuck();
         let is_ready = |at: &usize| self.groups[*at].state == State::Ready;
         let ready = || (0..self.groups.len()).filter(is_ready);
         let first = ready().min_by_key(|&at| {
@@ -201,11 +217,7 @@ impl Warp {
                         continue;
                     }
                     if it.pc == me.pc {
-                        self.groups[*at].lanes |= it.lanes;
-                        self.groups.swap_remove(other);
-                        if *at == self.groups.len() {
-                            *at = other;
-                        }
+                        self.merge(at, other);
                         continue;
                     }
                     if is_first && it.pc < me.pc {
@@ -213,9 +225,20 @@ impl Warp {
                     }
                     other += 1;
                 }
-                false
+                self.waits_at_reconvergence(at)
             }
         }
+    }
+
+    /// The lanes of another group are this one's.
+    pub(super) fn merge(&mut self, at: &mut usize, other: usize) {
+        let it = self.groups.swap_remove(other);
+        if *at == self.groups.len() {
+            *at = other;
+        }
+        let group = &mut self.groups[*at];
+        group.lanes |= it.lanes;
+        group.circles.merge(&it.circles);
     }
 
     /// The instruction at which a group that goes on step by step has to look whether it
@@ -230,7 +253,12 @@ impl Warp {
                     .groups
                     .iter()
                     .filter(|it| it.state == State::Ready && it.frame == me.frame && it.pc > me.pc);
-                others.map(|it| it.pc).min().unwrap_or(NOWHERE)
+                let points = self.reconvergence_points(me);
+                others
+                    .map(|it| it.pc)
+                    .chain(points)
+                    .min()
+                    .unwrap_or(NOWHERE)
             }
         }
     }
@@ -241,6 +269,11 @@ impl Warp {
         let rest = group.lanes & !taken;
         match self.model {
             Model::Independent => {
+                if meets != NOWHERE {
+                    self.reconverge(group.frame, meets, group.lanes);
+                } else if let Some((caller, back)) = self.frames.get(group.frame).caller {
+                    self.reconverge(caller, back, group.lanes);
+                }
                 self.groups[at].lanes = rest;
                 self.groups[at].pc = rest_to;
                 self.groups.push(Group {
@@ -308,6 +341,7 @@ impl Warp {
             state: State::Ready,
             meets: NOWHERE,
             is_base: true,
+            circles: group.circles,
         };
         match self.model {
             Model::Independent if lanes == group.lanes => self.groups[at] = inner,
@@ -382,7 +416,10 @@ impl Warp {
             group.lanes &= !lanes;
         }
         match self.model {
-            Model::Independent => self.groups.retain(|group| group.lanes != 0),
+            Model::Independent => {
+                self.groups.retain(|group| group.lanes != 0);
+                self.reconverge_without_ended();
+            }
             Model::LockStep => {
                 while self.groups.last().is_some_and(|group| group.lanes == 0) {
                     self.groups.pop();
