@@ -311,6 +311,10 @@ pub(crate) enum AtomOp {
     Decrement,
     AddF32,
     AddF64,
+    AddF16,
+    AddF16x2,
+    AddBf16,
+    AddBf16x2,
 }
 
 #[derive(Debug)]

@@ -310,7 +310,7 @@ impl<'a> Parser<'a> {
                     }
                 }
             }
-            _ => match Type::named(part) {
+            _ => match Type::named(part).filter(|ty| !ty.is_of_instructions()) {
                 Some(ty) => declared.ty = Some(ty),
                 None => declared.other = Some(part),
             },

@@ -61,6 +61,14 @@ impl<'a> Decoder<'a> {
                 m.take("mask");
                 self.push(Op::Nop);
             }
+            // A kernel begins here when those before it have ended.
+            "griddepcontrol" => {
+                let [] = exactly(operands)?;
+                if !m.take("launch_dependents") && !m.take("wait") {
+                    return Err("`.launch_dependents` or `.wait` is missing".to_owned());
+                }
+                self.push(Op::Nop);
+            }
             "nanosleep" => {
                 if m.ty()? != Type::U32 {
                     return Err("it takes .u32".to_owned());

@@ -5,9 +5,13 @@
 use super::modifiers::Modifiers;
 use super::moves::space_named;
 use super::{Decoder, Local, Result, Symbol, exactly};
+use crate::alu::bits::truncate;
 use crate::code::op::{Address, Atom, AtomOp, Load, Op, Scope, Semantics, Src, Store, Where};
 use crate::text::ast::Operand;
 use crate::text::types::Type;
+
+/// Says that the last operand is a cache policy.
+const CACHE_HINT: &str = "L2::cache_hint";
 
 fn scope_named(part: &str) -> Option<Scope> {
     Some(match part {
@@ -31,6 +35,7 @@ impl<'a> Decoder<'a> {
             "ld" | "ldu" | "st" => self.access(name, m, operands),
             "atom" | "red" => self.atom(name, m, operands),
             "membar" | "fence" => self.fence(name, m, operands),
+            "createpolicy" => self.policy(m, operands),
             "prefetch" | "prefetchu" | "applypriority" | "discard" => {
                 self.caches(name, m, operands)
             }
@@ -89,6 +94,7 @@ impl<'a> Decoder<'a> {
         }
         let space = word.and_then(space_named);
         take_hints(name, m, semantics);
+        let has_policy = name != "ldu" && m.take(CACHE_HINT);
         // A kernel promises that nobody stores there meanwhile; nothing is gained by it here.
         let is_constant = name == "ld" && m.take("nc");
         if is_constant && (word != Some("global") || semantics != Semantics::Weak) {
@@ -101,9 +107,10 @@ impl<'a> Decoder<'a> {
             _ => None,
         });
         let ty = m.ty()?;
-        if ty == Type::Pred || ty == Type::B128 {
+        if ty == Type::Pred || ty == Type::B128 || ty.is_of_instructions() {
             return Err("there is no such access for this type".to_owned());
         }
+        let operands = self.without_policy(has_policy, space, operands)?;
         let [one, two] = exactly(operands)?;
         let (value, at) = if name == "st" { (two, one) } else { (one, two) };
         let at = self.address(at, space)?;
@@ -250,8 +257,17 @@ impl<'a> Decoder<'a> {
             _ => None,
         });
         let op = m.word()?;
-        m.take("noftz");
+        let has_noftz = m.take("noftz");
+        let has_policy = m.take(CACHE_HINT);
         let ty = m.ty()?;
+        let is_half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
+        if has_noftz != is_half {
+            return Err("`.noftz` is for 16-bit floats, and must be there".to_owned());
+        }
+        if has_policy && op == "cas" {
+            return Err(format!("`.{CACHE_HINT}` is not for compare-and-swap"));
+        }
+        let operands = self.without_policy(has_policy, space, operands)?;
         let op = atom_op(op, ty)
             .filter(|op| name == "atom" || !matches!(op, AtomOp::Exchange | AtomOp::CompareAndSwap))
             .ok_or("there is no such operation for this type")?;
@@ -285,6 +301,75 @@ impl<'a> Decoder<'a> {
             scope,
         };
         self.push(Op::Atom(Box::new(atom)));
+        Ok(())
+    }
+
+    /// The operands but for a cache policy, which is the last; it changes nothing here.
+    fn without_policy(
+        &mut self,
+        is_there: bool,
+        space: Option<Where>,
+        operands: &'a [Operand<'a>],
+    ) -> Result<&'a [Operand<'a>]> {
+        if !is_there {
+            return Ok(operands);
+        }
+        if !matches!(space, None | Some(Where::Global)) {
+            return Err(format!("`.{CACHE_HINT}` is for global memory"));
+        }
+        let Some((policy, rest)) = operands.split_last() else {
+            return Err("the cache policy is missing".to_owned());
+        };
+        self.src(policy, Type::B64)?;
+        Ok(rest)
+    }
+
+    /// Makes a cache policy, whose bits are nobody's business.
+    fn policy(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
+        let kind = m.word()?;
+        if kind == "range" {
+            m.take("global");
+        }
+        let level = |part: &'a str| part.starts_with("L2").then_some(part);
+        let (first, second) = (m.next(level), m.next(level));
+        if m.ty()? != Type::B64 {
+            return Err("a policy has .b64".to_owned());
+        }
+        let primary = [
+            "L2::evict_last",
+            "L2::evict_normal",
+            "L2::evict_first",
+            "L2::evict_unchanged",
+        ];
+        let is_known = match (kind, first) {
+            ("cvt", Some("L2")) => second.is_none(),
+            ("fractional" | "range", Some(first)) => {
+                let secondary = [None, Some("L2::evict_first"), Some("L2::evict_unchanged")];
+                primary.contains(&first) && secondary.contains(&second)
+            }
+            _ => false,
+        };
+        if !is_known {
+            return Err("there is no such form of it".to_owned());
+        }
+        let [d, rest @ ..] = operands else {
+            return Err("operands expected".to_owned());
+        };
+        let d = self.dst(d, 64)?;
+        let mut a = self.constant(0);
+        match (kind, rest) {
+            ("cvt", [property]) => a = self.src(property, Type::B64)?,
+            ("fractional", []) => {}
+            ("fractional", [fraction]) => drop(self.src(fraction, Type::F32)?),
+            ("range", [at, primary, total]) => {
+                self.address(at, Some(Where::Global))?;
+                self.src(primary, Type::B32)?;
+                self.src(total, Type::B32)?;
+            }
+            _ => return Err("another number of operands expected".to_owned()),
+        }
+        let f = truncate(64).ok_or("there is no such register")?;
+        self.push(Op::Un { f, d, a });
         Ok(())
     }
 
@@ -405,6 +490,10 @@ pub(super) fn atom_op(name: &str, ty: Type) -> Option<AtomOp> {
     Some(match (name, ty) {
         ("add", Type::F32) => AtomOp::AddF32,
         ("add", Type::F64) => AtomOp::AddF64,
+        ("add", Type::F16) => AtomOp::AddF16,
+        ("add", Type::F16x2) => AtomOp::AddF16x2,
+        ("add", Type::Bf16) => AtomOp::AddBf16,
+        ("add", Type::Bf16x2) => AtomOp::AddBf16x2,
         ("cas", Type::B16) => AtomOp::CompareAndSwap,
         _ if !is_word => return None,
         ("add", _) => AtomOp::Add,
