@@ -143,11 +143,11 @@ impl<'a> Spaces<'a> {
                 bytes: access.bytes,
             });
         }
-        let unreachable = |what| FaultKind::Unreachable {
+        let unreachable = |what: &str| FaultKind::Unreachable {
             access: access.name,
             address,
             bytes: access.bytes,
-            what,
+            what: what.to_owned(),
         };
         let end = |offset: u64| offset.checked_add(bytes);
         match space {
@@ -172,7 +172,9 @@ impl<'a> Spaces<'a> {
             }
             Where::Local | Where::Frame => {
                 if end(address).is_none_or(|end| end > u64::from(LOCAL_BYTES)) {
-                    return Err(unreachable("beyond the thread's local memory"));
+                    return Err(unreachable(
+                        "beyond the 512 KiB of local memory, the stack, of a thread",
+                    ));
                 }
                 let at = lane * LOCAL_BYTES as usize + address as usize;
                 Ok(Place::Own(self.local.at(at)))

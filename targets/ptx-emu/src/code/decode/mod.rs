@@ -180,8 +180,14 @@ pub(crate) fn decode<'a>(
     let (params, results) = decoder
         .parameters(function)
         .map_err(|what| (function.line, what))?;
+    let mut sources = Vec::new();
+    let mut last = None;
     for statement in function.body.iter().flatten() {
         decoder.line = statement.line;
+        if let Some(source) = statement.source.filter(|source| last != Some(*source)) {
+            last = Some(source);
+            sources.push((decoder.instrs.len() as Pc, source));
+        }
         decoder
             .statement(&statement.kind)
             .map_err(|what| (statement.line, what))?;
@@ -196,6 +202,7 @@ pub(crate) fn decode<'a>(
         is_kernel: function.is_kernel,
         is_old: false,
         meets,
+        sources,
         instrs: decoder.instrs,
         regs: decoder.regs,
         preds: decoder.preds.max(1),
