@@ -1,6 +1,7 @@
 //! Decoding functions: names become places, opcodes what they do.
 
 mod arithmetic;
+mod caches;
 mod control;
 mod memory;
 mod modifiers;
