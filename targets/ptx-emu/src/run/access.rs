@@ -138,6 +138,9 @@ pub(super) fn load(
             }
             t[lane] = value;
         }
+        if *notes.polls && part == 0 {
+            *notes.asked = Some((at[first(active)], t[first(active)]));
+        }
         frame.set(d, active, &t);
     }
     faults.result()
@@ -279,6 +282,9 @@ pub(super) fn atom(
         *notes.progress |= changed;
         *notes.polls |= !changed;
         t[lane] = old;
+        if !changed {
+            *notes.asked = Some((at[lane], old));
+        }
     }
     if let Some(d) = op.d {
         frame.set(d, active, &t);

@@ -15,8 +15,9 @@
 //!   no memory since. Whatever it does next, it will do for ever, until somebody else changes
 //!   what it reads. Such a group is never one that computes, however long.
 //! * Its lanes have asked [`MANY`] times for memory that others change, with volatile loads,
-//!   ordered ones, or atomic operations without effect. So do those that count how often they
-//!   ask, or look at the clock.
+//!   ordered ones, or atomic operations without effect, and found the same as the last time. So
+//!   do those that count how often they ask, look at the clock, or look at several places in
+//!   turn; those that read a long list do not.
 //!
 //! Groups that sleep, or wait at a barrier or for lanes that an instruction names, do not get on
 //! either: the first say themselves that they wait, the others may wait for those that wait here.
@@ -28,8 +29,11 @@ use super::warp::{Group, State, Warp};
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::code::op::Pc;
 
-/// How often a group asks for memory before it is taken to wait for somebody.
-const MANY: u32 = 1 << 16;
+/// How often a group asks in vain before it is taken to wait for somebody.
+const MANY: u32 = 256;
+
+/// Places of which it is known what was found there last.
+pub(super) const PLACES: usize = 64;
 
 /// A point where lanes of a branch meet.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +58,7 @@ pub(super) struct Circles {
     /// States since, and after how many the next is saved.
     steps: u32,
     limit: u32,
-    /// How often it asked for memory that others change.
+    /// How often it asked in vain for memory that others change.
     polls: u32,
     is_proven: bool,
 }
@@ -163,6 +167,7 @@ impl Warp {
     }
 
     fn forget_circles(&mut self) {
+        self.found = [(0, 0); PLACES];
         for group in &mut self.groups {
             group.circles = Circles::default();
         }
@@ -218,10 +223,16 @@ impl Warp {
     }
 
     /// While others wait, a group has asked for memory that others change, or its turn ends.
-    pub(super) fn look_for_circles(&mut self, at: usize, asked: bool) {
+    pub(super) fn look_for_circles(&mut self, at: usize, asked: Option<(u64, u64)>) {
         let state = self.state_of(at);
         let circles = &mut self.groups[at].circles;
-        circles.polls = circles.polls.saturating_add(u32::from(asked));
+        if let Some(asked) = asked {
+            let (address, _) = asked;
+            let hash = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+            let last = &mut self.found[hash as usize % PLACES];
+            circles.polls = circles.polls.saturating_add(u32::from(*last == asked));
+            *last = asked;
+        }
         circles.step(state);
     }
 

@@ -142,7 +142,7 @@ fn run_group(
         if *left == 0 || pc == NOWHERE {
             warp.groups[at].pc = pc;
             if *left == 0 && warp.has_waiting() {
-                warp.look_for_circles(at, false);
+                warp.look_for_circles(at, None);
             }
             if pc == NOWHERE {
                 warp.ret(at, &launch.module, common);
@@ -169,13 +169,14 @@ fn run_group(
         let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
         if !is_data {
             let spaces = Spaces::of(launch, &common.shared, &warp.local);
-            let (mut polls, mut changed) = (false, false);
+            let (mut polls, mut changed, mut asked) = (false, false, None);
             let mut notes = Notes {
                 progress: &mut common.progress,
                 asks_host: &mut common.asks_host,
                 strands: common.strands.as_mut(),
                 polls: &mut polls,
                 changed: &mut changed,
+                asked: &mut asked,
             };
             is_data = access(
                 &instr.op, function, frame, active, &spaces, &ids, &mut notes,
@@ -189,7 +190,7 @@ fn run_group(
                 if changed {
                     warp.changed_memory(at);
                 } else if !matches!(instr.op, Op::Fence { .. }) {
-                    warp.look_for_circles(at, true);
+                    warp.look_for_circles(at, asked);
                     is_stuck = warp.no_group_gets_on();
                 }
             }
@@ -236,6 +237,8 @@ pub(super) struct Notes<'a> {
     pub(super) polls: &'a mut bool,
     /// Whether memory is other than before.
     pub(super) changed: &'a mut bool,
+    /// Where a lane asked for what others change, and what it found.
+    pub(super) asked: &'a mut Option<(u64, u64)>,
 }
 
 /// Executes an instruction that computes; false if it is not one.

@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use super::block::Common;
-use super::converge::{Circles, Reconvergence};
+use super::converge::{Circles, PLACES, Reconvergence};
 use super::frame::{FrameId, Frames};
 use super::space::{LOCAL_BYTES, Private};
 use crate::alu::{LANES, Mask, lanes_of};
@@ -80,6 +80,8 @@ pub(super) struct Warp {
     model: Model,
     /// Where groups that parted are to meet.
     pub(super) reconvergences: Vec<Reconvergence>,
+    /// What its groups last found where they asked, while others wait.
+    pub(super) found: [(u64, u64); PLACES],
     /// How often a group went on without those it was to meet.
     pub(super) given_up: u64,
     /// A lane whose instructions are printed.
@@ -117,6 +119,7 @@ impl Warp {
             turn: 0,
             model,
             reconvergences: Vec::new(),
+            found: [(0, 0); PLACES],
             given_up: 0,
             traced: None,
         }
