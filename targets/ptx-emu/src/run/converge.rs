@@ -11,9 +11,10 @@
 //! given up as soon as no group of the warp gets on. A group gets on that is ready to run, unless
 //! it goes in circles, of which there are two signs:
 //!
-//! * It comes to an instruction with the very registers that it had there before and has changed
-//!   no memory since. Whatever it does next, it will do for ever, until somebody else changes
-//!   what it reads. Such a group is never one that computes, however long.
+//! * Its turn ends with the very registers that it had at the end of another, at the same
+//!   instruction, and it has changed no memory since. Whatever it does next, it will do for ever,
+//!   until somebody else changes what it reads. Such a group is never one that computes, however
+//!   long.
 //! * Its lanes have asked [`MANY`] times for memory that others change, with volatile loads,
 //!   ordered ones, or atomic operations without effect, and found the same as the last time. So
 //!   do those that count how often they ask, look at the clock, or look at several places in
@@ -30,7 +31,7 @@ use crate::alu::{LANES, Mask, lanes_of};
 use crate::code::op::Pc;
 
 /// How often a group asks in vain before it is taken to wait for somebody.
-const MANY: u32 = 256;
+const MANY: u32 = 64;
 
 /// Places of which it is known what was found there last.
 pub(super) const PLACES: usize = 64;
@@ -209,7 +210,8 @@ impl Warp {
             return;
         };
         self.given_up += 1;
-        self.forget_circles();
+        // The others still go in circles, until they find something new.
+        self.groups[at].circles = Circles::default();
         self.groups[at].state = State::Ready;
         let group = self.groups[at];
         for it in &mut self.reconvergences {
@@ -222,18 +224,23 @@ impl Warp {
             .retain(|it| (it.lanes & live).count_ones() > 1);
     }
 
-    /// While others wait, a group has asked for memory that others change, or its turn ends.
-    pub(super) fn look_for_circles(&mut self, at: usize, asked: Option<(u64, u64)>) {
-        let state = self.state_of(at);
+    /// While others wait, a group has asked for memory that others change, and found something.
+    pub(super) fn has_asked(&mut self, at: usize, asked: (u64, u64)) {
         let circles = &mut self.groups[at].circles;
-        if let Some(asked) = asked {
-            let (address, _) = asked;
-            let hash = address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-            let last = &mut self.found[hash as usize % PLACES];
-            circles.polls = circles.polls.saturating_add(u32::from(*last == asked));
-            *last = asked;
+        let hash = asked.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let last = &mut self.found[hash as usize % PLACES];
+        if *last == asked {
+            circles.polls = circles.polls.saturating_add(1);
+        } else if last.0 == asked.0 {
+            *circles = Circles::default();
         }
-        circles.step(state);
+        *last = asked;
+    }
+
+    /// While others wait, a group's turn has ended.
+    pub(super) fn look_for_circles(&mut self, at: usize) {
+        let state = self.state_of(at);
+        self.groups[at].circles.step(state);
     }
 
     /// A group has changed memory.

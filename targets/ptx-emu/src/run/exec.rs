@@ -142,7 +142,7 @@ fn run_group(
         if *left == 0 || pc == NOWHERE {
             warp.groups[at].pc = pc;
             if *left == 0 && warp.has_waiting() {
-                warp.look_for_circles(at, None);
+                warp.look_for_circles(at);
             }
             if pc == NOWHERE {
                 warp.ret(at, &launch.module, common);
@@ -189,8 +189,8 @@ fn run_group(
                 warp.groups[at].pc = pc;
                 if changed {
                     warp.changed_memory(at);
-                } else if !matches!(instr.op, Op::Fence { .. }) {
-                    warp.look_for_circles(at, asked);
+                } else if let Some(asked) = asked {
+                    warp.has_asked(at, asked);
                     is_stuck = warp.no_group_gets_on();
                 }
             }
