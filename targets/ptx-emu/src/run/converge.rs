@@ -243,9 +243,13 @@ impl Warp {
         self.groups[at].circles.step(state);
     }
 
-    /// A group has changed memory.
-    pub(super) fn changed_memory(&mut self, at: usize) {
+    /// A group has changed memory. One whose atomic operation had an effect gets on: it may have
+    /// what it waited for. Plain stores may be those of a loop that counts.
+    pub(super) fn changed_memory(&mut self, at: usize, by_atomic: bool) {
         let circles = &mut self.groups[at].circles;
+        if by_atomic {
+            *circles = Circles::default();
+        }
         (circles.limit, circles.is_proven) = (0, false);
     }
 

@@ -188,7 +188,7 @@ fn run_group(
             if (changed || polls) && warp.has_waiting() {
                 warp.groups[at].pc = pc;
                 if changed {
-                    warp.changed_memory(at);
+                    warp.changed_memory(at, matches!(instr.op, Op::Atom(_)));
                 } else if let Some(asked) = asked {
                     warp.has_asked(at, asked);
                     is_stuck = warp.no_group_gets_on();
