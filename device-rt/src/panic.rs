@@ -28,7 +28,7 @@ impl Write for Message {
 /// What [`image!`](crate::image) calls from the panic handler.
 pub fn panicked(info: &PanicInfo<'_>) -> ! {
     if !arch::HAS_MESSAGES {
-        arch::trap("");
+        arch::trap_at(info.location());
     }
     let mut message = Message {
         bytes: [0; 256],

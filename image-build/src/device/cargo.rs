@@ -43,7 +43,9 @@ pub(crate) fn compile(
     // A message cannot leave a GPU, and formatting it would cost every kernel stack and
     // registers: a panic is a trap in its place, or else a call of the panic handler,
     // which is one.
-    flags.push(if arch.traps_in_place {
+    flags.push(if arch.ptx_feature().is_some() {
+        "-Zlocation-detail=file,line".to_owned()
+    } else if arch.traps_in_place {
         "-Cpanic=immediate-abort".to_owned()
     } else {
         "-Cllvm-args=-force-attribute=revoff_trap:noinline".to_owned()

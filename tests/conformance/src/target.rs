@@ -106,11 +106,15 @@ impl Target {
         self.is_host() || self.is_emu()
     }
 
-    /// Whether the device has `words`, with which a kernel panicked; in images for GPUs a
-    /// panic is a trap, which has none.
+    /// What the device says of a kernel that panicked with `words`: images for GPUs keep the file
+    /// and the line alone.
     #[must_use]
     pub fn words_of_panic<'a>(&self, words: &'a str) -> &'a str {
-        if self.is_emu() { ": trap" } else { words }
+        if self.is_emu() && !words.contains(".rs") {
+            ".rs:"
+        } else {
+            words
+        }
     }
 
     /// Whether a kernel that faults takes the whole device with it.
