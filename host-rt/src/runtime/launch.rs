@@ -101,7 +101,7 @@ impl Launch {
         let Some(ended) = self.running.wait(until) else {
             if self.state.calls_host {
                 let soon = Instant::now() + LAST_LOOK;
-                runtime.server.print_the_rest(Some(soon));
+                runtime.server.flush_output(Some(soon));
             }
             runtime.overdue.add(&self.running);
             return Err(LaunchError::Deadline {

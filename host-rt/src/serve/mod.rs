@@ -17,9 +17,10 @@
 mod bell;
 mod idle;
 mod launch;
+mod output_flush;
 mod pool;
-mod printed;
 mod queue;
+mod text;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -33,10 +34,11 @@ use shared_abi::wire::{WireKind, claims};
 use self::bell::Bell;
 pub(crate) use self::launch::LaunchState;
 use self::launch::Launches;
+use self::output_flush::OutputFlush;
 use self::pool::{Pool, Role, Served, Source};
-use self::printed::LastLooks;
 pub use self::queue::LaunchQueue;
 use self::queue::LaunchQueues;
+use self::text::Text;
 use crate::device::{Device, Fill, MappedMemory};
 use crate::error::DeviceError;
 use crate::functions::FunctionTable;
@@ -161,7 +163,9 @@ pub(crate) struct Server {
     needed: Condvar,
     /// Requests taken so far; written by the watcher alone.
     taken: AtomicU64,
-    last_looks: LastLooks,
+    output_flush: OutputFlush,
+    /// What kernels have printed.
+    text: Text,
     /// The standby looks every `TICK`.
     ticking: AtomicBool,
     /// Kernels that run.
@@ -196,7 +200,8 @@ impl Server {
             pool: Mutex::default(),
             needed: Condvar::new(),
             taken: AtomicU64::new(0),
-            last_looks: LastLooks::default(),
+            output_flush: OutputFlush::default(),
+            text: Text::default(),
             ticking: AtomicBool::new(false),
             running: AtomicUsize::new(0),
             refusing: AtomicBool::new(false),
@@ -305,7 +310,8 @@ impl Server {
         let functions = Arc::clone(&lock(&self.functions));
         let runs = lock(&self.runs);
         let words = runs.iter().filter_map(Weak::upgrade);
-        let output = crate::output::is_writing().then(|| "the standard output".to_owned());
+        let is_stuck = self.text.is_pending() || crate::output::is_writing();
+        let output = is_stuck.then(|| "the standard output".to_owned());
         words
             .filter_map(|runs| runs.function())
             .map(|word| match functions.find(word) {
@@ -356,7 +362,7 @@ impl Server {
     pub(crate) fn end(&self, launch: &LaunchState) {
         if launch.calls_host {
             // While the launch can be blamed for what is found.
-            self.print_the_rest(None);
+            self.flush_output(None);
         }
         self.launches.end(launch);
         if launch.calls_host {

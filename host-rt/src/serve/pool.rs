@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use super::idle::Idle;
 use super::worker::Worker;
 use super::{Server, Waiting, lock};
 use crate::error::CallError;
+use crate::output;
 use crate::wire::{Attached, Poll, Taken, Watch};
 
 /// How often the standby looks while requests come in.
@@ -26,6 +27,8 @@ pub(super) struct Served {
     pub(super) launch: AtomicU32,
     /// It is no longer served.
     pub(super) retired: AtomicBool,
+    /// Where its text ends, in the server's.
+    text_end: AtomicU64,
 }
 
 impl Served {
@@ -34,7 +37,13 @@ impl Served {
             attached,
             launch: AtomicU32::new(0),
             retired: AtomicBool::new(false),
+            text_end: AtomicU64::new(0),
         }
+    }
+
+    /// Whether text was ever taken from it.
+    fn has_text(&self) -> bool {
+        self.text_end.load(Ordering::Relaxed) > 0
     }
 
     /// The launch to blame for what is found on it.
@@ -58,6 +67,16 @@ pub(super) struct Role {
     begin: usize,
     /// The last look stopped early and has to be repeated before sleep.
     restless: bool,
+}
+
+/// What a poller has found.
+enum Found {
+    /// A request, and its wire.
+    Request(Arc<Served>, Taken),
+    /// Text, and an output that accepts it.
+    Text,
+    /// The server stops.
+    Stopping,
 }
 
 /// The threads.
@@ -119,10 +138,14 @@ impl Server {
             // A panic is one of the application's subscriber: what is taken is
             // returned before anything can panic.
             match catch_unwind(AssertUnwindSafe(|| self.watch(&mut role))) {
-                Ok(None) => return,
-                Ok(Some((wire, taken))) => {
+                Ok(Found::Stopping) => return,
+                Ok(Found::Request(wire, taken)) => {
                     drop(role);
-                    worker.serve(&self, &*wire.attached.wire, &taken);
+                    worker.serve(&self, &wire, &taken);
+                }
+                Ok(Found::Text) => {
+                    drop(role);
+                    self.text.write();
                 }
                 Err(panic) => std::mem::forget(panic),
             }
@@ -158,8 +181,8 @@ impl Server {
         true
     }
 
-    /// Watches until there is a request; `None` when the server stops.
-    fn watch(&self, role: &mut Role) -> Option<(Arc<Served>, Taken)> {
+    /// Watches until there is something that is done without the role.
+    fn watch(&self, role: &mut Role) -> Found {
         let mut idle = Idle::new(self.config.waiting);
         if self.config.waiting != Waiting::Adaptive {
             // Also after a look that found a request, which was the last one.
@@ -167,24 +190,36 @@ impl Server {
         }
         loop {
             if self.is_stopping() {
-                return None;
+                return Found::Stopping;
             }
-            self.print_what_is_asked_for(role);
-            if let Some(found) = self.poll(role, Watch::poll) {
-                return Some(found);
+            self.serve_flush_requests(role);
+            // First: where requests never stop coming, text would wait for ever.
+            if self.text.is_pending() && output::is_ready() {
+                return Found::Text;
+            }
+            if let Some((wire, taken)) = self.poll(role, Watch::poll) {
+                return Found::Request(wire, taken);
             }
             if !self.is_running() {
                 self.bell.sleep(|| self.is_running() || self.is_stopping());
                 idle = Idle::new(self.config.waiting);
-            } else if idle.is_over() && self.device.has_bell() && !self.launch_queues.are_used() {
+            } else if idle.is_over()
+                && self.device.has_bell()
+                && !self.launch_queues.are_used()
+                && !self.text.is_pending()
+            {
                 // Edge `W1`, host end: see `Bell::sleep`.
                 let mut found = None;
                 self.bell.sleep(|| {
                     found = self.poll(role, Watch::poll_all);
-                    found.is_some() || role.restless || !self.is_running() || self.is_stopping()
+                    found.is_some()
+                        || role.restless
+                        || self.text.is_pending()
+                        || !self.is_running()
+                        || self.is_stopping()
                 });
-                if found.is_some() {
-                    return found;
+                if let Some((wire, taken)) = found {
+                    return Found::Request(wire, taken);
                 }
                 idle = Idle::new(self.config.waiting);
             } else {
@@ -199,12 +234,15 @@ impl Server {
         role: &mut Role,
         look: fn(&mut (dyn Watch + 'static)) -> Poll,
     ) -> Option<(Arc<Served>, Taken)> {
-        self.meet_sources(role);
+        self.refresh_wires(role);
         role.restless = false;
         let count = role.sources.len();
         for i in 0..count {
             let index = (role.begin + i) % count;
             let source = &mut role.sources[index];
+            if source.wire.has_text() && self.text.is_full() {
+                continue;
+            }
             for look_again in (0..PASS_LIMIT).rev() {
                 match look(&mut *source.watcher) {
                     Poll::Taken(mut taken) => {
@@ -219,7 +257,7 @@ impl Server {
                         return Some((Arc::clone(&source.wire), taken));
                     }
                     other => {
-                        if !self.passed_over(&source.wire, other) {
+                        if !self.handle_non_request(&source.wire, other) {
                             break;
                         }
                         // Behind it there may be a request that nobody rings for
@@ -232,9 +270,9 @@ impl Server {
         None
     }
 
-    /// Has the role's holder look at the wires that are new, too, and no more at those that
+    /// Adds the wires that are new to those that the role's holder polls, and drops those that
     /// are not served any longer.
-    pub(super) fn meet_sources(&self, role: &mut Role) {
+    pub(super) fn refresh_wires(&self, role: &mut Role) {
         if self.sources_changed.load(Ordering::Acquire) {
             self.sources_changed.store(false, Ordering::Relaxed);
             role.sources.append(&mut lock(&self.new_sources));
@@ -244,13 +282,16 @@ impl Server {
         }
     }
 
-    /// Does what is to be done about something that is no request; `false` if it is nothing.
-    pub(super) fn passed_over(&self, wire: &Served, found: Poll) -> bool {
+    /// Handles text and protocol errors; `false` if there is neither.
+    pub(super) fn handle_non_request(&self, wire: &Served, found: Poll) -> bool {
         match found {
             Poll::Empty => false,
             Poll::Taken(_) => unreachable!("a request is served"),
             Poll::Printed(text) => {
-                crate::output::print(&text);
+                let end = self.text.push(&text);
+                // Relaxed: only the holder of the role writes it, and a request that it takes
+                // behind the text carries it along.
+                wire.text_end.store(end, Ordering::Relaxed);
                 true
             }
             Poll::Broken(reason) => {
@@ -261,6 +302,14 @@ impl Server {
                 true
             }
         }
+    }
+
+    /// Writes what was printed on a wire before the request that was taken from it: what the
+    /// host function prints comes behind that.
+    pub(super) fn write_text_of(&self, wire: &Served) {
+        // Relaxed: see where it is written.
+        let end = wire.text_end.load(Ordering::Relaxed);
+        self.text.write_before_call(end);
     }
 
     /// Waits until this thread is needed; `false` when the server stops.
@@ -379,7 +428,7 @@ impl Server {
                 Some((wire, taken)) => {
                     let worker = worker.get_or_insert_with(|| Worker::new(self));
                     DEEP.set(DEEP.get() + 1);
-                    worker.serve(self, &*wire.attached.wire, &taken);
+                    worker.serve(self, &wire, &taken);
                     DEEP.set(DEEP.get() - 1);
                     idle = Idle::new(Waiting::Adaptive);
                 }

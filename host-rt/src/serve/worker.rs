@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use host_fn::RawArg;
 use shared_abi::status::Status;
 
+use super::pool::Served;
 use super::{Server, lock};
 use crate::error::{CallError, DeviceError, with_sources};
 use crate::functions::{Entry, Failed, FunctionTable, RequestMemory};
@@ -99,7 +100,9 @@ impl Worker {
     /// Serves one request and answers it, whatever panics on the way: a host
     /// function, or what an application hangs into this library (a subscriber of
     /// its log, the drop of a panic's payload).
-    pub(super) fn serve(&mut self, server: &Arc<Server>, wire: &dyn Wire, taken: &Taken) {
+    pub(super) fn serve(&mut self, server: &Arc<Server>, served: &Served, taken: &Taken) {
+        let wire = &*served.attached.wire;
+        server.write_text_of(served);
         let mut copied = 0;
         let run = catch_unwind(AssertUnwindSafe(|| {
             let result = self.run(server, wire, taken, &mut copied);

@@ -32,6 +32,9 @@ pub(crate) const TESTS: &[Test] = &[
     test!(an_output_that_takes_no_more_is_named)
         .alone()
         .only(Target::prints),
+    test!(calls_go_on_while_the_output_is_stuck)
+        .alone()
+        .only(Target::prints),
     test!(nobody_watches_when_a_kernel_ends)
         .alone()
         .only(Target::prints),
@@ -137,6 +140,37 @@ fn an_output_that_takes_no_more_is_named(target: &Target) {
     drop(stalled);
     let error = result.unwrap_err().to_string();
     assert!(error.contains("the standard output"), "{error}");
+}
+
+/// A pipe that nobody reads keeps the kernels that print from ending, and no call from being
+/// served, be there one serving thread or several.
+fn calls_go_on_while_the_output_is_stuck(target: &Target) {
+    for threads in [1, 4] {
+        let builder = target.builder().threads(threads);
+        let session = Session::build(target, builder, &acting(|what| what));
+        let stalled = Stalled::begin();
+        let ways = session.zeroed::<u32>(16);
+        // More than a pipe takes, and less than may wait for it.
+        let printing = session.start("print_and_call", (1, 16), &[&150u32, &0u32, &ways]);
+        while !output_is_full() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        session.works();
+        assert!(!printing.is_done(), "its text is in the way");
+        drop(stalled);
+        printing.wait().unwrap();
+    }
+}
+
+/// Whether the standard output, a pipe, accepts no more.
+fn output_is_full() -> bool {
+    let mut output = libc::pollfd {
+        fd: libc::STDOUT_FILENO,
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    // SAFETY: one descriptor, which the function writes an answer to; it does not wait.
+    unsafe { libc::poll(&raw mut output, 1, 0) == 0 }
 }
 
 /// All serving threads but one are inside of functions until everything is printed.
