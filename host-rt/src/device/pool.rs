@@ -59,8 +59,8 @@ impl<S: Pooled> Pool<S> {
 
     /// Looks at all in which something was under way.
     ///
-    /// One by one and unlocked: to look at one may call the driver, and a subscriber of the log
-    /// that is told of a failure may use this pool, or panic.
+    /// One by one and unlocked: the check may call the driver, and a log subscriber that receives
+    /// its failure may use this pool, or panic.
     fn sweep(&self) {
         let count = {
             let mut kept = lock(&self.kept);
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// A subscriber of the log that is told of a failure does what it likes.
+    /// A log subscriber that receives a failure may use the pool.
     #[test]
     fn a_look_at_a_stream_may_use_the_pool() {
         struct Nosy<'p>(&'p std::cell::OnceCell<Pool<Self>>, u32);

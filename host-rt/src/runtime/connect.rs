@@ -12,7 +12,7 @@ use crate::image::Image;
 
 /// Writes the variables that an image has for its host: OpenMP's of the device, and,
 /// if the image calls the host, those through which it finds its wire. What it does not
-/// have is not missed. Returns the addresses of those that it has, which no call may have written
+/// have is not missed. Returns the addresses of the variables written, which calls may not change
 /// from now on.
 pub(super) fn connect(
     inner: &Inner,
