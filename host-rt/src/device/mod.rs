@@ -10,6 +10,7 @@ mod ends;
 mod host;
 mod hsa;
 mod landing;
+mod loader;
 mod near;
 mod pool;
 mod reach;

@@ -4,7 +4,6 @@
 //! that a newer driver returns and the enum lacks would be undefined behaviour. Here a code is an
 //! integer. The compiler checks each signature against the one in `cudarc`.
 
-use std::error::Error as _;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::fmt;
 use std::sync::OnceLock;
@@ -12,8 +11,10 @@ use std::sync::OnceLock;
 use cudarc::driver::sys::{self, *};
 use libloading::Library;
 
+use crate::device::loader::loader_reason;
+
 /// The file that the system's loader looks for.
-pub(super) const LIBRARY: &str = "libcuda.so.1";
+const LIBRARY: &str = "libcuda.so.1";
 
 /// What a function of the driver returns: a `CUresult` of any version of CUDA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,18 +62,12 @@ impl fmt::Display for Code {
 fn library() -> Result<&'static Library, &'static libloading::Error> {
     // Whether there is one does not change while a process runs.
     static FOUND: OnceLock<Result<Library, libloading::Error>> = OnceLock::new();
-    // SAFETY: NVIDIA's initialisers have no preconditions.
     FOUND
-        .get_or_init(|| unsafe { Library::new(LIBRARY) })
+        .get_or_init(|| {
+            // SAFETY: NVIDIA's initialisers have no preconditions.
+            unsafe { Library::new(LIBRARY) }
+        })
         .as_ref()
-}
-
-/// The loader's own words.
-fn reason(error: &libloading::Error) -> String {
-    match error.source() {
-        Some(words) => words.to_string(),
-        None => error.to_string(),
-    }
 }
 
 macro_rules! functions {
@@ -88,7 +83,7 @@ macro_rules! functions {
                     format!(
                         "no NVIDIA driver: {LIBRARY} does not load (it comes with the driver, not \
                          with the CUDA toolkit): {}",
-                        reason(error)
+                        loader_reason(error)
                     )
                 })?;
                 $(const _: unsafe fn($($type),*) -> CUresult = sys::$name;)*
@@ -100,7 +95,7 @@ macro_rules! functions {
                             format!(
                                 "the NVIDIA driver lacks {}, install a newer one: {}",
                                 stringify!($name),
-                                reason(&error)
+                                loader_reason(&error)
                             )
                         })?
                     },)*

@@ -13,6 +13,7 @@ use targets::DeviceArch;
 
 use super::launch::RESIDENT;
 use super::{lock, thread};
+use crate::device::loader::loader_reason;
 use crate::device::near::MAX_THREADS;
 use crate::device::{Global, KernelLimits, Module};
 use crate::error::{DeviceError, ImageError};
@@ -191,12 +192,4 @@ fn memory_file(bytes: &[u8]) -> std::io::Result<File> {
     let mut file = unsafe { File::from_raw_fd(fd) };
     file.write_all(bytes)?;
     Ok(file)
-}
-
-fn loader_reason(error: &dyn std::error::Error) -> String {
-    // libloading's own words are "dlopen failed"; the reason is its source.
-    match error.source() {
-        Some(source) => source.to_string(),
-        None => error.to_string(),
-    }
 }
