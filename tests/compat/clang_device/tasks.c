@@ -26,12 +26,12 @@ int main(void) {
         for (int i = 0; i < 20; i++)
             #pragma omp task firstprivate(i) shared(sum)
             sum += i;
-        #pragma omp task depend(out : chain)
+        #pragma omp task shared(chain) depend(out : chain)
         chain *= 3;
-        #pragma omp task depend(inout : chain)
+        #pragma omp task shared(chain) depend(inout : chain)
         chain += 5;
         #pragma omp taskwait
-        #pragma omp taskloop grainsize(8)
+        #pragma omp taskloop shared(loop) grainsize(8)
         for (int i = 0; i < 64; i++)
             loop[i] = i * i;
         #pragma omp parallel num_threads(64)
