@@ -128,8 +128,10 @@ pub struct NoMatch {
     pub held: Vec<String>,
 }
 
-/// The row of the table to build for, so that the image runs on `device`.
-fn to_build(device: &DeviceArch) -> Option<&'static Arch> {
+/// The row of the table to build for, so that the image runs on `device`; `None` where the table
+/// has none, or the device is a machine.
+#[must_use]
+pub fn to_build(device: &DeviceArch) -> Option<&'static Arch> {
     // The table has the oldest first.
     ARCHES
         .iter()

@@ -33,6 +33,7 @@
 pub mod arch;
 pub mod choose;
 pub mod code_object;
+pub mod count;
 pub mod device_arch;
 pub mod gcc;
 pub mod offload_binary;

@@ -94,7 +94,12 @@ impl fmt::Display for LoadError {
             Self::Missing { reason } => write!(
                 f,
                 "no ROCr: {LIBRARY} does not load (it comes with ROCm; Debian's package is \
-                 libhsa-runtime64-1): {reason}"
+                 libhsa-runtime64-1): {}",
+                // The loader begins with the library's name.
+                reason
+                    .strip_prefix(LIBRARY)
+                    .and_then(|rest| rest.strip_prefix(": "))
+                    .unwrap_or(reason)
             ),
             Self::TooOld { reason } => write!(
                 f,
@@ -129,6 +134,15 @@ mod tests {
     fn refusal(file: &Path) -> LoadError {
         let loaded = Rocr::load_file(file.as_os_str());
         loaded.map(|_| ()).expect_err("it loads")
+    }
+
+    #[test]
+    fn a_missing_library_is_named_once() {
+        let missing = super::LoadError::Missing {
+            reason: format!("{}: cannot open shared object file", super::LIBRARY),
+        };
+        let text = missing.to_string();
+        assert_eq!(text.matches(super::LIBRARY).count(), 1, "{text}");
     }
 
     #[test]

@@ -83,10 +83,17 @@ pub struct Place {
     pub line: u32,
     /// The line.
     pub text: String,
+    /// The function that it is in.
+    pub function: String,
+    /// File and line of the source, if the text says them.
+    pub source: Option<String>,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(source) = &self.source {
+            write!(f, "{source}, ")?;
+        }
         write!(f, "{}:{}: `{}`", self.part, self.line, self.text)
     }
 }
@@ -105,7 +112,7 @@ pub enum FaultKind {
         /// Bytes of the access.
         bytes: u32,
         /// What is at the address.
-        what: &'static str,
+        what: String,
     },
     /// An access to an address that is no multiple of its size.
     #[error("{access} of {bytes} bytes at {address:#x}, which is misaligned")]
@@ -183,15 +190,27 @@ pub enum FaultKind {
     Race(String),
 }
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Fault {
+    /// What `Display` says but for the kernel, for messages that name it themselves.
+    #[must_use]
+    pub fn without_kernel(&self) -> String {
         let [bx, by, bz] = self.block;
         let [x, y, z] = self.thread;
-        write!(
-            f,
-            "kernel `{}`, block ({bx}, {by}, {bz}), thread ({x}, {y}, {z}), {}: {}",
-            self.kernel, self.at, self.what
+        let function = if self.at.function == self.kernel {
+            String::new()
+        } else {
+            format!("in `{}`, ", self.at.function)
+        };
+        format!(
+            "block ({bx}, {by}, {bz}), thread ({x}, {y}, {z}), {function}{}: {}",
+            self.at, self.what
         )
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel `{}`, {}", self.kernel, self.without_kernel())
     }
 }
 

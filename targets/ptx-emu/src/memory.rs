@@ -193,6 +193,35 @@ impl Memory {
         });
     }
 
+    /// The block that is the nearest to an address, if one is near: where it begins, and its
+    /// size.
+    pub(crate) fn nearest(&self, address: u64) -> Option<(u64, u64)> {
+        /// How far away a block is looked for.
+        const FAR: u64 = 1 << 20;
+        let regions = [&self.device.arena, &self.mapped.arena];
+        let distance = |&(start, bytes): &(u64, u64)| {
+            let end = start + bytes;
+            if address < start {
+                start - address
+            } else {
+                address.saturating_sub(end)
+            }
+        };
+        let blocks = |arena: &'_ Arena| {
+            let first = address
+                .saturating_sub(FAR)
+                .max(arena.window())
+                .next_multiple_of(ALIGN);
+            let last = address.saturating_add(FAR);
+            let end = arena.window() + arena.bytes();
+            let block = |start| arena.block(start).map(|bytes| (start, bytes));
+            let steps = (first..last.min(end)).step_by(ALIGN as usize);
+            steps.filter_map(block).min_by_key(distance)
+        };
+        let near = regions.into_iter().filter_map(blocks).min_by_key(distance);
+        near.filter(|block| distance(block) < FAR)
+    }
+
     fn heap(&self) -> MutexGuard<'_, HashSet<u64>> {
         self.heap.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -53,6 +53,8 @@ pub struct Module {
     /// Bytes of shared memory that its variables take.
     pub(crate) shared: u32,
     parts: Vec<(String, String)>,
+    /// Source files of each part, by their numbers.
+    files: Vec<HashMap<u64, String>>,
 }
 
 impl Module {
@@ -168,6 +170,15 @@ impl Module {
                 .iter()
                 .map(|part| (part.name.to_owned(), part.text.to_owned()))
                 .collect(),
+            files: texts
+                .iter()
+                .map(|text| {
+                    text.files
+                        .iter()
+                        .map(|&(n, name)| (n, name.to_owned()))
+                        .collect()
+                })
+                .collect(),
         };
         // An error here frees what is allocated.
         let (functions, visible) = linked?;
@@ -235,11 +246,26 @@ impl Module {
         let instr = function.instrs.get(pc as usize);
         let line = instr.map_or(0, |instr| instr.line);
         let (part, text) = self.line(function.part, line);
+        let before = function.sources.partition_point(|&(from, _)| from <= pc);
+        let source = before.checked_sub(1).map(|at| function.sources[at].1);
+        let source = source.and_then(|(file, line)| {
+            let name = self.files[function.part].get(&file)?;
+            Some(format!("{name}:{line}"))
+        });
         Place {
             part: part.to_owned(),
             line,
             text: text.to_owned(),
+            function: function.name.clone(),
+            source,
         }
+    }
+
+    /// The variable at an address, if others could name it.
+    pub(crate) fn variable_at(&self, address: u64) -> Option<&str> {
+        let mut globals = self.globals.iter();
+        let found = globals.find(|(_, global)| global.address == address);
+        found.map(|(name, _)| name.as_str())
     }
 
     /// The name of a part, and one of its lines.

@@ -28,8 +28,8 @@ macro_rules! files {
 }
 
 files!(
-    atomics, bits, calls, compare, control, convert, errors, faults, float, half, integer, linking,
-    memory, special, stuck, system, video, warp,
+    atomics, bits, calls, compare, control, converge, convert, errors, faults, float, half,
+    integer, linking, memory, special, stuck, system, video, warp,
 );
 
 #[test]

@@ -185,3 +185,59 @@ fn impossible_launches_are_refused() {
     }
     assert_eq!(launch(kernel(&one), [1; 3], [1024, 1, 1]), Ok(()));
 }
+
+#[test]
+fn a_fault_says_where_it_is_once() {
+    let machine = machine();
+    let text = r#".version 7.0
+.target sm_70
+.address_size 64
+.file 1 "src/sum.c", 1700000000, 100
+.file 2 "src/inner.h"
+.visible .func inner() {
+    .loc 2 7 3
+    trap;
+}
+.visible .entry test() {
+    .loc 1 12 1
+    call inner;
+    .loc 1 13 1
+    trap;
+}
+.visible .entry other() {
+    trap;
+}"#;
+    let part = Part {
+        name: "sum.ptx",
+        text,
+    };
+    let module = machine.load(&[part]).expect("it can be loaded");
+    let fault = |name: &str| {
+        let kernel = module.kernel(name).expect("is there");
+        let grid = Grid {
+            grid: [1, 1, 1],
+            block: [1, 1, 1],
+            shared: 0,
+        };
+        let running = machine.launch(&module, kernel, grid, &[], Box::new(|_| {}));
+        let ended = running
+            .expect("it can be launched")
+            .wait(Some(Instant::now() + LONG));
+        ended.expect("in time").expect_err("it traps")
+    };
+    assert_eq!(
+        fault("test").to_string(),
+        "kernel `test`, block (0, 0, 0), thread (0, 0, 0), in `inner`, src/inner.h:7, sum.ptx:8: \
+         `trap;`: trap"
+    );
+    // What another function's lines are does not count.
+    let other = fault("other");
+    assert_eq!(
+        other.without_kernel(),
+        "block (0, 0, 0), thread (0, 0, 0), sum.ptx:17: `trap;`: trap"
+    );
+    assert_eq!(
+        other.to_string(),
+        format!("kernel `other`, {}", other.without_kernel())
+    );
+}

@@ -59,6 +59,20 @@ impl Value for Half {
 }
 
 #[derive(Clone, Copy)]
+struct FlushedHalf(f32);
+
+impl Value for FlushedHalf {
+    fn get(bits: u64) -> Self {
+        let value = half::single_of_half(bits as u16);
+        let is_subnormal = bits & 0x7c00 == 0;
+        Self(if is_subnormal { 0.0 } else { value })
+    }
+    fn put(self) -> u64 {
+        self.0.put()
+    }
+}
+
+#[derive(Clone, Copy)]
 struct Brain(f32);
 
 impl Value for Brain {
@@ -129,7 +143,7 @@ pub(crate) fn compare(op: &str, ty: Type, ftz: bool) -> Option<Compare> {
         Type::F32 if ftz => floats!(Flushed, op, |x| x.0),
         Type::F32 => floats!(f32, op, |x| x),
         Type::F64 => floats!(f64, op, |x| x),
-        Type::F16 if ftz => None,
+        Type::F16 if ftz => floats!(FlushedHalf, op, |x| x.0),
         Type::F16 => floats!(Half, op, |x| x.0),
         Type::Bf16 => floats!(Brain, op, |x| x.0),
         _ => None,

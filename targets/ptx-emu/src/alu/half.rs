@@ -96,8 +96,13 @@ const SAT: u8 = 2;
 const RELU: u8 = 4;
 
 impl Style {
-    const fn code(self) -> u8 {
-        self.ftz as u8 * FTZ + self.sat as u8 * SAT + self.relu as u8 * RELU
+    /// A number for what is asked for, if there is that for the type.
+    fn code_of(self, ty: Type) -> Option<u8> {
+        let is_brain = matches!(ty, Type::Bf16 | Type::Bf16x2);
+        if is_brain && (self.ftz || self.sat) {
+            return None;
+        }
+        Some(self.ftz as u8 * FTZ + self.sat as u8 * SAT + self.relu as u8 * RELU)
     }
 }
 
@@ -137,11 +142,11 @@ fn fma_one<F: Small, const STYLE: u8>(a: u16, b: u16, c: u16) -> u16 {
     finish::<F, STYLE>(a.mul_add_r(b, c, Round::NearestTiesToEven).value)
 }
 
-fn halves(bits: u64) -> [u16; 2] {
+pub(crate) fn halves(bits: u64) -> [u16; 2] {
     [bits as u16, (bits >> 16) as u16]
 }
 
-fn whole([low, high]: [u16; 2]) -> u64 {
+pub(crate) fn whole([low, high]: [u16; 2]) -> u64 {
     u64::from(low) | u64::from(high) << 16
 }
 
@@ -197,7 +202,7 @@ macro_rules! by_type {
 macro_rules! arithmetic {
     ($name:ident, $op:ident) => {
         pub(crate) fn $name(ty: Type, style: Style) -> Option<Bin> {
-            match style.code() {
+            match style.code_of(ty)? {
                 0 => by_type!(ty, bin, $op, 0),
                 1 => by_type!(ty, bin, $op, 1),
                 2 => by_type!(ty, bin, $op, 2),
@@ -211,8 +216,20 @@ arithmetic!(add, ADD);
 arithmetic!(sub, SUB);
 arithmetic!(mul, MUL);
 
+/// What `atom` and `red` make of a word and an operand: subnormal numbers count.
+pub(crate) fn sum(ty: Type, a: u64, b: u64) -> Option<u64> {
+    let (x, y) = (halves(a), halves(b));
+    let one: fn(u16, u16) -> u16 = match ty {
+        Type::F16 | Type::F16x2 => bin_one::<Half, ADD, 0>,
+        Type::Bf16 | Type::Bf16x2 => bin_one::<BFloat, ADD, 0>,
+        _ => return None,
+    };
+    let high = if is_pair(ty)? { one(x[1], y[1]) } else { 0 };
+    Some(whole([one(x[0], y[0]), high]))
+}
+
 pub(crate) fn fma(ty: Type, style: Style) -> Option<Tri> {
-    match style.code() {
+    match style.code_of(ty)? {
         0 => by_type!(ty, tri, 0),
         1 => by_type!(ty, tri, 1),
         2 => by_type!(ty, tri, 2),
@@ -250,13 +267,26 @@ fn is_pair(ty: Type) -> Option<bool> {
     }
 }
 
-pub(crate) fn neg(ty: Type) -> Option<Un> {
-    let (one, two) = signs!(|a, sign| a ^ sign);
+/// Zeros for the halves that are subnormal, with their signs.
+fn flush_halves(bits: u64) -> u64 {
+    whole(halves(bits).map(|half| soft_half(half).flushed(true).to_bits() as u16))
+}
+
+pub(crate) fn neg(ty: Type, ftz: bool) -> Option<Un> {
+    let (one, two) = match (ty, ftz) {
+        (_, false) => signs!(|a, sign| a ^ sign),
+        (Type::F16 | Type::F16x2, true) => signs!(|a, sign| flush_halves(a) ^ sign),
+        _ => return None,
+    };
     Some(if is_pair(ty)? { two } else { one })
 }
 
-pub(crate) fn abs(ty: Type) -> Option<Un> {
-    let (one, two) = signs!(|a, sign| a & !sign);
+pub(crate) fn abs(ty: Type, ftz: bool) -> Option<Un> {
+    let (one, two) = match (ty, ftz) {
+        (_, false) => signs!(|a, sign| a & !sign),
+        (Type::F16 | Type::F16x2, true) => signs!(|a, sign| flush_halves(a) & !sign),
+        _ => return None,
+    };
     Some(if is_pair(ty)? { two } else { one })
 }
 
@@ -300,6 +330,9 @@ fn extremum_lanes<F: Small, const PAIR: bool, const HOW: u8>(
 }
 
 pub(crate) fn extremum(ty: Type, how: Extremum) -> Option<Bin> {
+    if how.ftz && matches!(ty, Type::Bf16 | Type::Bf16x2) {
+        return None;
+    }
     let code = u8::from(how.max)
         + 2 * u8::from(how.nan)
         + 4 * u8::from(how.xorsign)
@@ -315,8 +348,11 @@ pub(crate) fn extremum(ty: Type, how: Extremum) -> Option<Bin> {
     with!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
 }
 
-/// `ex2.approx` and `tanh.approx`.
-pub(crate) fn approximate(name: &str, ty: Type) -> Option<Un> {
+/// `ex2.approx` and `tanh.approx`; the first flushes with `bf16`, and must say so.
+pub(crate) fn approximate(name: &str, ty: Type, ftz: bool) -> Option<Un> {
+    if ftz != (name == "ex2" && matches!(ty, Type::Bf16 | Type::Bf16x2)) {
+        return None;
+    }
     fn round<F: Small>(value: f64) -> u16
     where
         rustc_apfloat::ieee::Double: FloatConvert<F>,
@@ -335,7 +371,8 @@ pub(crate) fn approximate(name: &str, ty: Type) -> Option<Un> {
     {
         let one = |bits: u16| {
             let x = f64::from(F::single(bits));
-            round::<F>(if OP == TANH { x.tanh() } else { x.exp2() })
+            let result = round::<F>(if OP == TANH { x.tanh() } else { x.exp2() });
+            F::of(result).flushed(STYLE & FTZ != 0).bits()
         };
         for i in lanes_of(mask) {
             let [low, high] = halves(a[i]);
@@ -343,6 +380,7 @@ pub(crate) fn approximate(name: &str, ty: Type) -> Option<Un> {
         }
     }
     match name {
+        "ex2" if ftz => by_type!(ty, lanes, EX2, 1),
         "ex2" => by_type!(ty, lanes, EX2, 0),
         "tanh" => by_type!(ty, lanes, TANH, 0),
         _ => None,

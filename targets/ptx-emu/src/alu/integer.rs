@@ -37,7 +37,20 @@ macro_rules! by_type {
     };
 }
 
+/// The same with both halves of a word, which a type of 16 bits has.
+macro_rules! each_half {
+    (|$a:ident: $T:ty, $b:ident| $result:expr) => {
+        each!(|x: u32, y: u32| {
+            let half = |$a: $T, $b: $T| u32::from($result as u16);
+            half((x >> 16) as $T, (y >> 16) as $T) << 16 | half(x as $T, y as $T)
+        })
+    };
+}
+
 pub(crate) fn add(ty: Type) -> Option<Bin> {
+    if matches!(ty, Type::U16x2 | Type::S16x2) {
+        return Some(each_half!(|a: u16, b| a.wrapping_add(b)));
+    }
     by_type!(ty, T => each!(|a: T, b: T| a.wrapping_add(b)))
 }
 
@@ -161,11 +174,38 @@ pub(crate) fn rem(ty: Type) -> Option<Bin> {
 }
 
 pub(crate) fn min(ty: Type) -> Option<Bin> {
+    match ty {
+        Type::U16x2 => return Some(each_half!(|a: u16, b| a.min(b))),
+        Type::S16x2 => return Some(each_half!(|a: i16, b| a.min(b))),
+        _ => {}
+    }
     by_type!(ty, T => each!(|a: T, b: T| a.min(b)))
 }
 
 pub(crate) fn max(ty: Type) -> Option<Bin> {
+    match ty {
+        Type::U16x2 => return Some(each_half!(|a: u16, b| a.max(b))),
+        Type::S16x2 => return Some(each_half!(|a: i16, b| a.max(b))),
+        _ => {}
+    }
     by_type!(ty, T => each!(|a: T, b: T| a.max(b)))
+}
+
+/// The same where negative results are zeros.
+pub(crate) fn min_relu(ty: Type) -> Option<Bin> {
+    Some(match ty {
+        Type::S32 => each!(|a: i32, b: i32| a.min(b).max(0)),
+        Type::S16x2 => each_half!(|a: i16, b| a.min(b).max(0)),
+        _ => return None,
+    })
+}
+
+pub(crate) fn max_relu(ty: Type) -> Option<Bin> {
+    Some(match ty {
+        Type::S32 => each!(|a: i32, b: i32| a.max(b).max(0)),
+        Type::S16x2 => each_half!(|a: i16, b| a.max(b).max(0)),
+        _ => return None,
+    })
 }
 
 pub(crate) fn abs(ty: Type) -> Option<Un> {

@@ -7,6 +7,7 @@
 pub(crate) mod bits;
 pub(crate) mod compare;
 pub(crate) mod convert;
+pub(crate) mod eight;
 pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;

@@ -19,6 +19,8 @@ pub(crate) struct Function {
     /// Whether it is for devices before `sm_70`, which have fences and no other order.
     pub(crate) is_old: bool,
     pub(crate) instrs: Vec<Instr>,
+    /// From which instructions on which file and line of the source they are of.
+    pub(crate) sources: Vec<(Pc, (u64, u64))>,
     /// Where lanes that part at an instruction meet again; [`NOWHERE`] for the end.
     pub(crate) meets: Vec<Pc>,
     pub(crate) regs: u32,

@@ -96,18 +96,21 @@ pub(crate) enum Op {
         a: Src,
         b: Src,
     },
-    /// `p` gets the comparison, `q` its opposite, each combined with the third operand.
+    /// `p` gets the comparison, `q` its opposite or, of pairs, that of the upper halves, each
+    /// combined with the third operand.
     SetPred {
         f: Compare,
+        pair: bool,
         p: Option<Pred>,
         q: Option<Pred>,
         a: Src,
         b: Src,
         with: Option<(Logic, PredSrc)>,
     },
-    /// `one` where it holds, else 0.
+    /// `one` where it holds, else 0; of pairs in each half.
     Set {
         f: Compare,
+        pair: bool,
         d: Reg,
         a: Src,
         b: Src,
@@ -311,6 +314,10 @@ pub(crate) enum AtomOp {
     Decrement,
     AddF32,
     AddF64,
+    AddF16,
+    AddF16x2,
+    AddBf16,
+    AddBf16x2,
 }
 
 #[derive(Debug)]

@@ -3,11 +3,11 @@
 use super::atomic::combine;
 use super::exec::{Faults, Ids, LaneFault, Notes};
 use super::frame::Frame;
-use super::space::{Access, Place, Spaces};
+use super::space::{Access, Place, Spaces, is_local};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::check::{Kind, Operation, Outcome, Strands};
 use crate::code::Function;
-use crate::code::op::{Address, Atom, AtomOp, Load, Semantics, Store};
+use crate::code::op::{Address, Atom, AtomOp, Load, Semantics, Store, Where};
 use crate::error::FaultKind;
 use crate::memory;
 
@@ -75,7 +75,9 @@ pub(super) fn load(
     notes: &mut Notes<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
-    *notes.polls |= op.semantics != Semantics::Weak;
+    // Its own local memory no thread waits for.
+    *notes.polls |= op.semantics != Semantics::Weak
+        && lanes_of(active).any(|lane| !is_local(op.at.space, at[lane]));
     let count = op.ds.len() as u32;
     let access = Access {
         name: "load",
@@ -135,6 +137,9 @@ pub(super) fn load(
                 }
             }
             t[lane] = value;
+        }
+        if *notes.polls && part == 0 {
+            *notes.asked = Some((at[first(active)], t[first(active)]));
         }
         frame.set(d, active, &t);
     }
@@ -205,7 +210,8 @@ pub(super) fn store(
                 }
                 _ => place.store(op.bytes, left, op.semantics),
             };
-            *notes.progress |= changed && op.at.space != crate::code::op::Where::Frame;
+            *notes.changed |= changed;
+            *notes.progress |= changed && op.at.space != Where::Frame;
         }
     }
     faults.result()
@@ -272,9 +278,14 @@ pub(super) fn atom(
             }
             _ => perform().seen,
         };
+        *notes.changed |= changed;
+        *notes.acted |= Mask::from(changed) << lane;
         *notes.progress |= changed;
         *notes.polls |= !changed;
         t[lane] = old;
+        if !changed {
+            *notes.asked = Some((at[lane], old));
+        }
     }
     if let Some(d) = op.d {
         frame.set(d, active, &t);

@@ -1,8 +1,9 @@
 //! What atomic operations make of a word. Source: the PTX ISA, `atom`.
 
-use crate::alu::Value;
 use crate::alu::float::flush;
+use crate::alu::{Value, half};
 use crate::code::op::AtomOp;
+use crate::text::types::Type;
 
 /// The new value of a word of `bytes`; compare-and-swap is not among them. With `ftz`
 /// subnormal numbers of single precision count as zeros.
@@ -44,6 +45,14 @@ pub(super) fn combine(op: AtomOp, bytes: u32, old: u64, b: u64, ftz: bool) -> u6
             flush(x + y, ftz).put()
         }
         AtomOp::AddF64 => (f64::get(old) + f64::get(b)).put(),
+        AtomOp::AddF16 => half_sum(Type::F16, old, b),
+        AtomOp::AddF16x2 => half_sum(Type::F16x2, old, b),
+        AtomOp::AddBf16 => half_sum(Type::Bf16, old, b),
+        AtomOp::AddBf16x2 => half_sum(Type::Bf16x2, old, b),
     };
     if wide { value } else { value & 0xffff_ffff }
+}
+
+fn half_sum(ty: Type, old: u64, b: u64) -> u64 {
+    half::sum(ty, old, b).expect("a type of half precision")
 }

@@ -141,6 +141,9 @@ fn run_group(
         }
         if *left == 0 || pc == NOWHERE {
             warp.groups[at].pc = pc;
+            if *left == 0 && warp.has_waiting() {
+                warp.look_for_circles(at);
+            }
             if pc == NOWHERE {
                 warp.ret(at, &launch.module, common);
             }
@@ -162,14 +165,19 @@ fn run_group(
             threads: &warp.threads,
             place: (number, pc),
         };
+        let mut is_stuck = false;
         let mut is_data = active == 0 || compute(&instr.op, function, frame, active, &ids);
         if !is_data {
             let spaces = Spaces::of(launch, &common.shared, &warp.local);
+            let (mut polls, mut changed, mut acted, mut asked) = (false, false, 0, None);
             let mut notes = Notes {
                 progress: &mut common.progress,
                 asks_host: &mut common.asks_host,
                 strands: common.strands.as_mut(),
-                polls: &mut common.polls,
+                polls: &mut polls,
+                changed: &mut changed,
+                acted: &mut acted,
+                asked: &mut asked,
             };
             is_data = access(
                 &instr.op, function, frame, active, &spaces, &ids, &mut notes,
@@ -177,12 +185,28 @@ fn run_group(
             // The other lanes are through with it.
             .inspect_err(|_| warp.groups[at].pc = pc + 1)
             .map_err(fault(pc))?;
+            common.polls |= polls;
+            if (changed || polls) && warp.is_diverged() {
+                warp.groups[at].pc = pc;
+                if changed {
+                    let is_its_own =
+                        matches!(&instr.op, Op::Store(store) if store.at.space == Where::Frame);
+                    warp.changed_memory(at, acted, is_its_own);
+                } else if let Some(asked) = asked {
+                    warp.has_asked(at, asked);
+                    is_stuck = warp.has_waiting() && warp.no_group_gets_on();
+                }
+            }
         }
         if let Some(lane) = warp.traced.filter(|&lane| (lanes >> lane) & 1 != 0) {
             launch.trace(warp, id, (number, pc), (active >> lane) & 1 != 0);
         }
         if is_data {
             pc += 1;
+            if is_stuck {
+                warp.groups[at].pc = pc;
+                return Ok(());
+            }
             continue;
         }
         warp.groups[at].pc = pc;
@@ -214,6 +238,12 @@ pub(super) struct Notes<'a> {
     pub(super) asks_host: &'a mut bool,
     pub(super) strands: Option<&'a mut Strands>,
     pub(super) polls: &'a mut bool,
+    /// Whether memory is other than before.
+    pub(super) changed: &'a mut bool,
+    /// Lanes whose atomic operation had an effect.
+    pub(super) acted: &'a mut Mask,
+    /// Where a lane asked for what others change, and what it found.
+    pub(super) asked: &'a mut Option<(u64, u64)>,
 }
 
 /// Executes an instruction that computes; false if it is not one.
@@ -282,34 +312,47 @@ fn compute(op: &Op, function: &Function, frame: &mut Frame, active: Mask, ids: &
         }
         Op::SetPred {
             f,
+            pair,
             p,
             q,
             a,
             b,
             with,
         } => {
-            let holds = f(frame.src(function, *a), frame.src(function, *b));
-            let combined = |frame: &Frame, holds| combine(frame, holds, *with);
-            let (is, is_not) = (combined(frame, holds), combined(frame, !holds));
+            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
+            let holds = f(a, b);
+            let other = if *pair {
+                f(&upper(a), &upper(b))
+            } else {
+                !holds
+            };
+            let (holds, other) = (combine(frame, holds, *with), combine(frame, other, *with));
             if let Some(p) = p {
-                frame.set_pred(*p, active, is);
+                frame.set_pred(*p, active, holds);
             }
             if let Some(q) = q {
-                frame.set_pred(*q, active, is_not);
+                frame.set_pred(*q, active, other);
             }
         }
         Op::Set {
             f,
+            pair,
             d,
             a,
             b,
             with,
             one,
         } => {
-            let holds = f(frame.src(function, *a), frame.src(function, *b));
-            let holds = combine(frame, holds, *with);
+            let (a, b) = (frame.src(function, *a), frame.src(function, *b));
+            let holds = combine(frame, f(a, b), *with);
             for (i, t) in t.iter_mut().enumerate() {
                 *t = if (holds >> i) & 1 != 0 { *one } else { 0 };
+            }
+            if *pair {
+                let holds = combine(frame, f(&upper(a), &upper(b)), *with);
+                for i in lanes_of(holds) {
+                    t[i] |= *one << 16;
+                }
             }
             frame.set(*d, active, &t);
         }
@@ -436,6 +479,11 @@ fn access(
     Ok(true)
 }
 
+/// The upper halves of words.
+fn upper(words: &Lanes) -> Lanes {
+    words.map(|word| word >> 16)
+}
+
 fn combine(frame: &Frame, holds: Mask, with: Option<(Logic, PredSrc)>) -> Mask {
     match with {
         None => holds,
@@ -525,6 +573,7 @@ fn control(
         Op::Sleep { nanoseconds } => {
             let time = frame.src(function, *nanoseconds)[first].min(1_000_000);
             warp.groups[at].pc += 1;
+            warp.groups[at].circles.sleep();
             warp.groups[at].state = State::Sleeping {
                 until: Instant::now() + Duration::from_nanos(time),
             };

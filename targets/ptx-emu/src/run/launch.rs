@@ -316,8 +316,33 @@ impl Launch {
         (function, pc): (u32, Pc),
         what: FaultKind,
     ) {
-        let fault = self.fault_of(block, thread, (function, pc), what);
+        let mut fault = self.fault_of(block, thread, (function, pc), what);
+        if let FaultKind::Unreachable { address, what, .. } = &mut fault.what {
+            what.push_str(&self.neighbour(*address));
+        }
         self.state().fault.get_or_insert(fault);
+    }
+
+    /// What is near an address that cannot be reached; nothing if nothing is.
+    fn neighbour(&self, address: u64) -> String {
+        let Some((start, bytes)) = self.memory.nearest(address) else {
+            return String::new();
+        };
+        let (distance, side) = match address.checked_sub(start + bytes) {
+            Some(beyond) => (beyond, "beyond the end of"),
+            None if address < start => (start - address, "before"),
+            None => (address - start, "past the start of"),
+        };
+        let unit = if distance == 1 { "byte" } else { "bytes" };
+        let distance = match distance {
+            0 => "right".to_owned(),
+            distance => format!("{distance} {unit}"),
+        };
+        let what = match self.module.variable_at(start) {
+            Some(name) => format!("`{name}`, which has {bytes} bytes"),
+            None => format!("an allocation of {bytes} bytes"),
+        };
+        format!(": {distance} {side} {what}")
     }
 
     fn fault_of(

@@ -3,6 +3,7 @@
 mod access;
 mod atomic;
 mod block;
+mod converge;
 mod exec;
 mod frame;
 mod joint;

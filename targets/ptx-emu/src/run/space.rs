@@ -143,11 +143,11 @@ impl<'a> Spaces<'a> {
                 bytes: access.bytes,
             });
         }
-        let unreachable = |what| FaultKind::Unreachable {
+        let unreachable = |what: &str| FaultKind::Unreachable {
             access: access.name,
             address,
             bytes: access.bytes,
-            what,
+            what: what.to_owned(),
         };
         let end = |offset: u64| offset.checked_add(bytes);
         match space {
@@ -172,7 +172,9 @@ impl<'a> Spaces<'a> {
             }
             Where::Local | Where::Frame => {
                 if end(address).is_none_or(|end| end > u64::from(LOCAL_BYTES)) {
-                    return Err(unreachable("beyond the thread's local memory"));
+                    return Err(unreachable(
+                        "beyond the 512 KiB of local memory, the stack, of a thread",
+                    ));
                 }
                 let at = lane * LOCAL_BYTES as usize + address as usize;
                 Ok(Place::Own(self.local.at(at)))
@@ -258,6 +260,15 @@ pub(super) fn is_in(address: u64, space: Where) -> bool {
         Where::Global => memory::is_global(address),
         Where::Generic => true,
         _ => is_window(address, window(space)),
+    }
+}
+
+/// Whether an address of a space is in local memory.
+pub(super) fn is_local(space: Where, address: u64) -> bool {
+    match space {
+        Where::Local | Where::Frame => true,
+        Where::Generic => is_in(address, Where::Local),
+        Where::Global | Where::Shared | Where::Param => false,
     }
 }
 

@@ -114,6 +114,7 @@ fn report(common: &Common, warps: &[Warp]) -> String {
             let why = match group.state {
                 State::AtBarrier { number, .. } => format!("wait at barrier {number}"),
                 State::Joining { members } => format!("wait for lanes {members:#010x}"),
+                State::Reconverging { .. } => "wait for the others of a branch".to_owned(),
                 State::Ready | State::Sleeping { .. }
                     if warp.model() == Model::LockStep && at < top =>
                 {

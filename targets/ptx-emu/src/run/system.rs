@@ -50,8 +50,12 @@ pub(super) fn call(
                 Ok(String::from_utf8_lossy(&bytes).into_owned())
             };
             let (message, file, function) = (text(message)?, text(file)?, text(function)?);
+            let function = match function.as_str() {
+                "" => function,
+                _ => format!("{function}: "),
+            };
             Err(FaultKind::Assertion(format!(
-                "{file}:{line}: {function}: {message}"
+                "{file}:{line}: {function}{message}"
             )))
         }
     }

@@ -1,13 +1,15 @@
 //! A warp: 32 lanes, which of them go together, and where they are.
 //!
 //! From `sm_70` on lanes are independent: those that parted are groups, of which each
-//! gets its turn, and groups that come to the same place in the same call are one again.
+//! gets its turn, and groups that come to the same place in the same call are one again. Where
+//! all their ways lead they wait for each other (see `converge`).
 //! Before, lanes that parted meet where all their ways do, and until then one group runs
 //! while the others cannot: what the running one waits for must not be theirs to do.
 
 use std::time::Instant;
 
 use super::block::Common;
+use super::converge::{Circles, PLACES, Reconvergence};
 use super::frame::{FrameId, Frames};
 use super::space::{LOCAL_BYTES, Private};
 use crate::alu::{LANES, Mask, lanes_of};
@@ -41,6 +43,11 @@ pub(super) enum State {
     Joining {
         members: Mask,
     },
+    /// Until the others of a branch are there, too.
+    Reconverging {
+        /// Waits that had been given up in the warp when this one began.
+        since: u64,
+    },
 }
 
 /// Lanes that go together.
@@ -54,6 +61,7 @@ pub(super) struct Group {
     meets: Pc,
     /// In lock-step: whether it is the first of its call.
     is_base: bool,
+    pub(super) circles: Circles,
 }
 
 #[derive(Debug)]
@@ -70,6 +78,13 @@ pub(super) struct Warp {
     /// Whose turn it is among groups.
     turn: usize,
     model: Model,
+    /// Where groups that parted are to meet.
+    pub(super) reconvergences: Vec<Reconvergence>,
+    /// What its groups last found where they asked, while lanes have yet to meet.
+    pub(super) found: [(u64, u64); PLACES],
+    pub(super) has_found: bool,
+    /// How often a group went on without those it was to meet.
+    pub(super) given_up: u64,
     /// A lane whose instructions are printed.
     pub(super) traced: Option<usize>,
 }
@@ -92,6 +107,7 @@ impl Warp {
             state: State::Ready,
             meets: NOWHERE,
             is_base: true,
+            circles: Circles::default(),
         };
         Self {
             number,
@@ -103,6 +119,10 @@ impl Warp {
             local,
             turn: 0,
             model,
+            reconvergences: Vec::new(),
+            found: [(0, 0); PLACES],
+            has_found: false,
+            given_up: 0,
             traced: None,
         }
     }
@@ -162,13 +182,20 @@ impl Warp {
             let top = self.groups.len().checked_sub(1)?;
             return (self.groups[top].state == State::Ready).then_some((top, true));
         }
+        self.give_up_if_stuck();
         let is_ready = |at: &usize| self.groups[*at].state == State::Ready;
         let ready = || (0..self.groups.len()).filter(is_ready);
-        let first = ready().min_by_key(|&at| {
+        let (mut first, mut order, mut count) = (None, (u32::MAX, Pc::MAX), 0);
+        for at in ready() {
             let group = &self.groups[at];
-            (u32::MAX - self.frames.get(group.frame).depth, group.pc)
-        })?;
-        let chosen = match self.turn % (2 * ready().count()) {
+            let its = (u32::MAX - self.frames.get(group.frame).depth, group.pc);
+            if first.is_none() || its < order {
+                (first, order) = (Some(at), its);
+            }
+            count += 1;
+        }
+        let first = first?;
+        let chosen = match self.turn % (2 * count) {
             odd if odd % 2 == 1 => ready().nth(odd / 2).unwrap_or(first),
             _ => first,
         };
@@ -201,11 +228,7 @@ impl Warp {
                         continue;
                     }
                     if it.pc == me.pc {
-                        self.groups[*at].lanes |= it.lanes;
-                        self.groups.swap_remove(other);
-                        if *at == self.groups.len() {
-                            *at = other;
-                        }
+                        self.merge(at, other);
                         continue;
                     }
                     if is_first && it.pc < me.pc {
@@ -213,9 +236,20 @@ impl Warp {
                     }
                     other += 1;
                 }
-                false
+                self.waits_at_reconvergence(at)
             }
         }
+    }
+
+    /// The lanes of another group are this one's.
+    pub(super) fn merge(&mut self, at: &mut usize, other: usize) {
+        let it = self.groups.swap_remove(other);
+        if *at == self.groups.len() {
+            *at = other;
+        }
+        let group = &mut self.groups[*at];
+        group.lanes |= it.lanes;
+        group.circles.merge(&it.circles);
     }
 
     /// The instruction at which a group that goes on step by step has to look whether it
@@ -225,12 +259,16 @@ impl Warp {
         match self.model {
             Model::LockStep if me.is_base => NOWHERE,
             Model::LockStep => me.meets,
+            Model::Independent if self.groups.len() == 1 && !self.is_diverged() => NOWHERE,
             Model::Independent => {
-                let others = self
-                    .groups
-                    .iter()
-                    .filter(|it| it.state == State::Ready && it.frame == me.frame && it.pc > me.pc);
-                others.map(|it| it.pc).min().unwrap_or(NOWHERE)
+                let mut next = self.next_reconvergence(me);
+                for it in &self.groups {
+                    let is_beyond = it.frame == me.frame && it.pc > me.pc && it.pc < next;
+                    if is_beyond && it.state == State::Ready {
+                        next = it.pc;
+                    }
+                }
+                next
             }
         }
     }
@@ -241,11 +279,18 @@ impl Warp {
         let rest = group.lanes & !taken;
         match self.model {
             Model::Independent => {
+                if meets != NOWHERE {
+                    self.reconverge(group.frame, meets, group.lanes);
+                } else if let Some((caller, back)) = self.frames.get(group.frame).caller {
+                    self.reconverge(caller, back, group.lanes);
+                }
                 self.groups[at].lanes = rest;
                 self.groups[at].pc = rest_to;
+                self.groups[at].circles = group.circles.of(rest);
                 self.groups.push(Group {
                     lanes: taken,
                     pc: to,
+                    circles: group.circles.of(taken),
                     ..group
                 });
             }
@@ -308,6 +353,7 @@ impl Warp {
             state: State::Ready,
             meets: NOWHERE,
             is_base: true,
+            circles: group.circles,
         };
         match self.model {
             Model::Independent if lanes == group.lanes => self.groups[at] = inner,
@@ -382,7 +428,10 @@ impl Warp {
             group.lanes &= !lanes;
         }
         match self.model {
-            Model::Independent => self.groups.retain(|group| group.lanes != 0),
+            Model::Independent => {
+                self.groups.retain(|group| group.lanes != 0);
+                self.reconverge_without_ended();
+            }
             Model::LockStep => {
                 while self.groups.last().is_some_and(|group| group.lanes == 0) {
                     self.groups.pop();

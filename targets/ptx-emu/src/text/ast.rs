@@ -11,6 +11,8 @@ pub(crate) struct Text<'a> {
     pub(crate) functions: Vec<Function<'a>>,
     /// Second names of functions.
     pub(crate) aliases: Vec<(&'a str, &'a str)>,
+    /// Names of source files, by the numbers that `.loc` gives them.
+    pub(crate) files: Vec<(u64, &'a str)>,
 }
 
 /// Who sees a name.
@@ -92,6 +94,8 @@ pub(crate) struct Function<'a> {
 #[derive(Debug)]
 pub(crate) struct Statement<'a> {
     pub(crate) line: u32,
+    /// File and line of the source, where `.loc` says so.
+    pub(crate) source: Option<(u64, u64)>,
     pub(crate) kind: StatementKind<'a>,
 }
 

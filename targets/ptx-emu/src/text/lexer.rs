@@ -67,7 +67,7 @@ impl<'a> Lexer<'a> {
                 // GCC ends objects with NUL.
                 (b' ' | b'\t' | b'\r' | 0x0c, _) => self.at += 1,
                 (0, _) if self.at < self.text.len() => self.at += 1,
-                (b'/', b'/') => self.skip_line(),
+                (b'/', b'/') => drop(self.skip_line()),
                 (b'/', b'*') => {
                     let rest = &self.text[self.at + 2..];
                     let end = rest.find("*/").ok_or("a comment without its end")?;
@@ -79,10 +79,12 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Skips what is left of the line, as `.loc` and comments want.
-    pub(crate) fn skip_line(&mut self) {
-        let rest = &self.bytes()[self.at..];
-        self.at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+    /// Skips what is left of the line, as `.loc` and comments want; what it was.
+    pub(crate) fn skip_line(&mut self) -> &'a str {
+        let rest = &self.text[self.at..];
+        let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+        self.at += line.len();
+        line
     }
 
     fn word(&mut self) -> &'a str {

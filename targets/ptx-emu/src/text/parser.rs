@@ -17,6 +17,8 @@ pub(crate) fn parse(text: &str) -> Result<Text<'_>, (u32, String)> {
         ahead: None,
         last_line: 1,
         depth: 0,
+        source: None,
+        files: Vec::new(),
     };
     parser
         .text()
@@ -31,6 +33,9 @@ struct Parser<'a> {
     last_line: u32,
     /// Brackets around what is being read.
     depth: u32,
+    /// What the last `.loc` of the function said.
+    source: Option<(u64, u64)>,
+    files: Vec<(u64, &'a str)>,
 }
 
 /// Brackets within each other, of initial values and operands: reading them recurses.
@@ -124,6 +129,7 @@ impl<'a> Parser<'a> {
             variables: Vec::new(),
             functions: Vec::new(),
             aliases: Vec::new(),
+            files: Vec::new(),
         };
         let mut has_version = false;
         loop {
@@ -159,6 +165,7 @@ impl<'a> Parser<'a> {
         if !has_version || text.target == 0 {
             return Err("no PTX: `.version` and `.target` are missing".to_owned());
         }
+        text.files = std::mem::take(&mut self.files);
         Ok(text)
     }
 
@@ -200,9 +207,9 @@ impl<'a> Parser<'a> {
         match name {
             // More may stand on its line: GCC writes whole texts without a line's end.
             "file" => {
-                self.int()?;
+                let number = self.int()?;
                 match self.next()? {
-                    TokenKind::Text(_) => {}
+                    TokenKind::Text(name) => self.files.push((number, name)),
                     found => {
                         return Err(format!("a file's name expected, found {}", describe(found)));
                     }
@@ -214,8 +221,14 @@ impl<'a> Parser<'a> {
             }
             "loc" => {
                 if self.ahead.is_none_or(|token| token.line == self.last_line) {
-                    self.ahead = None;
-                    self.lexer.skip_line();
+                    let is_all_ahead = self.ahead.take().is_none();
+                    let line = self.lexer.skip_line();
+                    let mut numbers = line.split_whitespace().map(str::parse);
+                    if let (Some(Ok(file)), Some(Ok(line))) = (numbers.next(), numbers.next())
+                        && is_all_ahead
+                    {
+                        self.source = Some((file, line));
+                    }
                 }
                 Ok(())
             }
@@ -310,7 +323,7 @@ impl<'a> Parser<'a> {
                     }
                 }
             }
-            _ => match Type::named(part) {
+            _ => match Type::named(part).filter(|ty| !ty.is_of_instructions()) {
                 Some(ty) => declared.ty = Some(ty),
                 None => declared.other = Some(part),
             },
@@ -550,6 +563,7 @@ impl<'a> Parser<'a> {
     fn body(&mut self) -> Result2<Vec<Statement<'a>>> {
         let mut statements = Vec::new();
         let mut depth = 1;
+        self.source = None;
         loop {
             let line = self.line()?;
             let kind = match self.peek()? {
@@ -578,7 +592,11 @@ impl<'a> Parser<'a> {
                 TokenKind::End => return Err("a function without its end".to_owned()),
                 _ => self.labelled_or_instruction()?,
             };
-            statements.push(Statement { line, kind });
+            statements.push(Statement {
+                line,
+                source: self.source,
+                kind,
+            });
         }
     }
 
@@ -605,7 +623,11 @@ impl<'a> Parser<'a> {
             self.expect(';')?;
             let vector = declared.vector;
             let kind = StatementKind::Registers { ty, vector, names };
-            statements.push(Statement { line, kind });
+            statements.push(Statement {
+                line,
+                source: self.source,
+                kind,
+            });
             return Ok(());
         }
         loop {
@@ -618,7 +640,11 @@ impl<'a> Parser<'a> {
                 Some(_) => return Err(format!("`{}` has no numbers", variable.name)),
                 None => StatementKind::Variable(variable),
             };
-            statements.push(Statement { line, kind });
+            statements.push(Statement {
+                line,
+                source: self.source,
+                kind,
+            });
             if !self.eat(',')? {
                 return self.expect(';');
             }

@@ -13,10 +13,14 @@ pub(crate) enum Type {
     U16,
     U32,
     U64,
+    U16x2,
     S8,
     S16,
     S32,
     S64,
+    S16x2,
+    E4m3x2,
+    E5m2x2,
     F16,
     F16x2,
     Bf16,
@@ -39,10 +43,14 @@ impl Type {
             "u16" => Self::U16,
             "u32" => Self::U32,
             "u64" => Self::U64,
+            "u16x2" => Self::U16x2,
             "s8" => Self::S8,
             "s16" => Self::S16,
             "s32" => Self::S32,
             "s64" => Self::S64,
+            "s16x2" => Self::S16x2,
+            "e4m3x2" => Self::E4m3x2,
+            "e5m2x2" => Self::E5m2x2,
             "f16" => Self::F16,
             "f16x2" => Self::F16x2,
             "bf16" => Self::Bf16,
@@ -58,8 +66,21 @@ impl Type {
     pub(crate) const fn bytes(self) -> u32 {
         match self {
             Self::B8 | Self::U8 | Self::S8 | Self::Pred => 1,
-            Self::B16 | Self::U16 | Self::S16 | Self::F16 | Self::Bf16 => 2,
-            Self::B32 | Self::U32 | Self::S32 | Self::F32 | Self::F16x2 | Self::Bf16x2 => 4,
+            Self::B16
+            | Self::U16
+            | Self::S16
+            | Self::E4m3x2
+            | Self::E5m2x2
+            | Self::F16
+            | Self::Bf16 => 2,
+            Self::B32
+            | Self::U32
+            | Self::S32
+            | Self::U16x2
+            | Self::S16x2
+            | Self::F32
+            | Self::F16x2
+            | Self::Bf16x2 => 4,
             Self::B64 | Self::U64 | Self::S64 | Self::F64 => 8,
             Self::B128 => 16,
         }
@@ -81,8 +102,27 @@ impl Type {
         )
     }
 
-    /// Integers and bits, as opposed to floats and predicates.
+    /// The type of each half of a pair of floats, or the type itself; whether it is a pair.
+    pub(crate) const fn halves(self) -> (Self, bool) {
+        match self {
+            Self::F16x2 => (Self::F16, true),
+            Self::Bf16x2 => (Self::Bf16, true),
+            _ => (self, false),
+        }
+    }
+
+    /// Pairs that only instructions have as their type; registers hold them as bits.
+    pub(crate) const fn is_of_instructions(self) -> bool {
+        matches!(self, Self::U16x2 | Self::S16x2) || self.is_eight()
+    }
+
+    /// Pairs of floats of 8 bits, which are converted and nothing else.
+    pub(crate) const fn is_eight(self) -> bool {
+        matches!(self, Self::E4m3x2 | Self::E5m2x2)
+    }
+
+    /// Single integers and bits, as opposed to floats, predicates and pairs.
     pub(crate) const fn is_int(self) -> bool {
-        !self.is_float() && !matches!(self, Self::Pred)
+        !self.is_float() && !self.is_of_instructions() && !matches!(self, Self::Pred)
     }
 }

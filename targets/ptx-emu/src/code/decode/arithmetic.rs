@@ -4,12 +4,17 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Result, exactly};
 use crate::alu::convert::{Convert, Integral};
 use crate::alu::float::{Extremum, Rounding, Style};
-use crate::alu::{Bin, Carry, Quad, Tri, Un, bits, compare, convert, float, half, integer};
+use crate::alu::{Bin, Carry, Quad, Tri, Un, bits, compare, convert, eight, float, half, integer};
 use crate::code::op::{Logic, Op, Reg, Src};
 use crate::text::ast::Operand;
 use crate::text::types::Type;
 
 type Operands<'a> = &'a [Operand<'a>];
+
+/// Types of conversions that are not known: floats of 4 and 6 bits, scales, sets of four.
+const NARROW: [&str; 8] = [
+    "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e2m1x4", "e2m3x4", "e3m2x4", "e4m3x4",
+];
 
 /// What of a product of integers is wanted.
 #[derive(Clone, Copy)]
@@ -358,10 +363,13 @@ impl<'a> Decoder<'a> {
                 Type::F32 | Type::F64 => float::extremum(ty, how),
                 _ => half::extremum(ty, how),
             }
-        } else if name == "max" {
-            integer::max(ty)
         } else {
-            integer::min(ty)
+            match (name, m.take("relu")) {
+                ("max", false) => integer::max(ty),
+                ("max", true) => integer::max_relu(ty),
+                (_, false) => integer::min(ty),
+                (_, true) => integer::min_relu(ty),
+            }
         };
         self.emit2(f.ok_or_else(wrong_type)?, [ty; 2], ty.bits(), operands)
     }
@@ -400,8 +408,8 @@ impl<'a> Decoder<'a> {
                 match (ty, name) {
                     (Type::F32 | Type::F64, "abs") => float::abs(ty, ftz),
                     (Type::F32 | Type::F64, _) => float::neg(ty, ftz),
-                    (_, "abs") => half::abs(ty).filter(|_| !ftz),
-                    _ => half::neg(ty).filter(|_| !ftz),
+                    (_, "abs") => half::abs(ty, ftz),
+                    _ => half::neg(ty, ftz),
                 }
             }
             "not" => bits::not(ty).filter(|_| logic),
@@ -427,7 +435,7 @@ impl<'a> Decoder<'a> {
             return Ok(match ty {
                 Type::F32 => float::approximate(name, ftz),
                 Type::F64 => float::approximate64(name, ftz),
-                _ => half::approximate(name, ty),
+                _ => half::approximate(name, ty, ftz),
             });
         }
         let Some(rounding) = m.rounding() else {
@@ -578,7 +586,8 @@ impl<'a> Decoder<'a> {
         let (op, logic) = Self::comparison(m)?;
         let ftz = m.take("ftz");
         let ty = m.ty()?;
-        let f = compare::compare(op, ty, ftz).ok_or_else(wrong_type)?;
+        let (single, pair) = ty.halves();
+        let f = compare::compare(op, single, ftz).ok_or_else(wrong_type)?;
         let (to, a, b, with) = self.compared(logic, ty, operands)?;
         let (p, q) = match to {
             Operand::Pair(p, q) => (self.dst_pred(p)?, self.dst_pred(q)?),
@@ -586,6 +595,7 @@ impl<'a> Decoder<'a> {
         };
         self.push(Op::SetPred {
             f,
+            pair,
             p,
             q,
             a,
@@ -624,16 +634,26 @@ impl<'a> Decoder<'a> {
         let ftz = m.take("ftz");
         let to = to.map_or_else(|| m.ty(), Ok)?;
         let ty = m.ty()?;
+        let (single, pair) = ty.halves();
+        let is_half = matches!(single, Type::F16 | Type::Bf16);
         let one = match to {
+            Type::U32 | Type::S32 if pair => 0xffff,
+            Type::F16x2 if ty == to => 0x3c00,
+            Type::Bf16x2 if ty == to => 0x3f80,
+            _ if pair => return Err(wrong_type()),
             Type::U32 | Type::S32 | Type::B32 => 0xffff_ffff,
-            Type::F32 => u64::from(1f32.to_bits()),
+            Type::U16 | Type::S16 if is_half => 0xffff,
+            Type::F32 if !is_half => u64::from(1f32.to_bits()),
+            Type::F16 if ty != Type::Bf16 => 0x3c00,
+            Type::Bf16 => 0x3f80,
             _ => return Err(wrong_type()),
         };
-        let f = compare::compare(op, ty, ftz).ok_or_else(wrong_type)?;
+        let f = compare::compare(op, single, ftz).ok_or_else(wrong_type)?;
         let (d, a, b, with) = self.compared(logic, ty, operands)?;
-        let d = self.dst(d, 32)?;
+        let d = self.dst(d, to.bits())?;
         self.push(Op::Set {
             f,
+            pair,
             d,
             a,
             b,
@@ -656,15 +676,19 @@ impl<'a> Decoder<'a> {
     }
 
     fn cvt(&mut self, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
+        if let Some(ty) = m.find(|part| NARROW.iter().find(|&&ty| ty == part)) {
+            return Err(format!("conversions with `.{ty}` are not known"));
+        }
         let integral = m.find(Integral::named);
         let rounding = m.rounding();
         let (ftz, sat, relu) = (m.take("ftz"), m.take("sat"), m.take("relu"));
         let (to, from) = (m.ty()?, m.ty()?);
-        let single = match to {
-            Type::F16x2 => Type::F16,
-            Type::Bf16x2 => Type::Bf16,
-            _ => to,
-        };
+        if to.is_eight() || from.is_eight() {
+            let is_plain =
+                integral.is_none() && !ftz && !sat && rounding == Some(Rounding::Nearest);
+            return self.cvt_eight(to, from, is_plain, relu, m, operands);
+        }
+        let (single, is_pair) = to.halves();
         let mut how = Convert {
             from,
             to: single,
@@ -675,17 +699,21 @@ impl<'a> Decoder<'a> {
             sat,
             relu,
         };
-        if matches!(
-            from,
-            Type::F16x2 | Type::Bf16x2 | Type::B8 | Type::B16 | Type::B32 | Type::B64
-        ) || matches!(
-            to,
-            Type::B8 | Type::B16 | Type::B32 | Type::B64 | Type::Pred
-        ) {
+        if to.is_of_instructions()
+            || from.is_of_instructions()
+            || matches!(
+                from,
+                Type::F16x2 | Type::Bf16x2 | Type::B8 | Type::B16 | Type::B32 | Type::B64
+            )
+            || matches!(
+                to,
+                Type::B8 | Type::B16 | Type::B32 | Type::B64 | Type::Pred
+            )
+        {
             return Err(wrong_type());
         }
         how.check().map_err(str::to_owned)?;
-        if single != to {
+        if is_pair {
             let [d, a, b] = exactly(operands)?;
             let (d, a, b) = (self.dst(d, 32)?, self.src(a, from)?, self.src(b, from)?);
             let how = Box::new(how);
@@ -715,6 +743,40 @@ impl<'a> Decoder<'a> {
         };
         self.convert(how, d, a);
         Ok(())
+    }
+
+    /// Conversions of pairs of floats of 8 bits.
+    fn cvt_eight(
+        &mut self,
+        to: Type,
+        from: Type,
+        is_plain: bool,
+        relu: bool,
+        m: &mut Modifiers<'a>,
+        operands: Operands<'a>,
+    ) -> Result<()> {
+        if !is_plain {
+            return Err("it rounds by .rn, and has neither .ftz nor .sat".to_owned());
+        }
+        if m.take("satfinite") != to.is_eight() {
+            return Err(".satfinite is for results of 8 bits, and must be there".to_owned());
+        }
+        let bits = to.bits();
+        match (to, from) {
+            (Type::F16x2, from) => {
+                let f = eight::into_halves(from, relu).ok_or_else(wrong_type)?;
+                self.emit1(f, Type::B16, bits, operands)
+            }
+            (to, Type::F16x2) => {
+                let f = eight::from_halves(to, relu).ok_or_else(wrong_type)?;
+                self.emit1(f, Type::B32, bits, operands)
+            }
+            (to, Type::F32) => {
+                let f = eight::from_singles(to, relu).ok_or_else(wrong_type)?;
+                self.emit2(f, [Type::F32; 2], bits, operands)
+            }
+            _ => Err(wrong_type()),
+        }
     }
 
     fn convert(&mut self, how: convert::Convert, d: Reg, a: Src) {

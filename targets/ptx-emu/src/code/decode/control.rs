@@ -2,7 +2,7 @@
 
 use super::modifiers::Modifiers;
 use super::{Decoder, Local, Result, Symbol, exactly};
-use crate::code::op::{Call, Callee, Op, Slot};
+use crate::code::op::{Call, Callee, Op, Reg, Slot, Src};
 use crate::text::ast::Operand;
 use crate::text::types::Type;
 
@@ -46,7 +46,7 @@ impl<'a> Decoder<'a> {
             "ret" => {
                 m.take("uni");
                 let [] = exactly(operands)?;
-                self.push(Op::Return);
+                self.push_return();
             }
             "exit" => {
                 let [] = exactly(operands)?;
@@ -59,6 +59,14 @@ impl<'a> Decoder<'a> {
             // Counters of profilers and debuggers, which nobody reads here.
             "brkpt" | "pmevent" => {
                 m.take("mask");
+                self.push(Op::Nop);
+            }
+            // A kernel begins here when those before it have ended.
+            "griddepcontrol" => {
+                let [] = exactly(operands)?;
+                if !m.take("launch_dependents") && !m.take("wait") {
+                    return Err("`.launch_dependents` or `.wait` is missing".to_owned());
+                }
                 self.push(Op::Nop);
             }
             "nanosleep" => {
@@ -88,8 +96,6 @@ impl<'a> Decoder<'a> {
             [Operand::List(arguments), rest @ ..] => (arguments.as_slice(), rest),
             _ => (&[][..], rest),
         };
-        let results = self.pieces(results)?;
-        let arguments = self.pieces(arguments)?;
         let (callee, params, returns) = if let Some((reg, ty)) = self.register(callee) {
             let [Operand::Name(prototype)] = rest else {
                 return Err("a prototype expected".to_owned());
@@ -100,7 +106,7 @@ impl<'a> Decoder<'a> {
             if ty.bits() != 64 {
                 return Err(format!("`{callee}` is no address"));
             }
-            (Callee::Address(crate::code::op::Src(reg)), params, returns)
+            (Callee::Address(Src(reg)), params, returns)
         } else {
             match self.resolve.symbol(callee) {
                 Some(Symbol::Function(number, _)) => {
@@ -116,33 +122,100 @@ impl<'a> Decoder<'a> {
                 None => return Err(format!("`{callee}` is not declared, or defined nowhere")),
             }
         };
+        // What is no variable of the space .param goes through one, as long as the call takes.
+        let frame = self.frame;
+        let of = |sizes: &[u32], at: usize| sizes.get(at).copied().unwrap_or(4);
+        let mut passed = Vec::new();
+        for (at, argument) in arguments.iter().enumerate() {
+            passed.push(self.argument(argument, of(&params, at))?);
+        }
+        let mut returned = Vec::new();
+        let mut loads = Vec::new();
+        for (at, result) in results.iter().enumerate() {
+            let (slot, reg) = self.returned(result, of(&returns, at))?;
+            returned.push(slot);
+            loads.extend(reg.map(|reg| (reg, slot)));
+        }
         let sizes = |slots: &[Slot]| slots.iter().map(|slot| slot.bytes).collect::<Vec<_>>();
-        if sizes(&arguments) != params || sizes(&results) != returns {
+        if sizes(&passed) != params || sizes(&returned) != returns {
             return Err(format!(
                 "called with parameters of {:?} bytes and results of {:?}, but it takes {params:?} \
                  and returns {returns:?}",
-                sizes(&arguments),
-                sizes(&results)
+                sizes(&passed),
+                sizes(&returned)
             ));
         }
         self.push(Op::Call(Box::new(Call {
             callee,
-            arguments: arguments.into(),
-            results: results.into(),
+            arguments: passed.into(),
+            results: returned.into(),
         })));
+        for (reg, slot) in loads {
+            self.load_slot(reg, slot);
+        }
+        self.frame = frame;
         Ok(())
     }
 
-    fn pieces(&self, operands: &[Operand<'_>]) -> Result<Vec<Slot>> {
-        operands
-            .iter()
-            .map(|operand| match operand {
-                Operand::Name(name) => self
-                    .frame_slot(name)
-                    .ok_or_else(|| format!("`{name}` is no parameter")),
-                _ => Err("a parameter expected".to_owned()),
-            })
-            .collect()
+    /// Where an argument is that the function takes as `bytes`: a variable of the space .param,
+    /// a register or a number.
+    fn argument(&mut self, operand: &'a Operand<'a>, bytes: u32) -> Result<Slot> {
+        let (source, bytes) = match operand {
+            Operand::Name(name) => {
+                if let Some(slot) = self.frame_slot(name) {
+                    return Ok(slot);
+                }
+                let (reg, bytes) = self.passed_register(name)?;
+                (Src(reg), bytes)
+            }
+            _ if !matches!(bytes, 1 | 2 | 4 | 8) => {
+                return Err(format!(
+                    "{bytes} bytes are passed in the space .param alone"
+                ));
+            }
+            Operand::Int(_) => (self.src(operand, bits_of(bytes))?, bytes),
+            Operand::Single(_) | Operand::Double(_) => {
+                let ty = if bytes == 8 { Type::F64 } else { Type::F32 };
+                (self.src(operand, ty)?, bytes)
+            }
+            _ => return Err("a parameter, a register or a number expected".to_owned()),
+        };
+        let slot = self.slot_of(bytes)?;
+        self.store_slot(source, slot);
+        Ok(slot)
+    }
+
+    /// Where a result of `bytes` goes, and the register that takes it from there.
+    fn returned(&mut self, operand: &Operand<'_>, bytes: u32) -> Result<(Slot, Option<Reg>)> {
+        match operand {
+            Operand::Name("_") => Ok((self.slot_of(bytes)?, None)),
+            Operand::Name(name) => {
+                if let Some(slot) = self.frame_slot(name) {
+                    return Ok((slot, None));
+                }
+                let (reg, bytes) = self.passed_register(name)?;
+                Ok((self.slot_of(bytes)?, Some(reg)))
+            }
+            _ => Err("a parameter or a register expected".to_owned()),
+        }
+    }
+
+    /// A register that a call passes, and its size.
+    fn passed_register(&self, name: &str) -> Result<(Reg, u32)> {
+        match self.register(name) {
+            Some((reg, ty)) if reg != 0 && ty != Type::Pred => Ok((reg, ty.bytes())),
+            Some((_, Type::Pred)) => Err(format!("`{name}`: predicates cannot be passed")),
+            _ => Err(format!("`{name}` is no parameter and no register")),
+        }
+    }
+}
+
+fn bits_of(bytes: u32) -> Type {
+    match bytes {
+        1 => Type::B8,
+        2 => Type::B16,
+        8 => Type::B64,
+        _ => Type::B32,
     }
 }
 

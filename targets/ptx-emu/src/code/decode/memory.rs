@@ -2,6 +2,7 @@
 //! Instructions", "Parallel Synchronization and Communication Instructions" and "Memory
 //! Consistency Model".
 
+use super::caches::{CACHE_HINT, take_hints};
 use super::modifiers::Modifiers;
 use super::moves::space_named;
 use super::{Decoder, Local, Result, Symbol, exactly};
@@ -31,6 +32,7 @@ impl<'a> Decoder<'a> {
             "ld" | "ldu" | "st" => self.access(name, m, operands),
             "atom" | "red" => self.atom(name, m, operands),
             "membar" | "fence" => self.fence(name, m, operands),
+            "createpolicy" => self.policy(m, operands),
             "prefetch" | "prefetchu" | "applypriority" | "discard" => {
                 self.caches(name, m, operands)
             }
@@ -89,6 +91,7 @@ impl<'a> Decoder<'a> {
         }
         let space = word.and_then(space_named);
         take_hints(name, m, semantics);
+        let has_policy = name != "ldu" && m.take(CACHE_HINT);
         // A kernel promises that nobody stores there meanwhile; nothing is gained by it here.
         let is_constant = name == "ld" && m.take("nc");
         if is_constant && (word != Some("global") || semantics != Semantics::Weak) {
@@ -101,9 +104,10 @@ impl<'a> Decoder<'a> {
             _ => None,
         });
         let ty = m.ty()?;
-        if ty == Type::Pred || ty == Type::B128 {
+        if ty == Type::Pred || ty == Type::B128 || ty.is_of_instructions() {
             return Err("there is no such access for this type".to_owned());
         }
+        let operands = self.without_policy(has_policy, space, operands)?;
         let [one, two] = exactly(operands)?;
         let (value, at) = if name == "st" { (two, one) } else { (one, two) };
         let at = self.address(at, space)?;
@@ -169,7 +173,11 @@ impl<'a> Decoder<'a> {
 
     /// Where `[..]` is. A space that is not named is the generic one, whatever the name
     /// in brackets would say by itself.
-    fn address(&mut self, operand: &'a Operand<'a>, space: Option<Where>) -> Result<Address> {
+    pub(super) fn address(
+        &mut self,
+        operand: &'a Operand<'a>,
+        space: Option<Where>,
+    ) -> Result<Address> {
         let Operand::Address(base, offset) = operand else {
             return Err("an address in brackets expected".to_owned());
         };
@@ -250,8 +258,17 @@ impl<'a> Decoder<'a> {
             _ => None,
         });
         let op = m.word()?;
-        m.take("noftz");
+        let has_noftz = m.take("noftz");
+        let has_policy = m.take(CACHE_HINT);
         let ty = m.ty()?;
+        let is_half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
+        if has_noftz != is_half {
+            return Err("`.noftz` is for 16-bit floats, and must be there".to_owned());
+        }
+        if has_policy && op == "cas" {
+            return Err(format!("`.{CACHE_HINT}` is not for compare-and-swap"));
+        }
+        let operands = self.without_policy(has_policy, space, operands)?;
         let op = atom_op(op, ty)
             .filter(|op| name == "atom" || !matches!(op, AtomOp::Exchange | AtomOp::CompareAndSwap))
             .ok_or("there is no such operation for this type")?;
@@ -288,32 +305,6 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Of no consequence without caches; what it names must exist all the same.
-    fn caches(
-        &mut self,
-        name: &str,
-        m: &mut Modifiers<'a>,
-        operands: &'a [Operand<'a>],
-    ) -> Result<()> {
-        let modifiers = m.rest();
-        if !is_about_caches(name, &modifiers) {
-            return Err("there is no such form of it".to_owned());
-        }
-        let at = if name.starts_with("prefetch") {
-            let [at] = exactly(operands)?;
-            at
-        } else {
-            let [at, size] = exactly(operands)?;
-            if *size != Operand::Int(128) {
-                return Err("its size is 128".to_owned());
-            }
-            at
-        };
-        self.address(at, modifiers.first().and_then(|part| space_named(part)))?;
-        self.push(Op::Nop);
-        Ok(())
-    }
-
     fn fence(
         &mut self,
         name: &str,
@@ -346,53 +337,6 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Takes the hints of a load or a store, at most one of each kind; they change nothing
-/// here.
-fn take_hints(name: &str, m: &mut Modifiers<'_>, semantics: Semantics) {
-    let of_caches: &[&str] = match name {
-        // What is ordered goes to where all see it.
-        _ if semantics != Semantics::Weak => &[],
-        "ld" => &["ca", "cg", "cs", "lu", "cv"],
-        "st" => &["wb", "cg", "cs", "wt"],
-        _ => &[],
-    };
-    let of_eviction: &[&str] = match name {
-        "ld" | "st" => &[
-            "L1::evict_normal",
-            "L1::evict_unchanged",
-            "L1::evict_first",
-            "L1::evict_last",
-            "L1::no_allocate",
-        ],
-        _ => &[],
-    };
-    let of_size: &[&str] = match name {
-        "ld" => &["L2::64B", "L2::128B", "L2::256B"],
-        _ => &[],
-    };
-    for kind in [of_caches, of_eviction, of_size] {
-        m.find(|part| kind.contains(&part).then_some(()));
-    }
-}
-
-/// Whether instructions that are about caches alone have these modifiers.
-fn is_about_caches(name: &str, modifiers: &[&str]) -> bool {
-    match name {
-        "prefetch" => matches!(
-            modifiers,
-            ["L1" | "L2"]
-                | ["global" | "local", "L1" | "L2"]
-                | ["global", "L2::evict_last" | "L2::evict_normal"]
-        ),
-        "prefetchu" => matches!(modifiers, ["L1"]),
-        "discard" => matches!(modifiers, ["L2"] | ["global", "L2"]),
-        _ => matches!(
-            modifiers,
-            ["L2::evict_normal"] | ["global", "L2::evict_normal"]
-        ),
-    }
-}
-
 /// The sum of where something is and an offset.
 fn from(start: i64, offset: i64) -> Result<i64> {
     let sum = start.checked_add(offset);
@@ -405,6 +349,10 @@ pub(super) fn atom_op(name: &str, ty: Type) -> Option<AtomOp> {
     Some(match (name, ty) {
         ("add", Type::F32) => AtomOp::AddF32,
         ("add", Type::F64) => AtomOp::AddF64,
+        ("add", Type::F16) => AtomOp::AddF16,
+        ("add", Type::F16x2) => AtomOp::AddF16x2,
+        ("add", Type::Bf16) => AtomOp::AddBf16,
+        ("add", Type::Bf16x2) => AtomOp::AddBf16x2,
         ("cas", Type::B16) => AtomOp::CompareAndSwap,
         _ if !is_word => return None,
         ("add", _) => AtomOp::Add,

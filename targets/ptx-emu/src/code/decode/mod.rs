@@ -1,6 +1,7 @@
 //! Decoding functions: names become places, opcodes what they do.
 
 mod arithmetic;
+mod caches;
 mod control;
 mod memory;
 mod modifiers;
@@ -10,7 +11,10 @@ mod warp;
 use std::collections::HashMap;
 
 use self::modifiers::Modifiers;
-use super::op::{Instr, Op, Pc, Pred, PredSrc, Reg, Slot, Special, Src};
+use super::op::{
+    Address, Instr, Load, Op, Pc, Pred, PredSrc, Reg, Scope as MemoryScope, Semantics, Slot,
+    Special, Src, Store, Where,
+};
 use super::{Function, flow};
 use crate::alu::{LANES, Lanes};
 use crate::text::ast::{self, Instruction, Operand, Space, StatementKind, Variable};
@@ -77,6 +81,8 @@ struct Decoder<'a> {
     guard: Option<PredSrc>,
     line: u32,
     is_kernel: bool,
+    /// Results that are registers, and where those who call find them.
+    results: Vec<(Reg, Slot)>,
 }
 
 struct Scope<'a> {
@@ -113,6 +119,19 @@ fn behind(end: u32, variable: &Variable<'_>, align: u32, most: u64) -> Result<Sl
         offset: offset as u32,
         bytes: variable.bytes() as u32,
     })
+}
+
+/// The place of a piece of the frame.
+fn in_frame(slot: Slot) -> Address {
+    Address {
+        space: Where::Frame,
+        base: None,
+        offset: slot.offset.into(),
+    }
+}
+
+fn outside_param(variable: &Variable<'_>) -> String {
+    format!("`{}` is not in the space .param", variable.name)
 }
 
 /// Sizes of parameters in a space, one after the other.
@@ -157,18 +176,25 @@ pub(crate) fn decode<'a>(
         guard: None,
         line: function.line,
         is_kernel: function.is_kernel,
+        results: Vec::new(),
     };
     let (params, results) = decoder
         .parameters(function)
         .map_err(|what| (function.line, what))?;
+    let mut sources = Vec::new();
+    let mut last = None;
     for statement in function.body.iter().flatten() {
         decoder.line = statement.line;
+        if let Some(source) = statement.source.filter(|source| last != Some(*source)) {
+            last = Some(source);
+            sources.push((decoder.instrs.len() as Pc, source));
+        }
         decoder
             .statement(&statement.kind)
             .map_err(|what| (statement.line, what))?;
     }
     decoder.guard = None;
-    decoder.push(Op::Return);
+    decoder.push_return();
     decoder.patch()?;
     let meets = flow::meeting_points(&decoder.instrs);
     Ok(Function {
@@ -177,6 +203,7 @@ pub(crate) fn decode<'a>(
         is_kernel: function.is_kernel,
         is_old: false,
         meets,
+        sources,
         instrs: decoder.instrs,
         regs: decoder.regs,
         preds: decoder.preds.max(1),
@@ -195,6 +222,9 @@ impl<'a> Decoder<'a> {
         let (params, end) = layout(&function.params)?;
         if function.is_kernel {
             for (param, &slot) in function.params.iter().zip(&params) {
+                if param.space != Space::Param {
+                    return Err(outside_param(param));
+                }
                 self.name(param.name, Local::Param(slot))?;
             }
             return Ok((params, Vec::new()));
@@ -202,22 +232,64 @@ impl<'a> Decoder<'a> {
         let mut results = Vec::new();
         self.take_frame(end);
         for (param, &slot) in function.params.iter().zip(&params) {
-            self.formal(param, slot)?;
+            if let Some(reg) = self.formal(param, slot)? {
+                self.load_slot(reg, slot);
+            }
         }
         for result in &function.results {
             let slot = self.slot(result)?;
-            self.formal(result, slot)?;
+            if let Some(reg) = self.formal(result, slot)? {
+                self.results.push((reg, slot));
+            }
             results.push(slot);
         }
         Ok((params, results))
     }
 
-    /// A parameter or a result of a function.
-    fn formal(&mut self, variable: &Variable<'a>, slot: Slot) -> Result<()> {
-        if variable.space != Space::Param {
-            return Err(format!("`{}` is not in the space .param", variable.name));
+    /// A parameter or a result of a function; its register, if it is one.
+    fn formal(&mut self, variable: &Variable<'a>, slot: Slot) -> Result<Option<Reg>> {
+        match variable.space {
+            Space::Param => self.name(variable.name, Local::Frame(slot))?,
+            Space::Reg if variable.ty == Type::Pred => {
+                let name = variable.name;
+                return Err(format!("`{name}`: predicates cannot be passed"));
+            }
+            Space::Reg if slot.bytes == variable.ty.bytes() => {
+                self.registers(variable.ty, 1, variable.name, None)?;
+                return Ok(self.register(variable.name).map(|(reg, _)| reg));
+            }
+            _ => return Err(outside_param(variable)),
         }
-        self.name(variable.name, Local::Frame(slot))
+        Ok(None)
+    }
+
+    /// Fills a register from the frame.
+    fn load_slot(&mut self, reg: Reg, slot: Slot) {
+        self.push(Op::Load(Box::new(Load {
+            at: in_frame(slot),
+            ds: [reg].into(),
+            bytes: slot.bytes,
+            extend: 0,
+            semantics: Semantics::Weak,
+            scope: MemoryScope::Cta,
+        })));
+    }
+
+    fn store_slot(&mut self, source: Src, slot: Slot) {
+        self.push(Op::Store(Box::new(Store {
+            at: in_frame(slot),
+            sources: [source].into(),
+            bytes: slot.bytes,
+            semantics: Semantics::Weak,
+            scope: MemoryScope::Cta,
+        })));
+    }
+
+    fn push_return(&mut self) {
+        for (reg, slot) in self.results.clone() {
+            self.store_slot(Src(reg), slot);
+        }
+        self.push(Op::Return);
     }
 
     fn name(&mut self, name: &'a str, local: Local<'a>) -> Result<()> {
@@ -232,6 +304,17 @@ impl<'a> Decoder<'a> {
     fn take_frame(&mut self, end: u32) {
         self.frame = end;
         self.largest_frame = self.largest_frame.max(end);
+    }
+
+    /// Room for a value of so many bytes.
+    fn slot_of(&mut self, bytes: u32) -> Result<Slot> {
+        let align = bytes.clamp(1, 16).next_power_of_two();
+        let offset = self.frame.next_multiple_of(align);
+        if u64::from(offset) + u64::from(bytes) > LARGEST_FRAME {
+            return Err("the frame is too large".to_owned());
+        }
+        self.take_frame(offset + bytes);
+        Ok(Slot { offset, bytes })
     }
 
     fn slot(&mut self, variable: &Variable<'_>) -> Result<Slot> {
