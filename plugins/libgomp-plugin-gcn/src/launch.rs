@@ -68,7 +68,7 @@ impl Launcher {
         // SAFETY: the kernel that GCC makes, which has no variables.
         let started = unsafe { self.launch(device, kernel, grid, limits, 0, 0)? };
         let ended = started.wait();
-        ended.map_err(|fault| format!("kernel `{}`: {fault}", started.name))
+        ended.map_err(|fault| with_kernel(&started.name, &fault))
     }
 
     /// Starts `kernel`, each team of which has an arena of `arena` bytes.
@@ -144,5 +144,32 @@ impl Kernels for Launcher {
         // SAFETY: passed on.
         let started = unsafe { self.launch(device, kernel, grid, limits, vars, arena)? };
         Ok(Box::new(started))
+    }
+}
+
+/// What has gone wrong with the kernel `name`, which is named once.
+fn with_kernel(name: &str, fault: &Fault) -> String {
+    match fault {
+        Fault::Exited(_) => format!("kernel `{name}`: {fault}"),
+        // The launch has named it.
+        Fault::Failed(_) | Fault::Aborted(_) => fault.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_is_named_once() {
+        let name = "_init_array";
+        for fault in [
+            Fault::Exited(3),
+            ending::check(name, 1).expect_err("no word of `exit`"),
+            Fault::Failed(format!("kernel `{name}`: thread 0 of team 0: it trapped")),
+        ] {
+            let text = with_kernel(name, &fault);
+            assert_eq!(text.matches(name).count(), 1, "{text}");
+        }
     }
 }

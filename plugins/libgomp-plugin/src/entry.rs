@@ -14,18 +14,12 @@ use crate::load;
 use crate::pin;
 use crate::plugin::plugin;
 use crate::region::{Fault, Region};
+use crate::requires;
 use crate::reverse;
+use crate::settings::{self, Nowait};
 
 /// `GOMP_OFFLOAD_CAP_OPENMP_400`.
 const CAP_OPENMP: c_uint = 1 << 2;
-
-/// What a program may require (`GOMP_REQUIRES_*`) of these devices: that host and device
-/// have one address space, and reverse offload. Memory that both have in common needs a
-/// system that nobody has tried.
-const REQUIRES: c_uint = UNIFIED_ADDRESS | REVERSE_OFFLOAD | TARGET_USED;
-const UNIFIED_ADDRESS: c_uint = 0x10;
-const REVERSE_OFFLOAD: c_uint = 0x80;
-const TARGET_USED: c_uint = 0x200;
 
 /// Runs `body`, and says what went wrong in it.
 fn tell<R>(what: &str, body: impl FnOnce() -> Result<R, String>) -> Option<R> {
@@ -87,12 +81,13 @@ pub fn GOMP_OFFLOAD_get_type() -> c_int {
 }
 
 /// How many devices there are; -1 if there are some, but without what the program requires.
-pub fn GOMP_OFFLOAD_get_num_devices(requires: c_uint) -> c_int {
+pub fn GOMP_OFFLOAD_get_num_devices(mask: c_uint) -> c_int {
     let count = tell("counting devices", || Ok(plugin().count())).unwrap_or(0);
-    if count > 0 && requires & !REQUIRES != 0 {
-        libgomp::debug(&format!(
-            "devices of this plugin cannot do all that the program requires ({requires:#x})"
-        ));
+    if count > 0
+        && let Some(reason) = requires::missing(mask)
+    {
+        libgomp::debug(&reason);
+        tracing::warn!("{reason}");
         return -1;
     }
     count as c_int
@@ -130,7 +125,8 @@ pub unsafe fn GOMP_OFFLOAD_load_image(
     let loaded = tell("loading an image", || {
         let device = plugin().device(ord)?;
         // SAFETY: passed on.
-        let tables = unsafe { load::load(&device, version, target_data, host_ind_fn_table)? };
+        let tables = unsafe { load::load(&device, version, target_data, host_ind_fn_table) };
+        let tables = tables.map_err(|reason| refused(&reason))?;
         // SAFETY: libgomp's pointers to where it wants to know its memory.
         unsafe {
             target_table.write(hand_over(&tables.target).cast());
@@ -141,6 +137,15 @@ pub unsafe fn GOMP_OFFLOAD_load_image(
         Ok(tables.target.len() as c_int)
     });
     loaded.unwrap_or(-1)
+}
+
+/// Why an image is refused, and what follows: libgomp then ends the process, and its own message
+/// has numbers alone.
+fn refused(reason: &str) -> String {
+    format!(
+        "{reason}; libgomp now ends the program (the 4294967295 in its next message is -1, for this \
+         error); OMP_TARGET_OFFLOAD=disabled runs the target regions on the host"
+    )
 }
 
 /// The values in memory that libgomp frees; null if there are none.
@@ -320,7 +325,8 @@ pub unsafe fn GOMP_OFFLOAD_run(
     end(run);
 }
 
-/// Starts a target region, of whose end libgomp is told.
+/// Starts a target region, of whose end libgomp is told: before this returns, where `nowait` is
+/// to be synchronous.
 ///
 /// # Safety
 /// For libgomp alone.
@@ -336,6 +342,15 @@ pub unsafe fn GOMP_OFFLOAD_async_run(
     // SAFETY: libgomp's to use, from whatever thread it comes back.
     unsafe impl Send for Task {}
     let task = Task(async_data);
+    if settings::nowait() == Nowait::Sync {
+        // SAFETY: passed on, and the region's task, told once; libgomp expects that a region may
+        // have ended by the time this returns.
+        unsafe {
+            GOMP_OFFLOAD_run(ord, tgt_fn, tgt_vars, args);
+            libgomp().task_completion(task.0);
+        }
+        return;
+    }
     let started = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: passed on.
         let region = unsafe { start(ord, tgt_fn, tgt_vars, args)? };

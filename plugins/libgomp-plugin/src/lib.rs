@@ -17,9 +17,10 @@
 //! | `load` | loading an image, and the tables that libgomp is told |
 //! | `pin` | keeping shared objects with images loaded |
 //! | [`region`] | launching a target region |
+//! | `requires` | what a program requires of devices |
 //! | `reverse` | calling what a region runs on the host |
 //! | `abort` | saying which host region ended the process |
-//! | [`settings`] | environment variables with numbers |
+//! | [`settings`] | environment variables |
 //!
 //! Source of the protocol: libgomp's `libgomp-plugin.h` and `target.c` of GCC 13 to 16; read
 //! for layouts and behaviour.
@@ -37,6 +38,7 @@ mod load;
 mod pin;
 mod plugin;
 pub mod region;
+mod requires;
 mod reverse;
 pub mod settings;
 mod spare;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::device::Device;
 use crate::kind::{Gpu, kind};
-use crate::{choice, libgomp};
+use crate::{choice, libgomp, settings};
 
 /// The plugin's state: one for the process.
 pub(crate) struct Plugin {
@@ -67,6 +67,8 @@ impl Plugin {
             return Err(format!("no device {ord}: there are {}", self.count()));
         };
         self.gpu();
+        // An invalid value is reported, whether or not a region has the clause.
+        settings::nowait();
         let device = Device::open(ord, name).map_err(|error| error.to_string())?;
         self.devices()[ord] = Some(Arc::new(device));
         Ok(())

@@ -1,14 +1,49 @@
-//! Environment variables with numbers, of plugins for their kind. [`host_rt::env`] reads those of
-//! all devices.
+//! Environment variables: of all plugins, and numbers for those of one kind. [`host_rt::env`] reads
+//! those of all devices.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 use crate::libgomp;
 
 /// What a variable is expected to say.
 pub const BYTES: &str = "a number of bytes";
+
+/// The variable that says whether the program waits for `nowait` regions.
+const NOWAIT: &str = "REVOFF_NOWAIT";
+
+/// How target regions with `nowait` run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nowait {
+    /// Beside the thread that starts them.
+    Async,
+    /// To their end before that thread goes on, as with GCC's plugin for NVIDIA GPUs.
+    Sync,
+}
+
+/// What `REVOFF_NOWAIT` asks for; an invalid value is reported once, and counts as unset.
+pub(crate) fn nowait() -> Nowait {
+    static NOWAIT_IS: OnceLock<Nowait> = OnceLock::new();
+    *NOWAIT_IS.get_or_init(|| {
+        let text = std::env::var_os(NOWAIT).filter(|text| !text.is_empty());
+        let text = text.unwrap_or_default();
+        let text = text.to_string_lossy();
+        nowait_of(&text).unwrap_or_else(|reason| {
+            libgomp::error(&format!("{NOWAIT}={text}: {reason}"));
+            Nowait::Async
+        })
+    })
+}
+
+fn nowait_of(text: &str) -> Result<Nowait, &'static str> {
+    match text.trim() {
+        "" | "async" => Ok(Nowait::Async),
+        "sync" => Ok(Nowait::Sync),
+        _ => Err("expected `sync` or `async`; it counts as unset"),
+    }
+}
 
 /// The number that the variable `name` says, which is `what`; `None` without one, or with
 /// something that is none of the range, which is said.
@@ -50,6 +85,20 @@ mod tests {
         let reason = "expected a number of bytes, 2 to 300; it counts as unset";
         for text in ["1", "301", "-3", "4294967298", "some", "\u{fffd}", "2k"] {
             assert_eq!(read(text), Err(reason.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn nowait_is_a_word() {
+        for (text, nowait) in [
+            ("", Nowait::Async),
+            ("async", Nowait::Async),
+            (" sync ", Nowait::Sync),
+        ] {
+            assert_eq!(nowait_of(text), Ok(nowait), "{text}");
+        }
+        for text in ["1", "SYNC", "synchronous", "\u{fffd}"] {
+            assert!(nowait_of(text).is_err(), "{text}");
         }
     }
 }

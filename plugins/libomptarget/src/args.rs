@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use crate::abi::{MapType, Name};
-use crate::mapper::{self, Components};
+use crate::mapper::{self, Component, Components};
 
 /// Bytes of a pointer.
 pub(crate) const POINTER: usize = size_of::<*const c_void>();
@@ -148,10 +148,13 @@ impl<'a> Args<'a> {
     pub(crate) fn keep(self) -> OwnedArgs {
         let mut owned = OwnedArgs(Components::default());
         for (_, arg) in self.iter() {
-            let (base, begin) = (arg.base as *mut c_void, arg.begin as *mut c_void);
-            owned
-                .0
-                .push(base, begin, arg.size, arg.map.0 as i64, arg.name);
+            owned.0.push(&Component {
+                base: arg.base as *mut c_void,
+                begin: arg.begin as *mut c_void,
+                size: arg.size,
+                map: arg.map.0 as i64,
+                name: arg.name,
+            });
             owned.0.mappers.push(arg.mapper);
         }
         owned

@@ -17,7 +17,7 @@ use crate::abi::{BinaryDescription, Ident, KernelArgs, Name};
 use crate::args::Args;
 use crate::begin::{self, Beginning};
 use crate::device::Device;
-use crate::mapper::Components;
+use crate::mapper::{Component, Handle};
 use crate::message::{self, Failed};
 use crate::settings::{self, Info};
 use crate::stream::Stream;
@@ -223,22 +223,30 @@ data_constructs! {
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_mapper_num_components(components: *const Components) -> i64 {
-    // SAFETY: what `mapper::components` has handed to the mapper that calls this.
-    unsafe { (*components).types.len() as i64 }
+unsafe extern "C" fn __tgt_mapper_num_components(handle: *const Handle) -> i64 {
+    // SAFETY: what `mapper::components` has handed to the mapper that calls this, or the
+    // program's own.
+    unsafe { (*handle).components().len() as i64 }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_push_mapper_component(
-    components: *mut Components,
+    handle: *mut Handle,
     base: *mut c_void,
     begin: *mut c_void,
     size: i64,
     map: i64,
     name: Name,
 ) {
-    // SAFETY: as above; the mapper has it alone.
-    unsafe { (*components).push(base, begin, size, map, name) };
+    let component = Component {
+        base,
+        begin,
+        size,
+        map,
+        name,
+    };
+    // SAFETY: as above; the caller has it alone.
+    unsafe { (*handle).push(component) };
 }
 
 #[unsafe(no_mangle)]

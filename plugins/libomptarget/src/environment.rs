@@ -8,7 +8,7 @@
 //! `target teams reduction`.
 
 use host_rt::device::Global;
-use host_rt::{DeviceBuffer, Kernel, Program};
+use host_rt::{DeviceBuffer, Kernel, Program, Reservation};
 
 use crate::device::Device;
 use crate::message::{self, Failed};
@@ -214,6 +214,8 @@ pub(crate) struct Environment {
     idle: Option<DeviceBuffer>,
     /// What [`DeviceEnvironment::indirect_calls`] names.
     _calls: Option<DeviceBuffer>,
+    /// Device code follows what the environment and the calls say.
+    _reserved: Vec<Reservation>,
 }
 
 impl Environment {
@@ -264,6 +266,14 @@ impl Environment {
             idle: Some(upload(
                 &[0; size_of::<LaunchEnvironment>() / size_of::<u64>()],
             )?),
+            _reserved: [
+                Some((found.address, size_of::<DeviceEnvironment>() as u64)),
+                table.as_ref().map(|table| (table.address(), table.bytes())),
+            ]
+            .into_iter()
+            .flatten()
+            .map(|(address, len)| device.runtime.reserve(address, len))
+            .collect(),
             _calls: table,
         })
     }

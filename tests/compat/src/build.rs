@@ -16,13 +16,23 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 pub struct Build {
     /// `-O0`, for example.
     pub level: &'static str,
+    /// What the offload compiler compiles for, such as `sm_80`, if not for the usual.
+    pub isa: Option<&'static str>,
 }
 
 impl Build {
+    /// With this level of optimisation.
+    #[must_use]
+    pub const fn at(level: &'static str) -> Self {
+        Self { level, isa: None }
+    }
+
     /// The name of the folder with what is built in this way.
     #[must_use]
-    pub fn folder(self) -> &'static str {
-        self.level.trim_start_matches('-')
+    pub fn folder(self) -> String {
+        let level = self.level.trim_start_matches('-');
+        self.isa
+            .map_or(level.to_owned(), |isa| format!("{level}-{isa}"))
     }
 }
 

@@ -128,7 +128,7 @@ mod tests {
 
     fn said(built: &Built) -> String {
         let program = Program::parse("one.c", "").expect("understood");
-        let folder = built.program(&program, Build { level: "-O2" });
+        let folder = built.program(&program, Build::at("-O2"));
         let folder = folder.expect("it was built");
         let mut command = built.command(&folder, "./one", Some(Path::new("/a/plugin")));
         let outcome = run(&mut command, Duration::from_secs(60)).expect("it runs");
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(built.name(), "somebody");
         assert_eq!(said(&built), "plugin=/a/plugin\n");
         let other = Program::parse("two.c", "").expect("understood");
-        let missing = built.program(&other, Build { level: "-O2" });
+        let missing = built.program(&other, Build::at("-O2"));
         assert!(missing.expect_err("nobody built it").contains("no two"));
         fs::remove_dir_all(&folder).expect("removed");
         assert!(Built::open(&folder).is_err());

@@ -1,4 +1,4 @@
-//! Whether a program does the same with two libraries.
+//! Whether a program does the same with two libraries, or on a device and on the host.
 
 use crate::{Outcome, Program, Report, Reports, told};
 
@@ -31,7 +31,7 @@ fn fault(program: &Program, stock: &Outcome, ours: &Outcome) -> Option<String> {
     if stock.stdout != ours.stdout {
         return Some(format!(
             "its output differs: {}",
-            first_difference(&stock.stdout, &ours.stdout)
+            first_difference([("LLVM's", &stock.stdout), ("ours", &ours.stdout)])
         ));
     }
     let succeeds = stock.status.is_some_and(|status| status.success());
@@ -49,7 +49,8 @@ fn fault(program: &Program, stock: &Outcome, ours: &Outcome) -> Option<String> {
     };
     let same_info = program.reports == Reports::Copies || stock.info == ours.info;
     if !same_info {
-        let difference = first_difference(&stock.info.join("\n"), &ours.info.join("\n"));
+        let (stock, ours) = (stock.info.join("\n"), ours.info.join("\n"));
+        let difference = first_difference([("LLVM's", &stock), ("ours", &ours)]);
         return Some(format!("its report differs: {difference}"));
     }
     let missing = in_order(&stock.complaints, &ours.complaints);
@@ -78,8 +79,9 @@ fn in_order<'a>(lines: &'a [String], among: &[String]) -> Option<&'a String> {
     lines.iter().find(|line| !among.any(|other| other == *line))
 }
 
-fn first_difference(stock: &str, ours: &str) -> String {
-    let (mut one, mut other) = (stock.lines(), ours.lines());
+/// Where two texts, each with a name, begin to differ.
+fn first_difference([(one_is, one), (other_is, other)]: [(&str, &str); 2]) -> String {
+    let (mut one, mut other) = (one.lines(), other.lines());
     let mut number = 0;
     loop {
         number += 1;
@@ -88,13 +90,28 @@ fn first_difference(stock: &str, ours: &str) -> String {
             (one, other) if one == other => {}
             (one, other) => {
                 return format!(
-                    "line {number}\n  LLVM's: {}\n  ours:   {}",
+                    "line {number}\n  {one_is}: {}\n  {other_is}: {}",
                     one.unwrap_or("(nothing)"),
                     other.unwrap_or("(nothing)")
                 );
             }
         }
     }
+}
+
+/// Whether a program printed the same with its target regions on a device as with them on the host.
+///
+/// # Errors
+/// Where they begin to differ.
+pub fn compare_with_host(host: &Outcome, device: &Outcome) -> Result<(), String> {
+    if host.stdout == device.stdout {
+        return Ok(());
+    }
+    let texts = [
+        ("host", host.stdout.as_str()),
+        ("device", device.stdout.as_str()),
+    ];
+    Err(format!("its output differs: {}", first_difference(texts)))
 }
 
 #[cfg(test)]
@@ -142,6 +159,20 @@ mod tests {
         hangs.status = None;
         assert!(!same("report: free", &one, &hangs));
         assert!(same("stock: signal 11", &one, &outcome(1, "", "")));
+    }
+
+    #[test]
+    fn output_is_that_of_the_host() {
+        let compare = |device| {
+            compare_with_host(&outcome(0, "1\n2\nok\n", ""), &outcome(0, device, "a word"))
+        };
+        assert_eq!(compare("1\n2\nok\n"), Ok(()));
+        let differs = compare("1\n3\nok\n").unwrap_err();
+        assert!(
+            differs.ends_with("line 2\n  host: 2\n  device: 3"),
+            "{differs}"
+        );
+        assert!(compare("1\n2\nok").is_err());
     }
 
     #[test]

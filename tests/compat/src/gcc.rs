@@ -202,7 +202,10 @@ impl Gcc {
     /// # Errors
     /// What the compiler says.
     pub fn build(&self, program: &Program, build: Build) -> Result<PathBuf, String> {
-        self.build_with(program, build, self.offload.options)
+        match build.isa {
+            None => self.build_with(program, build, self.offload.options),
+            Some(isa) => self.build_with(program, build, &format!("-misa={isa}")),
+        }
     }
 
     /// As [`build`](Self::build), with other options for the offload compiler.
@@ -216,8 +219,8 @@ impl Gcc {
         options: &str,
     ) -> Result<PathBuf, String> {
         let target = self.offload.target;
-        let kind = match options == self.offload.options {
-            true => build.folder().to_owned(),
+        let kind = match options == self.offload.options || build.isa.is_some() {
+            true => build.folder(),
             false => format!("{}-with{options}", build.folder()),
         };
         let folder = self.folder.join(kind).join(&program.name);
@@ -227,7 +230,8 @@ impl Gcc {
             let mut command = self.command(&folder, &self.compiler(language));
             command.args([build.level, "-fopenmp"]);
             command.arg(format!("-foffload={target}"));
-            if !options.is_empty() {
+            let own = program.offload.iter().map(String::as_str);
+            for options in own.chain([options]).filter(|options| !options.is_empty()) {
                 command.arg(format!("-foffload-options={target}={options}"));
             }
             command

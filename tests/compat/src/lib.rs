@@ -18,7 +18,7 @@ mod verdict;
 pub use build::{Build, complete, copy};
 pub use built::{BY, Built, KERNELS, SOURCES};
 pub use clang::{Clang, LIBOMPTARGET};
-pub use compare::compare;
+pub use compare::{compare, compare_with_host};
 pub use edit::{lacks_registers, put, registers};
 pub use executable::write_executable;
 pub use gcc::{AMDGCN, Gcc, MANDATORY, NVPTX, Offload, PLUGIN};

@@ -59,10 +59,14 @@ pub struct Program {
     pub stock: Option<Ending>,
     /// What two libraries must report alike.
     pub reports: Reports,
+    /// Whether it must print the same as with its target regions on the host.
+    pub is_compared: bool,
     /// What it must print.
     pub output: Vec<String>,
     /// Environment variables.
     pub environment: Vec<(String, String)>,
+    /// Options of the offload compiler.
+    pub offload: Vec<String>,
     /// First version of the compiler that compiles it.
     pub since: u32,
     /// The kind of devices that run it, if not all do.
@@ -120,8 +124,10 @@ impl Program {
             ending: Ending::Ok,
             stock: None,
             reports: Reports::Same,
+            is_compared: false,
             output: Vec::new(),
             environment: Vec::new(),
+            offload: Vec::new(),
             since: 0,
             only: None,
             with: Vec::new(),
@@ -144,6 +150,8 @@ impl Program {
                 "stock" if value == "any" => program.stock = Some(Ending::Any),
                 "stock" => program.stock = Some(Ending::parse(value).ok_or_else(wrong)?),
                 "report" => program.reports = Reports::parse(value).ok_or_else(wrong)?,
+                "compare" if value == "host" => program.is_compared = true,
+                "offload" => program.offload.push(owned),
                 "output" => program.output.push(owned),
                 "env" => {
                     let (name, value) = value.split_once('=').ok_or_else(wrong)?;
@@ -244,10 +252,12 @@ mod tests {
 
     #[test]
     fn lines_describe() {
-        let text = "! ends: signal 6\n! with: parts/a.f90\n! since: 14\n\n! ends: error\n";
+        let text = "! ends: signal 6\n! with: parts/a.f90\n! since: 14\n! compare: host\n! offload: -lm\n\n! ends: error\n";
         let program = Program::parse("two.f90", text).expect("understood");
         assert_eq!(program.ending, Ending::Signal(6));
         assert_eq!(program.with, ["parts/a.f90"]);
+        assert_eq!(program.offload, ["-lm"]);
+        assert!(program.is_compared);
         assert_eq!(program.since, 14);
         assert!(program.suits("cuda:0"));
         let program = Program::parse("three.cc", "// ends: error\n// only: emu\n");
@@ -266,6 +276,7 @@ mod tests {
             "ends: well",
             "env: A",
             "ends: any",
+            "compare: device",
             "stock: well",
             "report: same",
         ] {

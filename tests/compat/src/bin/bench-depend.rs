@@ -98,9 +98,7 @@ fn measure(rounds: usize) -> Result<String, String> {
     ];
     pairs.push(Pair {
         title: "host",
-        program: clang
-            .build(&program, Build { level: "-O2" })?
-            .join(&program.name),
+        program: clang.build(&program, Build::at("-O2"))?.join(&program.name),
         ways: [
             ("LLVM's", vec![("LD_LIBRARY_PATH", clang.stock()?)]),
             ("ours, first", first),

@@ -119,7 +119,7 @@ fn measure(rounds: u32) -> Result<Figures, String> {
     let program = |file: &str| Program::parse(file, "");
     let mut programs = Vec::new();
     let one = program("offload.c")?;
-    let built = clang.build(&one, Build { level: "-O2" })?;
+    let built = clang.build(&one, Build::at("-O2"))?;
     programs.push((one, built));
     match Rustc::all().last() {
         Some(rustc) => {

@@ -18,7 +18,7 @@ use compat::{
 use libtest_mimic::{Arguments, Trial};
 
 /// How programs are built.
-const BUILDS: [Build; 2] = [Build { level: "-O2" }, Build { level: "-O0" }];
+const BUILDS: [Build; 2] = [Build::at("-O2"), Build::at("-O0")];
 
 /// The variable that names the folder with our library.
 const OURS: &str = "REVOFF_LIBOMPTARGET_DIR";

@@ -30,7 +30,7 @@ const REGISTERS: &[u8] = &registers(3, 1);
 const OF_A_LATER_PLUGIN: &[u8] = &registers(3, 2);
 const OF_A_LATER_LIBGOMP: &[u8] = &registers(4, 1);
 
-pub(crate) static CASES: [Case; 19] = [
+pub(crate) static CASES: [Case; 21] = [
     device(
         "nonsense",
         &[
@@ -107,6 +107,24 @@ pub(crate) static CASES: [Case; 19] = [
     Case {
         ending: Ending::Ok,
         ..with(
+            "nowait",
+            &[EMU, ("REVOFF_NOWAIT", "sinc")],
+            &["REVOFF_NOWAIT=sinc: expected `sync` or `async`; it counts as unset"],
+        )
+    },
+    // What the program is about, without its variable.
+    Case {
+        program: "nowait_sync",
+        ending: Ending::Exit(1),
+        ..with(
+            "nowait_beside_the_thread",
+            &[EMU, ("REVOFF_NOWAIT", "async")],
+            &["met is 1, expected 0"],
+        )
+    },
+    Case {
+        ending: Ending::Ok,
+        ..with(
             "low_latency_pool",
             &[EMU, ("GOMP_NVPTX_LOWLAT_POOL", "some")],
             &["GOMP_NVPTX_LOWLAT_POOL=some: expected a number of bytes, 0 to"],
@@ -124,6 +142,7 @@ pub(crate) static CASES: [Case; 19] = [
             "loading an image: cannot load ",
             " is for sm_",
             "this device is sm_30",
+            "libgomp now ends the program",
         ],
     ),
     image(

@@ -1,5 +1,6 @@
 //! OpenMP programs that GCC compiles, run with our plugin in the place of GCC's own: each
-//! of `gcc/`, without and with optimisation, on each device.
+//! of `gcc/`, without and with optimisation, on each device. Those that are compared with the host
+//! are built in more ways.
 //!
 //! - `REVOFF_GCC_PLUGIN_DIR`: the folder with the plugin (`cargo xtask plugins --out ..`);
 //!   without it nothing is run.
@@ -12,6 +13,8 @@
 //!   compiler's version, and not use the system's, which is the newest's.
 //! - `REVOFF_TEST_DEVICE`: devices, with commas between them (`emu`). On `none` the programs
 //!   themselves are tried: their target regions run on the host, without a plugin.
+//! - `REVOFF_GCC_BUILDS`: `all`, if programs that are compared with the host are to be built in
+//!   every way, each level of optimisation for each architecture, and not in four.
 //! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
 
 mod bad;
@@ -24,13 +27,37 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compat::{
-    Build, Built, Cache, Ending, Gcc, Key, MANDATORY, Outcome, PLUGIN, Program, fails, folder,
-    judge, limit, prepare, run, say, test,
+    Build, Built, Cache, Ending, Gcc, Key, MANDATORY, Outcome, PLUGIN, Program, compare_with_host,
+    fails, folder, judge, limit, prepare, run, say, test,
 };
 use libtest_mimic::{Arguments, Trial};
 
 /// How programs are built; of those that were built before, there is the first alone.
-const BUILDS: [Build; 2] = [Build { level: "-O2" }, Build { level: "-O0" }];
+const BUILDS: [Build; 2] = [Build::at("-O2"), Build::at("-O0")];
+
+/// How programs that are compared with the host are built: first those for CI, so that each level
+/// and each architecture is tried.
+const COMPARED: [Build; 8] = [
+    Build::at("-O2"),
+    Build::at("-O0"),
+    for_ampere("-O1"),
+    for_ampere("-O3"),
+    Build::at("-O1"),
+    Build::at("-O3"),
+    for_ampere("-O0"),
+    for_ampere("-O2"),
+];
+
+/// How many of them are for CI.
+const COMPARED_IN_CI: usize = 4;
+
+/// For devices from sm_80 on.
+const fn for_ampere(level: &'static str) -> Build {
+    Build {
+        level,
+        isa: Some("sm_80"),
+    }
+}
 
 /// The device of which there is none.
 const NONE: &str = "none";
@@ -97,6 +124,8 @@ struct Bench {
     decoy: PathBuf,
     limit: Duration,
     built: Cache<Key, PathBuf>,
+    /// What programs did with their target regions on the host.
+    on_host: Cache<Key, Outcome>,
 }
 
 impl Bench {
@@ -121,7 +150,8 @@ impl Bench {
             no_plugin,
             decoy,
             limit: limit(),
-            built: Cache::of_programs(programs, &BUILDS),
+            built: Cache::of_programs(programs, &COMPARED),
+            on_host: Cache::of_programs(programs, &COMPARED),
             from,
         })
     }
@@ -182,6 +212,18 @@ impl Bench {
             };
         })
     }
+
+    /// Runs a program, and judges how it ended.
+    fn test(&self, device: &str, program: &Program, build: Build) -> Result<(), String> {
+        let outcome = self.run_on(device, program, build)?;
+        judge(program, &outcome)?;
+        if !program.is_compared || device == NONE {
+            return Ok(());
+        }
+        let key = (program.name.clone(), build);
+        let on_host = || self.run_on(NONE, program, build);
+        compare_with_host(self.on_host.get(&key, on_host)?, &outcome)
+    }
 }
 
 impl Drop for Bench {
@@ -193,18 +235,30 @@ impl Drop for Bench {
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
+    let every = match every() {
+        Ok(every) => every,
+        Err(error) => {
+            say(&format!("error: {error}"));
+            return ExitCode::FAILURE;
+        }
+    };
     let (sources, builds, from) = match Built::find() {
         // Whoever names them wants them to be run.
         Some(Err(error)) => {
             say(&format!("error: {error}"));
             return ExitCode::FAILURE;
         }
-        Some(Ok(built)) => (built.sources(), &BUILDS[..1], Ok(Origin::Built(built))),
+        Some(Ok(built)) => (built.sources(), [1, 1], Ok(Origin::Built(built))),
         None => {
             let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("gcc");
             let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
             let gcc = Gcc::find(&sources, scratch);
-            (sources, &BUILDS[..], gcc.map(Origin::Gcc))
+            let compared = if every {
+                COMPARED.len()
+            } else {
+                COMPARED_IN_CI
+            };
+            (sources, [BUILDS.len(), compared], gcc.map(Origin::Gcc))
         }
     };
     let programs = match Program::all(&sources) {
@@ -219,9 +273,13 @@ fn main() -> ExitCode {
     let bench = Bench::new(from, &programs, &devices).map(Arc::new);
     let mut trials = Vec::new();
     for device in &devices {
-        for &build in builds {
-            let fits = |program: &&Program| device != NONE || program.ending != Ending::Error;
-            for program in programs.iter().filter(fits) {
+        let fits = |program: &&Program| device != NONE || program.ending != Ending::Error;
+        for program in programs.iter().filter(fits) {
+            let builds = match program.is_compared {
+                false => &BUILDS[..builds[0]],
+                true => &COMPARED[..builds[1]],
+            };
+            for &build in builds.iter().filter(|build| runs(device, **build)) {
                 trials.push(trial(bench.as_ref().ok(), device, build, program));
             }
         }
@@ -244,6 +302,24 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
+/// Whether `REVOFF_GCC_BUILDS` asks for every build.
+fn every() -> Result<bool, String> {
+    match env::var("REVOFF_GCC_BUILDS").as_deref() {
+        Err(_) | Ok("") => Ok(false),
+        Ok("all") => Ok(true),
+        Ok(text) => Err(format!(
+            "REVOFF_GCC_BUILDS={text}: expected `all`, or nothing"
+        )),
+    }
+}
+
+/// Whether a device is new enough for what is built in this way.
+fn runs(device: &str, build: Build) -> bool {
+    let of = |name: &str| name.split_once("sm_")?.1.parse::<u32>().ok();
+    let (device, isa) = (of(device), build.isa.and_then(of));
+    device.is_none_or(|device| isa.is_none_or(|isa| isa <= device))
+}
+
 /// The test that a program is.
 fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Program) -> Trial {
     let (place, level) = (device.replace(':', "_"), build.folder());
@@ -259,7 +335,7 @@ fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Progr
     }
     let (device, program) = (device.to_owned(), program.clone());
     test(bench, name, move |bench| {
-        judge(&program, &bench.run_on(&device, &program, build)?)
+        bench.test(&device, &program, build)
     })
     .with_ignored_flag(bench.is_none() || lacks.is_some())
 }

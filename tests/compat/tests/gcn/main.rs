@@ -30,7 +30,7 @@ use compat::{
 use libtest_mimic::{Arguments, Trial};
 
 /// How programs are built: what kernels are given is the same at any level.
-const BUILD: Build = Build { level: "-O2" };
+const BUILD: Build = Build::at("-O2");
 
 /// By this name plugins find AMD's runtime.
 const ROCR: &str = "libhsa-runtime64.so.1";

@@ -1,0 +1,54 @@
+/* With REVOFF_NOWAIT=sync the kernel of a region with nowait has ended when the next statement runs
+   (data comes back later, when its task is done). Without, its host region meets the thread that
+   went on.
+   env: REVOFF_NOWAIT=sync */
+#include "check.h"
+#pragma omp requires reverse_offload
+
+static int gone_on, met;
+
+/* Waits for a second: nobody comes unless regions run beside the thread. */
+static void wait_for_thread(void)
+{
+    struct timespec pause = {0, 10000000};
+    for (int i = 0; i < 100 && !met; i++) {
+        nanosleep(&pause, NULL);
+        met = __atomic_load_n(&gone_on, __ATOMIC_SEQ_CST);
+    }
+}
+
+int main(void)
+{
+    int initial = -1, x = 1;
+#pragma omp target nowait map(from : initial) map(tofrom : x)
+    {
+        initial = omp_is_initial_device();
+        x += 10;
+#pragma omp target device(ancestor : 1)
+        wait_for_thread();
+    }
+    __atomic_store_n(&gone_on, 1, __ATOMIC_SEQ_CST);
+#pragma omp taskwait
+    EXPECT_ON_DEVICE(initial);
+    /* Without a device the host may run it later. */
+    if (on_device())
+        EXPECT(met, 0);
+    EXPECT(x, 11);
+
+    /* What it depends on has ended before, if regions alone did that; a task of the host is
+       waited for as ever. */
+    int y = 1;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task depend(out : y) shared(y)
+        y *= 3;
+#pragma omp target nowait depend(inout : y) map(tofrom : y)
+        y += 4;
+#pragma omp target nowait depend(inout : y) map(tofrom : y)
+        y *= 5;
+#pragma omp taskwait
+    }
+    EXPECT(y, 35);
+    return finish();
+}
