@@ -65,7 +65,7 @@ pub mod carry;
 pub mod claims;
 mod gcc_carry;
 pub mod lanes;
-mod panic;
+pub mod panic;
 pub mod print;
 pub mod runtime;
 pub mod target_ext;
@@ -79,8 +79,8 @@ pub use shared_abi;
 /// Makes the crate that calls it a device image: defines `GOMP_target_ext`, the
 /// control variables and the panic handler.
 ///
-/// A panic in a kernel ends the launch with an error, which carries the message
-/// where the device has a way for it.
+/// A panic in a kernel ends the launch with an error: on `host` it carries the message, on
+/// GPUs the place in the source.
 ///
 /// Attributes go to the control variables: an image that is linked as bitcode says
 /// `used(linker)` of them (see [`runtime`]), for which this macro cannot ask in stable

@@ -1,4 +1,15 @@
-//! A panic in a kernel ends its launch.
+//! A panic in a kernel ends its launch, and the host hears as much of it as the device can say:
+//!
+//! | device | what of a panic reaches the host |
+//! |---|---|
+//! | `host` | the whole message |
+//! | NVIDIA | file and line, as an assertion that fails |
+//! | AMD | file, line and column, in a [`PanicRecord`](shared_abi::image::PanicRecord) |
+//!
+//! On a GPU the message is not formatted: that costs every kernel stack and registers.
+
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod record;
 
 use core::fmt::Write;
 use core::panic::PanicInfo;
@@ -26,9 +37,12 @@ impl Write for Message {
 }
 
 /// What [`image!`](crate::image) calls from the panic handler.
+///
+/// Inlined, with what it calls: each call takes stack on AMD GPUs, though none returns.
+#[inline(always)]
 pub fn panicked(info: &PanicInfo<'_>) -> ! {
     if !arch::HAS_MESSAGES {
-        arch::trap("");
+        arch::trap_at(info.location());
     }
     let mut message = Message {
         bytes: [0; 256],

@@ -60,6 +60,12 @@ pub static RUNTIME: HostWritten<Runtime> = HostWritten::new(Runtime {
     reserved: 0,
 });
 
+/// Where a panic leaves its place; see [`PanicRecord`](shared_abi::image::PanicRecord).
+#[cfg(target_arch = "amdgpu")]
+#[unsafe(export_name = "__revoff_panic")]
+#[used(linker)]
+pub static PANIC: HostWritten<u64> = HostWritten::new(0);
+
 /// Where GCC's wires are.
 #[unsafe(export_name = "__gomp_rev_offload_var")]
 #[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]

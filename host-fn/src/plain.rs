@@ -14,7 +14,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data: it cannot travel between device and host",
     label = "not plain data",
-    note = "a structure of your own derives `FromBytes`, `IntoBytes` and `Immutable` of `host_fn::zerocopy`",
+    note = "put this before a structure of your own:\n#[derive(host_fn::zerocopy::FromBytes, host_fn::zerocopy::IntoBytes, host_fn::zerocopy::Immutable)]\n#[zerocopy(crate = \"host_fn::zerocopy\")]\n#[repr(C)]",
     note = "in place of a `bool`, a `char` or an enum pass an integer, in place of a pointer its address as a `u64`"
 )]
 pub trait Plain: FromBytes + IntoBytes + Immutable {}

@@ -1,9 +1,51 @@
-//! What must not compile, and that the reason is said where it is.
+//! What must not compile, and that the reason is said where it is; and that a hint of the
+//! compiler compiles when it is followed.
 //!
 //! `TRYBUILD=overwrite cargo test --test ui` writes the expected messages anew;
 //! they are those of the toolchain that `rust-version` names.
 
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
 #[test]
 fn messages() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
+}
+
+/// The lines that a message asks for are pasted before a structure, in a crate that depends on
+/// `host-fn` alone, as a user's does: `zerocopy` is no name there.
+#[test]
+fn the_hint_for_a_structure_compiles() {
+    let messages = fs::read_to_string("tests/ui/not_plain.stderr").expect("expected messages");
+    let hint: Vec<_> = messages
+        .lines()
+        .skip_while(|line| !line.contains("a structure of your own"))
+        .skip(1)
+        .map(str::trim)
+        .take_while(|line| line.starts_with("#["))
+        .collect();
+    assert!(!hint.is_empty(), "no attributes in the hint: {messages}");
+    let host_fn = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hint");
+    fs::create_dir_all(folder.join("src")).expect("a folder");
+    let manifest = format!(
+        "[package]\nname = \"hint\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [dependencies]\nhost-fn = {{ path = {host_fn:?} }}\n"
+    );
+    fs::write(folder.join("Cargo.toml"), manifest).expect("written");
+    fs::copy(host_fn.join("../Cargo.lock"), folder.join("Cargo.lock")).expect("copied");
+    let source = format!(
+        "{}\npub struct Point {{\n    pub x: u32,\n    pub y: u32,\n}}\n\n\
+         host_fn::host_functions! {{\n    pub fn plot(at: Point, all: &[Point]);\n}}\n",
+        hint.join("\n")
+    );
+    fs::write(folder.join("src/lib.rs"), source).expect("written");
+    let status = Command::new(env!("CARGO"))
+        .args(["check", "--quiet", "--offline", "--target-dir"])
+        .arg(folder.join("target"))
+        .current_dir(&folder)
+        .status()
+        .expect("cargo runs");
+    assert!(status.success(), "the hint does not compile: {status}");
 }

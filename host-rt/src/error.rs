@@ -6,12 +6,13 @@ use std::path::PathBuf;
 
 use targets::DeviceArch;
 use targets::choose::WayOut;
+use targets::count::Count;
 
 use crate::data::{HostRange, RangeError};
 use crate::task::TaskError;
 
 /// An image that cannot be used, and why.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
     /// The file cannot be read.
@@ -142,7 +143,7 @@ pub enum ImageError {
 }
 
 /// A device that cannot do what it is asked.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
     /// There is no device of that name.
@@ -155,7 +156,8 @@ pub enum DeviceError {
     },
     /// The device has no memory of that size left.
     #[error(
-        "device `{device}` cannot allocate {bytes} bytes: {free} of {total} are free{}",
+        "device `{device}` cannot allocate {}: {free} of {total} are free{}",
+        Count(*bytes, "byte"),
         match device.as_str() {
             "host" => " (REVOFF_HOST_MEMORY sets its size)",
             emu if emu.starts_with("emu") => " (REVOFF_EMU_MEMORY sets its size)",
@@ -233,7 +235,11 @@ pub enum DeviceError {
         what: &'static str,
     },
     /// A copy leaves its buffer.
-    #[error("{len} bytes from byte {at} on are not in a buffer of {bytes} bytes")]
+    #[error(
+        "cannot copy {} at byte {at}: the buffer has {}",
+        Count(*len, "byte"),
+        Count(*bytes, "byte")
+    )]
     OutOfBuffer {
         /// Where in the buffer the range begins.
         at: u64,
@@ -249,7 +255,11 @@ pub enum DeviceError {
         reason: String,
     },
     /// A launch with an impossible shape.
-    #[error("cannot launch {teams} teams of {threads} threads: {reason}")]
+    #[error(
+        "cannot launch {} of {}: {reason}",
+        Count((*teams).into(), "team"),
+        Count((*threads).into(), "thread")
+    )]
     BadGrid {
         /// Number of teams.
         teams: u32,
@@ -260,7 +270,7 @@ pub enum DeviceError {
     },
     /// A kernel was launched with other parameters than its image says that it takes.
     #[error(
-        "kernel `{kernel}` takes {expected}, not {found}: launch it with what its definition \
+        "kernel `{kernel}` takes {expected}, but got {found}: launch it with what its definition \
          declares (a slice is two parameters, address and length)"
     )]
     BadParameters {
@@ -295,7 +305,7 @@ pub enum DeviceError {
 }
 
 /// A value in the environment that makes no sense.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("environment variable {name}={value:?}: {expected} expected")]
 pub struct EnvError {
     /// The variable.
@@ -307,13 +317,13 @@ pub struct EnvError {
 }
 
 /// Why a call from a kernel was not carried out.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
     /// The function word is not that of a registered function.
     #[error(
-        "a kernel called function {word:#x}{}, which is not registered: add it to the functions \
-         that the image is loaded with",
+        "function {word:#x}{} was called and is not registered: add it to the functions that the \
+         image is loaded with",
         name.as_ref().map(|n| format!(" (`{n}`)")).unwrap_or_default()
     )]
     NoSuchFunction {
@@ -363,7 +373,7 @@ pub enum CallError {
 }
 
 /// A launch that did not end well.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
     /// The kernel ended itself, or the device ended it.
@@ -390,14 +400,29 @@ pub enum LaunchError {
         kernel: String,
         /// The time that it was given.
         after: std::time::Duration,
-        /// The host functions that have not returned, of all kernels on the device, and the
-        /// standard output if what they print is being written there.
+        /// The host functions that have not returned, of all kernels on the device, the standard
+        /// output if what they print is being written there, and the limits that calls have reached.
         pending: Vec<String>,
+    },
+    /// The kernel has ended, but what it has printed could not be written by the deadline.
+    #[error(
+        "kernel `{kernel}` has ended, but the standard output has not accepted what it printed \
+         within {after:?}, its deadline (REVOFF_DEADLINE, or that of the builder): read that output \
+         to its end"
+    )]
+    Output {
+        /// The kernel.
+        kernel: String,
+        /// The time that it was given.
+        after: std::time::Duration,
     },
     /// Calls that the kernel made failed; the kernel itself ran to its end.
     #[error(
         "kernel `{kernel}`: {first}{}",
-        if *failed > 1 { format!(" (and {} more failed calls)", failed - 1) } else { String::new() }
+        match failed.saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" (and {more} more failed {})", if more == 1 { "call" } else { "calls" }),
+        }
     )]
     Call {
         /// The kernel.
@@ -410,7 +435,7 @@ pub enum LaunchError {
 }
 
 /// Anything that this crate reports.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// See [`ImageError`].
@@ -429,7 +454,7 @@ pub enum Error {
     #[error(transparent)]
     Env(#[from] EnvError),
     /// The arguments of a launch do not fit the kernel.
-    #[error("kernel `{kernel}` takes {wants}, not {given}")]
+    #[error("kernel `{kernel}` takes {wants}, but got {given}")]
     BadArguments {
         /// The kernel.
         kernel: String,
@@ -468,6 +493,20 @@ pub enum Error {
     },
 }
 
+/// `Debug` as `Display`: `fn main() -> Result` and `unwrap` print the former, and whoever reads
+/// that needs the remedy too.
+macro_rules! debug_as_display {
+    ($($error:ty)*) => {$(
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                std::fmt::Display::fmt(self, f)
+            }
+        }
+    )*};
+}
+
+debug_as_display!(ImageError DeviceError EnvError CallError LaunchError TaskError RangeError Error);
+
 /// The result of this crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -477,4 +516,52 @@ pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     sources.fold(error.to_string(), |text, source| {
         format!("{text}: {source}")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_main_returns_is_printed_with_its_remedy() {
+        let arch = Box::new(DeviceArch::this_machine());
+        let image = ImageError::OtherMachine {
+            name: "k.ptx".to_owned(),
+            found: "PTX for sm_70".to_owned(),
+            device: "host".to_owned(),
+            wanted: "a shared object".to_owned(),
+            arch,
+        };
+        let error = Error::from(image);
+        assert!(format!("{error:?}").contains("cargo xtask images --target host"));
+        let launch = LaunchError::Deadline {
+            kernel: "slow".to_owned(),
+            after: std::time::Duration::from_secs(1),
+            pending: vec![],
+        };
+        for (debug, display) in [
+            (format!("{error:?}"), error.to_string()),
+            (format!("{launch:?}"), launch.to_string()),
+        ] {
+            assert_eq!(debug, display);
+        }
+    }
+
+    #[test]
+    fn one_of_a_thing_is_singular() {
+        let grid = DeviceError::BadGrid {
+            teams: 1,
+            threads: 2,
+            reason: "no".to_owned(),
+        };
+        assert_eq!(grid.to_string(), "cannot launch 1 team of 2 threads: no");
+        let call = |failed| LaunchError::Call {
+            kernel: "k".to_owned(),
+            first: CallError::ShuttingDown { word: 1 },
+            failed,
+        };
+        assert!(call(1).to_string().ends_with("shutting down"));
+        assert!(call(2).to_string().ends_with("(and 1 more failed call)"));
+        assert!(call(3).to_string().ends_with("(and 2 more failed calls)"));
+    }
 }

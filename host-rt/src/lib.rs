@@ -92,3 +92,4 @@ pub use runtime::{
 pub use serve::{CallContext, LaunchQueue, Waiting, current_call};
 pub use shared_abi;
 pub use targets;
+pub use wire::Reservation;

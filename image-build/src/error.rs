@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 /// A build for a GPU failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// No compiler for GPUs was found.
@@ -93,6 +93,13 @@ pub enum BuildError {
         /// Why.
         reason: io::Error,
     },
+}
+
+/// As [`Display`](std::fmt::Display), which has the remedy: `fn main() -> Result` prints this.
+impl std::fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
 }
 
 /// The environment variable that names the compiler to build for GPUs with.

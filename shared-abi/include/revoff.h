@@ -11,7 +11,7 @@
  *     REVOFF_HOST_FUNCTION(lookup)
  *
  *     // Kernel parameters: an array of numbers, and how many they are.
- *     REVOFF_KERNEL(translate)
+ *     REVOFF_KERNEL(translate, uint64_t *, uint32_t)
  *     {
  *         uint64_t *numbers = REVOFF_PARAM(uint64_t *, 0);
  *         uint32_t count = REVOFF_PARAM(uint32_t, 1);
@@ -124,12 +124,50 @@ REVOFF_DEVICE static inline uint32_t revoff_call(void (*fn)(void *), size_t mapn
 #define REVOFF_FUNCTION_WORD(name) ((void (*)(void *))(uintptr_t)&__revoff_fn_##name)
 
 /**
- * Head of a kernel for the `host` device; its body follows. `params[i]` points
- * to the value of parameter `i`, see REVOFF_PARAM.
+ * Head of a kernel for the `host` device: its name and the types of its parameters, at
+ * most 16; its body follows. `params[i]` points to the value of parameter `i`, see
+ * REVOFF_PARAM.
+ *
+ * Defines the revoff_kernel_info by which the host refuses a launch with other
+ * parameters. Signature 0, as for REVOFF_HOST_FUNCTION.
  */
-#define REVOFF_KERNEL(name)                                                                      \
+#define REVOFF_KERNEL(...)                                                                       \
+    REVOFF_DEFINE_KERNEL(REVOFF_FIRST(__VA_ARGS__, 0), REVOFF_TYPES(__VA_ARGS__),                \
+                         REVOFF_BYTES(REVOFF_TYPES(__VA_ARGS__))(__VA_ARGS__))
+
+/* What it is made of. Its arguments are expanded once more before names are put together. */
+#define REVOFF_DEFINE_KERNEL(name, types, bytes) REVOFF_DESCRIBED_KERNEL(name, types, bytes)
+#define REVOFF_DESCRIBED_KERNEL(name, types, bytes)                                              \
+    REVOFF_C_LINKAGE REVOFF_EXPORTED const revoff_kernel_info __revoff_kernel_##name;            \
+    const revoff_kernel_info __revoff_kernel_##name = {types, (uint32_t)(bytes), 0};             \
     REVOFF_C_LINKAGE REVOFF_EXPORTED void name(const void *const *params);                       \
     void name(const void *const *params)
+#define REVOFF_FIRST(name, ...) name
+/* How many types follow a name, and the macro that adds up so many sizes. */
+#define REVOFF_TYPES(...)                                                                        \
+    REVOFF_18TH(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0)
+#define REVOFF_18TH(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, \
+                    a16, found, ...)                                                             \
+    found
+#define REVOFF_BYTES(types) REVOFF_BYTES_OF(types)
+#define REVOFF_BYTES_OF(types) REVOFF_BYTES_##types
+#define REVOFF_BYTES_0(name) 0
+#define REVOFF_BYTES_1(name, type) sizeof(type)
+#define REVOFF_BYTES_2(name, type, ...) (sizeof(type) + REVOFF_BYTES_1(name, __VA_ARGS__))
+#define REVOFF_BYTES_3(name, type, ...) (sizeof(type) + REVOFF_BYTES_2(name, __VA_ARGS__))
+#define REVOFF_BYTES_4(name, type, ...) (sizeof(type) + REVOFF_BYTES_3(name, __VA_ARGS__))
+#define REVOFF_BYTES_5(name, type, ...) (sizeof(type) + REVOFF_BYTES_4(name, __VA_ARGS__))
+#define REVOFF_BYTES_6(name, type, ...) (sizeof(type) + REVOFF_BYTES_5(name, __VA_ARGS__))
+#define REVOFF_BYTES_7(name, type, ...) (sizeof(type) + REVOFF_BYTES_6(name, __VA_ARGS__))
+#define REVOFF_BYTES_8(name, type, ...) (sizeof(type) + REVOFF_BYTES_7(name, __VA_ARGS__))
+#define REVOFF_BYTES_9(name, type, ...) (sizeof(type) + REVOFF_BYTES_8(name, __VA_ARGS__))
+#define REVOFF_BYTES_10(name, type, ...) (sizeof(type) + REVOFF_BYTES_9(name, __VA_ARGS__))
+#define REVOFF_BYTES_11(name, type, ...) (sizeof(type) + REVOFF_BYTES_10(name, __VA_ARGS__))
+#define REVOFF_BYTES_12(name, type, ...) (sizeof(type) + REVOFF_BYTES_11(name, __VA_ARGS__))
+#define REVOFF_BYTES_13(name, type, ...) (sizeof(type) + REVOFF_BYTES_12(name, __VA_ARGS__))
+#define REVOFF_BYTES_14(name, type, ...) (sizeof(type) + REVOFF_BYTES_13(name, __VA_ARGS__))
+#define REVOFF_BYTES_15(name, type, ...) (sizeof(type) + REVOFF_BYTES_14(name, __VA_ARGS__))
+#define REVOFF_BYTES_16(name, type, ...) (sizeof(type) + REVOFF_BYTES_15(name, __VA_ARGS__))
 
 /** In a REVOFF_KERNEL, the value of parameter `i`, of type `type`. */
 #define REVOFF_PARAM(type, i) (*(type const *)params[i])

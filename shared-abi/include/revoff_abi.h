@@ -80,6 +80,12 @@
 #define REVOFF_IMAGE_HOST_ARCH "__revoff_host_arch"
 
 /**
+ * Symbol of the address of the `revoff_panic_record` that a panic fills in; 0 for none. Images without
+ * this symbol report panics in another way, or not at all.
+ */
+#define REVOFF_IMAGE_PANIC "__revoff_panic"
+
+/**
  * What precedes a host function's name in the symbol of its `revoff_function_info`.
  * The *address* of that symbol is the function word of a request.
  */
@@ -87,6 +93,12 @@
 
 /** What precedes a kernel's name in the symbol of its `revoff_kernel_info`. */
 #define REVOFF_IMAGE_KERNEL_PREFIX "__revoff_kernel_"
+
+/** Value of `revoff_panic_record.state` once the record is complete. */
+#define REVOFF_IMAGE_PANIC_RECORDED 1u
+
+/** Most bytes of a file's name in a `revoff_panic_record`. */
+#define REVOFF_IMAGE_PANIC_FILE 256u
 
 /** First word of an `revoff_image_info`: "revoff" and two zero bytes, little-endian. */
 #define REVOFF_IMAGE_MAGIC 0x66666f766572ull
@@ -469,10 +481,39 @@ typedef struct revoff_kernel_info {
     uint32_t bytes;
     /**
      * Hash of the kernel's declaration, which the host compares with its own; of a kernel
-     * without one, hash of the parameter types.
+     * without one, hash of the parameter types, and 0 in C.
      */
     uint64_t signature;
 } revoff_kernel_info;
+
+/**
+ * The place in the source of the first panic in an image's kernels, in mapped memory.
+ *
+ * The host allocates and zeroes it when it loads the image; the first device thread to panic
+ * fills it in before it ends the launch.
+ */
+typedef struct revoff_panic_record {
+    /**
+     * `REVOFF_IMAGE_PANIC_RECORDED`, stored after all else (edge `P1`); 0 if nothing has panicked.
+     */
+    uint32_t state;
+    /**
+     * Line, from 1 on.
+     */
+    uint32_t line;
+    /**
+     * Column, from 1 on.
+     */
+    uint32_t column;
+    /**
+     * Bytes of `file` in use.
+     */
+    uint32_t file_len;
+    /**
+     * The file's name in UTF-8, as the compiler was given it; of a longer one the last bytes.
+     */
+    uint8_t file[256];
+} revoff_panic_record;
 
 /**
  * A mapping kind with its alignment, as it stands on the wire.

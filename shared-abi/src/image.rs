@@ -7,6 +7,7 @@
 //! | [`HOST_ARCH`] | pointer to [`HostArch`](crate::host_arch::HostArch), `host` images only | the host, after load |
 //! | [`FUNCTION_PREFIX`]`NAME` | [`FunctionInfo`], read-only | the image: one per host function it may call |
 //! | [`KERNEL_PREFIX`]`NAME` | [`KernelInfo`], read-only | the image: one per kernel |
+//! | [`PANIC`] | device address of a [`PanicRecord`], images for AMD GPUs only | the host, after load |
 //! | `__gomp_rev_offload_var`, `__gomp_additional_icvs` | see [`crate::gomp`] | the host, after load |
 //!
 //! Images that GCC built have only the last row. All of these are data symbols,
@@ -18,11 +19,19 @@ pub const IMAGE_INFO: &str = "__revoff_image";
 pub const RUNTIME: &str = "__revoff_runtime";
 /// Symbol of a `host` image's pointer to its [`HostArch`](crate::host_arch::HostArch).
 pub const HOST_ARCH: &str = "__revoff_host_arch";
+/// Symbol of the address of the [`PanicRecord`] that a panic fills in; 0 for none. Images without
+/// this symbol report panics in another way, or not at all.
+pub const PANIC: &str = "__revoff_panic";
 /// What precedes a host function's name in the symbol of its [`FunctionInfo`].
 /// The *address* of that symbol is the function word of a request.
 pub const FUNCTION_PREFIX: &str = "__revoff_fn_";
 /// What precedes a kernel's name in the symbol of its [`KernelInfo`].
 pub const KERNEL_PREFIX: &str = "__revoff_kernel_";
+
+/// Value of [`PanicRecord::state`] once the record is complete.
+pub const PANIC_RECORDED: u32 = 1;
+/// Most bytes of a file's name in a [`PanicRecord`].
+pub const PANIC_FILE: usize = 256;
 
 /// First word of an [`ImageInfo`]: "revoff" and two zero bytes, little-endian.
 pub const IMAGE_MAGIC: u64 = u64::from_le_bytes(*b"revoff\0\0");
@@ -82,8 +91,27 @@ pub struct KernelInfo {
     /// Sum of the parameters' sizes, in bytes, no padding.
     pub bytes: u32,
     /// Hash of the kernel's declaration, which the host compares with its own; of a kernel
-    /// without one, hash of the parameter types.
+    /// without one, hash of the parameter types, and 0 in C.
     pub signature: u64,
+}
+
+/// The place in the source of the first panic in an image's kernels, in mapped memory.
+///
+/// The host allocates and zeroes it when it loads the image; the first device thread to panic
+/// fills it in before it ends the launch.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PanicRecord {
+    /// [`PANIC_RECORDED`], stored after all else (edge `P1`); 0 if nothing has panicked.
+    pub state: u32,
+    /// Line, from 1 on.
+    pub line: u32,
+    /// Column, from 1 on.
+    pub column: u32,
+    /// Bytes of `file` in use.
+    pub file_len: u32,
+    /// The file's name in UTF-8, as the compiler was given it; of a longer one the last bytes.
+    pub file: [u8; PANIC_FILE],
 }
 
 const _: () = {
@@ -102,6 +130,13 @@ const _: () = {
     assert!(offset_of!(Runtime, bell) == 32);
     assert!(offset_of!(Runtime, bounce_blocks) == 40);
     assert!(offset_of!(Runtime, reserved) == 44);
+
+    assert!(size_of::<PanicRecord>() == 272 && align_of::<PanicRecord>() == 4);
+    assert!(offset_of!(PanicRecord, state) == 0);
+    assert!(offset_of!(PanicRecord, line) == 4);
+    assert!(offset_of!(PanicRecord, column) == 8);
+    assert!(offset_of!(PanicRecord, file_len) == 12);
+    assert!(offset_of!(PanicRecord, file) == 16);
 
     assert!(size_of::<FunctionInfo>() == 8 && align_of::<FunctionInfo>() == 8);
     assert!(offset_of!(FunctionInfo, signature) == 0);

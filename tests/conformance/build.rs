@@ -10,6 +10,7 @@ fn main() {
         .export("REVOFF_IMAGE_C_CALLS");
     image_build::c_image("words", &["c/words.c"], INCLUDE, &device_rt)
         .export("REVOFF_IMAGE_C_WORDS");
+    image_build::c_image("panics", &["c/panics.c"], INCLUDE, &[]).export("REVOFF_IMAGE_C_PANICS");
     image_build::c_image("plain", &["c/plain.c"], INCLUDE, &[]).export("REVOFF_IMAGE_C_PLAIN");
     image_build::c_image("silent", &["c/silent.c"], INCLUDE, &[]).export("REVOFF_IMAGE_C_SILENT");
 }

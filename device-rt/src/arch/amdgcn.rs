@@ -6,12 +6,16 @@
 //! assembly for this target).
 
 use core::arch::amdgpu;
+use core::cell::UnsafeCell;
 use core::intrinsics::gpu::amdgpu_dispatch_ptr;
+use core::panic::Location;
 use core::sync::atomic::{Ordering, fence};
 
 use shared_abi::words::{Coherent, Load, Store, SystemWords, TicketWord};
 
 use super::{Context, Space};
+use crate::panic::record;
+use crate::runtime::PANIC;
 
 unsafe extern "C" {
     #[link_name = "llvm.amdgcn.is.shared"]
@@ -273,11 +277,41 @@ pub const HAS_BELL: bool = false;
 /// See [`HAS_BELL`].
 pub fn ring() {}
 
-/// There is no way for a message.
+/// There is no way for a message, but [`trap_at`] leaves a place.
 pub const HAS_MESSAGES: bool = false;
+
+/// Ends the launch, after leaving the place for the host.
+#[inline(always)]
+pub fn trap_at(place: Option<&Location<'_>>) -> ! {
+    match place {
+        Some(place) => revoff_panic(place),
+        None => revoff_trap(),
+    }
+}
 
 /// Ends the launch.
 pub fn trap(_message: &str) -> ! {
+    revoff_trap()
+}
+
+/// Whether a thread of this image has panicked.
+struct Claim(UnsafeCell<u64>);
+
+// SAFETY: used through atomic words alone.
+unsafe impl Sync for Claim {}
+
+static CLAIM: Claim = Claim(UnsafeCell::new(0));
+
+/// A function of its own, as [`revoff_trap`]: what it does is not repeated at every panic.
+#[unsafe(no_mangle)]
+fn revoff_panic(place: &Location<'_>) -> ! {
+    let address = PANIC.get();
+    if address != 0 {
+        // SAFETY: a static; the address of a record is valid as long as the image is loaded.
+        let (claim, record) = unsafe { (Coherent::new(CLAIM.0.get().cast()), mapped(address)) };
+        let place = (place.file(), place.line(), place.column());
+        record::fill(&claim, &record, place, || pause(u32::MAX));
+    }
     revoff_trap()
 }
 

@@ -2,6 +2,7 @@
 //! What hardware has as special registers comes through
 //! [`HostArch`], which the host writes when it loads the image.
 
+use core::panic::Location;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use shared_abi::host_arch::{HostArch, ThreadContext};
@@ -198,6 +199,11 @@ pub fn ring() {
 
 /// The host hears why.
 pub const HAS_MESSAGES: bool = true;
+
+/// As [`trap`]: whoever has messages says the place in them.
+pub fn trap_at(_place: Option<&Location<'_>>) -> ! {
+    trap("")
+}
 
 /// Ends the launch and this thread.
 pub fn trap(message: &str) -> ! {

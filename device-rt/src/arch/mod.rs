@@ -13,6 +13,7 @@
 //! | `pause` | waits a little |
 //! | `HAS_BELL`, `ring` | wakes a sleeping host, where the device can |
 //! | `trap`, `HAS_MESSAGES` | ends the launch, and whether anybody hears why |
+//! | `trap_at` | ends the launch, and leaves its place in the source, where nobody hears why |
 //! | `warp_size`, `independent_lanes` | how many threads make a warp, and whether each gets on by itself |
 //! | `lane`, `active_lanes`, `first`, `any`, `converge` | what they do together: see [`lanes`](crate::lanes) |
 

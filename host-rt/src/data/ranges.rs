@@ -104,7 +104,7 @@ impl Found<()> {
 }
 
 /// Why a range was not inserted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RangeError {
     /// It has no bytes.

@@ -383,6 +383,8 @@ pub struct LaunchContext {
 
 /// A kernel that is run on the thread that asks for it.
 pub struct DirectRun<'a> {
+    /// The kernel's name, for messages.
+    pub name: &'a str,
     /// The kernel, of a module that stays loaded meanwhile.
     pub kernel: Global,
     /// Must be one thread of one team.

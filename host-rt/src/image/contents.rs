@@ -18,6 +18,9 @@ pub(super) struct Contents {
     /// Functions that a device can launch, as far as the format tells; to be asked
     /// where the image declares no kernels.
     pub(super) entries: Vec<String>,
+    /// The sizes of the parameters of functions that a device can launch, as far as the code
+    /// says them.
+    pub(super) params: HashMap<String, Vec<u64>>,
     /// Initial bytes of small exported variables, by name.
     pub(super) values: HashMap<String, Vec<u8>>,
 }

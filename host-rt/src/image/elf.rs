@@ -6,6 +6,8 @@ use object::{
     SegmentFlags, SymbolFlags, SymbolKind,
 };
 
+use targets::code_object;
+
 use super::contents::{Contents, LARGEST_VALUE};
 use super::{Format, Segment, Symbol};
 
@@ -60,6 +62,18 @@ pub(super) fn read(bytes: &[u8], format: Format) -> Result<Contents, String> {
     }
     if let Format::SharedObject(_) = format {
         contents.entries = Contents::functions(&contents.symbols);
+    }
+    if format == Format::CodeObject {
+        // A code object whose metadata is broken is refused when it is loaded, with the reason.
+        let kernels = code_object::read(bytes).map_or_else(|_| vec![], |read| read.kernels);
+        contents.params = kernels
+            .iter()
+            .filter(|kernel| kernel.args.is_some())
+            .map(|kernel| {
+                let sizes = kernel.parameters().map(|arg| arg.size.into());
+                (kernel.name.clone(), sizes.collect())
+            })
+            .collect();
     }
     contents.segments = file
         .segments()

@@ -1,26 +1,34 @@
-//! What a code object says that it is for.
+//! The processor that an image says it is for.
 
 use targets::code_object;
-use targets::device_arch::AmdTarget;
+use targets::ptx::Tokens;
 
 use super::{Format, Image};
 
 impl Image {
-    /// The processor that a code object is for, with what is fixed of its features, such as
-    /// `gfx90a:xnack-`; `None` where it does not say, and of images of other formats.
+    /// The processor that a code object or PTX is for: `gfx90a:xnack-`, with the features that
+    /// are fixed; `sm_70`, the oldest GPU that runs the text. `None` where the image does not
+    /// say, and for images of other formats.
     #[must_use]
-    pub fn processor(&self) -> Option<AmdTarget> {
+    pub fn processor(&self) -> Option<String> {
         match self.format {
-            Format::CodeObject => code_object::read(&self.bytes).ok()?.target,
+            Format::CodeObject => Some(code_object::read(&self.bytes).ok()?.target?.to_string()),
+            Format::Ptx => {
+                let target = Tokens::of(&self.bytes)
+                    .skip_while(|token| *token != b".target")
+                    .nth(1)?;
+                Some(str::from_utf8(target).ok()?.to_owned())
+            }
             _ => None,
         }
     }
 
     /// What the image is, in words: its format, and the processor that it is for.
     pub(crate) fn described(&self) -> String {
-        match self.processor() {
-            Some(processor) => format!("a code object for {processor}"),
-            None => self.format.to_string(),
+        match (self.format, self.processor()) {
+            (Format::Ptx, Some(processor)) => format!("PTX for {processor}"),
+            (_, Some(processor)) => format!("a code object for {processor}"),
+            (_, None) => self.format.to_string(),
         }
     }
 }

@@ -57,6 +57,9 @@ pub struct KernelDeclaration {
     /// Its parameters; `None` where the image only exports a function, or is text
     /// that says it in an unknown way.
     pub info: Option<KernelInfo>,
+    /// The sizes of its parameters in bytes, as its code has them: in PTX, and in code objects
+    /// with a list of them.
+    pub sizes: Option<Vec<u64>>,
 }
 
 /// A host function, as an image declares it.
@@ -247,12 +250,14 @@ impl Image {
             kernels.push(KernelDeclaration {
                 name: name.to_owned(),
                 info,
+                sizes: self.contents.params.get(name).cloned(),
             });
         }
         if kernels.is_empty() {
             kernels.extend(self.contents.entries.iter().map(|name| KernelDeclaration {
                 name: name.clone(),
                 info: None,
+                sizes: self.contents.params.get(name).cloned(),
             }));
         }
         kernels.sort_by(|a, b| a.name.cmp(&b.name));

@@ -31,6 +31,7 @@ impl Image {
                 symbols,
                 segments: _,
                 entries,
+                params,
                 values,
             } = &*part.contents;
             // What is weak may be in several parts; the linker takes one.
@@ -44,6 +45,9 @@ impl Image {
                     contents.entries.push(entry.clone());
                 }
             }
+            contents
+                .params
+                .extend(params.iter().map(|(k, v)| (k.clone(), v.clone())));
             contents
                 .values
                 .extend(values.iter().map(|(k, v)| (k.clone(), v.clone())));

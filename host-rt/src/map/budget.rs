@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What a request may hold without being counted: as many requests as are in flight at most hold
 /// little more than this many bytes each, and calls with small arguments share no counter.
-const UNCOUNTED: u64 = 4096;
+pub(super) const UNCOUNTED: u64 = 4096;
 
 /// The memory of a runtime's requests in flight.
 #[derive(Debug)]

@@ -127,6 +127,12 @@ impl Default for Limits {
     }
 }
 
+/// Empties a list of a request, and gives back most of one that was long.
+pub(crate) fn clear<T>(list: &mut Vec<T>) {
+    list.clear();
+    list.shrink_to(1024);
+}
+
 /// Maps the arguments of one request after the other; one per serving thread.
 /// Keeps its memory, so that it allocates only for a request that is larger than
 /// all before.
@@ -337,16 +343,16 @@ struct Request<'a>(&'a mut Scratch);
 impl Drop for Request<'_> {
     fn drop(&mut self) {
         let scratch = &mut *self.0;
-        scratch.args.clear();
-        scratch.pointers.clear();
-        scratch.ranges.clear();
-        scratch.blocks.clear();
-        scratch.guests.clear();
-        scratch.sites.clear();
-        scratch.patches.clear();
-        scratch.fetches.clear();
-        scratch.stores.clear();
-        scratch.held.clear();
+        clear(&mut scratch.args);
+        clear(&mut scratch.pointers);
+        clear(&mut scratch.ranges);
+        clear(&mut scratch.blocks);
+        clear(&mut scratch.guests);
+        clear(&mut scratch.sites);
+        clear(&mut scratch.patches);
+        clear(&mut scratch.fetches);
+        clear(&mut scratch.stores);
+        clear(&mut scratch.held);
         scratch.arena.reset();
         scratch.share.release();
     }

@@ -7,10 +7,17 @@ use super::{
     Arg, ArgInfo, HostArg, Limits, MapError, PresentTable, Scratch,
     arena::MAX_ALIGN,
     blocks::{CONGRUENCE, Range, What},
+    budget::UNCOUNTED,
     kinds::{Class, Missing, When, classify},
     pointers::{POINTER_SIZE, Site},
     present::{Present, Reader},
 };
+
+/// Bytes of lists that an argument takes while its request is served, at most.
+const ARG_BYTES: usize = 256;
+
+/// As many arguments take no more than requests may hold uncounted.
+const FEW_ARGS: usize = UNCOUNTED as usize / ARG_BYTES;
 
 /// The pass in progress.
 pub(super) struct Plan<'a> {
@@ -42,6 +49,9 @@ impl<'a> Plan<'a> {
     }
 
     pub(super) fn run(mut self) -> Result<(), MapError> {
+        if self.args.len() > FEW_ARGS {
+            self.charge(0, (self.args.len() * ARG_BYTES) as u64)?;
+        }
         for (index, arg) in self.args.iter().enumerate() {
             self.scratch.args.push(HostArg::null(arg.kind));
             let class = classify(arg.kind);

@@ -111,7 +111,7 @@ mod tests {
                 buffer.write(at, &[1u64]).unwrap_err().to_string(),
                 buffer.read(at, &mut [0u64]).unwrap_err().to_string(),
             ] {
-                let expected = format!("8 bytes from byte {at} on are not in a buffer of 16 bytes");
+                let expected = format!("cannot copy 8 bytes at byte {at}: the buffer has 16 bytes");
                 assert!(text.contains(&expected), "{text}");
             }
         }

@@ -2,24 +2,33 @@
 
 use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
-use shared_abi::image::{RUNTIME, Runtime};
+use shared_abi::image::{PANIC, RUNTIME, Runtime};
 use shared_abi::wire::WireKind;
 
 use super::Inner;
+use super::panic_record::PanicRecord;
 use crate::device::{Global, Module};
 use crate::error::Result;
 use crate::image::Image;
+use crate::wire::Reservation;
 
-/// Writes the variables that an image has for its host: OpenMP's of the device, and,
-/// if the image calls the host, those through which it finds its wire. What it does not
-/// have is not missed. Returns the addresses of the variables written, which calls may not change
-/// from now on.
+/// What an image was told.
+pub(super) struct Connected {
+    /// The variables written, which calls may not change.
+    pub(super) variables: Vec<Reservation>,
+    /// Where its panics leave their place.
+    pub(super) panic_record: Option<PanicRecord>,
+}
+
+/// Writes the variables that an image has for its host: OpenMP's of the device, where a panic
+/// leaves its place, and, if the image calls the host, those through which it finds its wire.
+/// What it does not have is not missed.
 pub(super) fn connect(
     inner: &Inner,
     image: &Image,
     module: &dyn Module,
     kind: Option<WireKind>,
-) -> Result<Vec<u64>> {
+) -> Result<Connected> {
     let mut written = Vec::new();
     let icvs = OffloadIcvs {
         device_num: inner.device.number().cast_signed(),
@@ -39,20 +48,30 @@ pub(super) fn connect(
         // SAFETY: `bytes` lives until `synchronize` returns.
         unsafe { queue.copy_to_device(address, bytes.as_ptr(), bytes.len())? };
         queue.synchronize()?;
-        inner.server.reserved.insert(address, size);
-        written.push(address);
+        written.push(inner.server.reserved.reserve(address, size));
         Ok(())
     };
     write(ADDITIONAL_ICVS, &icv_bytes(&icvs))?;
-    let Some(kind) = kind else {
-        return Ok(written);
+    let panic_record = match module.global(PANIC)? {
+        Some(_) => {
+            let memory = inner.device.alloc_mapped(PanicRecord::BYTES)?;
+            let record = PanicRecord::new(memory);
+            write(PANIC, &record.address().to_le_bytes())?;
+            Some(record)
+        }
+        None => None,
     };
-    let runtime = inner.server.connect(kind)?;
-    write(RUNTIME, &runtime_bytes(&runtime))?;
-    if [WireKind::GCC_RING, WireKind::GCC_SLOT].contains(&kind) {
-        write(REV_OFFLOAD_VAR, &runtime.wire.to_le_bytes())?;
+    if let Some(kind) = kind {
+        let runtime = inner.server.connect(kind)?;
+        write(RUNTIME, &runtime_bytes(&runtime))?;
+        if [WireKind::GCC_RING, WireKind::GCC_SLOT].contains(&kind) {
+            write(REV_OFFLOAD_VAR, &runtime.wire.to_le_bytes())?;
+        }
     }
-    Ok(written)
+    Ok(Connected {
+        variables: written,
+        panic_record,
+    })
 }
 
 fn runtime_bytes(words: &Runtime) -> Vec<u8> {

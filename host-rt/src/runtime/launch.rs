@@ -81,7 +81,8 @@ impl Launch {
     ///
     /// # Errors
     /// The kernel was ended by a fault or has not ended by its
-    /// [deadline](crate::Builder::deadline), or calls that it made have failed.
+    /// [deadline](crate::Builder::deadline), calls that it made have failed, or what it has
+    /// printed was not written by the deadline.
     pub fn wait(&self) -> Result<Report, LaunchError> {
         // Who waits again gives it the same time again.
         let from = if self.waited.swap(true, Ordering::Relaxed) {
@@ -98,20 +99,34 @@ impl Launch {
             let done = || self.running.is_done() || late();
             runtime.server.serve_until(done);
         }
+        let server = &runtime.server;
         let Some(ended) = self.running.wait(until) else {
             if self.state.calls_host {
-                let soon = Instant::now() + LAST_LOOK;
-                runtime.server.print_the_rest(Some(soon));
+                let soon = Some(Instant::now() + LAST_LOOK);
+                server.take_text(soon);
+                server.wait_for_output(soon);
             }
             runtime.overdue.add(&self.running);
             return Err(LaunchError::Deadline {
                 kernel: self.state.kernel.clone(),
                 after: runtime.deadline.unwrap_or_default(),
-                pending: runtime.server.pending(),
+                pending: server.pending(),
             });
         };
         let time = self.started.elapsed();
+        let written = !self.state.calls_host
+            || server.wait_for_output(until.map(|until| until.max(Instant::now() + LAST_LOOK)));
+        let ended = ended.map_err(|fault| match &self.program.panic_record {
+            Some(record) => record.explain(fault),
+            None => fault,
+        });
         self.state.outcome(ended)?;
+        if !written {
+            return Err(LaunchError::Output {
+                kernel: self.state.kernel.clone(),
+                after: runtime.deadline.unwrap_or_default(),
+            });
+        }
         Ok(Report { time })
     }
 }

@@ -6,6 +6,7 @@ use shared_abi::gomp::REV_OFFLOAD_VAR;
 use shared_abi::image::{FUNCTION_PREFIX, FunctionInfo, IMAGE_INFO, ImageInfo, RUNTIME};
 use shared_abi::wire::WireKind;
 
+use super::connect::Connected;
 use super::program::ProgramInner;
 use super::{Inner, Program, Runtime, connect};
 use crate::device::{Global, Module};
@@ -52,7 +53,10 @@ impl Runtime {
             let wire = kind.name().unwrap_or("unknown");
             tracing::debug!(image = image.name(), wire, "loaded");
         }
-        let variables = connect::connect(&self.inner, image, &*module, kind)?;
+        let Connected {
+            variables,
+            panic_record,
+        } = connect::connect(&self.inner, image, &*module, kind)?;
         let mut known = Vec::new();
         let declared = says.functions.iter().map(|f| (f.name.as_str(), None));
         let registered = functions.iter().map(|entry| (entry.name(), Some(entry)));
@@ -74,7 +78,8 @@ impl Runtime {
                 image: image.clone(),
                 kernels,
                 words: Mutex::new(words),
-                variables,
+                _variables: variables,
+                panic_record,
                 calls_host: kind.is_some(),
             }),
         })

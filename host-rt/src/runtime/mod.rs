@@ -6,6 +6,7 @@ mod connect;
 mod launch;
 mod load;
 mod overdue;
+mod panic_record;
 mod program;
 mod typed;
 mod words;
@@ -28,6 +29,7 @@ use crate::device::{Device, Fill, MemoryInfo, Queue};
 use crate::error::{Error, Result};
 use crate::map::PresentTable;
 use crate::serve::{LaunchQueue, Server, Waiting};
+use crate::wire::Reservation;
 
 /// The wire called `name`.
 ///
@@ -184,6 +186,13 @@ impl Runtime {
     /// [`SHUTTING_DOWN`](shared_abi::status::Status::SHUTTING_DOWN).
     pub fn shut_down(&self) {
         self.inner.server.refuse();
+    }
+
+    /// Reserves `len` bytes of device memory at `address`, which calls from kernels must not change:
+    /// what an image's host alone writes there and its device code trusts.
+    #[must_use]
+    pub fn reserve(&self, address: u64, len: u64) -> Reservation {
+        self.inner.server.reserved.reserve(address, len)
     }
 
     /// Allocates zeroed device memory.

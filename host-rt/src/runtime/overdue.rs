@@ -33,7 +33,8 @@ impl Overdue {
     }
 
     /// Whether an overdue kernel that may know of an allocation still runs: it may if the
-    /// allocation was there when the kernel passed its deadline.
+    /// allocation was there when the kernel passed its deadline. Later ones it knows only from a
+    /// host function that answers its calls, whose own affair they are.
     pub(super) fn may_use(&self, allocation: u64) -> bool {
         let kernels = lock(&self.kernels).clone();
         // Unlocked: to ask a kernel may call its driver.

@@ -4,6 +4,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use targets::count::Parameters;
+
+use super::panic_record::PanicRecord;
 use super::{DeviceBuffer, Inner, Launch, Runtime};
 use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module, Queue};
 use crate::error::{Error, ImageError, Result};
@@ -11,6 +14,7 @@ use crate::functions::{Entry, ForeignFunction, FunctionTable};
 use crate::image::{Image, KernelDeclaration};
 use crate::lock::lock;
 use crate::serve::LaunchQueue;
+use crate::wire::Reservation;
 
 /// A loaded image. Cheap to clone; unloaded with the last clone, kernel or
 /// launch.
@@ -26,8 +30,9 @@ pub(super) struct ProgramInner {
     pub(super) kernels: Vec<KernelDeclaration>,
     /// Function words of this image.
     pub(super) words: Mutex<Vec<u64>>,
-    /// Addresses of its variables that the host alone writes.
-    pub(super) variables: Vec<u64>,
+    /// Its variables that the host alone writes.
+    pub(super) _variables: Vec<Reservation>,
+    pub(super) panic_record: Option<PanicRecord>,
     pub(super) calls_host: bool,
 }
 
@@ -38,9 +43,6 @@ impl Drop for ProgramInner {
                 table.remove(word);
             }
         });
-        for &address in &self.variables {
-            self.runtime.server.reserved.remove(address);
-        }
     }
 }
 
@@ -58,6 +60,7 @@ impl Program {
                 declaration: declaration.cloned().unwrap_or_else(|| KernelDeclaration {
                     name: name.to_owned(),
                     info: None,
+                    sizes: None,
                 }),
                 code,
                 block: BlockShape::default(),
@@ -169,9 +172,8 @@ impl Kernel {
     /// The code is a kernel, whose parameters are of these types, and which does
     /// with the memory that they name only what it may; that memory lives until
     /// the launch has ended. Its frames can be abandoned where it traps, as a panic in
-    /// Rust does: it counts on no destructor to run. Parameters of a kernel with a
-    /// [declaration](KernelDeclaration::info) are checked for number and total
-    /// size.
+    /// Rust does: it counts on no destructor to run. The number and the sizes of the parameters
+    /// are checked where [the image has them](KernelDeclaration).
     ///
     /// # Errors
     /// The parameters do not fit the declaration, or the device cannot run the
@@ -263,17 +265,28 @@ impl Kernel {
     }
 
     fn check_params(&self, params: &[Vec<u8>]) -> Result<()> {
-        let bytes: usize = params.iter().map(Vec::len).sum();
-        if let Some(info) = self.declaration.info
-            && (info.params as usize, info.bytes as usize) != (params.len(), bytes)
-        {
-            return Err(Error::BadArguments {
-                kernel: self.declaration.name.clone(),
-                wants: format!("{} parameters of {} bytes in all", info.params, info.bytes),
-                given: format!("{} of {bytes} bytes", params.len()),
-            });
-        }
-        Ok(())
+        let KernelDeclaration { name, info, sizes } = &self.declaration;
+        let given: Vec<u64> = params.iter().map(|param| param.len() as u64).collect();
+        let wants = match (info, sizes) {
+            (_, Some(sizes)) if *sizes == given => return Ok(()),
+            (_, Some(sizes)) => Parameters(sizes).to_string(),
+            (None, None) => return Ok(()),
+            (Some(info), None) => {
+                let (count, bytes) = (u64::from(info.params), u64::from(info.bytes));
+                if (count, bytes) == (given.len() as u64, given.iter().sum()) {
+                    return Ok(());
+                }
+                match count {
+                    0 | 1 => Parameters(&[bytes][..count as usize]).to_string(),
+                    _ => format!("{count} parameters of {bytes} bytes in all"),
+                }
+            }
+        };
+        Err(Error::BadArguments {
+            kernel: name.clone(),
+            wants,
+            given: Parameters(&given).to_string(),
+        })
     }
 
     /// As [`enqueue`](Self::enqueue), with the parameters' bytes.

@@ -35,7 +35,9 @@ impl Program {
             return Err(ImageError::OtherKernel {
                 name: self.inner.image.name().to_owned(),
                 kernel: K::NAME.to_owned(),
-                image: info.map(|info| info.signature),
+                image: info
+                    .map(|info| info.signature)
+                    .filter(|signature| *signature != 0),
                 host: K::INFO.signature,
             }
             .into());

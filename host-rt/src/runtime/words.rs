@@ -57,6 +57,7 @@ impl Kernel {
             });
         }
         let run = DirectRun {
+            name: &self.declaration.name,
             kernel: self.code,
             grid,
             block: self.block,
@@ -111,6 +112,17 @@ impl Kernel {
             run()
         };
         server.end(&state);
-        Ok(state.outcome(ended?)?)
+        let deadline = self.program.inner.runtime.deadline;
+        let until = deadline.and_then(|deadline| Instant::now().checked_add(deadline));
+        let written = server.wait_for_output(until);
+        state.outcome(ended?)?;
+        if !written {
+            return Err(LaunchError::Output {
+                kernel: self.declaration.name.clone(),
+                after: deadline.unwrap_or_default(),
+            }
+            .into());
+        }
+        Ok(())
     }
 }

@@ -16,10 +16,12 @@
 
 mod bell;
 mod idle;
+mod in_flight;
 mod launch;
+mod output_flush;
 mod pool;
-mod printed;
 mod queue;
+mod text;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -31,21 +33,22 @@ use shared_abi::wire::bounce::BLOCK;
 use shared_abi::wire::{WireKind, claims};
 
 use self::bell::Bell;
+use self::in_flight::InFlight;
 pub(crate) use self::launch::LaunchState;
 use self::launch::Launches;
+use self::output_flush::OutputFlush;
 use self::pool::{Pool, Role, Served, Source};
-use self::printed::LastLooks;
 pub use self::queue::LaunchQueue;
 use self::queue::LaunchQueues;
+use self::text::Text;
 use crate::device::{Device, Fill, MappedMemory};
 use crate::error::DeviceError;
 use crate::functions::FunctionTable;
 use crate::lock::lock;
 use crate::map::{Budget, PresentTable};
 use crate::runtime::Cost;
-use crate::wire::{Copier, Geometry, KINDS, Reserved, TwoFaces, native};
+use crate::wire::{Copier, Geometry, KINDS, Reservation, Reserved, TwoFaces, native};
 
-use self::worker::Runs;
 pub use self::worker::{CallContext, current_call};
 pub(crate) use self::worker::{panic_message, serve_until};
 
@@ -65,6 +68,13 @@ pub(crate) struct Config {
 }
 
 impl Config {
+    /// What a serving thread keeps of a request's memory for the next: little beside what all
+    /// requests may hold.
+    fn keep_bytes(&self) -> usize {
+        let share = self.request_memory / (16 * self.threads.max(1) as u64);
+        share.min(16 << 20) as usize
+    }
+
     fn bounce_blocks(&self) -> u32 {
         (self.bounce_bytes / BLOCK) as u32
     }
@@ -84,10 +94,15 @@ struct Common {
     bounce: Arc<MappedMemory>,
     /// Device address of the claims.
     claims: u64,
+    _reservation: Reservation,
 }
 
 impl Common {
-    fn new(device: &dyn Device, config: &Config) -> Result<Self, DeviceError> {
+    fn new(
+        device: &dyn Device,
+        config: &Config,
+        reserved: &Arc<Reserved>,
+    ) -> Result<Self, DeviceError> {
         let bounce = Arc::new(device.alloc_mapped(config.bounce_bytes)?);
         let bytes = native::claims(&config.geometry, config.bounce_blocks());
         // Queues that the device can give to the threads that will serve: while a kernel
@@ -105,7 +120,11 @@ impl Common {
             device.free(claims);
             return Err(error);
         }
-        Ok(Self { bounce, claims })
+        Ok(Self {
+            bounce,
+            claims,
+            _reservation: reserved.reserve(claims, bytes.len() as u64),
+        })
     }
 }
 
@@ -153,15 +172,19 @@ pub(crate) struct Server {
     functions: Mutex<Arc<FunctionTable>>,
     /// Grows with every change of `functions`.
     functions_version: AtomicU64,
-    /// What each worker runs, see [`worker::Runs`].
-    runs: Mutex<Vec<Weak<Runs>>>,
+    /// The call that each worker serves.
+    in_flight: Mutex<Vec<Weak<InFlight>>>,
+    /// Host functions that wait for kernels.
+    nested_waits: AtomicUsize,
     pub(crate) present: PresentTable,
     launches: Launches,
     pool: Mutex<Pool>,
     needed: Condvar,
     /// Requests taken so far; written by the watcher alone.
     taken: AtomicU64,
-    last_looks: LastLooks,
+    output_flush: OutputFlush,
+    /// What kernels have printed.
+    text: Text,
     /// The standby looks every `TICK`.
     ticking: AtomicBool,
     /// Kernels that run.
@@ -190,13 +213,15 @@ impl Server {
             attaching: Mutex::default(),
             functions: Mutex::default(),
             functions_version: AtomicU64::new(1),
-            runs: Mutex::default(),
+            in_flight: Mutex::default(),
+            nested_waits: AtomicUsize::new(0),
             present: PresentTable::new(),
             launches: Launches::default(),
             pool: Mutex::default(),
             needed: Condvar::new(),
             taken: AtomicU64::new(0),
-            last_looks: LastLooks::default(),
+            output_flush: OutputFlush::default(),
+            text: Text::default(),
             ticking: AtomicBool::new(false),
             running: AtomicUsize::new(0),
             refusing: AtomicBool::new(false),
@@ -226,10 +251,7 @@ impl Server {
         if let Some(common) = self.common.get() {
             return Ok(common);
         }
-        let common = Common::new(&*self.device, &self.config)?;
-        let (slots, blocks) = (self.config.geometry.slots, self.config.bounce_blocks());
-        self.reserved
-            .insert(common.claims, claims::size(slots, blocks) as u64);
+        let common = Common::new(&*self.device, &self.config, &self.reserved)?;
         self.bell.attach(self.device.alloc_mapped(Bell::BYTES)?);
         Ok(self.common.get_or_init(|| common))
     }
@@ -243,13 +265,14 @@ impl Server {
         }
         let geometry = &self.config.geometry;
         let memory = self.device.alloc_mapped((KINDS[index].bytes)(geometry))?;
-        let served = self.watch_too((KINDS[index].attach)(memory, geometry, &common.bounce));
+        let parts = (KINDS[index].attach)(memory, geometry, &common.bounce);
+        let served = self.watch_too(kind, parts);
         Ok(self.wires[index].get_or_init(|| served).attached.address)
     }
 
     /// Has a wire served from now on.
-    fn watch_too(&self, (attached, watcher): TwoFaces) -> Arc<Served> {
-        let wire = Arc::new(Served::new(attached));
+    fn watch_too(&self, kind: WireKind, (attached, watcher): TwoFaces) -> Arc<Served> {
+        let wire = Arc::new(Served::new(kind, attached));
         lock(&self.new_sources).push(Source {
             watcher,
             wire: Arc::clone(&wire),
@@ -288,32 +311,6 @@ impl Server {
     pub(crate) fn requests(&self) -> u64 {
         // Relaxed: a statistic.
         self.taken.load(Ordering::Relaxed)
-    }
-
-    /// Where a new worker says what it runs.
-    fn new_runs(&self) -> Arc<Runs> {
-        let new = Arc::new(Runs::default());
-        let mut runs = lock(&self.runs);
-        runs.retain(|runs| runs.strong_count() > 0);
-        runs.push(Arc::downgrade(&new));
-        new
-    }
-
-    /// What the device's kernels may wait for: the host functions that have not returned, by
-    /// name, and the standard output.
-    pub(crate) fn pending(&self) -> Vec<String> {
-        let functions = Arc::clone(&lock(&self.functions));
-        let runs = lock(&self.runs);
-        let words = runs.iter().filter_map(Weak::upgrade);
-        let output = crate::output::is_writing().then(|| "the standard output".to_owned());
-        words
-            .filter_map(|runs| runs.function())
-            .map(|word| match functions.find(word) {
-                Ok(function) => format!("`{}`", function.name()),
-                Err(_) => format!("{word:#x}"),
-            })
-            .chain(output)
-            .collect()
     }
 
     /// Threads that exist.
@@ -356,7 +353,7 @@ impl Server {
     pub(crate) fn end(&self, launch: &LaunchState) {
         if launch.calls_host {
             // While the launch can be blamed for what is found.
-            self.print_the_rest(None);
+            self.take_text(None);
         }
         self.launches.end(launch);
         if launch.calls_host {

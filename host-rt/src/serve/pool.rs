@@ -2,12 +2,15 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use shared_abi::wire::WireKind;
+
 use super::idle::Idle;
+use super::in_flight::NestedWait;
 use super::worker::Worker;
 use super::{Server, Waiting, lock};
 use crate::error::CallError;
@@ -21,20 +24,31 @@ const LONG_TICK: Duration = Duration::from_millis(100);
 
 /// A wire that is served.
 pub(super) struct Served {
+    pub(super) kind: WireKind,
     pub(super) attached: Attached,
     /// Key of the launch whose own it is; 0 if it is all launches'.
     pub(super) launch: AtomicU32,
     /// It is no longer served.
     pub(super) retired: AtomicBool,
+    /// Where its text ends, in the server's.
+    text_end: AtomicU64,
 }
 
 impl Served {
-    pub(super) fn new(attached: Attached) -> Self {
+    pub(super) fn new(kind: WireKind, attached: Attached) -> Self {
         Self {
+            kind,
             attached,
             launch: AtomicU32::new(0),
             retired: AtomicBool::new(false),
+            text_end: AtomicU64::new(0),
         }
+    }
+
+    /// Whether text was ever taken from it.
+    fn has_text(&self) -> bool {
+        // Relaxed: asked by the holder of the role alone, who writes it.
+        self.text_end.load(Ordering::Relaxed) > 0
     }
 
     /// The launch to blame for what is found on it.
@@ -108,7 +122,7 @@ impl Server {
         if self.config.waiting == Waiting::Adaptive {
             crate::sleep::sharpen();
         }
-        let mut worker = Worker::new(&self);
+        let mut worker = Worker::new(&self, self.config.keep_bytes());
         loop {
             let Some(mut role) = self.try_role() else {
                 if self.follow() {
@@ -122,7 +136,7 @@ impl Server {
                 Ok(None) => return,
                 Ok(Some((wire, taken))) => {
                     drop(role);
-                    worker.serve(&self, &*wire.attached.wire, &taken);
+                    worker.serve(&self, &wire, &taken);
                 }
                 Err(panic) => std::mem::forget(panic),
             }
@@ -169,14 +183,18 @@ impl Server {
             if self.is_stopping() {
                 return None;
             }
-            self.print_what_is_asked_for(role);
+            self.serve_flush_requests(role);
             if let Some(found) = self.poll(role, Watch::poll) {
                 return Some(found);
             }
             if !self.is_running() {
                 self.bell.sleep(|| self.is_running() || self.is_stopping());
                 idle = Idle::new(self.config.waiting);
-            } else if idle.is_over() && self.device.has_bell() && !self.launch_queues.are_used() {
+            } else if idle.is_over()
+                && self.device.has_bell()
+                && !self.launch_queues.are_used()
+                && !self.text.is_full()
+            {
                 // Edge `W1`, host end: see `Bell::sleep`.
                 let mut found = None;
                 self.bell.sleep(|| {
@@ -199,12 +217,18 @@ impl Server {
         role: &mut Role,
         look: fn(&mut (dyn Watch + 'static)) -> Poll,
     ) -> Option<(Arc<Served>, Taken)> {
-        self.meet_sources(role);
+        self.refresh_wires(role);
         role.restless = false;
         let count = role.sources.len();
         for i in 0..count {
             let index = (role.begin + i) % count;
             let source = &mut role.sources[index];
+            let is_full = source.wire.has_text() && self.text.is_full();
+            let look = if is_full {
+                <dyn Watch>::poll_requests
+            } else {
+                look
+            };
             for look_again in (0..PASS_LIMIT).rev() {
                 match look(&mut *source.watcher) {
                     Poll::Taken(mut taken) => {
@@ -219,7 +243,7 @@ impl Server {
                         return Some((Arc::clone(&source.wire), taken));
                     }
                     other => {
-                        if !self.passed_over(&source.wire, other) {
+                        if !self.handle_non_request(&source.wire, other) {
                             break;
                         }
                         // Behind it there may be a request that nobody rings for
@@ -232,9 +256,9 @@ impl Server {
         None
     }
 
-    /// Has the role's holder look at the wires that are new, too, and no more at those that
+    /// Adds the wires that are new to those that the role's holder polls, and drops those that
     /// are not served any longer.
-    pub(super) fn meet_sources(&self, role: &mut Role) {
+    pub(super) fn refresh_wires(&self, role: &mut Role) {
         if self.sources_changed.load(Ordering::Acquire) {
             self.sources_changed.store(false, Ordering::Relaxed);
             role.sources.append(&mut lock(&self.new_sources));
@@ -244,13 +268,16 @@ impl Server {
         }
     }
 
-    /// Does what is to be done about something that is no request; `false` if it is nothing.
-    pub(super) fn passed_over(&self, wire: &Served, found: Poll) -> bool {
+    /// Handles text and protocol errors; `false` if there is neither.
+    pub(super) fn handle_non_request(&self, wire: &Served, found: Poll) -> bool {
         match found {
             Poll::Empty => false,
             Poll::Taken(_) => unreachable!("a request is served"),
             Poll::Printed(text) => {
-                crate::output::print(&text);
+                let end = self.text.push(&text);
+                // Relaxed: only the holder of the role writes it, and a request that it takes
+                // behind the text carries it along.
+                wire.text_end.store(end, Ordering::Relaxed);
                 true
             }
             Poll::Broken(reason) => {
@@ -260,6 +287,16 @@ impl Server {
                     .report(launch, CallError::Protocol { wire, reason });
                 true
             }
+        }
+    }
+
+    /// Waits for what was printed on a wire before the request that was taken from it: what the
+    /// host function prints comes behind that.
+    pub(super) fn wait_for_text_of(&self, wire: &Served) {
+        // Relaxed: see where it is written.
+        let end = wire.text_end.load(Ordering::Relaxed);
+        if end > 0 {
+            self.text.wait_before_call(end);
         }
     }
 
@@ -370,6 +407,7 @@ impl Server {
         self.hand_over(true);
         let mut worker = None;
         let mut idle = Idle::new(Waiting::Adaptive);
+        let mut nested = NestedWait::new(self);
         while !done() {
             let mut found = None;
             if DEEP.get() < DEPTH && self.all_are_busy() {
@@ -377,15 +415,19 @@ impl Server {
             }
             match found {
                 Some((wire, taken)) => {
-                    let worker = worker.get_or_insert_with(|| Worker::new(self));
+                    let worker = worker.get_or_insert_with(|| Worker::new(self, 0));
                     DEEP.set(DEEP.get() + 1);
-                    worker.serve(self, &*wire.attached.wire, &taken);
+                    worker.serve(self, &wire, &taken);
                     DEEP.set(DEEP.get() - 1);
                     idle = Idle::new(Waiting::Adaptive);
                 }
-                None => idle.wait(),
+                None => {
+                    nested.check();
+                    idle.wait();
+                }
             }
         }
+        nested.check();
     }
 
     /// Whether all threads that there may be exist and none waits to be needed.
@@ -398,8 +440,6 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use std::thread::sleep;
-
-    use shared_abi::wire::WireKind;
 
     use super::*;
     use crate::device;

@@ -4,6 +4,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use shared_abi::wire::WireKind;
+
 use super::pool::Served;
 use super::{Server, lock};
 use crate::error::DeviceError;
@@ -65,7 +67,7 @@ impl Server {
         let _attaching = lock(&self.attaching);
         let common = self.common()?;
         let queue = GcnQueue::new(self.device.alloc_mapped(GcnQueue::BYTES)?, 0);
-        let served = self.watch_too(queue.attach(0, &common.bounce));
+        let served = self.watch_too(WireKind::GCN_QUEUE, queue.attach(0, &common.bounce));
         Ok(Entry { queue, served })
     }
 }

@@ -5,15 +5,17 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use host_fn::RawArg;
 use shared_abi::status::Status;
 
+use super::in_flight::InFlight;
+use super::pool::Served;
 use super::{Server, lock};
 use crate::error::{CallError, DeviceError, with_sources};
 use crate::functions::{Entry, Failed, FunctionTable, RequestMemory};
-use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError};
+use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
 use crate::wire::{Copier, Place, Taken, Wire};
 
 /// Which call a host function runs for, as the device says.
@@ -48,22 +50,6 @@ pub fn current_call() -> Option<CallContext> {
     CALL.get()
 }
 
-/// The function that a worker runs, for those who ask what is under way.
-#[derive(Debug, Default)]
-pub(super) struct Runs(AtomicU64);
-
-impl Runs {
-    /// Its word, if it runs one.
-    pub(super) fn function(&self) -> Option<u64> {
-        // Relaxed, as below: it is asked when all has stood still for long.
-        Some(self.0.load(Ordering::Relaxed)).filter(|&word| word != 0)
-    }
-
-    fn set(&self, word: u64) {
-        self.0.store(word, Ordering::Relaxed);
-    }
-}
-
 /// What a thread needs to serve requests, used again for each.
 pub(super) struct Worker {
     limits: Limits,
@@ -74,17 +60,19 @@ pub(super) struct Worker {
     raw_args: Vec<RawArg>,
     functions: Arc<FunctionTable>,
     functions_version: u64,
-    runs: Arc<Runs>,
+    in_flight: Arc<InFlight>,
 }
 
 impl Worker {
-    pub(super) fn new(server: &Server) -> Self {
+    /// A worker that keeps up to `keep_bytes` of memory from one request to the next.
+    pub(super) fn new(server: &Server, keep_bytes: usize) -> Self {
         let limits = Limits {
             max_bytes: server.config.request_memory,
+            keep_bytes,
             ..Limits::default()
         };
         Self {
-            runs: server.new_runs(),
+            in_flight: server.new_in_flight(),
             limits,
             mapper: Mapper::new(limits, Arc::clone(&server.budget)),
             copier: server.copier(),
@@ -99,10 +87,12 @@ impl Worker {
     /// Serves one request and answers it, whatever panics on the way: a host
     /// function, or what an application hangs into this library (a subscriber of
     /// its log, the drop of a panic's payload).
-    pub(super) fn serve(&mut self, server: &Arc<Server>, wire: &dyn Wire, taken: &Taken) {
+    pub(super) fn serve(&mut self, server: &Arc<Server>, served: &Served, taken: &Taken) {
+        let wire = &*served.attached.wire;
+        server.wait_for_text_of(served);
         let mut copied = 0;
         let run = catch_unwind(AssertUnwindSafe(|| {
-            let result = self.run(server, wire, taken, &mut copied);
+            let result = self.run(server, served, taken, &mut copied);
             result.map_err(|(status, error)| {
                 server.launches.report(taken.launch, error);
                 status
@@ -142,10 +132,11 @@ impl Worker {
     fn run(
         &mut self,
         server: &Arc<Server>,
-        wire: &dyn Wire,
+        served: &Served,
         taken: &Taken,
         copied: &mut u64,
     ) -> Result<(), (Status, CallError)> {
+        let wire = &*served.attached.wire;
         // Relaxed: seen soon enough.
         if server.refusing.load(Ordering::Relaxed) {
             return Err((
@@ -181,8 +172,8 @@ impl Worker {
                 CallError::Refused { function, reason },
             )
         };
-        self.args.clear();
-        self.places.clear();
+        clear(&mut self.args);
+        clear(&mut self.places);
         wire.read_args(
             taken,
             &mut self.copier,
@@ -191,6 +182,8 @@ impl Worker {
             &mut self.places,
         )
         .map_err(refused)?;
+
+        let bounce = taken.bounce_blocks(&self.args, &self.copier);
 
         // What panics here, `serve` tells.
         let maps = function.maps(&mut self.args);
@@ -207,7 +200,7 @@ impl Worker {
             launch: taken.launch,
         }));
         let outer_server = SERVER.replace(Some(NonNull::from(server)));
-        self.runs.set(taken.func);
+        self.in_flight.begin(taken.func, served, &bounce);
         let result = catch_unwind(AssertUnwindSafe(|| {
             if maps {
                 let args = &self.args;
@@ -221,7 +214,7 @@ impl Worker {
                 |pointers, args| call(function, raw_args, pointers, args),
             )
         }));
-        self.runs.set(0);
+        self.in_flight.end();
         CALL.set(outer);
         SERVER.set(outer_server);
         let function = || function.name().to_owned();
@@ -261,7 +254,7 @@ fn call(
              can take it"
         )));
     }
-    raw_args.clear();
+    clear(raw_args);
     raw_args.extend(args.iter().map(|arg| RawArg {
         ptr: arg.ptr,
         size: arg.size,

@@ -22,7 +22,7 @@ impl fmt::Display for TaskName {
 }
 
 /// A task that did not end well. Cheap to clone.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {
     /// Its kernel or its copy failed.
@@ -145,15 +145,20 @@ const NAMED: usize = 8;
 
 impl fmt::Display for DependencyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} was given up: it depends on ", self.chain.task)?;
-        for task in self.tasks().skip(1).take(NAMED) {
-            write!(f, "{task}, that on ")?;
+        write!(f, "{} was given up: {}", self.chain.task, self.first)?;
+        for (index, task) in self.tasks().skip(1).take(NAMED).enumerate() {
+            let before = if index == 0 {
+                " (it depends on that through "
+            } else {
+                ", "
+            };
+            write!(f, "{before}{task}")?;
         }
-        let named = 1 + NAMED;
-        if self.chain.length > named {
-            write!(f, "{} more, the last on ", self.chain.length - named)?;
+        match self.chain.length.saturating_sub(1 + NAMED) {
+            0 if self.chain.length > 1 => f.write_str(")"),
+            0 => Ok(()),
+            more => write!(f, " and {more} more)"),
         }
-        write!(f, "{}; {}", self.first.task(), self.first)
     }
 }
 
@@ -177,8 +182,7 @@ mod tests {
         let error = first.passed_on(name(1)).passed_on(name(2));
         assert_eq!(
             error.to_string(),
-            "task 2 was given up: it depends on task 1, that on task `load`; task `load` failed: \
-             no file"
+            "task 2 was given up: task `load` failed: no file (it depends on that through task 1)"
         );
         assert!(matches!(error.first_cause(), TaskError::Failed { .. }));
     }

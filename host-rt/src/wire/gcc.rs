@@ -22,17 +22,26 @@ impl<W: Watch> Attributed<W> {
     pub(super) fn new(watcher: W, bounce: Arc<MappedMemory>) -> Self {
         Self { watcher, bounce }
     }
-}
 
-impl<W: Watch> Watch for Attributed<W> {
-    fn poll(&mut self) -> Poll {
-        let mut found = self.watcher.poll();
+    fn attribute(&self, mut found: Poll) -> Poll {
         if let Poll::Taken(taken) = &mut found
             && let At::Gcc { addrs, .. } = taken.at
         {
             taken.launch = launch_of(addrs, &self.bounce);
         }
         found
+    }
+}
+
+impl<W: Watch> Watch for Attributed<W> {
+    fn poll(&mut self) -> Poll {
+        let found = self.watcher.poll();
+        self.attribute(found)
+    }
+
+    fn poll_requests(&mut self) -> Poll {
+        let found = self.watcher.poll_requests();
+        self.attribute(found)
     }
 
     fn poll_text(&mut self) -> Poll {

@@ -109,6 +109,10 @@ impl Wire for GccSlot {
         "gcc-slot"
     }
 
+    fn slots(&self) -> Option<u32> {
+        Some(1)
+    }
+
     fn read_args(
         &self,
         taken: &Taken,

@@ -73,6 +73,8 @@ enum For {
     All,
     /// Text that is there.
     Text,
+    /// Calls.
+    Calls,
 }
 
 impl<S: SystemWords> Watcher<S> {
@@ -97,6 +99,11 @@ impl<S: SystemWords> Watcher<S> {
     /// As [`poll`](Self::poll), but leaves calls where they are.
     pub fn poll_text(&mut self) -> Poll {
         self.look(For::Text)
+    }
+
+    /// As [`poll`](Self::poll), but leaves text where it is.
+    pub fn poll_requests(&mut self) -> Poll {
+        self.look(For::Calls)
     }
 
     fn look(&mut self, what: For) -> Poll {
@@ -156,6 +163,7 @@ impl<S: SystemWords> Watcher<S> {
             let wanted = match what {
                 For::All => kind == CALL || all_written,
                 For::Text => kind != CALL,
+                For::Calls => kind == CALL,
             };
             wanted.then_some((ahead, slot, kind))
         })
@@ -256,6 +264,10 @@ impl<S: SystemWords + Send> Watch for Watcher<S> {
 
     fn poll_text(&mut self) -> Poll {
         Watcher::poll_text(self)
+    }
+
+    fn poll_requests(&mut self) -> Poll {
+        Watcher::poll_requests(self)
     }
 }
 

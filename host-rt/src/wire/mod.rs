@@ -15,15 +15,19 @@ pub mod gcc_ring;
 pub mod gcc_slot;
 pub mod gcn_queue;
 pub mod native;
+pub mod panic;
 mod reserved;
 
 pub(crate) use self::copier::Copier;
+pub use self::reserved::Reservation;
 pub(crate) use self::reserved::Reserved;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
+use shared_abi::wire::bounce::BLOCK;
 
 use crate::device::MappedMemory;
 use crate::error::DeviceError;
@@ -108,6 +112,32 @@ pub enum At {
     },
 }
 
+impl Taken {
+    /// The bounce blocks that the request, whose arguments are `args`, keeps until it is completed.
+    pub(crate) fn bounce_blocks(&self, args: &[Arg], copier: &Copier) -> Range<u32> {
+        match self.at {
+            At::Native {
+                bounce_first,
+                bounce_blocks,
+                ..
+            } => bounce_first..bounce_first.saturating_add(bounce_blocks),
+            At::Gcc { addrs, kinds, .. } => {
+                let blocks = |addr, len| {
+                    let at = copier.offset_in_bounce(addr, len)?;
+                    Some(at / BLOCK..(at + len as usize).div_ceil(BLOCK))
+                };
+                let Some(first) = blocks(addrs, 8) else {
+                    return 0..0;
+                };
+                let ends = args.iter().filter_map(|arg| blocks(arg.addr, arg.size));
+                let ends = ends.chain(blocks(kinds, 2 * self.mapnum));
+                let end = ends.map(|blocks| blocks.end).max();
+                first.start as u32..end.unwrap_or(first.end) as u32
+            }
+        }
+    }
+}
+
 /// What a look at a wire found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Poll {
@@ -136,6 +166,11 @@ pub(crate) trait Watch: Send {
     fn poll_text(&mut self) -> Poll {
         Poll::Empty
     }
+
+    /// As [`poll`](Self::poll), but leaves what is printed where it is.
+    fn poll_requests(&mut self) -> Poll {
+        self.poll()
+    }
 }
 
 /// Where the bytes of an argument are.
@@ -153,6 +188,11 @@ pub(crate) enum Place {
 pub(crate) trait Wire: Send + Sync {
     /// The wire's name.
     fn name(&self) -> &'static str;
+
+    /// Its slots, if a request keeps one until it is completed and all launches share them.
+    fn slots(&self) -> Option<u32> {
+        None
+    }
 
     /// Reads the arguments of `taken`, at most `limit`, and where their bytes are.
     ///

@@ -353,6 +353,10 @@ impl Wire for Native {
         "native"
     }
 
+    fn slots(&self) -> Option<u32> {
+        Some(self.slots)
+    }
+
     fn read_args(
         &self,
         taken: &Taken,

@@ -3,7 +3,7 @@
 //! they must not go, or device code would follow what it finds there.
 
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::error::DeviceError;
 
@@ -11,15 +11,31 @@ use crate::error::DeviceError;
 #[derive(Debug, Default)]
 pub(crate) struct Reserved(RwLock<BTreeMap<u64, u64>>);
 
+/// Device memory that calls from kernels must not change, as long as this lives: results and
+/// completion words that would go there are refused.
+#[derive(Debug)]
+pub struct Reservation {
+    of: Arc<Reserved>,
+    address: u64,
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let mut ranges = self.of.0.write().unwrap_or_else(PoisonError::into_inner);
+        ranges.remove(&self.address);
+    }
+}
+
 impl Reserved {
-    pub(crate) fn insert(&self, address: u64, len: u64) {
+    /// Reserves `len` bytes at `address`, which no other reservation has.
+    pub(crate) fn reserve(self: &Arc<Self>, address: u64, len: u64) -> Reservation {
         let mut ranges = self.0.write().unwrap_or_else(PoisonError::into_inner);
         ranges.insert(address, len);
-    }
-
-    pub(crate) fn remove(&self, address: u64) {
-        let mut ranges = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        ranges.remove(&address);
+        drop(ranges);
+        Reservation {
+            of: Arc::clone(self),
+            address,
+        }
     }
 
     /// # Errors
@@ -47,9 +63,9 @@ mod tests {
 
     #[test]
     fn a_write_that_touches_a_reserved_range_is_refused() {
-        let reserved = Reserved::default();
-        reserved.insert(100, 48);
-        reserved.insert(u64::MAX - 7, 8);
+        let reserved = Arc::new(Reserved::default());
+        let first = reserved.reserve(100, 48);
+        let _last = reserved.reserve(u64::MAX - 7, 8);
         let is_free = |address, len| reserved.check(address, len).is_ok();
         for (address, len) in [(0, 100), (148, 1), (148, 1 << 20), (0, 0)] {
             assert!(is_free(address, len), "{len} bytes at {address}");
@@ -57,7 +73,7 @@ mod tests {
         for (address, len) in [(0, 101), (100, 1), (147, 8), (90, 500), (u64::MAX - 4, 4)] {
             assert!(!is_free(address, len), "{len} bytes at {address}");
         }
-        reserved.remove(100);
+        drop(first);
         assert!(is_free(90, 500));
     }
 }

@@ -40,14 +40,25 @@ pub(crate) fn compile(
         flags.push(format!("-Ctarget-feature=+{feature}"));
     }
     flags.push("-Zunstable-options".to_owned());
-    // A message cannot leave a GPU, and formatting it would cost every kernel stack and
-    // registers: a panic is a trap in its place, or else a call of the panic handler,
-    // which is one.
-    flags.push(if arch.traps_in_place {
-        "-Cpanic=immediate-abort".to_owned()
-    } else {
-        "-Cllvm-args=-force-attribute=revoff_trap:noinline".to_owned()
-    });
+    // A panic calls the panic handler, which reports its place. CUDA's assertion takes no column.
+    if arch.target == Target::Nvptx {
+        flags.push("-Zlocation-detail=file,line".to_owned());
+    }
+    if arch.target == Target::Amdgcn {
+        let mut attributes = vec!["revoff_panic:noinline"];
+        if !arch.traps_in_place {
+            attributes.push("revoff_trap:noinline");
+        }
+        // LLVM does not know that a trap calls nothing, takes what may reach one for recursive,
+        // and reserves a stack of 16 KiB for each lane.
+        attributes.extend(["revoff_panic:norecurse", "revoff_trap:norecurse"]);
+        for attribute in attributes {
+            flags.push(format!("-Cllvm-args=-force-attribute={attribute}"));
+        }
+        // LLVM moves small arrays from the stack to memory of the block, as much for each
+        // lane as the largest block could have: few blocks then run at a time.
+        flags.push("-Cllvm-args=-disable-promote-alloca-to-lds".to_owned());
+    }
     if !arch.waits_for_write_back {
         flags.push("--cfg=revoff_write_back_unwaited".to_owned());
     }
@@ -193,7 +204,7 @@ fn help_for(messages: &str) -> Option<&'static str> {
         ),
         (
             "`#[panic_handler]` function required",
-            "call `device_rt::image!()` in the crate's root: it makes an image of it",
+            "call `device_rt::image!()` in the crate's root, and mark kernels with `#[device_rt::kernel]`",
         ),
         (
             "ABI is experimental",

@@ -76,6 +76,8 @@ pub(crate) fn usage(path: &Path) -> Result<Vec<Usage>, BuildError> {
         name: kernel.name,
         registers: Some(kernel.vgprs),
         stack: kernel.private,
+        has_dynamic_stack: kernel.has_dynamic_stack,
+        shared: kernel.group,
         // Counted in registers of four bytes.
         spilled: kernel.spilled_vgprs * 4,
     });
@@ -92,7 +94,7 @@ pub(crate) fn usage_of_target_ext(assembly: &str) -> Vec<Usage> {
             name: NAME.to_owned(),
             registers: Some(registers),
             stack,
-            spilled: 0,
+            ..Usage::default()
         }],
         _ => vec![],
     }

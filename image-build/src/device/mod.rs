@@ -27,6 +27,10 @@ pub struct Usage {
     pub registers: Option<u32>,
     /// Bytes of its stack frame, and on AMD of what it calls.
     pub stack: u32,
+    /// Whether it may use more than that, which the compiler cannot tell.
+    pub has_dynamic_stack: bool,
+    /// Bytes of shared memory that each block of the kernel reserves.
+    pub shared: u32,
     /// Bytes of registers that are kept on the stack for lack of registers.
     pub spilled: u32,
 }

@@ -165,6 +165,16 @@ fn usage(said: &str) -> Vec<Usage> {
             if let Some(count) = before(&["registers"]) {
                 last.registers = Some(count);
             }
+            if let Some(bytes) = before(&["bytes", "smem"]) {
+                last.shared = bytes;
+            }
+        }
+    }
+    // Each in a line of its own, wherever that is.
+    let unknown = said.split("Stack size for entry function '").skip(1);
+    for name in unknown.filter_map(|rest| rest.split('\'').next()) {
+        for usage in all.iter_mut().filter(|usage| usage.name == name) {
+            usage.has_dynamic_stack = true;
         }
     }
     all
@@ -181,7 +191,8 @@ ptxas info    : 88 bytes gmem
 ptxas info    : Compiling entry function 'k' for 'sm_70'
 ptxas info    : Function properties for k
     16 bytes stack frame, 8 bytes spill stores, 4 bytes spill loads
-ptxas info    : Used 46 registers, used 0 barriers, 16 bytes cumulative stack size, 384 bytes cmem[0]
+ptxas info    : Used 46 registers, used 0 barriers, 16 bytes cumulative stack size, 64 bytes smem, 384 bytes cmem[0]
+ptxas warning : Stack size for entry function 'k' cannot be statically determined
 ptxas info    : Function properties for GOMP_target_ext
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Compile time = 124.728 ms
@@ -193,10 +204,12 @@ ptxas info    : Compile time = 124.728 ms
             (all[0].registers, all[0].stack, all[0].spilled),
             (Some(46), 16, 8)
         );
+        assert_eq!((all[0].shared, all[0].has_dynamic_stack), (64, true));
         assert_eq!(all[1].name, "GOMP_target_ext");
         assert_eq!(
             (all[1].registers, all[1].stack, all[1].spilled),
             (None, 0, 0)
         );
+        assert_eq!((all[1].shared, all[1].has_dynamic_stack), (0, false));
     }
 }

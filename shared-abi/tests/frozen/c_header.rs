@@ -338,7 +338,7 @@ const IMAGE: &str = r#"
 REVOFF_HOST_FUNCTION(lookup)
 REVOFF_HOST_FUNCTION(store)
 
-REVOFF_KERNEL(translate)
+REVOFF_KERNEL(translate, uint64_t *, uint32_t)
 {
     uint64_t *numbers = REVOFF_PARAM(uint64_t *, 0);
     uint32_t count = REVOFF_PARAM(uint32_t, 1);
@@ -350,6 +350,19 @@ REVOFF_KERNEL(translate)
         if (revoff_call(REVOFF_CALL(lookup), 1, addrs, sizes, kinds) != REVOFF_STATUS_DONE)
             numbers[i] = 0;
     }
+}
+
+REVOFF_KERNEL(nothing) { (void)params; }
+REVOFF_KERNEL(one, const char *const *) { (void)params; }
+REVOFF_KERNEL(most, char, short, int, long, char, short, int, long, char, short, int, long, char,
+              short, int, double)
+{
+    (void)params;
+}
+
+static int is(revoff_kernel_info info, uint32_t params, uint32_t bytes)
+{
+    return info.params == params && info.bytes == bytes && info.signature == 0;
 }
 
 uint32_t revoff_team(void) { return 0; }
@@ -381,6 +394,10 @@ int main(void)
     uint32_t count = 3;
     const void *params[] = {&first, &count};
     translate(params);
+    if (!is(__revoff_kernel_translate, 2, sizeof first + sizeof count)
+        || !is(__revoff_kernel_nothing, 0, 0) || !is(__revoff_kernel_one, 1, sizeof first)
+        || !is(__revoff_kernel_most, 16, 4 * (1 + 2 + 4) + 3 * sizeof(long) + sizeof(double)))
+        return 2;
     if (__revoff_fn_lookup.signature != 0 || REVOFF_CALL(lookup) == REVOFF_CALL(store))
         return 1;
     return !(numbers[0] == 10 && numbers[1] == 20 && numbers[2] == 30);

@@ -2,7 +2,7 @@
 //! Frozen; see the head of this test.
 
 use shared_abi::host_arch::{HostArch, ThreadContext};
-use shared_abi::image::{self, FunctionInfo, ImageInfo, KernelInfo, Runtime};
+use shared_abi::image::{self, FunctionInfo, ImageInfo, KernelInfo, PanicRecord, Runtime};
 use shared_abi::status::Status;
 use shared_abi::wire::bounce::{self, BounceHeader};
 use shared_abi::wire::claims::{self, ClaimGroup, ClaimsHeader};
@@ -27,6 +27,13 @@ types! {
         bell: u64 = 32,
         bounce_blocks: u32 = 40,
         reserved: u32 = 44,
+    }
+    PanicRecord as "revoff_panic_record", size 272, align 4 {
+        state: u32 = 0,
+        line: u32 = 4,
+        column: u32 = 8,
+        file_len: u32 = 12,
+        file: [u8; 256] = 16,
     }
     FunctionInfo as "revoff_function_info", size 8, align 8 {
         signature: u64 = 0,
@@ -109,6 +116,9 @@ constants! {
     "REVOFF_IMAGE_INFO": image::IMAGE_INFO => "__revoff_image",
     "REVOFF_IMAGE_RUNTIME": image::RUNTIME => "__revoff_runtime",
     "REVOFF_IMAGE_HOST_ARCH": image::HOST_ARCH => "__revoff_host_arch",
+    "REVOFF_IMAGE_PANIC": image::PANIC => "__revoff_panic",
+    "REVOFF_IMAGE_PANIC_RECORDED": image::PANIC_RECORDED => 1,
+    "REVOFF_IMAGE_PANIC_FILE": image::PANIC_FILE => 256,
     "REVOFF_IMAGE_FUNCTION_PREFIX": image::FUNCTION_PREFIX => "__revoff_fn_",
     "REVOFF_IMAGE_KERNEL_PREFIX": image::KERNEL_PREFIX => "__revoff_kernel_",
     "REVOFF_IMAGE_MAGIC": image::IMAGE_MAGIC => 0x0000_6666_6f76_6572,

@@ -7,7 +7,7 @@ REVOFF_HOST_FUNCTION(unknown)
 
 /* Each thread has the host change numbers[i] and add one of its own, from the
    stack, which comes back in results[i]. */
-REVOFF_KERNEL(translate)
+REVOFF_KERNEL(translate, uint64_t *, uint64_t *, uint32_t *)
 {
     uint64_t *numbers = REVOFF_PARAM(uint64_t *, 0);
     uint64_t *results = REVOFF_PARAM(uint64_t *, 1);
@@ -25,7 +25,7 @@ REVOFF_KERNEL(translate)
 
 /* Calls that are none: another device, a null function. A call without a place
    for its status. A function that nobody registered. */
-REVOFF_KERNEL(strays)
+REVOFF_KERNEL(strays, uint32_t *)
 {
     uint32_t *statuses = REVOFF_PARAM(uint32_t *, 0);
     void *args = &statuses[0];

@@ -2,7 +2,7 @@
 
 #include "revoff.h"
 
-REVOFF_KERNEL(silent)
+REVOFF_KERNEL(silent, uint64_t *)
 {
     uint64_t *number = REVOFF_PARAM(uint64_t *, 0);
 

@@ -93,6 +93,19 @@ impl Stalled {
         replace_stdout(writer.as_raw_fd());
         Self { reader, stdout }
     }
+
+    /// Waits until the pipe accepts no more.
+    pub fn wait_until_full(&self) {
+        let mut output = libc::pollfd {
+            fd: libc::STDOUT_FILENO,
+            events: libc::POLLOUT,
+            revents: 0,
+        };
+        // SAFETY: one descriptor, which the function writes an answer to; it does not wait.
+        while unsafe { libc::poll(&raw mut output, 1, 0) } != 0 {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
 }
 
 impl Drop for Stalled {

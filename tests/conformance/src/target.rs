@@ -106,11 +106,15 @@ impl Target {
         self.is_host() || self.is_emu()
     }
 
-    /// Whether the device has `words`, with which a kernel panicked; in images for GPUs a
-    /// panic is a trap, which has none.
+    /// What the device says of a kernel that panicked with `words`, at a line of `file`: images
+    /// for GPUs keep the place alone.
     #[must_use]
-    pub fn words_of_panic<'a>(&self, words: &'a str) -> &'a str {
-        if self.is_emu() { ": trap" } else { words }
+    pub fn words_of_panic(&self, words: &str, file: &str) -> String {
+        if self.is_emu() {
+            format!("{file}:")
+        } else {
+            words.to_owned()
+        }
     }
 
     /// Whether a kernel that faults takes the whole device with it.
@@ -119,11 +123,18 @@ impl Target {
         !self.survives_faults()
     }
 
-    /// Threads that do not wait for each other's calls: those of `grid`, but where lanes of
-    /// a warp go in lock-step each in a team of its own.
+    /// Whether the lanes of a warp or wave run in lock-step: one that waits keeps the others from
+    /// going on. AMD's do; what stands in for ROCr counts as AMD's.
+    #[must_use]
+    pub fn runs_in_lock_step(&self) -> bool {
+        self.device == "emu:sm_60" || self.device.starts_with("hsa")
+    }
+
+    /// Threads that do not wait for each other's calls: those of `grid`, but where lanes run in
+    /// lock-step each in a team of its own.
     #[must_use]
     pub fn apart(&self, (teams, threads): (u32, u32)) -> (u32, u32) {
-        if self.device == "emu:sm_60" {
+        if self.runs_in_lock_step() {
             (teams * threads, 1)
         } else {
             (teams, threads)

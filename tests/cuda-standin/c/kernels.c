@@ -3,7 +3,7 @@
 #include "revoff.h"
 
 /* Adds a small and a large parameter. */
-REVOFF_KERNEL(add)
+REVOFF_KERNEL(add, uint32_t, uint64_t, uint64_t *)
 {
     uint64_t *sum = REVOFF_PARAM(uint64_t *, 2);
 
@@ -11,7 +11,7 @@ REVOFF_KERNEL(add)
 }
 
 /* Ends when the host writes something else than 0. */
-REVOFF_KERNEL(wait_for)
+REVOFF_KERNEL(wait_for, const uint32_t *)
 {
     const uint32_t *flag = REVOFF_PARAM(const uint32_t *, 0);
 

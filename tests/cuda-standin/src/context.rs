@@ -8,6 +8,7 @@ use host_rt::env::Env;
 use standin::process::{handle, lock, setting};
 
 use crate::code::{Answer, Code};
+use crate::copy::Engine;
 use crate::driver::with_context;
 use crate::event::Event;
 use crate::link::Linker;
@@ -23,6 +24,7 @@ pub(crate) struct Context {
     /// What takes the place of the GPU: each context has one of its own.
     pub(crate) device: Arc<dyn Device>,
     pub(crate) progress: Arc<Progress>,
+    pub(crate) engine: Arc<Engine>,
     pub(crate) owned: Mutex<Owned>,
 }
 
@@ -46,6 +48,7 @@ impl Context {
             number,
             device,
             progress: Arc::default(),
+            engine: Arc::default(),
             owned: Mutex::default(),
         }))
     }

@@ -1,12 +1,13 @@
 //! Copies. Device ranges are checked when a copy is queued; memory that is freed
 //! before its turn comes breaks the context.
 
+use std::collections::BTreeSet;
 use std::ffi::c_void;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use host_rt::device::Queue;
-use standin::process::setting;
+use standin::process::{lock, setting};
 
 use crate::code::{Answer, Code};
 use crate::context::Context;
@@ -32,7 +33,80 @@ fn delay() {
     }
 }
 
+/// The one copy engine of a context: it does one copy after the other, in the order in which they
+/// were queued, of all streams. One that waits for a kernel keeps all behind it waiting.
+#[derive(Default)]
+pub(crate) struct Engine {
+    /// Locked while a copy draws its ticket and is queued: within a stream, tickets are in order.
+    order: Mutex<()>,
+    queued: Mutex<Queued>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Queued {
+    next: u64,
+    not_done: BTreeSet<u64>,
+}
+
+impl Engine {
+    /// The ticket behind all that are not done. `order` is locked.
+    fn ticket(this: &Arc<Self>) -> Ticket {
+        let mut queued = lock(&this.queued);
+        let number = queued.next;
+        queued.next += 1;
+        queued.not_done.insert(number);
+        Ticket {
+            engine: Arc::clone(this),
+            number,
+        }
+    }
+}
+
+/// A copy's place in the engine's order, which ends with this.
+struct Ticket {
+    engine: Arc<Engine>,
+    number: u64,
+}
+
+impl Ticket {
+    /// Waits for it, unless the context breaks.
+    fn wait(&self, is_broken: impl Fn() -> bool) {
+        let mut queued = lock(&self.engine.queued);
+        while queued.not_done.first() != Some(&self.number) && !is_broken() {
+            // A context that breaks wakes nobody here.
+            let tick = Duration::from_millis(10);
+            let waited = self.engine.changed.wait_timeout(queued, tick);
+            queued = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        lock(&self.engine.queued).not_done.remove(&self.number);
+        self.engine.changed.notify_all();
+    }
+}
+
 impl Context {
+    /// Queues a copy, which has one side in a range of device memory.
+    fn queue_copy(
+        &self,
+        stream: u64,
+        range: (u64, usize),
+        write: bool,
+        work: impl FnOnce(&mut dyn Queue) -> Answer + Send + 'static,
+    ) -> Answer {
+        let _order = lock(&self.engine.order);
+        let ticket = Engine::ticket(&self.engine);
+        let progress = Arc::clone(&self.progress);
+        self.queue_access(stream, range, write, move |queue| {
+            ticket.wait(|| progress.broken().is_some());
+            work(queue)
+        })
+    }
+
     /// Queues what accesses a range of device memory.
     fn queue_access(
         &self,
@@ -91,7 +165,7 @@ extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, len: usize, str
                 Side::Staged(bytes)
             }
         };
-        context.queue_access(stream, (to, len), true, move |queue| match side {
+        context.queue_copy(stream, (to, len), true, move |queue| match side {
             // SAFETY: the bytes live until this is done.
             Side::Staged(bytes) => unsafe { write(queue, to, bytes.as_ptr(), len) },
             Side::Pinned(pinned, from) => {
@@ -115,7 +189,7 @@ extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, len: usize, strea
             Some(pinned) => Side::Pinned(Arc::downgrade(&pinned), to),
             None => Side::Pageable(to),
         };
-        context.queue_access(stream, (from, len), false, move |queue| {
+        context.queue_copy(stream, (from, len), false, move |queue| {
             let (_held, to) = match side {
                 Side::Pinned(pinned, to) => {
                     (Some(pinned.upgrade().ok_or(Code::ILLEGAL_ADDRESS)?), to)
@@ -138,7 +212,7 @@ extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, len: usize, stream: u64) 
         if len > 0 {
             context.device_memory(from, len as u64, false)?;
         }
-        context.queue_access(stream, (to, len), true, move |queue| {
+        context.queue_copy(stream, (to, len), true, move |queue| {
             let copied = queue.copy_on_device(to, from, len);
             copied.map_err(|_| Code::ILLEGAL_ADDRESS)
         })

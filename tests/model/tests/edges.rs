@@ -101,6 +101,7 @@ fn each_edge_is_taken_away_at_both_ends() {
         "gcc_slot",
         "gcn_queue",
         "native",
+        "panic",
     ]
     .map(|name| read(&here.join(format!("tests/{name}.rs"))))
     .concat();

@@ -17,7 +17,7 @@ use crate::finding::{Finding, report};
 
 /// Types in shared-abi when this was last changed. A check that finds fewer has
 /// stopped seeing them, or a type was withdrawn: then this number falls.
-const TYPES: usize = 21;
+const TYPES: usize = 25;
 
 /// The module where code pointers are allowed, and why: a `host` image and its
 /// host are one process on one machine (rule 4).

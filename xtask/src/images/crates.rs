@@ -54,6 +54,8 @@ pub(crate) struct KernelCrate {
     /// How others link it, if they do.
     pub(crate) piece: Option<Piece>,
     families: &'static [Family],
+    /// Whether it is one of this repository's, rather than one that a user named.
+    pub(crate) is_ours: bool,
 }
 
 impl KernelCrate {
@@ -78,6 +80,7 @@ pub(crate) fn chosen(root: &Path, named: &[PathBuf], pieces_alone: bool) -> Vec<
                 dir: root.join(dir),
                 piece: *piece,
                 families,
+                is_ours: true,
             })
             .collect()
     } else {
@@ -87,6 +90,7 @@ pub(crate) fn chosen(root: &Path, named: &[PathBuf], pieces_alone: bool) -> Vec<
                 dir: dir.clone(),
                 piece: None,
                 families: &Family::ALL,
+                is_ours: false,
             })
             .collect()
     }

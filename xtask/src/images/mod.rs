@@ -4,6 +4,7 @@ mod crates;
 mod libgomp;
 mod openmp;
 mod pieces;
+mod reserves;
 mod table;
 
 use std::collections::VecDeque;
@@ -85,6 +86,11 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
         built
     };
 
+    for (index, image) in built.iter().flatten() {
+        if crates[*index].is_ours {
+            reserves::check(image)?;
+        }
+    }
     let mut files = vec![];
     let pieces = pieces::folder(&out);
     for (index, krate) in crates.iter().enumerate() {

@@ -20,9 +20,19 @@ use core::arch::nvptx::{
     _grid_dim_x, _grid_dim_y, _grid_dim_z, _thread_idx_x, _thread_idx_y, _thread_idx_z,
 };
 
+use core::ffi::c_char;
+use core::panic::Location;
+
 use super::{Context, Space};
 
 unsafe extern "C" {
+    fn __assertfail(
+        condition: *const c_char,
+        file: *const c_char,
+        line: u32,
+        function: *const c_char,
+        char_bytes: usize,
+    ) -> !;
     #[link_name = "llvm.nvvm.isspacep.global"]
     safe fn is_global(address: *const u8) -> bool;
     #[link_name = "llvm.nvvm.isspacep.shared"]
@@ -106,8 +116,21 @@ pub const HAS_BELL: bool = false;
 /// See [`HAS_BELL`].
 pub fn ring() {}
 
-/// There is no way for a message.
+/// There is no way for a message, but [`trap_at`] tells the driver a place.
 pub const HAS_MESSAGES: bool = false;
+
+/// Ends the launch, and with it everything in the context; CUDA's driver prints the place, as
+/// it does for C's `assert`.
+#[inline(always)]
+pub fn trap_at(place: Option<&Location<'_>>) -> ! {
+    if let Some(place) = place {
+        let file = place.file_as_c_str().as_ptr();
+        // SAFETY: NVIDIA's "PTX Writer's Guide to Interoperability", "System Calls", has this
+        // signature. All three texts are static and end with a NUL, in characters of a byte.
+        unsafe { __assertfail(c"no panic".as_ptr(), file, place.line(), c"".as_ptr(), 1) }
+    }
+    trap("")
+}
 
 /// Ends the launch, and with it everything in the context.
 pub fn trap(_message: &str) -> ! {

@@ -109,6 +109,14 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.call, self.code)
+        write!(f, "{}: {}", self.call, self.code)?;
+        if self.code == CUresult::CUDA_ERROR_ASSERT {
+            // As kernels panic, too; see `arch::nvptx64` of device-rt.
+            f.write_str(
+                "; a kernel has panicked or an assertion has failed: the driver has written \
+                 where to the standard error output",
+            )?;
+        }
+        Ok(())
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct CudaEvent {
     landings: Vec<Arc<Landing>>,
     /// Why it counts as failed when it is reached.
     failed: Option<String>,
+    /// The ends of kernels that call the host and come before it.
+    callers: Vec<Arc<CudaEvent>>,
 }
 
 // SAFETY: events may be used by any number of threads.
@@ -32,10 +34,22 @@ impl CudaEvent {
         &self.events.context
     }
 
-    /// Has these land when it is found to be reached, and has it fail then if there is a reason.
-    pub(super) fn of_queue(&mut self, landings: Vec<Arc<Landing>>, failed: Option<String>) {
+    /// Brings these to their targets once the event is found reached, and fails it then if there is
+    /// a reason; `callers` are what the event stands behind.
+    pub(super) fn of_queue(
+        &mut self,
+        landings: Vec<Arc<Landing>>,
+        failed: Option<String>,
+        callers: Vec<Arc<CudaEvent>>,
+    ) {
         self.landings = landings;
         self.failed = failed;
+        self.callers = callers;
+    }
+
+    /// The ends of kernels that call the host and that a wait for the event waits for.
+    pub(super) fn callers(&self) -> &[Arc<CudaEvent>] {
+        &self.callers
     }
 
     /// Why it is known to fail, if it is.
@@ -164,6 +178,7 @@ impl Events {
             raw,
             landings: Vec::new(),
             failed: None,
+            callers: Vec::new(),
         })
     }
 

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use cudarc::driver::sys::{self, *};
 use libloading::Library;
 
-use crate::device::loader::loader_reason;
+use crate::device::loader::{loader_reason, without};
 
 /// The file that the system's loader looks for.
 const LIBRARY: &str = "libcuda.so.1";
@@ -80,10 +80,11 @@ macro_rules! functions {
         impl Functions {
             fn load() -> Result<Self, String> {
                 let library = library().map_err(|error| {
+                    let reason = loader_reason(error);
                     format!(
                         "no NVIDIA driver: {LIBRARY} does not load (it comes with the driver, not \
                          with the CUDA toolkit): {}",
-                        loader_reason(error)
+                        without(LIBRARY, &reason)
                     )
                 })?;
                 $(const _: unsafe fn($($type),*) -> CUresult = sys::$name;)*

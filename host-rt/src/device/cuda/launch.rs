@@ -47,7 +47,7 @@ pub(super) unsafe fn start(
     let block = launch.block;
     let [x, y, z] = block.of_x(grid)?;
     check_grid(device, function, grid, block.lanes)?;
-    let event = device.events.take()?;
+    let event = Arc::new(device.events.take()?);
     let mut pointers: Vec<*mut c_void> = params
         .iter()
         .map(|param| param.as_ptr().cast_mut().cast())
@@ -92,6 +92,23 @@ pub(super) unsafe fn start(
         device.ends.watch(context.name(), running);
     }
     Ok(launch)
+}
+
+/// Refuses what [`start`] would.
+pub(super) fn check(
+    device: &CudaDevice,
+    kernel: Global,
+    grid: Grid,
+    launch: &LaunchContext,
+) -> Result<(), DeviceError> {
+    let _entered = device.context.enter()?;
+    launch.block.of_x(grid)?;
+    check_grid(
+        device,
+        kernel.address as CUfunction,
+        grid,
+        launch.block.lanes,
+    )
 }
 
 fn check_grid(
@@ -163,7 +180,8 @@ pub(super) fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, 
 /// A kernel under way.
 pub(super) struct CudaLaunch {
     device: Arc<CudaDevice>,
-    event: CudaEvent,
+    /// Its end.
+    event: Arc<CudaEvent>,
     _module: Arc<dyn Module>,
     context: LaunchContext,
     /// Set by whoever notices the end first; others wait for that.
@@ -171,6 +189,11 @@ pub(super) struct CudaLaunch {
 }
 
 impl CudaLaunch {
+    /// Its end, if its image has reverse offload.
+    pub(super) fn end_of_caller(&self) -> Option<Arc<CudaEvent>> {
+        self.context.calls_host.then(|| Arc::clone(&self.event))
+    }
+
     fn ended(&self, how: Result<(), String>) -> Result<(), String> {
         let outcome = self.outcome.get_or_init(|| {
             // Of a kernel that may still run, calls are served on: somebody may wait for

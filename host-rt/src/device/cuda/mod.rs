@@ -6,6 +6,7 @@
 //! | `context` | a GPU's context, and making it a thread's own |
 //! | `memory` | device memory, mapped memory |
 //! | `stream`, `queue`, `event` | copies and the order of things |
+//! | `deferred`, `promise` | copies that must wait before the driver is given them |
 //! | `module`, `jit` | loading and linking images |
 //! | `launch` | kernels, and how their end is noticed |
 //!
@@ -16,6 +17,7 @@
 //! notice nothing.
 
 mod context;
+mod deferred;
 mod driver;
 mod event;
 mod functions;
@@ -23,16 +25,18 @@ mod jit;
 mod launch;
 mod memory;
 mod module;
+mod promise;
 mod queue;
 mod stream;
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use cudarc::driver::sys::CUdevice_attribute;
+use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use targets::DeviceArch;
 
 use self::context::Context;
+use self::deferred::DeferringQueue;
 use self::event::Events;
 
 use self::memory::Memory;
@@ -41,6 +45,7 @@ use self::queue::CudaQueue;
 use self::stream::Stream;
 use super::ends::Ends;
 use super::pool::Pool;
+use super::reach::{BEYOND, NOT_ALLOCATED, unreachable};
 use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::error::{DeviceError, Error, ImageError};
 use crate::image::Image;
@@ -140,6 +145,54 @@ impl CudaDevice {
     }
 }
 
+impl CudaDevice {
+    fn queue_in(&self, stream: Stream) -> Box<dyn Queue> {
+        let queue = CudaQueue::of(self.this(), stream);
+        Box::new(DeferringQueue::new(self.this(), queue))
+    }
+
+    /// Refuses what is not device memory from end to end: a device names the range, and
+    /// the driver would copy to and from much more. Mapped memory is refused too: both
+    /// sides use it at the same time, word by word, and a copy must not get in between.
+    fn check_range(&self, address: u64, len: usize) -> Result<(), DeviceError> {
+        use sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as DEVICE;
+        use sys::CUpointer_attribute::{
+            CU_POINTER_ATTRIBUTE_MEMORY_TYPE as TYPE, CU_POINTER_ATTRIBUTE_RANGE_SIZE as SIZE,
+            CU_POINTER_ATTRIBUTE_RANGE_START_ADDR as START,
+        };
+        if len == 0 {
+            return Ok(());
+        }
+        let known = self.memory.contains(address, len as u64);
+        match known.or_else(|| self.globals.contains(address, len as u64)) {
+            Some(true) => return Ok(()),
+            Some(false) => return Err(unreachable(address, len as u64, NOT_ALLOCATED)),
+            None => {}
+        }
+        // What others in this process have allocated, and globals that nobody has asked
+        // for by name.
+        let _entered = self.context.enter()?;
+        let (mut kind, mut start, mut size) = (0u32, 0u64, 0usize);
+        // SAFETY: the function writes a value of the attribute's size, and looks at the
+        // address alone.
+        let codes = unsafe {
+            [
+                functions::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address),
+                functions::cuPointerGetAttribute((&raw mut start).cast(), START, address),
+                functions::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address),
+            ]
+        };
+        let is_inside = address
+            .checked_sub(start)
+            .and_then(|offset| offset.checked_add(len as u64))
+            .is_some_and(|end| end <= size as u64);
+        if codes != [CUresult::CUDA_SUCCESS; 3] || kind != DEVICE as u32 || !is_inside {
+            return Err(unreachable(address, len as u64, BEYOND));
+        }
+        Ok(())
+    }
+}
+
 impl Device for CudaDevice {
     fn name(&self) -> &str {
         self.context.name()
@@ -201,11 +254,11 @@ impl Device for CudaDevice {
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         let stream = self.streams.take(|| Stream::new(&self.context))?;
-        Ok(Box::new(CudaQueue::of(self.this(), stream)))
+        Ok(self.queue_in(stream))
     }
 
     fn shared_queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         let stream = self.streams.take_shared(|| Stream::new(&self.context))?;
-        Ok(Box::new(CudaQueue::of(self.this(), stream)))
+        Ok(self.queue_in(stream))
     }
 }

@@ -3,13 +3,14 @@
 use std::ptr::{NonNull, copy_nonoverlapping};
 use std::sync::Arc;
 
-use cudarc::driver::sys::{self, CUresult, CUstream};
+use cudarc::driver::sys::{CUresult, CUstream};
 
+use super::CudaDevice;
 use super::event::{CudaEvent, Known};
 use super::functions::{self, Code};
+use super::launch;
 use super::stream::{STAGING, Stream};
-use super::{CudaDevice, launch};
-use crate::device::reach::{BEYOND, NOT_ALLOCATED, check_word, unreachable};
+use crate::device::reach::{BEYOND, check_word, unreachable};
 use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
 use crate::error::DeviceError;
 
@@ -54,6 +55,31 @@ impl CudaQueue {
         }
     }
 
+    /// Whether what is queued now stands behind a kernel that calls the host and has not ended.
+    pub(super) fn is_behind_callers(&mut self) -> bool {
+        let callers = &mut self.parts_mut().callers;
+        callers.retain(|end| end.query().is_none());
+        !callers.is_empty()
+    }
+
+    /// Waits for those kernels.
+    pub(super) fn wait_for_callers(&mut self) {
+        for end in std::mem::take(&mut self.parts_mut().callers) {
+            // Who waits for the kernel learns how it ended.
+            let _ = end.sleep();
+        }
+    }
+
+    /// Refuses what is queued from now on, up to the next [`Queue::synchronize`].
+    pub(super) fn fail(&mut self, reason: String) {
+        self.failed.get_or_insert(reason);
+    }
+
+    /// Whether the driver can wait for the event.
+    pub(super) fn knows(event: &dyn Event) -> bool {
+        event.as_any().is::<CudaEvent>() || event.as_any().is::<Known>()
+    }
+
     pub(super) fn stream(&self) -> CUstream {
         self.parts().raw
     }
@@ -78,47 +104,6 @@ impl CudaQueue {
             return Err(unreachable(address, len as u64, BEYOND));
         }
         self.parts().context.check(call, code)
-    }
-
-    /// Refuses what is not device memory from end to end: a device names the range, and
-    /// the driver would copy to and from much more. Mapped memory is refused too: both
-    /// sides use it at the same time, word by word, and a copy must not get in between.
-    fn check_range(&self, address: u64, len: usize) -> Result<(), DeviceError> {
-        use sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as DEVICE;
-        use sys::CUpointer_attribute::{
-            CU_POINTER_ATTRIBUTE_MEMORY_TYPE as TYPE, CU_POINTER_ATTRIBUTE_RANGE_SIZE as SIZE,
-            CU_POINTER_ATTRIBUTE_RANGE_START_ADDR as START,
-        };
-        if let Some(device) = &self.device {
-            let known = device.memory.contains(address, len as u64);
-            match known.or_else(|| device.globals.contains(address, len as u64)) {
-                Some(true) => return Ok(()),
-                Some(false) => {
-                    return Err(unreachable(address, len as u64, NOT_ALLOCATED));
-                }
-                None => {}
-            }
-        }
-        // What others in this process have allocated, and globals that nobody has asked
-        // for by name.
-        let (mut kind, mut start, mut size) = (0u32, 0u64, 0usize);
-        // SAFETY: the function writes a value of the attribute's size, and looks at the
-        // address alone.
-        let codes = unsafe {
-            [
-                functions::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address),
-                functions::cuPointerGetAttribute((&raw mut start).cast(), START, address),
-                functions::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address),
-            ]
-        };
-        let is_inside = address
-            .checked_sub(start)
-            .and_then(|offset| offset.checked_add(len as u64))
-            .is_some_and(|end| end <= size as u64);
-        if codes != [CUresult::CUDA_SUCCESS; 3] || kind != DEVICE as u32 || !is_inside {
-            return Err(unreachable(address, len as u64, BEYOND));
-        }
-        Ok(())
     }
 
     /// Zeroes memory, waiting for nothing but copies: a memset is a kernel, and where
@@ -150,7 +135,6 @@ impl Queue for CudaQueue {
         self.check_failed()?;
         let context = Arc::clone(&self.parts().context);
         let _entered = context.enter()?;
-        self.check_range(to, len)?;
         let source = match self.parts_mut().stage(len) {
             Some(staged) => {
                 // SAFETY: the caller vouches for `from`; the room is ours alone until
@@ -179,7 +163,6 @@ impl Queue for CudaQueue {
         self.check_failed()?;
         let context = Arc::clone(&self.parts().context);
         let _entered = context.enter()?;
-        self.check_range(from, len)?;
         let staged = self.parts_mut().stage(len);
         let target = staged.map_or(to, NonNull::as_ptr);
         // SAFETY: the target is the queue's until `synchronize`, by the caller's
@@ -200,8 +183,6 @@ impl Queue for CudaQueue {
         self.check_failed()?;
         let context = Arc::clone(&self.parts().context);
         let _entered = context.enter()?;
-        self.check_range(to, len)?;
-        self.check_range(from, len)?;
         // SAFETY: both ranges are device memory; the driver checks them too.
         let code = unsafe { functions::cuMemcpyDtoDAsync_v2(to, from, len, self.parts().raw) };
         self.copied("cuMemcpyDtoDAsync", code, to, len)
@@ -235,6 +216,10 @@ impl Queue for CudaQueue {
         // SAFETY: passed on.
         let launch =
             unsafe { launch::start(device, self.stream(), module, kernel, grid, params, context)? };
+        if let Some(end) = launch.end_of_caller() {
+            // It ends after all those that it stands behind.
+            self.parts_mut().callers = vec![end];
+        }
         Ok(launch)
     }
 
@@ -248,7 +233,7 @@ impl Queue for CudaQueue {
         let recorded = stream.context.enter().and_then(|_entered| {
             let mut event = events.take()?;
             event.record(stream.raw)?;
-            event.of_queue(landings, failed.clone());
+            event.of_queue(landings, failed.clone(), stream.callers.clone());
             Ok(event)
         });
         match recorded {
@@ -278,7 +263,15 @@ impl Queue for CudaQueue {
             stream.context.check("cuStreamWaitEvent", code)
         });
         match waits {
-            Some(Ok(())) => return,
+            Some(Ok(())) => {
+                let callers = &mut self.parts_mut().callers;
+                for end in known.map(CudaEvent::callers).unwrap_or_default() {
+                    if !callers.iter().any(|caller| Arc::ptr_eq(caller, end)) {
+                        callers.push(Arc::clone(end));
+                    }
+                }
+                return;
+            }
             Some(Err(error)) => tracing::warn!(%error, "a queue waits on the host instead"),
             // Another kind of device's, whose events the driver does not know.
             None => {}
@@ -289,7 +282,7 @@ impl Queue for CudaQueue {
     }
 
     fn can_wait_for(&self, event: &dyn Event) -> bool {
-        event.as_any().is::<CudaEvent>() || event.as_any().is::<Known>()
+        Self::knows(event)
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {

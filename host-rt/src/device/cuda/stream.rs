@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cudarc::driver::sys::{CUresult, CUstream, CUstream_flags};
 
 use super::context::Context;
+use super::event::CudaEvent;
 use super::functions;
 use super::memory;
 use crate::device::MappedMemory;
@@ -42,6 +43,9 @@ pub(super) struct Stream {
     /// Copies in the staging memory behind which no event was recorded yet, and the others.
     arriving: Vec<Arriving>,
     landings: Vec<Arc<Landing>>,
+    /// The ends of kernels that call the host and behind which is what is queued next: of the last
+    /// one in the stream, and of those that the stream waits for.
+    pub(super) callers: Vec<Arc<CudaEvent>>,
 }
 
 // SAFETY: streams may be used by any thread; `&mut` of the queue keeps it to one.
@@ -63,6 +67,7 @@ impl Stream {
             staged: 0,
             arriving: Vec::new(),
             landings: Vec::new(),
+            callers: Vec::new(),
         })
     }
 
@@ -135,6 +140,7 @@ impl Stream {
             }
         }
         self.landings.clear();
+        self.callers.clear();
         self.staged = 0;
     }
 }

@@ -78,7 +78,7 @@ impl Work for EmuLaunch {
             ended();
             // Whoever learns of the end finds it gone.
             drop((ended, device));
-            step.finish(outcome.map_err(|fault| fault.to_string().into()));
+            step.finish(outcome.map_err(|fault| fault.without_kernel().into()));
         };
         let started = machine.start(self.prepared, Box::new(over));
         let error = started.err()?;

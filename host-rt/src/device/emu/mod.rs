@@ -11,6 +11,7 @@ use std::sync::{Arc, Weak};
 
 use ptx_emu::{Machine, Model, Options};
 use targets::DeviceArch;
+use targets::count::Count;
 
 use self::module::EmuModule;
 use super::near::NearQueue;
@@ -93,8 +94,8 @@ impl Device for EmuDevice {
             Model::LockStep => "lanes in lock-step",
         };
         format!(
-            "PTX on {} threads of this process, as an {} with {lanes}",
-            self.machine.options().processors,
+            "PTX on {} of this process, as an {} with {lanes}",
+            Count(self.machine.options().processors as u64, "thread"),
             self.arch,
         )
     }

@@ -1,5 +1,6 @@
 //! Kernels that are C functions, which run on the thread that asks for it.
 
+use std::fmt;
 use std::sync::Mutex;
 
 use corosensei::stack::DefaultStack;
@@ -31,6 +32,22 @@ impl Stacks {
 
     fn give_back(&self, stack: DefaultStack) {
         lock(&self.0).push(stack);
+    }
+}
+
+/// A kernel and its words, for the message of a signal handler: valid while the kernel runs.
+struct Launched {
+    name: *const str,
+    words: *const [u64],
+}
+
+impl fmt::Display for Launched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: asked for by the handler on the thread that runs the kernel, in the call of
+        // `run`, whose argument has both.
+        let (name, words) = unsafe { (&*self.name, &*self.words) };
+        write!(f, "kernel `{name}`, run with the words")?;
+        words.iter().try_for_each(|word| write!(f, " {word:#x}"))
     }
 }
 
@@ -70,8 +87,14 @@ impl Direct for HostDevice {
         let under_way = under_way::begin(caller.key, &caller.ring);
         // SAFETY: as above.
         let kernel = move || unsafe { call(code, words) };
-        // SAFETY: the caller vouches for the function's frames, too.
-        let (stack, result) = unsafe { thread::run(kernel, context, &caller.ring, stack) };
+        let launched = Launched {
+            name: run.name,
+            words: run.words,
+        };
+        // SAFETY: the caller vouches for the function's frames, too; `launched` and what it
+        // points to outlive the call.
+        let (stack, result) =
+            unsafe { thread::run(kernel, &raw const launched, context, &caller.ring, stack) };
         drop(under_way);
         self.stacks.give_back(stack);
         Ok(result)

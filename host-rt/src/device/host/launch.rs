@@ -1,6 +1,7 @@
 //! What queues of the `host` device do: copies and launches.
 
 use std::ffi::c_void;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -9,6 +10,7 @@ use shared_abi::host_arch::ThreadContext;
 
 use super::carriers::Job;
 use super::module::HostModule;
+use super::signals::Arguments;
 use super::under_way::{self, UnderWay};
 use super::{HostDevice, lock, thread};
 use crate::device::near::{Near, Outcome, Step, Work};
@@ -61,7 +63,7 @@ unsafe impl Near for HostDevice {
         // keeps loaded; the caller vouches that a kernel begins there.
         let code = unsafe { std::mem::transmute::<usize, KernelCode>(kernel.address as usize) };
         let held = Held {
-            _module: Arc::clone(module),
+            module: Arc::clone(module),
             device: Arc::clone(self),
         };
         let params = params.to_vec();
@@ -102,8 +104,34 @@ struct State {
 
 /// What a kernel uses.
 struct Held {
-    _module: Arc<dyn Module>,
+    module: Arc<dyn Module>,
     device: Arc<HostDevice>,
+}
+
+/// The kernel and what it was launched with, for a message that a signal handler writes: without
+/// a wait or an allocation.
+impl fmt::Display for HostLaunch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state.try_lock();
+        let held = state.as_ref().ok().and_then(|state| state.held.as_ref());
+        let module = held.and_then(|held| held.module.as_any().downcast_ref::<HostModule>());
+        let described = match module {
+            Some(module) => module.describe_kernel(self.code as usize as u64, f)?,
+            None => {
+                f.write_str("a kernel")?;
+                true
+            }
+        };
+        let params = self.params.iter().map(Vec::as_slice);
+        match self.params.len() {
+            0 => f.write_str(", launched without arguments")?,
+            _ => write!(f, ", launched with {}", Arguments(params))?,
+        }
+        if !described {
+            f.write_str(" (its image does not say what it takes, REVOFF_KERNEL would)")?;
+        }
+        Ok(())
+    }
 }
 
 impl Work for HostLaunch {
@@ -236,8 +264,8 @@ impl HostLaunch {
             // promise of `Queue::launch`'s caller.
             let kernel = move || unsafe { code(params) };
             let ring = &self.context.ring;
-            // SAFETY: the same promise, of a kernel's frames.
-            let (back, result) = unsafe { thread::run(kernel, context, ring, stack) };
+            // SAFETY: the same promise, of a kernel's frames; `self` outlives the call.
+            let (back, result) = unsafe { thread::run(kernel, self, context, ring, stack) };
             stack = back;
             if let Err(message) = result {
                 self.fail(format!("thread {thread} of team {team}: {message}"));

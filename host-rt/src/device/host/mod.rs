@@ -10,6 +10,7 @@ mod direct;
 mod launch;
 mod module;
 mod own_threads;
+mod signals;
 mod thread;
 mod under_way;
 mod words;
@@ -20,6 +21,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use device_arena::Arena;
 use targets::DeviceArch;
+use targets::count::Count;
 
 use self::carriers::Carriers;
 use self::direct::Stacks;
@@ -48,6 +50,7 @@ pub(super) fn open(wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
         what: format!("reserving {bytes} bytes for the host device (REVOFF_HOST_MEMORY)"),
         reason,
     })?;
+    signals::watch();
     Ok(Arc::new_cyclic(|this| HostDevice {
         this: Weak::clone(this),
         arena,
@@ -112,7 +115,8 @@ impl Device for HostDevice {
 
     fn description(&self) -> String {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        format!("{cores} cores of this machine ({})", std::env::consts::ARCH)
+        let cores = Count(cores as u64, "core");
+        format!("{cores} of this machine ({})", std::env::consts::ARCH)
     }
 
     fn memory(&self) -> MemoryInfo {

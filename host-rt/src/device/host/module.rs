@@ -1,6 +1,7 @@
 //! Loading a shared object as an image.
 
 use std::ffi::c_void;
+use std::fmt;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use shared_abi::host_arch::HostArch;
-use shared_abi::image::HOST_ARCH;
+use shared_abi::image::{HOST_ARCH, KERNEL_PREFIX};
 use targets::DeviceArch;
 
 use super::launch::RESIDENT;
@@ -117,6 +118,25 @@ impl HostModule {
                         .is_some_and(|end| end <= size)
             },
         )
+    }
+
+    /// Writes which kernel of the image begins at `address`; whether the image describes its
+    /// parameters.
+    pub(super) fn describe_kernel(
+        &self,
+        address: u64,
+        f: &mut fmt::Formatter<'_>,
+    ) -> Result<bool, fmt::Error> {
+        let symbols = self.image.symbols();
+        let offset = address.wrapping_sub(self.base);
+        let found = symbols.iter().find(|s| s.is_code && s.address == offset);
+        let Some(kernel) = found else {
+            write!(f, "a kernel of {}", self.image.name())?;
+            return Ok(false);
+        };
+        write!(f, "kernel `{}` of {}", kernel.name, self.image.name())?;
+        let is_description = |name: &str| name.strip_prefix(KERNEL_PREFIX) == Some(&kernel.name);
+        Ok(symbols.iter().any(|symbol| is_description(&symbol.name)))
     }
 
     fn find(&self, name: &str, is_code: bool) -> Option<Global> {

@@ -2,6 +2,7 @@
 //! the stack's bounds are known and a trap can abandon it.
 
 use std::cell::Cell;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -25,6 +26,7 @@ pub(super) static SERVICES: HostArch = HostArch {
 struct Current {
     context: ThreadContext,
     ring: *const (dyn Fn() + Send + Sync),
+    launched: *const dyn fmt::Display,
     yielder: *const Yielder<(), String>,
 }
 
@@ -36,15 +38,18 @@ thread_local! {
 
 /// Runs `kernel` as the thread of `context` on `stack`, whose bounds it fills in.
 ///
-/// Returns the stack for the next thread, and the message of a kernel that
-/// trapped. `Copy`: a trap drops nothing of what the kernel's stack holds.
+/// `launched` names the kernel and its arguments, should a signal end the process. Returns the
+/// stack for the next thread, and the message of a kernel that trapped. `Copy`: a trap drops
+/// nothing of what the kernel's stack holds.
 ///
 /// # Safety
 /// The frames of `kernel` can be abandoned where it traps, as
 /// [`Kernel::launch`](crate::Kernel::launch) and
-/// [`run_words`](crate::Kernel::run_words) ask of their callers.
+/// [`run_words`](crate::Kernel::run_words) ask of their callers. `launched` is valid until this
+/// returns.
 pub(super) unsafe fn run(
     kernel: impl FnOnce() + Copy + 'static,
+    launched: *const dyn fmt::Display,
     mut context: ThreadContext,
     ring: &Arc<dyn Fn() + Send + Sync>,
     stack: DefaultStack,
@@ -60,6 +65,7 @@ pub(super) unsafe fn run(
             let current = Current {
                 context,
                 ring,
+                launched,
                 yielder,
             };
             CURRENT.set(&raw const current);
@@ -86,6 +92,13 @@ fn current<'a>() -> Option<&'a Current> {
     // SAFETY: null, or set by `run` to a value that lives while the kernel runs,
     // and only code that the kernel calls on this thread gets here.
     unsafe { CURRENT.get().as_ref() }
+}
+
+/// The device thread that this thread is, and the name of what it runs.
+pub(super) fn running<'a>() -> Option<(&'a ThreadContext, &'a dyn fmt::Display)> {
+    let current = current()?;
+    // SAFETY: valid while the kernel runs, by the promise of `run`'s caller.
+    Some((&current.context, unsafe { &*current.launched }))
 }
 
 unsafe extern "C" fn context() -> *const ThreadContext {

@@ -1,6 +1,7 @@
 //! The memory that a kernel takes its arguments from, as the code object lays it out.
 
 use targets::code_object::{ArgKind, Kernel};
+use targets::count::Parameters;
 
 use crate::error::DeviceError;
 
@@ -34,26 +35,16 @@ pub(super) fn check(kernel: &Kernel, params: &[Vec<u8>]) -> Result<(), DeviceErr
             found: format!("{given} bytes"),
         });
     }
-    let expected: Vec<usize> = kernel.parameters().map(|arg| arg.size as usize).collect();
-    let found: Vec<usize> = params.iter().map(Vec::len).collect();
+    let expected: Vec<u64> = kernel.parameters().map(|arg| arg.size.into()).collect();
+    let found: Vec<u64> = params.iter().map(|param| param.len() as u64).collect();
     if expected == found {
         return Ok(());
     }
     Err(DeviceError::BadParameters {
         kernel: kernel.name.clone(),
-        expected: sizes(&expected),
-        found: sizes(&found),
+        expected: Parameters(&expected).to_string(),
+        found: Parameters(&found).to_string(),
     })
-}
-
-fn sizes(sizes: &[usize]) -> String {
-    match sizes {
-        [] => "no parameters".to_owned(),
-        sizes => {
-            let sizes: Vec<_> = sizes.iter().map(usize::to_string).collect();
-            format!("{} parameters, of {} bytes", sizes.len(), sizes.join(", "))
-        }
-    }
 }
 
 /// The bytes, for parameters that have been [checked](check).
@@ -193,7 +184,7 @@ mod tests {
             let error = check(&kernel(), &params).expect_err("they do not fit");
             let text = error.to_string();
             assert!(text.contains("`scale`"), "{text}");
-            assert!(text.contains("3 parameters, of 8, 1, 4 bytes"), "{text}");
+            assert!(text.contains("3 parameters of 8, 1 and 4 bytes"), "{text}");
         }
     }
 }

@@ -103,6 +103,11 @@ fn read_statement<'a>(
             if symbol(name, 0, true) && *what == b".entry" {
                 contents.entries.push(name.to_owned());
             }
+            if *what == b".entry"
+                && let Some(sizes) = parameter_sizes(rest)
+            {
+                contents.params.insert(name.to_owned(), sizes);
+            }
         }
         b".global" | b".const" => {
             let Some(variable) = Variable::read(rest) else {
@@ -134,6 +139,31 @@ fn function_name<'a>(rest: &[&'a [u8]]) -> Option<&'a str> {
         }
     }
     None
+}
+
+/// The sizes of the parameters of `NAME ( .param .u64 a , .param .align 8 .b8 b [ 16 ] )`, the
+/// beginning of a kernel; `None` where one is not understood.
+fn parameter_sizes(rest: &[&[u8]]) -> Option<Vec<u64>> {
+    let Some(open) = rest.iter().position(|token| *token == b"(") else {
+        return Some(vec![]);
+    };
+    let list = &rest[open + 1..];
+    let list = &list[..list.iter().position(|token| *token == b")")?];
+    let parameters = list.split(|token| *token == b",");
+    parameters
+        .filter(|parameter| !parameter.is_empty())
+        .map(|parameter| {
+            let (space, declared) = parameter.split_first()?;
+            // GCC writes no blank between the space and the type.
+            let glued = [&[space.strip_prefix(b".param")?][..], declared].concat();
+            let variable = Variable::read(if *space == b".param" {
+                declared
+            } else {
+                &glued
+            })?;
+            Some(variable.size).filter(|size| *size > 0)
+        })
+        .collect()
 }
 
 /// The name that a token is.
@@ -178,7 +208,7 @@ mod tests {
             ret;
         }
         .func inside() { ret; }
-        .visible .entry first(.param .u64 .ptr .align 1 a, .param .u32 b)
+        .visible .entry first(.param .u64 .ptr .align 1 a, .param.u32 b)
         .maxntid 128, 1, 1
         { ret; }
         .weak .entry second() { ret; }
@@ -195,6 +225,8 @@ mod tests {
             ["later", "twice", "number", "first", "second", "last"]
         );
         assert_eq!(contents.entries, ["first", "second", "last"]);
+        assert_eq!(contents.params["first"], [8, 4]);
+        assert_eq!(contents.params["last"], [0; 0]);
         let code: Vec<_> = contents.symbols.iter().map(|s| s.is_code).collect();
         assert_eq!(code, [true, false, false, true, true, true]);
         assert_eq!(contents.values["number"], [0x1f, 0, 0, 0]);

@@ -298,5 +298,14 @@ fn requests_in_flight_share_a_budget() {
         assert_eq!(budget.used(), 10_000)
     })
     .unwrap();
+    // Many arguments take memory, whatever their sizes.
+    let args = vec![arg(MapKind::TO, 0, 0); 1000];
+    let many = inner.run(&args, &PresentTable::default(), &mut Sim::new(0), |_, _| {
+        Ok::<(), Infallible>(())
+    });
+    assert!(matches!(
+        many,
+        Err(RunError::Map(MapError::OverBudget { .. }))
+    ));
     assert_eq!(budget.used(), 0);
 }

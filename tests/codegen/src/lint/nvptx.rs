@@ -92,6 +92,10 @@ pub(super) fn wrong(arch: &Arch, name: &str, instruction: &Instruction) -> Optio
         }
         "membar" => (has_order || !["membar.sys", "membar.gl"].contains(&op))
             .then_some("a fence that is none of device-rt's"),
+        // Lanes in lock-step that may end on their way meet only behind it: too late to vote.
+        "trap" => name
+            .contains("wire7call_on")
+            .then_some("a panic on the way of a call"),
         "nanosleep" => (!has_order).then_some("there is no nanosleep below sm_70"),
         _ => None,
     }
@@ -181,6 +185,13 @@ mod tests {
             assert!(only.starts_with(&start), "{only}");
             assert!(only.contains("use device_rt::arch's words"), "{only}");
         }
+    }
+
+    #[test]
+    fn a_call_does_not_panic() {
+        let name = "_RINvNtC9device_rt4wire7call_onNtNtB2_6native6NativeEC1x";
+        assert_eq!(findings("sm_60", name, &["trap"]).len(), 1);
+        assert_eq!(findings("sm_60", "kernel", &["trap"]).len(), 0);
     }
 
     #[test]

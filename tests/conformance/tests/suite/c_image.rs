@@ -6,13 +6,22 @@ use conformance::Target;
 use host_rt::Functions;
 use host_rt::shared_abi::status::Status;
 
-use crate::image::c_calls;
+use crate::image::{c_calls, c_panics};
 use crate::session::{Session, read};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
     test!(a_c_kernel_calls).only(Target::runs_shared_objects),
     test!(strays_of_a_c_kernel).only(Target::runs_shared_objects),
+    test!(a_kernel_leaves_the_place_of_its_panic)
+        .alone()
+        .only(Target::runs_shared_objects),
+    test!(a_kernel_lies_about_its_panic)
+        .alone()
+        .only(Target::runs_shared_objects),
+    test!(a_fault_is_no_panic)
+        .alone()
+        .only(Target::runs_shared_objects),
 ];
 
 /// Adds 1000 to a number, and the sum of two words to a third.
@@ -74,4 +83,31 @@ fn strays_of_a_c_kernel(target: &Target) {
     let not = Status::NOT_OFFLOADED.0;
     assert_eq!(read::<u32>(&statuses), [not, not, 77, last.0]);
     assert_eq!(session.runtime.requests(), 1);
+}
+
+/// What a kernel of the image that panics ends with.
+fn fault_of(target: &Target, kernel: &str, param: u64) -> String {
+    let runtime = target.builder().build().unwrap();
+    let session = Session::on(&runtime, &c_panics(target), &Functions::new());
+    let error = session.run(kernel, (1, 1), &[&param]).unwrap_err();
+    error.to_string()
+}
+
+fn a_kernel_leaves_the_place_of_its_panic(target: &Target) {
+    let error = fault_of(target, "panics", 1);
+    assert!(error.contains("panicked at src/sort.rs:21:9: "), "{error}");
+}
+
+/// A device writes whatever it likes.
+fn a_kernel_lies_about_its_panic(target: &Target) {
+    let error = fault_of(target, "lies", u64::MAX);
+    let place = "panicked at a\\u{1b}[31m\u{fffd}\\0\\0";
+    assert!(error.contains(place), "{error}");
+    assert!(error.contains(r"\0:1:0: "), "{error}");
+    assert!(error.len() < 1000, "{error}");
+}
+
+fn a_fault_is_no_panic(target: &Target) {
+    let error = fault_of(target, "panics", 0);
+    assert!(!error.contains("panicked at"), "{error}");
 }

@@ -29,6 +29,10 @@ pub(crate) const TESTS: &[Test] = &[
     test!(the_linker_says_why),
     test!(parts_are_linked),
     test!(a_fatbin_is_asked_for_what_it_is),
+    test!(an_assertion_fails).alone_with(&[(
+        "REVOFF_STAND_IN_FAIL",
+        "cuEventQuery:*=710,cuEventSynchronize:*=710,cuStreamQuery:*=710,cuStreamSynchronize:*=710",
+    )]),
     test!(frees_may_wait_for_kernels).alone_with(&[("REVOFF_STAND_IN_WAITS", "1")]),
     test!(copies_may_take_their_time).alone_with(&[("REVOFF_STAND_IN_DELAY", "2000")]),
 ];
@@ -181,6 +185,18 @@ fn frees_may_wait_for_kernels(target: &Target) {
         what
     });
     Session::on(&runtime, &image(target), &functions).works();
+}
+
+/// As a kernel's panic does: the driver alone has its place.
+fn an_assertion_fails(target: &Target) {
+    let runtime = target.builder().build().unwrap();
+    match runtime.queue().unwrap().synchronize() {
+        Err(error @ DeviceError::Lost { .. }) => says(
+            &error,
+            &["CUDA_ERROR_ASSERT", "panicked", "standard error output"],
+        ),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// Whoever does not wait for one sees something else.

@@ -28,6 +28,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_device_that_is_dropped).alone(),
     test!(a_chain_calls_the_host),
     test!(a_function_waits_for_a_chain),
+    test!(copies_behind_a_caller_hold_up_no_call).alone(),
     test!(launches_from_several_threads),
     test!(streams_are_few).alone().only(is_stand_in),
     test!(busy_streams_keep_no_idle_ones_from_use)
@@ -452,6 +453,40 @@ fn a_function_waits_for_a_chain(target: &Target) {
     result.unwrap();
     assert_eq!(outcomes[0].sum, 2 + 3 + 4 + 5);
     *inner.lock().unwrap() = None;
+}
+
+/// The host answers the calls of a kernel by copies, while another copy waits for that kernel, and
+/// all sorts of things for this copy.
+fn copies_behind_a_caller_hold_up_no_call(target: &Target) {
+    let runtime = target.builder().build().unwrap();
+    let other = runtime.clone();
+    let functions = acting(move |what| {
+        let data = other.alloc_from(&[what; 100]).expect("device memory");
+        read::<u64>(&data).iter().sum()
+    });
+    let session = Session::on(&runtime, &image(target), &functions);
+    let (mut first, mut second) = (new_queue(&session), new_queue(&session));
+    let outcomes = [(); 2].map(|()| session.zeroed::<Outcome>(1));
+    let mut copied = [Outcome::default(); 2];
+    let [to_first, to_second] = copied.each_mut().map(|outcome| (&raw mut *outcome).cast());
+    let len = size_of::<Outcome>();
+    let args: [&dyn KernelArg; 4] = [&7u64, &0u64, &3u32, &outcomes[0]];
+    let before = session.enqueue(&mut *first, "call_act", (1, 1), &args);
+    // SAFETY: `copied` is left alone until both queues have been synchronised.
+    unsafe { first.copy_from_device(to_first, outcomes[0].address(), len) }.unwrap();
+    let args: [&dyn KernelArg; 4] = [&8u64, &0u64, &2u32, &outcomes[1]];
+    let behind = session.enqueue(&mut *first, "call_act", (1, 1), &args);
+    let event = first.record_event();
+    second.wait_event(&event);
+    // SAFETY: as above.
+    unsafe { second.copy_from_device(to_second, outcomes[1].address(), len) }.unwrap();
+    second.synchronize().unwrap();
+    assert_eq!(event.check(), EventState::Done);
+    before.wait().unwrap();
+    behind.wait().unwrap();
+    first.synchronize().unwrap();
+    let results = copied.map(|outcome| (outcome.ok, outcome.sum));
+    assert_eq!(results, [(3, 2100), (2, 1600)]);
 }
 
 fn launches_from_several_threads(target: &Target) {

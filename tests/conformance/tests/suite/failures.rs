@@ -188,7 +188,7 @@ fn no_function_word(target: &Target) {
         let data = session.zeroed::<u64>(1);
         let done = crate::raw::perform_as(&session, Where::Memory, &data, &[], call);
         assert!(
-            done.error().contains(&format!("function {func:#x},")),
+            done.error().contains(&format!("function {func:#x} ")),
             "{}",
             done.error()
         );

@@ -43,6 +43,11 @@ pub(crate) fn c_silent(target: &Target) -> Image {
     adapt(target, open(env!("REVOFF_IMAGE_C_SILENT")))
 }
 
+/// One whose kernels leave the place of a panic.
+pub(crate) fn c_panics(target: &Target) -> Image {
+    adapt(target, open(env!("REVOFF_IMAGE_C_PANICS")))
+}
+
 /// One whose kernels are C functions that cannot call.
 pub(crate) fn c_plain(target: &Target) -> Image {
     adapt(target, open(env!("REVOFF_IMAGE_C_PLAIN")))
@@ -89,7 +94,7 @@ pub(crate) fn params(kernel: &str) -> Option<Vec<usize>> {
         "every_form" => Some([&[8; 4][..], &[1], &[8; 7]].concat()),
         // In C.
         "translate" => Some(vec![8; 3]),
-        "strays" | "silent" => Some(vec![8]),
+        "strays" | "silent" | "panics" | "lies" => Some(vec![8]),
         _ => None,
     }
 }

@@ -1,9 +1,13 @@
 //! Host functions that launch kernels, which call the host.
 
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier, Mutex};
+use std::time::Duration;
 
 use conformance::Target;
+use conformance::captured::Captured;
 use conformance_calls::Outcome;
+use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Builder, Kernel, Runtime, current_call};
 
 use crate::image::image;
@@ -17,6 +21,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(several_at_once_with_two_threads),
     test!(a_kernel_that_calls_nobody),
     test!(on_another_runtime),
+    test!(calls_that_leave_no_room_are_named).alone(),
 ];
 
 /// What host functions launch kernels with; empty before and after a test, as the
@@ -150,6 +155,45 @@ fn calling_nobody(target: &Target, builder: Builder) {
     inner.clear();
     result.unwrap();
     assert_eq!(outcomes[0].sum, 10 + 20 + 30);
+}
+
+/// The calls in flight wait for kernels whose calls wait for what they hold.
+fn calls_that_leave_no_room_are_named(target: &Target) {
+    let (calls, resource) = match target.wire {
+        WireKind::NATIVE => (1, "the only slot of the wire `native` (REVOFF_SLOTS)"),
+        WireKind::GCC_SLOT => (1, "the only slot of the wire `gcc-slot`"),
+        // Each takes a block, and the smallest area has as many.
+        _ => (32, "the bounce area but for 0 KiB (REVOFF_BOUNCE)"),
+    };
+    let inner = Inner::default();
+    let launcher = inner.clone();
+    let all = Barrier::new(calls as usize);
+    let builder = target.builder().slots(1).bounce_bytes(1);
+    let builder = builder.threads(calls as usize);
+    let builder = builder.deadline(Duration::from_secs(2));
+    let (errors, reported) = channel();
+    let functions = acting_or(move |what| match what {
+        0 => Ok(1),
+        _ => {
+            all.wait();
+            let result = launcher.call((1, 1), what - 1);
+            // The test waits for the first alone, which makes room for others.
+            result.inspect_err(|error| drop(errors.send(error.clone())))
+        }
+    });
+    // The log's place.
+    let captured = Captured::begin();
+    tracing_subscriber::fmt().with_ansi(false).init();
+    let session = Session::build(target, builder, &functions);
+    inner.set(&session, "call_act");
+    let acting = session.start_act((calls, 1), 1, 0, 1);
+    let error = reported.recv_timeout(Duration::from_secs(50)).unwrap();
+    assert!(error.contains(resource), "{error}");
+    acting.launch.wait().unwrap_err();
+    inner.clear();
+    let log = String::from_utf8(captured.bytes()).unwrap();
+    let mut warnings = log.lines().filter(|line| line.contains("WARN"));
+    assert!(warnings.any(|line| line.contains(resource)), "{log}");
 }
 
 /// Another runtime has a wire of its own, so this works on every wire.

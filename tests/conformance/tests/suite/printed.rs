@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use conformance::Target;
 use conformance::captured::{Captured, Stalled};
-use conformance_calls::LONG_LINE;
+use conformance_calls::{LONG_LINE, Outcome};
+use host_rt::LaunchError;
 
 use crate::gate::acting_behind;
 use crate::session::{Session, acting, read};
@@ -32,6 +33,12 @@ pub(crate) const TESTS: &[Test] = &[
     test!(an_output_that_takes_no_more_is_named)
         .alone()
         .only(Target::prints),
+    test!(calls_go_on_while_the_output_is_stuck)
+        .alone()
+        .only(Target::prints),
+    test!(a_fault_is_reported_while_the_output_is_stuck)
+        .alone()
+        .only(|target| target.prints() && target.survives_faults()),
     test!(nobody_watches_when_a_kernel_ends)
         .alone()
         .only(Target::prints),
@@ -139,11 +146,54 @@ fn an_output_that_takes_no_more_is_named(target: &Target) {
     assert!(error.contains("the standard output"), "{error}");
 }
 
+/// A pipe that nobody reads stops no call, be there one serving thread or several.
+fn calls_go_on_while_the_output_is_stuck(target: &Target) {
+    for threads in [1, 4] {
+        let builder = target.builder().threads(threads);
+        let session = Session::build(target, builder, &acting(|what| what));
+        let stalled = Stalled::begin();
+        let ways = session.zeroed::<u32>(16);
+        // More than a pipe takes, and less than may wait for it.
+        let printing = session.start("print_and_call", (1, 16), &[&150u32, &0u32, &ways]);
+        stalled.wait_until_full();
+        let calling = session.start_act((1, 4), 1, 0, 50);
+        while session.runtime.requests() < 200 {
+            std::thread::yield_now();
+        }
+        drop(stalled);
+        calling.launch.wait().unwrap();
+        printing.wait().unwrap();
+    }
+}
+
+/// How a kernel ended comes before what became of its text, also with a deadline.
+fn a_fault_is_reported_while_the_output_is_stuck(target: &Target) {
+    let builder = target.builder().deadline(Duration::from_secs(1));
+    let session = Session::build(target, builder, &acting(|what| what));
+    let stalled = Stalled::begin();
+    let ways = session.zeroed::<u32>(16);
+    let printing = session.start("print_and_call", (1, 16), &[&150u32, &0u32, &ways]);
+    stalled.wait_until_full();
+    let stuck = session.zeroed::<Outcome>(1);
+    let result = session.run("call_and_trap", (1, 1), &[&1u64, &0u32, &stuck]);
+    assert!(
+        matches!(result, Err(LaunchError::Fault { .. })),
+        "{result:?}"
+    );
+    let error = printing.wait().unwrap_err().to_string();
+    assert!(
+        error.contains("has ended, but the standard output"),
+        "{error}"
+    );
+    drop(stalled);
+    printing.wait().unwrap();
+}
+
 /// All serving threads but one are inside of functions until everything is printed.
 fn printing_goes_on_while_functions_are_slow(target: &Target) {
     let gate = Arc::default();
     let session = Session::build(target, target.builder().threads(4), &acting_behind(&gate));
-    let calling = session.start_act((1, 3), 1, 0, 1);
+    let calling = session.start_act(target.apart((1, 3)), 1, 0, 1);
     while session.runtime.requests() < 3 {
         std::thread::yield_now();
     }

@@ -22,16 +22,30 @@ fn trap(session: &Session, grid: (u32, u32), victim: u32) -> (Vec<Outcome>, Laun
     (read(&outcomes), error)
 }
 
+/// The number behind `before` in `text`.
+fn line_in(text: &str, before: &str) -> Option<usize> {
+    let (_, behind) = text.split_once(before)?;
+    let (line, _) = behind.split_once(':')?;
+    line.parse().ok()
+}
+
+/// The line of the kernels' `act.rs` with the assertion whose message has `words`.
+fn line_of_panic(words: &str) -> usize {
+    let source = include_str!("../../kernels/src/act.rs");
+    let panics = |line: &str| line.contains("assert!") && line.contains(words);
+    1 + source.lines().position(panics).expect("a panic")
+}
+
 fn a_kernel_panics(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let (outcomes, error) = trap(&session, (1, 8), 5);
     match &error {
         LaunchError::Fault { kernel, message } => {
             assert_eq!(kernel, "call_and_trap");
-            for words in ["thread 5 gives up", "act.rs"] {
-                let words = target.words_of_panic(words);
-                assert!(message.contains(words), "{message}");
-            }
+            let words = target.words_of_panic("thread 5 gives up", "src/act.rs");
+            assert!(message.contains(&words), "{message}");
+            let line = line_in(message, "src/act.rs:");
+            assert_eq!(line, Some(line_of_panic("gives up")), "{message}");
         }
         other => panic!("{other}"),
     }
@@ -49,8 +63,8 @@ fn many_kernels_panic(target: &Target) {
     let used = session.runtime.memory().used;
     for victim in 0..40 {
         let (_, error) = trap(&session, (2, 2), victim % 4);
-        let words = target.words_of_panic("gives up");
-        assert!(error.to_string().contains(words), "{error}");
+        let words = target.words_of_panic("gives up", "src/act.rs");
+        assert!(error.to_string().contains(&words), "{error}");
     }
     assert_eq!(session.runtime.memory().used, used);
     session.works();
@@ -82,8 +96,8 @@ fn a_thread_dies_with_a_slot(target: &Target) {
     let session = Session::build(target, target.builder().slots(4), &acting(|what| what));
     for _ in 0..3 {
         let error = session.run("die_with_slot", (1, 1), &[]).unwrap_err();
-        let words = target.words_of_panic("dies with slot");
-        assert!(error.to_string().contains(words), "{error}");
+        let words = target.words_of_panic("dies with slot", "src/forge.rs");
+        assert!(error.to_string().contains(&words), "{error}");
     }
     let (outcomes, result) = session.act((4, 4), 1, 0, 20);
     result.unwrap();

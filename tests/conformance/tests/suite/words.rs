@@ -6,6 +6,7 @@ use std::ffi::c_void;
 use std::sync::OnceLock;
 
 use conformance::{Target, child};
+use host_rt::targets::count::Count;
 use host_rt::{DeviceBuffer, Error, Functions, Grid, Kernel, LaunchError, Report};
 
 use crate::c_image::lookup;
@@ -108,7 +109,11 @@ fn one_thread_alone(target: &Target) {
             let grid = Grid { teams, threads };
             // SAFETY: it is not run.
             let error = unsafe { kernel.run_words(grid, &[0, 0, 0]) }.unwrap_err();
-            let wanted = format!("cannot launch {teams} teams of {threads} threads");
+            let wanted = format!(
+                "cannot launch {} of {}",
+                Count(teams.into(), "team"),
+                Count(threads.into(), "thread")
+            );
             assert!(error.to_string().contains(&wanted), "{error}");
         }
     }

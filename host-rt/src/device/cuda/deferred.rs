@@ -1,0 +1,327 @@
+//! Queues that keep back what the driver must not be given yet.
+//!
+//! A copy takes its place in a connection to the device when the driver is given it, and streams
+//! share few connections. So a copy that stands behind a kernel can keep others from beginning,
+//! also those that the host needs to answer that kernel's calls, for ever. The driver therefore
+//! gets no copy behind a kernel that calls the host until that kernel has ended. Until then a
+//! thread has the queue, and everything that is queued behind the copy waits for it there.
+//!
+//! Kernels and waits for events are not kept back for themselves: behind a kernel that waits, its
+//! own end occupies the connection already (docs/nvidia.md says when to have more of them), and the
+//! host answers calls by copies alone.
+//! Source: CUDA C++ programming guide, `CUDA_DEVICE_MAX_CONNECTIONS`.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Instant;
+
+use super::event::Known;
+use super::promise::{PANICKED, Promised, promise};
+use super::queue::CudaQueue;
+use super::{CudaDevice, launch};
+use crate::device::reach::check_word;
+use crate::device::survive::survive;
+use crate::device::{Event, EventState, Global, Grid, LaunchContext, Module, Queue, Running};
+use crate::error::DeviceError;
+use crate::lock::{lock, wait};
+
+/// A queue.
+pub(super) struct DeferringQueue {
+    device: Arc<CudaDevice>,
+    /// None while operations are deferred.
+    direct: Option<CudaQueue>,
+    deferred: Arc<Deferred>,
+}
+
+/// What a thread queues when it may.
+#[derive(Default)]
+struct Deferred {
+    state: Mutex<State>,
+    /// The thread has ended.
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    operations: VecDeque<Operation>,
+    /// On its way to the thread or back.
+    queue: Option<CudaQueue>,
+    has_thread: bool,
+}
+
+/// Queues something.
+type Run = dyn FnOnce(&mut CudaQueue) -> Result<(), DeviceError> + Send;
+
+/// Something to be queued.
+struct Operation {
+    /// Whether it must not stand behind a kernel that calls the host.
+    is_copy: bool,
+    run: Box<Run>,
+}
+
+/// Memory of the caller's that a copy reads or writes.
+struct HostMemory(*mut u8);
+
+// SAFETY: by the promise of `Queue`'s copies, the caller leaves the memory alone until it has
+// waited for the copy, on this queue or by an event, and both wait for the thread that has it here.
+unsafe impl Send for HostMemory {}
+
+impl DeferringQueue {
+    /// A queue of `device`.
+    pub(super) fn new(device: Arc<CudaDevice>, queue: CudaQueue) -> Self {
+        Self {
+            device,
+            direct: Some(queue),
+            deferred: Arc::default(),
+        }
+    }
+
+    /// The queue, if nothing is deferred.
+    fn direct(&mut self) -> Option<&mut CudaQueue> {
+        if self.direct.is_none() {
+            let mut state = lock(&self.deferred.state);
+            if !state.has_thread {
+                self.direct = state.queue.take();
+            }
+        }
+        self.direct.as_mut()
+    }
+
+    /// Queues a copy, or keeps it back.
+    fn copy(
+        &mut self,
+        run: impl FnOnce(&mut CudaQueue) -> Result<(), DeviceError> + Send + 'static,
+    ) -> Result<(), DeviceError> {
+        if let Some(queue) = self.direct()
+            && !queue.is_behind_callers()
+        {
+            return run(queue);
+        }
+        self.defer(true, run);
+        Ok(())
+    }
+
+    fn defer(
+        &mut self,
+        is_copy: bool,
+        run: impl FnOnce(&mut CudaQueue) -> Result<(), DeviceError> + Send + 'static,
+    ) {
+        let mut state = lock(&self.deferred.state);
+        let run = Box::new(run);
+        state.operations.push_back(Operation { is_copy, run });
+        if let Some(queue) = self.direct.take() {
+            state.queue = Some(queue);
+        }
+        if state.has_thread {
+            return;
+        }
+        state.has_thread = true;
+        drop(state);
+        let deferred = Arc::clone(&self.deferred);
+        let thread = std::thread::Builder::new().name("deferred copies".to_owned());
+        if let Err(error) = thread.spawn(move || deferred.queue_all()) {
+            tracing::warn!(%error, "a copy is waited for where it is queued");
+            self.deferred.queue_all();
+        }
+    }
+}
+
+impl Deferred {
+    /// Queues all operations. If one fails, so do those behind it.
+    fn queue_all(&self) {
+        let Some(mut queue) = lock(&self.state).queue.take() else {
+            unreachable!("it was put there for this thread")
+        };
+        loop {
+            let mut state = lock(&self.state);
+            let Some(operation) = state.operations.pop_front() else {
+                state.queue = Some(queue);
+                state.has_thread = false;
+                self.ended.notify_all();
+                return;
+            };
+            drop(state);
+            let mut result = None;
+            survive(|| {
+                if operation.is_copy {
+                    queue.wait_for_callers();
+                }
+                result = Some((operation.run)(&mut queue));
+            });
+            match result {
+                Some(Ok(())) => {}
+                Some(Err(error)) => queue.fail(error.to_string()),
+                None => queue.fail(PANICKED.to_owned()),
+            }
+        }
+    }
+}
+
+impl Queue for DeferringQueue {
+    unsafe fn copy_to_device(
+        &mut self,
+        to: u64,
+        from: *const u8,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        self.device.check_range(to, len)?;
+        let from = HostMemory(from.cast_mut());
+        self.copy(move |queue| {
+            let from = from;
+            // SAFETY: passed on: the caller keeps the memory until the copy was waited for, for
+            // which this thread has to get here.
+            unsafe { queue.copy_to_device(to, from.0, len) }
+        })
+    }
+
+    unsafe fn copy_from_device(
+        &mut self,
+        to: *mut u8,
+        from: u64,
+        len: usize,
+    ) -> Result<(), DeviceError> {
+        self.device.check_range(from, len)?;
+        let to = HostMemory(to);
+        self.copy(move |queue| {
+            let to = to;
+            // SAFETY: as above.
+            unsafe { queue.copy_from_device(to.0, from, len) }
+        })
+    }
+
+    fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
+        self.device.check_range(to, len)?;
+        self.device.check_range(from, len)?;
+        self.copy(move |queue| queue.copy_on_device(to, from, len))
+    }
+
+    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+        check_word(to)?;
+        self.device.check_range(to, 4)?;
+        self.copy(move |queue| queue.store_word(to, word))
+    }
+
+    unsafe fn launch(
+        &mut self,
+        module: &Arc<dyn Module>,
+        kernel: Global,
+        grid: Grid,
+        params: &[Vec<u8>],
+        context: LaunchContext,
+    ) -> Result<Arc<dyn Running>, DeviceError> {
+        if let Some(queue) = self.direct() {
+            // SAFETY: passed on.
+            return unsafe { queue.launch(module, kernel, grid, params, context) };
+        }
+        launch::check(&self.device, kernel, grid, &context)?;
+        let ended = Arc::clone(&context.ended);
+        let (promise, launch) = promise(move |reason| {
+            ended();
+            Arc::new(NotStarted(reason)) as Arc<dyn Running>
+        });
+        let (module, params) = (Arc::clone(module), params.to_vec());
+        self.defer(false, move |queue| {
+            // SAFETY: passed on: what the caller promises holds until the kernel has ended.
+            let started = unsafe { queue.launch(&module, kernel, grid, &params, context) };
+            promise.keep(started)
+        });
+        Ok(Arc::new(DeferredLaunch(launch)))
+    }
+
+    fn record_event(&mut self) -> Arc<dyn Event> {
+        if let Some(queue) = self.direct() {
+            return queue.record_event();
+        }
+        let (promise, event) = promise(|reason| Arc::new(Known(Err(reason))) as Arc<dyn Event>);
+        self.defer(false, move |queue| promise.keep(Ok(queue.record_event())));
+        Arc::new(DeferredEvent(event))
+    }
+
+    fn wait_event(&mut self, event: &Arc<dyn Event>) {
+        let deferred = event.as_any().downcast_ref::<DeferredEvent>();
+        let recorded = deferred.map_or_else(|| Some(Arc::clone(event)), |event| event.0.get());
+        if let Some(queue) = self.direct()
+            && let Some(event) = &recorded
+        {
+            queue.wait_event(event);
+            return;
+        }
+        let later = deferred.map(|event| Arc::clone(&event.0));
+        self.defer(false, move |queue| {
+            let event = recorded.or_else(|| later?.wait(None));
+            if let Some(event) = event {
+                queue.wait_event(&event);
+            }
+            Ok(())
+        });
+    }
+
+    fn can_wait_for(&self, event: &dyn Event) -> bool {
+        event.as_any().is::<DeferredEvent>() || CudaQueue::knows(event)
+    }
+
+    fn synchronize(&mut self) -> Result<(), DeviceError> {
+        let mut state = lock(&self.deferred.state);
+        while state.has_thread {
+            state = wait(&self.deferred.ended, state);
+        }
+        drop(state);
+        match self.direct() {
+            Some(queue) => queue.synchronize(),
+            None => unreachable!("the thread has given the queue back"),
+        }
+    }
+}
+
+/// A place in a queue that may still be deferred.
+struct DeferredEvent(Arc<Promised<Arc<dyn Event>>>);
+
+impl Event for DeferredEvent {
+    fn check(&self) -> EventState {
+        self.0
+            .get()
+            .map_or(EventState::Pending, |event| event.check())
+    }
+
+    fn sync(&self) -> Result<(), String> {
+        match self.0.wait(None) {
+            Some(event) => event.sync(),
+            None => unreachable!("a wait without an end"),
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
+/// A kernel that may still be deferred.
+struct DeferredLaunch(Arc<Promised<Arc<dyn Running>>>);
+
+impl Running for DeferredLaunch {
+    fn is_done(&self) -> bool {
+        self.0.get().is_some_and(|launch| launch.is_done())
+    }
+
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
+        self.0.wait(until)?.wait(until)
+    }
+}
+
+/// A kernel that was not started.
+struct NotStarted(String);
+
+impl Running for NotStarted {
+    fn is_done(&self) -> bool {
+        true
+    }
+
+    fn wait(&self, _until: Option<Instant>) -> Option<Result<(), String>> {
+        Some(Err(self.0.clone()))
+    }
+}

@@ -1,0 +1,105 @@
+//! Values that another thread will have, or the reason why there are none.
+
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Instant;
+
+use crate::error::DeviceError;
+use crate::lock::{lock, wait, wait_until};
+
+/// Why there is no value if nothing else is known: a panic is one of the application's.
+pub(super) const PANICKED: &str = "a subscriber of the log panicked before it was queued";
+
+/// A value that a thread will have.
+pub(super) struct Promised<T> {
+    value: Mutex<Option<T>>,
+    is_there: Condvar,
+}
+
+impl<T: Clone> Promised<T> {
+    pub(super) fn get(&self) -> Option<T> {
+        lock(&self.value).clone()
+    }
+
+    /// Waits for it; `None` if it is not there at `until`.
+    pub(super) fn wait(&self, until: Option<Instant>) -> Option<T> {
+        let mut value = lock(&self.value);
+        while value.is_none() {
+            value = match until {
+                None => wait(&self.is_there, value),
+                Some(until) => wait_until(&self.is_there, value, until).ok()?,
+            };
+        }
+        value.clone()
+    }
+
+    fn set(&self, value: T) {
+        *lock(&self.value) = Some(value);
+        self.is_there.notify_all();
+    }
+}
+
+/// Keeps somebody waiting for a value, who gets another one if there will be none.
+pub(super) struct Promise<T: Clone, F: FnOnce(String) -> T> {
+    promised: Arc<Promised<T>>,
+    /// Makes the other one, of the reason.
+    otherwise: Option<F>,
+}
+
+/// A promise, and where its value will be.
+pub(super) fn promise<T: Clone, F: FnOnce(String) -> T>(
+    otherwise: F,
+) -> (Promise<T, F>, Arc<Promised<T>>) {
+    let promised = Arc::new(Promised {
+        value: Mutex::new(None),
+        is_there: Condvar::new(),
+    });
+    let promise = Promise {
+        promised: Arc::clone(&promised),
+        otherwise: Some(otherwise),
+    };
+    (promise, promised)
+}
+
+impl<T: Clone, F: FnOnce(String) -> T> Promise<T, F> {
+    pub(super) fn keep(mut self, value: Result<T, DeviceError>) -> Result<(), DeviceError> {
+        match value {
+            Ok(value) => {
+                self.otherwise = None;
+                self.promised.set(value);
+                Ok(())
+            }
+            Err(error) => {
+                self.break_with(error.to_string());
+                Err(error)
+            }
+        }
+    }
+
+    fn break_with(&mut self, reason: String) {
+        if let Some(otherwise) = self.otherwise.take() {
+            self.promised.set(otherwise(reason));
+        }
+    }
+}
+
+impl<T: Clone, F: FnOnce(String) -> T> Drop for Promise<T, F> {
+    fn drop(&mut self) {
+        self.break_with(PANICKED.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_promise_that_is_dropped_says_why() {
+        let (kept, value) = promise(|reason| reason);
+        kept.keep(Ok("here".to_owned())).unwrap();
+        assert_eq!(value.wait(None).unwrap(), "here");
+        let (broken, value) = promise(|reason| reason);
+        assert_eq!(value.wait(Some(Instant::now())), None);
+        drop(broken);
+        assert_eq!(value.wait(None).unwrap(), PANICKED);
+    }
+}

@@ -1,0 +1,206 @@
+//! The calls in flight: which functions they run, and what they keep from other calls until they
+//! return, of which a device has only so much.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use shared_abi::wire::WireKind;
+use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::claims::GROUP;
+
+use super::pool::Served;
+use super::{Server, current_call, lock};
+
+/// How long a host function waits for a kernel until it looks whether calls can still be made.
+const WARN_AFTER: Duration = Duration::from_secs(1);
+
+/// The call that a worker serves. Everything in it is for people to read when nothing has moved
+/// for long, so all of it is relaxed.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    /// The function's word; 0: no call.
+    function: AtomicU64,
+    /// Kind of the wire one of whose slots the call keeps; 0: none.
+    wire: AtomicU32,
+    /// The first block of its bounce extent, and the one behind it.
+    bounce: [AtomicU32; 2],
+}
+
+impl InFlight {
+    /// Begins the call of the function with this word.
+    pub(super) fn begin(&self, word: u64, wire: &Served, bounce: &Range<u32>) {
+        let keeps_slot = wire.attached.wire.slots().is_some();
+        let kind = if keeps_slot { wire.kind.0 } else { 0 };
+        self.wire.store(kind, Ordering::Relaxed);
+        self.bounce[0].store(bounce.start, Ordering::Relaxed);
+        self.bounce[1].store(bounce.end, Ordering::Relaxed);
+        self.function.store(word, Ordering::Relaxed);
+    }
+
+    /// Ends it.
+    pub(super) fn end(&self) {
+        self.function.store(0, Ordering::Relaxed);
+    }
+
+    /// The function's word, if there is a call.
+    fn function(&self) -> Option<u64> {
+        Some(self.function.load(Ordering::Relaxed)).filter(|&word| word != 0)
+    }
+}
+
+/// A host function's wait for a kernel, which nothing may end if the kernel's calls find no room.
+pub(super) struct NestedWait<'s> {
+    server: &'s Server,
+    next_check: Instant,
+    has_warned: bool,
+}
+
+impl<'s> NestedWait<'s> {
+    pub(super) fn new(server: &'s Server) -> Self {
+        // Relaxed: for people, as above.
+        server.nested_waits.fetch_add(1, Ordering::Relaxed);
+        Self {
+            server,
+            next_check: Instant::now() + WARN_AFTER,
+            has_warned: false,
+        }
+    }
+
+    /// Warns, once, if the wait has lasted for long and there is no room for another call.
+    pub(super) fn check(&mut self) {
+        if self.has_warned || Instant::now() < self.next_check {
+            return;
+        }
+        self.next_check = Instant::now() + WARN_AFTER;
+        for resource in self.server.exhausted() {
+            self.has_warned = true;
+            tracing::warn!(
+                "a host function waits for a kernel while the calls in flight, its own among \
+                 them, use {resource}: if that kernel calls the host, neither may ever end"
+            );
+        }
+    }
+}
+
+impl Drop for NestedWait<'_> {
+    fn drop(&mut self) {
+        // Relaxed: as above.
+        self.server.nested_waits.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Server {
+    /// Where a new worker says what it serves.
+    pub(super) fn new_in_flight(&self) -> Arc<InFlight> {
+        let new = Arc::new(InFlight::default());
+        let mut in_flight = lock(&self.in_flight);
+        in_flight.retain(|call| call.strong_count() > 0);
+        in_flight.push(Arc::downgrade(&new));
+        new
+    }
+
+    /// The calls in flight.
+    fn calls(&self) -> Vec<Arc<InFlight>> {
+        let in_flight = lock(&self.in_flight);
+        let calls = in_flight.iter().filter_map(Weak::upgrade);
+        calls.filter(|call| call.function().is_some()).collect()
+    }
+
+    /// What the device's kernels may wait for: the host functions that have not returned, by
+    /// name, the standard output, and, if some of these functions wait for kernels, what their
+    /// calls use up.
+    pub(crate) fn pending(&self) -> Vec<String> {
+        let functions = Arc::clone(&lock(&self.functions));
+        let is_printing = self.text.is_pending();
+        let calls = self.calls();
+        let words = calls.iter().filter_map(|call| call.function());
+        let mut pending: Vec<String> = words
+            .map(|word| match functions.find(word) {
+                Ok(function) => format!("`{}`", function.name()),
+                Err(_) => format!("{word:#x}"),
+            })
+            .collect();
+        pending.extend(is_printing.then(|| "the standard output".to_owned()));
+        // Relaxed: as above. The function on this thread has just stopped to wait.
+        let is_nested = self.nested_waits.load(Ordering::Relaxed) > 0 || current_call().is_some();
+        if is_nested {
+            let exhausted = self.exhausted().into_iter();
+            pending.extend(exhausted.map(|resource| format!("calls that use {resource}")));
+        }
+        pending
+    }
+
+    /// What the calls in flight have left too little of for others.
+    fn exhausted(&self) -> Vec<String> {
+        let calls = self.calls();
+        let mut exhausted = Vec::new();
+        for served in self.wires.iter().filter_map(OnceLock::get) {
+            let wire = &served.attached.wire;
+            let Some(slots) = wire.slots() else {
+                continue;
+            };
+            let kinds = calls.iter().map(|call| call.wire.load(Ordering::Relaxed));
+            let used = kinds.filter(|kind| *kind == served.kind.0).count();
+            if used >= slots as usize {
+                let variable = match served.kind {
+                    WireKind::NATIVE => " (REVOFF_SLOTS)",
+                    _ => "",
+                };
+                let all = if slots == 1 {
+                    "the only slot"
+                } else {
+                    "all slots"
+                };
+                exhausted.push(format!("{all} of the wire `{}`{variable}", wire.name()));
+            }
+        }
+        let extents = calls.iter().map(|call| {
+            let load = |word: &AtomicU32| word.load(Ordering::Relaxed);
+            call.bounce.each_ref().map(load)
+        });
+        let extents: Vec<_> = extents.collect();
+        // Others are likely to need as much as these do.
+        let lengths = extents
+            .iter()
+            .map(|[start, end]| end.saturating_sub(*start));
+        let needed = lengths.max().unwrap_or(0).min(MAX_RUN);
+        let longest = longest_free(self.config.bounce_blocks(), extents);
+        if longest < needed {
+            let left = (longest as usize * BLOCK) >> 10;
+            exhausted.push(format!(
+                "the bounce area but for {left} KiB (REVOFF_BOUNCE)"
+            ));
+        }
+        exhausted
+    }
+}
+
+/// Blocks of the longest extent of `blocks` that is free beside these, given by their first block
+/// and the one behind them.
+fn longest_free(blocks: u32, extents: impl IntoIterator<Item = [u32; 2]>) -> u32 {
+    let mut is_used = vec![false; blocks as usize];
+    for [start, end] in extents {
+        let end = end.min(blocks);
+        is_used[start.min(end) as usize..end as usize].fill(true);
+    }
+    let words = is_used.chunks(GROUP as usize);
+    let free = words.flat_map(|word| word.split(|used| *used).map(<[bool]>::len));
+    free.max().unwrap_or(0) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::longest_free;
+
+    #[test]
+    fn the_longest_free_extent_is_within_a_word_of_claims() {
+        assert_eq!(longest_free(64, []), 32);
+        assert_eq!(longest_free(64, [[0, 1]]), 32);
+        assert_eq!(longest_free(64, [[0, 1], [40, 41]]), 31);
+        assert_eq!(longest_free(64, [[0, 32], [32, 64]]), 0);
+        // What a device makes up counts as far as there are blocks.
+        assert_eq!(longest_free(64, [[32, u32::MAX], [90, 70]]), 32);
+    }
+}

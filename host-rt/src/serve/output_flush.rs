@@ -1,0 +1,79 @@
+//! What kernels have printed and nobody has taken off their wires when they end.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use shared_abi::wire::{WireKind, gcn_queue};
+
+use super::idle::Idle;
+use super::pool::Role;
+use super::{Server, Waiting, wire_index};
+
+/// Requests to take all text off the wires, which the poller serves.
+#[derive(Debug, Default)]
+pub(super) struct OutputFlush {
+    requested: AtomicU64,
+    /// Written by the poller.
+    done: AtomicU64,
+}
+
+impl Server {
+    /// Takes all text off the wires that kernels have printed, one of which has ended, unless
+    /// that has not been done by `until`.
+    pub(crate) fn take_text(&self, until: Option<Instant>) {
+        // The wires on which there may be something.
+        let shared = &self.wires[wire_index(WireKind::GCN_QUEUE)];
+        if shared.get().is_none() && !self.launch_queues.are_used() {
+            return;
+        }
+        // Release: what the kernel did is there for whoever sees the number.
+        let request = self.output_flush.requested.fetch_add(1, Ordering::Release) + 1;
+        self.bell.ring();
+        let mut idle = Idle::new(Waiting::Adaptive);
+        // Acquire: what was found, an error perhaps, is there for us.
+        while self.output_flush.done.load(Ordering::Acquire) < request {
+            // Where all threads are inside of host functions, nobody polls.
+            let has_polled = self.with_role(|role| {
+                // A panic is one of the application's subscriber, as in `thread`; what
+                // it was told of has been handled.
+                let serve = AssertUnwindSafe(|| self.serve_flush_requests(role));
+                if let Err(panic) = catch_unwind(serve) {
+                    std::mem::forget(panic);
+                }
+            });
+            if has_polled {
+                continue;
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return;
+            }
+            idle.wait();
+        }
+    }
+
+    /// Waits until all text that was taken is written; `false` if it is not by `until`.
+    pub(crate) fn wait_for_output(&self, until: Option<Instant>) -> bool {
+        self.text.wait(self.text.end(), until)
+    }
+
+    /// Takes all text off the wires, if that was requested.
+    pub(super) fn serve_flush_requests(&self, role: &mut Role) {
+        let requested = self.output_flush.requested.load(Ordering::Acquire);
+        // Relaxed: only the holder of the role writes it.
+        if self.output_flush.done.load(Ordering::Relaxed) == requested {
+            return;
+        }
+        self.refresh_wires(role);
+        for source in &mut role.sources {
+            // What was there at first is among as many as there are slots.
+            for _ in 0..gcn_queue::SLOTS {
+                let found = source.watcher.poll_text();
+                if !self.handle_non_request(&source.wire, found) {
+                    break;
+                }
+            }
+        }
+        self.output_flush.done.store(requested, Ordering::Release);
+    }
+}

@@ -1,0 +1,51 @@
+//! The record of a panic: whoever sees that there is one sees all of it.
+
+use core::mem::offset_of;
+
+use device_rt::panic::record::fill;
+use host_rt::wire::panic::place;
+use model::Access::{Load, Store};
+use model::Side::{Device, Host};
+use model::{Memory, Runs, Weak, explore, pause};
+use shared_abi::image::PanicRecord;
+
+/// One thread panics, in a file without a name, while the host looks.
+fn run(weak: Option<Weak>) {
+    let (system, host) = Memory::new(weak)
+        .flag32(offset_of!(PanicRecord, state), "state", 0)
+        .data32(offset_of!(PanicRecord, line), "line", 0)
+        .data32(offset_of!(PanicRecord, column), "column", 0)
+        .data32(offset_of!(PanicRecord, file_len), "file_len", 0)
+        .share();
+    let (claim, _) = Memory::new(weak).flag32(0, "claim", 0).share();
+    let device = loom::thread::spawn(move || fill(&claim, &system, ("", 7, 5), || pause(1)));
+    if let Some(place) = place(&host) {
+        assert_eq!(place, ":7:5");
+    }
+    if device.join().is_err() {
+        panic!("the device thread failed");
+    }
+    assert_eq!(place(&host).as_deref(), Some(":7:5"));
+}
+
+#[test]
+fn a_panic_while_the_host_looks() {
+    explore("panic record", Runs::All, || run(None));
+}
+
+/// A model that lacks an order.
+fn weak(weak: Weak) {
+    explore("panic record, weakened", Runs::All, move || run(Some(weak)));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn p1_without_device_release() {
+    weak(Weak(Device, Store, "state"));
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn p1_without_host_acquire() {
+    weak(Weak(Host, Load, "state"));
+}
