@@ -1,5 +1,74 @@
-//! Programs that use reverse offload: see the folders beside this file.
-//!
-//! This library is empty. The programs are cargo examples, whose images a build
-//! script makes; a build script belongs to a package, and cargo takes no package
-//! without a library or a binary.
+//! What the programs in the folders beside this file share: where the image of their kernel
+//! comes from.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use host_rt::targets::choose::{WayOut, to_build};
+use host_rt::targets::{Arch, DeviceArch};
+use host_rt::{Image, Runtime};
+use image_build::device::{Assemblers, Toolchain};
+
+/// The kernel of an example.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernel {
+    /// Its crate, in the folder that this file is in.
+    pub folder: &'static str,
+    /// The image for the `host` device, which the build script has made.
+    pub host: &'static str,
+}
+
+impl Kernel {
+    /// The image for the device of `runtime`: the one in the file `named`, if any; for `host` that
+    /// of the build script; for a GPU, or an emulated one, built now.
+    ///
+    /// # Errors
+    /// The file is no image, or nothing here builds images for the device.
+    pub fn image(&self, runtime: &Runtime, named: Option<&Path>) -> anyhow::Result<Image> {
+        if let Some(named) = named {
+            return Ok(Image::open(named)?);
+        }
+        let device = runtime.arch();
+        if let DeviceArch::Host(_) = device {
+            return Ok(Image::open(self.host)?);
+        }
+        let arch = to_build(&device)
+            .ok_or_else(|| anyhow!("no kernel for {device}: {}", WayOut(&device)))?;
+        let built = self.build(arch).with_context(|| {
+            format!(
+                "cannot build the kernel for {}; with an image from elsewhere (--image) it need \
+                 not be built",
+                arch.name
+            )
+        })?;
+        Ok(Image::open(built)?)
+    }
+
+    /// Builds it for a GPU; where nothing has changed, that takes a moment.
+    fn build(&self, arch: &'static Arch) -> anyhow::Result<PathBuf> {
+        let toolchain = Toolchain::find(&[arch])?;
+        let out = Path::new(env!("OUT_DIR")).join("gpu");
+        fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
+        // Another program that builds the same waits until this one has read it.
+        let lock = File::create(out.join("lock")).context("cannot lock the folder of images")?;
+        lock.lock()?;
+        let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.folder);
+        let (work, images) = (out.join("work"), out.join(arch.name));
+        let assemblers = Assemblers::find()?;
+        let built = image_build::device::build(
+            &toolchain,
+            &assemblers,
+            &crate_folder,
+            arch,
+            &work,
+            &images,
+        )?;
+        let file = images.join(image_build::file_name(&crate_folder)? + ".offload");
+        // Put there at once: it may be open elsewhere.
+        let part = file.with_extension(format!("{}.part", std::process::id()));
+        image_build::write_file(&part, &[built], None)?;
+        fs::rename(&part, &file).with_context(|| format!("cannot write {}", file.display()))?;
+        Ok(file)
+    }
+}

@@ -4,6 +4,7 @@
 use std::fmt::{self, Write};
 
 use clap::Args;
+use host_rt::targets::count::Count;
 use host_rt::{Runtime, device, env};
 use serde::Serialize;
 
@@ -152,10 +153,10 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
             writeln!(text, "  its threads {bell} wake a sleeping host")?;
             writeln!(
                 text,
-                "  calls to the host take {} of mapped and {} of device memory, and at most {} threads",
+                "  calls to the host take {} of mapped and {} of device memory, and at most {}",
                 bytes(cost.mapped_bytes),
                 bytes(cost.device_bytes),
-                cost.threads,
+                Count(cost.threads as u64, "thread"),
             )?;
         }
         if let Some(error) = &device.error {
@@ -183,6 +184,6 @@ fn bytes(bytes: u64) -> String {
             let text = format!("{:.1}", bytes as f64 / unit as f64);
             format!("{} {name}", text.strip_suffix(".0").unwrap_or(&text))
         }
-        None => format!("{bytes} bytes"),
+        None => Count(bytes, "byte").to_string(),
     }
 }

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::Args;
 use host_rt::Image;
 use host_rt::error::ImageError;
-use host_rt::image::{self, Format};
+use host_rt::image::{self, Format, KernelDeclaration};
 use host_rt::shared_abi::{ABI_VERSION, wire::WireKind};
+use host_rt::targets::count::{Count, Parameters};
 use serde::Serialize;
 
 use crate::output;
@@ -49,7 +50,7 @@ struct Answer {
 #[derive(Debug, Serialize)]
 struct Described {
     format: String,
-    /// The processor that a code object is for; absent where it does not say.
+    /// The processor that a code object or PTX is for; absent where it does not say.
     processor: Option<String>,
     /// Version of the ABI that it was built with; absent without `device-rt`.
     abi_version: Option<u32>,
@@ -81,15 +82,19 @@ struct Content {
 #[derive(Debug, Serialize)]
 struct Kernel {
     name: String,
-    /// Absent where the image does not describe it.
+    /// Absent where neither the image nor its code describes them.
     params: Option<Params>,
 }
 
 #[derive(Debug, Serialize)]
 struct Params {
     count: u32,
+    /// Of all parameters.
     bytes: u32,
-    signature: String,
+    /// Bytes of each; absent where the code does not list them.
+    sizes: Option<Vec<u64>>,
+    /// Absent where the image does not describe the kernel, or in C.
+    signature: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -180,18 +185,19 @@ fn describe(image: &Image) -> Result<Described, ImageError> {
 
 fn content(image: &Image) -> Result<Content, ImageError> {
     let wires = image.info()?.map_or(0, |info| info.wires);
-    let hash = |hash: u64| format!("{hash:#018x}");
+    let hash = |hash: u64| (hash != 0).then(|| format!("{hash:#018x}"));
     let kernels = image.kernels()?.into_iter().map(|kernel| Kernel {
-        name: kernel.name,
-        params: kernel.info.map(|info| Params {
-            count: info.params,
-            bytes: info.bytes,
-            signature: hash(info.signature),
+        params: params(&kernel).map(|(count, bytes)| Params {
+            count,
+            bytes,
+            signature: kernel.info.and_then(|info| hash(info.signature)),
+            sizes: kernel.sizes,
         }),
+        name: kernel.name,
     });
     let functions = image.functions()?.into_iter().map(|function| Function {
         name: function.name,
-        signature: (function.signature != 0).then(|| hash(function.signature)),
+        signature: hash(function.signature),
     });
     let gcc = |name: &str| {
         ["GOMP_", "gomp_", "omp_"]
@@ -218,6 +224,16 @@ fn content(image: &Image) -> Result<Content, ImageError> {
     })
 }
 
+/// Number and bytes of the parameters of a kernel: as the image describes it, or its code.
+fn params(kernel: &KernelDeclaration) -> Option<(u32, u32)> {
+    if let Some(info) = kernel.info {
+        return Some((info.params, info.bytes));
+    }
+    let sizes = kernel.sizes.as_ref()?;
+    let bytes = sizes.iter().sum::<u64>();
+    Some((sizes.len().try_into().ok()?, bytes.try_into().ok()?))
+}
+
 fn render(answer: &Answer) -> Result<String, fmt::Error> {
     let mut text = String::new();
     write!(text, "{}: ", answer.image)?;
@@ -226,8 +242,8 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
         let (name, Member { triple, kind, .. }) = (member.name(), member);
         writeln!(
             text,
-            "  {name}: {kind} for {triple}, {} bytes",
-            member.bytes
+            "  {name}: {kind} for {triple}, {}",
+            Count(member.bytes as u64, "byte")
         )?;
     }
     for member in &answer.members {
@@ -266,11 +282,22 @@ fn render_image(text: &mut String, image: &Described) -> fmt::Result {
     writeln!(text, "kernels: {}", content.kernels.len())?;
     for Kernel { name, params } in &content.kernels {
         match params {
-            Some(params) => writeln!(
-                text,
-                "  {name}: {} parameters, {} bytes, signature {}",
-                params.count, params.bytes, params.signature,
-            )?,
+            Some(params) => {
+                write!(text, "  {name}: ")?;
+                match &params.sizes {
+                    Some(sizes) => write!(text, "{}", Parameters(sizes))?,
+                    None if params.count == 0 => write!(text, "no parameters")?,
+                    None => {
+                        let (count, bytes) = (params.count.into(), params.bytes.into());
+                        let (count, bytes) = (Count(count, "parameter"), Count(bytes, "byte"));
+                        write!(text, "{count}, {bytes} in all")?;
+                    }
+                }
+                match &params.signature {
+                    Some(signature) => writeln!(text, ", signature {signature}")?,
+                    None => writeln!(text)?,
+                }
+            }
             None => writeln!(
                 text,
                 "  {name}: an exported function, parameters not described"

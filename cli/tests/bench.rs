@@ -244,6 +244,44 @@ fn pictures_are_drawn_from_a_run_and_from_its_report() {
         assert!(text.contains("&lt;a &amp; b&gt;"), "{name}");
     }
 
+    // What the table warns of, the pictures do too.
+    let mut report: Value =
+        serde_json::from_str(&std::fs::read_to_string(&file).expect("a file")).expect("JSON");
+    report["machine"]["others_percent"] = 50.into();
+    let calls = report["calls"].as_array_mut().expect("a list");
+    let mut other_wire = Vec::new();
+    for call in calls.iter_mut().filter(|call| call["call"] == "tofrom-64") {
+        let mut other = call.clone();
+        other["wire"] = "gcc-slot".into();
+        other_wire.push(other);
+        call["p50_ns"] = Value::Null;
+    }
+    calls.extend(other_wire);
+    report["failed"] = serde_json::json!([{
+        "what": "gcc-ring adaptive, tofrom-64, grid 1x2, 8 host threads", "error": "none"
+    }]);
+    std::fs::write(&file, report.to_string()).expect("a file");
+    let noted = folder.join("d");
+    let mut command = revoff();
+    command.args(["bench", "--from"]).arg(&file);
+    run(command.arg("--plot").arg(&noted)).answer();
+    let picture = |name: &str| std::fs::read_to_string(noted.join(name)).expect("UTF-8");
+    let failed = "not measured: gcc-ring adaptive, tofrom-64, grid 1x2, 8 host threads";
+    for (name, notes) in [
+        ("rates-empty.svg", &[][..]),
+        ("rates-tofrom-64.svg", &[failed]),
+        ("times-tofrom-64.svg", &["no times: native, grid 1x1"]),
+        ("host-threads.svg", &[]),
+    ] {
+        let text = picture(name);
+        well_formed(&text).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        for note in [&["other programs used 50 % of a core"], notes].concat() {
+            assert!(text.contains(note), "no `{note}` in {name}");
+        }
+    }
+    assert!(!picture("rates-empty.svg").contains("not measured"));
+    assert!(!picture("times-tofrom-64.svg").contains("not measured"));
+
     std::fs::write(now.with_file_name("no-folder"), "").expect("a file");
     let mut command = revoff();
     command.args(["bench", "--from"]).arg(&file);

@@ -44,7 +44,7 @@ fn wrong_words_are_named() {
     run(revoff().arg("dance")).refused(&["dance", "--help"]);
     run(revoff().args(["devices", "--loud"])).refused(&["--loud"]);
     run(revoff().args(["inspect"])).refused(&["IMAGE"]);
-    run(revoff().args(["run", "x.so"])).refused(&["--kernel"]);
+    run(revoff().args(["run"])).refused(&["IMAGE"]);
     run(revoff().args(["run", "x.so", "--kernel", "k", "--teams", "0"])).refused(&["0", "--teams"]);
     run(revoff().args(["run", "x.so", "--kernel", "k", "u32:x"])).refused(&["u32:x"]);
     run(revoff().args(["bench", "--seconds", "0"])).refused(&["--seconds", "60"]);

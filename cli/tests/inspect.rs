@@ -66,7 +66,7 @@ fn an_image_in_rust() {
 
     let text = inspect(image::BENCH).answer();
     for word in [
-        "count: 5 parameters, 36 bytes",
+        "count: 5 parameters, 36 bytes in all, signature 0x",
         "nothing: signature 0x",
         "native, gcc-ring",
     ] {
@@ -80,7 +80,15 @@ fn an_image_in_c() {
     let content = &answer["content"];
     assert_eq!(
         content["kernels"],
-        serde_json::json!([{ "name": "hello", "params": null }])
+        serde_json::json!([{
+            "name": "hello",
+            "params": { "count": 1, "bytes": 8, "sizes": null, "signature": null }
+        }])
+    );
+    let text = inspect(&image::hello().image).answer();
+    assert!(
+        text.contains("  hello: 1 parameter, 8 bytes in all\n"),
+        "{text}"
     );
     assert_eq!(content["functions"][0]["name"], "greet");
     assert_eq!(content["functions"][0]["signature"], Value::Null);
@@ -123,19 +131,30 @@ fn ptx_is_read_as_text() {
         content["kernels"],
         serde_json::json!([{
             "name": "hello",
-            "params": { "count": 2, "bytes": 12, "signature": "0x0000000000000007" }
+            "params": {
+                "count": 2, "bytes": 12, "sizes": [8, 4], "signature": "0x0000000000000007"
+            }
         }])
     );
+    assert_eq!(answer["processor"], "sm_70");
     assert_eq!(
         content["functions"],
         serde_json::json!([{ "name": "greet", "signature": "0x1122334455667788" }])
     );
-    // Nothing but what is declared is known of a text without the runtime.
-    fs::write(&path, ".version 7.0\n.visible .entry bare() { ret; }\n").expect("written");
+    // Of a text without the runtime, the code tells what a launch takes.
+    fs::write(
+        &path,
+        ".version 7.0\n.target sm_90a, debug\n.visible .entry bare() { ret; }\n\
+         .visible .entry one(.param .u32 n) { ret; }\n\
+         .visible .entry two(.param .align 8 .b8 s[24], .param.u64 p) { ret; }\n",
+    )
+    .expect("written");
     let text = inspect(&path).answer();
     for line in [
-        "kernels: 1\n  bare: ",
-        "parameters not described",
+        "k.ptx: PTX for an NVIDIA GPU, sm_90a\n",
+        "kernels: 3\n  bare: no parameters\n",
+        "\n  one: 1 parameter of 4 bytes\n",
+        "\n  two: 2 parameters of 24 and 8 bytes\n",
         "reverse offload: no",
     ] {
         assert!(text.contains(line), "no `{line}` in: {text}");
@@ -270,8 +289,8 @@ fn each_of_several_is_shown() {
             "  sm_70: ptx for nvptx64-nvidia-cuda, {} bytes\n",
             PTX.len()
         ),
-        "\nsm_70, ptx: PTX for an NVIDIA GPU\n",
-        "  hello: 2 parameters, 12 bytes",
+        "\nsm_70, ptx: PTX for an NVIDIA GPU, sm_70\n",
+        "  hello: 2 parameters of 8 and 4 bytes, signature 0x",
         "  count: 5 parameters, 36 bytes",
         "(gfx90a, bitcode) is no device image",
     ] {

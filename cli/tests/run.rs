@@ -3,6 +3,7 @@
 mod common;
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
 use common::{image, revoff, run, scratch};
@@ -139,7 +140,15 @@ fn a_run_can_be_told_as_json() {
 fn missing_functions_are_named_and_their_calls_fail() {
     let sums = scratch("run-missing").join("sums");
     let out = format!("out:16:{}", sums.display());
-    run(hello(1).arg(&out)).failed(1, &["warning", "greet, sort", "`hello`", "not registered"]);
+    run(hello(1).arg(&out)).failed(
+        1,
+        &[
+            "warning",
+            "greet, sort",
+            "kernel `hello`: function 0x",
+            "not registered",
+        ],
+    );
     assert!(!sums.exists(), "a failed kernel's results are written");
 
     let ended = run(hello(1).arg(&out).arg("--json"));
@@ -207,14 +216,111 @@ fn files_go_to_the_device_and_back() {
 
 #[test]
 fn wrong_parameters_are_refused() {
-    run(&mut now(&[])).refused(&["`now`", "1 parameters of 8 bytes", "0 of 0 bytes"]);
-    run(&mut now(&["u32:1"])).refused(&["1 parameters of 8 bytes", "1 of 4 bytes"]);
-    run(&mut now(&["buf:8", "buf:8"])).refused(&["2 of 16 bytes"]);
+    run(&mut now(&[])).refused(&["`now` takes 1 parameter of 8 bytes, but got no parameters"]);
+    run(&mut now(&["u32:1"]))
+        .refused(&["takes 1 parameter of 8 bytes, but got 1 parameter of 4 bytes"]);
+    run(&mut now(&["buf:8", "buf:8"])).refused(&["but got 2 parameters of 8 and 8 bytes"]);
     run(&mut now(&["file:/nowhere/at/all"])).refused(&["/nowhere/at/all", "No such file"]);
     run(&mut now(&["buf:1T"])).refused(&["cannot allocate"]);
     let (missing, there) = ("no kernel `noon`", "arithmetic, count, now, pauses");
     run(revoff().args(["run", image::BENCH, "--kernel", "noon"])).refused(&[missing, there]);
     run(&mut now(&["buf:8", "--threads", "4096"])).refused(&["4096", "1024"]);
+}
+
+#[test]
+fn the_kernel_of_an_image_with_one_need_not_be_named() {
+    let folder = scratch("run-only-kernel");
+    let (source, image) = (folder.join("one.c"), folder.join("one.so"));
+    let put = |text: &str| {
+        fs::write(&source, format!("#include \"revoff.h\"\n{text}")).expect("written");
+        image::link(&source, &image);
+        run(revoff().arg("run").arg(&image))
+    };
+    let kernel = "REVOFF_KERNEL(one) { (void)params; }\n";
+    let ended = put(kernel);
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    let said = &ended.stderr;
+    assert!(
+        said.starts_with("revoff: kernel `one` ended after"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with(" ms: 1 team of 1 thread, 0 calls\n"),
+        "{said}"
+    );
+    let two = format!("{kernel}REVOFF_KERNEL(two) {{ (void)params; }}\n");
+    put(&two).refused(&["has several kernels, name one (--kernel): one, two"]);
+    put("").refused(&["one.so has no kernels"]);
+}
+
+/// What `REVOFF_KERNEL` says of a kernel in C is compared before the launch.
+#[test]
+fn a_forgotten_parameter_of_a_kernel_in_c_is_refused() {
+    let refused = |args: &[&str], given: &str| {
+        let message = format!("`hello` takes 1 parameter of 8 bytes, but got {given}");
+        run(hello(1).args(args)).refused(&[&message]);
+    };
+    refused(&[], "no parameters");
+    refused(&["u32:1"], "1 parameter of 4 bytes");
+    refused(&["buf:16", "u64:1"], "2 parameters of 8 and 8 bytes");
+}
+
+/// Nothing is known of a plain function: it may be launched with too little, and then the
+/// process ends as any other does, but not without a word.
+#[test]
+fn a_signal_names_the_kernel_and_its_arguments() {
+    let folder = scratch("run-signals");
+    let (source, image) = (folder.join("plain.c"), folder.join("plain.so"));
+    fs::write(
+        &source,
+        "void reads(void **p) { **(volatile int **)p[0] = 1; }\n\
+         void traps(void **p) { (void)p; __builtin_trap(); }\n\
+         static int deep(volatile char *p, int n)\n\
+         { volatile char more[512]; more[0] = p[0]; return n ? deep(more, n - 1) + more[0] : 0; }\n\
+         void fills(void **p) { (void)p; volatile char c = 0; c = deep(&c, 1 << 20); }\n",
+    )
+    .expect("written");
+    image::link_alone(&source, &image);
+    let died = |kernel: &str, args: &[&str], signal: i32, words: &[&str]| {
+        let mut command = revoff();
+        command
+            .arg("run")
+            .arg(&image)
+            .args(["--kernel", kernel])
+            .args(args);
+        let status = command.output().expect("the command runs");
+        let said = String::from_utf8_lossy(&status.stderr).into_owned();
+        assert_eq!(status.status.signal(), Some(signal), "{said}");
+        let name = format!("kernel `{kernel}` of {}, launched with", image.display());
+        for word in [&name[..], "in thread 0 of team 0"].iter().chain(words) {
+            assert!(said.contains(word), "no `{word}` in: {said}");
+        }
+    };
+    let (forgotten, null) = (
+        ": SIGSEGV at address 0x",
+        "launched without arguments (its image",
+    );
+    died(
+        "reads",
+        &[],
+        libc::SIGSEGV,
+        &[null, "REVOFF_KERNEL", forgotten],
+    );
+    let given = "launched with 0x10 (8 bytes), 0x5 (4 bytes) (its image does not say";
+    let args = ["u64:0x10", "u32:5"];
+    died(
+        "reads",
+        &args,
+        libc::SIGSEGV,
+        &[given, ": SIGSEGV at address 0x10"],
+    );
+    died("traps", &[], libc::SIGILL, &["SIGILL"]);
+    died(
+        "fills",
+        &[],
+        libc::SIGSEGV,
+        &["; its stack is full (REVOFF_HOST_STACK)"],
+    );
 }
 
 #[test]
@@ -233,6 +339,7 @@ fn what_cannot_be_loaded_is_refused() {
     let ptx = scratch("run-ptx").join("k.ptx");
     fs::write(&ptx, ".version 7.0\n").expect("written");
     run(revoff().arg("run").arg(&ptx).args(kernel)).refused(&["PTX", "`host`"]);
-    run(hello(1).args(["--functions", "/nowhere.so", "buf:16"])).refused(&["/nowhere.so"]);
+    let missing = "cannot read the library /nowhere.so (--functions): No such file";
+    run(hello(1).args(["--functions", "/nowhere.so", "buf:16"])).refused(&[missing]);
     run(hello(1).args(["--functions", "libc.so.6", "buf:16"])).refused(&["libc.so.6"]);
 }

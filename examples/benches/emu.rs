@@ -2,8 +2,7 @@
 //! same on the `host` device.
 //!
 //! ```console
-//! $ cargo xtask images --arch sm_90 --kernel-crate examples/digest/kernel --out images
-//! $ cargo bench -p examples --bench emu -- images/digest_kernel.offload
+//! $ cargo bench -p examples --bench emu
 //! ```
 #![expect(clippy::print_stdout, reason = "figures are what it is for")]
 
@@ -11,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use digest_calls::{FAILED, NONE, NextFile, ReadChunk, Report};
+use examples::Kernel;
 use host_rt::{Functions, Grid, Image, Runtime};
 use ptx_emu::{Machine, Options, Part};
 
@@ -52,13 +52,13 @@ const TIME: Duration = Duration::from_millis(500);
 fn main() {
     instructions("full warps", 32);
     instructions("one lane a warp", 1);
-    // `cargo bench` adds an option of its own.
-    let image = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
-    match image {
-        Some(path) => digest(&path),
-        None => println!("SKIPPED digest: name an image of the digest kernel with PTX"),
-    }
+    digest();
 }
+
+const KERNEL: Kernel = Kernel {
+    folder: "digest/kernel",
+    host: env!("REVOFF_IMAGE_DIGEST"),
+};
 
 /// Instructions per second of one core, for warps with `lanes` lanes.
 fn instructions(what: &str, lanes: u32) {
@@ -96,9 +96,16 @@ fn instructions(what: &str, lanes: u32) {
 }
 
 /// The digest kernel on both devices.
-fn digest(image: &str) {
-    let host = bytes_per_second("host", env!("REVOFF_IMAGE_DIGEST"), 256 << 20);
-    let emu = bytes_per_second("emu", image, 8 << 20);
+fn digest() {
+    let runtime = |device| Runtime::open(device).expect("a device");
+    let (host, emu) = (runtime("host"), runtime("emu"));
+    let image = match KERNEL.image(&emu, None) {
+        Ok(image) => image,
+        Err(error) => return println!("SKIPPED digest: {error:#}"),
+    };
+    let emu = bytes_per_second(&emu, &image, 8 << 20);
+    let image = KERNEL.image(&host, None).expect("the build script's image");
+    let host = bytes_per_second(&host, &image, 256 << 20);
     println!(
         "digest: {:.1} MB/s on host, {:.2} MB/s on emu: {:.0} times slower",
         host / 1e6,
@@ -108,11 +115,10 @@ fn digest(image: &str) {
 }
 
 /// 32 files of `bytes / 32` each, read by as many device threads.
-fn bytes_per_second(device: &str, image: &str, bytes: usize) -> f64 {
+fn bytes_per_second(runtime: &Runtime, image: &Image, bytes: usize) -> f64 {
     const FILES: u32 = 32;
     const CHUNK: u64 = 16 << 10;
     let file: &'static [u8] = vec![0x5a; bytes / FILES as usize].leak();
-    let runtime = Runtime::open(device).expect("a device");
     let mut functions = Functions::new();
     let next = AtomicU32::new(0);
     let hand_out = move || match next.fetch_add(1, Ordering::Relaxed) {
@@ -130,8 +136,7 @@ fn bytes_per_second(device: &str, image: &str, bytes: usize) -> f64 {
     };
     functions.add(ReadChunk::bind(read)).expect("once");
     functions.add(Report::bind(|_, _| {})).expect("once");
-    let image = Image::open(image).expect("an image");
-    let program = runtime.load(&image, &functions).expect("it loads");
+    let program = runtime.load(image, &functions).expect("it loads");
     let kernel = program.kernel("digest").expect("is there");
     let alloc = |bytes| runtime.alloc(bytes).expect("room");
     let threads = u64::from(FILES);

@@ -18,7 +18,7 @@ REVOFF_HOST_FUNCTION(sort)
 #define KIND(map, log2_align) ((unsigned short)((map) | (log2_align) << 8))
 
 /* Kernel parameter: where each thread puts the sum of its numbers, or 0. */
-REVOFF_KERNEL(hello)
+REVOFF_KERNEL(hello, uint64_t *)
 {
     uint64_t *sums = REVOFF_PARAM(uint64_t *, 0);
     uint32_t me = revoff_team() * revoff_threads() + revoff_thread();

@@ -14,11 +14,17 @@ use std::sync::Arc;
 
 use clap::Parser;
 use digest_calls::{NextFile, ReadChunk, Report};
-use host_rt::{Functions, Grid, Image, Runtime, wire_by_name};
+use examples::Kernel;
+use host_rt::{Functions, Grid, Runtime, wire_by_name};
 
 use crate::files::Files;
 use crate::options::Options;
 use crate::summary::Summary;
+
+const KERNEL: Kernel = Kernel {
+    folder: "digest/kernel",
+    host: env!("REVOFF_IMAGE_DIGEST"),
+};
 
 /// Calls of a device thread whose times are kept.
 const SAMPLES: u64 = 4096;
@@ -45,7 +51,7 @@ fn run(options: &Options) -> anyhow::Result<bool> {
         builder = builder.wire(wire_by_name(wire)?);
     }
     let runtime = builder.build()?;
-    let image = Image::open(&options.image)?;
+    let image = KERNEL.image(&runtime, options.image.as_deref())?;
 
     let files = Arc::new(Files::find(&options.paths));
     let progress = progress::bar(files.total_bytes());

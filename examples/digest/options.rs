@@ -21,9 +21,9 @@ pub(crate) struct Options {
     #[arg(long, default_value = "host")]
     pub(crate) device: String,
 
-    /// The kernel's image; for a GPU one that `cargo xtask images --arch ARCH` made
-    #[arg(long, default_value = env!("REVOFF_IMAGE_DIGEST"), hide_default_value = true)]
-    pub(crate) image: PathBuf,
+    /// The kernel's image, instead of one that is built for the device
+    #[arg(long)]
+    pub(crate) image: Option<PathBuf>,
 
     /// The wire that carries the calls: native, gcc-ring, gcn-queue or gcc-slot [default: native]
     #[arg(long)]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use host_rt::targets::count::Count;
 use serde_json::json;
 
 use crate::files::Files;
@@ -99,10 +100,10 @@ pub(crate) fn print(json: bool, files: &Files, summary: &Summary) -> io::Result<
 )]
 fn print_summary(summary: &Summary) {
     eprintln!(
-        "{} files, {} bytes, {} requests, {:.0} requests/s, p50 {:.1} us, p99 {:.1} us",
-        summary.files,
-        summary.bytes,
-        summary.requests,
+        "{}, {}, {}, {:.0} requests/s, p50 {:.1} us, p99 {:.1} us",
+        Count(summary.files as u64, "file"),
+        Count(summary.bytes, "byte"),
+        Count(summary.requests, "request"),
         summary.requests_per_second,
         f64::from(summary.p50) / 1e3,
         f64::from(summary.p99) / 1e3,

@@ -10,7 +10,8 @@ use std::process::ExitCode;
 use std::sync::{Mutex, PoisonError};
 
 use clap::Parser;
-use host_rt::{DeviceBuffer, Error, Functions, Grid, Image, Runtime, task};
+use examples::Kernel;
+use host_rt::{DeviceBuffer, Error, Functions, Grid, Runtime, task};
 
 /// Lets heat flow along a ring.
 #[derive(Parser)]
@@ -18,9 +19,9 @@ struct Options {
     /// The device.
     #[arg(long, default_value = "host")]
     device: String,
-    /// The kernel's image; by default that for `host`.
-    #[arg(long, default_value = env!("REVOFF_IMAGE_HEAT"))]
-    image: PathBuf,
+    /// The kernel's image, instead of one that is built for the device.
+    #[arg(long)]
+    image: Option<PathBuf>,
     /// Blocks of cells.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     blocks: u16,
@@ -34,6 +35,11 @@ struct Options {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
 }
+
+const KERNEL: Kernel = Kernel {
+    folder: "heat/kernel",
+    host: env!("REVOFF_IMAGE_HEAT"),
+};
 
 /// The heat that is there in the beginning, all in one cell.
 const HEAT: i64 = 1_000_000_000_000;
@@ -52,7 +58,8 @@ fn main() -> ExitCode {
 #[expect(clippy::print_stdout, reason = "what the program is for")]
 fn run(options: &Options) -> anyhow::Result<()> {
     let runtime = Runtime::open(&options.device)?;
-    let program = runtime.load(&Image::open(&options.image)?, &Functions::new())?;
+    let image = KERNEL.image(&runtime, options.image.as_deref())?;
+    let program = runtime.load(&image, &Functions::new())?;
     let flow = program.kernel("flow")?;
     let grid = Grid {
         teams: 1,

@@ -4,7 +4,7 @@
 //! Host and kernel call each other. The host launches the kernel (`kernel/`) with its own
 //! slices; a file goes to the device once, however many patterns are looked for in it. The
 //! kernel calls the host for each line that it finds, and hears whether to go on. Both are
-//! declared in `shared/`.
+//! declared in `calls/`.
 
 mod options;
 
@@ -17,10 +17,16 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser;
-use host_rt::{Functions, Grid, Image, Runtime};
+use examples::Kernel;
+use host_rt::{Functions, Grid, Runtime};
 use search_calls::{Found, STOP, Search, Tally};
 
 use crate::options::{Options, say};
+
+const KERNEL: Kernel = Kernel {
+    folder: "search/kernel",
+    host: env!("REVOFF_IMAGE_SEARCH"),
+};
 
 /// Lines of the file at hand, by where they start and end.
 type Lines = Arc<Mutex<BTreeSet<(u64, u64)>>>;
@@ -50,7 +56,8 @@ fn run(options: &Options) -> anyhow::Result<ExitCode> {
         }))?;
     }
     let runtime = Runtime::open(&options.device)?;
-    let program = runtime.load(&Image::open(&options.image)?, &functions)?;
+    let image = KERNEL.image(&runtime, options.image.as_deref())?;
+    let program = runtime.load(&image, &functions)?;
     let search = program.bind::<Search>()?;
     let grid = Grid {
         teams: options.teams,

@@ -37,9 +37,9 @@ pub(crate) struct Options {
     #[arg(long, default_value = "host")]
     pub(crate) device: String,
 
-    /// The kernel's image; for a GPU one that `cargo xtask images --arch ARCH` made
-    #[arg(long, default_value = env!("REVOFF_IMAGE_SEARCH"), hide_default_value = true)]
-    pub(crate) image: PathBuf,
+    /// The kernel's image, instead of one that is built for the device
+    #[arg(long)]
+    pub(crate) image: Option<PathBuf>,
 
     /// Teams of device threads
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=65536))]

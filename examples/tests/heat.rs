@@ -2,7 +2,11 @@
 
 mod common;
 
+use std::io::Write;
 use std::process::Output;
+
+use host_rt::targets;
+use image_build::device::Toolchain;
 
 fn heat(args: &[&str]) -> Output {
     let mut command = common::example("heat");
@@ -56,4 +60,47 @@ fn a_device_that_is_not_there_is_named() {
     let found = heat(&["--device", "absent"]);
     assert!(!found.status.success());
     assert!(String::from_utf8_lossy(&found.stderr).contains("`absent`"));
+}
+
+#[test]
+fn the_kernel_is_built_for_an_emulated_gpu() {
+    let arch = targets::arch::find("sm_90").expect("in the table");
+    if let Err(error) = Toolchain::find(&[arch]) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "SKIPPED examples the_kernel_is_built_for_an_emulated_gpu: {error}"
+        );
+        return;
+    }
+    let args = [
+        "--device=emu:sm_90",
+        "--blocks=3",
+        "--cells=5",
+        "--steps=12",
+        "--every=4",
+    ];
+    let found = heat(&args);
+    let stderr = String::from_utf8_lossy(&found.stderr);
+    assert!(found.status.success(), "{stderr}");
+    assert_eq!(String::from_utf8_lossy(&found.stdout), expected(15, 12, 4));
+}
+
+#[test]
+fn what_would_build_the_kernel_is_named() {
+    let mut command = common::example("heat");
+    let found = command
+        .args(["--device", "emu:sm_75"])
+        .env(image_build::RUSTC, "/nowhere/rustc")
+        .output()
+        .expect("heat runs");
+    assert!(!found.status.success());
+    let stderr = String::from_utf8_lossy(&found.stderr);
+    for words in [
+        "cannot build the kernel for sm_75",
+        "--image",
+        "REVOFF_DEVICE_RUSTC=/nowhere/rustc: cannot run it",
+        "rustup toolchain install",
+    ] {
+        assert!(stderr.contains(words), "no `{words}` in: {stderr}");
+    }
 }

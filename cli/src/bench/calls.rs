@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bench_calls::{EMPTY, LARGE, TOFROM, TYPED, WORK};
+use host_rt::targets::count::Count;
 
 use super::context::Bench;
 use super::latency::Latency;
@@ -177,7 +178,8 @@ pub(crate) fn enough<T>(
         time *= 2;
     }
     anyhow::bail!(
-        "only {last} calls could be {what} within {:?}: the device or the machine is too busy",
+        "only {} could be {what} within {:?}: the device or the machine is too busy",
+        Count(last, "call"),
         time / 2
     )
 }

@@ -2,6 +2,7 @@
 //! than.
 
 mod calls;
+mod caveats;
 mod context;
 mod floor;
 mod latency;
@@ -24,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use bench_calls::MEASURE;
 use host_rt::shared_abi::wire::WireKind;
+use host_rt::targets::count::Count;
 use host_rt::{Runtime, Waiting, env};
 
 use self::calls::Case;
@@ -115,7 +117,10 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
         .collect();
     let failed: Vec<_> = cases.iter().filter_map(Case::failed).collect();
     if let Some(error) = cases.into_iter().find_map(|case| case.failure) {
-        let message = format!("{} figures could not be measured, the first", failed.len());
+        let message = match failed.len() {
+            1 => "1 figure could not be measured".to_owned(),
+            more => format!("{more} figures could not be measured, the first"),
+        };
         *failure = Some(error.context(message));
     }
     if let Some(error) = no_floor {
@@ -171,9 +176,9 @@ fn announce(options: &Options, items: &[Item]) {
         // Quiet kernels, on each wire.
         let quiet = if options.quick { 1 } else { 5 } * plan::setups(&options.wires).len();
         output::say(&format!(
-            "{} figures in {} rounds, about {} s",
-            items.len(),
-            options.rounds(),
+            "{} in {}, about {} s",
+            Count(items.len() as u64, "figure"),
+            Count(options.rounds().into(), "round"),
             time.as_secs() + quiet as u64
         ));
     }

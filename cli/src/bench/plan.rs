@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use host_rt::Waiting;
 use host_rt::shared_abi::wire::WireKind;
+use host_rt::targets::count::Count;
 
 use super::calls::Call;
 use super::session::{Setup, warm_up};
@@ -34,12 +35,12 @@ impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} {}, {}, grid {}, {} host threads",
+            "{} {}, {}, grid {}, {}",
             self.wire(),
             waiting_name(self.setup.waiting),
             self.call.name,
             self.grid,
-            self.host_threads,
+            Count(self.host_threads as u64, "host thread"),
         )
     }
 }

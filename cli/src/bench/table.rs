@@ -2,10 +2,10 @@
 
 use std::fmt::{self, Write};
 
-use super::report::{Calls, Floor, Linked, Quiet, Ratios, Report};
+use host_rt::targets::count::Count;
 
-/// From here on, in percent of a core, what others do shows in the figures.
-const DISTURBED: f64 = 10.0;
+use super::caveats;
+use super::report::{Calls, Floor, Linked, Quiet, Ratios, Report};
 
 /// The report as text.
 pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
@@ -14,26 +14,18 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
     let machine = &report.machine;
     writeln!(
         out,
-        "revoff {} on {} ({} cores, {}), {}\ndevice {} ({}): {}",
+        "revoff {} on {} ({}, {}), {}\ndevice {} ({}): {}",
         report.revoff,
         machine.model.as_deref().unwrap_or("an unnamed processor"),
-        machine.cores,
+        Count(machine.cores as u64, "core"),
         machine.arch,
         report.date,
         report.device.name,
         report.device.arch,
         report.device.description,
     )?;
-    if let Some(percent) = machine.others_percent {
-        writeln!(
-            out,
-            "other programs used {percent:.0} % of a core meanwhile{}",
-            if percent > DISTURBED {
-                ": these figures suffer from it"
-            } else {
-                ""
-            },
-        )?;
+    if let Some((others, _)) = caveats::others(machine) {
+        writeln!(out, "{others}")?;
     }
     for (name, value) in &report.environment {
         writeln!(out, "{name}={value}")?;
@@ -41,11 +33,11 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
     floor(out, &report.floor)?;
     writeln!(
         out,
-        "measuring itself is {} of each time, a tick {:.3} ns; {} rounds, {} s for each figure, \
+        "measuring itself is {} of each time, a tick {:.3} ns; {}, {} s for each figure, \
          {:.0} s in all",
         time(report.measuring_ns),
         report.tick_ns,
-        report.rounds,
+        Count(report.rounds.into(), "round"),
         report.seconds,
         report.elapsed_seconds,
     )?;
@@ -174,11 +166,11 @@ fn quiet_line(out: &mut String, quiet: &Quiet) -> fmt::Result {
     for pauses in &quiet.pauses {
         write!(
             out,
-            "; after {:.2} s: {} (p99 {}, {} calls)",
+            "; after {:.2} s: {} (p99 {}, {})",
             pauses.pause_seconds,
             time(pauses.p50_ns),
             time(pauses.p99_ns),
-            pauses.calls,
+            Count(pauses.calls, "call"),
         )?;
     }
     writeln!(out)

@@ -1,5 +1,6 @@
 //! Host functions in C, from shared libraries.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -54,11 +55,11 @@ struct Functionary {
 impl Functionary {
     fn open(path: &Path) -> anyhow::Result<Self> {
         let name = path.display().to_string();
-        let symbols = Image::open(path)?;
+        let unreadable = || format!("cannot read the library {name} (--functions)");
+        let bytes = fs::read(path).with_context(unreadable)?;
+        let symbols = Image::from_bytes(&*name, bytes)?;
         // The loader takes a name without a slash for one of the system's libraries.
-        let path = path
-            .canonicalize()
-            .with_context(|| format!("cannot read {name}"))?;
+        let path = path.canonicalize().with_context(unreadable)?;
         // SAFETY: loading runs the library's initialisers. The command line asks
         // for that, and the help text says so.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }

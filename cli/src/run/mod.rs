@@ -11,6 +11,7 @@ use anyhow::bail;
 use clap::Args;
 use host_rt::device::{self, Trace};
 use host_rt::shared_abi::wire::WireKind;
+use host_rt::targets::count::Count;
 use host_rt::{Error, Grid, Image, KernelArg, LaunchError, Runtime};
 use serde::Serialize;
 
@@ -34,7 +35,7 @@ argument's bytes, or, where the call passes a value in place of an address
 Rust gets one more, where its result goes: docs/guide.md, \"From C\".
 
 Examples:
-  revoff run libhello.so --kernel hello u32:7
+  revoff run libhello.so u32:7
   revoff run sort.so --kernel sort --teams 8 --threads 32 inout:numbers.bin u64:1000
   revoff run hello.so --kernel hello --functions ./hello_host.so --wire gcc-ring
   revoff run kernel.ptx --link revoff.ptx --device cuda:0 --kernel hello
@@ -57,9 +58,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "IMAGE")]
     link: Vec<PathBuf>,
 
-    /// The kernel
+    /// The kernel; may be left out where the image has one
     #[arg(long)]
-    kernel: String,
+    kernel: Option<String>,
 
     /// The device that runs it
     #[arg(long, default_value = "host", help = format!("The device that runs it: {}", device::names()))]
@@ -142,10 +143,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         && (team >= options.teams || thread >= options.threads)
     {
         bail!(
-            "--trace {team}.{thread}: the launch has {} teams of {} threads, counted from 0 \
-             (--teams, --threads)",
-            options.teams,
-            options.threads
+            "--trace {team}.{thread}: the launch has {} of {}, counted from 0 (--teams, --threads)",
+            Count(options.teams.into(), "team"),
+            Count(options.threads.into(), "thread")
         );
     }
     let runtime = builder.build()?;
@@ -157,9 +157,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             "warning: no library has {names}, which the image may call; such a call will fail"
         ));
     }
-    let kernel = runtime
-        .load(&image, &found.functions)?
-        .kernel(&options.kernel)?;
+    let name = match &options.kernel {
+        Some(name) => name.clone(),
+        None => only_kernel(&image)?,
+    };
+    let kernel = runtime.load(&image, &found.functions)?.kernel(&name)?;
     let params = options
         .args
         .iter()
@@ -179,7 +181,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
     let mut answer = Answer {
         image: image.name(),
-        kernel: &options.kernel,
+        kernel: &name,
         device: &options.device,
         wire: options.wire.and_then(WireKind::name),
         teams: grid.teams,
@@ -203,6 +205,23 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     ended
         .map(drop)
         .map_err(|error: LaunchError| Error::from(error).into())
+}
+
+/// The kernel of an image that has one.
+fn only_kernel(image: &Image) -> anyhow::Result<String> {
+    let mut names: Vec<_> = image.kernels()?.into_iter().map(|k| k.name).collect();
+    let image_name = image.name();
+    match (names.pop(), names.as_slice()) {
+        (Some(name), []) => Ok(name),
+        (None, _) if image.is_opaque() => {
+            bail!("only a driver can tell which kernels {image_name} has: name one (--kernel)")
+        }
+        (None, _) => bail!("{image_name} has no kernels"),
+        (Some(last), others) => bail!(
+            "{image_name} has several kernels, name one (--kernel): {}, {last}",
+            others.join(", ")
+        ),
+    }
 }
 
 /// `2.31`: thread 31 of team 2.
@@ -239,12 +258,12 @@ fn report(json: bool, answer: &Answer<'_>) -> anyhow::Result<()> {
     if let Some(seconds) = answer.seconds {
         // Not an answer: that is what the kernel or its host functions print.
         output::say(&format!(
-            "kernel `{}` ended after {:.1} ms: {} teams of {} threads, {} calls",
+            "kernel `{}` ended after {:.1} ms: {} of {}, {}",
             answer.kernel,
             seconds * 1e3,
-            answer.teams,
-            answer.threads,
-            answer.requests,
+            Count(answer.teams.into(), "team"),
+            Count(answer.threads.into(), "thread"),
+            Count(answer.requests, "call"),
         ));
     }
     Ok(())

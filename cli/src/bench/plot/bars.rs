@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::axis::{around, time};
-use super::page::{GRAY, LIGHT, Mark, TEXT, page, text};
+use super::page::{GRAY, Head, LIGHT, Mark, TEXT, page, text};
 
 /// The bars of one wire.
 pub(super) struct Group {
@@ -22,8 +22,7 @@ const PALE: f64 = 0.45;
 
 /// The picture; `floor` is p50 and p99 of the floor. None without a bar.
 pub(super) fn draw(
-    title: &str,
-    subtitle: &str,
+    head: &Head,
     groups: &[Group],
     floor: [f64; 2],
 ) -> anyhow::Result<Option<String>> {
@@ -46,7 +45,7 @@ pub(super) fn draw(
             Mark::Dashes(GRAY),
         ),
     ];
-    let svg = page(title, subtitle, &legend, |area| {
+    let svg = page(head, &legend, |area| {
         let mut chart = ChartBuilder::on(area)
             .margin(12)
             .margin_right(24)

@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use super::axis::{around, axis, count};
-use super::page::{GRAY, LIGHT, Mark, TEXT, page, text};
+use super::page::{GRAY, Head, LIGHT, Mark, TEXT, page, text};
 
 /// A figure, with the least and the most of its rounds.
 pub(super) struct Point {
@@ -23,8 +23,7 @@ pub(super) struct Line {
 }
 
 pub(super) struct Lines {
-    pub(super) title: String,
-    pub(super) subtitle: String,
+    pub(super) head: Head,
     /// What the numbers of threads are numbers of.
     pub(super) x: String,
     /// Requests a second that no single thread exceeds, if that is to be shown.
@@ -52,7 +51,7 @@ pub(super) fn draw(what: &Lines) -> anyhow::Result<Option<String>> {
     let room = (last / first).powf(0.04);
     let x_range = first / room..last * room;
     let legend = legend(what);
-    let svg = page(&what.title, &what.subtitle, &legend, |area| {
+    let svg = page(&what.head, &legend, |area| {
         let mut chart = ChartBuilder::on(area)
             .margin(12)
             .margin_right(24)

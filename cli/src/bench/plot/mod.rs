@@ -9,11 +9,14 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context;
+use host_rt::targets::count::Count;
 use plotters::style::RGBColor;
 
 use self::bars::Group;
 use self::lines::{Line, Lines, Point};
+use self::page::Head;
 use super::calls::CALLS;
+use super::caveats;
 use super::report::{Calls, Report};
 
 /// Draws everything that the report has into the folder `dir`.
@@ -43,8 +46,14 @@ fn rates(report: &Report, call: &str) -> anyhow::Result<Option<String>> {
         is.then(|| calls.grid.device_threads() as f64)
     });
     lines::draw(&Lines {
-        title: format!("Requests a second, {} call, {usual} host threads", call),
-        subtitle: subtitle(report),
+        head: head(
+            report,
+            format!(
+                "Requests a second, {call} call, {}",
+                Count(usual as u64, "host thread")
+            ),
+            caveats::unmeasured(report, &format!(", {call}, grid ")),
+        ),
         x: "device threads".to_owned(),
         floor: Some(report.floor.rate.median),
         lines,
@@ -76,8 +85,11 @@ fn host_threads(report: &Report) -> anyhow::Result<Option<String>> {
         |calls| (calls.grid == grid && varied(calls)).then_some(calls.host_threads as f64),
     );
     lines::draw(&Lines {
-        title: format!("Requests a second, grid {grid}"),
-        subtitle: subtitle(report),
+        head: head(
+            report,
+            format!("Requests a second, grid {grid}"),
+            caveats::unmeasured(report, &format!(", grid {grid}, ")),
+        ),
         x: "host threads".to_owned(),
         floor: None,
         lines,
@@ -91,20 +103,26 @@ fn times(report: &Report, call: &str) -> anyhow::Result<Option<String>> {
     let Some(first) = of_call().min_by_key(smallest) else {
         return Ok(None);
     };
-    let groups: Vec<Group> = of_call()
+    let threads = Count(first.host_threads as u64, "host thread");
+    let part = format!(", {call}, grid {}, {threads}", first.grid);
+    let mut notes = caveats::unmeasured(report, &part);
+    let mut groups = Vec::new();
+    for calls in of_call()
         .filter(|calls| (calls.grid, calls.host_threads) == (first.grid, first.host_threads))
-        .filter_map(|calls| {
-            Some(Group {
+    {
+        match (calls.p50_ns, calls.p99_ns) {
+            (Some(p50), Some(p99)) if p50 > 0 => groups.push(Group {
                 label: wire(calls),
                 color: color(calls),
-                p50_ns: calls.p50_ns? as f64,
-                p99_ns: calls.p99_ns? as f64,
-            })
-        })
-        .collect();
+                p50_ns: p50 as f64,
+                p99_ns: p99 as f64,
+            }),
+            _ => notes.push(caveats::untimed(&wire(calls), calls.grid)),
+        }
+    }
+    let title = format!("Time of a round trip, {call} call, grid {}", first.grid);
     bars::draw(
-        &format!("Time of a round trip, {call} call, grid {}", first.grid),
-        &subtitle(report),
+        &head(report, title, notes),
         &groups,
         [report.floor.p50_ns as f64, report.floor.p99_ns as f64],
     )
@@ -165,9 +183,14 @@ fn color(calls: &Calls) -> RGBColor {
     }
 }
 
-/// Where and when it was measured.
-fn subtitle(report: &Report) -> String {
+/// What is written around a picture: where and when it was measured, and what the table warns
+/// of, too.
+fn head(report: &Report, title: String, notes: Vec<String>) -> Head {
     let device = &report.device;
     let day = report.date.split('T').next().unwrap_or_default();
-    format!("{}: {}, {day}", device.name, device.description)
+    Head {
+        title,
+        subtitle: format!("{}: {}, {day}", device.name, device.description),
+        notes: caveats::busy(report).into_iter().chain(notes).collect(),
+    }
 }

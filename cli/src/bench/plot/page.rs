@@ -32,20 +32,45 @@ pub(super) enum Mark {
     Bar(RGBAColor),
 }
 
+/// What is written around a picture.
+pub(super) struct Head {
+    pub(super) title: String,
+    pub(super) subtitle: String,
+    /// Caveats, below the picture.
+    pub(super) notes: Vec<String>,
+}
+
+/// Notes that a page has room for.
+const MOST_NOTES: usize = 8;
+
 /// An SVG, drawn by `draw` in the part that is not the legend's.
 pub(super) fn page(
-    title: &str,
-    subtitle: &str,
+    head: &Head,
     legend: &[(String, Mark)],
     draw: impl FnOnce(&Area<'_>) -> anyhow::Result<()>,
 ) -> anyhow::Result<String> {
+    let Head {
+        title,
+        subtitle,
+        notes,
+    } = head;
+    let mut notes = notes.clone();
+    if notes.len() > MOST_NOTES {
+        let more = notes.split_off(MOST_NOTES - 1).len();
+        notes.push(format!("and {more} more, which the table lists"));
+    }
     let mut svg = String::new();
     {
-        let root = SVGBackend::with_string(&mut svg, (WIDTH, HEIGHT)).into_drawing_area();
+        let height = HEIGHT + LINE as u32 * notes.len() as u32;
+        let root = SVGBackend::with_string(&mut svg, (WIDTH, height)).into_drawing_area();
         root.fill(&WHITE)?;
-        let (head, body) = root.split_vertically(70);
-        head.draw_text(title, &text(20, &BLACK), (20, 14))?;
-        head.draw_text(subtitle, &text(TEXT, &GRAY), (20, 43))?;
+        let (above, body) = root.split_vertically(70);
+        above.draw_text(title, &text(20, &BLACK), (20, 14))?;
+        above.draw_text(subtitle, &text(TEXT, &GRAY), (20, 43))?;
+        let (body, below) = body.split_vertically(HEIGHT - 70);
+        for (index, note) in notes.iter().enumerate() {
+            below.draw_text(note, &text(TEXT, &BLACK), (20, LINE * index as i32))?;
+        }
         let (chart, beside) = body.split_horizontally(WIDTH - LEGEND);
         draw(&chart)?;
         for (index, (label, mark)) in legend.iter().enumerate() {
