@@ -183,8 +183,11 @@ impl Table {
             None if want.bytes == 0 => return Ok(Begun::Nowhere),
             None => (self.create(&mut ranges, device, want)?, true, true),
         };
+        // Nobody else has the content of what is made here, and nobody is to have it before its
+        // copy is asked for: another thread that found it could attach a pointer to it first.
+        let of_made = is_made.then(|| mapped.content());
         drop(ranges);
-        let mut content = mapped.content();
+        let mut content = of_made.unwrap_or_else(|| mapped.content());
         let at = mapped.at(want.begin);
         let copies = want.to && (is_new || want.always) && want.bytes > 0;
         // A copy would undo what has been attached in the same construct.
