@@ -1,11 +1,13 @@
 //! From what a text says to what a warp executes.
 
+mod deciding;
 mod decode;
 mod flow;
 pub(crate) mod op;
 
 use crate::alu::Lanes;
 
+pub(crate) use self::deciding::Deciding;
 pub(crate) use self::decode::{Resolve, Symbol, decode};
 use self::op::{Instr, Pc, Slot};
 
@@ -23,6 +25,7 @@ pub(crate) struct Function {
     pub(crate) sources: Vec<(Pc, (u64, u64))>,
     /// Where lanes that part at an instruction meet again; [`NOWHERE`] for the end.
     pub(crate) meets: Vec<Pc>,
+    pub(crate) deciding: Deciding,
     pub(crate) regs: u32,
     pub(crate) preds: u32,
     /// Constants, the same in all lanes.

@@ -11,14 +11,15 @@
 //! given up as soon as no group of the warp gets on. A group gets on that is ready to run, unless
 //! it goes in circles, of which there are two signs:
 //!
-//! * Its turn ends with the very registers that it had at the end of another, at the same
+//! * The registers that decide what each of its lanes does next
+//!   ([`Deciding`](crate::code::Deciding)) have the values that they had before, at the same
 //!   instruction, and it has changed no memory since. Whatever it does next, it will do for ever,
 //!   until somebody else changes what it reads. Such a group is never one that computes, however
-//!   long.
+//!   long; one that counts how often it asks is one.
 //! * Its lanes have asked [`MANY`] times for memory that others change, with volatile loads,
 //!   ordered ones, or atomic operations without effect, and found the same as the last time. So
-//!   do those that count how often they ask, look at the clock, or look at several places in
-//!   turn; those that read a long list do not.
+//!   do those that wait up to a deadline, or count in memory how often they ask. A loop that
+//!   computes may ask, too: its length alone tells the two apart.
 //!
 //! Both are remembered as long as lanes have yet to meet: lanes that wait for a lock wait for it
 //! whichever of them has it. But a group that gets on and changes memory, or begins to wait, may
@@ -32,15 +33,19 @@
 
 use super::frame::FrameId;
 use super::warp::{Group, State, Warp};
-use crate::alu::{LANES, Mask, lanes_of};
-use crate::code::NOWHERE;
+use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::code::op::Pc;
+use crate::code::{Function, NOWHERE};
 
-/// How often a group asks in vain before it is taken to wait for somebody.
-const MANY: u32 = 64;
+/// How often a group asks in vain before it is taken to wait for somebody: more often than loops
+/// run whose bound is volatile, and few enough for a fraction of a second.
+const MANY: u32 = 1 << 14;
 
-/// Places of which it is known what was found there last.
-pub(super) const PLACES: usize = 64;
+/// How often it asks in vain before its registers are looked at where it asks.
+const SEVERAL: u32 = 64;
+
+/// Places of which it is known what was found there last. Nobody waits for more at once.
+const PLACES: usize = 64;
 
 /// A point where lanes of a branch meet.
 #[derive(Clone, Copy, Debug)]
@@ -56,29 +61,48 @@ impl Reconvergence {
     }
 }
 
-/// What is known of a group while others of its warp wait. Source of how circles are found:
+/// What is known of a lane while others of its warp wait. Source of how circles are found:
 /// Brent, "An Improved Monte Carlo Factorization Algorithm" (1980).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Circles {
-    /// A state that the group was in.
+pub(super) struct Circle {
+    /// A state that the lane was in.
     saved: u64,
     /// States since, and after how many the next is saved.
     steps: u32,
     limit: u32,
+    is_found: bool,
+}
+
+impl Circle {
+    fn step(&mut self, state: u64) {
+        if self.limit > 0 && self.saved == state {
+            (self.is_found, self.steps) = (true, 0);
+        } else if self.steps >= self.limit {
+            *self = Self {
+                saved: state,
+                steps: 0,
+                limit: self.limit.max(1).saturating_mul(2),
+                // It has left its circle, if it was in one.
+                is_found: false,
+            };
+        } else {
+            self.steps += 1;
+        }
+    }
+}
+
+/// What is known of a group while others of its warp wait.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asking {
     /// How often it asked in vain for memory that others change.
     polls: u32,
-    is_proven: bool,
     /// Lanes whose last atomic operation had an effect: they may have what they waited for.
     acted: Mask,
     /// Whether something happened that it may wait for, since it began to sleep.
     is_due: bool,
 }
 
-impl Circles {
-    fn are_found(&self) -> bool {
-        self.acted == 0 && (self.is_proven || self.polls >= MANY)
-    }
-
+impl Asking {
     /// What is known of `lanes`, which part from the others.
     pub(super) fn of(&self, lanes: Mask) -> Self {
         if self.acted & lanes != 0 {
@@ -90,7 +114,6 @@ impl Circles {
     /// Something happened that may be what the group waits for.
     fn recheck(&mut self) {
         self.polls = self.polls.min(MANY - 1);
-        (self.limit, self.is_proven) = (0, false);
         self.is_due = true;
     }
 
@@ -102,23 +125,7 @@ impl Circles {
     /// Lanes of another group join those of this one.
     pub(super) fn merge(&mut self, other: &Self) {
         self.polls = self.polls.max(other.polls);
-        self.is_proven = false;
         self.acted |= other.acted;
-    }
-
-    fn step(&mut self, state: u64) {
-        if self.limit > 0 && self.saved == state {
-            self.is_proven = true;
-        } else if self.steps >= self.limit {
-            *self = Self {
-                saved: state,
-                steps: 0,
-                limit: self.limit.max(1).saturating_mul(2),
-                ..*self
-            };
-        } else {
-            self.steps += 1;
-        }
     }
 }
 
@@ -210,12 +217,10 @@ impl Warp {
     }
 
     fn forget_circles(&mut self) {
-        if self.has_found {
-            self.found = [(0, 0); PLACES];
-            self.has_found = false;
-        }
+        self.found.clear();
+        self.circles = [Circle::default(); LANES];
         for group in &mut self.groups {
-            group.circles = Circles::default();
+            group.asking = Asking::default();
         }
     }
 
@@ -235,10 +240,21 @@ impl Warp {
         }
     }
 
+    fn is_in_circles(&self, group: &Group) -> bool {
+        let asking = &group.asking;
+        let is_found = || lanes_of(group.lanes).all(|lane| self.circles[lane].is_found);
+        asking.acted == 0 && (asking.polls >= MANY || is_found())
+    }
+
+    /// Lanes of a group do what they have not done before.
+    fn leave_circles(&mut self, at: usize) {
+        lanes_of(self.groups[at].lanes).for_each(|lane| self.circles[lane] = Circle::default());
+    }
+
     pub(super) fn no_group_gets_on(&self) -> bool {
         let gets_on = |group: &Group| match group.state {
-            State::Ready => !group.circles.are_found(),
-            State::Sleeping { .. } => group.circles.is_due,
+            State::Ready => !self.is_in_circles(group),
+            State::Sleeping { .. } => group.asking.is_due,
             _ => false,
         };
         !self.groups.iter().any(gets_on)
@@ -260,7 +276,8 @@ impl Warp {
         };
         self.given_up += 1;
         // The others still go in circles, until they find something new.
-        self.groups[at].circles = Circles::default();
+        self.leave_circles(at);
+        self.groups[at].asking = Asking::default();
         self.groups[at].state = State::Ready;
         let group = self.groups[at];
         for it in &mut self.reconvergences {
@@ -274,68 +291,93 @@ impl Warp {
     }
 
     /// A group has asked for memory that others change, and found something.
-    pub(super) fn has_asked(&mut self, at: usize, asked: (u64, u64)) {
-        let circles = &mut self.groups[at].circles;
-        let hash = asked.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        let last = &mut self.found[hash as usize % PLACES];
-        if circles.acted != 0 || last.0 == asked.0 && last.1 != asked.1 {
-            *circles = Circles::default();
-        } else if *last == asked {
-            circles.polls = circles.polls.saturating_add(1);
+    pub(super) fn has_asked(
+        &mut self,
+        at: usize,
+        (place, value): (u64, u64),
+        functions: &[Function],
+    ) {
+        let known = self.found.iter_mut().find(|known| known.0 == place);
+        let last = known.map(|known| std::mem::replace(&mut known.1, value));
+        if last.is_none() {
+            if self.found.len() == PLACES {
+                self.found.clear();
+            }
+            self.found.push((place, value));
         }
-        *last = asked;
-        self.has_found = true;
+        let asking = &mut self.groups[at].asking;
+        if asking.acted != 0 || last.is_some_and(|last| last != value) {
+            *asking = Asking::default();
+            self.leave_circles(at);
+            return;
+        }
+        asking.polls = asking.polls.saturating_add(last.is_some().into());
+        // The host may be about to answer: those that go on alone too early go on apart.
+        if last.is_none() || asking.polls >= SEVERAL {
+            self.look_for_circles(at, functions);
+        }
     }
 
-    /// While others wait, a group's turn has ended.
-    pub(super) fn look_for_circles(&mut self, at: usize) {
-        let state = self.state_of(at);
-        self.groups[at].circles.step(state);
+    /// Compares the lanes of a group with what they were before, while others wait: where they ask,
+    /// and at the end of a turn.
+    pub(super) fn look_for_circles(&mut self, at: usize, functions: &[Function]) {
+        if self.has_waiting() {
+            let states = self.states_of(at, functions);
+            for lane in lanes_of(self.groups[at].lanes) {
+                self.circles[lane].step(states[lane]);
+            }
+        }
     }
 
     /// A group has changed memory, `acted` of it by atomic operations. Those get on: they may have
     /// what they waited for. Plain stores may be those of a loop that counts.
     pub(super) fn changed_memory(&mut self, at: usize, acted: Mask, is_its_own: bool) {
-        let circles = &mut self.groups[at].circles;
-        circles.acted |= acted;
-        (circles.limit, circles.is_proven) = (0, false);
+        self.groups[at].asking.acted |= acted;
+        self.leave_circles(at);
         // Groups that go in circles must not wake each other for ever.
-        if !is_its_own && !circles.are_found() {
+        if !is_its_own && !self.is_in_circles(&self.groups[at]) {
             self.recheck_others(at);
         }
     }
 
     fn recheck_others(&mut self, at: usize) {
+        let own = self.groups[at].lanes;
+        lanes_of(!own).for_each(|lane| self.circles[lane].is_found = false);
         for (other, group) in self.groups.iter_mut().enumerate() {
             if other != at {
-                group.circles.recheck();
+                group.asking.recheck();
             }
         }
     }
 
-    /// All that decides what a group does next, but for memory.
-    fn state_of(&self, at: usize) -> u64 {
+    /// All that decides what each lane of a group does next, but for memory.
+    fn states_of(&self, at: usize, functions: &[Function]) -> Lanes {
         // Quick, and equal states alone must be equal.
-        let mut hash = 0u64;
-        let mut add = |value: u64| {
-            hash = (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut hashes = [0u64; LANES];
+        let add = |hash: &mut u64, value: u64| {
+            *hash = (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         };
         let group = &self.groups[at];
-        add(group.lanes.into());
         let mut next = Some((group.frame, group.pc));
         while let Some((frame, pc)) = next {
             let frame = self.frames.get(frame);
-            add(u64::from(pc) << 32 | u64::from(frame.function));
-            add(u64::from(frame.base) << 32 | u64::from(frame.carry & group.lanes));
-            for register in &frame.regs {
-                lanes_of(group.lanes).for_each(|lane| add(register[lane]));
+            let deciding = &functions[frame.function as usize].deciding;
+            for lane in lanes_of(group.lanes) {
+                let hash = &mut hashes[lane];
+                add(hash, u64::from(pc) << 32 | u64::from(frame.function));
+                add(
+                    hash,
+                    u64::from(frame.base) << 1 | u64::from(frame.carry >> lane & 1),
+                );
+                for &register in &deciding.regs {
+                    add(hash, frame.regs[register as usize][lane]);
+                }
+                for &pred in &deciding.preds {
+                    add(hash, (frame.preds[pred as usize] >> lane & 1).into());
+                }
             }
-            frame
-                .preds
-                .iter()
-                .for_each(|&pred| add((pred & group.lanes).into()));
             next = frame.caller;
         }
-        hash
+        hashes
     }
 }

@@ -141,8 +141,8 @@ fn run_group(
         }
         if *left == 0 || pc == NOWHERE {
             warp.groups[at].pc = pc;
-            if *left == 0 && warp.has_waiting() {
-                warp.look_for_circles(at);
+            if *left == 0 {
+                warp.look_for_circles(at, &launch.module.functions);
             }
             if pc == NOWHERE {
                 warp.ret(at, &launch.module, common);
@@ -193,7 +193,7 @@ fn run_group(
                         matches!(&instr.op, Op::Store(store) if store.at.space == Where::Frame);
                     warp.changed_memory(at, acted, is_its_own);
                 } else if let Some(asked) = asked {
-                    warp.has_asked(at, asked);
+                    warp.has_asked(at, asked, &launch.module.functions);
                     is_stuck = warp.has_waiting() && warp.no_group_gets_on();
                 }
             }
@@ -573,7 +573,7 @@ fn control(
         Op::Sleep { nanoseconds } => {
             let time = frame.src(function, *nanoseconds)[first].min(1_000_000);
             warp.groups[at].pc += 1;
-            warp.groups[at].circles.sleep();
+            warp.groups[at].asking.sleep();
             warp.groups[at].state = State::Sleeping {
                 until: Instant::now() + Duration::from_nanos(time),
             };

@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use super::block::Common;
-use super::converge::{Circles, PLACES, Reconvergence};
+use super::converge::{Asking, Circle, Reconvergence};
 use super::frame::{FrameId, Frames};
 use super::space::{LOCAL_BYTES, Private};
 use crate::alu::{LANES, Mask, lanes_of};
@@ -61,7 +61,7 @@ pub(super) struct Group {
     meets: Pc,
     /// In lock-step: whether it is the first of its call.
     is_base: bool,
-    pub(super) circles: Circles,
+    pub(super) asking: Asking,
 }
 
 #[derive(Debug)]
@@ -81,8 +81,8 @@ pub(super) struct Warp {
     /// Where groups that parted are to meet.
     pub(super) reconvergences: Vec<Reconvergence>,
     /// What its groups last found where they asked, while lanes have yet to meet.
-    pub(super) found: [(u64, u64); PLACES],
-    pub(super) has_found: bool,
+    pub(super) found: Vec<(u64, u64)>,
+    pub(super) circles: [Circle; LANES],
     /// How often a group went on without those it was to meet.
     pub(super) given_up: u64,
     /// A lane whose instructions are printed.
@@ -107,7 +107,7 @@ impl Warp {
             state: State::Ready,
             meets: NOWHERE,
             is_base: true,
-            circles: Circles::default(),
+            asking: Asking::default(),
         };
         Self {
             number,
@@ -120,8 +120,8 @@ impl Warp {
             turn: 0,
             model,
             reconvergences: Vec::new(),
-            found: [(0, 0); PLACES],
-            has_found: false,
+            found: Vec::new(),
+            circles: [Circle::default(); LANES],
             given_up: 0,
             traced: None,
         }
@@ -249,7 +249,7 @@ impl Warp {
         }
         let group = &mut self.groups[*at];
         group.lanes |= it.lanes;
-        group.circles.merge(&it.circles);
+        group.asking.merge(&it.asking);
     }
 
     /// The instruction at which a group that goes on step by step has to look whether it
@@ -286,11 +286,11 @@ impl Warp {
                 }
                 self.groups[at].lanes = rest;
                 self.groups[at].pc = rest_to;
-                self.groups[at].circles = group.circles.of(rest);
+                self.groups[at].asking = group.asking.of(rest);
                 self.groups.push(Group {
                     lanes: taken,
                     pc: to,
-                    circles: group.circles.of(taken),
+                    asking: group.asking.of(taken),
                     ..group
                 });
             }
@@ -353,7 +353,7 @@ impl Warp {
             state: State::Ready,
             meets: NOWHERE,
             is_base: true,
-            circles: group.circles,
+            asking: group.asking,
         };
         match self.model {
             Model::Independent if lanes == group.lanes => self.groups[at] = inner,

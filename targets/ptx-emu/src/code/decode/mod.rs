@@ -15,7 +15,7 @@ use super::op::{
     Address, Instr, Load, Op, Pc, Pred, PredSrc, Reg, Scope as MemoryScope, Semantics, Slot,
     Special, Src, Store, Where,
 };
-use super::{Function, flow};
+use super::{Deciding, Function, flow};
 use crate::alu::{LANES, Lanes};
 use crate::text::ast::{self, Instruction, Operand, Space, StatementKind, Variable};
 use crate::text::types::Type;
@@ -197,16 +197,19 @@ pub(crate) fn decode<'a>(
     decoder.push_return();
     decoder.patch()?;
     let meets = flow::meeting_points(&decoder.instrs);
+    let preds = decoder.preds.max(1);
+    let deciding = Deciding::of(&decoder.instrs, decoder.regs, preds);
     Ok(Function {
         name: function.name.to_owned(),
         part,
         is_kernel: function.is_kernel,
         is_old: false,
         meets,
+        deciding,
         sources,
         instrs: decoder.instrs,
         regs: decoder.regs,
-        preds: decoder.preds.max(1),
+        preds,
         constants: decoder.constants,
         // A call takes room even if it keeps nothing: recursion has an end.
         frame: decoder.largest_frame.next_multiple_of(16).max(16),
