@@ -493,8 +493,8 @@ pub enum Error {
     },
 }
 
-/// `Debug` as `Display`: `fn main() -> Result` and `unwrap` print the former, and whoever reads
-/// that needs the remedy too.
+/// Implements `Debug` as `Display`: `fn main() -> Result` and `unwrap` print `Debug`, and their
+/// readers need the remedy too.
 macro_rules! debug_as_display {
     ($($error:ty)*) => {$(
         impl std::fmt::Debug for $error {

@@ -24,7 +24,7 @@ pub(crate) fn print(text: &[u8]) {
     } else {
         Cow::Borrowed(text)
     };
-    // Relaxed: says it once, whoever does.
+    // Relaxed: the first thread that fails reports it, and the flag guards nothing else.
     if let Err(error) = write(&text)
         && !LOST.swap(true, Ordering::Relaxed)
     {
@@ -73,8 +73,8 @@ fn wait_until_ready() {
     unsafe { libc::poll(&raw mut output, 1, -1) };
 }
 
-/// `text` with what is no character, and all control characters but tabs and ends of lines,
-/// escaped as Rust writes them.
+/// `text` with escapes, as Rust writes them, for invalid UTF-8 and for all control characters but
+/// tabs and ends of lines.
 fn printable(text: &[u8]) -> Cow<'_, [u8]> {
     let is_kept = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if str::from_utf8(text).is_ok_and(|text| text.chars().all(is_kept)) {

@@ -200,7 +200,7 @@ pub fn ring() {
 /// The host hears why.
 pub const HAS_MESSAGES: bool = true;
 
-/// As [`trap`]: whoever has messages says the place in them.
+/// As [`trap`]. The place is part of the message on this architecture.
 pub fn trap_at(_place: Option<&Location<'_>>) -> ! {
     trap("")
 }

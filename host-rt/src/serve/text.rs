@@ -40,7 +40,7 @@ struct State {
     /// Text before this is waited for.
     wanted: u64,
     has_writer: bool,
-    /// A call has waited for the output in vain, which has not accepted all text since.
+    /// The output did not accept all text while a call waited for it, and has not done so since.
     is_stuck: bool,
     is_closed: bool,
 }
@@ -139,7 +139,7 @@ impl State {
         }
         match str::from_utf8(&self.pending) {
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            // What is no text at all is written as it is.
+            // Bytes that cannot become UTF-8 are written as they are.
             _ => len,
         }
     }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(state(b"a\xe2\x82", 0).writable(), 1);
         assert_eq!(state(b"\xe2\x82", 0).writable(), 0);
         assert_eq!(state(b"\xe2\x82\xac", 0).writable(), 3);
-        // Who waits gets what is there, and what is no text waits for nothing.
+        // A waiting call gets the bytes that are there; invalid UTF-8 is not held back.
         assert_eq!(state(b"\xe2\x82", 10).writable(), 2);
         assert_eq!(state(b"\xff\xe2", 0).writable(), 2);
     }

@@ -1,5 +1,5 @@
-/* Two shared libraries with images of their own, and the program with its own. What a
-   library has mapped is forgotten when it goes; LLVM's keeps it.
+/* Two shared libraries with images of their own, and the program with its own. The
+   mappings of a library end when it is unloaded; LLVM's library keeps them.
    report: copies
    library: parts/first_library.c
    library: parts/second_library.c */

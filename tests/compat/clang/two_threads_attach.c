@@ -1,7 +1,6 @@
-/* Threads that map the same structure, and what its pointer points to, at once: in each
-   region the pointer is the device's. With LLVM's library it is now and then the host's, in
-   the region of a thread that finds the data mapped by another, which has yet to attach the
-   pointer.
+/* Several threads map the same structure, and the target of its pointer, at once: in each region
+   the pointer is the device's. With LLVM's library it is sometimes the host's, in the region of
+   a thread that finds the data mapped by another one, which has not attached the pointer yet.
    env: OMP_WAIT_POLICY=passive
    report: free
    stock: any */

@@ -1,4 +1,4 @@
-/* Memory that host and device have in common. */
+/* Memory that host and device share. */
 #include "check.h"
 #pragma omp requires unified_shared_memory
 

@@ -1,4 +1,4 @@
-/* Pointers to what is not mapped stay as they are, and so does what the host passes on. */
+/* Pointers to data that is not mapped keep their value, also those that the host passes on. */
 #include "check.h"
 
 int main(void)

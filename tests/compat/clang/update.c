@@ -1,4 +1,4 @@
-/* Updates in both directions, of all and of parts. */
+/* Updates in both directions, of whole arrays and of parts. */
 #include "check.h"
 
 int main(void)

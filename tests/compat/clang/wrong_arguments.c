@@ -1,4 +1,4 @@
-/* What the functions of the device's memory answer to arguments that make no sense.
+/* The results of the functions for device memory with invalid arguments.
    output: Call to omp_target_memcpy with invalid arguments
    output: Call to omp_target_memcpy_rect with invalid arguments
    output: Call to omp_get_mapped_ptr with nullptr

@@ -1,4 +1,4 @@
-/* A default device that there is not.
+/* A default device that does not exist.
    env: OMP_DEFAULT_DEVICE=99
    ends: signal 6
    output: device number '99' out of range, only */

@@ -1,4 +1,4 @@
-/* A device that there is not.
+/* A device that does not exist.
    ends: signal 6
    output: device number '77' out of range, only */
 #include "check.h"

@@ -1,4 +1,4 @@
-/* A device that there is not, in omp_target_free.
+/* A device that does not exist, in omp_target_free.
    ends: signal 6
    output: device number '88' out of range, only */
 #include "check.h"

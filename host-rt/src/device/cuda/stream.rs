@@ -43,8 +43,8 @@ pub(super) struct Stream {
     /// Copies in the staging memory behind which no event was recorded yet, and the others.
     arriving: Vec<Arriving>,
     landings: Vec<Arc<Landing>>,
-    /// The ends of kernels that call the host and behind which is what is queued next: of the last
-    /// one in the stream, and of those that the stream waits for.
+    /// Events at the ends of kernels that call the host and that the next operation runs behind:
+    /// the last such kernel in this stream, and those that the stream waits for.
     pub(super) callers: Vec<Arc<CudaEvent>>,
 }
 

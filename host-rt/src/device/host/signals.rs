@@ -40,7 +40,8 @@ pub(super) fn watch() {
     }
 }
 
-/// Names the kernel that this thread runs, if any, and passes the signal on to whoever had it.
+/// Names the kernel that this thread runs, if any, and passes the signal on to the handler that was
+/// there before.
 ///
 /// It allocates nothing and takes no lock that it would wait for, since the fault may lie within
 /// an allocator or a lock.

@@ -122,7 +122,7 @@ impl<'a> Decoder<'a> {
                 None => return Err(format!("`{callee}` is not declared, or defined nowhere")),
             }
         };
-        // What is no variable of the space .param goes through one, as long as the call takes.
+        // Registers and constants are passed through .param variables that last for the call.
         let frame = self.frame;
         let of = |sizes: &[u32], at: usize| sizes.get(at).copied().unwrap_or(4);
         let mut passed = Vec::new();
