@@ -89,11 +89,13 @@ fn what_goes_wrong_is_named() {
     assert_eq!(kernels, 1, "named once: {}", stray.stderr);
     let old = number(&folder, "emu:sm_50", &["buf:192", "u32:1", "u64:0"]);
     assert_eq!(old.code, Some(2));
-    assert!(
-        old.stderr.contains("is for sm_60, this device is sm_50"),
-        "{}",
-        old.stderr
-    );
+    for words in [
+        "number.ptx is PTX for sm_60, but device `emu:sm_50` loads PTX for sm_50 or older",
+        "--kernel-crate DIR --arch sm_50",
+    ] {
+        assert!(old.stderr.contains(words), "`{words}`: {}", old.stderr);
+    }
+    assert_eq!(old.stderr.matches("number.ptx").count(), 1, "{}", old.stderr);
     let unknown = number(&folder, "emu:gfx90a", &["buf:192", "u32:1", "u64:0"]);
     assert_eq!(unknown.code, Some(2));
     assert!(

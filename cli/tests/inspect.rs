@@ -215,7 +215,7 @@ fn a_code_object_says_what_it_is_for() {
         run(&mut run_it).refused(&[
             "k.hsaco is a code object for gfx90a:xnack-, but",
             &format!("device `{device}`"),
-            &format!("cargo xtask images {way_out}"),
+            &format!("cargo xtask images --kernel-crate DIR {way_out}"),
         ]);
     }
 }

@@ -533,7 +533,7 @@ mod tests {
             arch,
         };
         let error = Error::from(image);
-        assert!(format!("{error:?}").contains("cargo xtask images --target host"));
+        assert!(format!("{error:?}").contains("cargo xtask images --kernel-crate DIR --target host"));
         let launch = LaunchError::Deadline {
             kernel: "slow".to_owned(),
             after: std::time::Duration::from_secs(1),

@@ -167,11 +167,15 @@ pub struct WayOut<'a>(pub &'a DeviceArch);
 impl fmt::Display for WayOut<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.0, to_build(self.0)) {
-            (_, Some(arch)) => {
-                write!(f, "build for it: cargo xtask images --arch {}", arch.name)
-            }
+            (_, Some(Arch { name, .. })) => write!(
+                f,
+                "build one for it: `image_build::images(..).arch(\"{name}\")` in the build script, \
+                 or, in a clone of revoff, `cargo xtask images --kernel-crate DIR --arch {name}`"
+            ),
             (DeviceArch::Host(_), None) => f.write_str(
-                "build a shared object for this machine: cargo xtask images --target host",
+                "build a shared object for this machine: `image_build::images(..).host()` in the \
+                 build script, or, in a clone of revoff, `cargo xtask images --kernel-crate DIR \
+                 --target host`",
             ),
             (_, None) => write!(
                 f,
@@ -390,11 +394,12 @@ mod tests {
         };
         assert_eq!(
             refusal("sm_61", &["sm_70 ptx", "gfx90a object"]),
-            "nothing in it runs on sm_61; it holds sm_70, ptx; gfx90a, object (build for it: cargo \
-             xtask images --arch sm_60)"
+            "nothing in it runs on sm_61; it holds sm_70, ptx; gfx90a, object (build one for it: \
+             `image_build::images(..).arch(\"sm_60\")` in the build script, or, in a clone of \
+             revoff, `cargo xtask images --kernel-crate DIR --arch sm_60`)"
         );
         assert!(refusal("sm_121", &["gfx90a object"]).contains("--arch sm_100"));
-        assert!(refusal("gfx90a:xnack-", &["sm_70 ptx"]).contains("--arch gfx90a)"));
+        assert!(refusal("gfx90a:xnack-", &["sm_70 ptx"]).contains("--arch gfx90a`)"));
         let unknown = refusal("gfx1151", &[]);
         assert!(unknown.contains("it holds nothing"), "{unknown}");
         assert!(
@@ -403,7 +408,7 @@ mod tests {
         );
         let host = refusal(X86, &["sm_70 ptx"]);
         assert!(
-            host.contains(X86) && host.contains("shared object for this machine"),
+            host.contains(X86) && host.contains(".host()`") && host.contains("--target host`"),
             "{host}"
         );
     }

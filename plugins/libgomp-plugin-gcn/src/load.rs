@@ -2,9 +2,9 @@
 
 use std::ffi::c_void;
 
+use gomp_plugin::image::refused;
 use gomp_plugin::{Code, Device, Function, Gpu};
 use host_rt::device::Global;
-use host_rt::error::ImageError;
 use host_rt::targets::DeviceArch;
 use host_rt::{DeviceBuffer, Functions, Image, Program};
 use targets::code_object;
@@ -52,7 +52,10 @@ impl Gpu for Gcn {
         let image = Image::from_bytes(name, described.bytes.as_slice());
         let image = image.map_err(|error| error.to_string())?;
         let program = device.runtime.load(&image, &Functions::new());
-        let program = program.map_err(|error| refused(device, &error))?;
+        let program = program.map_err(|error| {
+            let option = format!("amdgcn-amdhsa=-march={}", processor(device));
+            refused(&error, &option)
+        })?;
 
         let read = |symbol, count, words| {
             read_table(device, &program, &tables, symbol, count, words).map_err(in_image)
@@ -97,17 +100,6 @@ pub(crate) fn processor(device: &Device) -> String {
     match device.runtime.arch() {
         DeviceArch::Amd(target) => target.processor,
         other => other.to_string(),
-    }
-}
-
-/// Why an image was not loaded, with the way out if it is for another processor.
-fn refused(device: &Device, error: &host_rt::Error) -> String {
-    match error {
-        host_rt::Error::Image(ImageError::OtherMachine { .. }) => format!(
-            "{error}: build the program with -foffload-options=amdgcn-amdhsa=-march={}",
-            processor(device)
-        ),
-        _ => error.to_string(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use gcc_piece::Swapped;
+use gomp_plugin::image::refused;
 use gomp_plugin::{Code, Device, Function, Gpu, libgomp};
 use host_rt::targets::DeviceArch;
 use host_rt::{Functions, Image, Program};
@@ -72,7 +73,10 @@ impl Gpu for Nvptx {
         let failed = |error: host_rt::Error| error.to_string();
         let image = link(name, &described)?;
         let program = device.runtime.load(&image, &Functions::new());
-        let program = program.map_err(failed)?;
+        let program = program.map_err(|error| {
+            let option = format!("nvptx-none=-march-map={}", device.runtime.arch());
+            refused(&error, &option)
+        })?;
 
         let count = described.functions.len();
         let words = read_table(device, &program, FUNCTION_TABLE, count)?;

@@ -3,6 +3,8 @@
 
 use std::ffi::{CStr, c_char};
 
+use host_rt::error::ImageError;
+
 use crate::kind::kind;
 
 /// The first version of libgomp's interface whose images may have indirect functions.
@@ -27,6 +29,24 @@ pub(crate) fn host_version(version: u32) -> Result<u32, String> {
         "the image is of version {device} for {gpus}, this plugin knows {known}: the program \
          was built by {age} GCC"
     ))
+}
+
+/// The message about an image that was not loaded; `option` has GCC build one for the device.
+#[must_use]
+pub fn refused(error: &host_rt::Error, option: &str) -> String {
+    match error {
+        host_rt::Error::Image(ImageError::OtherMachine {
+            name,
+            found,
+            device,
+            wanted,
+            ..
+        }) => format!(
+            "{name} is {found}, but device `{device}` loads {wanted}: build the program with \
+             -foffload-options={option}"
+        ),
+        _ => error.to_string(),
+    }
 }
 
 /// Whether images of this version for the host say how many functions are called through

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptx_emu::{Machine, Part};
+use ptx_emu::{LoadError, Machine, Part};
 use targets::DeviceArch;
 
 use crate::device::near::MAX_THREADS;
@@ -28,17 +28,18 @@ impl EmuModule {
         arch: &DeviceArch,
         image: &Image,
     ) -> Result<Arc<dyn Module>, ImageError> {
+        let other_machine = |name: &str, found: String, wanted: String| ImageError::OtherMachine {
+            name: name.to_owned(),
+            found,
+            device: device.to_owned(),
+            wanted,
+            arch: Box::new(arch.clone()),
+        };
         let images = image.parts();
         let mut parts = Vec::new();
         for part in images {
             if part.format() != Format::Ptx {
-                return Err(ImageError::OtherMachine {
-                    name: part.name().to_owned(),
-                    found: part.described(),
-                    device: device.to_owned(),
-                    wanted: "PTX".to_owned(),
-                    arch: Box::new(arch.clone()),
-                });
+                return Err(other_machine(part.name(), part.described(), "PTX".to_owned()));
             }
             let text = std::str::from_utf8(part.bytes()).map_err(|error| ImageError::Load {
                 name: part.name().to_owned(),
@@ -47,9 +48,15 @@ impl EmuModule {
             let name = part.name();
             parts.push(Part { name, text });
         }
-        let loaded = machine.load(&parts).map_err(|error| ImageError::Load {
-            name: image.name().to_owned(),
-            reason: error.to_string(),
+        let loaded = machine.load(&parts).map_err(|error| match error {
+            LoadError::Newer { part, wanted, .. } => {
+                let found = format!("PTX for sm_{wanted}");
+                other_machine(&part, found, format!("PTX for {arch} or older"))
+            }
+            error => ImageError::Load {
+                name: image.name().to_owned(),
+                reason: error.to_string(),
+            },
         })?;
         let processors = machine.options().processors;
         Ok(Arc::new(Self { loaded, processors }))

@@ -139,9 +139,10 @@ pub(crate) static CASES: [Case; 21] = [
         "image_for_a_newer_device",
         &[("REVOFF_DEVICE", "emu:sm_30")],
         &[
-            "loading an image: cannot load ",
-            " is for sm_",
-            "this device is sm_30",
+            "loading an image: ",
+            " is PTX for sm_",
+            "but device `emu:sm_30` loads PTX for sm_30 or older: build the program with \
+             -foffload-options=nvptx-none=-march-map=sm_30",
             "libgomp now ends the program",
         ],
     ),
