@@ -30,6 +30,31 @@ const PTX: &str = "\
 }
 ";
 
+/// A kernel that panics as those of device-rt do, in line 7 of `k.rs`.
+const PANICS: &str = "\
+.version 7.0
+.target sm_60
+.address_size 64
+.extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 s);
+.global .b8 message[6] = {112, 97, 110, 105, 99, 0};
+.global .b8 file[5] = {107, 46, 114, 115, 0};
+.global .b8 none[1] = {0};
+.visible .entry panics()
+{
+    .reg .b64 %a;
+    .param .b64 m; .param .b64 f; .param .b32 l; .param .b64 n; .param .b64 s;
+    mov.u64 %a, generic(message);
+    st.param.b64 [m], %a;
+    mov.u64 %a, generic(file);
+    st.param.b64 [f], %a;
+    st.param.b32 [l], 7;
+    mov.u64 %a, generic(none);
+    st.param.b64 [n], %a;
+    st.param.b64 [s], 1;
+    call __assertfail, (m, f, l, n, s);
+}
+";
+
 fn number(folder: &std::path::Path, device: &str, args: &[&str]) -> common::Ended {
     let text = folder.join("number.ptx");
     fs::write(&text, PTX).unwrap();
@@ -72,6 +97,23 @@ fn one_thread_is_followed() {
 }
 
 #[test]
+fn a_panic_is_named_before_the_thread() {
+    let text = scratch("emu-panic").join("panics.ptx");
+    fs::write(&text, PANICS).unwrap();
+    let ended = run(revoff().arg("run").arg(&text).args(["--device", "emu"]));
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    let (_, message) = ended.stderr.split_once("kernel `panics`: ").unwrap();
+    let start = "panicked at k.rs:7: block (0, 0, 0), thread (0, 0, 0), ";
+    assert!(message.starts_with(start), "{message}");
+    assert!(
+        message
+            .trim_end()
+            .ends_with("`call __assertfail, (m, f, l, n, s);`"),
+        "{message}"
+    );
+}
+
+#[test]
 fn what_goes_wrong_is_named() {
     let folder = scratch("emu-wrong");
     let stray = number(&folder, "emu", &["buf:192", "u32:1", "u64:0x100000000000"]);
@@ -95,7 +137,12 @@ fn what_goes_wrong_is_named() {
     ] {
         assert!(old.stderr.contains(words), "`{words}`: {}", old.stderr);
     }
-    assert_eq!(old.stderr.matches("number.ptx").count(), 1, "{}", old.stderr);
+    assert_eq!(
+        old.stderr.matches("number.ptx").count(),
+        1,
+        "{}",
+        old.stderr
+    );
     let unknown = number(&folder, "emu:gfx90a", &["buf:192", "u32:1", "u64:0"]);
     assert_eq!(unknown.code, Some(2));
     assert!(

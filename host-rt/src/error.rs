@@ -377,12 +377,17 @@ pub enum CallError {
 #[non_exhaustive]
 pub enum LaunchError {
     /// The kernel ended itself, or the device ended it.
-    #[error("kernel `{kernel}`: {message}")]
+    #[error(
+        "kernel `{kernel}`: {message}{}",
+        failed_call.as_ref().map(|call| format!("; before that, {call}")).unwrap_or_default()
+    )]
     Fault {
         /// The kernel.
         kernel: String,
         /// The device's words.
         message: String,
+        /// The first call of the kernel that failed, on which it may have ended itself.
+        failed_call: Option<CallError>,
     },
     /// The kernel has not ended in time. It still runs, and what it uses stays
     /// allocated for the life of the process.
@@ -533,7 +538,9 @@ mod tests {
             arch,
         };
         let error = Error::from(image);
-        assert!(format!("{error:?}").contains("cargo xtask images --kernel-crate DIR --target host"));
+        assert!(
+            format!("{error:?}").contains("cargo xtask images --kernel-crate DIR --target host")
+        );
         let launch = LaunchError::Deadline {
             kernel: "slow".to_owned(),
             after: std::time::Duration::from_secs(1),

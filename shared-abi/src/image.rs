@@ -13,6 +13,8 @@
 //! Images that GCC built have only the last row. All of these are data symbols,
 //! so that every loader (ELF, PTX, code object) can find, read and write them.
 
+use core::ffi::CStr;
+
 /// Symbol of the image's [`ImageInfo`].
 pub const IMAGE_INFO: &str = "__revoff_image";
 /// Symbol of the image's [`Runtime`].
@@ -27,6 +29,10 @@ pub const PANIC: &str = "__revoff_panic";
 pub const FUNCTION_PREFIX: &str = "__revoff_fn_";
 /// What precedes a kernel's name in the symbol of its [`KernelInfo`].
 pub const KERNEL_PREFIX: &str = "__revoff_kernel_";
+
+/// The assertion of a panic in an image for NVIDIA GPUs, which CUDA's driver prints with file and
+/// line: `src/lib.rs:7: .. Assertion `panic` failed`.
+pub const PANIC_ASSERTION: &CStr = c"panic";
 
 /// Value of [`PanicRecord::state`] once the record is complete.
 pub const PANIC_RECORDED: u32 = 1;

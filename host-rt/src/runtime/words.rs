@@ -74,6 +74,7 @@ impl Kernel {
             ended.map_err(|message| LaunchError::Fault {
                 kernel: self.declaration.name.clone(),
                 message,
+                failed_call: None,
             })?;
         }
         let time = started.elapsed();

@@ -29,17 +29,18 @@ impl LaunchState {
     /// How the launch went, whose kernel has ended so.
     pub(crate) fn outcome(&self, ended: Result<(), String>) -> Result<(), LaunchError> {
         let kernel = || self.kernel.clone();
-        if let Err(message) = ended {
-            let kernel = kernel();
-            return Err(LaunchError::Fault { kernel, message });
-        }
-        match lock(&self.failures).clone() {
-            Some((first, failed)) => Err(LaunchError::Call {
+        match (ended, lock(&self.failures).clone()) {
+            (Err(message), failures) => Err(LaunchError::Fault {
+                kernel: kernel(),
+                message,
+                failed_call: failures.map(|(first, _)| first),
+            }),
+            (Ok(()), Some((first, failed))) => Err(LaunchError::Call {
                 kernel: kernel(),
                 first,
                 failed,
             }),
-            None => Ok(()),
+            (Ok(()), None) => Ok(()),
         }
     }
 }

@@ -128,8 +128,20 @@ pub enum FaultKind {
     #[error("trap")]
     Trap,
     /// An assertion of the program.
-    #[error("assertion failed: {0}")]
-    Assertion(String),
+    #[error(
+        "assertion failed: {file}:{line}: {}{message}",
+        if function.is_empty() { String::new() } else { format!("{function}: ") }
+    )]
+    Assertion {
+        /// File of the source.
+        file: String,
+        /// Its line.
+        line: u64,
+        /// The function that asserts, if it is given.
+        function: String,
+        /// The condition.
+        message: String,
+    },
     /// Memory is freed that device code did not allocate, or freed before.
     #[error("free of {address:#x}, which malloc on the device did not return, or which is free")]
     BadFree {
@@ -191,9 +203,9 @@ pub enum FaultKind {
 }
 
 impl Fault {
-    /// What `Display` says but for the kernel, for messages that name it themselves.
+    /// Block, thread, function and instruction.
     #[must_use]
-    pub fn without_kernel(&self) -> String {
+    pub fn location(&self) -> String {
         let [bx, by, bz] = self.block;
         let [x, y, z] = self.thread;
         let function = if self.at.function == self.kernel {
@@ -202,15 +214,21 @@ impl Fault {
             format!("in `{}`, ", self.at.function)
         };
         format!(
-            "block ({bx}, {by}, {bz}), thread ({x}, {y}, {z}), {function}{}: {}",
-            self.at, self.what
+            "block ({bx}, {by}, {bz}), thread ({x}, {y}, {z}), {function}{}",
+            self.at
         )
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "kernel `{}`, {}", self.kernel, self.without_kernel())
+        write!(
+            f,
+            "kernel `{}`, {}: {}",
+            self.kernel,
+            self.location(),
+            self.what
+        )
     }
 }
 

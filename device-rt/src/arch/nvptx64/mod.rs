@@ -23,6 +23,8 @@ use core::arch::nvptx::{
 use core::ffi::c_char;
 use core::panic::Location;
 
+use shared_abi::image::PANIC_ASSERTION;
+
 use super::{Context, Space};
 
 unsafe extern "C" {
@@ -127,7 +129,15 @@ pub fn trap_at(place: Option<&Location<'_>>) -> ! {
         let file = place.file_as_c_str().as_ptr();
         // SAFETY: NVIDIA's "PTX Writer's Guide to Interoperability", "System Calls", has this
         // signature. All three texts are static and end with a NUL, in characters of a byte.
-        unsafe { __assertfail(c"no panic".as_ptr(), file, place.line(), c"".as_ptr(), 1) }
+        unsafe {
+            __assertfail(
+                PANIC_ASSERTION.as_ptr(),
+                file,
+                place.line(),
+                c"".as_ptr(),
+                1,
+            )
+        }
     }
     trap("")
 }

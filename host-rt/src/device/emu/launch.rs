@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ptx_emu::Prepared;
+use ptx_emu::{Fault, FaultKind, Prepared};
+use shared_abi::image::PANIC_ASSERTION;
 
 use super::EmuDevice;
 use super::module::EmuModule;
@@ -61,6 +62,21 @@ unsafe impl Near for EmuDevice {
     }
 }
 
+/// The message about a fault, without the kernel, which the error of the launch names.
+fn message(fault: &Fault) -> String {
+    match &fault.what {
+        FaultKind::Assertion {
+            file,
+            line,
+            message,
+            ..
+        } if message.as_bytes() == PANIC_ASSERTION.to_bytes() => {
+            format!("panicked at {file}:{line}: {}", fault.location())
+        }
+        what => format!("{}: {what}", fault.location()),
+    }
+}
+
 /// A kernel that has not begun.
 struct EmuLaunch {
     prepared: Prepared,
@@ -74,11 +90,11 @@ impl Work for EmuLaunch {
         let machine = Arc::clone(&self.device.machine);
         let step = Arc::clone(step);
         let (ended, device) = (Arc::clone(&self.ended), self.device);
-        let over = move |outcome: Result<(), ptx_emu::Fault>| {
+        let over = move |outcome: Result<(), Fault>| {
             ended();
             // Whoever learns of the end finds it gone.
             drop((ended, device));
-            step.finish(outcome.map_err(|fault| fault.without_kernel().into()));
+            step.finish(outcome.map_err(|fault| message(&fault).into()));
         };
         let started = machine.start(self.prepared, Box::new(over));
         let error = started.err()?;

@@ -39,7 +39,11 @@ impl EmuModule {
         let mut parts = Vec::new();
         for part in images {
             if part.format() != Format::Ptx {
-                return Err(other_machine(part.name(), part.described(), "PTX".to_owned()));
+                return Err(other_machine(
+                    part.name(),
+                    part.described(),
+                    "PTX".to_owned(),
+                ));
             }
             let text = std::str::from_utf8(part.bytes()).map_err(|error| ImageError::Load {
                 name: part.name().to_owned(),

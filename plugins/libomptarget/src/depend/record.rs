@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use host_rt::device::{Event, EventState};
-use host_rt::error::LaunchError;
 
 use super::kinds::Kind;
 use super::places::Place;
@@ -145,7 +144,7 @@ impl Record {
             && let EventState::Failed(message) = queued.event.check()
         {
             let kernel = queued.kernel.clone();
-            let failed = message::error(&LaunchError::Fault { kernel, message }.to_string());
+            let failed = message::error(&format!("kernel `{kernel}`: {message}"));
             message::outcome(Err(failed), queued.at as *const Ident);
         }
         message::fatal(1, "a target task failed that others depend on")

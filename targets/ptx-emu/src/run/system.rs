@@ -49,14 +49,12 @@ pub(super) fn call(
                 let bytes = thread.text(address)?;
                 Ok(String::from_utf8_lossy(&bytes).into_owned())
             };
-            let (message, file, function) = (text(message)?, text(file)?, text(function)?);
-            let function = match function.as_str() {
-                "" => function,
-                _ => format!("{function}: "),
-            };
-            Err(FaultKind::Assertion(format!(
-                "{file}:{line}: {function}{message}"
-            )))
+            Err(FaultKind::Assertion {
+                file: text(file)?,
+                line,
+                function: text(function)?,
+                message: text(message)?,
+            })
         }
     }
 }

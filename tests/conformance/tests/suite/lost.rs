@@ -28,7 +28,9 @@ fn fault(session: &Session) {
     let outcomes = session.zeroed::<Outcome>(4);
     let args: [&dyn KernelArg; 3] = [&1u64, &3u32, &outcomes];
     match session.run("call_and_trap", (1, 4), &args) {
-        Err(LaunchError::Fault { kernel, message }) => {
+        Err(LaunchError::Fault {
+            kernel, message, ..
+        }) => {
             assert_eq!(kernel, "call_and_trap");
             assert!(message.contains("is lost: "), "{message}");
             assert!(message.contains("open it again"), "{message}");

@@ -40,10 +40,13 @@ fn a_kernel_panics(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let (outcomes, error) = trap(&session, (1, 8), 5);
     match &error {
-        LaunchError::Fault { kernel, message } => {
+        LaunchError::Fault {
+            kernel, message, ..
+        } => {
             assert_eq!(kernel, "call_and_trap");
             let words = target.words_of_panic("thread 5 gives up", "src/act.rs");
             assert!(message.contains(&words), "{message}");
+            assert!(message.contains("panicked at "), "{message}");
             let line = line_in(message, "src/act.rs:");
             assert_eq!(line, Some(line_of_panic("gives up")), "{message}");
         }
@@ -73,9 +76,10 @@ fn many_kernels_panic(target: &Target) {
 fn a_panic_beside_a_failed_call(target: &Target) {
     let session = Session::new(target, &acting_or(|_| Err("no".to_owned())));
     let (_, error) = trap(&session, (1, 4), 2);
+    let cause = "; before that, host function `act` failed: no";
     assert!(
-        matches!(error, LaunchError::Fault { .. }),
-        "what ended the kernel: {error}"
+        matches!(error, LaunchError::Fault { .. }) && error.to_string().ends_with(cause),
+        "what ended the kernel, and why: {error}"
     );
 }
 
