@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::error::{BuildError, io_at};
+use crate::error::BuildError;
 use crate::krate::{self, Crate};
+use crate::messages;
 use crate::script::{Artifact, emit, manifest_dir, out_dir, run, skipped, var};
 
 /// Builds the kernel crate in the folder `dir`, which is relative to the calling
@@ -167,13 +168,13 @@ fn compile(
     for name in ["RUSTC_WORKSPACE_WRAPPER", "CARGO_MAKEFLAGS", "MAKEFLAGS"] {
         command.env_remove(name);
     }
-    let status = command.status().map_err(io_at(cargo))?;
-    if !status.success() {
+    let said = messages::run(&mut command, cargo)?;
+    if !said.status.success() {
         return Err(BuildError::Compile {
             krate: krate.name.clone(),
             arch: "the host".to_owned(),
-            status,
-            help: None,
+            status: said.status,
+            help: messages::help_for(&said.text),
         });
     }
     let folder = work.join(target.unwrap_or_default()).join("release");

@@ -32,6 +32,7 @@ mod error;
 mod file;
 mod host;
 mod krate;
+mod messages;
 mod piece;
 mod script;
 

@@ -1,5 +1,5 @@
 //! Builds for GPUs as a user meets them: from a build script, and with crates that no
-//! GPU takes. Each test makes crates of its own in a temporary folder.
+//! GPU, or no device at all, takes. Each test makes crates of its own in a temporary folder.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -79,6 +79,15 @@ fn refusal(name: &str, source: &str, arch: &str) -> String {
     image_build::device::build(&toolchain, &none, &dir, arch, &work, &dir.join("out"))
         .expect_err("no GPU takes this")
         .to_string()
+}
+
+#[test]
+fn a_forgotten_macro_is_named_without_a_gpu() {
+    let dir = place("no-image");
+    kernel_crate(&dir, &KERNEL.replace("device_rt::image!();", ""));
+    let error = image_build::host_image(&dir, &place("work-host")).expect_err("no panic handler");
+    let error = error.to_string();
+    assert!(error.contains("call `device_rt::image!()`"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,84 @@
+//! The messages of cargo and the compiler, and what is behind some of them.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::error::{BuildError, io_at};
+
+/// What cargo said, and how it ended.
+pub(crate) struct Said {
+    pub(crate) status: ExitStatus,
+    pub(crate) text: String,
+}
+
+/// Runs cargo; its messages go where they always go, but for one, and are kept for a
+/// look.
+pub(crate) fn run(command: &mut Command, cargo: &Path) -> Result<Said, BuildError> {
+    let mut child = command
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(io_at(cargo))?;
+    let mut text = String::new();
+    // rustc says of each crate that the version of PTX is an unstable feature, which is
+    // how it is asked for; cargo then counts that.
+    let mut in_notice = false;
+    if let Some(messages) = child.stderr.take() {
+        for line in BufReader::new(messages).split(b'\n').map_while(Result::ok) {
+            let line = String::from_utf8_lossy(&line);
+            if line.contains("unstable feature specified for `-Ctarget-feature`") {
+                in_notice = true;
+            }
+            let is_count = line.contains("generated 1 warning");
+            if !in_notice && !is_count {
+                let _ = writeln!(std::io::stderr(), "{line}");
+            }
+            in_notice &= !line.trim().is_empty();
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    let status = child.wait().map_err(io_at(cargo))?;
+    Ok(Said { status, text })
+}
+
+/// What is behind a message of the compiler that does not say so itself.
+pub(crate) fn help_for(messages: &str) -> Option<&'static str> {
+    // Most telling first: one cause brings several messages.
+    const KNOWN: [(&str, &str); 6] = [
+        (
+            "can't find crate for `std`",
+            "there is no std on a GPU: make the crate and all that it depends on `#![no_std]` \
+             (a dependency may have a feature `std` to turn off)",
+        ),
+        (
+            "can't find crate for `alloc`",
+            "there is no allocator on a GPU: use arrays, or `heapless`",
+        ),
+        (
+            "`#[panic_handler]` function required",
+            "call `device_rt::image!()` in the crate's root, and mark kernels with \
+             `#[device_rt::kernel]`",
+        ),
+        (
+            "ABI is experimental",
+            "a kernel for GPUs takes, at the top of the crate, \
+             #![cfg_attr(any(target_arch = \"nvptx64\", target_arch = \"amdgpu\"), \
+             feature(abi_gpu_kernel))]",
+        ),
+        (
+            "PTX does not support \"atomic\"",
+            "core's atomics with an order do not exist below sm_70: use relaxed ones with \
+             device_rt::arch's words around them, or build for sm_70 and newer",
+        ),
+        (
+            "inline assembly is unsupported on this target",
+            "rustc has no inline assembly for AMD GPUs: a dependency that uses some needs a \
+             feature turned off, or another target_arch arm",
+        ),
+    ];
+    KNOWN
+        .iter()
+        .find(|(sign, _)| messages.contains(sign))
+        .map(|(_, help)| *help)
+}
