@@ -15,6 +15,8 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
     message = "`{Self}` is not plain data: it cannot travel between device and host",
     label = "not plain data",
     note = "put this before a structure of your own:\n#[derive(host_fn::zerocopy::FromBytes, host_fn::zerocopy::IntoBytes, host_fn::zerocopy::Immutable)]\n#[zerocopy(crate = \"host_fn::zerocopy\")]\n#[repr(C)]",
+    note = "its fields must leave no padding: put fields of integers where the compiler would put some",
+    note = "if the structure has these derives already, fix the error that they report first",
     note = "in place of a `bool`, a `char` or an enum pass an integer, in place of a pointer its address as a `u64`"
 )]
 pub trait Plain: FromBytes + IntoBytes + Immutable {}
