@@ -290,7 +290,7 @@ fn render_image(text: &mut String, image: &Described) -> fmt::Result {
                     None => {
                         let (count, bytes) = (params.count.into(), params.bytes.into());
                         let (count, bytes) = (Count(count, "parameter"), Count(bytes, "byte"));
-                        write!(text, "{count}, {bytes} in all")?;
+                        write!(text, "{count}, {bytes} in total")?;
                     }
                 }
                 match &params.signature {

@@ -150,6 +150,24 @@ fn what_goes_wrong_is_named() {
         "{}",
         unknown.stderr
     );
+    for no_arch in ["sm_99", "sm_9", "sm_90b"] {
+        let unknown = number(
+            &folder,
+            &format!("emu:{no_arch}"),
+            &["buf:192", "u32:1", "u64:0"],
+        );
+        assert_eq!(unknown.code, Some(2), "{}", unknown.stderr);
+        let message = format!(
+            "cannot use device `emu:{no_arch}`: `{no_arch}` is no architecture of NVIDIA's; there \
+             are sm_30, "
+        );
+        assert!(unknown.stderr.contains(&message), "{}", unknown.stderr);
+        assert!(
+            unknown.stderr.contains(", sm_89, sm_90, sm_100"),
+            "{}",
+            unknown.stderr
+        );
+    }
     let few = number(&folder, "emu", &["buf:192"]);
     assert_eq!(few.code, Some(2));
     assert!(

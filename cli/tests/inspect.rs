@@ -66,7 +66,7 @@ fn an_image_in_rust() {
 
     let text = inspect(image::BENCH).answer();
     for word in [
-        "count: 5 parameters, 36 bytes in all, signature 0x",
+        "count: 5 parameters, 36 bytes in total, signature 0x",
         "nothing: signature 0x",
         "native, gcc-ring",
     ] {
@@ -87,7 +87,7 @@ fn an_image_in_c() {
     );
     let text = inspect(&image::hello().image).answer();
     assert!(
-        text.contains("  hello: 1 parameter, 8 bytes in all\n"),
+        text.contains("  hello: 1 parameter, 8 bytes in total\n"),
         "{text}"
     );
     assert_eq!(content["functions"][0]["name"], "greet");

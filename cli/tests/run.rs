@@ -140,15 +140,13 @@ fn a_run_can_be_told_as_json() {
 fn missing_functions_are_named_and_their_calls_fail() {
     let sums = scratch("run-missing").join("sums");
     let out = format!("out:16:{}", sums.display());
-    run(hello(1).arg(&out)).failed(
+    let ended = run(hello(1).arg(&out));
+    ended.failed(
         1,
-        &[
-            "warning",
-            "greet, sort",
-            "kernel `hello`: function 0x",
-            "not registered",
-        ],
+        &["kernel `hello`: ", "(--functions LIBRARY): greet, sort"],
     );
+    let said = ended.stderr.lines().filter(|line| line.contains("greet"));
+    assert_eq!(said.count(), 1, "once: {}", ended.stderr);
     assert!(!sums.exists(), "a failed kernel's results are written");
 
     let ended = run(hello(1).arg(&out).arg("--json"));
@@ -186,7 +184,7 @@ fn only_a_librarys_own_functions_count() {
         .arg(&own)
         .arg("--functions")
         .arg(&image::hello().functions))
-    .failed(1, &["no library has puts", "not registered"]);
+    .failed(1, &["(--functions LIBRARY): puts"]);
 }
 
 #[test]
@@ -222,6 +220,7 @@ fn wrong_parameters_are_refused() {
     run(&mut now(&["buf:8", "buf:8"])).refused(&["but got 2 parameters of 8 and 8 bytes"]);
     run(&mut now(&["file:/nowhere/at/all"])).refused(&["/nowhere/at/all", "No such file"]);
     run(&mut now(&["buf:1T"])).refused(&["cannot allocate"]);
+    run(&mut now(&["buf:0"])).refused(&["a buffer takes at least 1 byte"]);
     let (missing, there) = ("no kernel `noon`", "arithmetic, count, now, pauses");
     run(revoff().args(["run", image::BENCH, "--kernel", "noon"])).refused(&[missing, there]);
     run(&mut now(&["buf:8", "--threads", "4096"])).refused(&["4096", "1024"]);
@@ -251,6 +250,14 @@ fn the_kernel_of_an_image_with_one_need_not_be_named() {
     let two = format!("{kernel}REVOFF_KERNEL(two) {{ (void)params; }}\n");
     put(&two).refused(&["has several kernels, name one (--kernel): one, two"]);
     put("").refused(&["one.so has no kernels"]);
+    let many: String = (10..23)
+        .map(|n| format!("REVOFF_KERNEL(k{n}) {{ (void)params; }}\n"))
+        .collect();
+    put(&many)
+        .refused(&["(--kernel): k10, k11, k12, k13, k14, k15, k16, k17, k18, k19 and 3 more\n"]);
+    run(revoff().arg("run").arg(&image).args(["--kernel", "k"])).refused(&[
+        "no kernel `k`; it has k10, k11, k12, k13, k14, k15, k16, k17, k18, k19 and 3 more\n",
+    ]);
 }
 
 /// What `REVOFF_KERNEL` says of a kernel in C is compared before the launch.
@@ -263,6 +270,17 @@ fn a_forgotten_parameter_of_a_kernel_in_c_is_refused() {
     refused(&[], "no parameters");
     refused(&["u32:1"], "1 parameter of 4 bytes");
     refused(&["buf:16", "u64:1"], "2 parameters of 8 and 8 bytes");
+    let folder = scratch("run-two-parameters");
+    let (source, image) = (folder.join("two.c"), folder.join("two.so"));
+    fs::write(
+        &source,
+        "#include \"revoff.h\"\nREVOFF_KERNEL(two, uint64_t, uint32_t) { (void)params; }\n",
+    )
+    .expect("written");
+    image::link(&source, &image);
+    run(revoff().arg("run").arg(&image).arg("u32:1")).refused(&[
+        "kernel `two` takes 2 parameters, 12 bytes in total, but got 1 parameter of 4 bytes",
+    ]);
 }
 
 /// Nothing is known of a plain function: it may be launched with too little, and then the
@@ -336,6 +354,22 @@ fn what_cannot_be_loaded_is_refused() {
     // A program is a shared object to ELF, not to the loader.
     let program = env!("CARGO_BIN_EXE_revoff");
     run(revoff().args(["run", program]).args(kernel)).refused(&[program]);
+    let alone = scratch("run-alone");
+    let (source, image) = (alone.join("alone.c"), alone.join("alone.so"));
+    fs::write(
+        &source,
+        "void GOMP_target_ext(void);\nvoid k(void **p) { (void)p; GOMP_target_ext(); }\n",
+    )
+    .expect("written");
+    image::link_alone(&source, &image);
+    let ended = run(revoff().arg("run").arg(&image).args(kernel));
+    ended.refused(&["undefined symbol: GOMP_target_ext", "librevoff_device.a"]);
+    assert_eq!(
+        ended.stderr.matches("alone.so").count(),
+        1,
+        "{}",
+        ended.stderr
+    );
     let ptx = scratch("run-ptx").join("k.ptx");
     fs::write(&ptx, ".version 7.0\n").expect("written");
     run(revoff().arg("run").arg(&ptx).args(kernel)).refused(&["PTX", "`host`"]);

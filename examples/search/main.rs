@@ -18,6 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Parser;
 use examples::Kernel;
+use host_rt::targets::count::Count;
 use host_rt::{Functions, Grid, Runtime};
 use search_calls::{Found, STOP, Search, Tally};
 
@@ -96,12 +97,17 @@ fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if options.stats {
         let copied = runtime.transfers();
         say(&format!(
-            "{} lines, {} matches, {} calls, {} bytes to the device in {} copies",
-            sum.lines,
+            "{}, {} match{}, {}, {} to the device in {}",
+            Count(sum.lines, "line"),
             sum.matches,
-            runtime.requests(),
-            copied.to_bytes,
-            copied.to
+            if sum.matches == 1 { "" } else { "es" },
+            Count(runtime.requests(), "call"),
+            Count(copied.to_bytes, "byte"),
+            if copied.to == 1 {
+                "1 copy".to_owned()
+            } else {
+                format!("{} copies", copied.to)
+            }
         ));
     }
     Ok(match (all_read, any) {

@@ -118,7 +118,7 @@ fn the_host_can_say_stop() {
     ];
     let ours = run(&args, &[readme]);
     let stderr = String::from_utf8_lossy(&ours.stderr);
-    assert!(stderr.contains(" 1 matches, 1 calls,"), "{stderr}");
+    assert!(stderr.contains(" 1 match, 1 call,"), "{stderr}");
     assert!(ours.stdout.is_empty());
     assert_eq!(ours.status.code(), Some(0));
 }

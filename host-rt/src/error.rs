@@ -194,7 +194,7 @@ pub enum DeviceError {
         reason: String,
     },
     /// The device lacks what calls to the host need.
-    #[error("device `{device}` is of no use here: {reason}")]
+    #[error("cannot use device `{device}`: {reason}")]
     NotSuitable {
         /// The device.
         device: String,

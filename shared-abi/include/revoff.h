@@ -169,7 +169,12 @@ REVOFF_DEVICE static inline uint32_t revoff_call(void (*fn)(void *), size_t mapn
 #define REVOFF_BYTES_15(name, type, ...) (sizeof(type) + REVOFF_BYTES_14(name, __VA_ARGS__))
 #define REVOFF_BYTES_16(name, type, ...) (sizeof(type) + REVOFF_BYTES_15(name, __VA_ARGS__))
 
-/** In a REVOFF_KERNEL, the value of parameter `i`, of type `type`. */
+/**
+ * In a REVOFF_KERNEL, the value of parameter `i`, counted from 0, of type `type`.
+ *
+ * Neither is checked: give the `i`-th of the types that REVOFF_KERNEL lists. Another index or a
+ * larger type reads memory that is no parameter.
+ */
 #define REVOFF_PARAM(type, i) (*(type const *)params[i])
 
 /**

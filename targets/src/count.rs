@@ -32,6 +32,26 @@ impl fmt::Display for Parameters<'_> {
     }
 }
 
+/// Names with commas between them, the first of many: `a, b and 3 more`.
+#[derive(Clone, Copy, Debug)]
+pub struct Names<'a>(pub &'a [String]);
+
+impl Names<'_> {
+    /// How many are named.
+    const SHOWN: usize = 10;
+}
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (shown, rest) = self.0.split_at(self.0.len().min(Self::SHOWN));
+        f.write_str(&shown.join(", "))?;
+        match rest.len() {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,5 +70,16 @@ mod tests {
         ] {
             assert_eq!(Parameters(sizes).to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let names: Vec<_> = (0..12).map(|n| n.to_string()).collect();
+        assert_eq!(Names(&names[..2]).to_string(), "0, 1");
+        assert_eq!(
+            Names(&names[..10]).to_string(),
+            "0, 1, 2, 3, 4, 5, 6, 7, 8, 9"
+        );
+        assert!(Names(&names).to_string().ends_with("8, 9 and 2 more"));
     }
 }

@@ -73,6 +73,20 @@ impl FromStr for DeviceArch {
     }
 }
 
+/// Numbers of NVIDIA's architectures, from the oldest that GCC compiles for. Source: the PTX ISA,
+/// "Directives: .target".
+const NVIDIA: &[u32] = &[
+    30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110,
+    120, 121,
+];
+
+/// The names of NVIDIA's architectures, for messages.
+#[must_use]
+pub fn nvidia_names() -> String {
+    let names: Vec<_> = NVIDIA.iter().map(|number| format!("sm_{number}")).collect();
+    names.join(", ")
+}
+
 /// An NVIDIA architecture: `sm_90`, `sm_90a`, `sm_100f`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sm {
@@ -94,6 +108,12 @@ pub enum Variant {
 }
 
 impl Sm {
+    /// Whether NVIDIA has such an architecture. Images may be for one that is not known yet.
+    #[must_use]
+    pub fn exists(self) -> bool {
+        NVIDIA.contains(&self.number)
+    }
+
     /// Whether PTX for `self` runs on `device`. Source: the PTX ISA, "Directives:
     /// .target". Whether the device's own name has a suffix makes no difference.
     #[must_use]

@@ -93,9 +93,13 @@ fn float<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
 }
 
 fn size(text: &str) -> Result<u64, String> {
-    env::parse_bytes(text)
-        .filter(|&bytes| bytes > 0)
-        .ok_or_else(|| format!("`{text}`: a size in bytes is expected, such as 100, 4K or 2M"))
+    match env::parse_bytes(text) {
+        Some(0) => Err("a buffer takes at least 1 byte".to_owned()),
+        Some(bytes) => Ok(bytes),
+        None => Err(format!(
+            "`{text}`: a size in bytes is expected, such as 100, 4K or 2M"
+        )),
+    }
 }
 
 fn path(text: &str) -> Result<PathBuf, String> {

@@ -11,8 +11,8 @@ use anyhow::bail;
 use clap::Args;
 use host_rt::device::{self, Trace};
 use host_rt::shared_abi::wire::WireKind;
-use host_rt::targets::count::Count;
-use host_rt::{Error, Grid, Image, KernelArg, LaunchError, Runtime};
+use host_rt::targets::count::{Count, Names};
+use host_rt::{CallError, Error, Grid, Image, KernelArg, LaunchError, Runtime};
 use serde::Serialize;
 
 use self::arg::{Arg, Param};
@@ -151,12 +151,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let runtime = builder.build()?;
     let image = runtime.select(&image)?;
     let found = functions::find(&image, &options.functions)?;
-    if !found.missing.is_empty() {
-        let names = found.missing.join(", ");
-        output::say(&format!(
-            "warning: no library has {names}, which the image may call; such a call will fail"
-        ));
-    }
     let name = match &options.kernel {
         Some(name) => name.clone(),
         None => only_kernel(&image)?,
@@ -176,7 +170,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     // line says, and the help text what that means; the buffers live until `wait`
     // has returned, or the launch has not begun.
     let launch = unsafe { kernel.launch(grid, &args)? };
-    let ended = launch.wait();
+    let ended = launch
+        .wait()
+        .map_err(|error| explain(error, &found.missing));
     flush_c();
 
     let mut answer = Answer {
@@ -207,19 +203,49 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         .map_err(|error: LaunchError| Error::from(error).into())
 }
 
+/// The error with this command's remedy if a function was called that no library has; `missing`
+/// are all of these.
+fn explain(error: LaunchError, missing: &[String]) -> LaunchError {
+    let (kernel, fault, call) = match &error {
+        LaunchError::Call { kernel, first, .. } => (kernel, None, Some(first)),
+        LaunchError::Fault {
+            kernel,
+            message,
+            failed_call,
+        } => (kernel, Some(message), failed_call.as_ref()),
+        _ => return error,
+    };
+    let Some(CallError::NoSuchFunction {
+        name: Some(name), ..
+    }) = call
+    else {
+        return error;
+    };
+    let fault = fault.map_or(String::new(), |fault| format!("{fault}; before that, "));
+    LaunchError::Fault {
+        kernel: kernel.clone(),
+        message: format!(
+            "{fault}it called `{name}`, which no library has; name libraries that export all \
+             functions of the image (--functions LIBRARY): {}",
+            Names(missing)
+        ),
+        failed_call: None,
+    }
+}
+
 /// The kernel of an image that has one.
 fn only_kernel(image: &Image) -> anyhow::Result<String> {
-    let mut names: Vec<_> = image.kernels()?.into_iter().map(|k| k.name).collect();
+    let names: Vec<_> = image.kernels()?.into_iter().map(|k| k.name).collect();
     let image_name = image.name();
-    match (names.pop(), names.as_slice()) {
-        (Some(name), []) => Ok(name),
-        (None, _) if image.is_opaque() => {
+    match names.as_slice() {
+        [name] => Ok(name.clone()),
+        [] if image.is_opaque() => {
             bail!("only a driver can tell which kernels {image_name} has: name one (--kernel)")
         }
-        (None, _) => bail!("{image_name} has no kernels"),
-        (Some(last), others) => bail!(
-            "{image_name} has several kernels, name one (--kernel): {}, {last}",
-            others.join(", ")
+        [] => bail!("{image_name} has no kernels"),
+        _ => bail!(
+            "{image_name} has several kernels, name one (--kernel): {}",
+            Names(&names)
         ),
     }
 }

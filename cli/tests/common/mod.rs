@@ -60,13 +60,13 @@ impl Ended {
     /// Fails unless the command refused, named itself and every one of `words`, and
     /// answered nothing.
     #[track_caller]
-    pub(crate) fn refused(self, words: &[&str]) {
+    pub(crate) fn refused(&self, words: &[&str]) {
         self.failed(2, words);
     }
 
     /// As [`refused`](Self::refused), with another exit status.
     #[track_caller]
-    pub(crate) fn failed(self, code: i32, words: &[&str]) {
+    pub(crate) fn failed(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);
         assert_eq!(self.stdout, "");
         assert!(self.stderr.starts_with("revoff: "), "{}", self.stderr);

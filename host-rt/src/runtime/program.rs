@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use targets::count::Parameters;
+use targets::count::{Names, Parameters};
 
 use super::panic_record::PanicRecord;
 use super::{DeviceBuffer, Inner, Launch, Runtime};
@@ -66,14 +66,15 @@ impl Program {
                 block: BlockShape::default(),
             }),
             None => {
-                let names: Vec<_> = self.inner.kernels.iter().map(|k| k.name.as_str()).collect();
+                let kernels = self.inner.kernels.iter();
+                let names: Vec<_> = kernels.map(|kernel| kernel.name.clone()).collect();
                 Err(ImageError::NoKernel {
                     name: self.inner.image.name().to_owned(),
                     kernel: name.to_owned(),
                     has: if names.is_empty() {
                         "none".to_owned()
                     } else {
-                        names.join(", ")
+                        Names(&names).to_string()
                     },
                 }
                 .into())
@@ -278,7 +279,7 @@ impl Kernel {
                 }
                 match count {
                     0 | 1 => Parameters(&[bytes][..count as usize]).to_string(),
-                    _ => format!("{count} parameters of {bytes} bytes in all"),
+                    _ => format!("{count} parameters, {bytes} bytes in total"),
                 }
             }
         };

@@ -18,15 +18,21 @@ pub(crate) fn names() -> Vec<String> {
     match list.as_ref().map(|list| list.to_string_lossy()) {
         Some(list) => {
             let names = named(&list).unwrap_or_else(|reason| {
-                libgomp::error(&format!("{DEVICE}={list}: {reason}"));
+                libgomp::error_of_all(&format!("{DEVICE}={list}: {reason}"));
                 Vec::new()
             });
-            let of_each = names.into_iter().map(|name| match suits(name) {
-                Ok(names) => names,
-                Err(reason) => {
+            let of_each = names.into_iter().map(|name| {
+                if !is_gpu(name) {
+                    let expected = expected();
+                    libgomp::error_of_all(&format!(
+                        "{DEVICE}={list}: `{name}` runs no images of GCC's; expected {expected}"
+                    ));
+                    return Vec::new();
+                }
+                suits(name).unwrap_or_else(|reason| {
                     libgomp::error(&format!("{DEVICE}={list}: {reason}"));
                     Vec::new()
-                }
+                })
             });
             of_each.flatten().collect()
         }
@@ -68,17 +74,21 @@ fn expected() -> String {
     )
 }
 
-/// The devices that `name` stands for.
+/// The kind of the device called `name`.
+fn kind_of(name: &str) -> &str {
+    name.split(':').next().unwrap_or(name)
+}
+
+/// Whether `name` is one of a GPU, of this plugin or another.
+fn is_gpu(name: &str) -> bool {
+    gpus().any(|gpu| gpu == kind_of(name))
+}
+
+/// The devices that `name` stands for: none of another plugin's.
 fn suits(name: &str) -> Result<Vec<String>, String> {
-    let of = name.split(':').next().unwrap_or(name);
+    let of = kind_of(name);
     if !kind().devices.contains(&of) {
-        if gpus().any(|gpu| gpu == of) {
-            return Ok(Vec::new());
-        }
-        let expected = expected();
-        return Err(format!(
-            "`{name}` runs no images of GCC's; expected {expected}"
-        ));
+        return Ok(Vec::new());
     }
     let there = of_kind(of)?;
     if name == of {

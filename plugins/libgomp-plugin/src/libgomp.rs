@@ -186,6 +186,30 @@ pub fn error(message: &str) {
     unsafe { (libgomp.error)(c"%s".as_ptr(), line.as_ptr()) };
 }
 
+/// As [`error`], about the environment that all plugins read: the first one that libgomp loads
+/// says it.
+pub(crate) fn error_of_all(message: &str) {
+    if !another_is_loaded() {
+        error(message);
+    }
+}
+
+/// Whether the plugin for another kind of GPUs was loaded before this one, and is ours: GCC's own
+/// have functions for OpenACC.
+fn another_is_loaded() -> bool {
+    let others = [c"nvptx", c"gcn"].into_iter();
+    others.filter(|&name| name != kind().name).any(|name| {
+        let file = format!("libgomp-plugin-{}.so.1", name.to_string_lossy());
+        // SAFETY: finds what is loaded, so nothing is initialised.
+        let loaded = unsafe { Library::open(Some(&file), RTLD_NOW | libc::RTLD_NOLOAD) };
+        loaded.is_ok_and(|library| {
+            // SAFETY: the address is not used.
+            let openacc = unsafe { library.get::<*const c_void>(b"GOMP_OFFLOAD_openacc_exec") };
+            openacc.is_err()
+        })
+    })
+}
+
 /// Says what went wrong and ends the process, as libgomp does where a region cannot go
 /// on: nobody could tell the program.
 pub(crate) fn fatal(message: &str) -> ! {

@@ -23,7 +23,7 @@ pub(crate) fn plugin() -> &'static Plugin {
     static PLUGIN: OnceLock<Plugin> = OnceLock::new();
     PLUGIN.get_or_init(|| {
         if let Err(error) = revoff_log::show() {
-            libgomp::error(&format!("{error}; nothing is shown"));
+            libgomp::error_of_all(&format!("{error}; nothing is shown"));
         }
         let names = choice::names();
         let devices = names.iter().map(|_| None).collect();

@@ -10,8 +10,8 @@ mod module;
 use std::sync::{Arc, Weak};
 
 use ptx_emu::{Machine, Model, Options};
-use targets::DeviceArch;
 use targets::count::Count;
+use targets::device_arch::{self, DeviceArch};
 
 use self::module::EmuModule;
 use super::near::NearQueue;
@@ -27,13 +27,13 @@ pub(super) fn open(arch: Option<&str>, wanted: &Wanted<'_>) -> Result<Arc<dyn De
     let arch = arch.unwrap_or(DEFAULT_ARCH);
     let name = format!("emu:{arch}");
     let sm = match arch.parse() {
-        Ok(DeviceArch::Nvidia(sm)) => sm,
+        Ok(DeviceArch::Nvidia(sm)) if sm.exists() => sm,
         _ => {
             return Err(DeviceError::NotSuitable {
                 device: name,
                 reason: format!(
-                    "`{arch}` is no architecture of NVIDIA's; `emu:sm_70` is one, and `emu` alone \
-                     {DEFAULT_ARCH}"
+                    "`{arch}` is no architecture of NVIDIA's; there are {}",
+                    device_arch::nvidia_names()
                 ),
             }
             .into());

@@ -11,14 +11,29 @@ use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 use shared_abi::host_arch::HostArch;
 use shared_abi::image::{HOST_ARCH, KERNEL_PREFIX};
 use targets::DeviceArch;
+use targets::gcc::TARGET_EXT;
 
 use super::launch::RESIDENT;
 use super::{lock, thread};
-use crate::device::loader::loader_reason;
+use crate::device::loader::{loader_reason, without};
 use crate::device::near::MAX_THREADS;
 use crate::device::{Global, KernelLimits, Module};
 use crate::error::{DeviceError, ImageError};
 use crate::image::{Format, HOST_MACHINE, Image, Segment};
+
+/// Why the loader does not load the file at `path`, which stands for the image.
+fn refusal(reason: &str, path: &str) -> String {
+    let reason = without(path, reason);
+    if reason.contains(&format!("undefined symbol: {TARGET_EXT}"))
+        || reason.contains("symbol: revoff_")
+    {
+        return format!(
+            "{reason}: link the image with librevoff_device.a (docs/linking.md); in Rust, call \
+             `device_rt::image!()` in the root of the kernel crate"
+        );
+    }
+    reason.to_owned()
+}
 
 /// Held while an image is loaded or unloaded. The system's loader has a lock of its
 /// own, but uses the addresses of an unloaded image again: what its last threads
@@ -63,7 +78,7 @@ impl HostModule {
         // trusts its code as much as any library's; it is checked to be a shared
         // object for this machine.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
-            .map_err(|e| failed(loader_reason(&e).replace(&path, &name)))?;
+            .map_err(|e| failed(refusal(&loader_reason(&e), &path)))?;
         let handle = library.into_raw();
         // SAFETY: the handle is the library's, which is loaded.
         let base = unsafe { base_of(handle) };

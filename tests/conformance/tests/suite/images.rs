@@ -86,9 +86,9 @@ fn wrong_parameters(target: &Target) {
             Err(error @ Error::BadArguments { .. }) => {
                 let text = error.to_string();
                 // Where the code has the size of each, the message has it too.
-                assert!(text.contains("`call_act` takes 4 parameters of "), "{text}");
+                assert!(text.contains("`call_act` takes 4 parameters"), "{text}");
                 assert!(
-                    ["of 28 bytes in all, but", "of 8, 8, 4 and 8 bytes, but"]
+                    [", 28 bytes in total, but", "of 8, 8, 4 and 8 bytes, but"]
                         .iter()
                         .any(|sizes| text.contains(sizes)),
                     "{text}"
