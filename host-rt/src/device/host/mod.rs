@@ -1,9 +1,10 @@
 //! `host`: the device that is always there. An image is a shared object, device
 //! threads are OS threads of this process.
 //!
-//! It is made to be as strict as hardware: device memory is an arena of its own,
+//! Copies and calls are as strict as on hardware: device memory is an arena of its own,
 //! what the host copies to or from must be memory that is allocated there, and a
-//! device thread's stack is out of the host's reach.
+//! device thread's stack is out of the host's reach. Accesses of the kernel itself are
+//! not checked: those beyond a buffer are in the next one.
 
 mod carriers;
 mod direct;
