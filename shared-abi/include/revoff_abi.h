@@ -94,6 +94,12 @@
 /** What precedes a kernel's name in the symbol of its `revoff_kernel_info`. */
 #define REVOFF_IMAGE_KERNEL_PREFIX "__revoff_kernel_"
 
+/**
+ * The assertion of a panic in an image for NVIDIA GPUs, which CUDA's driver prints with file and
+ * line: `src/lib.rs:7: .. Assertion `panic` failed`.
+ */
+#define REVOFF_IMAGE_PANIC_ASSERTION "panic"
+
 /** Value of `revoff_panic_record.state` once the record is complete. */
 #define REVOFF_IMAGE_PANIC_RECORDED 1u
 

@@ -13,8 +13,6 @@
 //! Images that GCC built have only the last row. All of these are data symbols,
 //! so that every loader (ELF, PTX, code object) can find, read and write them.
 
-use core::ffi::CStr;
-
 /// Symbol of the image's [`ImageInfo`].
 pub const IMAGE_INFO: &str = "__revoff_image";
 /// Symbol of the image's [`Runtime`].
@@ -32,7 +30,7 @@ pub const KERNEL_PREFIX: &str = "__revoff_kernel_";
 
 /// The assertion of a panic in an image for NVIDIA GPUs, which CUDA's driver prints with file and
 /// line: `src/lib.rs:7: .. Assertion `panic` failed`.
-pub const PANIC_ASSERTION: &CStr = c"panic";
+pub const PANIC_ASSERTION: &str = "panic";
 
 /// Value of [`PanicRecord::state`] once the record is complete.
 pub const PANIC_RECORDED: u32 = 1;

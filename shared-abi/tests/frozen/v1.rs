@@ -117,6 +117,7 @@ constants! {
     "REVOFF_IMAGE_RUNTIME": image::RUNTIME => "__revoff_runtime",
     "REVOFF_IMAGE_HOST_ARCH": image::HOST_ARCH => "__revoff_host_arch",
     "REVOFF_IMAGE_PANIC": image::PANIC => "__revoff_panic",
+    "REVOFF_IMAGE_PANIC_ASSERTION": image::PANIC_ASSERTION => "panic",
     "REVOFF_IMAGE_PANIC_RECORDED": image::PANIC_RECORDED => 1,
     "REVOFF_IMAGE_PANIC_FILE": image::PANIC_FILE => 256,
     "REVOFF_IMAGE_FUNCTION_PREFIX": image::FUNCTION_PREFIX => "__revoff_fn_",

@@ -121,6 +121,14 @@ pub fn ring() {}
 /// There is no way for a message, but [`trap_at`] tells the driver a place.
 pub const HAS_MESSAGES: bool = false;
 
+/// [`PANIC_ASSERTION`] with a NUL at its end.
+static ASSERTION: [u8; PANIC_ASSERTION.len() + 1] = {
+    let mut text = [0; PANIC_ASSERTION.len() + 1];
+    let (without_nul, _) = text.split_at_mut(PANIC_ASSERTION.len());
+    without_nul.copy_from_slice(PANIC_ASSERTION.as_bytes());
+    text
+};
+
 /// Ends the launch, and with it everything in the context; CUDA's driver prints the place, as
 /// it does for C's `assert`.
 #[inline(always)]
@@ -131,7 +139,7 @@ pub fn trap_at(place: Option<&Location<'_>>) -> ! {
         // signature. All three texts are static and end with a NUL, in characters of a byte.
         unsafe {
             __assertfail(
-                PANIC_ASSERTION.as_ptr(),
+                ASSERTION.as_ptr().cast(),
                 file,
                 place.line(),
                 c"".as_ptr(),

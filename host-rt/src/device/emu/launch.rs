@@ -70,7 +70,7 @@ fn message(fault: &Fault) -> String {
             line,
             message,
             ..
-        } if message.as_bytes() == PANIC_ASSERTION.to_bytes() => {
+        } if message == PANIC_ASSERTION => {
             format!("panicked at {file}:{line}: {}", fault.location())
         }
         what => format!("{}: {what}", fault.location()),
