@@ -6,7 +6,7 @@ use host_rt::device::{Event, EventState, Queue};
 use host_rt::error::DeviceError;
 
 use crate::device::Device;
-use crate::mapped::NameOf;
+use crate::mapped::{Content, Mapped, NameOf};
 use crate::message::{self, Failed};
 use crate::profile;
 use crate::settings::{self, Info};
@@ -101,6 +101,37 @@ impl<'d> Stream<'d> {
         let from = source.as_ptr();
         self.sources.push(source);
         from
+    }
+
+    /// Copies host memory to what it is mapped to, whose `content` is locked. Pointers that are
+    /// attached there are written again behind the copy, which holds the host's.
+    ///
+    /// # Safety
+    /// As for [`copy_to`](Self::copy_to).
+    ///
+    /// # Errors
+    /// The device fails.
+    pub(crate) unsafe fn copy_mapped(
+        &mut self,
+        mapped: &Mapped,
+        content: &mut Content,
+        begin: usize,
+        bytes: usize,
+    ) -> Result<(), Failed> {
+        let name = mapped.name();
+        if let Some(event) = &content.event {
+            self.wait_for(event);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_to(mapped.at(begin), begin as *const u8, bytes, name)? };
+        let end = begin.saturating_add(bytes);
+        for (&host, attached) in content.attached.range(..end) {
+            if host.saturating_add(attached.on_host.len()) > begin {
+                self.copy_bytes_to(attached.place, &attached.on_device, name)?;
+            }
+        }
+        content.event = self.record();
+        Ok(())
     }
 
     /// Copies device memory to the host's.

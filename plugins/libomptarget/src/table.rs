@@ -183,26 +183,18 @@ impl Table {
             None if want.bytes == 0 => return Ok(Begun::Nowhere),
             None => (self.create(&mut ranges, device, want)?, true, true),
         };
-        // Nobody else has the content of what is made here, and nobody is to have it before its
-        // copy is asked for: another thread that found it could attach a pointer to it first.
+        // The lock of new content is taken before the table's is released: another thread that
+        // found it could attach a pointer to it first, and wait for no copy.
         let of_made = is_made.then(|| mapped.content());
         drop(ranges);
         let mut content = of_made.unwrap_or_else(|| mapped.content());
-        let at = mapped.at(want.begin);
-        let copies = want.to && (is_new || want.always) && want.bytes > 0;
-        // A copy would undo what has been attached in the same construct.
-        let end = want.begin.saturating_add(want.bytes);
-        if copies && content.attached.range(want.begin..end).next().is_none() {
-            if let Some(event) = &content.event {
-                stream.wait_for(event);
-            }
+        if want.to && (is_new || want.always) && want.bytes > 0 {
             // SAFETY: the caller's promise.
-            unsafe { stream.copy_to(at, want.begin as *const u8, want.bytes, mapped.name())? };
-            content.event = stream.record();
+            unsafe { stream.copy_mapped(&mapped, &mut content, want.begin, want.bytes)? };
         }
         drop(content);
         Ok(Begun::There {
-            device: at,
+            device: mapped.at(want.begin),
             is_new,
             is_made,
             mapped,

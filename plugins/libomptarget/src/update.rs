@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::abi::{Dimension, MapType};
 use crate::args::{Args, OneArg};
 use crate::device::Device;
-use crate::mapped::{Attached, Mapped, NameOf};
+use crate::mapped::{Mapped, NameOf};
 use crate::message::{self, Failed};
 use crate::section;
 use crate::stream::Stream;
@@ -116,16 +116,9 @@ unsafe fn update_range(
         stream.wait_for(&event);
     }
     if arg.map.has(MapType::TO) {
-        // SAFETY: the caller's promise.
-        unsafe { stream.copy_to(used.device, begin as *const u8, bytes, name)? };
         let mut content = used.mapped.content();
-        for Attached {
-            place, on_device, ..
-        } in content.attached.values()
-        {
-            stream.copy_bytes_to(*place, on_device, name)?;
-        }
-        content.event = stream.record();
+        // SAFETY: the caller's promise.
+        unsafe { stream.copy_mapped(&used.mapped, &mut content, begin, bytes)? };
     }
     if arg.map.has(MapType::FROM) {
         // SAFETY: as above.
