@@ -6,37 +6,48 @@ use crate::args::slice;
 /// Most dimensions of a section: those of an array, and one for a stride.
 const MOST: usize = 32;
 
-/// The dimensions of a section. Of sections whose length is known at run time, clang 22 passes
-/// the bytes instead of the number of dimensions. So they end where one is none within the one
-/// before, which is a guess: what lies behind the last may look like one.
+/// The dimensions of a section; the last is one element, `{0, 1, its bytes}`. clang 22 passes their
+/// number as `size`, but the section's bytes where its length is known at run time alone. So the end
+/// is the one dimension of that form within those before it; of several, the one that `size` counts.
+/// `None` where that leaves no answer: what lies behind the last dimension may look like one.
 ///
 /// # Safety
-/// The memory is readable for `count` dimensions, or [`MOST`]: the dimensions, and the caller's
-/// stack, on which clang puts them.
-pub(crate) unsafe fn dimensions<'a>(start: *const Dimension, count: usize) -> &'a [Dimension] {
-    let mut real: usize = 0;
-    let mut most = u64::MAX;
-    while real < count.min(MOST) {
-        // SAFETY: the caller's promise; any bytes make one.
-        let dimension = unsafe { start.add(real).read_unaligned() };
+/// [`MOST`] dimensions are readable: those of the section, and the caller's stack behind them, on
+/// which clang puts them.
+pub(crate) unsafe fn dimensions<'a>(
+    start: *const Dimension,
+    size: usize,
+) -> Option<&'a [Dimension]> {
+    let mut ends = Vec::new();
+    let mut bound = u64::MAX;
+    for at in 0..MOST {
+        // SAFETY: the caller's promise; any bytes make a dimension.
+        let dimension = unsafe { start.add(at).read_unaligned() };
         // An offset counts elements, which have a byte at least.
-        let last = dimension.count.saturating_sub(1);
-        let last = last.checked_mul(dimension.stride);
+        let last = dimension
+            .count
+            .saturating_sub(1)
+            .checked_mul(dimension.stride);
         let last = last.and_then(|last| last.checked_add(dimension.offset));
-        let is_empty = dimension.stride == 0 || (real > 0 && dimension.count == 0);
-        if is_empty || last.is_none_or(|last| last >= most) {
+        if dimension.stride == 0 || last.is_none_or(|last| last >= bound) {
             break;
         }
-        most = dimension.stride;
-        real += 1;
+        if at > 0 && (dimension.offset, dimension.count) == (0, 1) {
+            ends.push(at + 1);
+        }
+        bound = dimension.stride;
     }
-    // SAFETY: as above.
-    unsafe { slice(start, real) }
+    let count = match ends.as_slice() {
+        [only] => *only,
+        _ => ends.into_iter().find(|count| *count == size)?,
+    };
+    // SAFETY: as many were read above.
+    Some(unsafe { slice(start, count) })
 }
 
 /// The bytes from the base of a section to where it begins. An offset counts elements, and clang
 /// passes the bytes of an element for the last dimension alone: it adds one with a single element.
-/// Those of the others are taken to have no stride of the program's, see [`is_unclear`].
+/// Those of the others are taken to have no stride of the program's, see [`unclear`].
 pub(crate) fn first(dimensions: &[Dimension]) -> u64 {
     let units = dimensions.iter().enumerate().map(|(at, dimension)| {
         let is_innermost = at + 2 == dimensions.len();
@@ -53,15 +64,25 @@ pub(crate) fn first(dimensions: &[Dimension]) -> u64 {
     })
 }
 
-/// Whether nobody can tell where the section called `name` begins: a dimension before the last
-/// has both an offset and a stride. Only names tell; without them it passes.
-pub(crate) fn is_unclear(dimensions: &[Dimension], name: &str) -> bool {
+/// Why nobody can tell where the section called `name` begins, if so. Only names tell; without them
+/// it passes.
+pub(crate) fn unclear(dimensions: &[Dimension], name: &str) -> Option<&'static str> {
+    let sections = subscripts(name);
+    if sections.len() >= dimensions.len() {
+        return Some(
+            "clang does not pass the index before its first section; make that a section of one (`[1:1]`)",
+        );
+    }
     let outer = dimensions.iter().rev().skip(2);
-    let sections = subscripts(name).into_iter().rev().skip(1);
-    outer.zip(sections).any(|(dimension, section)| {
+    let mut sections = outer.zip(sections.into_iter().rev().skip(1));
+    let is_strided = sections.any(|(dimension, section)| {
         let stride = section.splitn(3, ':').nth(2);
         dimension.offset > 0 && stride.is_some_and(|stride| stride.trim() != "1")
-    })
+    });
+    is_strided.then_some(
+        "clang does not pass where it begins, since a dimension before the last has a stride and does \
+         not begin at 0; let it begin at 0, or update its rows one by one",
+    )
 }
 
 /// What is in the brackets of an expression.
@@ -157,9 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn strides_with_offsets_are_unclear_before_the_last_dimension() {
+    fn sections_whose_start_nobody_can_tell() {
         let element = dimension(0, 1, 4);
         let rows = [dimension(1, 2, 64), dimension(2, 3, 8), element];
+        let is_unclear = |dimensions: &[Dimension], name| unclear(dimensions, name).is_some();
         assert!(is_unclear(&rows, "b[1:2:2][2:3:2]"));
         assert!(is_unclear(&rows, "b[i[0]:2:n][2:3:2]"));
         assert!(!is_unclear(&rows, "b[1:2][2:3:2]"));
@@ -168,24 +190,44 @@ mod tests {
         let from_0 = [dimension(0, 2, 64), dimension(2, 3, 8), element];
         assert!(!is_unclear(&from_0, "b[0:2:2][2:3:2]"));
         assert!(!is_unclear(&rows[1..], "b[1:2:2]"));
+        assert!(is_unclear(&rows[1..], "b[1][2:3:2]"));
+        assert!(is_unclear(&rows, "d[2][1:2][2:3]"));
     }
 
     #[test]
-    fn dimensions_end_where_they_are_none() {
-        let count = |dimensions: &[Dimension]| {
-            // SAFETY: as many as there are.
-            unsafe { super::dimensions(dimensions.as_ptr(), dimensions.len()) }.len()
+    fn dimensions_end_with_an_element() {
+        let count = |dimensions: &[Dimension], size| {
+            let mut memory = dimensions.to_vec();
+            memory.resize(MOST, dimension(0, 0, 0));
+            // SAFETY: as many as it may read.
+            unsafe { super::dimensions(memory.as_ptr(), size) }.map(<[_]>::len)
         };
-        assert_eq!(count(&[dimension(0, 12, 8), dimension(0, 1, 4)]), 2);
-        let behind = [dimension(0, 12, 8), dimension(0, 1, 4), dimension(48, 1, 7)];
-        assert_eq!(count(&behind), 2);
-        let nothing_behind = [dimension(0, 12, 8), dimension(0, 1, 4), dimension(0, 0, 3)];
-        assert_eq!(count(&nothing_behind), 2);
-        assert_eq!(count(&[dimension(u64::MAX, 2, 8)]), 0);
+        let strided = [dimension(0, 12, 8), dimension(0, 1, 4)];
+        // The size is the number of dimensions, or bytes: of one char, of many ints.
+        for size in [2, 1, 48] {
+            assert_eq!(count(&strided, size), Some(2));
+        }
+        // What lies behind is no part of the last, or no element.
+        for behind in [dimension(48, 1, 7), dimension(0, 0, 3), dimension(0, 2, 1)] {
+            assert_eq!(count(&[strided[0], strided[1], behind], 48), Some(2));
+        }
+        // It may look like an element. Then the number of dimensions tells, and bytes do not.
+        let element = [strided[0], strided[1], dimension(0, 1, 2)];
+        assert_eq!(count(&element, 2), Some(2));
+        assert_eq!(count(&element, 48), None);
+        let plane = [
+            dimension(1, 2, 96),
+            dimension(0, 1, 24),
+            dimension(1, 2, 8),
+            dimension(0, 1, 4),
+        ];
+        assert_eq!(count(&plane, 4), Some(4));
+        assert_eq!(count(&[dimension(u64::MAX, 2, 8)], 2), None);
+        assert_eq!(count(&strided[..1], 1), None);
         let rows = [dimension(0, 4, 24), dimension(1, 2, 4), dimension(0, 1, 4)];
-        assert_eq!(count(&rows), 3);
+        assert_eq!(count(&rows, 3), Some(3));
         // A stride may lead past the end of the row.
-        let strided = [dimension(0, 2, 32), dimension(4, 2, 8), dimension(0, 1, 4)];
-        assert_eq!(count(&strided), 3);
+        let long = [dimension(0, 2, 32), dimension(4, 2, 8), dimension(0, 1, 4)];
+        assert_eq!(count(&long, 3), Some(3));
     }
 }

@@ -54,6 +54,10 @@ unsafe fn update_section(
     arg: &OneArg,
     copied: &mut Vec<Arc<Mapped>>,
 ) -> Result<(), Failed> {
+    // A length at run time may be 0. The number of dimensions is not.
+    if arg.bytes() == 0 {
+        return Ok(());
+    }
     // SAFETY: the caller's promise: the begin is an array of dimensions, which compilers put on
     // the stack of whoever calls; that goes on behind it.
     let dimensions = unsafe { section::dimensions(arg.begin as *const Dimension, arg.bytes()) };
@@ -63,9 +67,13 @@ unsafe fn update_section(
             NameOf(arg.name).shown()
         )))
     };
-    if dimensions.is_empty() {
-        return refuse("clang passes no dimensions of it; update it in a directive of its own");
-    }
+    let Some(dimensions) = dimensions else {
+        return refuse(
+            "clang does not pass how many dimensions it has; give it constant lengths, or update its \
+             rows one by one",
+        );
+    };
+    let unclear = || section::unclear(dimensions, &NameOf(arg.name).shown());
     let first = match arg.map.parent() {
         // The base is the structure's, and its argument begins where the section does.
         Some(parent) if args.members(parent) == 1 => args.get(parent).begin,
@@ -74,12 +82,7 @@ unsafe fn update_section(
                 "clang does not pass where it begins; update sections of a structure's members one by one",
             );
         }
-        None if section::is_unclear(dimensions, &NameOf(arg.name).shown()) => {
-            return refuse(
-                "clang does not pass where it begins, since a dimension before the last has a stride and does \
-                 not begin at 0; let it begin at 0, or update its rows one by one",
-            );
-        }
+        None if let Some(why) = unclear() => return refuse(why),
         None => arg.base.wrapping_add(section::first(dimensions) as usize),
     };
     for (offset, bytes) in section::pieces(dimensions) {

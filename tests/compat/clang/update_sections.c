@@ -7,6 +7,7 @@
 
 enum { ROWS = 6, COLUMNS = 8 };
 
+static char t[30];
 static int a[30], b[ROWS][COLUMNS], c[3][ROWS][COLUMNS];
 static struct {
     int before, m[ROWS][COLUMNS];
@@ -47,6 +48,10 @@ int main(int count, char **names)
     TO(a, a[0], 30, a [1:3:2], in(i, 1, 3, 2));
     TO(a, a[0], 30, a [7:n:5], in(i, 7, 4, 5));
     TO(a, a[0], 30, p [3:4:3], in(i, 3, 4, 3));
+    for (int length = 0; length <= n - 2; length++) {
+        TO(a, a[0], 30, a [3:length:2], in(i, 3, length, 2));
+        TO(t, t[0], 30, t [3:length:2], in(i, 3, length, 2));
+    }
     TO(b, b[0][0], 48, b [1:2] [2:3], in(row, 1, 2, 1) && in(column, 2, 3, 1));
     TO(b, b[0][0], 48, b [1:4] [1:3:2], in(row, 1, 4, 1) && in(column, 1, 3, 2));
     TO(b, b[0][0], 48, b [0:3:2] [4:2:2], in(row, 0, 3, 2) && in(column, 4, 2, 2));
