@@ -112,7 +112,7 @@ impl Server {
     /// name, the standard output, and, if some of these functions wait for kernels, what their
     /// calls use up.
     pub(crate) fn pending(&self) -> Vec<String> {
-        let functions = Arc::clone(&lock(&self.functions));
+        let functions = self.functions.load();
         let is_printing = self.text.is_pending();
         let calls = self.calls();
         let words = calls.iter().filter_map(|call| call.function());

@@ -28,6 +28,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use shared_abi::image::Runtime;
 use shared_abi::wire::bounce::BLOCK;
 use shared_abi::wire::{WireKind, claims};
@@ -169,9 +170,7 @@ pub(crate) struct Server {
     /// Wires of launches' own.
     launch_queues: LaunchQueues,
     attaching: Mutex<()>,
-    functions: Mutex<Arc<FunctionTable>>,
-    /// Grows with every change of `functions`.
-    functions_version: AtomicU64,
+    functions: ArcSwap<FunctionTable>,
     /// The call that each worker serves.
     in_flight: Mutex<Vec<Weak<InFlight>>>,
     /// Host functions that wait for kernels.
@@ -211,8 +210,7 @@ impl Server {
             wires: Default::default(),
             launch_queues: LaunchQueues::default(),
             attaching: Mutex::default(),
-            functions: Mutex::default(),
-            functions_version: AtomicU64::new(1),
+            functions: ArcSwap::default(),
             in_flight: Mutex::default(),
             nested_waits: AtomicUsize::new(0),
             present: PresentTable::new(),
@@ -299,12 +297,15 @@ impl Server {
         }
     }
 
-    /// Changes the table of functions.
-    pub(crate) fn change_functions(&self, change: impl FnOnce(&mut FunctionTable)) {
-        let mut functions = lock(&self.functions);
-        change(Arc::make_mut(&mut functions));
-        // Release: a worker that sees the version finds the table, by the mutex.
-        self.functions_version.fetch_add(1, Ordering::Release);
+    /// Changes the table of functions; `change` may run more than once. What the table no longer
+    /// has is dropped when the last call of it has returned, and with no lock held: a function may
+    /// own programs, whose end changes the table again.
+    pub(crate) fn change_functions(&self, change: impl Fn(&mut FunctionTable)) {
+        self.functions.rcu(|table| {
+            let mut table = FunctionTable::clone(table);
+            change(&mut table);
+            table
+        });
     }
 
     /// Requests served so far.

@@ -10,11 +10,11 @@ use std::sync::atomic::Ordering;
 use host_fn::RawArg;
 use shared_abi::status::Status;
 
+use super::Server;
 use super::in_flight::InFlight;
 use super::pool::Served;
-use super::{Server, lock};
 use crate::error::{CallError, DeviceError, with_sources};
-use crate::functions::{Entry, Failed, FunctionTable, RequestMemory};
+use crate::functions::{Entry, Failed, RequestMemory};
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
 use crate::wire::{Copier, Place, Taken, Wire};
 
@@ -58,8 +58,6 @@ pub(super) struct Worker {
     args: Vec<Arg>,
     places: Vec<Place>,
     raw_args: Vec<RawArg>,
-    functions: Arc<FunctionTable>,
-    functions_version: u64,
     in_flight: Arc<InFlight>,
 }
 
@@ -79,8 +77,6 @@ impl Worker {
             args: Vec::new(),
             places: Vec::new(),
             raw_args: Vec::new(),
-            functions: Arc::default(),
-            functions_version: 0,
         }
     }
 
@@ -144,13 +140,8 @@ impl Worker {
                 CallError::ShuttingDown { word: taken.func },
             ));
         }
-        // Acquire: with the version comes the table, by the mutex.
-        let version = server.functions_version.load(Ordering::Acquire);
-        if version != self.functions_version {
-            self.functions = Arc::clone(&lock(&server.functions));
-            self.functions_version = version;
-        }
-        let function = match self.functions.find(taken.func) {
+        let functions = server.functions.load();
+        let function = match functions.find(taken.func) {
             Ok(function) => function,
             Err(name) => {
                 let name = name.map(str::to_owned);

@@ -11,7 +11,7 @@ use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Builder, Kernel, Runtime, current_call};
 
 use crate::image::image;
-use crate::session::{Session, acting_or, read};
+use crate::session::{Session, acting, acting_or, read};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -21,6 +21,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(several_at_once_with_two_threads),
     test!(a_kernel_that_calls_nobody),
     test!(on_another_runtime),
+    test!(a_function_that_owns_a_program),
     test!(calls_that_leave_no_room_are_named).alone(),
 ];
 
@@ -127,6 +128,30 @@ fn several_at_once_with_two_threads(target: &Target) {
 fn a_kernel_that_calls_nobody(target: &Target) {
     calling_nobody(target, target.builder());
     calling_nobody(target, target.builder().threads(1));
+}
+
+/// A host function's program ends with it: where the program of the function ends, or, if a thread
+/// has served a call of it, with that thread's next call.
+fn a_function_that_owns_a_program(target: &Target) {
+    let runtime = target
+        .builder()
+        .build()
+        .expect("a device that could be opened before");
+    for is_called in [false, true] {
+        let owned = Session::on(&runtime, &image(target), &acting(|what| what));
+        let functions = acting_or(move |what| {
+            let _owned = &owned;
+            Ok(what)
+        });
+        let outer = Session::on(&runtime, &image(target), &functions);
+        drop(functions);
+        if is_called {
+            outer.act((1, 2), 3, 0, 1).1.unwrap();
+        }
+        drop(outer);
+        let next = Session::on(&runtime, &image(target), &acting(|what| what));
+        next.act((1, 2), 3, 0, 1).1.unwrap();
+    }
 }
 
 fn calling_nobody(target: &Target, builder: Builder) {
