@@ -2,7 +2,7 @@
 
 use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
-use shared_abi::image::{PANIC, RUNTIME, Runtime};
+use shared_abi::image::{HOST_ARCH, PANIC, RUNTIME, Runtime};
 use shared_abi::wire::WireKind;
 
 use super::Inner;
@@ -67,6 +67,10 @@ pub(super) fn connect(
         if [WireKind::GCC_RING, WireKind::GCC_SLOT].contains(&kind) {
             write(REV_OFFLOAD_VAR, &runtime.wire.to_le_bytes())?;
         }
+    }
+    // Written by the `host` device when it loaded the image.
+    if let Some(Global { address, size }) = module.global(HOST_ARCH)? {
+        written.push(inner.server.reserved.reserve(address, size));
     }
     Ok(Connected {
         variables: written,

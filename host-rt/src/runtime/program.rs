@@ -25,13 +25,14 @@ pub struct Program {
 
 pub(super) struct ProgramInner {
     pub(super) runtime: Arc<Inner>,
+    /// Its variables that the host alone writes. Dropped before the module: another one may then
+    /// be loaded where it was.
+    pub(super) _variables: Vec<Reservation>,
     pub(super) module: Arc<dyn Module>,
     pub(super) image: Image,
     pub(super) kernels: Vec<KernelDeclaration>,
     /// Function words of this image.
     pub(super) words: Mutex<Vec<u64>>,
-    /// Its variables that the host alone writes.
-    pub(super) _variables: Vec<Reservation>,
     pub(super) panic_record: Option<PanicRecord>,
     pub(super) calls_host: bool,
 }

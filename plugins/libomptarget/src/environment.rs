@@ -198,7 +198,7 @@ impl KernelEnvironment {
             return Ok(idle);
         }
         let reduction_buffer = private.alloc(device, self.reduction_bytes)?;
-        let place = private.alloc(device, size_of::<LaunchEnvironment>() as u64)?;
+        let place = private.alloc_reserved(device, size_of::<LaunchEnvironment>() as u64)?;
         let mut bytes = [0; size_of::<LaunchEnvironment>()];
         let at = std::mem::offset_of!(LaunchEnvironment, reduction_buffer);
         bytes[at..].copy_from_slice(&reduction_buffer.to_ne_bytes());
@@ -210,12 +210,12 @@ impl KernelEnvironment {
 /// What an image has of the device runtime's on a device.
 #[derive(Default)]
 pub(crate) struct Environment {
+    /// Device code follows what the environments and the calls say. Dropped before their memory.
+    _reserved: Vec<Reservation>,
     /// Where launches find their environment if they do not reduce: zeroes, which nobody writes.
     idle: Option<DeviceBuffer>,
     /// What [`DeviceEnvironment::indirect_calls`] names.
     _calls: Option<DeviceBuffer>,
-    /// Device code follows what the environment and the calls say.
-    _reserved: Vec<Reservation>,
 }
 
 impl Environment {
@@ -262,18 +262,18 @@ impl Environment {
             // SAFETY: a local that waits for the copy, without padding.
             unsafe { queue.copy_to_device(found.address, from, size_of::<DeviceEnvironment>()) }
         })?;
+        let idle = Some(upload(
+            &[0; size_of::<LaunchEnvironment>() / size_of::<u64>()],
+        )?);
+        let buffers = [&idle, &table].into_iter().flatten();
+        let reserved = buffers
+            .map(|memory| (memory.address(), memory.bytes()))
+            .chain([(found.address, size_of::<DeviceEnvironment>() as u64)]);
         Ok(Self {
-            idle: Some(upload(
-                &[0; size_of::<LaunchEnvironment>() / size_of::<u64>()],
-            )?),
-            _reserved: [
-                Some((found.address, size_of::<DeviceEnvironment>() as u64)),
-                table.as_ref().map(|table| (table.address(), table.bytes())),
-            ]
-            .into_iter()
-            .flatten()
-            .map(|(address, len)| device.runtime.reserve(address, len))
-            .collect(),
+            _reserved: reserved
+                .map(|(address, len)| device.runtime.reserve(address, len))
+                .collect(),
+            idle,
             _calls: table,
         })
     }

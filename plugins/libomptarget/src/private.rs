@@ -1,6 +1,6 @@
 //! Data that each construct has a copy of its own of: `private` and `firstprivate`.
 
-use host_rt::DeviceBuffer;
+use host_rt::{DeviceBuffer, Reservation};
 
 use crate::abi::MapType;
 use crate::args::{self, OneArg, POINTER, alignment};
@@ -15,6 +15,8 @@ const MOST_TOGETHER: usize = 1024;
 /// The private data of one construct, freed with it.
 #[derive(Default)]
 pub(crate) struct Private {
+    /// Parts of the memory that calls must not change; dropped before it.
+    reserved: Vec<Reservation>,
     memory: Vec<DeviceBuffer>,
     /// What travels together.
     together: Vec<u8>,
@@ -101,6 +103,16 @@ impl Private {
         let memory = device.alloc(bytes)?;
         let address = memory.address();
         self.memory.push(memory);
+        Ok(address)
+    }
+
+    /// Memory as of [`alloc`](Self::alloc), which device code follows and calls must not change.
+    ///
+    /// # Errors
+    /// There is not that much.
+    pub(crate) fn alloc_reserved(&mut self, device: &Device, bytes: u64) -> Result<u64, Failed> {
+        let address = self.alloc(device, bytes)?;
+        self.reserved.push(device.runtime.reserve(address, bytes));
         Ok(address)
     }
 

@@ -3,6 +3,7 @@
 
 use conformance::Target;
 use conformance_calls::forge::{Gcc, MAX_ENTRIES, Native};
+use host_rt::shared_abi::image::HOST_ARCH;
 use host_rt::shared_abi::map_kind::MapKind;
 use host_rt::shared_abi::status::Status;
 use host_rt::shared_abi::wire::WireKind;
@@ -439,14 +440,16 @@ fn completion_words_out_of_reach(target: &Target) {
 /// A device that has its own configuration overwritten would follow what is written there.
 fn the_runtimes_own_memory_is_no_target(target: &Target) {
     let session = open(target);
-    for reserved in words(&session).reserved {
+    let services = session.program.global(HOST_ARCH).unwrap();
+    let services = services.map(|global| global.address);
+    for reserved in words(&session).reserved.into_iter().chain(services) {
         let result = if target.wire == WireKind::NATIVE {
-            let request = entry(reserved + 8, 8, MapKind::FROM, PLACE_DEVICE, 0);
+            let request = entry(reserved, 8, MapKind::FROM, PLACE_DEVICE, 0);
             let (status, result) = send_native(&session, &native(&session, &[request]));
             assert_eq!(status, Status::REFUSED_MAPPING);
             result
         } else {
-            let (addrs, sizes) = (session.filled(&[reserved + 8]), session.filled(&[8u64]));
+            let (addrs, sizes) = (session.filled(&[reserved]), session.filled(&[8u64]));
             let kinds = session.filled(&[MapKind::FROM.0]);
             let request = Gcc {
                 mapnum: 1,
