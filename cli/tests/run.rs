@@ -370,6 +370,17 @@ fn what_cannot_be_loaded_is_refused() {
         "{}",
         ended.stderr
     );
+    let planted = scratch("run-planted");
+    let (source, image) = (planted.join("planted.c"), planted.join("planted.so"));
+    let data = "__asm__(\".data\\n.globl planted\\n.type planted, @function\\nplanted: .quad 0\\n\"\n\
+                \".size planted, 8\\n.text\");\n";
+    fs::write(&source, format!("#include \"revoff.h\"\n{data}")).expect("written");
+    image::link(&source, &image);
+    run(revoff()
+        .arg("run")
+        .arg(&image)
+        .args(["--kernel", "planted"]))
+    .refused(&["has no kernel `planted`"]);
     let ptx = scratch("run-ptx").join("k.ptx");
     fs::write(&ptx, ".version 7.0\n").expect("written");
     run(revoff().arg("run").arg(&ptx).args(kernel)).refused(&["PTX", "`host`"]);

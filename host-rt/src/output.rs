@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::c_void;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 unsafe extern "C" {
     /// C's standard output.
@@ -17,6 +17,8 @@ unsafe extern "C" {
 /// is no more trusted with it than with the host's memory.
 pub(crate) fn print(text: &[u8]) {
     static LOST: AtomicBool = AtomicBool::new(false);
+    // Relaxed, here and where it is read: a count for messages.
+    WRITERS.fetch_add(1, Ordering::Relaxed);
     // SAFETY: asks about a descriptor.
     let is_terminal = unsafe { libc::isatty(libc::STDOUT_FILENO) } == 1;
     let text = if is_terminal {
@@ -30,6 +32,15 @@ pub(crate) fn print(text: &[u8]) {
     {
         tracing::warn!(%error, "output of kernels is lost: writing to the standard output failed");
     }
+    WRITERS.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Threads that are printing.
+static WRITERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether text is being written, for which the standard output may keep its writer waiting.
+pub(crate) fn is_writing() -> bool {
+    WRITERS.load(Ordering::Relaxed) > 0
 }
 
 /// Writes to the standard output.

@@ -37,6 +37,8 @@ impl Ends {
             match thread {
                 Ok(thread) => *noticing = Some(Noticing { launches, thread }),
                 Err(error) => {
+                    // A subscriber of the log may launch kernels.
+                    drop(noticing);
                     tracing::warn!(%error, device, "the ends of kernels are noticed late");
                     return;
                 }

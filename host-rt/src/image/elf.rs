@@ -1,6 +1,6 @@
 //! Reading shared objects, cubins and code objects.
 
-use object::elf::PF_W;
+use object::elf::{PF_W, PF_X};
 use object::{
     File, Object, ObjectKind, ObjectSection, ObjectSegment, ObjectSymbol, SectionKind,
     SegmentFlags, SymbolFlags, SymbolKind,
@@ -83,13 +83,15 @@ pub(super) fn read(bytes: &[u8], format: Format) -> Result<Contents, String> {
 }
 
 fn segment<'data>(segment: &impl ObjectSegment<'data>) -> Segment {
+    let has = |flag| match segment.flags() {
+        SegmentFlags::Elf { p_flags, .. } => p_flags.0 & flag != 0,
+        _ => false,
+    };
     Segment {
         address: segment.address(),
         size: segment.size(),
-        writable: matches!(
-            segment.flags(),
-            SegmentFlags::Elf { p_flags, .. } if p_flags.0 & PF_W.0 != 0
-        ),
+        writable: has(PF_W.0),
+        executable: has(PF_X.0),
     }
 }
 

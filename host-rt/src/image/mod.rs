@@ -47,6 +47,8 @@ pub struct Segment {
     pub size: u64,
     /// Whether the program may write it.
     pub writable: bool,
+    /// Whether the program may run it.
+    pub executable: bool,
 }
 
 /// A kernel, as an image declares it.

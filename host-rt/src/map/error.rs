@@ -55,7 +55,10 @@ pub enum MapError {
         limit: u64,
     },
     /// More bytes than [`Limits::max_bytes`](super::Limits::max_bytes).
-    #[error("{arg}: with it the request needs {total} bytes of host memory, the limit is {limit}")]
+    #[error(
+        "{arg}: with it the request needs {total} bytes of host memory, the limit is {limit}: pass less at a time, \
+         or raise REVOFF_REQUEST_MEMORY"
+    )]
     TooLarge {
         /// The argument that passes the limit.
         arg: ArgInfo,

@@ -79,9 +79,9 @@ impl Builder {
     }
 
     /// Host memory in bytes that the arguments of all calls in flight may hold together: a call
-    /// that would need more is refused. Calls with at most 4 KiB are not counted.
+    /// that would need more is refused. At least 1 MiB; calls with at most 4 KiB are not counted.
     pub fn request_memory(mut self, bytes: u64) -> Self {
-        self.request_memory = Some(bytes);
+        self.request_memory = Some(bytes.max(1 << 20));
         self
     }
 

@@ -10,6 +10,8 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 use shared_abi::wire::claims::GROUP;
 
+use crate::output;
+
 use super::pool::Served;
 use super::{Server, current_call, lock};
 
@@ -113,7 +115,7 @@ impl Server {
     /// calls use up.
     pub(crate) fn pending(&self) -> Vec<String> {
         let functions = self.functions.load();
-        let is_printing = self.text.is_pending();
+        let is_printing = self.text.is_pending() || output::is_writing();
         let calls = self.calls();
         let words = calls.iter().filter_map(|call| call.function());
         let mut pending: Vec<String> = words

@@ -391,8 +391,12 @@ impl Server {
         } else if pool.called == 0 && pool.threads < self.config.threads {
             // No failure: there is at least the caller, who watches again when the
             // function has run.
-            if let Err(error) = self.spawn(&mut pool) {
-                tracing::warn!(%error, threads = pool.threads, "no further thread to serve calls");
+            let spawned = self.spawn(&mut pool);
+            let threads = pool.threads;
+            // A subscriber of the log may ask how many there are.
+            drop(pool);
+            if let Err(error) = spawned {
+                tracing::warn!(%error, threads, "no further thread to serve calls");
             }
         }
     }

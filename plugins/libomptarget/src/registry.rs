@@ -123,57 +123,58 @@ pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
     REQUIREMENTS.fetch_or(requirements, Ordering::Relaxed);
     // It may be the first that has brought libomp along.
     libomp::look_again();
-    // Before the lock is taken: libomp may start now, and it asks how many devices there are.
-    let is_disabled = settings::is_disabled();
+    // Before the lock is taken: libomp may start now, and it asks how many devices there are, as
+    // do libraries that drivers load.
+    let names = if settings::is_disabled() {
+        Vec::new()
+    } else {
+        let is_nvidia = |format| {
+            matches!(
+                format,
+                Format::Ptx | Format::Cubin | Format::Fatbin | Format::Several
+            )
+        };
+        device_names(|| library.images.iter().any(|image| is_nvidia(image.format())))
+    };
     let mut registry = write();
     registry.registered += 1;
     registry.registrations += 1;
-    if !is_disabled {
-        registry.add_devices(
-            |name| {
-                library
-                    .images
-                    .iter()
-                    .any(|image| library::suits(name, image))
-            },
-            || {
-                let is_nvidia = |format| {
-                    matches!(
-                        format,
-                        Format::Ptx | Format::Cubin | Format::Fatbin | Format::Several
-                    )
-                };
-                library.images.iter().any(|image| is_nvidia(image.format()))
-            },
-        );
-    }
+    let suits = |name: &str| {
+        let mut images = library.images.iter();
+        images.any(|image| library::suits(name, image))
+    };
+    registry.add_devices(&names, suits);
     registry.libraries.push(Arc::new(library));
 }
 
 /// Makes all devices that there are known, whatever images there are.
 pub(crate) fn add_all_devices() {
     if !settings::is_disabled() {
-        write().add_devices(|_| true, || true);
+        let names = device_names(|| true);
+        write().add_devices(&names, |_| true);
     }
 }
 
+/// The devices that the program may use. Looking for GPUs starts a driver, so it `may_look` or not.
+fn device_names(may_look: impl Fn() -> bool) -> Vec<String> {
+    // An invalid value is reported, also where nobody asks for it later.
+    let _ = settings::devices_resolve();
+    settings::devices().unwrap_or_else(|| {
+        let gpus = if may_look() { gpus() } else { Vec::new() };
+        let hosts = std::iter::repeat_n("host".to_owned(), HOST_DEVICES);
+        gpus.into_iter().chain(hosts).collect()
+    })
+}
+
 impl Registry {
-    /// Numbers the devices that are `wanted` and have no number yet. Looking for GPUs starts
-    /// a driver, so it `may_look` or not.
-    fn add_devices(&mut self, wanted: impl Fn(&str) -> bool, may_look: impl Fn() -> bool) {
-        // Who writes nonsense is told so, also where nobody asks for it later.
-        let _ = settings::devices_resolve();
-        let names = settings::devices().unwrap_or_else(|| {
-            let gpus = if may_look() { gpus() } else { Vec::new() };
-            let hosts = std::iter::repeat_n("host".to_owned(), HOST_DEVICES);
-            gpus.into_iter().chain(hosts).collect()
-        });
+    /// Numbers the devices of these `names` that are `wanted` and have no number yet.
+    fn add_devices(&mut self, names: &[String], wanted: impl Fn(&str) -> bool) {
         let mut before: HashMap<&str, usize> = HashMap::new();
         for device in &self.devices {
             *before.entry(&device.name).or_default() += 1;
         }
         let mut new = Vec::new();
-        for name in &names {
+        for name in names {
             match before.get_mut(name.as_str()) {
                 Some(times) if *times > 0 => *times -= 1,
                 // No other device reaches the host's memory.

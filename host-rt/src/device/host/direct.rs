@@ -68,8 +68,8 @@ impl Direct for HostDevice {
         })?;
         let (code, words) = (run.kernel.address, run.words.as_ptr());
         let Some(caller) = run.caller else {
-            // SAFETY: the caller vouches for the function; the call is for as many words
-            // as there are.
+            // SAFETY: the module has found code at the address, and the caller vouches that the
+            // function takes these words; the call is for as many as there are.
             unsafe { call(code, words) };
             return Ok(Ok(()));
         };

@@ -55,12 +55,12 @@ unsafe impl Near for HostDevice {
         let Some(loaded) = module.as_any().downcast_ref::<HostModule>() else {
             unreachable!("a module of another device")
         };
-        if !loaded.is_loaded(kernel.address, 1, false) {
+        if !loaded.is_code(kernel.address) {
             let address = kernel.address;
             return Err(grid.bad(format!("{address:#x} is no code of the kernel's image")));
         }
-        // SAFETY: the address lies in a segment of the module, as was just checked, which `Held`
-        // keeps loaded; the caller vouches that a kernel begins there.
+        // SAFETY: the address lies in code of the module, as was just checked, which `Held` keeps
+        // loaded; the caller vouches that a kernel begins there.
         let code = unsafe { std::mem::transmute::<usize, KernelCode>(kernel.address as usize) };
         let held = Held {
             module: Arc::clone(module),

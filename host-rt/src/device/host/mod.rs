@@ -93,7 +93,7 @@ impl HostDevice {
         let held = lock(&self.modules)
             .iter()
             .filter_map(Weak::upgrade)
-            .find(|module| module.is_loaded(address, len, write));
+            .find(|module| module.is_loaded(address, len, |segment| segment.writable || !write));
         match held {
             Some(module) => Ok(Some(module)),
             None => unreachable("no device memory: a device thread's stack, or a host address"),

@@ -100,7 +100,8 @@ impl HostModule {
             return Ok(());
         };
         let size = size_of::<*const HostArch>() as u64;
-        if global.size != size || !self.is_loaded(global.address, size, true) {
+        if global.size != size || !self.is_loaded(global.address, size, |segment| segment.writable)
+        {
             return Err(ImageError::BadSymbol {
                 name: self.image.name().to_owned(),
                 symbol: HOST_ARCH.to_owned(),
@@ -114,25 +115,28 @@ impl HostModule {
         Ok(())
     }
 
-    /// Whether the range lies in one of the image's segments, one that may be
-    /// written if `write`.
-    pub(super) fn is_loaded(&self, address: u64, len: u64, write: bool) -> bool {
+    /// Whether there is code at the address.
+    pub(super) fn is_code(&self, address: u64) -> bool {
+        self.is_loaded(address, 1, |segment| segment.executable)
+    }
+
+    /// Whether the range lies in one of the image's segments that are `suitable`.
+    pub(super) fn is_loaded(
+        &self,
+        address: u64,
+        len: u64,
+        suitable: impl Fn(&Segment) -> bool,
+    ) -> bool {
         let Some(offset) = address.checked_sub(self.base) else {
             return false;
         };
-        self.image.segments().iter().any(
-            |&Segment {
-                 address,
-                 size,
-                 writable,
-             }| {
-                (writable || !write)
-                    && offset
-                        .checked_sub(address)
-                        .and_then(|start| start.checked_add(len))
-                        .is_some_and(|end| end <= size)
-            },
-        )
+        self.image.segments().iter().any(|segment| {
+            suitable(segment)
+                && offset
+                    .checked_sub(segment.address)
+                    .and_then(|start| start.checked_add(len))
+                    .is_some_and(|end| end <= segment.size)
+        })
     }
 
     /// Writes which kernel of the image begins at `address`; whether the image describes its
@@ -179,7 +183,9 @@ impl Module for HostModule {
     }
 
     fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
-        Ok(self.find(name, true))
+        // The symbol table is the file's, which may name anything a function.
+        let found = self.find(name, true);
+        Ok(found.filter(|kernel| self.is_code(kernel.address)))
     }
 
     fn limits(&self, _kernel: Global) -> Result<KernelLimits, DeviceError> {
