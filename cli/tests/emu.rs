@@ -3,6 +3,8 @@
 mod common;
 
 use std::fs;
+use std::io::Read;
+use std::process::Stdio;
 
 use common::{revoff, run, scratch};
 
@@ -111,6 +113,51 @@ fn a_panic_is_named_before_the_thread() {
             .ends_with("`call __assertfail, (m, f, l, n, s);`"),
         "{message}"
     );
+}
+
+/// A kernel that prints more than a pipe takes.
+const PRINTS: &str = "\
+.version 7.0
+.target sm_60
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.global .b8 text[16] = {97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 10, 0};
+.visible .entry prints()
+{
+    .reg .b64 %a;
+    .reg .b32 %n;
+    .reg .pred %p;
+    .param .b64 f; .param .b64 a; .param .b32 r;
+    mov.u32 %n, 100000;
+LOOP:
+    mov.u64 %a, generic(text);
+    st.param.b64 [f], %a;
+    st.param.b64 [a], 0;
+    call (r), vprintf, (f, a);
+    sub.u32 %n, %n, 1;
+    setp.ne.u32 %p, %n, 0;
+    @%p bra LOOP;
+    ret;
+}
+";
+
+#[test]
+fn a_deadline_names_an_output_that_nobody_reads() {
+    let text = scratch("emu-prints").join("prints.ptx");
+    fs::write(&text, PRINTS).unwrap();
+    let mut command = revoff();
+    command.arg("run").arg(&text).args(["--device", "emu"]);
+    command.env("REVOFF_DEADLINE", "1");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stderr = String::new();
+    let mut from = child.stderr.take().unwrap();
+    from.read_to_string(&mut stderr).unwrap();
+    // The pipe is read by nobody until here.
+    let status = child.wait().unwrap();
+    assert!(!status.success());
+    let message = "under way on the host: the standard output";
+    assert!(stderr.contains(message), "{stderr}");
 }
 
 #[test]
