@@ -40,6 +40,8 @@ struct State {
     /// Text before this is waited for.
     wanted: u64,
     has_writer: bool,
+    /// Somebody is writing: text goes out in its order, by one thread at a time.
+    is_writing: bool,
     /// The output did not accept all text while a call waited for it, and has not done so since.
     is_stuck: bool,
     is_closed: bool,
@@ -87,7 +89,7 @@ impl Text {
             self.shared.changed.notify_all();
         }
         while state.written < position {
-            if !state.has_writer && !state.pending.is_empty() {
+            if !state.has_writer && !state.is_writing && !state.pending.is_empty() {
                 state = self.shared.write(state);
                 continue;
             }
@@ -162,9 +164,11 @@ impl Shared {
     fn write<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         let writable = state.writable();
         let text: Vec<u8> = state.pending.drain(..writable).collect();
+        state.is_writing = true;
         drop(state);
         output::print(&text);
         let mut state = lock(&self.state);
+        state.is_writing = false;
         state.written += text.len() as u64;
         state.is_stuck &= state.written < state.end;
         self.changed.notify_all();

@@ -53,8 +53,11 @@ impl Gpu for Gcn {
         let image = image.map_err(|error| error.to_string())?;
         let program = device.runtime.load(&image, &Functions::new());
         let program = program.map_err(|error| {
-            let option = format!("amdgcn-amdhsa=-march={}", processor(device));
-            refused(&error, &option)
+            let option = format!(
+                "-foffload-options=amdgcn-amdhsa=-march={}",
+                processor(device)
+            );
+            refused(&error, &format!("build the program with {option}"))
         })?;
 
         let read = |symbol, count, words| {

@@ -21,6 +21,9 @@ const FUNCTION_TABLE: &str = "$offload_func_table";
 /// Addresses of the functions that are called through pointers.
 const INDIRECT_TABLE: &str = "$offload_ind_func_table";
 
+/// The oldest architecture that GCC makes reverse offload for.
+const OLDEST: u32 = 35;
+
 /// What the environment says of the devices.
 pub(crate) struct Nvptx {
     /// Bytes of dynamic shared memory of a launch.
@@ -74,8 +77,15 @@ impl Gpu for Nvptx {
         let image = link(name, &described)?;
         let program = device.runtime.load(&image, &Functions::new());
         let program = program.map_err(|error| {
-            let option = format!("nvptx-none=-march-map={}", device.runtime.arch());
-            refused(&error, &option)
+            let remedy = match device.runtime.arch() {
+                DeviceArch::Nvidia(sm) | DeviceArch::Emulated(sm) if sm.number < OLDEST => {
+                    format!("GCC's reverse offload takes sm_{OLDEST} or newer; use another device")
+                }
+                arch => {
+                    format!("build the program with -foffload-options=nvptx-none=-march-map={arch}")
+                }
+            };
+            refused(&error, &remedy)
         })?;
 
         let count = described.functions.len();

@@ -31,9 +31,9 @@ pub(crate) fn host_version(version: u32) -> Result<u32, String> {
     ))
 }
 
-/// The message about an image that was not loaded; `option` has GCC build one for the device.
+/// The message about an image that was not loaded; `remedy` gets one that is.
 #[must_use]
-pub fn refused(error: &host_rt::Error, option: &str) -> String {
+pub fn refused(error: &host_rt::Error, remedy: &str) -> String {
     match error {
         host_rt::Error::Image(ImageError::OtherMachine {
             name,
@@ -41,10 +41,7 @@ pub fn refused(error: &host_rt::Error, option: &str) -> String {
             device,
             wanted,
             ..
-        }) => format!(
-            "{name} is {found}, but device `{device}` loads {wanted}: build the program with \
-             -foffload-options={option}"
-        ),
+        }) => format!("{name} is {found}, but device `{device}` loads {wanted}: {remedy}"),
         _ => error.to_string(),
     }
 }

@@ -1,5 +1,5 @@
 //! Functions that older compilers call, and programs that were written against them: those
-//! without `_mapper`, those of clang before 15, and those of the `interop` construct.
+//! without `_mapper`, and those of clang before 15.
 //!
 //! # Safety
 //! As in [`crate::entry`].

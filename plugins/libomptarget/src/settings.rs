@@ -181,7 +181,7 @@ pub(crate) fn devices() -> Option<Vec<String>> {
     Some(names)
 }
 
-/// Whether a device can have this name; AMD's cannot be opened yet.
+/// Whether a device can have this name.
 fn is_device(name: &str) -> bool {
     let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
     let is_number = rest.bytes().all(|byte| byte.is_ascii_digit());

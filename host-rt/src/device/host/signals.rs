@@ -77,7 +77,10 @@ unsafe fn pass_on(
     context: *mut c_void,
 ) {
     let handler = before.map(|before| (before.sa_sigaction, before.sa_flags & libc::SA_SIGINFO));
+    // SAFETY: the system's.
+    let is_sent = unsafe { (*info).si_code } <= 0;
     match handler {
+        Some((libc::SIG_IGN, _)) if is_sent => {}
         None | Some((libc::SIG_DFL | libc::SIG_IGN, _)) => {
             // SAFETY: plain data, of which zeros are the system's own action.
             let default: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -85,7 +88,7 @@ unsafe fn pass_on(
             // again; one that was sent is raised here, and comes when the handler has returned.
             unsafe {
                 libc::sigaction(signal, &raw const default, std::ptr::null_mut());
-                if (*info).si_code <= 0 {
+                if is_sent {
                     libc::raise(signal);
                 }
             }

@@ -337,6 +337,9 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
 
 /// The trace of a program with ours has its copy to the device, the kernel, and the copy back,
 /// in this order; and the routines that it calls, totals, and what its thread is called.
+/// What an event lacks that is not there.
+static NONE: serde_json::Value = serde_json::Value::Null;
+
 fn profile(bench: Option<&Arc<Bench>>, program: &Program) -> Trial {
     let compared = bench.is_some_and(|bench| bench.ours.is_some());
     let program = program.clone();
@@ -368,8 +371,18 @@ fn profile(bench: Option<&Arc<Bench>>, program: &Program) -> Trial {
             None => Err(format!("no {name}: {text}")),
         };
         has("omp_target_memcpy")?;
-        has("Total Kernel Target")?;
-        has("thread_name")?;
+        has("omp_target_alloc")?;
+        has("omp_target_free")?;
+        let find = |name: &str| {
+            let mut events = events.into_iter().flatten();
+            events.find(|event| event["name"] == name).unwrap_or(&NONE)
+        };
+        let (total, thread) = (find("Total Kernel Target"), find("thread_name"));
+        let is_counted = total["args"]["count"] == 1 && total["dur"].as_f64() > Some(0.0);
+        let is_named = thread["args"]["name"] == program.name.as_str();
+        if !is_counted || !is_named {
+            return Err(format!("total: {total}; thread: {thread}"));
+        }
         if trace["beginningOfTime"]
             .as_u64()
             .is_none_or(|time| time == 0)

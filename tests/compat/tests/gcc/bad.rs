@@ -141,8 +141,8 @@ pub(crate) static CASES: [Case; 21] = [
         &[
             "loading an image: ",
             " is PTX for sm_",
-            "but device `emu:sm_30` loads PTX for sm_30 or older: build the program with \
-             -foffload-options=nvptx-none=-march-map=sm_30",
+            "but device `emu:sm_30` loads PTX for sm_30 or older: GCC's reverse offload takes sm_35 \
+             or newer; use another device",
             "libgomp now ends the program",
         ],
     ),
