@@ -310,7 +310,10 @@ impl Warp {
     /// Whether a group is taken to wait for the host.
     fn waits_for_host(&self, group: &Group) -> bool {
         let time = HOST / (1 << self.halvings);
-        group.asking.host.is_some_and(|since| since.elapsed() < time)
+        group
+            .asking
+            .host
+            .is_some_and(|since| since.elapsed() < time)
     }
 
     /// Lanes of a group do what they have not done before.
