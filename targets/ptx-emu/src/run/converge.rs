@@ -72,7 +72,7 @@ const LIMIT: u64 = 1 << 36;
 const ACCESS: u64 = 1 << 14;
 
 /// For how long a group that polls mapped memory in vain is taken to wait for the host.
-const HOST: Duration = Duration::from_secs(1);
+const HOST: Duration = Duration::from_secs(5);
 
 /// How often the limit and the host's time are halved at most.
 const MOST_HALVINGS: u32 = 10;
