@@ -86,7 +86,7 @@ fn wait_until_ready() {
 
 /// `text` with escapes, as Rust writes them, for invalid UTF-8 and for all control characters but
 /// tabs and ends of lines.
-fn printable(text: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn printable(text: &[u8]) -> Cow<'_, [u8]> {
     let is_kept = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
     if str::from_utf8(text).is_ok_and(|text| text.chars().all(is_kept)) {
         return Cow::Borrowed(text);

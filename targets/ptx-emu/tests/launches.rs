@@ -1,6 +1,7 @@
 //! Launches as a whole: how they end, whatever device code or those who launch do.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ptx_emu::{FaultKind, Grid, LaunchError, Machine, Module, Options, Part, Running};
@@ -64,6 +65,67 @@ fn a_barrier_opens_when_it_is_complete() {
         more: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 20000; @%p1 bra more;
         go: barrier.sync 1, 64; exit;";
     assert_eq!(run("", late, 128), Ok(()));
+}
+
+/// Runs a kernel that the host answers: `answers` gets the words that are its output, in mapped
+/// memory, once the first of them is set. What is in them at the end.
+fn run_with_host(body: &str, answers: impl Fn(&[AtomicU32; 4])) -> [u32; 4] {
+    let machine = machine();
+    let module = module(&machine, "", body);
+    let (host, device) = machine.memory().alloc_mapped(4096).expect("room");
+    // SAFETY: the block has room for the words, and everybody uses atomic operations or the
+    // like, until the kernel has ended.
+    let words = unsafe { host.cast::<[AtomicU32; 4]>().as_ref() };
+    let kernel = module.kernel("test").expect("is there");
+    let grid = Grid {
+        grid: [1, 1, 1],
+        block: [2, 1, 1],
+        shared: 0,
+    };
+    let params = [device.to_le_bytes().to_vec()];
+    let running = machine.launch(&module, kernel, grid, &params, Box::new(|_| {}));
+    let running = running.expect("a good launch");
+    while words[0].load(Ordering::Acquire) == 0 && !running.is_over() {
+        std::thread::yield_now();
+    }
+    answers(words);
+    let until = Some(Instant::now() + LONG);
+    assert_eq!(running.wait(until).expect("it ends"), Ok(()));
+    words.each_ref().map(|word| word.load(Ordering::Relaxed))
+}
+
+/// Lane 1 asks the host at once, and lane 0 where they meet; `wait` is between two looks.
+fn asks_the_host(wait: &str) -> String {
+    format!(
+        "mov.u32 %r0, %laneid; setp.eq.u32 %p0, %r0, 0;
+        @%p0 bra done; st.volatile.global.u32 [%o], 1;
+        ask: {wait} ld.acquire.sys.global.u32 %r1, [%o+4]; setp.eq.u32 %p1, %r1, 0;
+        @%p1 bra ask;
+        done: activemask.b32 %r2; st.global.u32 [%o+8], %r2;
+        st.release.sys.global.u32 [%o+12], 1; exit;"
+    )
+}
+
+#[test]
+fn a_lane_that_waits_for_the_host_is_waited_for() {
+    for wait in ["", "nanosleep.u32 500;"] {
+        let words = run_with_host(&asks_the_host(wait), |words| {
+            std::thread::sleep(Duration::from_millis(100));
+            words[1].store(1, Ordering::Release);
+        });
+        assert_eq!(words[2], 3, "lanes that met");
+    }
+}
+
+#[test]
+fn the_host_may_wait_for_a_lane_of_the_same_warp() {
+    run_with_host(&asks_the_host("nanosleep.u32 500;"), |words| {
+        let until = Instant::now() + LONG;
+        while words[3].load(Ordering::Acquire) == 0 && Instant::now() < until {
+            std::thread::yield_now();
+        }
+        words[1].store(1, Ordering::Release);
+    });
 }
 
 #[test]

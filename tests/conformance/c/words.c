@@ -89,7 +89,7 @@ void use_stack(void *environment, uint64_t *to, uint64_t bytes)
 
 static void trap(void)
 {
-    static const char words[] = "out of luck";
+    static const char words[] = "out of luck\033[0m";
 
     __revoff_host_arch->trap((const uint8_t *)words, sizeof words - 1);
 }

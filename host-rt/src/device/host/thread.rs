@@ -12,6 +12,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use shared_abi::host_arch::{HostArch, ThreadContext};
 
 use super::{own_threads, under_way};
+use crate::output::printable;
 
 /// What the code of an image calls instead of special registers and instructions.
 pub(super) static SERVICES: HostArch = HostArch {
@@ -159,10 +160,10 @@ fn start() -> Instant {
 }
 
 unsafe extern "C" fn trap(message: *const u8, len: u64) -> ! {
-    // SAFETY: the image hands a message of `len` bytes; `from_utf8_lossy` takes
-    // any bytes.
+    // SAFETY: the image hands a message of `len` bytes; `printable` takes any bytes.
     let message = unsafe { std::slice::from_raw_parts(message, len.min(4096) as usize) };
-    let message = String::from_utf8_lossy(message).into_owned();
+    // An image's text: control characters stay away from terminals.
+    let message = String::from_utf8_lossy(&printable(message)).into_owned();
     let Some(current) = current() else {
         end_process(&message)
     };

@@ -94,6 +94,7 @@ pub(super) fn run(warp: &mut Warp, common: &mut Common, budget: u32) -> Result<b
         let Some((at, is_first)) = warp.choose() else {
             break;
         };
+        let before = left;
         result = run_group(
             warp,
             common,
@@ -102,6 +103,7 @@ pub(super) fn run(warp: &mut Warp, common: &mut Common, budget: u32) -> Result<b
             &mut left,
             &mut executed,
         );
+        warp.has_worked((before - left).into());
     }
     launch.count(executed);
     result.map(|()| left < budget)
@@ -142,7 +144,7 @@ fn run_group(
         if *left == 0 || pc == NOWHERE {
             warp.groups[at].pc = pc;
             if *left == 0 {
-                warp.look_for_circles(at, &launch.module.functions);
+                warp.end_of_turn(at, &launch.module.functions);
             }
             if pc == NOWHERE {
                 warp.ret(at, &launch.module, common);
@@ -194,6 +196,9 @@ fn run_group(
                     warp.changed_memory(at, acted, is_its_own);
                 } else if let Some(asked) = asked {
                     warp.has_asked(at, asked, &launch.module.functions);
+                }
+                if polls || acted != 0 {
+                    warp.has_accessed(at, &launch.module.functions);
                     is_stuck = warp.has_waiting() && warp.no_group_gets_on();
                 }
             }
@@ -572,8 +577,8 @@ fn control(
         }
         Op::Sleep { nanoseconds } => {
             let time = frame.src(function, *nanoseconds)[first].min(1_000_000);
+            warp.sleep(at, time, &launch.module.functions);
             warp.groups[at].pc += 1;
-            warp.groups[at].asking.sleep();
             warp.groups[at].state = State::Sleeping {
                 until: Instant::now() + Duration::from_nanos(time),
             };

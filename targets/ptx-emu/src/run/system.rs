@@ -47,7 +47,15 @@ pub(super) fn call(
             let function = argument(3)?;
             let mut text = |address| -> Result<String, FaultKind> {
                 let bytes = thread.text(address)?;
-                Ok(String::from_utf8_lossy(&bytes).into_owned())
+                // Control characters stay away from terminals.
+                let shown = |c: char| -> String {
+                    if c.is_control() {
+                        c.escape_default().collect()
+                    } else {
+                        c.into()
+                    }
+                };
+                Ok(String::from_utf8_lossy(&bytes).chars().map(shown).collect())
             };
             Err(FaultKind::Assertion {
                 file: text(file)?,

@@ -9,7 +9,7 @@
 use std::time::Instant;
 
 use super::block::Common;
-use super::converge::{Asking, Circle, Reconvergence};
+use super::converge::{Asking, Circle, Reconvergence, Rounds};
 use super::frame::{FrameId, Frames};
 use super::space::{LOCAL_BYTES, Private};
 use crate::alu::{LANES, Mask, lanes_of};
@@ -47,6 +47,8 @@ pub(super) enum State {
     Reconverging {
         /// Waits that had been given up in the warp when this one began.
         since: u64,
+        /// What the warp had done then.
+        work: u64,
     },
 }
 
@@ -83,8 +85,13 @@ pub(super) struct Warp {
     /// What its groups last found where they asked, while lanes have yet to meet.
     pub(super) found: Vec<(u64, u64)>,
     pub(super) circles: [Circle; LANES],
+    pub(super) rounds: [Rounds; LANES],
     /// How often a group went on without those it was to meet.
     pub(super) given_up: u64,
+    /// Instructions of the warp, some of which count as many.
+    pub(super) work: u64,
+    /// How often a wait ended by what limits all, while lanes have yet to meet.
+    pub(super) halvings: u32,
     /// A lane whose instructions are printed.
     pub(super) traced: Option<usize>,
 }
@@ -122,7 +129,10 @@ impl Warp {
             reconvergences: Vec::new(),
             found: Vec::new(),
             circles: [Circle::default(); LANES],
+            rounds: [Rounds::default(); LANES],
             given_up: 0,
+            work: 0,
+            halvings: 0,
             traced: None,
         }
     }

@@ -15,7 +15,7 @@ mod rows;
 mod values;
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ptx_emu::{Fault, Grid, LoadError, Machine, Module, Options, Part};
 
@@ -28,6 +28,9 @@ pub(crate) struct File {
 
 /// Bytes for a kernel's input and its output, each.
 const ROOM: usize = 4096;
+
+/// Longer than any case takes, however busy the machine is.
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// A device and what it printed.
 struct Device {
@@ -74,6 +77,9 @@ impl Device {
             .machine
             .launch(module, kernel, grid, &params, Box::new(|_| {}))
             .unwrap();
+        if running.wait(Some(Instant::now() + DEADLINE)).is_none() {
+            running.stop();
+        }
         let result = running.wait(None).unwrap();
         let mut output = vec![0; ROOM];
         // SAFETY: the block has `ROOM` bytes, and the only kernel that knew of it ended.

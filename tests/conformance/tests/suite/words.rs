@@ -284,7 +284,7 @@ fn a_function_traps(target: &Target) {
     let session = calling(target);
     for _ in 0..3 {
         let error = run(&session, "trap_here", &[0]).unwrap_err().to_string();
-        assert_eq!(error, "kernel `trap_here`: out of luck");
+        assert_eq!(error, "kernel `trap_here`: out of luck\\u{1b}[0m");
     }
     check_calls_by_threads(&session);
 }
@@ -298,5 +298,8 @@ fn a_thread_of_a_function_traps(target: &Target) {
     let name = format!("{}::a_thread_of_a_function_traps", target.name());
     let error = child::run(&name, &[]).expect_err("the process ends");
     assert!(error.contains("SIGABRT"), "{error}");
-    assert!(error.contains("started by one: out of luck"), "{error}");
+    assert!(
+        error.contains("started by one: out of luck\\u{1b}[0m"),
+        "{error}"
+    );
 }
