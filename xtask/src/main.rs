@@ -3,10 +3,13 @@
 mod abi;
 mod check_abi;
 mod check_deps;
+mod check_layers;
 mod finding;
 mod headers;
 mod images;
+mod metadata;
 mod plugins;
+mod source;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,6 +28,8 @@ enum Task {
     CheckAbi,
     /// docs/dependencies.md names each third-party crate, and no other
     CheckDeps,
+    /// Modules import from layers below them, and no import cycle spans folders
+    CheckLayers,
     /// Writes shared-abi/include/revoff_abi.h
     Headers {
         /// Fail if it is stale instead
@@ -42,6 +47,7 @@ fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::CheckAbi => check_abi::run(&root),
         Task::CheckDeps => check_deps::run(&root),
+        Task::CheckLayers => check_layers::run(&root),
         Task::Headers { check: true } => headers::check(&root),
         Task::Headers { check: false } => headers::write(&root),
         Task::Images(options) => images::run(&root, &options),

@@ -12,8 +12,9 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use syn::spanned::Spanned;
 
-use crate::abi::{self, Abi, Struct, Value};
+use crate::abi::{Abi, Struct, Value};
 use crate::finding::{Finding, report};
+use crate::source;
 
 /// Types in shared-abi when this was last changed. A check that finds fewer has
 /// stopped seeing them, or a type was withdrawn: then this number falls.
@@ -25,7 +26,7 @@ const POINTERS: &str = "host_arch";
 
 /// Checks the crate in `root`, says how much it saw.
 pub(crate) fn run(root: &Path) -> Result<String> {
-    let abi = Abi::new(abi::read_crate(root, &root.join("shared-abi/src"))?);
+    let abi = Abi::new(source::read_crate(root, &root.join("shared-abi/src"))?);
     let mut findings = check(&abi);
     findings.extend(check_frozen(&abi, root));
     findings.extend(items::check_manifest(root)?);

@@ -4,7 +4,6 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use syn::parse::{Parse, ParseStream};
 
 /// A file of the crate, or a module inside one.
 pub(crate) struct Module {
@@ -43,7 +42,7 @@ fn read_dir(root: &Path, dir: &Path, under: &[String], modules: &mut Vec<Module>
             inner.push(stem.into_owned());
             read_dir(root, &path, &inner, modules)?;
         } else if path.extension().is_some_and(|ext| ext == "rs") {
-            if !matches!(&*stem, "lib" | "mod") {
+            if !matches!(&*stem, "lib" | "main" | "mod") {
                 inner.push(stem.into_owned());
             }
             let text = fs::read_to_string(&path)
@@ -95,26 +94,13 @@ pub(crate) fn is_cfg(attrs: &[syn::Attribute]) -> bool {
         .any(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"))
 }
 
-/// A list of `#[doc = ..] NAME = value;`.
-pub(super) struct Table(pub(super) Vec<Row>);
-
-pub(super) struct Row {
-    pub(super) attrs: Vec<syn::Attribute>,
-    pub(super) name: syn::Ident,
-    pub(super) value: syn::Expr,
-}
-
-impl Parse for Table {
-    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let mut rows = Vec::new();
-        while !input.is_empty() {
-            let attrs = input.call(syn::Attribute::parse_outer)?;
-            let name = input.parse()?;
-            input.parse::<syn::Token![=]>()?;
-            let value = input.parse()?;
-            input.parse::<syn::Token![;]>()?;
-            rows.push(Row { attrs, name, value });
-        }
-        Ok(Table(rows))
-    }
+/// Whether something is there in tests only.
+pub(crate) fn is_test(attrs: &[syn::Attribute]) -> bool {
+    let is_test = |attr: &syn::Attribute| {
+        attr.path().is_ident("cfg")
+            && attr
+                .parse_args::<syn::Path>()
+                .is_ok_and(|path| path.is_ident("test"))
+    };
+    attrs.iter().any(is_test)
 }
