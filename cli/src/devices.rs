@@ -109,7 +109,7 @@ fn of_kind(kind: &device::Kind, env: &env::Env) -> Vec<Device> {
                 device(name, opened)
             })
             .collect(),
-        Err(error) => vec![device(kind.name.to_owned(), Err(error))],
+        Err(error) => vec![device(kind.name.to_owned(), Err(error.into()))],
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod contents;
 mod elf;
+mod error;
 mod format;
 mod made_for;
 mod parts;
@@ -20,34 +21,11 @@ use shared_abi::wire::WireKind;
 use targets::gcc::TARGET_EXT;
 
 use self::contents::Contents;
+pub use self::contents::{Segment, Symbol};
+pub use self::error::ImageError;
 pub use self::format::Format;
 pub(crate) use self::format::HOST_MACHINE;
 pub use self::several::Member;
-use crate::error::ImageError;
-
-/// A symbol that an image exports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Symbol {
-    /// Its name.
-    pub name: String,
-    /// Its address in the image, before loading; 0 in PTX, which has none.
-    pub address: u64,
-    /// Its size in bytes; 0 where the image does not tell.
-    pub size: u64,
-    /// Whether it is code.
-    pub is_code: bool,
-}
-
-/// A part of an image that is loaded into memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Its address in the image, before loading.
-    pub address: u64,
-    /// Its size in memory.
-    pub size: u64,
-    /// Whether the program may write it.
-    pub writable: bool,
-}
 
 /// A kernel, as an image declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 use targets::DeviceArch;
 
 use super::contents::Contents;
-use super::{Format, Image};
-use crate::error::ImageError;
+use super::{Format, Image, ImageError};
 
 impl Image {
     /// The image that the device links `parts` to, such as several PTX texts of which

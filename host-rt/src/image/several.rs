@@ -6,8 +6,7 @@ use targets::DeviceArch;
 use targets::choose::{Candidate, choose};
 use targets::offload_binary::{self, Entry, ImageKind};
 
-use super::{Format, Image};
-use crate::error::ImageError;
+use super::{Format, Image, ImageError};
 
 /// An image in a file of several.
 #[derive(Clone, Debug)]

@@ -51,6 +51,8 @@ pub use error::{ArgInfo, MapError, RunError};
 pub use present::{InsertError, PresentRange, PresentTable, RemoveError};
 pub use transfer::{Piece, Transfer, TransferError};
 
+pub use crate::wire::Arg;
+
 use arena::Arena;
 use blocks::{Block, Range};
 use budget::Share;
@@ -61,17 +63,6 @@ use present::Present;
 
 // Addresses and lengths of a device are 64 bits wide and become host addresses.
 const _: () = assert!(size_of::<usize>() == 8);
-
-/// One argument as taken from a wire.
-#[derive(Clone, Copy, Debug)]
-pub struct Arg {
-    /// Device address, or the value itself for `FIRSTPRIVATE_INT`.
-    pub addr: u64,
-    /// Bytes, or what else the kind makes of it.
-    pub size: u64,
-    /// What to do with it.
-    pub kind: MapKind,
-}
 
 /// One argument as the host function gets it.
 #[derive(Clone, Copy, Debug)]

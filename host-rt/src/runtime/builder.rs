@@ -7,11 +7,9 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 
 use super::overdue::Overdue;
-use super::{Inner, Runtime};
-use crate::data::Environment;
+use super::{Environment, Inner, Result, Runtime};
+use crate::base::env::Env;
 use crate::device::{self, Trace, Wanted};
-use crate::env::Env;
-use crate::error::Result;
 use crate::serve::{Config, Server, Waiting};
 use crate::wire::Geometry;
 
@@ -35,7 +33,7 @@ const BOUNCE_STEP: u64 = MAX_RUN as u64 * BLOCK as u64;
 const MAX_BOUNCE: u64 = 1 << 30;
 
 /// Says how a [`Runtime`] is to be; what it does not say, the environment does
-/// (see [`crate::env`]).
+/// (see [`crate::base::env`]).
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Builder {

@@ -5,10 +5,9 @@ use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
 use shared_abi::image::{PANIC, RUNTIME, Runtime};
 use shared_abi::wire::WireKind;
 
-use super::Inner;
 use super::panic_record::PanicRecord;
+use super::{Inner, Result};
 use crate::device::{Global, Module};
-use crate::error::Result;
 use crate::image::Image;
 use crate::wire::Reservation;
 

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::program::ProgramInner;
 use crate::device::{Queue, Running};
-use crate::error::LaunchError;
-use crate::serve::{LaunchQueue, LaunchState};
+use crate::serve::{LaunchError, LaunchQueue, LaunchState};
 
 /// How long one that has passed its deadline waits for what its kernel has printed.
 const LAST_LOOK: Duration = Duration::from_millis(100);

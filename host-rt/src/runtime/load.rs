@@ -8,11 +8,9 @@ use shared_abi::wire::WireKind;
 
 use super::connect::Connected;
 use super::program::ProgramInner;
-use super::{Inner, Program, Runtime, connect};
-use crate::device::{Global, Module};
-use crate::error::{DeviceError, ImageError, Result};
-use crate::functions::Functions;
-use crate::image::{FunctionDeclaration, Image};
+use super::{Functions, Inner, Program, Result, Runtime, connect};
+use crate::device::{DeviceError, Global, Module};
+use crate::image::{FunctionDeclaration, Image, ImageError};
 
 impl Runtime {
     /// What [`load`](Self::load) loads of `image`: of a file of several images the

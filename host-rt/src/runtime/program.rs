@@ -7,13 +7,11 @@ use std::time::Instant;
 use targets::count::{Names, Parameters};
 
 use super::panic_record::PanicRecord;
-use super::{DeviceBuffer, Inner, Launch, Runtime};
+use super::{DeviceBuffer, Error, Inner, Launch, Result, Runtime};
+use crate::base::lock::lock;
 use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module, Queue};
-use crate::error::{Error, ImageError, Result};
-use crate::functions::{Entry, ForeignFunction, FunctionTable};
-use crate::image::{Image, KernelDeclaration};
-use crate::lock::lock;
-use crate::serve::LaunchQueue;
+use crate::image::{Image, ImageError, KernelDeclaration};
+use crate::serve::{Entry, ForeignFunction, FunctionTable, LaunchQueue};
 use crate::wire::Reservation;
 
 /// A loaded image. Cheap to clone; unloaded with the last clone, kernel or

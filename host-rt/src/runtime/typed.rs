@@ -3,12 +3,11 @@
 use host_fn::{Argument, Launcher};
 use shared_abi::image::{KERNEL_PREFIX, KernelInfo};
 
+use super::arguments::Placed;
 use super::load::read_global;
-use super::{Kernel, Program, Report};
-use crate::data::Placed;
+use super::{Error, Kernel, Program, Report, Result};
 use crate::device::Grid;
-use crate::error::{Error, ImageError, Result};
-use crate::image::Image;
+use crate::image::{Image, ImageError};
 
 impl Program {
     /// The kernel that `K` declares, with [`host_fn::kernel`](macro@host_fn::kernel), ready

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Kernel, KernelArg, Report};
-use crate::device::{Caller, Direct, DirectRun, Grid};
-use crate::error::{DeviceError, Error, LaunchError, Result};
+use super::{Error, Kernel, KernelArg, Report, Result};
+use crate::device::{Caller, DeviceError, Direct, DirectRun, Grid};
+use crate::serve::LaunchError;
 
 impl Kernel {
     /// Runs it to its end, with parameters of 8 bytes each.

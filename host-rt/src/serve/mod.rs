@@ -15,6 +15,8 @@
 //! in use. While no kernel runs, all threads sleep.
 
 mod bell;
+mod error;
+mod functions;
 mod idle;
 mod in_flight;
 mod launch;
@@ -33,6 +35,9 @@ use shared_abi::wire::bounce::BLOCK;
 use shared_abi::wire::{WireKind, claims};
 
 use self::bell::Bell;
+pub use self::error::{CallError, LaunchError};
+pub(crate) use self::functions::{Entry, FunctionTable};
+pub use self::functions::{ForeignFunction, RawFunction, RequestMemory};
 use self::in_flight::InFlight;
 pub(crate) use self::launch::LaunchState;
 use self::launch::Launches;
@@ -41,12 +46,9 @@ use self::pool::{Pool, Role, Served, Source};
 pub use self::queue::LaunchQueue;
 use self::queue::LaunchQueues;
 use self::text::Text;
-use crate::device::{Device, Fill, MappedMemory};
-use crate::error::DeviceError;
-use crate::functions::FunctionTable;
-use crate::lock::lock;
+use crate::base::lock::lock;
+use crate::device::{Device, DeviceError, Fill, MappedMemory};
 use crate::map::{Budget, PresentTable};
-use crate::runtime::Cost;
 use crate::wire::{Copier, Geometry, KINDS, Reservation, Reserved, TwoFaces, native};
 
 pub use self::worker::{CallContext, current_call};
@@ -78,6 +80,18 @@ impl Config {
     fn bounce_blocks(&self) -> u32 {
         (self.bounce_bytes / BLOCK) as u32
     }
+}
+
+/// What a runtime has allocated for calls to the host, in bytes; bounded however
+/// many kernels run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Mapped memory: wires, bounce area, bell.
+    pub mapped: u64,
+    /// Device memory: claims.
+    pub device: u64,
+    /// Most threads.
+    pub threads: usize,
 }
 
 /// Most queues for serving threads that are made before they are needed.

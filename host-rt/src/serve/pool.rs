@@ -12,8 +12,7 @@ use shared_abi::wire::WireKind;
 use super::idle::Idle;
 use super::in_flight::NestedWait;
 use super::worker::Worker;
-use super::{Server, Waiting, lock};
-use crate::error::CallError;
+use super::{CallError, Server, Waiting, lock};
 use crate::wire::{Attached, Poll, Taken, Watch};
 
 /// How often the standby looks while requests come in.
@@ -120,7 +119,7 @@ impl Server {
     /// The life of a serving thread.
     fn thread(self: Arc<Self>) {
         if self.config.waiting == Waiting::Adaptive {
-            crate::sleep::sharpen();
+            crate::base::sleep::sharpen();
         }
         let mut worker = Worker::new(&self, self.config.keep_bytes());
         loop {
@@ -442,8 +441,8 @@ mod tests {
     use std::thread::sleep;
 
     use super::*;
+    use crate::base::env::Env;
     use crate::device;
-    use crate::env::Env;
     use crate::serve::Config;
     use crate::wire::Geometry;
 

@@ -8,7 +8,7 @@ use shared_abi::wire::WireKind;
 
 use super::pool::Served;
 use super::{Server, lock};
-use crate::error::DeviceError;
+use crate::device::DeviceError;
 use crate::wire::gcn_queue::GcnQueue;
 
 /// Most that are kept for further launches.

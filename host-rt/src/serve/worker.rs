@@ -10,11 +10,11 @@ use std::sync::atomic::Ordering;
 use host_fn::RawArg;
 use shared_abi::status::Status;
 
+use super::functions::Failed;
 use super::in_flight::InFlight;
 use super::pool::Served;
-use super::{Server, lock};
-use crate::error::{CallError, DeviceError, with_sources};
-use crate::functions::{Entry, Failed, FunctionTable, RequestMemory};
+use super::{CallError, Entry, FunctionTable, RequestMemory, Server, lock};
+use crate::device::DeviceError;
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
 use crate::wire::{Copier, Place, Taken, Wire};
 
@@ -264,6 +264,14 @@ fn call(
     // call. What two calls can have at the same time, a typed function does not
     // get (see above); overlaps within a call it looks for itself.
     unsafe { function.call(pointers, raw_args) }
+}
+
+/// An error's message and those of its sources, with colons between.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |text, source| {
+        format!("{text}: {source}")
+    })
 }
 
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use super::graph::Family;
 use super::shared::{Shared, State};
-use crate::lock::wait;
+use crate::base::lock::wait;
 
 thread_local! {
     /// The scope of whose pool the thread is one.

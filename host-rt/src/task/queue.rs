@@ -9,10 +9,9 @@ use super::graph::{Mark, QueueId};
 use super::shared::Shared;
 use super::slab::Id;
 use super::work::TargetWork;
-use crate::device::{Event, Queue};
-use crate::error::{DeviceError, Error};
-use crate::lock::lock;
-use crate::runtime::Launch;
+use crate::base::lock::lock;
+use crate::device::{DeviceError, Event, Queue};
+use crate::runtime::{Error, Launch};
 
 /// A queue, in which tasks come after each other.
 ///

@@ -15,10 +15,9 @@ use super::handle::Value;
 use super::shared::Shared;
 use super::spawn::Task;
 use super::work::{Work, run};
+use crate::base::lock::lock;
 use crate::device::Grid;
-use crate::error::Result;
-use crate::lock::lock;
-use crate::runtime::{DeviceBuffer, Kernel, Runtime};
+use crate::runtime::{DeviceBuffer, Kernel, Result, Runtime};
 
 /// Most threads that run host tasks of a scope, unless somebody says otherwise, on a machine
 /// with so many processors.

@@ -13,7 +13,7 @@ use super::pool::Pool;
 use super::queue::Position;
 use super::slab::Id;
 use super::work::Work;
-use crate::lock::{lock, wait};
+use crate::base::lock::{lock, wait};
 use crate::serve::panic_message;
 
 pub(super) type Tasks = Graph<Work<'static>, Position>;

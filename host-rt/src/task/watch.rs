@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::devices::LeftQueue;
 use super::queue::{Item, TaskQueue};
 use super::shared::Shared;
+use crate::base::lock::{lock, wait};
 use crate::device::{Event, EventState};
-use crate::error::{Error, LaunchError};
-use crate::lock::{lock, wait};
+use crate::runtime::Error;
+use crate::serve::LaunchError;
 
 /// How often an event is looked at, and the processor left to others between, before the
 /// thread sleeps until it is reached.

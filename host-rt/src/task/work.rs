@@ -4,8 +4,7 @@ use std::fmt::Display;
 
 use super::error::{TaskError, TaskName};
 use crate::device::Queue;
-use crate::error::Error;
-use crate::runtime::Launch;
+use crate::runtime::{Error, Launch};
 
 /// What a host task does; it has the task's name for its errors.
 pub(super) type HostWork<'a> = Box<dyn FnOnce(TaskName) -> Result<(), TaskError> + Send + 'a>;

@@ -7,10 +7,8 @@ use shared_abi::map_kind::MapKind;
 use shared_abi::wire::bounce::{BLOCK, BounceHeader};
 use shared_abi::words::{Coherent, Load, SystemWords};
 
-use super::{At, Copier, Place, Poll, Taken, Watch};
-use crate::device::MappedMemory;
-use crate::error::DeviceError;
-use crate::map::Arg;
+use super::{Arg, At, Copier, Place, Poll, Taken, Watch};
+use crate::device::{DeviceError, MappedMemory};
 
 /// A watcher that also finds out which launch a request comes from.
 pub(super) struct Attributed<W> {

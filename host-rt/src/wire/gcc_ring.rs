@@ -13,10 +13,8 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_ring::{GccRing as Ring, GccRingSlot as Slot, SLOTS};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
-use crate::device::MappedMemory;
-use crate::error::DeviceError;
-use crate::map::Arg;
+use super::{Arg, At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
+use crate::device::{DeviceError, MappedMemory};
 
 /// Finds published requests.
 #[derive(Debug)]

@@ -8,10 +8,8 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_slot::GccSlot as Slot;
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
-use crate::device::MappedMemory;
-use crate::error::DeviceError;
-use crate::map::Arg;
+use super::{Arg, At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
+use crate::device::{DeviceError, MappedMemory};
 
 /// In place of the function word of a request that is taken and not completed: no
 /// function has it, and the device waits for 0 alone. A device that sends it as a

@@ -29,10 +29,8 @@ use shared_abi::wire::gcn_queue::{
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Attached, Copier, Kind, Place, Poll, Taken, TwoFaces, Watch, Wire, gcc};
-use crate::device::MappedMemory;
-use crate::error::DeviceError;
-use crate::map::Arg;
+use super::{Arg, At, Attached, Copier, Kind, Place, Poll, Taken, TwoFaces, Watch, Wire, gcc};
+use crate::device::{DeviceError, MappedMemory};
 
 /// Finds published messages.
 #[derive(Debug)]

@@ -13,10 +13,8 @@ use shared_abi::wire::native::{
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Attached, Copier, Geometry, Kind, Place, Poll, Taken, Watch, Wire};
-use crate::device::MappedMemory;
-use crate::error::DeviceError;
-use crate::map::Arg;
+use super::{Arg, At, Attached, Copier, Geometry, Kind, Place, Poll, Taken, Watch, Wire};
+use crate::device::{DeviceError, MappedMemory};
 
 /// Slots that are looked at together: those of one claim group.
 const GROUP: u32 = claims::GROUP;

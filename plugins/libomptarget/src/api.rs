@@ -13,7 +13,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Mutex;
 
-use host_rt::data::HostRange;
+use host_rt::ranges::HostRange;
 
 use crate::device::Device;
 use crate::libomp::{self, Dependence};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
-use host_rt::data::HostRange;
+use host_rt::ranges::HostRange;
 use host_rt::image::Format;
 use host_rt::{Image, Kernel, Program};
 

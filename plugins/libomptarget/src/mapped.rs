@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use host_rt::DeviceBuffer;
-use host_rt::data::HostRange;
+use host_rt::ranges::HostRange;
 use host_rt::device::Event;
 
 use crate::abi::Name;

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use host_rt::data::{Found, HostRange, HostRanges};
+use host_rt::ranges::{Found, HostRange, HostRanges};
 
 use crate::counts::{Count, Counts};
 use crate::device::Device;

@@ -39,6 +39,8 @@ impl Import {
 /// The imports of a crate.
 pub(super) struct Imports {
     pub(super) list: Vec<Import>,
+    /// The file of the crate's root.
+    pub(super) root: Option<String>,
 }
 
 /// The names that are known in a module.
@@ -104,6 +106,7 @@ impl Imports {
         }
         Self {
             list: list.into_iter().collect(),
+            root: places.get(&vec![]).map(|root| root.file.clone()),
         }
     }
 }

@@ -67,12 +67,14 @@ fn check(imports: &Imports, layers: &[&str]) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for import in imports.list.iter().filter(|_| !layers.is_empty()) {
+        // With the modules that are written out in its file.
+        let is_root = |file: &str| imports.root.as_deref() == Some(file);
         let (from, to) = (&import.from.module, &import.to.module);
-        if from.is_empty() {
+        if is_root(&import.from.file) {
             continue;
         }
         let name = import.path();
-        if to.is_empty() {
+        if is_root(&import.to.file) {
             let message = format!("`{name}` is in the crate's root, which is above all layers");
             findings.push(finding(import, message));
         } else if from[0] != to[0] && layer(to) >= layer(from) {
@@ -152,14 +154,17 @@ mod tests {
     #[test]
     fn the_root_may_not() {
         let found = found(&[
-            ("mod", "pub use base::f;\npub fn g() {}"),
+            (
+                "mod",
+                "pub use base::f;\npub fn g() {}\nmod inner { use crate::base::f; pub fn h() {} }",
+            ),
             ("base", "pub fn f() {}"),
-            ("top", "use crate::g;"),
+            ("top", "use crate::g; use crate::inner::h;"),
         ]);
-        assert_eq!(
-            found,
-            ["top.rs:1: error: `g` is in the crate's root, which is above all layers"]
-        );
+        let error = |name| {
+            format!("top.rs:1: error: `{name}` is in the crate's root, which is above all layers")
+        };
+        assert_eq!(found, [error("g"), error("inner::h")]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUresult};
 
 use super::driver::{self, Driver, Failure};
 use super::functions::{self, Code};
-use crate::error::DeviceError;
+use crate::device::DeviceError;
 
 /// The context of one GPU; released with the last owner.
 pub(super) struct Context {

@@ -8,9 +8,8 @@ use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream};
 use super::context::Context;
 use super::functions;
 use super::stream::Landing;
-use crate::device::{Event, EventState};
-use crate::error::DeviceError;
-use crate::lock::{lock, take};
+use crate::base::lock::{lock, take};
+use crate::device::{DeviceError, Event, EventState};
 
 /// A place in a queue.
 pub(super) struct CudaEvent {

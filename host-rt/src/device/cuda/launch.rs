@@ -14,8 +14,7 @@ use super::context::Context;
 use super::event::CudaEvent;
 use super::functions;
 use super::module::CudaModule;
-use crate::device::{Global, Grid, KernelLimits, LaunchContext, Module, Running};
-use crate::error::DeviceError;
+use crate::device::{DeviceError, Global, Grid, KernelLimits, LaunchContext, Module, Running};
 
 /// How long a wait for a kernel looks before it sleeps: to be woken takes about as
 /// long.

@@ -43,19 +43,18 @@ use self::memory::Memory;
 use self::module::{CudaModule, Globals};
 use self::queue::CudaQueue;
 use self::stream::Stream;
-use super::ends::Ends;
-use super::pool::Pool;
-use super::reach::{BEYOND, NOT_ALLOCATED, unreachable};
-use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
-use crate::error::{DeviceError, Error, ImageError};
-use crate::image::Image;
-use crate::lock::lock;
+use super::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
+use super::gpu::ends::Ends;
+use super::gpu::pool::Pool;
+use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use crate::base::lock::lock;
+use crate::image::{Image, ImageError};
 
 /// Number of GPUs.
 ///
 /// # Errors
 /// There is no driver, or it is of no use.
-pub(super) fn count() -> Result<u32, Error> {
+pub(super) fn count() -> Result<u32, DeviceError> {
     Ok(context::count()?)
 }
 
@@ -64,11 +63,11 @@ pub(super) fn count() -> Result<u32, Error> {
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
-pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
+pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError> {
     let start = Instant::now();
     loop {
         match open_once(number) {
-            Err(Error::Device(DeviceError::Lost { .. })) if start.elapsed() < PATIENCE => {
+            Err(DeviceError::Lost { .. }) if start.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(1));
             }
             result => return result,
@@ -76,7 +75,7 @@ pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>,
     }
 }
 
-fn open_once(number: u32) -> Result<Arc<dyn Device>, Error> {
+fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
     use CUdevice_attribute::{
         CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY as MAPS,
         CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING as UNIFIED,

@@ -10,9 +10,8 @@ use super::event::{CudaEvent, Known};
 use super::functions::{self, Code};
 use super::launch;
 use super::stream::{STAGING, Stream};
-use crate::device::reach::{BEYOND, check_word, unreachable};
-use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
-use crate::error::DeviceError;
+use crate::device::bounds::{BEYOND, check_word, unreachable};
+use crate::device::{DeviceError, Event, Global, Grid, LaunchContext, Module, Queue, Running};
 
 /// A queue.
 pub(super) struct CudaQueue {

@@ -9,10 +9,9 @@ use super::context::Context;
 use super::event::CudaEvent;
 use super::functions;
 use super::memory;
-use crate::device::MappedMemory;
-use crate::device::landing;
-use crate::device::pool::Pooled;
-use crate::error::DeviceError;
+use crate::device::gpu::landing;
+use crate::device::gpu::pool::Pooled;
+use crate::device::{DeviceError, MappedMemory};
 
 /// Pinned memory of a queue. Copies that are larger than what is left of it until
 /// [`Queue::synchronize`](crate::device::Queue::synchronize) go through the driver's own.

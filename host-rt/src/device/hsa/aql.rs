@@ -18,7 +18,7 @@ use super::agents::Number;
 use super::context::Context;
 use super::faults;
 use super::signal::Signal;
-use crate::error::DeviceError;
+use crate::device::DeviceError;
 
 /// Packets that have room in a queue, of 64 bytes each: for kernels, and what they wait for.
 /// Who queues more waits for some to end.

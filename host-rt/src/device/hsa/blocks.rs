@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use super::context::{Context, Leftover};
 use super::stream::PIECE;
-use crate::error::DeviceError;
-use crate::lock::{lock, take};
+use crate::base::lock::{lock, take};
+use crate::device::DeviceError;
 
 /// The smallest block. Aligned to as much, and more than kernels want.
 const SMALLEST: usize = 256;

@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::lock::{lock, wait};
+use crate::base::lock::{lock, wait};
 
 /// Wakes who waits for signals of a device, or for its loss.
 #[derive(Default)]

@@ -15,9 +15,9 @@ use super::changes::Changes;
 use super::faults;
 use super::pools::{NoPools, Pools};
 use super::runtime::{Failure, Runtime, runtime};
-use crate::error::DeviceError;
+use crate::base::lock::{lock, take};
+use crate::device::DeviceError;
 use crate::image::Image;
-use crate::lock::{lock, take};
 
 /// A GPU that is in use.
 pub(super) struct Context {

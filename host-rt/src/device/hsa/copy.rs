@@ -15,8 +15,8 @@ use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_agent_t, hsa_signal_t};
 
 use super::context::Context;
 use super::signal::{PENDING, Signal};
-use crate::device::survive::survive;
-use crate::error::DeviceError;
+use crate::device::DeviceError;
+use crate::device::gpu::survive::survive;
 
 /// A copy that ROCr has not been given yet.
 pub(super) struct Copy {

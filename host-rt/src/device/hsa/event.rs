@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::signal::Signal;
 use super::stream::Landing;
-use crate::device::{Event, EventState};
-use crate::error::DeviceError;
+use crate::device::{DeviceError, Event, EventState};
 
 /// A place in a queue.
 pub(super) struct HsaEvent {

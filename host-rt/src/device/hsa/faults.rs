@@ -11,8 +11,8 @@ use hsa_runtime_sys::{
 
 use super::context::Context;
 use super::runtime::words;
-use crate::device::survive::survive;
-use crate::error::DeviceError;
+use crate::device::DeviceError;
+use crate::device::gpu::survive::survive;
 
 /// Events of headers newer than ours: the GPU hangs or its memory is broken, and memory cannot be
 /// given back. Source: ROCr, `hsa_ext_amd.h`.

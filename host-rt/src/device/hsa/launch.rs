@@ -10,8 +10,7 @@ use super::arguments::{self, Shape};
 use super::module::{HsaModule, Loaded};
 use super::signal::Signal;
 use super::stream::Stream;
-use crate::device::{Global, Grid, LaunchContext, Module, Running};
-use crate::error::DeviceError;
+use crate::device::{DeviceError, Global, Grid, LaunchContext, Module, Running};
 
 /// Starts a kernel in `stream`.
 ///

@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex};
 use hsa_runtime_sys::{HSA_EXT_POINTER_TYPE_HSA, hsa_amd_pointer_info_t};
 
 use super::context::{Context, Leftover};
-use crate::device::reach::{BEYOND, NOT_ALLOCATED, unreachable};
-use crate::device::{MappedMemory, MemoryInfo};
-use crate::error::DeviceError;
-use crate::lock::{lock, take};
+use crate::base::lock::{lock, take};
+use crate::device::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
+use crate::device::{DeviceError, MappedMemory, MemoryInfo};
 
 /// What ROCr rounds allocations up to, at least.
 const GRAIN: u64 = 4096;

@@ -51,16 +51,15 @@ use self::memory::Memory;
 use self::module::HsaModule;
 use self::queue::HsaQueue;
 use self::streams::Streams;
-use super::ends::Ends;
-use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
-use crate::error::{DeviceError, Error, ImageError};
-use crate::image::Image;
+use super::gpu::ends::Ends;
+use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use crate::image::{Image, ImageError};
 
 /// Number of GPUs.
 ///
 /// # Errors
 /// There is no ROCr, or it is of no use.
-pub(super) fn count() -> Result<u32, Error> {
+pub(super) fn count() -> Result<u32, DeviceError> {
     Ok(context::count()?)
 }
 
@@ -69,7 +68,7 @@ pub(super) fn count() -> Result<u32, Error> {
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
-pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
+pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError> {
     let start = Instant::now();
     loop {
         match open_once(number) {

@@ -21,9 +21,8 @@ use targets::code_object::{self, Kernel};
 
 use super::agents::Number;
 use super::context::{Code, Context, Leftover};
-use crate::device::{Global, KernelLimits, Module};
-use crate::error::{DeviceError, ImageError};
-use crate::image::{Format, Image};
+use crate::device::{DeviceError, Global, KernelLimits, Module};
+use crate::image::{Format, Image, ImageError};
 
 /// Memory of a thread, at least, of kernels of which the compiler cannot tell how much they
 /// take, such as those that recurse.

@@ -7,10 +7,9 @@ use super::blocks::Block;
 use super::event::HsaEvent;
 use super::stream::{Landing, PIECE, Stream};
 use super::{HsaDevice, launch};
-use crate::device::landing::Arriving;
-use crate::device::reach::check_word;
-use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
-use crate::error::DeviceError;
+use crate::device::bounds::check_word;
+use crate::device::gpu::landing::Arriving;
+use crate::device::{DeviceError, Event, Global, Grid, LaunchContext, Module, Queue, Running};
 
 /// A queue.
 pub(super) struct HsaQueue {

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_signal_t};
 
 use super::context::Context;
-use crate::device::survive::survive;
-use crate::error::DeviceError;
-use crate::lock::{lock, take};
+use crate::base::lock::{lock, take};
+use crate::device::DeviceError;
+use crate::device::gpu::survive::survive;
 
 /// What a signal is while its operation is not done. A copy that fails makes it negative.
 pub(super) const PENDING: i64 = 1;

@@ -11,9 +11,9 @@ use super::blocks::Block;
 use super::context::Context;
 use super::copy::Copy;
 use super::signal::{Signal, Signals};
-use crate::device::landing;
-use crate::device::pool::Pooled;
-use crate::error::DeviceError;
+use crate::device::DeviceError;
+use crate::device::gpu::landing;
+use crate::device::gpu::pool::Pooled;
 
 /// Pinned memory that the copies of a stream have staged their bytes in, at most. Who queues more
 /// waits for the first of them.

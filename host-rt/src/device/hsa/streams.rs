@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::context::Context;
 use super::signal::Signals;
 use super::stream::Stream;
-use crate::device::pool::{Pool, Pooled};
+use crate::device::gpu::pool::{Pool, Pooled};
 
 /// Streams of a device, beyond those that queues hold at a time. Each that runs kernels has a
 /// queue of the hardware, of which about so many make progress at a time.
