@@ -75,10 +75,11 @@ mod serve;
 pub mod task;
 pub mod wire;
 
-/// What can go wrong, by layer: [`ImageError`] (a file is no usable image), [`DeviceError`] (a
-/// device refuses), [`LaunchError`] (a kernel or a call it made failed), and [`Error`] over all of
-/// them.
 pub mod error {
+    //! What can go wrong, by layer: [`ImageError`] (a file is no usable image), [`DeviceError`] (a
+    //! device refuses), [`LaunchError`] (a kernel or a call it made failed), and [`Error`] over all
+    //! of them.
+
     pub use crate::base::env::EnvError;
     pub use crate::device::DeviceError;
     pub use crate::image::ImageError;

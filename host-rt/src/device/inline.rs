@@ -23,9 +23,9 @@ pub struct DirectRun<'a> {
 /// What a device needs to know of a kernel that can call the host and is run on the thread
 /// that asks for it.
 pub struct Caller {
-    /// As [`LaunchContext::key`].
+    /// As [`LaunchContext::key`](super::LaunchContext::key).
     pub key: u32,
-    /// As [`LaunchContext::ring`].
+    /// As [`LaunchContext::ring`](super::LaunchContext::ring).
     pub ring: Arc<dyn Fn() + Send + Sync>,
 }
 

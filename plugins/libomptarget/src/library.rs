@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
-use host_rt::ranges::HostRange;
 use host_rt::image::Format;
+use host_rt::ranges::HostRange;
 use host_rt::{Image, Kernel, Program};
 
 use crate::abi::{

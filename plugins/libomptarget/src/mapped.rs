@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use host_rt::DeviceBuffer;
-use host_rt::ranges::HostRange;
 use host_rt::device::Event;
+use host_rt::ranges::HostRange;
 
 use crate::abi::Name;
 use crate::locks::lock;
