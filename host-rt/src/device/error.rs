@@ -114,7 +114,7 @@ pub enum DeviceError {
     },
     /// Something that was queued before this failed, or what the queue waits for did.
     #[error("what was queued before has failed: {reason}")]
-    Before {
+    DependencyFailed {
         /// The device's words.
         reason: String,
     },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{BlockShape, DeviceError, Global, Grid};
 
 /// A kernel that is run on the thread that asks for it.
-pub struct DirectRun<'a> {
+pub struct InlineCall<'a> {
     /// The kernel's name, for messages.
     pub name: &'a str,
     /// The kernel, of a module that stays loaded meanwhile.
@@ -31,7 +31,7 @@ pub struct Caller {
 
 /// Runs kernels that are plain C functions of this process: each parameter is an integer
 /// of 64 bits, passed as C passes one.
-pub trait Direct: Sync {
+pub trait InlineLaunch: Sync {
     /// Runs a kernel on the calling thread to its end: well, or with words about its fault.
     ///
     /// # Safety
@@ -40,5 +40,5 @@ pub trait Direct: Sync {
     ///
     /// # Errors
     /// It cannot be run so: the grid, or the number of words.
-    unsafe fn run(&self, run: DirectRun<'_>) -> Result<Result<(), String>, DeviceError>;
+    unsafe fn run(&self, run: InlineCall<'_>) -> Result<Result<(), String>, DeviceError>;
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub use self::error::DeviceError;
 pub use self::grid::{Axis, BlockShape, Grid};
 use self::in_process::{emu, host};
-pub use self::inline::{Caller, Direct, DirectRun};
+pub use self::inline::{Caller, InlineCall, InlineLaunch};
 pub use self::memory::{Fill, MappedMemory, MemoryInfo};
 pub use self::module::{Global, KernelLimits, Module};
 pub use self::options::Trace;

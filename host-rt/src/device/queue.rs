@@ -47,9 +47,9 @@ pub trait Event: Send + Sync {
     /// # Errors
     /// What [`EventState::Failed`] says.
     fn sync(&self) -> Result<(), String>;
-    /// Takes back the operation that the event was recorded behind, if it has not begun and
+    /// Cancels the operation that the event was recorded behind, if it has not begun and
     /// the device can: it fails then, as does what comes after it.
-    fn take_back(&self) {}
+    fn cancel(&self) {}
     /// For the device's own use.
     fn as_any(&self) -> &dyn std::any::Any;
     /// For the device's own use.

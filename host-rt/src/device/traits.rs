@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use targets::DeviceArch;
 
-use super::{DeviceError, Direct, Fill, MappedMemory, MemoryInfo, Module, Queue};
+use super::{DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module, Queue};
 use crate::image::{Image, ImageError};
 
 /// A device.
@@ -47,7 +47,7 @@ pub trait Device: Send + Sync {
     /// The image is not one for this device.
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError>;
     /// What runs kernels that are plain C functions, where kernels can be such.
-    fn direct(&self) -> Option<&dyn Direct> {
+    fn inline_launch(&self) -> Option<&dyn InlineLaunch> {
         None
     }
     /// Whether events are the device's own matter. Where they are not, the host waits:

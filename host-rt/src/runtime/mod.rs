@@ -10,7 +10,7 @@
 //! | `buffer` | device memory |
 //! | `functions` | the host functions that an image is loaded with |
 //! | `load`, `connect`, `panic_record` | loading an image, and telling it where its wire is |
-//! | `program`, `launch`, `overdue`, `words` | kernels, and their launches |
+//! | `program`, `launch`, `overdue`, `inline` | kernels, and their launches |
 //! | `typed`, `arguments` | kernels with a declaration, and the arguments of one launch |
 //! | `mapped` | the guards of mapped data |
 //! | `environment`, `on_device`, `copies` | which host data is on the device; its copy; copying |
@@ -23,6 +23,7 @@ mod copies;
 mod environment;
 mod error;
 mod functions;
+mod inline;
 mod launch;
 mod load;
 mod mapped;
@@ -31,7 +32,6 @@ mod overdue;
 mod panic_record;
 mod program;
 mod typed;
-mod words;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -64,12 +64,12 @@ impl Position {
         }
     }
 
-    /// Takes the task back, if it has not begun and the device can.
-    pub(super) fn take_back(&self) {
+    /// Cancels the task, if it has not begun and the device can.
+    pub(super) fn cancel(&self) {
         if let Some(turn) = &self.turn {
-            turn.take_back();
+            turn.cancel();
         }
-        self.end.take_back();
+        self.end.cancel();
     }
 }
 

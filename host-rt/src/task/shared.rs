@@ -118,7 +118,7 @@ impl Shared {
             }
             drop(state);
             for position in unwanted {
-                position.take_back();
+                position.cancel();
             }
             for work in dropped {
                 // What it borrows or owns is not ours, and may panic.

@@ -101,12 +101,12 @@ impl Item {
         let _ = self.at.end.sync();
     }
 
-    /// Takes it back from behind `late`, or waits until that lets it run: whether it comes to
+    /// Cancels it, which stands behind `late`, or waits until that lets it run: whether it comes to
     /// nothing.
     ///
     /// What has not begun must not begin when the scope, and what the task uses, is gone.
     fn leaves(&self, late: &Late) -> bool {
-        self.at.take_back();
+        self.at.cancel();
         match self.at.end.check() {
             EventState::Pending => late.end.sync().is_err(),
             EventState::Done => false,

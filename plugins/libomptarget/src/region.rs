@@ -168,7 +168,7 @@ impl Region {
             let grid = self.grid(kernel, begun.kernel.environment())?;
             self.tell(&begun.kernel, grid);
             // SAFETY: the caller's promise: the kernel's parameters are these words.
-            let ran = unsafe { kernel.run_words(grid, &begun.parameters) };
+            let ran = unsafe { kernel.call_inline(grid, &begun.parameters) };
             ran.map_err(|error| message::error(&error.to_string()))?;
         }
         // SAFETY: passed on.

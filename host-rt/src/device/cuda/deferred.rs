@@ -22,7 +22,7 @@ use super::queue::CudaQueue;
 use super::{CudaDevice, launch};
 use crate::base::lock::{lock, wait};
 use crate::device::bounds::check_word;
-use crate::device::gpu::survive::survive;
+use crate::device::gpu::panics::catch_panic;
 use crate::device::{
     DeviceError, Event, EventState, Global, Grid, LaunchContext, Module, Queue, Running,
 };
@@ -144,7 +144,7 @@ impl Deferred {
             };
             drop(state);
             let mut result = None;
-            survive(|| {
+            catch_panic(|| {
                 if operation.is_copy {
                     queue.wait_for_callers();
                 }

@@ -88,7 +88,7 @@ pub(super) unsafe fn start(
         let _ = launch.ended(Err(error.to_string()));
     } else if calls_host {
         let running = Arc::clone(&launch) as Arc<dyn Running>;
-        device.ends.watch(context.name(), running);
+        device.reaper.watch(context.name(), running);
     }
     Ok(launch)
 }

@@ -44,8 +44,8 @@ use self::module::{CudaModule, Globals};
 use self::queue::CudaQueue;
 use self::stream::Stream;
 use super::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
-use super::gpu::ends::Ends;
 use super::gpu::pool::Pool;
+use super::gpu::reaper::CompletionReaper;
 use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::base::lock::lock;
 use crate::image::{Image, ImageError};
@@ -101,7 +101,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
     Ok(Arc::new_cyclic(|this| CudaDevice {
         this: Weak::clone(this),
         arch,
-        ends: Ends::default(),
+        reaper: CompletionReaper::default(),
         streams: Pool::new(stream::MOST),
         events: Events::new(&context),
         memory,
@@ -127,7 +127,7 @@ fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
 struct CudaDevice {
     this: Weak<Self>,
     arch: DeviceArch,
-    ends: Ends,
+    reaper: CompletionReaper,
     streams: Pool<Stream>,
     events: Arc<Events>,
     memory: Memory,

@@ -2,12 +2,12 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `ends` | the thread that notices the ends of kernels |
-//! | `landing` | copies from a device on the last bit of their way |
+//! | `panics` | catching panics of the application's log subscriber |
 //! | `pool` | streams that are used again |
-//! | `survive` | panics of the application's |
+//! | `readback` | copies from a device, out of the memory that they are staged in |
+//! | `reaper` | the thread that waits for kernels to complete |
 
-pub(super) mod ends;
-pub(super) mod landing;
+pub(super) mod panics;
 pub(super) mod pool;
-pub(super) mod survive;
+pub(super) mod readback;
+pub(super) mod reaper;

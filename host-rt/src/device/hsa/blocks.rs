@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
-use super::context::{Context, Leftover};
+use super::context::{Context, DeferredFree};
 use super::stream::PIECE;
 use crate::base::lock::{lock, take};
 use crate::device::DeviceError;
@@ -90,7 +90,7 @@ impl Drop for Block {
             }
         }
         // SAFETY: the last owner of the block has let it go, and with it what was queued.
-        let memory = unsafe { Leftover::memory(address) };
+        let memory = unsafe { DeferredFree::memory(address) };
         self.blocks.context.give_back(memory);
     }
 }
@@ -99,7 +99,8 @@ impl Drop for Blocks {
     fn drop(&mut self) {
         for address in take(&self.waiting).into_values().flatten() {
             // SAFETY: taken off the list, which has what blocks have left.
-            self.context.give_back(unsafe { Leftover::memory(address) });
+            self.context
+                .give_back(unsafe { DeferredFree::memory(address) });
         }
     }
 }

@@ -76,7 +76,7 @@ pub(super) unsafe fn start(
     });
     if calls_host {
         let running = Arc::clone(&launch) as Arc<dyn Running>;
-        device.ends.watch(device.context.name(), running);
+        device.reaper.watch(device.context.name(), running);
     }
     Ok(launch)
 }

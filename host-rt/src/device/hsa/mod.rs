@@ -7,7 +7,7 @@
 //! | `context` | a GPU as all its users share it, and whether it is lost |
 //! | `faults` | what ROCr tells of kernels that fault |
 //! | `memory`, `blocks` | device memory, mapped memory; pinned memory that is used again |
-//! | `signal`, `changes` | the signal of one operation, and how it is waited for |
+//! | `signal`, `notifier` | the signal of one operation, and how it is waited for |
 //! | `aql` | a queue of the hardware, and the packets in it |
 //! | `stream`, `streams`, `queue`, `event`, `copy` | copies and the order of things |
 //! | `module`, `arguments` | loading code objects, and what their kernels take |
@@ -24,7 +24,6 @@ mod agents;
 mod aql;
 mod arguments;
 mod blocks;
-mod changes;
 mod context;
 mod copy;
 mod event;
@@ -32,6 +31,7 @@ mod faults;
 mod launch;
 mod memory;
 mod module;
+mod notifier;
 mod pools;
 mod queue;
 mod runtime;
@@ -51,7 +51,7 @@ use self::memory::Memory;
 use self::module::HsaModule;
 use self::queue::HsaQueue;
 use self::streams::Streams;
-use super::gpu::ends::Ends;
+use super::gpu::reaper::CompletionReaper;
 use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::image::{Image, ImageError};
 
@@ -86,7 +86,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
     Ok(Arc::new_cyclic(|this| HsaDevice {
         this: Weak::clone(this),
         arch,
-        ends: Ends::default(),
+        reaper: CompletionReaper::default(),
         streams: Streams::new(&context),
         blocks: Blocks::new(&context),
         memory: Memory::new(&context),
@@ -113,7 +113,7 @@ fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
 struct HsaDevice {
     this: Weak<Self>,
     arch: DeviceArch,
-    ends: Ends,
+    reaper: CompletionReaper,
     streams: Streams,
     blocks: Arc<Blocks>,
     memory: Memory,

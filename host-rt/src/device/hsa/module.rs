@@ -20,7 +20,7 @@ use targets::arch::VectorRegisters;
 use targets::code_object::{self, Kernel};
 
 use super::agents::Number;
-use super::context::{Code, Context, Leftover};
+use super::context::{Code, Context, DeferredFree};
 use crate::device::{DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, Image, ImageError};
 
@@ -315,6 +315,6 @@ impl Drop for HsaModule {
             image: self.image.clone(),
         };
         // SAFETY: made by `read`; whatever runs of it has kept the module.
-        self.context.give_back(unsafe { Leftover::code(code) });
+        self.context.give_back(unsafe { DeferredFree::code(code) });
     }
 }

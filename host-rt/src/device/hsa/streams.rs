@@ -50,7 +50,7 @@ impl Streams {
 
     /// Keeps a stream. What is under way in it goes on.
     pub(super) fn put(&self, mut stream: Stream) {
-        stream.leave_landings();
+        stream.drop_readbacks();
         self.pool.put(stream);
     }
 }

@@ -5,19 +5,19 @@
 //! | `host` | kernels are code of a shared object |
 //! | `emu` | kernels are PTX, which is interpreted |
 //! | `queue` | queues: copies at once where nothing is pending, in their turn otherwise |
-//! | `step` | what is queued, begun by whoever completes what it waits for |
+//! | `op` | what is queued, begun by whoever completes what it waits for |
 //! | `bytes` | copies of memory that others use meanwhile |
 
 mod bytes;
 pub(super) mod emu;
 pub(super) mod host;
+mod op;
 mod queue;
-mod step;
 
 use std::sync::Arc;
 
-use self::queue::NearQueue;
-use self::step::{Outcome, Step, Work};
+use self::op::{Outcome, QueueOp, Work};
+use self::queue::InProcessQueue;
 use super::{DeviceError, Global, Grid, LaunchContext, Module};
 
 /// Most threads of a team.
@@ -26,9 +26,9 @@ const MAX_THREADS: u32 = 1024;
 /// A device that is this process.
 ///
 /// # Safety
-/// What [`reach`](Self::reach) returns is there, all of it, as long as the device and what
+/// What [`resolve`](Self::resolve) returns is there, all of it, as long as the device and what
 /// comes with it. Others use it with atomic accesses, or are kernels, whose matter it is.
-unsafe trait Near: Send + Sync + 'static {
+unsafe trait InProcess: Send + Sync + 'static {
     /// Keeps a range in place.
     type Held;
 
@@ -36,7 +36,7 @@ unsafe trait Near: Send + Sync + 'static {
     ///
     /// # Errors
     /// It is not for copies.
-    fn reach(
+    fn resolve(
         &self,
         address: u64,
         len: usize,

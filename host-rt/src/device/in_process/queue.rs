@@ -5,21 +5,21 @@ use std::sync::Arc;
 use shared_abi::words::{Store, SystemWords};
 
 use super::bytes::{copy_from_shared, copy_to_shared, words_at};
-use super::{MAX_THREADS, Near, Outcome, Step, Work};
+use super::{InProcess, MAX_THREADS, Outcome, QueueOp, Work};
 use crate::device::bounds::check_word;
 use crate::device::{DeviceError, Event, Global, Grid, LaunchContext, Module, Queue, Running};
 
 /// A queue. Copies happen at once, on the thread that asks for them, unless something before
 /// them is pending.
-pub(in crate::device) struct NearQueue<D> {
+pub(in crate::device) struct InProcessQueue<D> {
     device: Arc<D>,
     /// The last operation, if it is not known to be done.
-    last: Option<Arc<Step>>,
+    last: Option<Arc<QueueOp>>,
     /// Events that the next operation waits for.
-    events: Vec<Arc<Step>>,
+    events: Vec<Arc<QueueOp>>,
 }
 
-impl<D: Near> NearQueue<D> {
+impl<D: InProcess> InProcessQueue<D> {
     pub(in crate::device) fn new(device: Arc<D>) -> Self {
         Self {
             device,
@@ -29,21 +29,21 @@ impl<D: Near> NearQueue<D> {
     }
 
     /// What the next operation waits for, and whatever failed.
-    fn before(&mut self) -> impl Iterator<Item = Arc<Step>> {
+    fn before(&mut self) -> impl Iterator<Item = Arc<QueueOp>> {
         let events = std::mem::take(&mut self.events);
         self.last.take().into_iter().chain(events)
     }
 
     /// Queues an operation.
-    fn push(&mut self, work: Option<Box<dyn Work>>) -> Arc<Step> {
-        let step = Step::after(work, self.before());
-        self.last = Some(Arc::clone(&step));
-        step
+    fn push(&mut self, work: Option<Box<dyn Work>>) -> Arc<QueueOp> {
+        let op = QueueOp::after(work, self.before());
+        self.last = Some(Arc::clone(&op));
+        op
     }
 
     /// Copies now, or later where something is pending.
     fn copy(&mut self, copy: Copy) -> Result<(), DeviceError> {
-        let is_done = |step: &Arc<Step>| matches!(step.outcome(), Some(Ok(())));
+        let is_done = |op: &Arc<QueueOp>| matches!(op.outcome(), Some(Ok(())));
         self.last.take_if(|last| is_done(last));
         self.events.retain(|event| !is_done(event));
         if self.last.is_none() && self.events.is_empty() {
@@ -51,10 +51,10 @@ impl<D: Near> NearQueue<D> {
         }
         copy.check(&*self.device)?;
         let device = Arc::clone(&self.device);
-        let step = self.push(Some(Box::new(Later { copy, device })));
-        match step.outcome() {
+        let op = self.push(Some(Box::new(Later { copy, device })));
+        match op.outcome() {
             // Of what failed before it: the caller shall not have to ask.
-            Some(Err(reason)) => Err(DeviceError::Before {
+            Some(Err(reason)) => Err(DeviceError::DependencyFailed {
                 reason: reason.to_string(),
             }),
             Some(Ok(())) | None => Ok(()),
@@ -62,7 +62,7 @@ impl<D: Near> NearQueue<D> {
     }
 }
 
-impl<D: Near> Queue for NearQueue<D> {
+impl<D: InProcess> Queue for InProcessQueue<D> {
     unsafe fn copy_to_device(
         &mut self,
         to: u64,
@@ -116,23 +116,23 @@ impl<D: Near> Queue for NearQueue<D> {
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
-        let step = Arc::clone(event).into_any().downcast::<Step>();
-        self.events.push(step.unwrap_or_else(|_| {
+        let op = Arc::clone(event).into_any().downcast::<QueueOp>();
+        self.events.push(op.unwrap_or_else(|_| {
             let waited = event.sync();
-            Step::over(waited.map_err(Into::into))
+            QueueOp::over(waited.map_err(Into::into))
         }));
     }
 
     fn can_wait_for(&self, event: &dyn Event) -> bool {
-        event.as_any().is::<Step>()
+        event.as_any().is::<QueueOp>()
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
         let mut all = Ok(());
-        for step in self.before() {
-            all = all.and(step.sync());
+        for op in self.before() {
+            all = all.and(op.sync());
         }
-        all.map_err(|reason| DeviceError::Before { reason })
+        all.map_err(|reason| DeviceError::DependencyFailed { reason })
     }
 }
 
@@ -165,10 +165,10 @@ unsafe impl Send for Copy {}
 
 impl Copy {
     /// Refuses ranges that copies do not reach.
-    fn check(&self, device: &impl Near) -> Result<(), DeviceError> {
+    fn check(&self, device: &impl InProcess) -> Result<(), DeviceError> {
         let check = |address, len, write| match len {
             0 => Ok(()),
-            len => device.reach(address, len, write).map(drop),
+            len => device.resolve(address, len, write).map(drop),
         };
         match *self {
             Self::To { to, len, .. } => check(to, len, true),
@@ -181,19 +181,19 @@ impl Copy {
         }
     }
 
-    fn perform(self, device: &impl Near) -> Result<(), DeviceError> {
+    fn perform(self, device: &impl InProcess) -> Result<(), DeviceError> {
         match self {
             Self::To { len: 0, .. } | Self::From { len: 0, .. } => {}
             Self::To { to, from, len } => {
-                let (place, _held) = device.reach(to, len, true)?;
-                // SAFETY: the caller of `Queue` vouches for the host side, `Near` for the
+                let (place, _held) = device.resolve(to, len, true)?;
+                // SAFETY: the caller of `Queue` vouches for the host side, `InProcess` for the
                 // other one. Device threads may use it meanwhile, which atomic accesses here
                 // make a matter of theirs.
                 unsafe { copy_to_shared(place, from, len) };
                 device.wrote(to, len);
             }
             Self::From { to, from, len } => {
-                let (place, _held) = device.reach(from, len, false)?;
+                let (place, _held) = device.resolve(from, len, false)?;
                 // SAFETY: as above.
                 unsafe { copy_from_shared(to, place, len) };
                 device.has_read(from, len);
@@ -211,7 +211,7 @@ impl Copy {
                 Self::To { to, from, len }.perform(device)?;
             }
             Self::Word { to, word } => {
-                let (place, _held) = device.reach(to, 4, true)?;
+                let (place, _held) = device.resolve(to, 4, true)?;
                 // SAFETY: as above; aligned, which is checked when it is queued.
                 let (words, offset) = unsafe { words_at(place) };
                 // Edge `R2`, completing end, for callers whose word is in device memory.
@@ -229,8 +229,8 @@ struct Later<D> {
     device: Arc<D>,
 }
 
-impl<D: Near> Work for Later<D> {
-    fn begin(self: Box<Self>, _step: &Arc<Step>) -> Option<Outcome> {
+impl<D: InProcess> Work for Later<D> {
+    fn begin(self: Box<Self>, _step: &Arc<QueueOp>) -> Option<Outcome> {
         let copied = self.copy.perform(&*self.device);
         Some(copied.map_err(|error| error.to_string().into()))
     }

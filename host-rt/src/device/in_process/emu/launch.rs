@@ -7,15 +7,20 @@ use shared_abi::image::PANIC_ASSERTION;
 
 use super::EmuDevice;
 use super::module::EmuModule;
-use crate::device::in_process::{Near, Outcome, Step, Work};
+use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
 use crate::device::{DeviceError, Global, Grid, LaunchContext, Module};
 
 // SAFETY: device memory lives as long as the device, whose threads use it with atomic accesses.
-unsafe impl Near for EmuDevice {
+unsafe impl InProcess for EmuDevice {
     type Held = ();
 
     /// As on hardware, copies are for device memory alone.
-    fn reach(&self, address: u64, len: usize, _write: bool) -> Result<(*mut u8, ()), DeviceError> {
+    fn resolve(
+        &self,
+        address: u64,
+        len: usize,
+        _write: bool,
+    ) -> Result<(*mut u8, ()), DeviceError> {
         let place = self.machine.memory().host(address, len as u64);
         let place = place.ok_or(DeviceError::Unreachable {
             address,
@@ -85,15 +90,15 @@ struct EmuLaunch {
 }
 
 impl Work for EmuLaunch {
-    fn begin(self: Box<Self>, step: &Arc<Step>) -> Option<Outcome> {
+    fn begin(self: Box<Self>, op: &Arc<QueueOp>) -> Option<Outcome> {
         let machine = Arc::clone(&self.device.machine);
-        let step = Arc::clone(step);
+        let op = Arc::clone(op);
         let (ended, device) = (Arc::clone(&self.ended), self.device);
         let over = move |outcome: Result<(), Fault>| {
             ended();
             // Whoever learns of the end finds it gone.
             drop((ended, device));
-            step.finish(outcome.map_err(|fault| message(&fault).into()));
+            op.finish(outcome.map_err(|fault| message(&fault).into()));
         };
         let started = machine.start(self.prepared, Box::new(over));
         let error = started.err()?;

@@ -14,7 +14,7 @@ use targets::count::Count;
 use targets::device_arch::{self, DeviceArch};
 
 use self::module::EmuModule;
-use super::NearQueue;
+use super::InProcessQueue;
 use crate::device::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::image::{Image, ImageError};
 
@@ -154,7 +154,7 @@ impl Device for EmuDevice {
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         match self.this.upgrade() {
-            Some(device) => Ok(Box::new(NearQueue::new(device))),
+            Some(device) => Ok(Box::new(InProcessQueue::new(device))),
             None => unreachable!("a method of the device runs, so the device exists"),
         }
     }

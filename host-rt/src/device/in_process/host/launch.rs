@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, OnceLock};
 use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
 
-use super::carriers::Job;
+use super::active_launches::{self, ActiveLaunch};
 use super::module::HostModule;
 use super::signals::Arguments;
-use super::under_way::{self, UnderWay};
+use super::worker_pool::Job;
 use super::{HostDevice, lock, thread};
-use crate::device::in_process::{Near, Outcome, Step, Work};
+use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
 use crate::device::{BlockShape, DeviceError, Global, Grid, LaunchContext, Module};
 
 /// Device threads of one launch that exist at a time, as far as whole teams
@@ -25,11 +25,11 @@ type KernelCode = unsafe extern "C" fn(*const *const c_void);
 
 // SAFETY: the arena lives as long as the device, a module as long as what comes with it, and
 // kernels alone use either.
-unsafe impl Near for HostDevice {
+unsafe impl InProcess for HostDevice {
     /// What is in an image stays loaded as long.
     type Held = Option<Arc<HostModule>>;
 
-    fn reach(
+    fn resolve(
         &self,
         address: u64,
         len: usize,
@@ -89,14 +89,14 @@ pub(super) struct HostLaunch {
     /// Jobs that have not ended.
     remaining: AtomicU32,
     /// Set when it begins.
-    step: OnceLock<Arc<Step>>,
+    op: OnceLock<Arc<QueueOp>>,
     state: Mutex<State>,
 }
 
 struct State {
     fault: Option<String>,
     /// For a kernel that can call the host and has begun.
-    under_way: Option<UnderWay>,
+    active: Option<ActiveLaunch>,
     /// Taken when it has ended, so that whoever learns of that finds it gone.
     held: Option<Held>,
 }
@@ -134,16 +134,16 @@ impl fmt::Display for HostLaunch {
 }
 
 impl Work for HostLaunch {
-    fn begin(self: Box<Self>, step: &Arc<Step>) -> Option<Outcome> {
+    fn begin(self: Box<Self>, op: &Arc<QueueOp>) -> Option<Outcome> {
         let launch = Arc::<Self>::from(self);
-        let _ = launch.step.set(Arc::clone(step));
+        let _ = launch.op.set(Arc::clone(op));
         let device = {
             let state = lock(&launch.state);
             let held = state.held.as_ref();
             held.map(|held| Arc::clone(&held.device))
         };
         let device = device.unwrap_or_else(|| unreachable!("it has not ended"));
-        device.carriers.run(launch);
+        device.workers.run(launch);
         None
     }
 
@@ -169,10 +169,10 @@ impl HostLaunch {
             context,
             faulted: AtomicBool::new(false),
             remaining: AtomicU32::new(places * grid.threads),
-            step: OnceLock::new(),
+            op: OnceLock::new(),
             state: Mutex::new(State {
                 fault: None,
-                under_way: None,
+                active: None,
                 held,
             }),
         }
@@ -216,8 +216,8 @@ impl HostLaunch {
     pub(super) fn enter(&self) {
         let context = &self.context;
         if context.calls_host {
-            let under_way = under_way::begin(context.key, &context.ring);
-            lock(&self.state).under_way = Some(under_way);
+            let active = active_launches::begin(context.key, &context.ring);
+            lock(&self.state).active = Some(active);
         }
     }
 
@@ -286,14 +286,14 @@ impl HostLaunch {
             return;
         }
         let mut state = lock(&self.state);
-        let (fault, under_way) = (state.fault.take(), state.under_way.take());
+        let (fault, active) = (state.fault.take(), state.active.take());
         let held = state.held.take();
         drop(state);
-        drop(under_way);
+        drop(active);
         (self.context.ended)();
         drop(held);
-        if let Some(step) = self.step.get() {
-            step.finish(fault.map_or(Ok(()), |fault| Err(fault.into())));
+        if let Some(op) = self.op.get() {
+            op.finish(fault.map_or(Ok(()), |fault| Err(fault.into())));
         }
     }
 }

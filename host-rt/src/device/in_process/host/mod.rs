@@ -6,15 +6,15 @@
 //! device thread's stack is out of the host's reach. Accesses of the kernel itself are
 //! not checked: those beyond a buffer are in the next one.
 
-mod carriers;
-mod direct;
+mod active_launches;
+mod inline;
 mod launch;
 mod module;
-mod own_threads;
 mod signals;
 mod thread;
-mod under_way;
+mod unattached_threads;
 mod words;
+mod worker_pool;
 
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -24,14 +24,14 @@ use device_arena::Arena;
 use targets::DeviceArch;
 use targets::count::Count;
 
-use self::carriers::Carriers;
-use self::direct::Stacks;
+use self::inline::Stacks;
 use self::module::HostModule;
-use super::NearQueue;
+use self::worker_pool::WorkerPool;
+use super::InProcessQueue;
 use crate::base::lock::lock;
 use crate::device::bounds::{NOT_ALLOCATED, unreachable};
 use crate::device::{
-    Device, DeviceError, Direct, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted,
+    Device, DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module, Queue, Wanted,
 };
 use crate::image::{Image, ImageError};
 
@@ -56,7 +56,7 @@ pub(in crate::device) fn open(wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, De
     Ok(Arc::new_cyclic(|this| HostDevice {
         this: Weak::clone(this),
         arena,
-        carriers: Carriers::new(env.host_stack.unwrap_or(DEFAULT_STACK) as usize),
+        workers: WorkerPool::new(env.host_stack.unwrap_or(DEFAULT_STACK) as usize),
         modules: Mutex::default(),
         stacks: Stacks::default(),
     }))
@@ -66,7 +66,7 @@ pub(in crate::device) fn open(wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, De
 struct HostDevice {
     this: Weak<Self>,
     arena: Arena,
-    carriers: Carriers,
+    workers: WorkerPool,
     modules: Mutex<Vec<Weak<HostModule>>>,
     /// Of kernels that run on their callers' threads.
     stacks: Stacks,
@@ -137,7 +137,7 @@ impl Device for HostDevice {
         true
     }
 
-    fn direct(&self) -> Option<&dyn Direct> {
+    fn inline_launch(&self) -> Option<&dyn InlineLaunch> {
         Some(self)
     }
 
@@ -186,7 +186,7 @@ impl Device for HostDevice {
 
     fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
         match self.this.upgrade() {
-            Some(device) => Ok(Box::new(NearQueue::new(device))),
+            Some(device) => Ok(Box::new(InProcessQueue::new(device))),
             None => unreachable!("a method of the device runs, so the device exists"),
         }
     }

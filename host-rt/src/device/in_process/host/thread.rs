@@ -11,7 +11,7 @@ use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use shared_abi::host_arch::{HostArch, ThreadContext};
 
-use super::{own_threads, under_way};
+use super::{active_launches, unattached_threads};
 
 /// What the code of an image calls instead of special registers and instructions.
 pub(super) static SERVICES: HostArch = HostArch {
@@ -45,7 +45,7 @@ thread_local! {
 /// # Safety
 /// The frames of `kernel` can be abandoned where it traps, as
 /// [`Kernel::launch`](crate::Kernel::launch) and
-/// [`run_words`](crate::Kernel::run_words) ask of their callers. `launched` is valid until this
+/// [`call_inline`](crate::Kernel::call_inline) ask of their callers. `launched` is valid until this
 /// returns.
 pub(super) unsafe fn run(
     kernel: impl FnOnce() + Copy + 'static,
@@ -104,7 +104,7 @@ pub(super) fn running<'a>() -> Option<(&'a ThreadContext, &'a dyn fmt::Display)>
 unsafe extern "C" fn context() -> *const ThreadContext {
     match current() {
         Some(current) => &raw const current.context,
-        None => own_threads::context(),
+        None => unattached_threads::context(),
     }
 }
 
@@ -143,7 +143,7 @@ unsafe extern "C" fn ring() {
     match current() {
         // SAFETY: `run` borrows the bell for as long as the kernel runs.
         Some(current) => unsafe { (*current.ring)() },
-        None => under_way::ring(),
+        None => active_launches::ring(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Copies from a device on the last bit of their way: out of the memory that they are staged in.
+//! Copies from a device: out of the memory that they are staged in, once the device is done.
 
 use std::ptr::{NonNull, copy_nonoverlapping};
 use std::sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::base::lock::lock;
 
 /// A copy whose bytes are staged once the device gets there.
-pub(in crate::device) struct Arriving<S> {
+pub(in crate::device) struct PendingCopy<S> {
     /// Keeps the memory that they are staged in.
     pub(in crate::device) staged: S,
     /// Where in that they are.
@@ -17,18 +17,18 @@ pub(in crate::device) struct Arriving<S> {
 
 // SAFETY: `at` is kept by `staged`, which may be sent; `to` is the memory of the copy's caller,
 // who leaves it alone until the copy has been waited for, on whatever thread that is.
-unsafe impl<S: Send> Send for Arriving<S> {}
+unsafe impl<S: Send> Send for PendingCopy<S> {}
 
-/// What has arrived when a stream gets to some place: copies until they have landed, or why
-/// they never will.
-pub(in crate::device) struct Landing<S>(Mutex<Result<Vec<Arriving<S>>, String>>);
+/// The copies that are staged when a stream gets to some place, until they are finished, or why
+/// they never will be.
+pub(in crate::device) struct Readback<S>(Mutex<Result<Vec<PendingCopy<S>>, String>>);
 
-impl<S> Landing<S> {
-    pub(in crate::device) fn new(copies: Vec<Arriving<S>>) -> Arc<Self> {
+impl<S> Readback<S> {
+    pub(in crate::device) fn new(copies: Vec<PendingCopy<S>>) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Ok(copies))))
     }
 
-    /// Brings the bytes to where they belong, the first time.
+    /// Copies the bytes to where they belong, the first time.
     ///
     /// # Errors
     /// Why they were given up: their targets may be gone.
@@ -36,11 +36,11 @@ impl<S> Landing<S> {
     /// # Safety
     /// The device is done with the copies, each of which has `len` bytes at `at`. Nobody has
     /// waited for them before, unless this or [`give_up`](Self::give_up) has been called then.
-    pub(in crate::device) unsafe fn land(&self) -> Result<(), String> {
+    pub(in crate::device) unsafe fn finish(&self) -> Result<(), String> {
         // Locked meanwhile: who comes second finds the bytes there.
         let mut copies = lock(&self.0);
         let copies = copies.as_mut().map_err(|why| why.clone())?;
-        for Arriving {
+        for PendingCopy {
             staged,
             at,
             to,
@@ -55,13 +55,13 @@ impl<S> Landing<S> {
         Ok(())
     }
 
-    /// Whether there is nothing left to bring.
+    /// Whether there is nothing left to copy.
     pub(in crate::device) fn is_over(&self) -> bool {
         lock(&self.0).as_ref().map_or(true, Vec::is_empty)
     }
 
-    /// Who waits for the bytes learns that they do not come, and may free their targets: not
-    /// even a device that copies them later brings them there.
+    /// Makes waiting for the bytes fail, unless they are copied already. Their targets may be freed
+    /// then: nothing that the device does later is copied there.
     pub(in crate::device) fn give_up(&self, why: &str) {
         let mut copies = lock(&self.0);
         if copies.as_ref().is_ok_and(|copies| !copies.is_empty()) {
@@ -74,8 +74,8 @@ impl<S> Landing<S> {
 mod tests {
     use super::*;
 
-    fn landing(staged: &Arc<[u8]>, to: &mut [u8]) -> Arc<Landing<Arc<[u8]>>> {
-        Landing::new(vec![Arriving {
+    fn readback(staged: &Arc<[u8]>, to: &mut [u8]) -> Arc<Readback<Arc<[u8]>>> {
+        Readback::new(vec![PendingCopy {
             at: NonNull::new(staged.as_ptr().cast_mut()).unwrap(),
             staged: Arc::clone(staged),
             to: to.as_mut_ptr(),
@@ -84,31 +84,31 @@ mod tests {
     }
 
     #[test]
-    fn bytes_land_once() {
+    fn bytes_are_copied_once() {
         let (staged, mut to) = (Arc::from([1, 2, 3]), [0; 3]);
-        let landing = landing(&staged, &mut to);
-        assert!(!landing.is_over());
+        let readback = readback(&staged, &mut to);
+        assert!(!readback.is_over());
         // SAFETY: both sides have three bytes, and are there.
-        unsafe { landing.land() }.unwrap();
-        assert_eq!((to, landing.is_over()), ([1, 2, 3], true));
+        unsafe { readback.finish() }.unwrap();
+        assert_eq!((to, readback.is_over()), ([1, 2, 3], true));
         // Somebody has got the memory by now.
         to = [7; 3];
-        landing.give_up("they have landed");
+        readback.give_up("they are copied");
         // SAFETY: as above.
-        unsafe { landing.land() }.unwrap();
+        unsafe { readback.finish() }.unwrap();
         assert_eq!((to, Arc::strong_count(&staged)), ([7; 3], 1));
     }
 
     #[test]
-    fn what_is_given_up_never_lands() {
+    fn what_is_given_up_is_never_copied() {
         let (staged, mut to) = (Arc::from([1, 2, 3]), [0; 3]);
-        let landing = landing(&staged, &mut to);
-        landing.give_up("the device is lost");
-        landing.give_up("the first reason counts");
-        assert!(landing.is_over());
+        let readback = readback(&staged, &mut to);
+        readback.give_up("the device is lost");
+        readback.give_up("the first reason counts");
+        assert!(readback.is_over());
         // SAFETY: both sides have three bytes, and are there.
-        let landed = unsafe { landing.land() };
-        assert_eq!(landed.unwrap_err(), "the device is lost");
+        let finished = unsafe { readback.finish() };
+        assert_eq!(finished.unwrap_err(), "the device is lost");
         assert_eq!((to, Arc::strong_count(&staged)), ([0; 3], 1));
     }
 }

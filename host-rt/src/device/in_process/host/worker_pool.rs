@@ -1,4 +1,4 @@
-//! Carriers: the OS threads that device threads run on. They are kept for a while and used
+//! Workers: the OS threads that device threads run on. They are kept for a while and used
 //! again, with their stacks, since making one takes longer than many a kernel.
 
 use std::cell::Cell;
@@ -12,17 +12,17 @@ use corosensei::stack::DefaultStack;
 use super::launch::{HostLaunch, RESIDENT};
 use super::lock;
 
-/// Most carriers of a device: as many as two launches of the largest kind run on, so that
+/// Most workers of a device: as many as two launches of the largest kind run on, so that
 /// one that fills its places does not keep others from running beside it.
 pub(super) const MOST: usize = 2 * RESIDENT as usize;
 
-/// Stack of a carrier itself, which only starts device threads and copies.
-const CARRIER_STACK: usize = 64 << 10;
+/// Stack of a worker itself, which only starts device threads and copies.
+const WORKER_STACK: usize = 64 << 10;
 
-/// How long a carrier without work is kept.
+/// How long a worker without work is kept.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// A device thread of each of some teams, to be run on a carrier.
+/// A device thread of each of some teams, to be run on a worker.
 pub(super) struct Job {
     pub(super) launch: Arc<HostLaunch>,
     /// The first of the teams.
@@ -31,10 +31,10 @@ pub(super) struct Job {
     pub(super) thread: u32,
 }
 
-/// The carriers of a device. As many as there are jobs of launches that have begun, since
+/// The workers of a device. As many as there are jobs of launches that have begun, since
 /// those may wait for each other. Launches for which there is no room begin later, in the
 /// order in which they came.
-pub(super) struct Carriers(Arc<Shared>);
+pub(super) struct WorkerPool(Arc<Shared>);
 
 struct Shared {
     /// Size of a device thread's stack in bytes.
@@ -47,18 +47,18 @@ struct Shared {
 struct State {
     /// Launches that have not begun, in the order in which they came.
     waiting: VecDeque<Arc<HostLaunch>>,
-    /// Never more than there are idle carriers: each is sure of one.
+    /// Never more than there are idle workers: each is sure of one.
     jobs: VecDeque<Job>,
     idle: usize,
     /// How many there are, or are about to be.
-    carriers: usize,
+    workers: usize,
     /// How many there have been.
     made: usize,
     threads: HashMap<ThreadId, JoinHandle<()>>,
     closing: bool,
 }
 
-/// Whether a carrier takes a job right away, which then changes no thread.
+/// Whether a worker takes a job right away, which then changes no thread.
 enum Next {
     /// It is not one, or runs a kernel.
     Busy,
@@ -71,7 +71,7 @@ thread_local! {
     static NEXT: Cell<Next> = const { Cell::new(Next::Busy) };
 }
 
-/// Whether this thread is a carrier of the device that takes a job right away.
+/// Whether this thread is a worker of the device that takes a job right away.
 fn is_open(shared: &Shared) -> bool {
     let next = NEXT.replace(Next::Busy);
     let is_open = matches!(next, Next::Open(of) if std::ptr::eq(of, shared));
@@ -79,7 +79,7 @@ fn is_open(shared: &Shared) -> bool {
     is_open
 }
 
-impl Carriers {
+impl WorkerPool {
     pub(super) fn new(stack: usize) -> Self {
         Self(Arc::new(Shared {
             stack,
@@ -97,7 +97,7 @@ impl Carriers {
     }
 }
 
-impl Drop for Carriers {
+impl Drop for WorkerPool {
     fn drop(&mut self) {
         let mut state = lock(&self.0.state);
         state.closing = true;
@@ -107,15 +107,15 @@ impl Drop for Carriers {
         for (id, thread) in threads {
             // The last owner of a device may be a kernel that has ended here.
             if id != std::thread::current().id() {
-                // A carrier does not panic: kernels trap, and the rest of it does not unwrap.
+                // A worker does not panic: kernels trap, and the rest of it does not unwrap.
                 let _ = thread.join();
             }
         }
     }
 }
 
-/// A carrier.
-fn carry(shared: &Arc<Shared>, first: Job) {
+/// A worker.
+fn run_worker(shared: &Arc<Shared>, first: Job) {
     crate::base::sleep::sharpen();
     let mut stack = None;
     let mut next = Some(first);
@@ -150,7 +150,7 @@ impl State {
     /// `own` ends on the thread that asks.
     fn next_launch(&mut self, own: usize) -> Option<Arc<HostLaunch>> {
         let free = self.idle - self.jobs.len();
-        let busy = self.carriers - free - own;
+        let busy = self.workers - free - own;
         let next = self.waiting.front()?;
         if busy + next.width() > MOST {
             return None;
@@ -167,7 +167,7 @@ impl Shared {
             let Some(launch) = state.next_launch(usize::from(is_open)) else {
                 return state;
             };
-            // Before another carrier gets one of its jobs.
+            // Before another worker gets one of its jobs.
             launch.enter();
             let mut jobs = launch.jobs();
             if is_open && let Some(job) = jobs.next() {
@@ -175,27 +175,27 @@ impl Shared {
             }
             let woken = jobs.len().min(state.idle - state.jobs.len());
             state.jobs.extend(jobs.by_ref().take(woken));
-            state.carriers += jobs.len();
+            state.workers += jobs.len();
             drop(state);
             for _ in 0..woken {
                 self.work.notify_one();
             }
             if let Err((missing, error)) = self.carry_out(jobs) {
-                lock(&self.state).carriers -= missing;
+                lock(&self.state).workers -= missing;
                 launch.is_short_of(missing, &error);
             }
             state = lock(&self.state);
         }
     }
 
-    /// Has new carriers do jobs.
+    /// Has new workers do jobs.
     fn carry_out(
         self: &Arc<Self>,
         mut jobs: impl ExactSizeIterator<Item = Job>,
     ) -> Result<(), (usize, std::io::Error)> {
         while let Some(job) = jobs.next() {
             // The thread knows the others, but not this device, which ends them.
-            let carrier = Arc::clone(self);
+            let worker = Arc::clone(self);
             let number = {
                 let mut state = lock(&self.state);
                 state.made += 1;
@@ -203,8 +203,8 @@ impl Shared {
             };
             let thread = std::thread::Builder::new()
                 .name(format!("device {number}"))
-                .stack_size(CARRIER_STACK)
-                .spawn(move || carry(&carrier, job))
+                .stack_size(WORKER_STACK)
+                .spawn(move || run_worker(&worker, job))
                 .map_err(|error| (jobs.len() + 1, error))?;
             let id = thread.thread().id();
             lock(&self.state).threads.insert(id, thread);
@@ -212,7 +212,7 @@ impl Shared {
         Ok(())
     }
 
-    /// A job for a carrier that has none; `None` if it is to end.
+    /// A job for a worker that has none; `None` if it is to end.
     fn next(self: &Arc<Self>) -> Option<Job> {
         let mut state = lock(&self.state);
         state.idle += 1;
@@ -226,7 +226,7 @@ impl Shared {
             }
             if is_late || state.closing {
                 state.idle -= 1;
-                state.carriers -= 1;
+                state.workers -= 1;
                 // Nobody is to wait for it any more.
                 state.threads.remove(&std::thread::current().id());
                 return None;
@@ -305,13 +305,13 @@ mod tests {
     static TURN: Mutex<()> = Mutex::new(());
 
     /// Small stacks: there are many.
-    fn carriers() -> Carriers {
-        Carriers::new(16 << 10)
+    fn workers() -> WorkerPool {
+        WorkerPool::new(16 << 10)
     }
 
     /// Threads, and launches that wait.
-    fn counts(carriers: &Carriers) -> (usize, usize) {
-        let state = lock(&carriers.0.state);
+    fn counts(workers: &WorkerPool) -> (usize, usize) {
+        let state = lock(&workers.0.state);
         (state.made, state.waiting.len())
     }
 
@@ -319,12 +319,12 @@ mod tests {
     fn many_launches_have_few_threads() {
         const LAUNCHES: usize = 10_000;
         let _turn = lock(&TURN);
-        let (hall, carriers) = (Arc::<Hall>::default(), carriers());
+        let (hall, workers) = (Arc::<Hall>::default(), workers());
         for _ in 0..LAUNCHES {
-            carriers.run(launch(&hall, 1, 1));
+            workers.run(launch(&hall, 1, 1));
         }
         drop(hall.wait(|inside| inside.now >= MOST));
-        let found = counts(&carriers);
+        let found = counts(&workers);
         hall.open();
         let inside = hall.wait(|inside| inside.ended == LAUNCHES);
         assert_eq!(found, (MOST, LAUNCHES - MOST));
@@ -334,14 +334,14 @@ mod tests {
     #[test]
     fn two_of_the_largest_run_at_the_same_time() {
         let _turn = lock(&TURN);
-        let (hall, carriers) = (Arc::<Hall>::default(), carriers());
+        let (hall, workers) = (Arc::<Hall>::default(), workers());
         for _ in 0..3 {
             // More teams than there are places for.
-            carriers.run(launch(&hall, 3 * RESIDENT / 1024, 1024));
+            workers.run(launch(&hall, 3 * RESIDENT / 1024, 1024));
         }
-        carriers.run(launch(&hall, 1, 1));
+        workers.run(launch(&hall, 1, 1));
         drop(hall.wait(|inside| inside.now >= MOST));
-        let found = counts(&carriers);
+        let found = counts(&workers);
         hall.open();
         let inside = hall.wait(|inside| inside.ended == 4);
         // The last one is small, and comes after the third all the same.

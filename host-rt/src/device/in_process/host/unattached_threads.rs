@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use shared_abi::host_arch::ThreadContext;
 
-use super::under_way;
+use super::active_launches;
 
 /// The number that the next such thread gets. They begin where those of a launch of one
 /// thread end, so that each looks for its slots in a place of its own.
@@ -32,7 +32,7 @@ thread_local! {
 /// The context of the calling thread, which runs no kernel; null if no kernel is under way.
 /// Valid as long as the thread.
 pub(super) fn context() -> *const ThreadContext {
-    let Some(launch) = under_way::key() else {
+    let Some(launch) = active_launches::key() else {
         return std::ptr::null();
     };
     CONTEXT.with(|cell| {

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 use corosensei::stack::DefaultStack;
 use shared_abi::host_arch::ThreadContext;
 
-use super::{HostDevice, lock, thread, under_way, words};
-use crate::device::{BlockShape, DeviceError, Direct, DirectRun};
+use super::{HostDevice, active_launches, lock, thread, words};
+use crate::device::{BlockShape, DeviceError, InlineCall, InlineLaunch};
 
 /// Stack of a kernel that can call the host, as large as threads commonly have one. Pages
 /// of it are used as they are touched.
@@ -50,8 +50,8 @@ impl fmt::Display for Launched {
     }
 }
 
-impl Direct for HostDevice {
-    unsafe fn run(&self, run: DirectRun<'_>) -> Result<Result<(), String>, DeviceError> {
+impl InlineLaunch for HostDevice {
+    unsafe fn run(&self, run: InlineCall<'_>) -> Result<Result<(), String>, DeviceError> {
         if (run.grid.teams, run.grid.threads) != (1, 1) {
             let reason = "a kernel of words runs once, on the thread of its caller";
             return Err(run.grid.bad(reason));
@@ -83,7 +83,7 @@ impl Direct for HostDevice {
             stack_high: 0,
         };
         let stack = self.stacks.take()?;
-        let under_way = under_way::begin(caller.key, &caller.ring);
+        let active = active_launches::begin(caller.key, &caller.ring);
         // SAFETY: as above.
         let kernel = move || unsafe { call(code, words) };
         let launched = Launched {
@@ -94,7 +94,7 @@ impl Direct for HostDevice {
         // points to outlive the call.
         let (stack, result) =
             unsafe { thread::run(kernel, &raw const launched, context, &caller.ring, stack) };
-        drop(under_way);
+        drop(active);
         self.stacks.give_back(stack);
         Ok(result)
     }

@@ -1,58 +1,57 @@
-//! Notices the ends of kernels that call the host.
+//! Waiting for kernels that call the host to complete.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use super::survive::survive;
+use super::panics::catch_panic;
 use crate::base::lock::lock;
 use crate::device::Running;
 
-/// Sees to it that nobody goes on looking for the calls of a kernel that has ended: a thread
-/// that waits for the kernels, in the order in which they were started. Who waits for a kernel
-/// notices its end, too.
+/// A thread that waits for kernels, in the order in which they were started, so that polling for
+/// calls stops once none can call. Waiting for a kernel elsewhere notices its end, too.
 #[derive(Default)]
-pub(in crate::device) struct Ends(Mutex<Option<Noticing>>);
+pub(in crate::device) struct CompletionReaper(Mutex<Option<Reaping>>);
 
-struct Noticing {
+struct Reaping {
     launches: Sender<Arc<dyn Running>>,
     thread: JoinHandle<()>,
 }
 
-impl Ends {
+impl CompletionReaper {
     /// Waits for `launch`, too.
     pub(in crate::device) fn watch(&self, device: &str, launch: Arc<dyn Running>) {
-        let mut noticing = lock(&self.0);
-        if noticing.is_none() {
+        let mut reaping = lock(&self.0);
+        if reaping.is_none() {
             let (launches, started) = channel::<Arc<dyn Running>>();
             let thread = std::thread::Builder::new()
-                .name(format!("{device} ends"))
+                .name(format!("{device} reaper"))
                 .spawn(move || {
                     for launch in started {
-                        survive(move || {
+                        catch_panic(move || {
                             let _ = launch.wait(None);
                         });
                     }
                 });
             match thread {
-                Ok(thread) => *noticing = Some(Noticing { launches, thread }),
+                Ok(thread) => *reaping = Some(Reaping { launches, thread }),
                 Err(error) => {
-                    tracing::warn!(%error, device, "the ends of kernels are noticed late");
+                    tracing::warn!(%error, device, "no thread to wait for kernels: polling stops late");
                     return;
                 }
             }
         }
-        if let Some(noticing) = &*noticing {
+        if let Some(reaping) = &*reaping {
             // The thread ends with the sender alone: it survives what it waits for.
-            let _ = noticing.launches.send(launch);
+            let _ = reaping.launches.send(launch);
         }
     }
 }
 
-impl Drop for Ends {
+impl Drop for CompletionReaper {
     fn drop(&mut self) {
-        let noticing = lock(&self.0).take();
-        let Some(Noticing { launches, thread }) = noticing else {
+        let reaping = lock(&self.0).take();
+        let Some(Reaping { launches, thread }) = reaping else {
             return;
         };
         drop(launches);
@@ -91,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_panic_in_one_wait_keeps_no_other_end_from_being_noticed() {
-        let (ends, (waited, seen)) = (Ends::default(), channel());
+        let (reaper, (waited, seen)) = (CompletionReaper::default(), channel());
         for (name, panics) in [("first", true), ("second", false)] {
             let waited = waited.clone();
             let launch = Launch {
@@ -99,7 +98,7 @@ mod tests {
                 name,
                 panics,
             };
-            ends.watch("a device", Arc::new(launch));
+            reaper.watch("a device", Arc::new(launch));
             assert_eq!(seen.recv_timeout(Duration::from_secs(60)), Ok(name));
         }
     }

@@ -13,16 +13,16 @@ pub(in crate::device) type Outcome = Result<(), Arc<str>>;
 
 /// What an operation does.
 pub(in crate::device) trait Work: Send {
-    /// Does it; or has somebody do it who then [finishes](Step::finish) `step`, and returns
+    /// Does it; or has somebody do it who then [finishes](QueueOp::finish) `op`, and returns
     /// `None`.
-    fn begin(self: Box<Self>, step: &Arc<Step>) -> Option<Outcome>;
+    fn begin(self: Box<Self>, op: &Arc<QueueOp>) -> Option<Outcome>;
 
     /// It will not be done, since something that it waits for failed.
     fn give_up(self: Box<Self>) {}
 }
 
 /// An operation of a queue, or a place in it: that does nothing.
-pub(in crate::device) struct Step {
+pub(in crate::device) struct QueueOp {
     /// Operations that it waits for, and one more while it is made.
     missing: AtomicUsize,
     state: Mutex<State>,
@@ -33,12 +33,12 @@ pub(in crate::device) struct Step {
 struct State {
     /// What it does, until it begins.
     work: Option<Box<dyn Work>>,
-    /// It has begun, or was taken back before.
+    /// It has begun, or was cancelled before.
     begun: bool,
     /// Why something that it waits for failed.
     failed: Option<Arc<str>>,
     /// What waits for it, until it is over.
-    next: Vec<Arc<Step>>,
+    next: Vec<Arc<QueueOp>>,
     /// Threads that sleep until it is over.
     sleepers: usize,
     outcome: Option<Outcome>,
@@ -47,14 +47,14 @@ struct State {
 /// How the words about a failure begin that was another operation's.
 const NOT_RUN: &str = "not run, since what it waits for failed: ";
 
-impl Step {
+impl QueueOp {
     /// An operation that begins when those `before` it are done: here, or by whoever
     /// completes the last of them.
     pub(super) fn after(
         work: Option<Box<dyn Work>>,
         before: impl IntoIterator<Item = Arc<Self>>,
     ) -> Arc<Self> {
-        let step = Arc::new(Self {
+        let op = Arc::new(Self {
             missing: AtomicUsize::new(1),
             state: Mutex::new(State {
                 work,
@@ -64,19 +64,19 @@ impl Step {
         });
         for before in before {
             // Relaxed: it is `arrive` that orders what happened before.
-            step.missing.fetch_add(1, Ordering::Relaxed);
+            op.missing.fetch_add(1, Ordering::Relaxed);
             let mut state = before.state();
             match state.outcome.clone() {
-                None => state.next.push(Arc::clone(&step)),
+                None => state.next.push(Arc::clone(&op)),
                 Some(outcome) => {
-                    step.arrive(&outcome);
+                    op.arrive(&outcome);
                 }
             }
         }
-        if step.arrive(&Ok(())) {
-            run(VecDeque::from([Arc::clone(&step)]));
+        if op.arrive(&Ok(())) {
+            run(VecDeque::from([Arc::clone(&op)]));
         }
-        step
+        op
     }
 
     /// One that is over.
@@ -157,16 +157,16 @@ impl Step {
 }
 
 /// Begins what is ready, and what that makes ready. In a loop: a chain may be of any length.
-fn run(mut ready: VecDeque<Arc<Step>>) {
-    while let Some(step) = ready.pop_front() {
-        let mut state = step.state();
+fn run(mut ready: VecDeque<Arc<QueueOp>>) {
+    while let Some(op) = ready.pop_front() {
+        let mut state = op.state();
         if std::mem::replace(&mut state.begun, true) {
             continue;
         }
         let (work, failed) = (state.work.take(), state.failed.take());
         drop(state);
         let outcome = match (work, failed) {
-            (Some(work), None) => work.begin(&step),
+            (Some(work), None) => work.begin(&op),
             (Some(work), Some(reason)) => {
                 work.give_up();
                 Some(Err(not_run(&reason)))
@@ -175,7 +175,7 @@ fn run(mut ready: VecDeque<Arc<Step>>) {
             (None, Some(reason)) => Some(Err(reason)),
         };
         if let Some(outcome) = outcome {
-            step.close(outcome, &mut ready);
+            op.close(outcome, &mut ready);
         }
     }
 }
@@ -189,7 +189,7 @@ fn not_run(reason: &Arc<str>) -> Arc<str> {
     }
 }
 
-impl Event for Step {
+impl Event for QueueOp {
     fn check(&self) -> EventState {
         match self.outcome() {
             None => EventState::Pending,
@@ -206,7 +206,7 @@ impl Event for Step {
         }
     }
 
-    fn take_back(&self) {
+    fn cancel(&self) {
         let mut state = self.state();
         if std::mem::replace(&mut state.begun, true) {
             return;
@@ -216,7 +216,7 @@ impl Event for Step {
         if let Some(work) = work {
             work.give_up();
         }
-        self.finish(Err(format!("{NOT_RUN}it was taken back").into()));
+        self.finish(Err(format!("{NOT_RUN}it was cancelled").into()));
     }
 
     fn as_any(&self) -> &dyn std::any::Any {
@@ -228,7 +228,7 @@ impl Event for Step {
     }
 }
 
-impl Running for Step {
+impl Running for QueueOp {
     fn is_done(&self) -> bool {
         self.state().outcome.is_some()
     }
@@ -247,28 +247,28 @@ mod tests {
     struct Count(Arc<Mutex<Vec<usize>>>, usize);
 
     impl Work for Count {
-        fn begin(self: Box<Self>, _step: &Arc<Step>) -> Option<Outcome> {
+        fn begin(self: Box<Self>, _step: &Arc<QueueOp>) -> Option<Outcome> {
             self.0.lock().unwrap().push(self.1);
             Some(Ok(()))
         }
     }
 
-    /// Is done by whoever finishes the step.
+    /// Is done by whoever finishes the op.
     struct Elsewhere;
 
     impl Work for Elsewhere {
-        fn begin(self: Box<Self>, _step: &Arc<Step>) -> Option<Outcome> {
+        fn begin(self: Box<Self>, _step: &Arc<QueueOp>) -> Option<Outcome> {
             None
         }
     }
 
-    fn chain(length: usize) -> (Arc<Step>, Arc<Step>, Arc<Mutex<Vec<usize>>>) {
-        let first = Step::after(Some(Box::new(Elsewhere)), []);
+    fn chain(length: usize) -> (Arc<QueueOp>, Arc<QueueOp>, Arc<Mutex<Vec<usize>>>) {
+        let first = QueueOp::after(Some(Box::new(Elsewhere)), []);
         let order = Arc::<Mutex<Vec<usize>>>::default();
         let mut last = Arc::clone(&first);
         for at in 0..length {
             let count = Count(Arc::clone(&order), at);
-            last = Step::after(Some(Box::new(count)), [last]);
+            last = QueueOp::after(Some(Box::new(count)), [last]);
         }
         (first, last, order)
     }
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn a_failure_goes_all_the_way_and_runs_nothing() {
         let (first, last, order) = chain(1000);
-        let place = Step::after(None, [Arc::clone(&first)]);
+        let place = QueueOp::after(None, [Arc::clone(&first)]);
         first.finish(Err("it broke".into()));
         let expected = "not run, since what it waits for failed: it broke";
         assert_eq!(last.check(), EventState::Failed(expected.to_owned()));
@@ -299,17 +299,17 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_begun_can_be_taken_back() {
+    fn what_has_not_begun_can_be_cancelled() {
         let (first, last, order) = chain(2);
-        let between = Step::after(None, [Arc::clone(&first)]);
-        let behind = Step::after(
+        let between = QueueOp::after(None, [Arc::clone(&first)]);
+        let behind = QueueOp::after(
             Some(Box::new(Count(Arc::clone(&order), 9))),
             [between.clone()],
         );
         // It has begun.
-        first.take_back();
+        first.cancel();
         assert_eq!(first.check(), EventState::Pending);
-        between.take_back();
+        between.cancel();
         assert!(matches!(behind.check(), EventState::Failed(_)));
         assert_eq!(last.check(), EventState::Pending);
         first.finish(Ok(()));
@@ -320,11 +320,11 @@ mod tests {
 
     #[test]
     fn the_last_of_several_begins_it() {
-        let all = [(); 3].map(|()| Step::after(Some(Box::new(Elsewhere)), []));
-        let place = Step::after(None, all.clone());
-        for step in &all {
+        let all = [(); 3].map(|()| QueueOp::after(Some(Box::new(Elsewhere)), []));
+        let place = QueueOp::after(None, all.clone());
+        for op in &all {
             assert_eq!(place.check(), EventState::Pending);
-            step.finish(Ok(()));
+            op.finish(Ok(()));
         }
         assert_eq!(place.check(), EventState::Done);
     }

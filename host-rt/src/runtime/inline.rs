@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Error, Kernel, KernelArg, Report, Result};
-use crate::device::{Caller, DeviceError, Direct, DirectRun, Grid};
+use crate::device::{Caller, DeviceError, Grid, InlineCall, InlineLaunch};
 use crate::serve::LaunchError;
 
 impl Kernel {
@@ -42,8 +42,8 @@ impl Kernel {
     /// pass as many words; on `host` the kernel has a
     /// [declaration](crate::image::KernelDeclaration::info), and so is one to be launched; it
     /// was ended by a fault, or calls that it made have failed.
-    pub unsafe fn run_words(&self, grid: Grid, words: &[u64]) -> Result<Report> {
-        let Some(direct) = self.program.inner.runtime.device.direct() else {
+    pub unsafe fn call_inline(&self, grid: Grid, words: &[u64]) -> Result<Report> {
+        let Some(inline) = self.program.inner.runtime.device.inline_launch() else {
             let args: Vec<_> = words.iter().map(|word| word as &dyn KernelArg).collect();
             // SAFETY: passed on.
             let launch = unsafe { self.launch(grid, &args) }?;
@@ -56,7 +56,7 @@ impl Kernel {
                 given: format!("{} words", words.len()),
             });
         }
-        let run = DirectRun {
+        let run = InlineCall {
             name: &self.declaration.name,
             kernel: self.code,
             grid,
@@ -67,10 +67,10 @@ impl Kernel {
         let started = Instant::now();
         if self.program.inner.calls_host {
             // SAFETY: passed on.
-            unsafe { self.run_calling(direct, run) }?;
+            unsafe { self.call_inline_served(inline, run) }?;
         } else {
             // SAFETY: the caller vouches for the function, the program keeps it loaded.
-            let ended = unsafe { direct.run(run) }?;
+            let ended = unsafe { inline.run(run) }?;
             ended.map_err(|message| LaunchError::Fault {
                 kernel: self.declaration.name.clone(),
                 message,
@@ -84,8 +84,12 @@ impl Kernel {
     /// Runs it where its calls are served.
     ///
     /// # Safety
-    /// As for [`run_words`](Self::run_words).
-    unsafe fn run_calling(&self, direct: &dyn Direct, mut run: DirectRun<'_>) -> Result<()> {
+    /// As for [`call_inline`](Self::call_inline).
+    unsafe fn call_inline_served(
+        &self,
+        inline: &dyn InlineLaunch,
+        mut run: InlineCall<'_>,
+    ) -> Result<()> {
         let server = &self.program.inner.runtime.server;
         let state = server.begin(&self.declaration.name, true)?;
         let ring = Arc::clone(server);
@@ -94,7 +98,7 @@ impl Kernel {
             ring: Arc::new(move || ring.ring()),
         });
         // SAFETY: the caller vouches for the function, the program keeps it loaded.
-        let run = move || unsafe { direct.run(run) };
+        let run = move || unsafe { inline.run(run) };
         let ended = if crate::serve::current_call().is_some() {
             // The calls may need this thread.
             std::thread::scope(|scope| {

@@ -1,18 +1,18 @@
-//! Waiting for what ROCr's threads tell of a device.
+//! Waiting for what ROCr's threads report of a device.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::base::lock::{lock, wait};
 
-/// Wakes who waits for signals of a device, or for its loss.
+/// Wakes the threads that wait for signals of a device, or for its loss.
 #[derive(Default)]
-pub(super) struct Changes {
+pub(super) struct Notifier {
     mutex: Mutex<()>,
     condvar: Condvar,
 }
 
-impl Changes {
+impl Notifier {
     /// Something has changed.
     pub(super) fn notify(&self) {
         // Locked: who has just looked waits by now, and hears this.

@@ -44,22 +44,22 @@ impl Launches {
 }
 
 /// A launch that is under way, until this is dropped.
-pub(super) struct UnderWay {
+pub(super) struct ActiveLaunch {
     id: u64,
 }
 
 /// The launch with this key, whose serving threads `ring` wakes, is under way.
-pub(super) fn begin(key: u32, ring: &Ring) -> UnderWay {
+pub(super) fn begin(key: u32, ring: &Ring) -> ActiveLaunch {
     let mut launches = lock(&LAUNCHES);
     launches.last_id += 1;
     let id = launches.last_id;
     let ring = Arc::clone(ring);
     launches.all.push(Launch { id, key, ring });
     launches.summarize();
-    UnderWay { id }
+    ActiveLaunch { id }
 }
 
-impl Drop for UnderWay {
+impl Drop for ActiveLaunch {
     fn drop(&mut self) {
         let mut launches = lock(&LAUNCHES);
         if let Some(at) = launches.all.iter().position(|launch| launch.id == self.id) {
