@@ -127,7 +127,7 @@ fn members(image: &Image, arch: Option<&str>) -> anyhow::Result<Vec<Member>> {
         return Ok(members);
     };
     let (file, format) = (image.name(), image.format());
-    if format != Format::Several {
+    if format != Format::Bundle {
         anyhow::bail!("{file} is one image, {format}: leave out --arch {arch}");
     }
     let mut has: Vec<_> = members.iter().map(|m| m.name().to_owned()).collect();
@@ -177,7 +177,7 @@ fn describe(image: &Image) -> Result<Described, ImageError> {
         abi_version: image.info()?.map(|info| info.abi_version),
         content: match image.format() {
             // The driver alone knows.
-            Format::Several | Format::Fatbin => None,
+            Format::Bundle | Format::Fatbin => None,
             _ => Some(content(image)?),
         },
     })

@@ -18,7 +18,7 @@ pub trait Device: Send + Sync {
     fn name(&self) -> &str;
     /// Its number among those of its kind, which OpenMP's runtime on the device is told.
     fn number(&self) -> u32;
-    /// Its architecture, by which the image is chosen from a file of several.
+    /// Its architecture, by which the image is chosen from a bundle.
     fn arch(&self) -> DeviceArch;
     /// What it is made of, in a few words.
     fn description(&self) -> String;
@@ -41,7 +41,7 @@ pub trait Device: Send + Sync {
     /// There is not that much.
     fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError>;
     /// Loads an image, one by itself: [`Image::for_device`] has taken it from a
-    /// file of several.
+    /// bundle.
     ///
     /// # Errors
     /// The image is not one for this device.

@@ -44,7 +44,7 @@ pub enum ImageError {
         /// What the device is.
         arch: Box<DeviceArch>,
     },
-    /// A file of several images has none for the device.
+    /// A bundle has none for the device.
     #[error("{name}: {reason}")]
     NoMember {
         /// The file, or where the bytes came from.

@@ -11,31 +11,31 @@ use crate::base::ranges::HostRange;
 use crate::device::Fill;
 
 /// The arguments of one launch, on the device as long as this lives.
-pub(crate) struct Placed<'a> {
+pub(crate) struct StagedArgs<'a> {
     runtime: &'a Runtime,
-    arguments: Vec<Place<'a>>,
+    arguments: Vec<ArgLocation<'a>>,
 }
 
 /// Where one argument is.
-enum Place<'a> {
+enum ArgLocation<'a> {
     /// Nowhere: it travels as these bytes.
     Value(&'a [u8]),
     /// At no address: it is empty.
     Empty(&'a Memory<'a>),
-    Lent(Lent<'a>),
+    Buffer(BufferArg<'a>),
 }
 
 /// An argument of at least one byte of memory.
-struct Lent<'a> {
+struct BufferArg<'a> {
     memory: &'a Memory<'a>,
     range: HostRange,
     /// `None` as long as that is to be found out.
     on_device: Option<Arc<OnDevice>>,
     /// It is there for this launch alone.
-    is_guest: bool,
+    is_temporary: bool,
 }
 
-impl<'a> Placed<'a> {
+impl<'a> StagedArgs<'a> {
     /// Copies to the device what goes there and is not there yet.
     ///
     /// # Errors
@@ -45,43 +45,43 @@ impl<'a> Placed<'a> {
         kernel: &str,
         arguments: &'a [Argument<'a>],
     ) -> Result<Self> {
-        let mut arguments: Vec<_> = arguments.iter().map(Place::of).collect();
+        let mut arguments: Vec<_> = arguments.iter().map(ArgLocation::of).collect();
         {
             let mut present = runtime.environment().read();
-            for place in &arguments {
-                if let Place::Lent(lent) = place
-                    && lent.memory.form().comes_back()
+            for location in &arguments {
+                if let ArgLocation::Buffer(buffer) = location
+                    && buffer.memory.form().comes_back()
                 {
-                    present.drop_forgotten(lent.range);
+                    present.drop_forgotten(buffer.range);
                 }
             }
-            for (number, place) in arguments.iter_mut().enumerate() {
-                if let Place::Lent(lent) = place {
+            for (number, location) in arguments.iter_mut().enumerate() {
+                if let ArgLocation::Buffer(buffer) = location {
                     let what = || format!("argument {number} of kernel `{kernel}`");
-                    lent.on_device = present.find(lent.range, what)?;
+                    buffer.on_device = present.find(buffer.range, what)?;
                 }
             }
         }
-        let guests = arguments.iter_mut().filter_map(|place| match place {
-            Place::Lent(lent) if lent.on_device.is_none() => Some(lent),
+        let temporary = arguments.iter_mut().filter_map(|location| match location {
+            ArgLocation::Buffer(buffer) if buffer.on_device.is_none() => Some(buffer),
             _ => None,
         });
-        place_guests(runtime, guests.collect())?;
-        Ok(Placed { runtime, arguments })
+        stage_temporary(runtime, temporary.collect())?;
+        Ok(StagedArgs { runtime, arguments })
     }
 
     /// The kernel's parameters.
     pub(crate) fn params(&self) -> Vec<Vec<u8>> {
         let mut params = Vec::new();
-        for place in &self.arguments {
-            let (address, memory) = match place {
-                Place::Value(bytes) => {
+        for location in &self.arguments {
+            let (address, memory) = match location {
+                ArgLocation::Value(bytes) => {
                     params.push(bytes.to_vec());
                     continue;
                 }
                 // As Rust has it: aligned, and not null.
-                Place::Empty(memory) => (memory.align() as u64, memory),
-                Place::Lent(lent) => (lent.address(), &lent.memory),
+                ArgLocation::Empty(memory) => (memory.align() as u64, memory),
+                ArgLocation::Buffer(buffer) => (buffer.address(), &buffer.memory),
             };
             params.push(address.to_ne_bytes().to_vec());
             if let Some(elements) = memory.elements() {
@@ -97,41 +97,41 @@ impl<'a> Placed<'a> {
     /// A copy failed.
     pub(crate) fn copy_back(self) -> Result<()> {
         let mut copies = Copies::new(self.runtime);
-        for place in &self.arguments {
-            if let Place::Lent(lent) = place
-                && lent.is_guest
-                && lent.memory.form().comes_back()
+        for location in &self.arguments {
+            if let ArgLocation::Buffer(buffer) = location
+                && buffer.is_temporary
+                && buffer.memory.form().comes_back()
             {
-                let (to, len) = (lent.memory.address(), lent.memory.bytes());
+                let (to, len) = (buffer.memory.address(), buffer.memory.bytes());
                 // SAFETY: memory that comes back is writable, with any bytes, and used for
                 // nothing else as long as the argument is borrowed; until the copies are
                 // finished, below or by their drop, it is.
-                unsafe { copies.copy_from_device(to, lent.address(), len)? };
+                unsafe { copies.copy_from_device(to, buffer.address(), len)? };
             }
         }
         copies.finish()
     }
 }
 
-impl<'a> Place<'a> {
+impl<'a> ArgLocation<'a> {
     fn of(argument: &'a Argument<'a>) -> Self {
         let memory = match argument.travels() {
             Travels::Memory(memory) => memory,
-            Travels::Value(value) => return Place::Value(value.bytes()),
+            Travels::Value(value) => return ArgLocation::Value(value.bytes()),
         };
         match HostRange::new(memory.address().addr(), memory.bytes()) {
-            Some(range) if !range.is_empty() => Place::Lent(Lent {
+            Some(range) if !range.is_empty() => ArgLocation::Buffer(BufferArg {
                 memory,
                 range,
                 on_device: None,
-                is_guest: false,
+                is_temporary: false,
             }),
-            _ => Place::Empty(memory),
+            _ => ArgLocation::Empty(memory),
         }
     }
 }
 
-impl Lent<'_> {
+impl BufferArg<'_> {
     fn address(&self) -> u64 {
         let start = self.range.start();
         let on_device = self.on_device.as_ref();
@@ -141,10 +141,10 @@ impl Lent<'_> {
 
 /// Copies to the device what is not there. Arguments that overlap, which are all read and
 /// never written, share one copy, and no byte of them is copied twice.
-fn place_guests(runtime: &Runtime, mut guests: Vec<&mut Lent<'_>>) -> Result<()> {
-    guests.sort_by_key(|lent| lent.range.start());
+fn stage_temporary(runtime: &Runtime, mut temporary: Vec<&mut BufferArg<'_>>) -> Result<()> {
+    temporary.sort_by_key(|buffer| buffer.range.start());
     let mut copies = Copies::new(runtime);
-    let mut rest = &mut guests[..];
+    let mut rest = &mut temporary[..];
     while let Some(first) = rest.first() {
         let (start, mut end, mut len) = (first.range.start(), first.range.end(), 1);
         while let Some(next) = rest.get(len)
@@ -156,29 +156,29 @@ fn place_guests(runtime: &Runtime, mut guests: Vec<&mut Lent<'_>>) -> Result<()>
         let (group, others) = rest.split_at_mut(len);
         rest = others;
 
-        let goes = group.iter().any(|lent| lent.memory.form().goes());
+        let goes = group.iter().any(|buffer| buffer.memory.form().goes());
         let fill = if goes { Fill::Any } else { Fill::Zeros };
         let Some(range) = HostRange::new(start, end - start) else {
             continue;
         };
         let on_device = Arc::new(OnDevice::new(runtime, range, fill)?);
         let mut copied = start;
-        for lent in group {
-            let from = copied.max(lent.range.start());
-            let bytes = lent.range.end().saturating_sub(from);
-            if lent.memory.form().goes() && bytes > 0 {
-                let source = lent
+        for buffer in group {
+            let from = copied.max(buffer.range.start());
+            let bytes = buffer.range.end().saturating_sub(from);
+            if buffer.memory.form().goes() && bytes > 0 {
+                let source = buffer
                     .memory
                     .address()
-                    .wrapping_add(from - lent.range.start());
+                    .wrapping_add(from - buffer.range.start());
                 // SAFETY: what is left of the argument from there on: readable, and
                 // written by nobody as long as it is borrowed; until the copies are
                 // finished, below or by their drop, it is.
                 unsafe { copies.copy_to_device(on_device.address_of(from), source, bytes)? };
-                copied = lent.range.end();
+                copied = buffer.range.end();
             }
-            lent.on_device = Some(Arc::clone(&on_device));
-            lent.is_guest = true;
+            buffer.on_device = Some(Arc::clone(&on_device));
+            buffer.is_temporary = true;
         }
     }
     copies.finish()

@@ -22,8 +22,8 @@ impl Runtime {
     /// # Errors
     /// The device has not that much memory, or a part of it alone is there already.
     pub fn map_to<'a, T: Plain>(&self, data: &'a [T]) -> Result<Mapped<'a, T>> {
-        let place = Place::new(self, data, Borrow::Shared, "map_to", true)?;
-        Ok(Mapped { data, place })
+        let mapping = Mapping::new(self, data, Borrow::Shared, "map_to", true)?;
+        Ok(Mapped { data, mapping })
     }
 
     /// As [`map_to`](Self::map_to), for data that launches write: it is copied back when
@@ -32,8 +32,8 @@ impl Runtime {
     /// # Errors
     /// As for [`map_to`](Self::map_to).
     pub fn map_tofrom<'a, T: Plain>(&self, data: &'a mut [T]) -> Result<MappedMut<'a, T>> {
-        let place = Place::new(self, data, Borrow::Exclusive, "map_tofrom", true)?;
-        Ok(MappedMut { data, place })
+        let mapping = Mapping::new(self, data, Borrow::Exclusive, "map_tofrom", true)?;
+        Ok(MappedMut { data, mapping })
     }
 
     /// As [`map_tofrom`](Self::map_tofrom), but the device has zeroes at first.
@@ -41,8 +41,8 @@ impl Runtime {
     /// # Errors
     /// As for [`map_to`](Self::map_to).
     pub fn map_from<'a, T: Plain>(&self, data: &'a mut [T]) -> Result<MappedMut<'a, T>> {
-        let place = Place::new(self, data, Borrow::Exclusive, "map_from", false)?;
-        Ok(MappedMut { data, place })
+        let mapping = Mapping::new(self, data, Borrow::Exclusive, "map_from", false)?;
+        Ok(MappedMut { data, mapping })
     }
 }
 
@@ -67,14 +67,14 @@ impl Runtime {
 /// ends that.
 pub struct Mapped<'a, T> {
     data: &'a [T],
-    place: Place,
+    mapping: Mapping,
 }
 
 // A drop of its own: so the data is borrowed until then, and whoever has it by `&mut` knows
 // that no guard of this kind has it.
 impl<T> Drop for Mapped<'_, T> {
     fn drop(&mut self) {
-        self.place.give_back(false);
+        self.mapping.give_back(false);
     }
 }
 
@@ -90,7 +90,7 @@ impl<T> Drop for Mapped<'_, T> {
 /// device: what comes to lie at the same host addresses later is then taken for it.
 pub struct MappedMut<'a, T> {
     data: &'a mut [T],
-    place: Place,
+    mapping: Mapping,
 }
 
 impl<T: Plain> MappedMut<'_, T> {
@@ -99,7 +99,7 @@ impl<T: Plain> MappedMut<'_, T> {
     /// # Errors
     /// The copy failed.
     pub fn update_to(&mut self) -> Result<()> {
-        self.place.copy_to(self.data)
+        self.mapping.copy_to(self.data)
     }
 
     /// Copies the device's data to the host.
@@ -107,7 +107,7 @@ impl<T: Plain> MappedMut<'_, T> {
     /// # Errors
     /// The copy failed; then it is unspecified what the data holds.
     pub fn update_from(&mut self) -> Result<()> {
-        copy_from(&self.place, self.data)
+        copy_from(&self.mapping, self.data)
     }
 }
 
@@ -121,12 +121,12 @@ impl<T> MappedMut<'_, T> {
     }
 
     fn end(&mut self) -> Result<()> {
-        let result = match &self.place.share {
-            Some(share) if share.is_first => copy_from(&self.place, self.data),
+        let result = match &self.mapping.share {
+            Some(share) if share.is_first => copy_from(&self.mapping, self.data),
             _ => Ok(()),
         };
         // All other guards borrowed from this one: if one is left, it was forgotten.
-        self.place.give_back(true);
+        self.mapping.give_back(true);
         result
     }
 }
@@ -140,13 +140,13 @@ impl<T> Drop for MappedMut<'_, T> {
 }
 
 /// Where a guard's data is. The guard gives it back.
-struct Place {
+struct Mapping {
     runtime: Runtime,
     /// `None`: it is empty, or given back.
     share: Option<Share>,
 }
 
-impl Place {
+impl Mapping {
     fn new<T: Plain>(
         runtime: &Runtime,
         data: &[T],
@@ -173,7 +173,7 @@ impl Place {
             true => None,
             false => Some(runtime.environment().share(range, borrow, what, make)?),
         };
-        Ok(Place {
+        Ok(Mapping {
             runtime: runtime.clone(),
             share,
         })
@@ -203,15 +203,15 @@ fn copy_to<T: Plain>(runtime: &Runtime, on_device: &OnDevice, data: &[T]) -> Res
     copies.finish()
 }
 
-fn copy_from<T>(place: &Place, data: &mut [T]) -> Result<()> {
-    let Some(share) = &place.share else {
+fn copy_from<T>(mapping: &Mapping, data: &mut [T]) -> Result<()> {
+    let Some(share) = &mapping.share else {
         return Ok(());
     };
     let (to, len) = (data.as_mut_ptr().cast::<u8>(), size_of_val(data));
-    let mut copies = Copies::new(&place.runtime);
+    let mut copies = Copies::new(&mapping.runtime);
     let from = share.on_device.address_of(to.addr());
     // SAFETY: `data` is borrowed for this alone until the copy is finished, below or by
-    // the drop. Any bytes are a `T`: guards are made of plain data alone, in `Place::new`.
+    // the drop. Any bytes are a `T`: guards are made of plain data alone, in `Mapping::new`.
     unsafe { copies.copy_from_device(to, from, len)? };
     copies.finish()
 }

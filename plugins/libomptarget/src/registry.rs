@@ -140,7 +140,7 @@ pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
                 let is_nvidia = |format| {
                     matches!(
                         format,
-                        Format::Ptx | Format::Cubin | Format::Fatbin | Format::Several
+                        Format::Ptx | Format::Cubin | Format::Fatbin | Format::Bundle
                     )
                 };
                 library.images.iter().any(|image| is_nvidia(image.format()))

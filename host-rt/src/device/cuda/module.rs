@@ -39,7 +39,7 @@ impl CudaModule {
         arch: &DeviceArch,
         image: &Image,
     ) -> Result<Arc<Self>, ImageError> {
-        let parts = image.parts();
+        let parts = image.link_inputs();
         for part in parts {
             if input_type(part.format()).is_none() {
                 return Err(ImageError::OtherMachine {

@@ -34,7 +34,7 @@ impl EmuModule {
             wanted,
             arch: Box::new(arch.clone()),
         };
-        let images = image.parts();
+        let images = image.link_inputs();
         let mut parts = Vec::new();
         for part in images {
             if part.format() != Format::Ptx {

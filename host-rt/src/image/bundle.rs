@@ -1,4 +1,4 @@
-//! Files of several images, for different devices.
+//! Bundles: files of several images, for different devices.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use targets::offload_binary::{self, Entry, ImageKind};
 
 use super::{Format, Image, ImageError};
 
-/// An image in a file of several.
+/// An image in a bundle.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// Triple of what it is for.
@@ -73,21 +73,21 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Vec<Member>, String> {
 }
 
 impl Image {
-    /// The images in here; none but in a file of [several](Format::Several).
+    /// The images in here; none but in a [bundle](Format::Bundle).
     #[must_use]
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// What a device of this architecture loads: of several images the one that
+    /// What a device of this architecture loads: of a bundle the image that
     /// suits it best, otherwise this one, which the device may still refuse.
     ///
     /// # Errors
-    /// None of several runs there, or the one that does is broken.
+    /// None of a bundle runs there, or the one that does is broken.
     pub fn for_device(&self, arch: &DeviceArch) -> Result<Self, ImageError> {
         match self.format {
-            Format::Several => {}
-            Format::Parts => return self.parts_for_device(arch),
+            Format::Bundle => {}
+            Format::LinkInputs => return self.inputs_for_device(arch),
             _ => return Ok(self.clone()),
         }
         let candidates: Vec<_> = self.members.iter().map(Member::candidate).collect();

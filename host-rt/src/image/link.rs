@@ -6,34 +6,40 @@ use super::contents::Contents;
 use super::{Format, Image, ImageError};
 
 impl Image {
-    /// The image that the device links `parts` to, such as several PTX texts of which
+    /// The image that the device links `inputs` to, such as several PTX texts of which
     /// one defines what another declares; `name` stands for it in messages. What the
-    /// parts say of themselves, this image says.
+    /// inputs say of themselves, this image says.
     ///
     /// # Errors
-    /// There are no parts, or one has parts itself.
-    pub fn link(name: impl Into<String>, parts: Vec<Self>) -> Result<Self, ImageError> {
+    /// There are none, or one is linked itself.
+    pub fn link(name: impl Into<String>, inputs: Vec<Self>) -> Result<Self, ImageError> {
         let name = name.into();
         let no_image = |reason: String| ImageError::NoImage {
             name: name.clone(),
             reason,
         };
-        if parts.is_empty() {
+        if inputs.is_empty() {
             return Err(no_image("it has no parts".to_owned()));
         }
-        if let Some(part) = parts.iter().find(|part| part.format == Format::Parts) {
-            return Err(no_image(format!("its part {} has parts itself", part.name)));
+        if let Some(input) = inputs
+            .iter()
+            .find(|input| input.format == Format::LinkInputs)
+        {
+            return Err(no_image(format!(
+                "its part {} has parts itself",
+                input.name
+            )));
         }
         let mut contents = Contents::default();
-        for part in &parts {
+        for input in &inputs {
             let Contents {
                 symbols,
                 segments: _,
                 entries,
                 params,
                 values,
-            } = &*part.contents;
-            // What is weak may be in several parts; the linker takes one.
+            } = &*input.contents;
+            // What is weak may be in several inputs; the linker takes one.
             for symbol in symbols {
                 if !contents.symbols.iter().any(|s| s.name == symbol.name) {
                     contents.symbols.push(symbol.clone());
@@ -54,37 +60,37 @@ impl Image {
         Ok(Self {
             name: name.into(),
             bytes: [].into(),
-            format: Format::Parts,
+            format: Format::LinkInputs,
             contents: contents.into(),
             members: [].into(),
-            parts: parts.into(),
+            inputs: inputs.into(),
         })
     }
 
-    /// What the device links: the parts, or the image alone.
+    /// What the device links: the inputs, or the image alone.
     #[must_use]
-    pub fn parts(&self) -> &[Self] {
+    pub fn link_inputs(&self) -> &[Self] {
         match self.format {
-            Format::Parts => &self.parts,
+            Format::LinkInputs => &self.inputs,
             _ => std::slice::from_ref(self),
         }
     }
 
-    /// Whether only the driver can say what is in the image, or in a part of it.
+    /// Whether only the driver can say what is in the image, or in one of its inputs.
     #[must_use]
     pub fn is_opaque(&self) -> bool {
-        self.parts()
+        self.link_inputs()
             .iter()
-            .any(|part| part.format == Format::Fatbin)
+            .any(|input| input.format == Format::Fatbin)
     }
 
-    /// The parts that suit a device, of parts that are files of several.
-    pub(super) fn parts_for_device(&self, arch: &DeviceArch) -> Result<Self, ImageError> {
-        let parts: Result<_, _> = self
-            .parts
+    /// The inputs that suit a device, of inputs that are bundles.
+    pub(super) fn inputs_for_device(&self, arch: &DeviceArch) -> Result<Self, ImageError> {
+        let inputs: Result<_, _> = self
+            .inputs
             .iter()
-            .map(|part| part.for_device(arch))
+            .map(|input| input.for_device(arch))
             .collect();
-        Self::link(&*self.name, parts?)
+        Self::link(&*self.name, inputs?)
     }
 }
