@@ -2,7 +2,7 @@
 
 use core::mem::offset_of;
 
-use host_rt::wire::native::Watcher;
+use host_rt::wire::native::Poller;
 use host_rt::wire::{At, Poll};
 use shared_abi::wire::native::{RequestHeader, Slot, door_offset, size, slot_offset};
 use shared_abi::words::{Coherent, Store, SystemWords};
@@ -42,13 +42,13 @@ impl Wire {
     /// `busy` call again as soon as they are served.
     fn looks_until(&mut self, waiting: u32, busy: &[u32]) -> Option<u32> {
         let slots = self.turns.len() as u32;
-        let mut watcher = Watcher::new(self.words, slots, 0);
+        let mut poller = Poller::new(self.words, slots, 0);
         busy.iter().for_each(|&slot| self.publish(slot));
         for look in 0..100_000 {
             if look == 100 {
                 self.publish(waiting);
             }
-            if let Poll::Taken(taken) = watcher.poll() {
+            if let Poll::Taken(taken) = poller.poll() {
                 let At::Native { slot, .. } = taken.at else {
                     panic!("not a request of this wire")
                 };

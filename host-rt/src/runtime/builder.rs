@@ -11,7 +11,7 @@ use super::{Environment, Inner, Result, Runtime};
 use crate::base::env::Env;
 use crate::device::{self, Trace, Wanted};
 use crate::serve::{Config, Server, Waiting};
-use crate::wire::Geometry;
+use crate::wire::WireConfig;
 
 /// Threads that serve calls, unless somebody says otherwise: libgomp's number.
 const DEFAULT_THREADS: usize = 8;
@@ -130,7 +130,7 @@ impl Builder {
         let device = device::open_as(&self.device, &wanted)?;
         let config = Config {
             threads: self.threads.or(env.threads).unwrap_or(DEFAULT_THREADS),
-            geometry: Geometry {
+            wire: WireConfig {
                 slots: self.slots.or(env.slots).unwrap_or(DEFAULT_SLOTS),
                 first_turn: self.first_turn,
             },

@@ -1,4 +1,4 @@
-//! The bell: how a sleeping watcher is woken, by device threads and by the host.
+//! The bell: how a sleeping poller is woken, by device threads and by the host.
 
 use std::sync::{Condvar, Mutex, OnceLock};
 

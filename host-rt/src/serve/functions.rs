@@ -74,7 +74,7 @@ pub(crate) struct Entry {
     callee: Callee,
     /// Calls so far, roughly: threads may overwrite each other's count.
     calls: AtomicU32,
-    /// Whether waking another thread to watch costs little beside a call.
+    /// Whether waking another thread to poll costs little beside a call.
     slow: AtomicBool,
 }
 

@@ -1,13 +1,13 @@
 //! Serving: the threads that take requests from the wires and run host functions.
 //!
-//! Leader and followers. One thread *watches*: it holds the [`Role`] and polls
-//! the wires. When it has taken a request it lets go of the role, runs the
+//! Leader and followers. One thread *polls*: it holds the [`PollToken`] and polls
+//! the wires. When it has taken a request it lets go of the token, runs the
 //! function itself and comes back, so that on the fast path no request changes
-//! threads. Somebody else has to watch meanwhile:
+//! threads. Somebody else has to poll meanwhile:
 //!
 //! - if the function is known to be slow, a follower is woken, or a thread
 //!   created, before it is entered;
-//! - otherwise a *standby* follower looks every millisecond whether the watcher is
+//! - otherwise a *standby* follower looks every millisecond whether the poller is
 //!   stuck in a function, and takes over.
 //!
 //! So a host function that unexpectedly never returns delays others by a few ticks
@@ -42,14 +42,14 @@ use self::in_flight::InFlight;
 pub(crate) use self::launch::LaunchState;
 use self::launch::Launches;
 use self::output_flush::OutputFlush;
-use self::pool::{Pool, Role, Served, Source};
+use self::pool::{PollToken, Pool, Served, Source};
 pub use self::queue::LaunchQueue;
 use self::queue::LaunchQueues;
 use self::text::Text;
 use crate::base::lock::lock;
 use crate::device::{Device, DeviceError, Fill, MappedMemory};
 use crate::map::{Budget, PresentTable};
-use crate::wire::{Copier, Geometry, KINDS, Reservation, Reserved, TwoFaces, native};
+use crate::wire::{Copier, KINDS, Reservation, Reserved, WireConfig, WireParts, native};
 
 pub use self::worker::{CallContext, current_call};
 pub(crate) use self::worker::{panic_message, serve_until};
@@ -60,7 +60,7 @@ pub(crate) struct Config {
     /// Most threads.
     pub(crate) threads: usize,
     /// How wires are made.
-    pub(crate) geometry: Geometry,
+    pub(crate) wire: WireConfig,
     /// Size of the bounce area.
     pub(crate) bounce_bytes: usize,
     /// Host memory in bytes that all requests may hold together.
@@ -118,7 +118,7 @@ impl Common {
         reserved: &Arc<Reserved>,
     ) -> Result<Self, DeviceError> {
         let bounce = Arc::new(device.alloc_mapped(config.bounce_bytes)?);
-        let bytes = native::claims(&config.geometry, config.bounce_blocks());
+        let bytes = native::claims(&config.wire, config.bounce_blocks());
         // Queues that the device can give to the threads that will serve: while a kernel
         // waits for a call, making one may mean waiting for the kernel.
         let ready = config.threads.min(READY_QUEUES) + READY_LAUNCHES;
@@ -142,7 +142,7 @@ impl Common {
     }
 }
 
-/// How the watching thread waits while there is no request.
+/// How the polling thread waits while there is no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waiting {
@@ -173,8 +173,8 @@ pub(crate) struct Server {
     /// Made with the first wire.
     common: OnceLock<Common>,
     bell: Bell,
-    role: Mutex<Role>,
-    /// Wires that the watcher has not yet seen.
+    token: Mutex<PollToken>,
+    /// Wires that the poller has not yet seen.
     new_sources: Mutex<Vec<Source>>,
     /// There are new ones, or some that are no longer served.
     sources_changed: AtomicBool,
@@ -194,7 +194,7 @@ pub(crate) struct Server {
     launches: Launches,
     pool: Mutex<Pool>,
     needed: Condvar,
-    /// Requests taken so far; written by the watcher alone.
+    /// Requests taken so far; written by the poller alone.
     taken: AtomicU64,
     output_flush: OutputFlush,
     /// What kernels have printed.
@@ -219,7 +219,7 @@ impl Server {
             config,
             common: OnceLock::new(),
             bell: Bell::default(),
-            role: Mutex::default(),
+            token: Mutex::default(),
             new_sources: Mutex::default(),
             sources_changed: AtomicBool::new(false),
             wires: Default::default(),
@@ -250,7 +250,7 @@ impl Server {
         let common = self.common()?;
         Ok(Runtime {
             wire_kind: kind.0,
-            slots: self.config.geometry.slots,
+            slots: self.config.wire.slots,
             wire: self.attach(kind, common)?,
             claims: common.claims,
             bounce: common.bounce.device,
@@ -277,38 +277,39 @@ impl Server {
         if let Some(served) = self.wires[index].get() {
             return Ok(served.attached.address);
         }
-        let geometry = &self.config.geometry;
-        let memory = self.device.alloc_mapped((KINDS[index].bytes)(geometry))?;
-        let parts = (KINDS[index].attach)(memory, geometry, &common.bounce);
-        let served = self.watch_too(kind, parts);
+        let config = &self.config.wire;
+        let memory = self.device.alloc_mapped((KINDS[index].bytes)(config))?;
+        let parts = (KINDS[index].attach)(memory, config, &common.bounce);
+        let served = self.serve_wire(kind, parts);
         Ok(self.wires[index].get_or_init(|| served).attached.address)
     }
 
-    /// Has a wire served from now on.
-    fn watch_too(&self, kind: WireKind, (attached, watcher): TwoFaces) -> Arc<Served> {
-        let wire = Arc::new(Served::new(kind, attached));
+    /// Serves a wire from now on.
+    fn serve_wire(&self, kind: WireKind, parts: WireParts) -> Arc<Served> {
+        let WireParts { transport, poller } = parts;
+        let wire = Arc::new(Served::new(kind, transport));
         lock(&self.new_sources).push(Source {
-            watcher,
+            poller,
             wire: Arc::clone(&wire),
         });
         self.change_sources();
         wire
     }
 
-    /// Has whoever watches look which wires there are.
+    /// Asks the poller to refresh its wires.
     fn change_sources(&self) {
-        // Release: the watcher that sees the flag finds the source. The mutex
+        // Release: the poller that sees the flag finds the source. The mutex
         // would do too; this says it where it is read.
         self.sources_changed.store(true, Ordering::Release);
     }
 
     /// What calls cost with one wire of that kind.
     pub(crate) fn cost(&self, kind: WireKind) -> Cost {
-        let geometry = &self.config.geometry;
-        let wire = (KINDS[wire_index(kind)].bytes)(geometry);
+        let config = &self.config.wire;
+        let wire = (KINDS[wire_index(kind)].bytes)(config);
         Cost {
             mapped: (wire + self.config.bounce_bytes + Bell::BYTES) as u64,
-            device: claims::size(geometry.slots, self.config.bounce_blocks()) as u64,
+            device: claims::size(config.slots, self.config.bounce_blocks()) as u64,
             threads: self.config.threads,
         }
     }
@@ -355,10 +356,10 @@ impl Server {
                 })?;
         }
         let launch = self.launches.begin(kernel, calls_host);
-        // Under the lock: see `follow`.
+        // Under the lock: see `wait_for_work`.
         self.running.fetch_add(1, Ordering::SeqCst);
         drop(pool);
-        // Whoever watches may sleep because nothing ran.
+        // The poller may sleep because nothing ran.
         self.bell.ring();
         Ok(launch)
     }

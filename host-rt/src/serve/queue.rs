@@ -67,7 +67,7 @@ impl Server {
         let _attaching = lock(&self.attaching);
         let common = self.common()?;
         let queue = GcnQueue::new(self.device.alloc_mapped(GcnQueue::BYTES)?, 0);
-        let served = self.watch_too(WireKind::GCN_QUEUE, queue.attach(0, &common.bounce));
+        let served = self.serve_wire(WireKind::GCN_QUEUE, queue.attach(0, &common.bounce));
         Ok(Entry { queue, served })
     }
 }

@@ -163,7 +163,7 @@ impl Worker {
                 ));
             }
         };
-        server.hand_over(function.is_slow());
+        server.wake_follower(function.is_slow());
 
         let refused = |reason: String| {
             let function = function.name().to_owned();

@@ -7,18 +7,18 @@ use shared_abi::map_kind::MapKind;
 use shared_abi::wire::bounce::{BLOCK, BounceHeader};
 use shared_abi::words::{Coherent, Load, SystemWords};
 
-use super::{Arg, At, Copier, Place, Poll, Taken, Watch};
+use super::{Arg, At, Copier, Place, Poll, PollWire, Taken};
 use crate::device::{DeviceError, MappedMemory};
 
-/// A watcher that also finds out which launch a request comes from.
+/// A poller that also finds out which launch a request comes from.
 pub(super) struct Attributed<W> {
-    watcher: W,
+    poller: W,
     bounce: Arc<MappedMemory>,
 }
 
-impl<W: Watch> Attributed<W> {
-    pub(super) fn new(watcher: W, bounce: Arc<MappedMemory>) -> Self {
-        Self { watcher, bounce }
+impl<W: PollWire> Attributed<W> {
+    pub(super) fn new(poller: W, bounce: Arc<MappedMemory>) -> Self {
+        Self { poller, bounce }
     }
 
     fn attribute(&self, mut found: Poll) -> Poll {
@@ -31,19 +31,19 @@ impl<W: Watch> Attributed<W> {
     }
 }
 
-impl<W: Watch> Watch for Attributed<W> {
+impl<W: PollWire> PollWire for Attributed<W> {
     fn poll(&mut self) -> Poll {
-        let found = self.watcher.poll();
+        let found = self.poller.poll();
         self.attribute(found)
     }
 
     fn poll_requests(&mut self) -> Poll {
-        let found = self.watcher.poll_requests();
+        let found = self.poller.poll_requests();
         self.attribute(found)
     }
 
     fn poll_text(&mut self) -> Poll {
-        self.watcher.poll_text()
+        self.poller.poll_text()
     }
 }
 

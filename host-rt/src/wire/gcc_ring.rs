@@ -13,12 +13,12 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_ring::{GccRing as Ring, GccRingSlot as Slot, SLOTS};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{Arg, At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
+use super::{Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireParts, gcc};
 use crate::device::{DeviceError, MappedMemory};
 
 /// Finds published requests.
 #[derive(Debug)]
-pub struct Watcher<S> {
+pub struct Poller<S> {
     system: S,
     slots: u32,
     /// What `consumed` says; the device's word is never read back.
@@ -29,8 +29,8 @@ pub struct Watcher<S> {
     broken: bool,
 }
 
-impl<S: SystemWords> Watcher<S> {
-    /// A watcher of the wire in `system` with `slots` slots
+impl<S: SystemWords> Poller<S> {
+    /// A poller of the wire in `system` with `slots` slots
     /// ([`SLOTS`], but for tests), all of whose tickets before `ticket` are
     /// consumed.
     pub fn new(system: S, slots: u32, ticket: u32) -> Self {
@@ -55,7 +55,7 @@ impl<S: SystemWords> Watcher<S> {
         let waiting = drawn.wrapping_sub(self.consumed);
         if waiting > i32::MAX as u32 {
             self.broken = true;
-            return Poll::Broken(format!(
+            return Poll::ProtocolError(format!(
                 "next_slot is {drawn}, behind {} that are consumed",
                 self.consumed
             ));
@@ -120,9 +120,9 @@ impl<S: SystemWords> Watcher<S> {
     }
 }
 
-impl<S: SystemWords + Send> Watch for Watcher<S> {
+impl<S: SystemWords + Send> PollWire for Poller<S> {
     fn poll(&mut self) -> Poll {
-        Watcher::poll(self)
+        Poller::poll(self)
     }
 }
 
@@ -137,19 +137,19 @@ pub fn complete(memory: &impl SystemWords, signal: usize) {
 pub(super) const KIND: Kind = Kind {
     kind: WireKind::GCC_RING,
     bytes: |_| size_of::<Ring>(),
-    attach: |memory, geometry, bounce| {
-        let ticket = geometry.first_turn;
+    attach: |memory, config, bounce| {
+        let ticket = config.first_turn;
         let wire = GccRing::new(memory, ticket);
-        let watcher = Watcher::new(wire.words(), SLOTS, ticket);
-        let watcher = gcc::Attributed::new(watcher, Arc::clone(bounce));
+        let poller = Poller::new(wire.words(), SLOTS, ticket);
+        let poller = gcc::Attributed::new(poller, Arc::clone(bounce));
         let address = wire.memory.device;
-        (
-            Attached {
+        WireParts {
+            transport: Attached {
                 address,
                 wire: Box::new(wire),
             },
-            Box::new(watcher),
-        )
+            poller: Box::new(poller),
+        }
     },
 };
 
@@ -175,7 +175,7 @@ impl GccRing {
     }
 
     fn words(&self) -> Coherent {
-        // SAFETY: the memory is a `Ring`; wires and watchers live in a server,
+        // SAFETY: the memory is a `Ring`; wires and pollers live in a server,
         // which drops them together; all accesses on both sides are atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
     }

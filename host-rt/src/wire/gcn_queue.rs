@@ -29,12 +29,12 @@ use shared_abi::wire::gcn_queue::{
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{Arg, At, Attached, Copier, Kind, Place, Poll, Taken, TwoFaces, Watch, Wire, gcc};
+use super::{Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireParts, gcc};
 use crate::device::{DeviceError, MappedMemory};
 
 /// Finds published messages.
 #[derive(Debug)]
-pub struct Watcher<S> {
+pub struct Poller<S> {
     system: S,
     slots: u32,
     /// What `consumed` says; the device's word is never read back.
@@ -45,7 +45,7 @@ pub struct Watcher<S> {
     state: Vec<State>,
 }
 
-/// What a watcher has seen of its wire.
+/// What a poller has seen of its wire.
 #[derive(Debug, Default)]
 struct Seen {
     consumed: AtomicU32,
@@ -75,8 +75,8 @@ enum For {
     Calls,
 }
 
-impl<S: SystemWords> Watcher<S> {
-    /// A watcher of the wire in `system` with `slots` slots
+impl<S: SystemWords> Poller<S> {
+    /// A poller of the wire in `system` with `slots` slots
     /// ([`SLOTS`], but for tests), all of whose tickets before `ticket` are
     /// consumed.
     pub fn new(system: S, slots: u32, ticket: u32) -> Self {
@@ -105,7 +105,7 @@ impl<S: SystemWords> Watcher<S> {
     }
 
     fn look(&mut self, what: For) -> Poll {
-        // Relaxed: this thread's, or one's that had the watcher before.
+        // Relaxed: this thread's, or one's that had the poller before.
         if self.seen.broken.load(Ordering::Relaxed) {
             return Poll::Empty;
         }
@@ -117,7 +117,7 @@ impl<S: SystemWords> Watcher<S> {
         let waiting = drawn.wrapping_sub(self.consumed);
         if waiting > i32::MAX as u32 {
             self.seen.broken.store(true, Ordering::Relaxed);
-            return Poll::Broken(format!(
+            return Poll::ProtocolError(format!(
                 "next_output is {drawn}, behind {} that are consumed",
                 self.consumed
             ));
@@ -201,7 +201,7 @@ impl<S: SystemWords> Watcher<S> {
             }
             LINE => Poll::Printed(text::line(&self.system, at(slot))),
             RAW => Poll::Printed(text::raw(&self.system, at(slot))),
-            unknown => Poll::Broken(format!(
+            unknown => Poll::ProtocolError(format!(
                 "slot {slot} has a message of type {unknown}; there are 0 to {CALL}"
             )),
         };
@@ -255,17 +255,17 @@ const fn at(slot: u32) -> usize {
     offset_of!(Queue, queue) + slot as usize * size_of::<Message>()
 }
 
-impl<S: SystemWords + Send> Watch for Watcher<S> {
+impl<S: SystemWords + Send> PollWire for Poller<S> {
     fn poll(&mut self) -> Poll {
-        Watcher::poll(self)
+        Poller::poll(self)
     }
 
     fn poll_text(&mut self) -> Poll {
-        Watcher::poll_text(self)
+        Poller::poll_text(self)
     }
 
     fn poll_requests(&mut self) -> Poll {
-        Watcher::poll_requests(self)
+        Poller::poll_requests(self)
     }
 }
 
@@ -279,8 +279,8 @@ pub fn complete(system: &impl SystemWords, slot: u32) {
 pub(super) const KIND: Kind = Kind {
     kind: WireKind::GCN_QUEUE,
     bytes: |_| GcnQueue::BYTES,
-    attach: |memory, geometry, bounce| {
-        GcnQueue::new(memory, geometry.first_turn).attach(geometry.first_turn, bounce)
+    attach: |memory, config, bounce| {
+        GcnQueue::new(memory, config.first_turn).attach(config.first_turn, bounce)
     },
 };
 
@@ -313,16 +313,19 @@ impl GcnQueue {
         this
     }
 
-    /// Its two faces; its next ticket is `ticket`.
-    pub(crate) fn attach(&self, ticket: u32, bounce: &Arc<MappedMemory>) -> TwoFaces {
-        let watcher = Watcher {
+    /// Its parts; its next ticket is `ticket`.
+    pub(crate) fn attach(&self, ticket: u32, bounce: &Arc<MappedMemory>) -> WireParts {
+        let poller = Poller {
             seen: Arc::clone(&self.seen),
-            ..Watcher::new(self.words(), SLOTS, ticket)
+            ..Poller::new(self.words(), SLOTS, ticket)
         };
-        let watcher = gcc::Attributed::new(watcher, Arc::clone(bounce));
+        let poller = gcc::Attributed::new(poller, Arc::clone(bounce));
         let address = self.memory.device;
         let wire = Box::new(self.clone());
-        (Attached { address, wire }, Box::new(watcher))
+        WireParts {
+            transport: Attached { address, wire },
+            poller: Box::new(poller),
+        }
     }
 
     /// What the kernel returns, by [`Queue::return_value`].
@@ -338,7 +341,7 @@ impl GcnQueue {
     pub(crate) fn renew(&self) -> bool {
         const FAR: u32 = 1 << 31;
         let words = self.words();
-        // Relaxed, all: no kernel uses it, and starting one orders it; and the watcher looks at
+        // Relaxed, all: no kernel uses it, and starting one orders it; and the poller looks at
         // no slot whose ticket is not drawn.
         let consumed = self.seen.consumed.load(Ordering::Relaxed);
         let drawn = words.load32(offset_of!(Queue, next_output), Load::Relaxed);
@@ -356,7 +359,7 @@ impl GcnQueue {
     }
 
     fn words(&self) -> Coherent {
-        // SAFETY: the memory is a `Queue`; a server drops the watcher before the wire, which
+        // SAFETY: the memory is a `Queue`; a server drops the poller before the wire, which
         // keeps the memory; all accesses on both sides are atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
     }

@@ -1,8 +1,8 @@
 //! The consumers: how the host takes requests from each wire and answers them,
 //! one file per wire.
 //!
-//! A wire has two faces. Its watcher (`Watch`) finds and takes published requests and
-//! belongs to whoever watches at the moment. The wire itself (`Wire`) reads the
+//! A wire has two parts. Its poller (`PollWire`) finds and takes published requests and
+//! belongs to the holder of the poll token. The wire itself (`Wire`) reads the
 //! arguments of a request that was taken and completes it, from any thread.
 //!
 //! A device is not trusted: everything read from a wire is read once, into a
@@ -25,7 +25,7 @@ pub(crate) use self::request::Place;
 pub use self::request::{Arg, At, Poll, Taken};
 pub use self::reserved::Reservation;
 pub(crate) use self::reserved::Reserved;
-pub(crate) use self::traits::{Attached, Geometry, Kind, TwoFaces, Watch, Wire};
+pub(crate) use self::traits::{Attached, Kind, PollWire, Wire, WireConfig, WireParts};
 
 /// The wires that this host serves.
 pub(crate) const KINDS: [Kind; 4] = [

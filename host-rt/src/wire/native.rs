@@ -13,7 +13,9 @@ use shared_abi::wire::native::{
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{Arg, At, Attached, Copier, Geometry, Kind, Place, Poll, Taken, Watch, Wire};
+use super::{
+    Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireConfig, WireParts,
+};
 use crate::device::{DeviceError, MappedMemory};
 
 /// Slots that are looked at together: those of one claim group.
@@ -36,7 +38,7 @@ const PATIENCE: u32 = 8;
 /// one other group. Every look goes on where the last one found something, so
 /// that no request waits for ever behind slots that are always busy.
 #[derive(Debug)]
-pub struct Watcher<S> {
+pub struct Poller<S> {
     system: S,
     slots: u32,
     /// Turn of the last request taken from each slot.
@@ -69,8 +71,8 @@ struct Group {
     begin: u32,
 }
 
-impl<S: SystemWords> Watcher<S> {
-    /// A watcher of the wire of `slots` slots in `system`, whose slots have had
+impl<S: SystemWords> Poller<S> {
+    /// A poller of the wire of `slots` slots in `system`, whose slots have had
     /// the turn `turn`.
     pub fn new(system: S, slots: u32, turn: u32) -> Self {
         Self {
@@ -116,7 +118,7 @@ impl<S: SystemWords> Watcher<S> {
         };
         // Warm groups may always have something.
         if self.since_cold >= STREAK
-            && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.look_at_cold()
+            && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.look_at_cold()
         {
             return found;
         }
@@ -124,7 +126,7 @@ impl<S: SystemWords> Watcher<S> {
         for i in 0..count {
             let group = (self.begin + i) % count;
             if self.groups[group].empty < COLD
-                && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.look_at(group)
+                && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.look_at(group)
             {
                 self.begin = group + 1;
                 self.since_cold += 1;
@@ -149,7 +151,7 @@ impl<S: SystemWords> Watcher<S> {
     /// before that, too.
     pub fn poll_all(&mut self) -> Poll {
         for group in 0..self.groups.len() {
-            if let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.look_at(group) {
+            if let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.look_at(group) {
                 return found;
             }
         }
@@ -166,7 +168,7 @@ impl<S: SystemWords> Watcher<S> {
             // lags behind is seen at a later look.
             let door = self.system.load32(door_offset(slot), Load::Relaxed);
             if door != self.seen[slot as usize]
-                && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.take(slot)
+                && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.take(slot)
             {
                 self.groups[group] = Group {
                     empty: 0,
@@ -208,7 +210,7 @@ impl<S: SystemWords> Watcher<S> {
                 Status::REFUSED_MAPPING,
                 0,
             );
-            return Poll::Broken(format!("slot {slot} has turn {turn}, {expected} is next"));
+            return Poll::ProtocolError(format!("slot {slot} has turn {turn}, {expected} is next"));
         }
         // Relaxed: N1 orders these.
         let word32 = |field| self.system.load32(at + field, Load::Relaxed);
@@ -228,13 +230,13 @@ impl<S: SystemWords> Watcher<S> {
     }
 }
 
-impl<S: SystemWords + Send> Watch for Watcher<S> {
+impl<S: SystemWords + Send> PollWire for Poller<S> {
     fn poll(&mut self) -> Poll {
-        Watcher::poll(self)
+        Poller::poll(self)
     }
 
     fn poll_all(&mut self) -> Poll {
-        Watcher::poll_all(self)
+        Poller::poll_all(self)
     }
 }
 
@@ -262,26 +264,26 @@ pub fn complete(
 /// How this wire is made.
 pub(super) const KIND: Kind = Kind {
     kind: WireKind::NATIVE,
-    bytes: |geometry| size(geometry.slots),
-    attach: |memory, geometry, _bounce| {
-        let (slots, turn) = (geometry.slots, geometry.first_turn);
+    bytes: |config| size(config.slots),
+    attach: |memory, config, _bounce| {
+        let (slots, turn) = (config.slots, config.first_turn);
         let wire = Native::new(memory, slots, turn);
-        let watcher = Watcher::new(wire.words(), slots, turn);
+        let poller = Poller::new(wire.words(), slots, turn);
         let address = wire.memory.device;
-        (
-            Attached {
+        WireParts {
+            transport: Attached {
                 address,
                 wire: Box::new(wire),
             },
-            Box::new(watcher),
-        )
+            poller: Box::new(poller),
+        }
     },
 };
 
 /// The claims on the slots of the wire and on `bounce_blocks`, as bytes for
 /// device memory.
-pub(crate) fn claims(geometry: &Geometry, bounce_blocks: u32) -> Vec<u8> {
-    let slots = geometry.slots;
+pub(crate) fn claims(config: &WireConfig, bounce_blocks: u32) -> Vec<u8> {
+    let slots = config.slots;
     let mut bytes = vec![0; claims::size(slots, bounce_blocks)];
     let mut put = |at: usize, word: u32| bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
     for group in 0..claims::groups(slots) {
@@ -293,7 +295,7 @@ pub(crate) fn claims(geometry: &Geometry, bounce_blocks: u32) -> Vec<u8> {
         for i in 0..GROUP as usize {
             put(
                 at + offset_of!(ClaimGroup, turns) + i * 4,
-                geometry.first_turn,
+                config.first_turn,
             );
         }
     }
@@ -327,7 +329,7 @@ impl Native {
 
     fn words(&self) -> Coherent {
         // SAFETY: the memory has the size of the layout that all offsets come
-        // from, with slots below `self.slots`; wires and watchers live in a
+        // from, with slots below `self.slots`; wires and pollers live in a
         // server, which drops them together; all accesses on both sides are
         // atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }

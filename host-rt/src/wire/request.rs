@@ -96,7 +96,7 @@ pub enum Poll {
     /// Text that a device thread prints. There may be more.
     Printed(Vec<u8>),
     /// Something that no device runtime writes. It was passed over.
-    Broken(String),
+    ProtocolError(String),
 }
 
 /// Where the bytes of an argument are.

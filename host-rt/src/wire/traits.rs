@@ -10,7 +10,7 @@ use crate::device::{DeviceError, MappedMemory};
 
 /// The numbers that a wire is made with.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Geometry {
+pub(crate) struct WireConfig {
     /// Slots of a `native` wire.
     pub(crate) slots: u32,
     /// The turn or ticket before the first.
@@ -24,21 +24,26 @@ pub(crate) struct Attached {
     pub(crate) wire: Box<dyn Wire>,
 }
 
-/// A wire and what finds its requests.
-pub(crate) type TwoFaces = (Attached, Box<dyn Watch>);
+/// A wire in its two parts, of which one thread at a time has the second.
+pub(crate) struct WireParts {
+    /// Reads and completes requests.
+    pub(crate) transport: Attached,
+    /// Finds them.
+    pub(crate) poller: Box<dyn PollWire>,
+}
 
 /// How a wire is made.
 pub(crate) struct Kind {
     pub(crate) kind: WireKind,
     /// Bytes of mapped memory that it needs.
-    pub(crate) bytes: fn(&Geometry) -> usize,
+    pub(crate) bytes: fn(&WireConfig) -> usize,
     /// Makes it in that memory, which is zeroed; the last argument is the bounce
     /// area.
-    pub(crate) attach: fn(MappedMemory, &Geometry, &Arc<MappedMemory>) -> TwoFaces,
+    pub(crate) attach: fn(MappedMemory, &WireConfig, &Arc<MappedMemory>) -> WireParts,
 }
 
 /// Finds requests. One thread at a time has it.
-pub(crate) trait Watch: Send {
+pub(crate) trait PollWire: Send {
     /// Looks for a request and takes it. May miss one at a single look; finds it
     /// at one of the next.
     fn poll(&mut self) -> Poll;

@@ -132,10 +132,10 @@ fn run_native(callers: u32, weak: Option<Weak>) {
             bedside.ring_if_asleep();
         }));
     }
-    let team = Team::new(native::Watcher::new(host.clone(), callers, TURN), callers);
+    let team = Team::new(native::Poller::new(host.clone(), callers, TURN), callers);
     team.work(
-        native::Watcher::poll,
-        |watcher, _| bedside.sleep(|| watcher.poll_all()),
+        native::Poller::poll,
+        |poller, _| bedside.sleep(|| poller.poll_all()),
         |taken: &Taken| assert!(taken.func < callers.into()),
     );
     join(threads);
@@ -156,7 +156,7 @@ fn run_gcc_slot(weak: Option<Weak>) {
         .flag32(offset_of!(ClaimsHeader, slot_lock), "lock", 0)
         .share();
     let bedside = Bedside::new(weak);
-    let team = Arc::new(Team::new(gcc_slot::Watcher::new(host.clone()), 2));
+    let team = Arc::new(Team::new(gcc_slot::Poller::new(host.clone()), 2));
     let caller = {
         let bedside = Arc::clone(&bedside);
         loom::thread::spawn(move || {
@@ -178,10 +178,10 @@ fn run_gcc_slot(weak: Option<Weak>) {
             }
         })
     };
-    let work = |team: &Team<gcc_slot::Watcher<View>>, bedside: &Bedside, host: &View| {
+    let work = |team: &Team<gcc_slot::Poller<View>>, bedside: &Bedside, host: &View| {
         team.work(
-            gcc_slot::Watcher::poll,
-            |watcher, _| bedside.sleep(|| watcher.poll()),
+            gcc_slot::Poller::poll,
+            |poller, _| bedside.sleep(|| poller.poll()),
             |_| gcc_slot::complete(host),
         );
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use device_rt::wire::native::Producer;
 use device_rt::{claims, lanes};
-use host_rt::wire::native::{Watcher, complete};
+use host_rt::wire::native::{Poller, complete};
 use host_rt::wire::{At, Poll, Taken};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
@@ -145,12 +145,12 @@ fn answer(host: &View, slots: u32, taken: &Taken) {
 
 /// A `poll` may leave slots out, which `poll_all` does not. Where the search is
 /// large anyway, the latter has to do.
-fn look(watcher: &mut Watcher<View>, servers: u32) -> Poll {
+fn look(poller: &mut Poller<View>, servers: u32) -> Poll {
     if servers > 1 {
-        return watcher.poll_all();
+        return poller.poll_all();
     }
-    match watcher.poll() {
-        Poll::Empty => watcher.poll_all(),
+    match poller.poll() {
+        Poll::Empty => poller.poll_all(),
         found => found,
     }
 }
@@ -176,11 +176,11 @@ fn run(
 ) {
     let (system, host) = wire(slots, weak);
     let device = claims(slots, weak);
-    let team = Team::new(Watcher::new(host.clone(), slots, TURN), callers * calls);
+    let team = Team::new(Poller::new(host.clone(), slots, TURN), callers * calls);
     let team = Arc::new(team);
-    let serve = move |team: &Team<Watcher<View>>, host: &View| {
+    let serve = move |team: &Team<Poller<View>>, host: &View| {
         team.spin(
-            |watcher| look(watcher, servers),
+            |poller| look(poller, servers),
             |taken| answer(host, slots, taken),
         );
     };
