@@ -7,16 +7,16 @@ use shared_abi::words::{DeviceWords, Load, Store};
 use crate::lanes::Group;
 
 const TAKEN: usize = core::mem::offset_of!(ClaimGroup, taken);
-const TURNS: usize = core::mem::offset_of!(ClaimGroup, turns);
+const SEQS: usize = core::mem::offset_of!(ClaimGroup, seqs);
 
-/// A slot that the calling thread owns until it releases it, and the turn that
+/// A slot that the calling thread owns until it releases it, and the sequence number that
 /// its request will have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Index of the slot.
     pub slot: u32,
-    /// The slot's next turn.
-    pub turn: u32,
+    /// The slot's next sequence number.
+    pub seq: u32,
 }
 
 /// Claims a free slot of `slots` for each lane of `group`, or for as many of them as
@@ -24,7 +24,7 @@ pub struct Claim {
 /// case.
 ///
 /// Warps with different `hint`s start looking in different groups of slots, so that
-/// they neither contend for a word nor share a line of doors; a warp that calls again
+/// they neither contend for a word nor share a line of ready hints; a warp that calls again
 /// gets the same slots, still in its cache and the host's.
 ///
 /// # Safety
@@ -57,16 +57,16 @@ pub unsafe fn claim(
 }
 
 /// The claim on the slot of bit `bit` in group `group` of slots, which was taken for the
-/// calling lane: its next turn begins.
+/// calling lane: its next sequence number begins.
 #[inline]
 pub fn begin(device: &impl DeviceWords, group: u32, bit: u32) -> Claim {
-    let turns = claims::group_offset(group) + TURNS + bit as usize * 4;
-    // Relaxed: the slot is ours since C1, so is its turn.
-    let turn = device.load32(turns, Load::Relaxed).wrapping_add(1);
-    device.store32(turns, turn, Store::Relaxed);
+    let seqs = claims::group_offset(group) + SEQS + bit as usize * 4;
+    // Relaxed: the slot is ours since C1, so is its sequence number.
+    let seq = device.load32(seqs, Load::Relaxed).wrapping_add(1);
+    device.store32(seqs, seq, Store::Relaxed);
     Claim {
         slot: group * claims::GROUP + bit,
-        turn,
+        seq,
     }
 }
 
@@ -120,7 +120,7 @@ const fn lowest(bits: u32, n: u32) -> u32 {
 /// Gives the slot back. The caller has read everything it wants of the reply.
 pub fn release(device: &impl DeviceWords, claim: Claim) {
     let at = claims::group_offset(claim.slot / claims::GROUP) + TAKEN;
-    // Edge `C1`, releasing end: whoever claims the slot next sees its turn, and
+    // Edge `C1`, releasing end: whoever claims the slot next sees its sequence number, and
     // its stores to the slot come after our loads from it.
     device.fetch_and_release(at, !(1 << (claim.slot % claims::GROUP)));
 }

@@ -575,13 +575,13 @@ typedef struct REVOFF_ALIGNED(128) revoff_claim_group {
      */
     uint32_t taken;
     /**
-     * Keeps the word that everybody writes off the turns.
+     * Keeps the word that everybody writes off the sequence numbers.
      */
     uint32_t reserved[31];
     /**
-     * The turn that slot `i`'s last request had; whoever holds the slot owns it.
+     * The sequence number that slot `i`'s last request had; whoever holds the slot owns it.
      */
-    uint32_t turns[32];
+    uint32_t seqs[32];
 } revoff_claim_group;
 
 /**
@@ -803,9 +803,9 @@ typedef struct REVOFF_ALIGNED(128) revoff_bell {
  */
 typedef struct revoff_native_request_header {
     /**
-     * This request's turn. Written last.
+     * This request's sequence number. Written last.
      */
-    uint32_t turn;
+    uint32_t seq;
     /**
      * Key of the launch that asks, given by the host; 0 where the device does
      * not know it.
@@ -840,10 +840,10 @@ typedef struct revoff_native_request_header {
  */
 typedef struct revoff_native_reply_header {
     /**
-     * The turn of the request that this answers. Written last, together with the
+     * The sequence number of the request that this answers. Written last, together with the
      * status.
      */
-    uint32_t turn;
+    uint32_t seq;
     /**
      * How it ended, a `revoff_status`.
      */

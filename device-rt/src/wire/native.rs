@@ -8,7 +8,7 @@ use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::native::{
     ENTRIES_IN_SLOT, MapEntry, PLACE_BOUNCE, PLACE_SLOT, ReplyHeader, RequestHeader, Slot,
-    door_offset, entry_bytes_in_slot, slot_offset, turn_and_status,
+    entry_bytes_in_slot, ready_offset, slot_offset, unpack_completion,
 };
 use shared_abi::words::{Load, Store, SystemWords};
 
@@ -80,7 +80,7 @@ impl<'a> Request<'a> {
             runtime,
             call,
             run: Run::NONE,
-            claim: Claim { slot: 0, turn: 0 },
+            claim: Claim { slot: 0, seq: 0 },
         };
         let (device, pause) = (this.device(), arch::pause);
         this.run = bounce::claim(&device, slots, bounce_blocks, blocks, call.hint, pause);
@@ -101,7 +101,7 @@ impl<'a> Request<'a> {
         self.producer().describe(
             self.claim,
             &RequestHeader {
-                turn: self.claim.turn,
+                seq: self.claim.seq,
                 launch: self.call.launch,
                 func: self.call.func,
                 mapnum: self.call.args.count(),
@@ -244,7 +244,7 @@ impl<S: SystemWords> Producer<S> {
     }
 
     /// Writes the header of a request, which nobody looks at before it is published.
-    /// `header.turn` is ignored: the claim has it.
+    /// `header.seq` is ignored: the claim has it.
     #[inline(always)]
     pub fn describe(&self, claim: Claim, header: &RequestHeader) {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, request);
@@ -285,28 +285,28 @@ impl<S: SystemWords> Producer<S> {
     #[inline(always)]
     pub fn publish(&self, claim: Claim) {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, request);
-        // Edge `N1`, publishing end: whoever sees this turn sees the header and the
+        // Edge `N1`, publishing end: a reader of this number sees the header and the
         // payload, in the slot and in the bounce run.
         self.system.store32(
-            at + offset_of!(RequestHeader, turn),
-            claim.turn,
+            at + offset_of!(RequestHeader, seq),
+            claim.seq,
             Store::Release,
         );
-        // Relaxed: a hint to look at the slot; the turn there decides.
+        // Relaxed: advisory; the sequence number in the slot decides.
         self.system
-            .store32(door_offset(claim.slot), claim.turn, Store::Relaxed);
+            .store32(ready_offset(claim.slot), claim.seq, Store::Relaxed);
     }
 
     /// How the claim's request ended, once the reply is there.
     #[inline(always)]
     pub fn reply(&self, claim: Claim) -> Option<Status> {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply);
-        // Edge `N2`, waiting end: with the turn comes the rest of the reply.
-        let answer = self
+        // Edge `N2`, waiting end: with the sequence number comes the rest of the reply.
+        let completion = self
             .system
-            .load64(at + offset_of!(ReplyHeader, turn), Load::Acquire);
-        let (turn, status) = turn_and_status(answer);
-        (turn == claim.turn).then_some(Status(status))
+            .load64(at + offset_of!(ReplyHeader, seq), Load::Acquire);
+        let (seq, status) = unpack_completion(completion);
+        (seq == claim.seq).then_some(Status(status))
     }
 
     /// [`ReplyHeader::copied`] of the reply that was waited for.

@@ -52,7 +52,8 @@ pub struct FunctionDeclaration {
 
 /// A device image: bytes, and what stands in them. Cheap to clone.
 ///
-/// A [bundle](Format::Bundle) has [members](Self::members) and nothing else; a device loads [one of them](Self::for_device).
+/// A [bundle](Format::Bundle) has [members](Self::members) and nothing else; a device loads
+/// [one of them](Self::for_device).
 #[derive(Clone, Debug)]
 pub struct Image {
     name: Arc<str>,

@@ -45,7 +45,7 @@ pub struct Builder {
     pub(super) request_memory: Option<u64>,
     pub(super) deadline: Option<Duration>,
     pub(super) waiting: Waiting,
-    pub(super) first_turn: u32,
+    pub(super) initial_seq: u32,
     pub(super) trace: Option<Trace>,
 }
 
@@ -108,11 +108,11 @@ impl Builder {
         self
     }
 
-    /// The turn or ticket that wires start at: a test that starts just below the
+    /// The sequence number or ticket that wires start at: a test that starts just below the
     /// wrap passes it at once.
     #[doc(hidden)]
-    pub fn first_turn(mut self, turn: u32) -> Self {
-        self.first_turn = turn;
+    pub fn initial_seq(mut self, seq: u32) -> Self {
+        self.initial_seq = seq;
         self
     }
 
@@ -132,7 +132,7 @@ impl Builder {
             threads: self.threads.or(env.threads).unwrap_or(DEFAULT_THREADS),
             wire: WireConfig {
                 slots: self.slots.or(env.slots).unwrap_or(DEFAULT_SLOTS),
-                first_turn: self.first_turn,
+                initial_seq: self.initial_seq,
             },
             bounce_bytes: self
                 .bounce_bytes

@@ -117,7 +117,7 @@ impl Runtime {
             request_memory: None,
             deadline: None,
             waiting: Waiting::Adaptive,
-            first_turn: 0,
+            initial_seq: 0,
             trace: None,
         }
     }

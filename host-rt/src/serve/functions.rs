@@ -164,7 +164,7 @@ impl Entry {
     /// Whether calls have been slow lately. A function counts as slow until it
     /// has been seen to be fast.
     pub(crate) fn is_slow(&self) -> bool {
-        // Relaxed: a hint.
+        // Relaxed: advisory.
         self.slow.load(Ordering::Relaxed)
     }
 
@@ -209,7 +209,7 @@ impl Entry {
         let start = calls.is_multiple_of(SAMPLE).then(Instant::now);
         let result = call();
         if let Some(start) = start {
-            // Relaxed: a hint.
+            // Relaxed: advisory.
             self.slow.store(start.elapsed() >= SLOW, Ordering::Relaxed);
         }
         result

@@ -319,7 +319,7 @@ impl Server {
                 pool.standby = true;
                 standby = true;
                 next_look = Instant::now() + tick;
-                // Relaxed, here and below: a hint that saves waking us. Where the
+                // Relaxed, here and below: advisory, saves waking us. Where the
                 // poller misses the last change to `false`, the tick after it is
                 // short too.
                 self.ticking.store(true, Ordering::Relaxed);
@@ -452,7 +452,7 @@ mod tests {
         let device = device::open("host", &Env::read().unwrap()).unwrap();
         let wire = WireConfig {
             slots: 8,
-            first_turn: 0,
+            initial_seq: 0,
         };
         let config = Config {
             threads: 1,

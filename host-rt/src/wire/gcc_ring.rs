@@ -138,7 +138,7 @@ pub(super) const KIND: Kind = Kind {
     kind: WireKind::GCC_RING,
     bytes: |_| size_of::<Ring>(),
     attach: |memory, config, bounce| {
-        let ticket = config.first_turn;
+        let ticket = config.initial_seq;
         let wire = GccRing::new(memory, ticket);
         let poller = Poller::new(wire.words(), SLOTS, ticket);
         let poller = gcc::Attributed::new(poller, Arc::clone(bounce));

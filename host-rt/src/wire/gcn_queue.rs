@@ -280,7 +280,7 @@ pub(super) const KIND: Kind = Kind {
     kind: WireKind::GCN_QUEUE,
     bytes: |_| GcnQueue::BYTES,
     attach: |memory, config, bounce| {
-        GcnQueue::new(memory, config.first_turn).attach(config.first_turn, bounce)
+        GcnQueue::new(memory, config.initial_seq).attach(config.initial_seq, bounce)
     },
 };
 

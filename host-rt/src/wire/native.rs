@@ -9,7 +9,8 @@ use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
 use shared_abi::wire::claims::{self, ClaimGroup};
 use shared_abi::wire::native::{
     ENTRIES_IN_SLOT, MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT,
-    ReplyHeader, RequestHeader, Slot, answer, door_offset, entry_bytes_in_slot, size, slot_offset,
+    ReplyHeader, RequestHeader, Slot, entry_bytes_in_slot, pack_completion, ready_offset, size,
+    slot_offset,
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
@@ -18,38 +19,38 @@ use super::{
 };
 use crate::device::{DeviceError, MappedMemory};
 
-/// Slots that are looked at together: those of one claim group.
+/// Slots that are scanned together: those of one claim group.
 const GROUP: u32 = claims::GROUP;
 
-/// Looks at a group that finds nothing before the group counts as cold.
+/// Scans of a group that find nothing before the group counts as cold.
 const COLD: u8 = 64;
 
 /// Requests taken from one slot in a row before the others are looked at.
 const STREAK: u32 = 16;
 
 /// Looks at that slot alone after a request was taken from it without a look at
-/// the others: a lone caller is served without touching the lines of the doors.
+/// the others: a lone caller is served without touching the lines of the ready hints.
 const PATIENCE: u32 = 8;
 
 /// Finds published requests.
 ///
 /// A caller that calls again uses the same slot, so that slot is looked at
-/// first. Then the doors of groups that have had requests lately, and those of
+/// first. Then the ready hints of groups that have had requests lately, and those of
 /// one other group. Every look goes on where the last one found something, so
 /// that no request waits for ever behind slots that are always busy.
 #[derive(Debug)]
 pub struct Poller<S> {
     system: S,
     slots: u32,
-    /// Turn of the last request taken from each slot.
-    seen: Vec<u32>,
+    /// Sequence number of the last request taken from each slot.
+    last_seq: Vec<u32>,
     recent: Recent,
     groups: Vec<Group>,
     /// The group to begin with, so that none is always last.
     begin: usize,
-    /// The cold group to look at next.
+    /// The cold group to scan next.
     cold: usize,
-    /// Requests taken since a cold group was looked at.
+    /// Requests taken since a cold group was scanned.
     since_cold: u32,
 }
 
@@ -65,7 +66,7 @@ struct Recent {
 
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// Looks since the last request, up to [`COLD`].
+    /// Scans since the last request, up to [`COLD`].
     empty: u8,
     /// The slot of the group to begin with.
     begin: u32,
@@ -73,12 +74,12 @@ struct Group {
 
 impl<S: SystemWords> Poller<S> {
     /// A poller of the wire of `slots` slots in `system`, whose slots have had
-    /// the turn `turn`.
-    pub fn new(system: S, slots: u32, turn: u32) -> Self {
+    /// the sequence number `seq`.
+    pub fn new(system: S, slots: u32, seq: u32) -> Self {
         Self {
             system,
             slots,
-            seen: vec![turn; slots as usize],
+            last_seq: vec![seq; slots as usize],
             recent: Recent {
                 slot: 0,
                 streak: 0,
@@ -118,7 +119,7 @@ impl<S: SystemWords> Poller<S> {
         };
         // Warm groups may always have something.
         if self.since_cold >= STREAK
-            && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.look_at_cold()
+            && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.scan_cold()
         {
             return found;
         }
@@ -126,48 +127,48 @@ impl<S: SystemWords> Poller<S> {
         for i in 0..count {
             let group = (self.begin + i) % count;
             if self.groups[group].empty < COLD
-                && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.look_at(group)
+                && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.scan(group)
             {
                 self.begin = group + 1;
                 self.since_cold += 1;
                 return found;
             }
         }
-        self.look_at_cold()
+        self.scan_cold()
     }
 
-    fn look_at_cold(&mut self) -> Poll {
+    fn scan_cold(&mut self) -> Poll {
         self.since_cold = 0;
         self.cold = (self.cold + 1) % self.groups.len();
         if self.groups[self.cold].empty < COLD {
             Poll::Empty
         } else {
-            self.look_at(self.cold)
+            self.scan(self.cold)
         }
     }
 
     /// As [`poll`](Self::poll), but looks at every slot. After a fence, it finds
-    /// every request whose publisher has passed its own fence: the door comes
+    /// every request whose publisher has passed its own fence: the ready hint comes
     /// before that, too.
     pub fn poll_all(&mut self) -> Poll {
         for group in 0..self.groups.len() {
-            if let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.look_at(group) {
+            if let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.scan(group) {
                 return found;
             }
         }
         Poll::Empty
     }
 
-    fn look_at(&mut self, group: usize) -> Poll {
+    fn scan(&mut self, group: usize) -> Poll {
         let first = group as u32 * GROUP;
         let count = GROUP.min(self.slots - first);
         let begin = self.groups[group].begin;
         for i in (begin..count).chain(0..begin) {
             let slot = first + i;
-            // Relaxed: a hint; `take` looks at the turn in the slot. A door that
-            // lags behind is seen at a later look.
-            let door = self.system.load32(door_offset(slot), Load::Relaxed);
-            if door != self.seen[slot as usize]
+            // Relaxed: advisory; `take` reads the sequence number in the slot. A ready hint that
+            // lags behind is seen by a later scan.
+            let ready = self.system.load32(ready_offset(slot), Load::Relaxed);
+            if ready != self.last_seq[slot as usize]
                 && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.take(slot)
             {
                 self.groups[group] = Group {
@@ -190,27 +191,29 @@ impl<S: SystemWords> Poller<S> {
     /// Takes the request in `slot`, if there is a new one.
     fn take(&mut self, slot: u32) -> Poll {
         let at = slot_offset(self.slots, slot) + offset_of!(Slot, request);
-        // Edge `N1`, consuming end: with the turn come the header and the payload.
-        let turn = self
+        // Edge `N1`, consuming end: with the sequence number come the header and the payload.
+        let seq = self
             .system
-            .load32(at + offset_of!(RequestHeader, turn), Load::Acquire);
-        let seen = &mut self.seen[slot as usize];
-        if turn == *seen {
+            .load32(at + offset_of!(RequestHeader, seq), Load::Acquire);
+        let last = &mut self.last_seq[slot as usize];
+        if seq == *last {
             return Poll::Empty;
         }
-        let expected = seen.wrapping_add(1);
-        *seen = turn;
-        if turn != expected {
+        let expected = last.wrapping_add(1);
+        *last = seq;
+        if seq != expected {
             // Whoever published it waits for an answer.
             complete(
                 &self.system,
                 self.slots,
                 slot,
-                turn,
+                seq,
                 Status::REFUSED_MAPPING,
                 0,
             );
-            return Poll::ProtocolError(format!("slot {slot} has turn {turn}, {expected} is next"));
+            return Poll::ProtocolError(format!(
+                "slot {slot} has sequence number {seq}, {expected} is next"
+            ));
         }
         // Relaxed: N1 orders these.
         let word32 = |field| self.system.load32(at + field, Load::Relaxed);
@@ -222,7 +225,7 @@ impl<S: SystemWords> Poller<S> {
             launch: word32(offset_of!(RequestHeader, launch)),
             at: At::Native {
                 slot,
-                turn,
+                seq,
                 bounce_first: word32(offset_of!(RequestHeader, bounce_first)),
                 bounce_blocks: word32(offset_of!(RequestHeader, bounce_blocks)),
             },
@@ -240,23 +243,23 @@ impl<S: SystemWords + Send> PollWire for Poller<S> {
     }
 }
 
-/// Answers the request of turn `turn` in `slot`; its reply payload is written.
+/// Answers the request of sequence number `seq` in `slot`; its reply payload is written.
 pub fn complete(
     system: &impl SystemWords,
     slots: u32,
     slot: u32,
-    turn: u32,
+    seq: u32,
     status: Status,
     copied: u64,
 ) {
     let at = slot_offset(slots, slot) + offset_of!(Slot, reply);
     // Relaxed: N2 orders it for the device.
     system.store64(at + offset_of!(ReplyHeader, copied), copied, Store::Relaxed);
-    // Edge `N2`, completing end: whoever sees this turn sees the reply, its payload
+    // Edge `N2`, completing end: a reader of this sequence number sees the reply, its payload
     // and what was copied to device memory. The slot is the device's from here on.
     system.store64(
-        at + offset_of!(ReplyHeader, turn),
-        answer(turn, status.0),
+        at + offset_of!(ReplyHeader, seq),
+        pack_completion(seq, status.0),
         Store::Release,
     );
 }
@@ -266,9 +269,9 @@ pub(super) const KIND: Kind = Kind {
     kind: WireKind::NATIVE,
     bytes: |config| size(config.slots),
     attach: |memory, config, _bounce| {
-        let (slots, turn) = (config.slots, config.first_turn);
-        let wire = Native::new(memory, slots, turn);
-        let poller = Poller::new(wire.words(), slots, turn);
+        let (slots, seq) = (config.slots, config.initial_seq);
+        let wire = Native::new(memory, slots, seq);
+        let poller = Poller::new(wire.words(), slots, seq);
         let address = wire.memory.device;
         WireParts {
             transport: Attached {
@@ -294,8 +297,8 @@ pub(crate) fn claims(config: &WireConfig, bounce_blocks: u32) -> Vec<u8> {
         put(at + offset_of!(ClaimGroup, taken), taken);
         for i in 0..GROUP as usize {
             put(
-                at + offset_of!(ClaimGroup, turns) + i * 4,
-                config.first_turn,
+                at + offset_of!(ClaimGroup, seqs) + i * 4,
+                config.initial_seq,
             );
         }
     }
@@ -310,19 +313,19 @@ struct Native {
 
 impl Native {
     /// A wire in `memory`, which is zeroed and large enough, whose slots have had
-    /// the turn `turn`.
-    fn new(memory: MappedMemory, slots: u32, turn: u32) -> Self {
+    /// the sequence number `seq`.
+    fn new(memory: MappedMemory, slots: u32, seq: u32) -> Self {
         let this = Self { memory, slots };
         let words = this.words();
         for slot in 0..slots {
             let at = slot_offset(slots, slot);
-            let request = at + offset_of!(Slot, request) + offset_of!(RequestHeader, turn);
-            let reply = at + offset_of!(Slot, reply) + offset_of!(ReplyHeader, turn);
+            let request = at + offset_of!(Slot, request) + offset_of!(RequestHeader, seq);
+            let reply = at + offset_of!(Slot, reply) + offset_of!(ReplyHeader, seq);
             // Relaxed: no kernel runs yet; starting one orders it.
-            for place in [door_offset(slot), request] {
-                words.store32(place, turn, Store::Relaxed);
+            for place in [ready_offset(slot), request] {
+                words.store32(place, seq, Store::Relaxed);
             }
-            words.store64(reply, answer(turn, Status::NONE.0), Store::Relaxed);
+            words.store64(reply, pack_completion(seq, Status::NONE.0), Store::Relaxed);
         }
         this
     }
@@ -340,10 +343,10 @@ fn native(taken: &Taken) -> (u32, u32, u32, u32) {
     match taken.at {
         At::Native {
             slot,
-            turn,
+            seq,
             bounce_first,
             bounce_blocks,
-        } => (slot, turn, bounce_first, bounce_blocks),
+        } => (slot, seq, bounce_first, bounce_blocks),
         At::Gcc { .. } => unreachable!("a request is served by the wire it was taken from"),
     }
 }
@@ -466,8 +469,8 @@ impl Wire for Native {
         status: Status,
         copied: u64,
     ) -> Result<(), DeviceError> {
-        let (slot, turn, ..) = native(taken);
-        complete(&self.words(), self.slots, slot, turn, status, copied);
+        let (slot, seq, ..) = native(taken);
+        complete(&self.words(), self.slots, slot, seq, status, copied);
         Ok(())
     }
 }

@@ -38,8 +38,8 @@ pub enum At {
     Native {
         /// The slot.
         slot: u32,
-        /// The request's turn.
-        turn: u32,
+        /// The request's sequence number.
+        seq: u32,
         /// First block of its bounce run.
         bounce_first: u32,
         /// Blocks of its bounce run.

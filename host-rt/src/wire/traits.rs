@@ -13,8 +13,8 @@ use crate::device::{DeviceError, MappedMemory};
 pub(crate) struct WireConfig {
     /// Slots of a `native` wire.
     pub(crate) slots: u32,
-    /// The turn or ticket before the first.
-    pub(crate) first_turn: u32,
+    /// The sequence number or ticket before the first.
+    pub(crate) initial_seq: u32,
 }
 
 /// A wire that is attached to a device.

@@ -73,10 +73,10 @@ types! {
     ClaimGroup as "revoff_claim_group", size 256, align 128 {
         taken: u32 = 0,
         reserved: [u32; 31] = 4,
-        turns: [u32; 32] = 128,
+        seqs: [u32; 32] = 128,
     }
     RequestHeader as "revoff_native_request_header", size 32, align 8 {
-        turn: u32 = 0,
+        seq: u32 = 0,
         launch: u32 = 4,
         func: u64 = 8,
         mapnum: u32 = 16,
@@ -85,7 +85,7 @@ types! {
         bounce_blocks: u32 = 28,
     }
     ReplyHeader as "revoff_native_reply_header", size 32, align 8 {
-        turn: u32 = 0,
+        seq: u32 = 0,
         status: u32 = 4,
         copied: u64 = 8,
         reserved: [u64; 2] = 16,
@@ -165,7 +165,10 @@ fn wires_in_an_image() {
 
 #[test]
 fn offsets_in_a_native_wire() {
-    assert_eq!([0, 1, 31, 1023].map(native::door_offset), [0, 4, 124, 4092]);
+    assert_eq!(
+        [0, 1, 31, 1023].map(native::ready_offset),
+        [0, 4, 124, 4092]
+    );
 
     // (slots, first slot, second slot, size of the wire)
     for (slots, first, second, size) in [
@@ -226,7 +229,7 @@ fn offsets_in_the_claims() {
 fn bytes_of_slot() {
     let slot = Slot {
         request: RequestHeader {
-            turn: 0x0403_0201,
+            seq: 0x0403_0201,
             launch: 0x0807_0605,
             func: 0x100f_0e0d_0c0b_0a09,
             mapnum: 0x1413_1211,
@@ -236,7 +239,7 @@ fn bytes_of_slot() {
         },
         request_payload: core::array::from_fn(|i| count64(32 + 8 * i)),
         reply: ReplyHeader {
-            turn: count32(512),
+            seq: count32(512),
             status: count32(516),
             copied: count64(520),
             reserved: [count64(528), count64(536)],
@@ -279,7 +282,7 @@ fn bytes_of_claim_group() {
     let group = ClaimGroup {
         taken: 0x0403_0201,
         reserved: core::array::from_fn(|i| count32(4 + 4 * i)),
-        turns: core::array::from_fn(|i| count32(128 + 4 * i)),
+        seqs: core::array::from_fn(|i| count32(128 + 4 * i)),
     };
     assert_eq!(bytes(&group), counted(256));
 }
@@ -381,7 +384,7 @@ fn bytes_of_thread_context() {
 fn bytes_of_request_header() {
     assert_eq!(
         bytes(&RequestHeader {
-            turn: 0x3d3c_3b3a,
+            seq: 0x3d3c_3b3a,
             launch: 0x4140_3f3e,
             func: 0x4948_4746_4544_4342,
             mapnum: 0x4d4c_4b4a,
@@ -401,7 +404,7 @@ fn bytes_of_request_header() {
 fn bytes_of_reply_header() {
     assert_eq!(
         bytes(&ReplyHeader {
-            turn: 0x2c2b_2a29,
+            seq: 0x2c2b_2a29,
             status: 0x302f_2e2d,
             copied: 0x3837_3635_3433_3231,
             reserved: [0x403f_3e3d_3c3b_3a39, 0x4847_4645_4443_4241],

@@ -15,7 +15,7 @@ use model::{Memory, Runs, Team, View, Weak, explore, pause};
 use shared_abi::wire::Bell;
 use shared_abi::wire::claims::ClaimsHeader;
 use shared_abi::wire::gcc_slot::GccSlot;
-use shared_abi::wire::native::{RequestHeader, Slot, door_offset, slot_offset};
+use shared_abi::wire::native::{RequestHeader, Slot, ready_offset, slot_offset};
 
 /// What rings, and the word that says whether somebody listens.
 struct Bedside {
@@ -79,8 +79,8 @@ fn join(threads: Vec<loom::thread::JoinHandle<()>>) {
     }
 }
 
-/// The turn that slots of the native wire have had.
-const TURN: u32 = 7;
+/// The sequence number that slots of the native wire have had.
+const SEQ: u32 = 7;
 
 /// Each of `callers` publishes once, in a slot of its own, and is gone; one thread
 /// takes the requests. So a lost wake-up leaves nothing that runs.
@@ -90,8 +90,8 @@ fn run_native(callers: u32, weak: Option<Weak>) {
         let at = slot_offset(callers, slot);
         let request = at + offset_of!(Slot, request);
         memory = memory
-            .flag32(door_offset(slot), "door", TURN)
-            .flag32(request + offset_of!(RequestHeader, turn), "request", TURN)
+            .flag32(ready_offset(slot), "ready hint", SEQ)
+            .flag32(request + offset_of!(RequestHeader, seq), "request", SEQ)
             .data32(request + offset_of!(RequestHeader, launch), "launch", 0)
             .data64(request + offset_of!(RequestHeader, func), "func", 0)
             .data32(request + offset_of!(RequestHeader, mapnum), "mapnum", 0)
@@ -114,12 +114,9 @@ fn run_native(callers: u32, weak: Option<Weak>) {
         let producer = Producer::new(system.clone(), callers);
         let bedside = Arc::clone(&bedside);
         threads.push(loom::thread::spawn(move || {
-            let claim = Claim {
-                slot,
-                turn: TURN + 1,
-            };
+            let claim = Claim { slot, seq: SEQ + 1 };
             let header = RequestHeader {
-                turn: 0,
+                seq: 0,
                 launch: 0,
                 func: slot.into(),
                 mapnum: 0,
@@ -132,7 +129,7 @@ fn run_native(callers: u32, weak: Option<Weak>) {
             bedside.ring_if_asleep();
         }));
     }
-    let team = Team::new(native::Poller::new(host.clone(), callers, TURN), callers);
+    let team = Team::new(native::Poller::new(host.clone(), callers, SEQ), callers);
     team.work(
         native::Poller::poll,
         |poller, _| bedside.sleep(|| poller.poll_all()),

@@ -119,7 +119,7 @@ unsafe extern "C" fn probe_claim(at: u64, slots: u32, hint: u32) -> u64 {
         // SAFETY: `rounds` has the lanes of the group here.
         unsafe { claim(&device, slots, hint, group, arch::pause) }
     });
-    u64::from(claim.slot) << 32 | u64::from(claim.turn)
+    u64::from(claim.slot) << 32 | u64::from(claim.seq)
 }
 
 /// A message of `gcn-queue`: every word by itself, in order.

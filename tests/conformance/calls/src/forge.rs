@@ -15,7 +15,7 @@ pub struct Native {
     pub func: u64,
     /// The slot; nobody else may use it.
     pub slot: u32,
-    /// What is added to the turn that would be right.
+    /// What is added to the sequence number that would be right.
     pub jump: u32,
     /// Number of arguments.
     pub mapnum: u32,

@@ -11,7 +11,8 @@ use device_rt::shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
 use device_rt::shared_abi::wire::gcc_slot::GccSlot;
 use device_rt::shared_abi::wire::gcn_queue::{self, GcnCall};
 use device_rt::shared_abi::wire::native::{
-    MapEntry, ReplyHeader, RequestHeader, Slot, claim_of, door_offset, slot_offset, turn_and_status,
+    MapEntry, ReplyHeader, RequestHeader, Slot, claim_of, ready_offset, slot_offset,
+    unpack_completion,
 };
 use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
 use device_rt::wire::gcn_queue as producer;
@@ -37,7 +38,7 @@ pub fn die_with_slot() {
 }
 
 /// Publishes `request` and writes the status of its reply to `status`. The reply
-/// to one whose turn jumps is not waited for.
+/// to one whose sequence number jumps is not waited for.
 ///
 /// # Safety
 /// `request` and `status` are there.
@@ -56,17 +57,17 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
         )
     };
     let (group, bit) = claim_of(request.slot);
-    let turns = claims::group_offset(group) + offset_of!(ClaimGroup, turns) + bit as usize * 4;
+    let seqs = claims::group_offset(group) + offset_of!(ClaimGroup, seqs) + bit as usize * 4;
     // Relaxed: nobody else uses the slot.
-    let last = DeviceWords::load32(&device, turns, Load::Relaxed);
-    let turn = last.wrapping_add(1).wrapping_add(request.jump);
-    DeviceWords::store32(&device, turns, turn, Store::Relaxed);
+    let last = DeviceWords::load32(&device, seqs, Load::Relaxed);
+    let seq = last.wrapping_add(1).wrapping_add(request.jump);
+    DeviceWords::store32(&device, seqs, seq, Store::Relaxed);
 
     let slot = slot_offset(runtime.slots, request.slot);
     for i in 0..request.count as usize {
         let at = i * size_of::<MapEntry>();
         for (word, value) in request.entries[i].into_iter().enumerate() {
-            // Relaxed, here and below: the turn's store orders it.
+            // Relaxed, here and below: the sequence number's store orders it.
             if request.entries_at == 0 {
                 let at = slot + offset_of!(Slot, request_payload) + at + word * 8;
                 wire.store64(at, value, Store::Relaxed);
@@ -99,9 +100,9 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
         request.func,
         Store::Relaxed,
     );
-    let place = at + offset_of!(RequestHeader, turn);
-    SystemWords::store32(&wire, place, turn, Store::Release);
-    SystemWords::store32(&wire, door_offset(request.slot), turn, Store::Relaxed);
+    let place = at + offset_of!(RequestHeader, seq);
+    SystemWords::store32(&wire, place, seq, Store::Release);
+    SystemWords::store32(&wire, ready_offset(request.slot), seq, Store::Relaxed);
     arch::ring();
 
     if request.jump != 0 {
@@ -109,9 +110,9 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
         return;
     }
     let reply = slot + offset_of!(Slot, reply);
-    let at = reply + offset_of!(ReplyHeader, turn);
-    let answer = || turn_and_status(wire.load64(at, Load::Acquire));
-    wait(|| answer().0 == turn);
+    let at = reply + offset_of!(ReplyHeader, seq);
+    let answer = || unpack_completion(wire.load64(at, Load::Acquire));
+    wait(|| answer().0 == seq);
     // SAFETY: the launcher's promise.
     unsafe { status.write(answer().1) };
 }

@@ -358,7 +358,7 @@ fn carried_in_run(session: &Session, request: Native, carried: [u64; 3]) {
     }
 }
 
-/// `native`: the slot's turn is not the next one. `gcc-ring`, `gcn-queue`: the ticket counter
+/// `native`: the slot's sequence number is not the next one. `gcc-ring`, `gcn-queue`: the ticket counter
 /// has gone backwards. What the wire can do afterwards, it does.
 fn turns_and_tickets_that_jump(target: &Target) {
     let session = open(target);
@@ -371,7 +371,7 @@ fn turns_and_tickets_that_jump(target: &Target) {
                 };
                 let (_, result) = send_native(&session, &request);
                 let text = text(&result);
-                assert!(text.contains("slot 31 has turn"), "{text}");
+                assert!(text.contains("slot 31 has sequence number"), "{text}");
                 // The slot goes on from there.
                 let (status, result) = send_native(&session, &native(&session, &[]));
                 assert_eq!(status, Status::DONE, "after a jump of {jump}");

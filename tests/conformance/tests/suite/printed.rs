@@ -249,7 +249,7 @@ fn nobody_watches_when_a_kernel_ends(target: &Target) {
 
 fn counters_wrap_while_kernels_print(target: &Target) {
     for first in [u32::MAX - 700, (1 << 31) - 700] {
-        let builder = target.builder().first_turn(first);
+        let builder = target.builder().initial_seq(first);
         let session = Session::build(target, builder, &acting(|what| what));
         let captured = Captured::begin();
         print(&session, (2, 16), 60, 5);

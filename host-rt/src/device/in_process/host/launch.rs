@@ -244,7 +244,7 @@ impl HostLaunch {
             .map(|param| param.as_ptr().cast())
             .collect();
         for team in (place..self.grid.teams).step_by(self.places as usize) {
-            // Relaxed: a hint to stop early; the fault itself is in `state`.
+            // Relaxed: advisory, to stop early; the fault itself is in `state`.
             if self.faulted.load(Ordering::Relaxed) {
                 break;
             }
