@@ -17,12 +17,41 @@ use crate::source;
 
 /// The layers of crates that have some, from the lowest up. Modules without a layer may be imported
 /// by all, and import nothing of the crate.
-const LAYERS: &[(&str, &[&str])] = &[(
-    "host-rt",
-    &[
-        "base", "image", "device", "wire", "map", "serve", "runtime", "task",
-    ],
-)];
+const LAYERS: &[(&str, &[&str])] = &[
+    (
+        "device-rt",
+        &[
+            "runtime",
+            "panic_record",
+            "arch",
+            "lanes",
+            "claims",
+            "bounce",
+            "call",
+            "marshal",
+            "wake",
+            "wire",
+            "target_ext",
+            "print",
+            "thread",
+            "image",
+            "panic",
+        ],
+    ),
+    (
+        "host-rt",
+        &[
+            "base", "image", "device", "wire", "map", "serve", "runtime", "task",
+        ],
+    ),
+    (
+        "ptx-emu",
+        &[
+            "text", "alu", "spec", "error", "memory", "code", "litmus", "module", "check", "run",
+            "machine",
+        ],
+    ),
+];
 
 pub(crate) fn run(root: &Path) -> Result<String> {
     let metadata = metadata::read(root)?;

@@ -14,65 +14,6 @@ use shared_abi::wire::native::{
 
 use crate::arch::{Space, Spaces};
 
-/// The arguments of a `GOMP_target_ext` call.
-#[derive(Clone, Copy, Debug)]
-pub struct Args {
-    count: u32,
-    addrs: *const u64,
-    sizes: *const u64,
-    kinds: *const u16,
-}
-
-impl Args {
-    /// The `count` arguments at the three arrays.
-    ///
-    /// # Safety
-    /// Each array is readable for `count` elements while the result is used, and
-    /// the range that each entry describes is readable or writable as its kind
-    /// says.
-    #[must_use]
-    pub unsafe fn new(count: u32, addrs: *const u64, sizes: *const u64, kinds: *const u16) -> Self {
-        Self {
-            count,
-            addrs,
-            sizes,
-            kinds,
-        }
-    }
-
-    /// Their number, and the arrays.
-    #[inline]
-    pub(crate) fn into_parts(self) -> (u32, *const u64, *const u64, *const u16) {
-        (self.count, self.addrs, self.sizes, self.kinds)
-    }
-
-    /// Number of arguments.
-    #[must_use]
-    pub fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// Address, size and kind of argument `i`; one that is not there has no bytes.
-    ///
-    /// It does not panic: lanes in lock-step that may end the launch on their way meet only
-    /// behind that way, but callers vote together inside.
-    #[must_use]
-    pub fn get(&self, i: u32) -> (u64, u64, MapKind) {
-        if i >= self.count {
-            return (0, 0, MapKind::ALLOC);
-        }
-        let i = i as usize;
-        // SAFETY: `i` is in bounds and `new`'s caller vouched for the arrays.
-        unsafe {
-            (
-                *self.addrs.add(i),
-                *self.sizes.add(i),
-                MapKind(*self.kinds.add(i)),
-            )
-        }
-    }
-}
-
 /// Largest range in device memory that is carried although the host could copy
 /// it: beyond, the stores cost more than the copies they spare.
 const SMALL: u64 = 128;

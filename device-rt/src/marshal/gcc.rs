@@ -15,9 +15,8 @@ use shared_abi::words::{Store, SystemWords};
 
 use crate::arch::{self, DeviceMemory, Mapped, Space, Spaces};
 use crate::bounce::{self, Run};
-use crate::carry::Args;
+use crate::call::{Args, Call};
 use crate::runtime::{HostWritten, REV_OFFLOAD_VAR};
-use crate::wire::{Call, ring_if_asleep};
 
 /// The memory of one space that a call's entries span, in whole lines.
 #[derive(Clone, Copy)]
@@ -235,16 +234,6 @@ impl<'a> Prepared<'a> {
         };
         // No run is longer than 32 bits tell: see `new`.
         Some(Self::data_offset(self.call.args.count()) as u32 + offset as u32)
-    }
-
-    /// Wakes the host if it sleeps; the request has been published.
-    #[inline(always)]
-    pub(crate) fn ring(&self) {
-        if arch::HAS_BELL {
-            // SAFETY: as for `wire`.
-            let bell = unsafe { arch::mapped(self.runtime.get().bell) };
-            ring_if_asleep(&bell, arch::ring);
-        }
     }
 
     const fn addrs_offset() -> usize {
