@@ -4,7 +4,7 @@
 mod graph;
 mod imports;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -42,6 +42,13 @@ const LAYERS: &[(&str, &[&str])] = &[
         "host-rt",
         &[
             "base", "image", "device", "wire", "map", "serve", "runtime", "task",
+        ],
+    ),
+    (
+        "libomptarget",
+        &[
+            "locks", "abi", "report", "settings", "args", "device", "registry", "mapping", "task",
+            "region", "entry",
         ],
     ),
     (
@@ -95,12 +102,17 @@ fn check(imports: &Imports, layers: &[&str]) -> Vec<Finding> {
         layers.iter().position(|layer| layer == top)
     };
     let mut findings = Vec::new();
+    let mut seen = BTreeSet::new();
     for import in imports.list.iter().filter(|_| !layers.is_empty()) {
         let (from, to) = (&import.from.module, &import.to.module);
         if from.is_empty() {
             continue;
         }
         let name = import.path();
+        // Each name once a file: the list is sorted by line.
+        if !seen.insert((&import.from.file, name.clone())) {
+            continue;
+        }
         if to.is_empty() {
             let message = format!("`{name}` is in the crate's root, which is above all layers");
             findings.push(finding(import, message));
@@ -168,6 +180,7 @@ mod tests {
             "fn g() { print!(\"{}\", crate::top::f()) }",
             "use crate::top; fn g() { top::f() }",
             "use crate::{top::f as other};",
+            "use crate::top::f;\nfn g() { crate::top::f() }",
         ] {
             let found = found(&[("base", text), top]);
             assert_eq!(
