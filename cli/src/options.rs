@@ -1,7 +1,6 @@
 //! The command line: what the subcommands share.
 
 use clap::{Parser, Subcommand};
-use host_rt::shared_abi::wire::WireKind;
 
 use crate::{bench, devices, inspect, run};
 
@@ -48,9 +47,4 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-}
-
-/// A wire by its name; an unknown one lists those that there are.
-pub(crate) fn wire(name: &str) -> Result<WireKind, String> {
-    host_rt::wire_by_name(name).map_err(|error| error.to_string())
 }

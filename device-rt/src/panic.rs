@@ -8,9 +8,6 @@
 //!
 //! On a GPU the message is not formatted: that costs every kernel stack and registers.
 
-#[cfg(not(target_arch = "nvptx64"))]
-pub mod record;
-
 use core::fmt::Write;
 use core::panic::PanicInfo;
 

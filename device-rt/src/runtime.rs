@@ -8,7 +8,7 @@
 use core::cell::UnsafeCell;
 
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
-use shared_abi::image::{IMAGE_MAGIC, ImageInfo, Runtime};
+use shared_abi::image::Runtime;
 use shared_abi::wire::WireKind;
 
 /// A variable that the host writes after load and before the first launch, and
@@ -36,15 +36,6 @@ impl<T: Copy + Send> HostWritten<T> {
         unsafe { *self.0.get() }
     }
 }
-
-/// What this image says of itself.
-#[unsafe(export_name = "__revoff_image")]
-#[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
-pub static IMAGE: ImageInfo = ImageInfo {
-    magic: IMAGE_MAGIC,
-    abi_version: shared_abi::ABI_VERSION,
-    wires: crate::wire::BITS,
-};
 
 /// What the host tells this image.
 #[unsafe(export_name = "__revoff_runtime")]

@@ -8,6 +8,7 @@ mod finding;
 mod headers;
 mod images;
 mod metadata;
+mod output;
 mod plugins;
 mod source;
 
@@ -55,11 +56,11 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(said) => {
-            say(&mut std::io::stdout(), &said);
+            output::line(&mut std::io::stdout(), &said);
             ExitCode::SUCCESS
         }
         Err(error) => {
-            say(&mut std::io::stderr(), &format!("error: {error:#}"));
+            output::line(&mut std::io::stderr(), &format!("error: {error:#}"));
             match error.downcast_ref() {
                 // A script that can do without it tells this from a fault.
                 Some(BuildError::NoToolchain { .. }) => ExitCode::from(NO_TOOLCHAIN),
@@ -67,11 +68,6 @@ fn main() -> ExitCode {
             }
         }
     }
-}
-
-/// Writes a line; a reader that has gone away is no error of the task.
-fn say(to: &mut dyn std::io::Write, line: &str) {
-    let _ = writeln!(to, "{line}");
 }
 
 fn workspace_root() -> PathBuf {

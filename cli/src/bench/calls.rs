@@ -9,10 +9,9 @@ use host_rt::targets::count::Count;
 use super::context::Bench;
 use super::latency::Latency;
 use super::plan::Item;
-use super::report::{Calls, Failed, Floor};
-use super::session::{Session, TIMED, Use};
+use super::report::{Calls, Failed, Floor, Rate};
+use super::session::{Session, TIMED, Use, waiting_name};
 use super::shape::Shape;
-use super::{rates, waiting_name};
 
 /// A kind of call.
 #[derive(Debug, PartialEq, Eq)]
@@ -125,7 +124,7 @@ impl Case {
         if self.failure.is_some() {
             return None;
         }
-        let rate = rates(&self.rates);
+        let rate = Rate::of(&self.rates);
         let is_timed = self.latency.len() > 0;
         let percentile = |percent| is_timed.then(|| self.latency.percentile(percent));
         let p50_ns = percentile(50.0);

@@ -21,28 +21,22 @@ mod waiting;
 mod watchdog;
 
 use std::io::IsTerminal;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bench_calls::MEASURE;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::Count;
-use host_rt::{Runtime, Waiting, env};
+use host_rt::{Runtime, env};
 
 use self::calls::Case;
 use self::context::Bench;
 use self::floor::FloorCase;
 pub(crate) use self::options::Options;
 use self::plan::{Item, Wanted};
-use self::report::{Rate, Report};
-use self::session::{Session, Setup, Use};
+use self::report::Report;
+use self::session::{ADAPTIVE, Session, Setup, Use};
 use self::shape::Shape;
 use crate::output;
-
-/// How a runtime waits unless it is told otherwise.
-const ADAPTIVE: Waiting = Waiting::Adaptive;
-
-/// How the parallel patch for GCC waits after each look at its ring.
-const PATCHED: Waiting = Waiting::Sleep(Duration::from_micros(1));
 
 /// Measures everything and prints it.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -202,25 +196,4 @@ fn measuring(bench: &Bench) -> anyhow::Result<(u64, f64)> {
     )?;
     let (latency, tick_ns) = session.time(MEASURE, bench.time)?;
     Ok((latency.percentile(50.0), tick_ns))
-}
-
-/// The rates of several rounds.
-fn rates(rates: &[f64]) -> Rate {
-    let mut sorted = rates.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
-    Rate {
-        median: at(sorted.len() / 2),
-        min: at(0),
-        max: at(sorted.len().saturating_sub(1)),
-    }
-}
-
-/// What a way of waiting is called.
-fn waiting_name(waiting: Waiting) -> &'static str {
-    if waiting == PATCHED {
-        "sleep-1us"
-    } else {
-        "adaptive"
-    }
 }

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use host_rt::device;
 use host_rt::shared_abi::wire::WireKind;
 
 use super::calls::{CALLS, Call};
-use super::floor::Kind;
 use super::shape::Shape;
 
 /// Seconds that each figure is measured with `--quick`.
@@ -70,7 +69,7 @@ pub(crate) struct Options {
         value_name = "WIRE,..",
         value_delimiter = ',',
         default_value = "native,gcc-ring,gcc-slot",
-        value_parser = crate::options::wire
+        value_parser = host_rt::wire_by_name
     )]
     pub(super) wires: Vec<WireKind>,
 
@@ -108,7 +107,7 @@ pub(crate) struct Options {
     /// What the floor is measured with: two threads of this machine, or a kernel and
     /// a thread [default: `threads` on `host`, `kernel` elsewhere]
     #[arg(long, value_enum)]
-    pub(super) floor: Option<Kind>,
+    pub(super) floor: Option<FloorKind>,
 
     /// The device that runs the kernels
     #[arg(long, default_value = "host", help = format!("The device that runs the kernels: {}", device::names()))]
@@ -138,6 +137,15 @@ pub(crate) struct Options {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     patience: u64,
+}
+
+/// Who hands the word of the floor over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FloorKind {
+    /// Two threads of this machine.
+    Threads,
+    /// A kernel, and a thread of this machine.
+    Kernel,
 }
 
 impl Options {

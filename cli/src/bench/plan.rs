@@ -9,9 +9,8 @@ use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::Count;
 
 use super::calls::Call;
-use super::session::{Setup, warm_up};
+use super::session::{ADAPTIVE, PATCHED, Setup, waiting_name, warm_up};
 use super::shape::Shape;
-use super::{ADAPTIVE, PATCHED, waiting_name};
 
 /// Device threads that keep any number of host threads busy.
 const BUSY: u64 = 256;

@@ -1,8 +1,8 @@
 //! What the figures come down to: few numbers, each a comparison within one run.
 
 use super::report::{Calls, Floor, Linked, Ratios, ToPatched};
+use super::session::{ADAPTIVE, PATCHED, waiting_name};
 use super::shape::Shape;
-use super::{ADAPTIVE, PATCHED, waiting_name};
 
 /// The figures of one run, to be searched.
 struct Figures<'a>(&'a [Calls]);

@@ -69,6 +69,19 @@ pub(crate) struct Rate {
     pub(crate) max: f64,
 }
 
+impl Rate {
+    pub(crate) fn of(rounds: &[f64]) -> Self {
+        let mut sorted = rounds.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
+        Self {
+            median: at(sorted.len() / 2),
+            min: at(0),
+            max: at(sorted.len().saturating_sub(1)),
+        }
+    }
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Calls {
     pub(crate) wire: String,

@@ -28,11 +28,26 @@ const BATCH: u64 = 16;
 /// Threads whose calls are timed, at most: each needs memory for its times.
 pub(crate) const TIMED: u64 = 64;
 
+/// How a runtime waits by default.
+pub(crate) const ADAPTIVE: Waiting = Waiting::Adaptive;
+
+/// How the parallel patch for GCC waits after each poll of its ring.
+pub(crate) const PATCHED: Waiting = Waiting::Sleep(Duration::from_micros(1));
+
 /// A wire, and how the host waits for requests on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Setup {
     pub(crate) wire: WireKind,
     pub(crate) waiting: Waiting,
+}
+
+/// The name of a way of waiting.
+pub(crate) fn waiting_name(waiting: Waiting) -> &'static str {
+    if waiting == PATCHED {
+        "sleep-1us"
+    } else {
+        "adaptive"
+    }
 }
 
 /// A stretch of the device's time, in nanoseconds.

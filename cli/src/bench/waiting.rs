@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use super::context::Bench;
 use super::latency::Latency;
 use super::report::{Pauses, Quiet};
-use super::session::{Session, Setup, Use};
+use super::session::{Session, Setup, Use, waiting_name};
 use super::shape::Shape;
-use super::{tasks, waiting_name};
+use super::tasks;
 
 /// From the start of a kernel to the time when its first call is over and the
 /// serving threads have settled.

@@ -14,7 +14,7 @@ use core::sync::atomic::{Ordering, fence};
 use shared_abi::words::{Coherent, Load, Store, SystemWords, TicketWord};
 
 use super::{Context, Space};
-use crate::panic::record;
+use crate::panic_record;
 use crate::runtime::PANIC;
 
 unsafe extern "C" {
@@ -310,7 +310,7 @@ fn revoff_panic(place: &Location<'_>) -> ! {
         // SAFETY: a static; the address of a record is valid as long as the image is loaded.
         let (claim, record) = unsafe { (Coherent::new(CLAIM.0.get().cast()), mapped(address)) };
         let place = (place.file(), place.line(), place.column());
-        record::fill(&claim, &record, place, || pause(u32::MAX));
+        panic_record::fill(&claim, &record, place, || pause(u32::MAX));
     }
     revoff_trap()
 }

@@ -12,11 +12,12 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
 use shared_abi::words::{Load, Store, SystemWords, TicketWord};
 
-use super::{Call, Wire};
-use crate::arch;
-use crate::gcc_carry::Prepared;
-use crate::lanes;
+use super::Wire;
+use crate::call::Call;
+use crate::marshal::gcc::Prepared;
 use crate::runtime::HostWritten;
+use crate::wake::wake_host;
+use crate::{arch, lanes};
 
 /// Calls through the ring.
 pub(crate) struct Ring;
@@ -52,7 +53,7 @@ impl Ring {
                 reserved: 0,
             },
         );
-        prepared.ring();
+        wake_host(runtime);
         wait(&prepared.area(), prepared.signal_offset(), arch::pause);
         prepared.finish()
     }

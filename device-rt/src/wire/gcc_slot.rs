@@ -9,11 +9,12 @@ use shared_abi::wire::claims::ClaimsHeader;
 use shared_abi::wire::gcc_slot::GccSlot;
 use shared_abi::words::{DeviceWords, Load, Store, SystemWords};
 
-use super::{Call, Wire};
-use crate::arch;
-use crate::gcc_carry::Prepared;
-use crate::lanes;
+use super::Wire;
+use crate::call::Call;
+use crate::marshal::gcc::Prepared;
 use crate::runtime::HostWritten;
+use crate::wake::wake_host;
+use crate::{arch, lanes};
 
 /// Calls through the one slot.
 pub(crate) struct Single;
@@ -45,7 +46,7 @@ impl Single {
                 reserved: 0,
             },
         );
-        prepared.ring();
+        wake_host(runtime);
         wait(&prepared.wire(), arch::pause);
         unlock(&prepared.device());
         prepared.finish()

@@ -17,12 +17,14 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::gcn_queue::{CALL, GcnCall, GcnMessage, GcnQueue, RAW, SLOTS, TEXT};
 use shared_abi::words::{Load, Store, SystemWords, TicketWord};
 
+use super::Wire;
 use super::gcc_ring::wait;
-use super::{Call, Wire, ring_if_asleep};
 use crate::arch::{self, Mapped};
-use crate::gcc_carry::Prepared;
+use crate::call::Call;
 use crate::lanes;
+use crate::marshal::gcc::Prepared;
 use crate::runtime::HostWritten;
+use crate::wake::wake_host;
 
 /// Calls through the queue.
 pub(crate) struct Queue;
@@ -55,7 +57,7 @@ impl Queue {
             signal: prepared.signal(),
         };
         publish_call(&queue, SLOTS, ticket, &request);
-        prepared.ring();
+        wake_host(runtime);
         wait(&prepared.area(), prepared.signal_offset(), arch::pause);
         prepared.finish()
     }
@@ -67,7 +69,7 @@ impl Queue {
             let ticket = draw(&queue, 1);
             claim(&queue, SLOTS, ticket, arch::pause);
             publish_number(&queue, SLOTS, ticket, label, kind, bits);
-            ring(runtime);
+            wake_host(runtime);
         });
     }
 
@@ -80,7 +82,7 @@ impl Queue {
             for part in text.chunks(2 * TEXT) {
                 claim(&queue, SLOTS, ticket, arch::pause);
                 publish_text(&queue, SLOTS, ticket, part);
-                ring(runtime);
+                wake_host(runtime);
                 ticket = ticket.wrapping_add(1);
             }
         });
@@ -92,16 +94,6 @@ fn mapped_queue(runtime: &HostWritten<Runtime>) -> Mapped {
     // SAFETY: the host wrote the address of a wire of this kind, which it keeps while
     // kernels of this image run.
     unsafe { arch::mapped(runtime.get().wire) }
-}
-
-/// Wakes the host if it sleeps; a message has been published.
-#[inline(always)]
-fn ring(runtime: &HostWritten<Runtime>) {
-    if arch::HAS_BELL {
-        // SAFETY: as for the wire.
-        let bell = unsafe { arch::mapped(runtime.get().bell) };
-        ring_if_asleep(&bell, arch::ring);
-    }
 }
 
 /// Draws `count` tickets; returns the first.

@@ -13,27 +13,11 @@ mod tests;
 
 use shared_abi::image::Runtime;
 use shared_abi::status::Status;
-use shared_abi::wire::{Bell, WireKind};
-use shared_abi::words::{Load, SystemWords};
+use shared_abi::wire::WireKind;
 
 use crate::arch::{self, Spaces};
-use crate::carry::Args;
+use crate::call::{Args, Call, StatusTo};
 use crate::runtime::{HostWritten, RUNTIME};
-use crate::target_ext::StatusTo;
-
-/// A call that is really one to the host.
-#[derive(Clone, Copy)]
-pub(crate) struct Call {
-    /// The function word.
-    pub(crate) func: u64,
-    pub(crate) args: Args,
-    /// The number of the device, as the host told it.
-    pub(crate) device_num: i32,
-    /// Spreads warps over slots and blocks: the warp among all of the launch.
-    pub(crate) hint: u32,
-    pub(crate) launch: u32,
-    pub(crate) spaces: Spaces,
-}
 
 /// One way to the host.
 pub(crate) trait Wire {
@@ -117,16 +101,4 @@ wires! {
     gcc_ring::Ring,
     gcn_queue::Queue,
     gcc_slot::Single,
-}
-
-/// Tells the host that a request has been published, if it sleeps.
-pub fn ring_if_asleep(bell: &impl SystemWords, ring: impl FnOnce()) {
-    // Edge `W1`, device end: the request was stored before this fence. If the load
-    // below misses the host's `asleep`, the host's look after its own fence sees
-    // the request.
-    bell.fence();
-    // Relaxed: the fence orders it, and nothing is read on the strength of it.
-    if bell.load32(core::mem::offset_of!(Bell, asleep), Load::Relaxed) != 0 {
-        ring();
-    }
 }

@@ -12,13 +12,15 @@ use shared_abi::wire::native::{
 };
 use shared_abi::words::{Load, Store, SystemWords};
 
-use super::{Call, Wire, ring_if_asleep};
+use super::Wire;
 use crate::arch::{self, DeviceMemory, Mapped};
 use crate::bounce::{self, Run};
-use crate::carry::{CarriedIndex, Plan};
+use crate::call::Call;
 use crate::claims::{self, Claim};
 use crate::lanes::{self, Group};
+use crate::marshal::native::{CarriedIndex, Plan};
 use crate::runtime::HostWritten;
+use crate::wake::wake_host;
 
 /// Calls through a slot of its own each.
 pub(crate) struct Native;
@@ -112,11 +114,7 @@ impl<'a> Request<'a> {
         );
         self.write_arguments();
         self.producer().publish(self.claim);
-        if arch::HAS_BELL {
-            // SAFETY: as for `producer`.
-            let bell = unsafe { arch::mapped(self.runtime.get().bell) };
-            ring_if_asleep(&bell, arch::ring);
-        }
+        wake_host(self.runtime);
         let status = self.producer().wait(self.claim, arch::pause);
         self.read_results();
         claims::release(&self.device(), self.claim);

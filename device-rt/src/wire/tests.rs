@@ -16,9 +16,9 @@ use super::gcn_queue::Queue;
 use super::native::Native;
 use super::{BITS, Call, Wire, call};
 use crate::arch::Spaces;
-use crate::carry::Args;
+use crate::call::Args;
+use crate::call::StatusTo;
 use crate::runtime::HostWritten;
-use crate::target_ext::StatusTo;
 
 /// The stack that ranges start in. It ends with the address space, so that a
 /// range of any size can start in it.

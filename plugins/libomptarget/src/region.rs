@@ -8,21 +8,19 @@ use host_rt::device::BlockShape;
 use host_rt::{Grid, Kernel, KernelArg, Launch};
 
 use crate::abi::{Ident, KERNEL_ARGS_VERSION, KernelArgs, MapType, NO_WAIT};
-use crate::args::Args;
-use crate::begin::{self, Beginning};
-use crate::depend::{self, Current};
+use crate::args::{Args, info, literals};
 use crate::device::Device;
-use crate::end;
-use crate::environment::{KernelEnvironment, Mode, WARP};
-use crate::info;
-use crate::literals;
-use crate::message::{self, Failed};
-use crate::private::Private;
-use crate::profile;
-use crate::registry::{self, Found};
+use crate::device::private::Private;
+use crate::device::stream::Stream;
+use crate::mapping::begin::{self, Beginning};
+use crate::mapping::end;
+use crate::registry::environment::{KernelEnvironment, Mode, WARP};
+use crate::registry::{self, Found, construct};
+use crate::report::message::{self, Failed};
+use crate::report::profile;
 use crate::settings::{self, Info};
-use crate::stream::Stream;
-use crate::task::{self, Pending};
+use crate::task::depend::{self, Current};
+use crate::task::pending::{self, Pending};
 
 /// The region runs on the device, or has run there.
 const ON_DEVICE: c_int = 0;
@@ -52,7 +50,7 @@ pub(crate) unsafe fn launch(
     described: *const KernelArgs,
 ) -> c_int {
     let task = depend::current();
-    let Some(number) = registry::number_for(device, at) else {
+    let Some(number) = construct::number_for(device, at) else {
         // The host's version begins now.
         if let Some(task) = task {
             task.wait();
@@ -62,7 +60,7 @@ pub(crate) unsafe fn launch(
     // SAFETY: the caller's promise.
     let described = unsafe { KernelArgs::read(described, teams, thread_limit) };
     if let Err(failed) = check(&described) {
-        message::outcome(Err(failed), at);
+        construct::outcome(Err(failed), at);
         return ON_HOST;
     }
     let _span = profile::span("Runtime: target exe", || {
@@ -110,7 +108,7 @@ pub(crate) unsafe fn launch(
             None => region.run(&args),
         }
     };
-    message::outcome(result, at);
+    construct::outcome(result, at);
     ON_DEVICE
 }
 
@@ -190,14 +188,14 @@ impl Region {
     ) -> Result<(), Failed> {
         // SAFETY: passed on; the handle is the running task's.
         unsafe {
-            let Some(handle) = task::handle() else {
+            let Some(handle) = pending::handle() else {
                 return self.run(args);
             };
             // SAFETY: the caller's promise.
             let start =
                 |kernel: &Kernel, grid, words: &[&dyn KernelArg]| kernel.launch(grid, words);
             let (pending, _) = self.start(args, at, start)?;
-            task::put(handle, with(pending));
+            pending::put(handle, with(pending));
         }
         Ok(())
     }
@@ -303,7 +301,7 @@ impl Region {
                 unsafe { end::finish(&device, &mut stream, &args.as_args()) }
             });
             drop(private);
-            message::outcome(result, at as *const Ident);
+            construct::outcome(result, at as *const Ident);
         });
         Ok((pending, name))
     }

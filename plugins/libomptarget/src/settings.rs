@@ -4,7 +4,8 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{libomp, message};
+use crate::abi::libomp;
+use crate::report::message;
 
 /// The devices, a list: what is not said is up to the images.
 const DEVICE: &str = "REVOFF_DEVICE";

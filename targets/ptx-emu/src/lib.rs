@@ -22,11 +22,13 @@ mod machine;
 mod memory;
 mod module;
 mod run;
+mod spec;
 mod text;
 
 pub use self::code::op::{Scope, Semantics};
 pub use self::error::{Fault, FaultKind, LaunchError, LoadError, Place};
-pub use self::machine::{Grid, Machine, Options, Prepared, Running, Trace};
+pub use self::machine::{Grid, Machine, Options, Prepared, Running};
 pub use self::memory::Memory;
 pub use self::module::{Global, Kernel, Module, Part};
-pub use self::run::{Ended, Model};
+pub use self::run::{Ended, Trace};
+pub use self::spec::Model;

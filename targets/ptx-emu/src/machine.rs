@@ -9,26 +9,8 @@ use crate::code::op::Slot;
 use crate::error::{Fault, LaunchError, LoadError};
 use crate::memory::Memory;
 use crate::module::{Kernel, Module, Part};
-use crate::run::{
-    Activity, Check, Ended, Launch, MOST_SHARED, MOST_THREADS, Make, Model, Processors,
-};
-
-/// A thread whose instructions are to be printed.
-#[derive(Clone)]
-pub struct Trace {
-    /// The block's place in the grid.
-    pub block: [u32; 3],
-    /// The thread's place in the block.
-    pub thread: [u32; 3],
-    /// Takes a line each.
-    pub sink: Arc<dyn Fn(&str) + Send + Sync>,
-}
-
-impl std::fmt::Debug for Trace {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Trace(block {:?}, thread {:?})", self.block, self.thread)
-    }
-}
+use crate::run::{Activity, Check, Ended, Launch, Make, Processors, Trace};
+use crate::spec::{MOST_BLOCKS, MOST_SHARED, MOST_THREADS, Model};
 
 /// What a device is to be.
 #[derive(Clone)]
@@ -78,10 +60,6 @@ impl Default for Options {
         }
     }
 }
-
-/// Blocks of a grid. Source: the CUDA C++ programming guide, table "Technical
-/// Specifications per Compute Capability".
-const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 
 /// A launch: grid and block as for CUDA.
 #[derive(Clone, Copy, Debug)]
@@ -133,7 +111,7 @@ impl Machine {
         let memory = Arc::new(Memory::new(options.memory)?);
         let checker: Option<Arc<Checker>> = options.check.then(Arc::default);
         if let Some(checker) = &checker {
-            memory.check_with(checker);
+            checker.follow(&memory);
         }
         Ok(Self {
             memory,

@@ -4,14 +4,12 @@
 //! them is an address of the host, and a pointer of the wrong side faults on either.
 
 use std::collections::HashSet;
-use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::{fmt, io};
 
 use device_arena::{ALIGN, Arena, Fill};
-
-use crate::check::Checker;
 
 /// Where windows begin: shared and local memory, a kernel's parameters, functions, and
 /// global memory, the device's own and what is mapped for the host.
@@ -106,15 +104,37 @@ impl Region {
     }
 }
 
+/// What becomes of a block of global memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    /// It is mapped; the host reaches it at `host`.
+    Mapped {
+        address: u64,
+        bytes: u64,
+        host: NonNull<u8>,
+    },
+    /// It is about to be freed.
+    Freed { address: u64, bytes: u64 },
+}
+
+type Observer = Box<dyn Fn(Change) + Send + Sync>;
+
 /// Global memory.
-#[derive(Debug)]
 pub struct Memory {
     device: Region,
     mapped: Region,
     /// Blocks that device code allocated.
     heap: Mutex<HashSet<u64>>,
-    /// Is told what is mapped and what is freed.
-    checker: OnceLock<Arc<Checker>>,
+    observer: OnceLock<Observer>,
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory")
+            .field("device", &self.device)
+            .field("mapped", &self.mapped)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Memory {
@@ -127,13 +147,19 @@ impl Memory {
             device: Region::new(bytes, DEVICE)?,
             mapped: Region::new(bytes, MAPPED)?,
             heap: Mutex::default(),
-            checker: OnceLock::new(),
+            observer: OnceLock::new(),
         })
     }
 
-    /// Has a checker follow what is allocated from now on.
-    pub(crate) fn check_with(&self, checker: &Arc<Checker>) {
-        self.checker.get_or_init(|| Arc::clone(checker));
+    /// Calls `observer` on every change from now on; the first observer stays.
+    pub(crate) fn observe(&self, observer: impl Fn(Change) + Send + Sync + 'static) {
+        self.observer.get_or_init(|| Box::new(observer));
+    }
+
+    fn report(&self, change: Change) {
+        if let Some(observer) = self.observer.get() {
+            observer(change);
+        }
     }
 
     /// Device memory in bytes.
@@ -173,9 +199,11 @@ impl Memory {
     pub fn alloc_mapped(&self, bytes: u64) -> Option<(NonNull<u8>, u64)> {
         let address = self.mapped.alloc(bytes)?;
         let host = NonNull::new(self.mapped.arena.host(address)?)?;
-        if let Some(checker) = self.checker.get() {
-            checker.map(address, bytes, host);
-        }
+        self.report(Change::Mapped {
+            address,
+            bytes,
+            host,
+        });
         Some((host, address))
     }
 
@@ -187,9 +215,7 @@ impl Memory {
             &self.device
         };
         region.free(address, |bytes| {
-            if let Some(checker) = self.checker.get() {
-                checker.forget(address, bytes);
-            }
+            self.report(Change::Freed { address, bytes });
         });
     }
 

@@ -9,6 +9,7 @@ use crate::code::op::{Pc, Slot, System};
 use crate::code::{Function, Resolve, Symbol, decode};
 use crate::error::{LoadError, Place};
 use crate::memory::{CODE, Memory};
+use crate::spec::MOST_SHARED;
 use crate::text::ast::{self, Init, Linkage, Space, StatementKind, Text, Variable};
 use crate::text::parse;
 
@@ -446,7 +447,7 @@ impl<'a> Linker<'a> {
         let symbol = if variable.space == Space::Shared {
             let offset = self.shared.next_multiple_of(u64::from(variable.align));
             self.shared = offset + bytes;
-            if self.shared > crate::run::MOST_SHARED {
+            if self.shared > MOST_SHARED {
                 let what = format!("`{}`: shared memory is used up", variable.name);
                 return Err(self.error(part, variable.line, what));
             }

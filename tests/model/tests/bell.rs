@@ -5,8 +5,9 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use device_rt::claims::Claim;
+use device_rt::wake::ring_if_asleep;
+use device_rt::wire::gcc_slot as slot_producer;
 use device_rt::wire::native::Producer;
-use device_rt::wire::{gcc_slot as slot_producer, ring_if_asleep};
 use host_rt::wire::{Poll, Taken, bell, gcc_slot, native};
 use loom::sync::{Condvar, Mutex};
 use model::Access::Fence;

@@ -23,6 +23,8 @@ use targets::arch::{self, Arch};
 use crates::{Family, KernelCrate};
 use table::Row;
 
+use crate::output;
+
 /// What to build.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -77,12 +79,12 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     } else {
         let toolchain = Toolchain::find(&arches)?;
         rustc = format!("rustc {}", toolchain.release());
-        crate::say(
+        output::line(
             &mut std::io::stderr(),
             &format!("building with {toolchain}"),
         );
         let built = build_all(&toolchain, &crates, &arches, &work, &out)?;
-        crate::say(&mut std::io::stderr(), "");
+        output::line(&mut std::io::stderr(), "");
         built
     };
 
@@ -159,7 +161,7 @@ fn alone(work: &Path) -> Result<fs::File> {
     let lock = fs::File::create(work.join("lock"))?;
     if lock.try_lock().is_err() {
         let waiting = format!("another run builds in {}, waiting for it", work.display());
-        crate::say(&mut std::io::stderr(), &waiting);
+        output::line(&mut std::io::stderr(), &waiting);
         lock.lock()?;
     }
     Ok(lock)

@@ -13,7 +13,7 @@ use super::serving::{CHANGE, Serving, byte_of, status_of};
 use super::{Call, Native, Wire};
 use crate::arch::Spaces;
 use crate::arch::simulated::{Scheduling, replying_when, run};
-use crate::carry::Args;
+use crate::call::Args;
 
 /// Calls that each lane makes.
 const CALLS: u32 = 3;

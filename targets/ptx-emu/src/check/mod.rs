@@ -32,6 +32,7 @@ use self::report::{Party, Trouble};
 pub(crate) use self::strand::Strands;
 use crate::alu::Mask;
 use crate::code::op::{Scope, Semantics};
+use crate::memory::{Change, Memory};
 use crate::module::Module;
 
 /// A device thread.
@@ -324,15 +325,23 @@ impl Checker {
         clock
     }
 
-    /// Memory is freed; whoever gets it next has nothing to do with who had it.
-    pub(crate) fn forget(&self, address: u64, bytes: u64) {
-        self.mapped.forget(address, bytes);
-        self.each(address, bytes, |_, _| None, true);
+    /// Follows what is mapped and freed in `memory` from now on.
+    pub(crate) fn follow(self: &Arc<Self>, memory: &Memory) {
+        let checker = Arc::clone(self);
+        memory.observe(move |change| match change {
+            Change::Mapped {
+                address,
+                bytes,
+                host,
+            } => checker.mapped.add(address, bytes, host),
+            Change::Freed { address, bytes } => checker.forget(address, bytes),
+        });
     }
 
-    /// The host can reach memory of the device's window at `host`.
-    pub(crate) fn map(&self, address: u64, bytes: u64, host: std::ptr::NonNull<u8>) {
-        self.mapped.add(address, bytes, host);
+    /// Memory is freed; its next owner has nothing to do with the last one.
+    fn forget(&self, address: u64, bytes: u64) {
+        self.mapped.forget(address, bytes);
+        self.each(address, bytes, |_, _| None, true);
     }
 }
 

@@ -7,7 +7,7 @@ use super::cell::{Message, Strength, Who};
 use super::{Checker, Clock, Operation, Outcome, Report, Site, Thread};
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::code::op::{Scope, Semantics};
-use crate::run::Model;
+use crate::spec::Model;
 
 const SCOPES: [Scope; 3] = [Scope::Cta, Scope::Gpu, Scope::Sys];
 

@@ -3,8 +3,7 @@
 //! Source: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on
 //! the reversed graph.
 
-use super::NOWHERE;
-use super::op::{Instr, Op, Pc};
+use super::op::{Instr, NOWHERE, Op, Pc};
 
 /// For each instruction the first one that all ways from it to the end of the function
 /// lead through, the instruction itself aside; [`NOWHERE`] if that is the end.

@@ -10,6 +10,9 @@ pub(crate) type Pred = u32;
 /// An instruction of a function.
 pub(crate) type Pc = u32;
 
+/// No instruction: the end of a function.
+pub(crate) const NOWHERE: Pc = Pc::MAX;
+
 /// An operand: a register, or from [`Src::CONSTANTS`] on a constant of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Src(pub(crate) u32);

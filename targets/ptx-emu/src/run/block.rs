@@ -13,7 +13,7 @@ use crate::alu::{LANES, Mask};
 use crate::check::Strands;
 use crate::code::op::BarrierKind;
 use crate::error::FaultKind;
-use crate::run::MOST_THREADS;
+use crate::spec::MOST_THREADS;
 
 /// Instructions of a warp in a turn.
 const TURN: u32 = 1024;

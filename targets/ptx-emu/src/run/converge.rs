@@ -34,8 +34,8 @@
 use super::frame::FrameId;
 use super::warp::{Group, State, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
-use crate::code::op::Pc;
-use crate::code::{Function, NOWHERE};
+use crate::code::Function;
+use crate::code::op::{NOWHERE, Pc};
 
 /// How often a group asks in vain before it is taken to wait for somebody: more often than loops
 /// run whose bound is volatile, and few enough for a fraction of a second.

@@ -10,12 +10,15 @@ use super::launch::Launch;
 use super::space::{Spaces, is_in, window};
 use super::system;
 use super::together::{join, together};
-use super::warp::{Model, State, Warp};
+use super::warp::{State, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::check::Strands;
-use crate::code::op::{BarrierKind, Callee, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where};
-use crate::code::{Function, NOWHERE};
+use crate::code::Function;
+use crate::code::op::{
+    BarrierKind, Callee, Instr, Logic, NOWHERE, Op, Pc, PredSrc, Special, Src, Where,
+};
 use crate::error::FaultKind;
+use crate::spec::Model;
 
 /// A fault and where it happened.
 #[derive(Debug)]

@@ -6,14 +6,31 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::frame::FrameId;
-use super::warp::{Model, Warp};
+use super::warp::Warp;
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::check::{Checker, Clock};
 use crate::code::op::Pc;
 use crate::error::{Fault, FaultKind, Place};
-use crate::machine::Trace;
 use crate::memory::Memory;
 use crate::module::{Kernel, Module};
+use crate::spec::Model;
+
+/// A thread whose instructions are to be printed.
+#[derive(Clone)]
+pub struct Trace {
+    /// The block's place in the grid.
+    pub block: [u32; 3],
+    /// The thread's place in the block.
+    pub thread: [u32; 3],
+    /// Takes a line each.
+    pub sink: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Trace(block {:?}, thread {:?})", self.block, self.thread)
+    }
+}
 
 /// When something last happened on the device that may bring others on.
 #[derive(Debug)]

@@ -15,14 +15,6 @@ mod system;
 mod together;
 mod warp;
 
-pub use self::launch::Ended;
 pub(crate) use self::launch::{Activity, Check, Launch, Make};
+pub use self::launch::{Ended, Trace};
 pub(crate) use self::processor::Processors;
-pub use self::warp::Model;
-
-/// Bytes of shared memory that a block may have, as on an `sm_90`. Source: the CUDA C++
-/// programming guide, table "Technical Specifications per Compute Capability".
-pub(crate) const MOST_SHARED: u64 = 227 << 10;
-
-/// Threads that a block may have.
-pub(crate) const MOST_THREADS: u32 = 1024;

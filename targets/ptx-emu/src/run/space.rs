@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use device_arena::Arena;
 
-use super::MOST_SHARED;
 use super::launch::Launch;
 use crate::alu::LANES;
 use crate::code::op::{Semantics, Where};
 use crate::error::FaultKind;
 use crate::memory::{self, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
+use crate::spec::MOST_SHARED;
 
 /// Local memory of one thread, the most that hardware gives. Source: the CUDA C++
 /// programming guide, table "Technical Specifications per Compute Capability".

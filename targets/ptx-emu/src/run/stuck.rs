@@ -6,8 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use super::block::Common;
-use super::warp::{Model, State, Warp};
+use super::warp::{State, Warp};
 use crate::alu::lanes_of;
+use crate::spec::Model;
 
 /// Turns without a new state after which a block is taken to go round in circles.
 const CIRCLES: u32 = 64;

@@ -7,11 +7,12 @@ use super::exec::LaneFault;
 use super::frame::Frame;
 use super::joint::{Operands, perform};
 use super::launch::Launch;
-use super::warp::{Group, Model, State, Warp};
+use super::warp::{Group, State, Warp};
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::code::Function;
 use crate::code::op::{Joint, Op, Together};
 use crate::error::FaultKind;
+use crate::spec::Model;
 
 /// `active`, which is all of the group at `at`, executes `op`; whether that is done, or
 /// they wait for others.

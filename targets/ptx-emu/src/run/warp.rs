@@ -13,19 +13,11 @@ use super::converge::{Asking, Circle, Reconvergence};
 use super::frame::{FrameId, Frames};
 use super::space::{LOCAL_BYTES, Private};
 use crate::alu::{LANES, Mask, lanes_of};
-use crate::code::op::{Call, Pc, Slot};
-use crate::code::{Function, NOWHERE};
+use crate::code::Function;
+use crate::code::op::{Call, NOWHERE, Pc, Slot};
 use crate::error::FaultKind;
 use crate::module::Module;
-
-/// Whether lanes of a warp progress independently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
-    /// `sm_70` and newer.
-    Independent,
-    /// Older ones.
-    LockStep,
-}
+use crate::spec::Model;
 
 /// What a group of lanes is up to.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,0 +1,5 @@
+//! What constructs do with data.
+
+pub(crate) mod begin;
+pub(crate) mod end;
+pub(crate) mod update;

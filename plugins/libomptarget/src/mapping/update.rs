@@ -1,0 +1,140 @@
+//! `target update`: what is on the device and its original are made the same.
+
+use std::sync::Arc;
+
+use crate::abi::{Dimension, MapType};
+use crate::args::{Args, OneArg, section};
+use crate::device::Device;
+use crate::device::mapped::Mapped;
+use crate::device::stream::Stream;
+use crate::report::message::{self, Failed};
+use crate::report::source::NameOf;
+
+/// Copies what a `target update` names; [`restore`] has to follow when the stream is
+/// synchronised.
+///
+/// # Safety
+/// As for [`begin`](crate::mapping::begin::begin).
+///
+/// # Errors
+/// Something is not there that must be, or the device fails.
+pub(crate) unsafe fn update(
+    device: &Device,
+    stream: &mut Stream<'_>,
+    args: &Args<'_>,
+    copied: &mut Vec<Arc<Mapped>>,
+) -> Result<(), Failed> {
+    for (_, arg) in args.iter() {
+        if arg.map.has(MapType::LITERAL | MapType::PRIVATE) {
+            continue;
+        }
+        if !arg.mapper.is_null() {
+            // SAFETY: as in `begin`.
+            unsafe { Args::expand(&arg, |args| update(device, stream, args, copied))? };
+        } else if arg.map.has(MapType::NON_CONTIGUOUS) {
+            // SAFETY: passed on.
+            unsafe { update_section(device, stream, args, &arg, copied)? };
+        } else {
+            let (begin, bytes) = (arg.begin, arg.bytes());
+            // SAFETY: as above.
+            unsafe { update_range(device, stream, &arg, begin, bytes, copied)? };
+        }
+    }
+    Ok(())
+}
+
+/// Copies a section that is not contiguous.
+///
+/// # Safety
+/// As for [`begin`](crate::mapping::begin::begin).
+unsafe fn update_section(
+    device: &Device,
+    stream: &mut Stream<'_>,
+    args: &Args<'_>,
+    arg: &OneArg,
+    copied: &mut Vec<Arc<Mapped>>,
+) -> Result<(), Failed> {
+    // SAFETY: the caller's promise: the begin is an array of dimensions, which compilers put on
+    // the stack of whoever calls; that goes on behind it.
+    let dimensions = unsafe { section::dimensions(arg.begin as *const Dimension, arg.bytes()) };
+    let refuse = |why: &str| {
+        Err(message::error(&format!(
+            "section {} cannot be updated: {why}",
+            NameOf(arg.name).shown()
+        )))
+    };
+    if dimensions.is_empty() {
+        return refuse("clang passes no dimensions of it; update it in a directive of its own");
+    }
+    let first = match arg.map.parent() {
+        // The base is the structure's, and its argument begins where the section does.
+        Some(parent) if args.members(parent) == 1 => args.get(parent).begin,
+        Some(_) => {
+            return refuse(
+                "clang does not pass where it begins; update sections of a structure's members one by one",
+            );
+        }
+        None if section::is_unclear(dimensions, &NameOf(arg.name).shown()) => {
+            return refuse(
+                "clang does not pass where it begins, since a dimension before the last has a stride and does \
+                 not begin at 0; let it begin at 0, or update its rows one by one",
+            );
+        }
+        None => arg.base.wrapping_add(section::first(dimensions) as usize),
+    };
+    for (offset, bytes) in section::pieces(dimensions) {
+        let begin = first.wrapping_add(offset as usize);
+        // SAFETY: passed on.
+        unsafe { update_range(device, stream, arg, begin, bytes, copied)? };
+    }
+    Ok(())
+}
+
+/// # Safety
+/// As for [`begin`](crate::mapping::begin::begin).
+unsafe fn update_range(
+    device: &Device,
+    stream: &mut Stream<'_>,
+    arg: &OneArg,
+    begin: usize,
+    bytes: usize,
+    copied: &mut Vec<Arc<Mapped>>,
+) -> Result<(), Failed> {
+    let Some(used) = device.table.find(device, begin, bytes, true) else {
+        if arg.map.has(MapType::PRESENT) {
+            message::message(&format!(
+                "device mapping required by 'present' motion modifier does not exist for host address \
+                 {begin:#018x} ({bytes} bytes)"
+            ));
+            return Err(Failed);
+        }
+        return Ok(());
+    };
+    let name = used.mapped.name();
+    // What others have under way comes first.
+    if let Some(event) = used.mapped.wait_until_ready() {
+        stream.wait_for(&event);
+    }
+    if arg.map.has(MapType::TO) {
+        let mut content = used.mapped.content();
+        // SAFETY: the caller's promise.
+        unsafe { stream.copy_mapped(&used.mapped, &mut content, begin, bytes)? };
+    }
+    if arg.map.has(MapType::FROM) {
+        // SAFETY: as above.
+        unsafe { stream.copy_from(begin as *mut u8, used.device, bytes, name)? };
+        copied.push(used.mapped);
+    }
+    Ok(())
+}
+
+/// Gives the host its own pointers back in what [`update`] has copied there.
+///
+/// # Safety
+/// As for [`settle`](crate::mapping::end::settle).
+pub(crate) unsafe fn restore(copied: &[Arc<Mapped>]) {
+    for mapped in copied {
+        // SAFETY: the caller's promise.
+        unsafe { mapped.restore_host_pointers() };
+    }
+}
