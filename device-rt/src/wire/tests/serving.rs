@@ -56,7 +56,7 @@ pub(super) struct Serving {
 #[derive(Clone, Copy)]
 struct Pending {
     slot: u32,
-    turn: u32,
+    seq: u32,
     func: u64,
 }
 
@@ -106,23 +106,25 @@ impl Serving {
 
     /// Serves until it is stopped.
     pub(super) fn serve(&self) {
-        let mut turns = vec![0; self.slots as usize];
+        let mut seqs = vec![0; self.slots as usize];
         let mut pending = Vec::<Pending>::new();
         let mut random = 1u64;
         let mut replies = false;
         while !self.stop.load(Ordering::Relaxed) {
             for slot in 0..self.slots {
-                let last = &mut turns[slot as usize];
-                let turn = self.words(0).load32(self.request(slot), Load::Acquire);
-                if turn == *last {
+                let last = &mut seqs[slot as usize];
+                let seq = self.words(0).load32(self.request(slot), Load::Acquire);
+                if seq == *last {
                     continue;
                 }
-                self.expect(turn == *last + 1, || format!("turn {turn} after {last}"));
+                self.expect(seq == *last + 1, || {
+                    format!("sequence number {seq} after {last}")
+                });
                 let used = pending.iter().any(|p| p.slot == slot);
                 self.expect(!used, || format!("slot {slot} is in use already"));
-                *last = turn;
+                *last = seq;
                 let func = self.func(slot);
-                pending.push(Pending { slot, turn, func });
+                pending.push(Pending { slot, seq, func });
             }
             replies |= pending.len() >= self.at_once;
             // Now and then, so that several are there to choose from.
@@ -149,10 +151,9 @@ impl Serving {
         assert_eq!(taken, [self.unused.0, self.unused.1], "slots and blocks");
     }
 
-    fn complete(&self, Pending { slot, turn, func }: Pending) {
+    fn complete(&self, Pending { slot, seq, func }: Pending) {
         let wire = self.words(0);
-        let same =
-            self.func(slot) == func && wire.load32(self.request(slot), Load::Acquire) == turn;
+        let same = self.func(slot) == func && wire.load32(self.request(slot), Load::Acquire) == seq;
         self.expect(same, || format!("slot {slot} changed before its reply"));
         *self.served.lock().unwrap().entry(func).or_default() += 1;
 
@@ -176,7 +177,7 @@ impl Serving {
             memory.store8(to + i, byte ^ CHANGE);
         }
         wire.store64(reply + offset_of!(ReplyHeader, copied), 1, Store::Relaxed);
-        let answer = answer(turn, status_of(func).0);
+        let answer = answer(seq, status_of(func).0);
         wire.store64(
             reply + offset_of!(ReplyHeader, turn),
             answer,
