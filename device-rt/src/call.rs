@@ -43,10 +43,10 @@ impl Args {
         self.count
     }
 
-    /// Address, size and kind of argument `i`; one that is not there has no bytes.
+    /// Address, size and kind of argument `i`; an argument past the end has no bytes.
     ///
-    /// It does not panic: lanes in lock-step that may end the launch on their way meet only
-    /// behind that way, but callers vote together inside.
+    /// It never panics: lanes in lock-step that can end the launch on a path converge only after
+    /// that path, and callers vote inside it.
     #[must_use]
     pub fn get(&self, i: u32) -> (u64, u64, MapKind) {
         if i >= self.count {
@@ -64,10 +64,10 @@ impl Args {
     }
 }
 
-/// Where the status of a call goes; null for nowhere.
+/// The destination of a call's status, or null.
 ///
-/// It goes down with the call, so that nothing of `GOMP_target_ext` is left to do, or to
-/// keep in registers, when the call returns.
+/// The wire writes it, so that `GOMP_target_ext` has nothing left to do, or to keep in
+/// registers, when the call returns.
 #[derive(Clone, Copy)]
 pub(crate) struct StatusTo(*mut u32);
 
@@ -89,16 +89,16 @@ impl StatusTo {
     }
 }
 
-/// A call that is really one to the host.
+/// A call that goes to the host.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
     /// The function word.
     pub(crate) func: u64,
     pub(crate) args: Args,
-    /// The number of the device, as the host told it.
+    /// The device's number, which the host has set.
     pub(crate) device_num: i32,
-    /// Spreads warps over slots and blocks: the warp among all of the launch.
-    pub(crate) hint: u32,
+    /// Where searches for slots and blocks begin: the index of the warp in the launch.
+    pub(crate) home_group: u32,
     pub(crate) launch: u32,
     pub(crate) spaces: Spaces,
 }

@@ -1,4 +1,4 @@
-//! The place of the first panic, for the host.
+//! The record of the first panic's location, for the host.
 
 use core::mem::offset_of;
 
@@ -11,12 +11,12 @@ const COLUMN: usize = offset_of!(PanicRecord, column);
 const FILE_LEN: usize = offset_of!(PanicRecord, file_len);
 const FILE: usize = offset_of!(PanicRecord, file);
 
-/// How often a thread whose panic is not the first looks for the record: its trap stops those
-/// that still write it. Not for ever, for they may have been stopped by a fault.
-const LOOKS: u32 = 1 << 12;
+/// How often a thread with a later panic polls for the complete record: its trap would stop the
+/// thread that writes it. Bounded, since a fault may have stopped that thread.
+const POLLS: u32 = 1 << 12;
 
-/// Writes a panic's file, line and column to `record`, unless another panic was faster; then waits
-/// for that one's. The first word of `claim` is 0 before the first panic. `pause` waits a little.
+/// Writes a panic's file, line and column to `record`, or waits for the record of an earlier panic.
+/// The first word of `claim` is 0 before the first panic. `pause` waits a little.
 pub fn fill(
     claim: &impl DeviceWords,
     record: &impl SystemWords,
@@ -24,11 +24,11 @@ pub fn fill(
     pause: impl Fn(),
 ) {
     // Lanes in lock-step leave this branch together, so the first has written before the others
-    // look.
+    // poll.
     if claim.fetch_or_acquire(0, 1) == 0 {
         let file = file.as_bytes();
         let skipped = file.len().saturating_sub(PANIC_FILE);
-        // Relaxed, all of these: the release of the state is behind them.
+        // Relaxed, all of these: the state is released after them.
         record.store32(LINE, line, Store::Relaxed);
         record.store32(COLUMN, column, Store::Relaxed);
         record.store32(FILE_LEN, (file.len() - skipped) as u32, Store::Relaxed);
@@ -37,11 +37,11 @@ pub fn fill(
         }
         // Edge `P1`, device end: the host reads the rest of the record once it sees this.
         record.store32(STATE, PANIC_RECORDED, Store::Release);
-        // It arrives before the trap.
+        // The record arrives before the trap.
         record.fence();
     }
-    for _ in 0..LOOKS {
-        // Relaxed: nothing is read on the strength of it.
+    for _ in 0..POLLS {
+        // Relaxed: no other access depends on it.
         if record.load32(STATE, Load::Relaxed) == PANIC_RECORDED {
             return;
         }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_panic_leaves_its_place() {
+    fn the_first_panic_is_recorded() {
         let place = Location::caller();
         let record = filled(0, place);
         let file = &record.file[..record.file_len as usize];

@@ -1,9 +1,8 @@
 //! The variables that the host reads and writes when it loads an image.
 //!
-//! A compiler that links this crate's bitcode for GPUs into an image may take whatever
-//! it links for the image's own: a variable that nothing else sees and writes has the
-//! value that it starts with, and no call is made. `used(linker)` says that there is
-//! someone else.
+//! A compiler that links this crate's bitcode into an image may assume that nothing outside
+//! the image writes its variables: each would keep its initial value, and no call would be made.
+//! `used(linker)` rules that out.
 
 use core::cell::UnsafeCell;
 
@@ -29,7 +28,7 @@ impl<T> HostWritten<T> {
 }
 
 impl<T: Copy + Send> HostWritten<T> {
-    /// The value that the host wrote, or the initial one.
+    /// The host's value, or the initial one.
     #[inline(always)]
     pub fn get(&self) -> T {
         // SAFETY: nobody writes while a kernel runs, see `Sync`.
@@ -37,7 +36,7 @@ impl<T: Copy + Send> HostWritten<T> {
     }
 }
 
-/// What the host tells this image.
+/// The configuration of the runtime.
 #[unsafe(export_name = "__revoff_runtime")]
 #[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
 pub static RUNTIME: HostWritten<Runtime> = HostWritten::new(Runtime {
@@ -51,19 +50,19 @@ pub static RUNTIME: HostWritten<Runtime> = HostWritten::new(Runtime {
     reserved: 0,
 });
 
-/// Where a panic leaves its place; see [`PanicRecord`](shared_abi::image::PanicRecord).
+/// The address of the record that a panic fills; see [`PanicRecord`](shared_abi::image::PanicRecord).
 #[cfg(target_arch = "amdgpu")]
 #[unsafe(export_name = "__revoff_panic")]
 #[used(linker)]
 pub static PANIC: HostWritten<u64> = HostWritten::new(0);
 
-/// Where GCC's wires are.
+/// The address of GCC's wire.
 #[unsafe(export_name = "__gomp_rev_offload_var")]
 #[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
 pub static REV_OFFLOAD_VAR: HostWritten<u64> = HostWritten::new(0);
 
-/// The control variables, at `__gomp_additional_icvs`. The image has them or what it is
-/// linked with, so they are not here.
+/// The control variables, at `__gomp_additional_icvs`. The image, or what it is linked with,
+/// defines them.
 pub type Icvs = HostWritten<OffloadIcvs>;
 
 impl Icvs {

@@ -1,8 +1,8 @@
-//! What a call on one of GCC's wires carries, and the copying.
+//! The bytes that go along with a call on one of GCC's wires.
 //!
-//! These wires carry addresses only. So every call takes a bounce run: a header
+//! These wires carry addresses only. So every call claims a bounce extent: a header
 //! (with the completion word of `gcc-ring` and `gcn-queue`), the argument arrays, and a copy of
-//! whatever the host cannot reach. Ranges keep their distances in the run, so
+//! the bytes that the host cannot reach. Ranges keep their distances in the extent, so
 //! entries that overlap or refer to each other still do.
 
 use core::mem::offset_of;
@@ -14,7 +14,7 @@ use shared_abi::wire::bounce::BounceHeader;
 use shared_abi::words::{Store, SystemWords};
 
 use crate::arch::{self, DeviceMemory, Mapped, Space, Spaces};
-use crate::bounce::{self, Run};
+use crate::bounce::{self, Extent};
 use crate::call::{Args, Call};
 use crate::runtime::{HostWritten, REV_OFFLOAD_VAR};
 
@@ -25,8 +25,7 @@ struct Hull {
     high: u64,
 }
 
-/// Bytes of a line: ranges keep their address modulo this, and with it their
-/// alignment.
+/// Bytes of a line: ranges keep their address modulo this, and so their alignment.
 const LINE: u64 = 64;
 
 impl Hull {
@@ -35,8 +34,8 @@ impl Hull {
         high: 0,
     };
 
-    /// Widens the hull by a range; `None` where the range's lines go past the end
-    /// of the address space.
+    /// Widens the hull by a range; `None` if the range's lines run past the end of the address
+    /// space.
     #[inline(always)]
     fn add(&mut self, addr: u64, len: u64) -> Option<()> {
         let end = addr.checked_add(len)?.checked_next_multiple_of(LINE)?;
@@ -50,7 +49,7 @@ impl Hull {
     }
 }
 
-/// What a call's entries span of the memory that the host cannot reach.
+/// The memory that a call's entries span and the host cannot reach.
 #[derive(Clone, Copy)]
 struct Hulls {
     local: Hull,
@@ -58,7 +57,7 @@ struct Hulls {
 }
 
 impl Hulls {
-    /// Those of `args`; `None` where a range cannot be carried whatever the room.
+    /// The hulls of `args`; `None` if no extent could hold a range.
     #[inline(always)]
     fn of(args: Args, spaces: Spaces) -> Option<Self> {
         let mut hulls = Self {
@@ -67,7 +66,7 @@ impl Hulls {
         };
         for i in 0..args.count() {
             let (addr, size, kind) = args.get(i);
-            if let Some(len) = extent(size, kind).filter(|_| addr != 0) {
+            if let Some(len) = span(size, kind).filter(|_| addr != 0) {
                 match spaces.of(addr) {
                     Space::Global => {}
                     Space::Local => hulls.local.add(addr, len)?,
@@ -79,12 +78,12 @@ impl Hulls {
     }
 }
 
-/// Bytes that an entry spans at its address, or `None` where that is none.
-fn extent(size: u64, kind: MapKind) -> Option<u64> {
+/// Bytes that an entry spans at its address; `None` if it has no address.
+fn span(size: u64, kind: MapKind) -> Option<u64> {
     match kind.plain() {
         MapKind::FIRSTPRIVATE_INT => None,
         MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
-            // Saturated, no address has room for it: `Hull::add` refuses.
+            // Saturated: `Hull::add` then fails at every address.
             Some(size.saturating_add(8))
         }
         MapKind::STRUCT => Some(0),
@@ -92,19 +91,19 @@ fn extent(size: u64, kind: MapKind) -> Option<u64> {
     }
 }
 
-/// A call whose arrays and unreachable bytes stand in its bounce run.
+/// A call whose arrays and unreachable bytes are in its bounce extent.
 ///
-/// Nothing is kept that can be found again: on a GPU, reading what the host wrote and
-/// walking over the arguments once more is cheaper than registers that keep both while
-/// the call waits.
+/// It keeps nothing that can be computed again: on a GPU, reading the host's variables and
+/// walking the arguments once more is cheaper than registers that keep both while the call
+/// waits.
 pub(crate) struct Prepared<'a> {
     runtime: &'a HostWritten<Runtime>,
     call: Call,
-    run: Run,
+    extent: Extent,
 }
 
 impl<'a> Prepared<'a> {
-    /// Takes a run for `call` and fills it; `None` where the mapping is refused.
+    /// Claims an extent for `call` and fills it; `None` if the mapping is refused.
     #[inline(always)]
     pub(crate) fn new(runtime: &'a HostWritten<Runtime>, call: Call) -> Option<Self> {
         let hulls = Hulls::of(call.args, call.spaces)?;
@@ -120,24 +119,24 @@ impl<'a> Prepared<'a> {
         let mut this = Self {
             runtime,
             call,
-            run: Run::NONE,
+            extent: Extent::NONE,
         };
-        this.run = bounce::claim(
+        this.extent = bounce::claim(
             &this.device(),
             slots,
             bounce_blocks,
             blocks,
-            call.hint,
+            call.home_group,
             arch::pause,
         );
         this.fill(hulls);
         Some(this)
     }
 
-    /// Writes the header, the arrays and what the host is to read.
+    /// Writes the header, the arrays and the bytes that the host reads.
     #[inline(always)]
     fn fill(&self, hulls: Hulls) {
-        let at = self.run.offset();
+        let at = self.extent.offset();
         let count = self.call.args.count();
         let area = self.area();
         // Relaxed, all of it: the publishing store (S1, R1, Q1) orders it.
@@ -151,8 +150,8 @@ impl<'a> Prepared<'a> {
         for i in 0..count {
             let (addr, size, kind) = self.call.args.get(i);
             let moved = self.moved(hulls, addr, kind);
-            // What comes back is copied out too: a call that nobody serves must
-            // find its own bytes in the run, not an earlier request's.
+            // Bytes that only come back are copied too: a call that is not served must
+            // find its own bytes in the extent, not an earlier request's.
             if let Some(offset) = moved
                 && (kind.reads_device() || kind.writes_device())
             {
@@ -176,26 +175,26 @@ impl<'a> Prepared<'a> {
         }
     }
 
-    /// Copies results back and gives the run back.
+    /// Copies the results back and frees the extent.
     #[inline(always)]
     pub(crate) fn finish(self) -> Status {
-        // As when the run was filled.
+        // As when the extent was filled.
         if let Some(hulls) = Hulls::of(self.call.args, self.call.spaces) {
             for i in 0..self.call.args.count() {
                 let (addr, size, kind) = self.call.args.get(i);
                 if let Some(offset) = self.moved(hulls, addr, kind)
                     && kind.writes_device()
                 {
-                    let at = self.run.offset() + offset as usize;
+                    let at = self.extent.offset() + offset as usize;
                     // SAFETY: the caller of `GOMP_target_ext` vouches for the range,
                     // writable as its kind says.
                     unsafe { self.area().read_bytes(at, addr as *mut u8, size as usize) };
                 }
             }
         }
-        bounce::release(&self.device(), self.runtime.get().slots, self.run);
-        // These wires bring no status back. A typed call learns from its results
-        // whether it was served.
+        bounce::release(&self.device(), self.runtime.get().slots, self.extent);
+        // These wires return no status. A typed call learns from its results whether it was
+        // served.
         Status::NONE
     }
 
@@ -221,18 +220,17 @@ impl<'a> Prepared<'a> {
         unsafe { arch::mapped(self.runtime.get().bounce) }
     }
 
-    /// Byte offset in the run of the copy of what is at `addr`, if the host cannot
-    /// reach it there.
+    /// Byte offset in the extent of the copy of `addr`, if the host cannot reach `addr`.
     #[inline(always)]
     fn moved(&self, hulls: Hulls, addr: u64, kind: MapKind) -> Option<u32> {
-        extent(0, kind)?;
+        span(0, kind)?;
         let offset = match self.call.spaces.of(addr) {
             _ if addr == 0 => return None,
             Space::Global => return None,
             Space::Local => addr - hulls.local.low,
             Space::Shared => hulls.local.len() + (addr - hulls.shared.low),
         };
-        // No run is longer than 32 bits tell: see `new`.
+        // An extent's length fits 32 bits: see `new`.
         Some(Self::data_offset(self.call.args.count()) as u32 + offset as u32)
     }
 
@@ -253,7 +251,7 @@ impl<'a> Prepared<'a> {
     }
 
     fn device_address(&self, offset: usize) -> u64 {
-        self.runtime.get().bounce + (self.run.offset() + offset) as u64
+        self.runtime.get().bounce + (self.extent.offset() + offset) as u64
     }
 
     /// Device address of the array of addresses.
@@ -273,7 +271,7 @@ impl<'a> Prepared<'a> {
 
     /// Byte offset of the completion word in the bounce area.
     pub(crate) fn signal_offset(&self) -> usize {
-        self.run.offset() + offset_of!(BounceHeader, signal)
+        self.extent.offset() + offset_of!(BounceHeader, signal)
     }
 
     /// Device address of the completion word.

@@ -1,5 +1,5 @@
-//! The wires, seen from the device: how a device thread claims, publishes and
-//! waits, and the call that is made of these, one file per wire.
+//! The producers of the wires, one file per wire: how a device thread claims, publishes and
+//! waits, and the call that consists of these.
 //!
 //! The producers see memory only through the traits of [`shared_abi::words`], so
 //! the model checker runs the same code.
@@ -19,21 +19,20 @@ use crate::arch::{self, Spaces};
 use crate::call::{Args, Call, StatusTo};
 use crate::runtime::{HostWritten, RUNTIME};
 
-/// One way to the host.
+/// A wire to the host.
 pub(crate) trait Wire {
-    /// By which the host chooses it.
+    /// The wire's kind, by which the host chooses it.
     const KIND: WireKind;
 
-    /// Makes a call and waits for it. `runtime` is what the host wrote for this
-    /// wire.
+    /// Makes a call and waits for it, with the configuration that the host wrote.
     fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status;
 }
 
 /// Makes a call on the wire `W` from the calling thread.
 ///
-/// A function of its own for each wire, and its arguments scalars, as many as fit the
-/// registers of NVIDIA's calling convention: a kernel then has room in registers for one
-/// wire at a time, and nothing on its stack.
+/// Each wire has a function of its own, and its arguments are scalars that fit the registers of
+/// NVIDIA's calling convention: a kernel then needs registers for one wire at a time, and no
+/// stack.
 ///
 /// # Safety
 /// As for [`StatusTo::write`] and [`Args::new`].
@@ -54,7 +53,7 @@ unsafe fn call_on<W: Wire>(
         args: unsafe { Args::new(count, addrs, sizes, kinds) },
         device_num,
         // Lanes of a warp claim together.
-        hint: context.global() / arch::warp_size(),
+        home_group: context.global() / arch::warp_size(),
         launch: context.launch,
         spaces: Spaces::here(),
     };
@@ -62,15 +61,15 @@ unsafe fn call_on<W: Wire>(
     unsafe { status.write(W::call(&RUNTIME, call)) };
 }
 
-/// The table of wires, and what is made of it. Not a table of functions: a call
-/// through a pointer hides a kernel's stack and registers from GPU compilers.
+/// The table of wires, and its dispatch. It has no function pointers: they hide a kernel's stack
+/// and registers from GPU compilers.
 macro_rules! wires {
     ($($wire:ty),* $(,)?) => {
         /// The bits of all wires, as [`ImageInfo`](shared_abi::image::ImageInfo)
         /// has them.
         pub(crate) const BITS: u32 = 0 $(| <$wire as Wire>::KIND.bit())*;
 
-        /// Makes a call on the wire `kind`, which the host chose, if it chose one.
+        /// Makes a call on the wire `kind`, if the host chose one.
         ///
         /// # Safety
         /// As for [`StatusTo::write`].

@@ -1,5 +1,5 @@
-//! What no wire can carry is refused before any memory is touched: the runtime
-//! that these calls get has addresses of nothing.
+//! Calls that no wire can carry are refused before any memory is accessed: the configuration of
+//! these tests has null addresses.
 
 mod serving;
 mod warps;
@@ -16,12 +16,11 @@ use super::gcn_queue::Queue;
 use super::native::Native;
 use super::{BITS, Call, Wire, call};
 use crate::arch::Spaces;
-use crate::call::Args;
-use crate::call::StatusTo;
+use crate::call::{Args, StatusTo};
 use crate::runtime::HostWritten;
 
-/// The stack that ranges start in. It ends with the address space, so that a
-/// range of any size can start in it.
+/// The start of the stack. It ends with the address space, so that a range of any size can start
+/// in it.
 const STACK: u64 = 0x1000;
 
 fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
@@ -55,7 +54,7 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         func: 1,
         args,
         device_num: 0,
-        hint: 0,
+        home_group: 0,
         launch: 0,
         spaces: Spaces::with_stack(STACK, u64::MAX),
     };
@@ -74,7 +73,7 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
 }
 
 #[test]
-fn ranges_that_no_run_holds_are_refused() {
+fn ranges_that_no_extent_holds_are_refused() {
     let longest = BLOCK as u64 * u64::from(MAX_RUN);
     let refused: [&[(u64, u64)]; 8] = [
         &[(STACK, longest + 1)],

@@ -5,7 +5,7 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use device_rt::claims::Claim;
-use device_rt::wake::ring_if_asleep;
+use device_rt::wake::wake_if_sleeping;
 use device_rt::wire::gcc_slot as slot_producer;
 use device_rt::wire::native::Producer;
 use host_rt::wire::{Poll, Taken, bell, gcc_slot, native};
@@ -44,8 +44,8 @@ impl Bedside {
     }
 
     /// As the device wakes the host.
-    fn ring_if_asleep(&self) {
-        ring_if_asleep(&self.words.0, || {
+    fn wake_if_sleeping(&self) {
+        wake_if_sleeping(&self.words.0, || {
             *self.rung() = true;
             self.wake.notify_one();
         });
@@ -125,9 +125,9 @@ fn run_native(callers: u32, weak: Option<Weak>) {
                 bounce_first: 0,
                 bounce_blocks: 0,
             };
-            producer.describe(claim, &header);
+            producer.write_header(claim, &header);
             producer.publish(claim);
-            bedside.ring_if_asleep();
+            bedside.wake_if_sleeping();
         }));
     }
     let team = Team::new(native::Poller::new(host.clone(), callers, SEQ), callers);
@@ -170,7 +170,7 @@ fn run_gcc_slot(weak: Option<Weak>) {
                     reserved: 0,
                 };
                 slot_producer::publish(&system, &request);
-                bedside.ring_if_asleep();
+                bedside.wake_if_sleeping();
                 slot_producer::wait(&system, pause);
                 slot_producer::unlock(&device);
             }

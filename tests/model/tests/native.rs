@@ -70,14 +70,14 @@ fn claims(slots: u32, weak: Option<Weak>) -> View {
 
 /// What a device thread does; `id` is all over its request and its reply.
 fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
-    // SAFETY: `rounds` has the lanes of the group here.
-    let claim = lanes::rounds(|group| unsafe { claims::claim(device, slots, 0, group, pause) });
+    // SAFETY: `waterfall` has the lanes of the group here.
+    let claim = lanes::waterfall(|group| unsafe { claims::claim(device, slots, 0, group, pause) });
     // SAFETY: `id` is a readable word of ours.
     unsafe {
         let at = producer.request_payload(claim);
         producer.system().write_bytes(at, (&raw const id).cast(), 8);
     }
-    producer.describe(
+    producer.write_header(
         claim,
         &RequestHeader {
             seq: claim.seq,
@@ -282,7 +282,9 @@ fn two_warps_claim_together() {
                     lanes -= taken.count_ones();
                     let ours = (0..SLOTS).filter(|bit| taken & (1 << bit) != 0);
                     // All begin before one ends, as lanes do.
-                    let begun: Vec<_> = ours.map(|bit| claims::begin(&device, 0, bit)).collect();
+                    let begun: Vec<_> = ours
+                        .map(|bit| claims::advance_seq(&device, 0, bit))
+                        .collect();
                     for claim in begun {
                         claims::release(&device, claim);
                     }

@@ -117,7 +117,9 @@ impl Serving {
                 if seq == *last {
                     continue;
                 }
-                self.expect(seq == *last + 1, || format!("seq {seq} after {last}"));
+                self.expect(seq == *last + 1, || {
+                    format!("sequence number {seq} after {last}")
+                });
                 let used = pending.iter().any(|p| p.slot == slot);
                 self.expect(!used, || format!("slot {slot} is in use already"));
                 *last = seq;

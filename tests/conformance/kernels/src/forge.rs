@@ -30,8 +30,8 @@ pub fn die_with_slot() {
     // SAFETY: the host filled `runtime` with the address of claims that it keeps
     // while kernels of this image run.
     let device = unsafe { arch::device_memory(runtime.claims) };
-    let claim = lanes::rounds(|group| {
-        // SAFETY: `rounds` has the lanes of the group here.
+    let claim = lanes::waterfall(|group| {
+        // SAFETY: `waterfall` has the lanes of the group here.
         unsafe { claim(&device, runtime.slots, thread::global(), group, arch::pause) }
     });
     panic!("dies with slot {}", claim.slot);
@@ -103,7 +103,7 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
     let place = at + offset_of!(RequestHeader, seq);
     SystemWords::store32(&wire, place, seq, Store::Release);
     SystemWords::store32(&wire, ready_offset(request.slot), seq, Store::Relaxed);
-    arch::ring();
+    arch::wake_host();
 
     if request.jump != 0 {
         linger();
@@ -138,7 +138,7 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
         wire.store64(offset_of!(GccSlot, sizes), request.sizes, Store::Relaxed);
         wire.store64(offset_of!(GccSlot, kinds), request.kinds, Store::Relaxed);
         wire.store64(offset_of!(GccSlot, func), request.func, Store::Release);
-        arch::ring();
+        arch::wake_host();
         wait(|| wire.load64(offset_of!(GccSlot, func), Load::Acquire) == 0);
         return;
     }
@@ -148,7 +148,7 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
     }
     if request.jump != 0 {
         wire.fetch_add_relaxed(offset_of!(GccRing, next_slot), request.jump);
-        arch::ring();
+        arch::wake_host();
         linger();
         return;
     }
@@ -185,7 +185,7 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
         request.signal,
         Store::Release,
     );
-    arch::ring();
+    arch::wake_host();
     // SAFETY: the launcher's promise.
     unsafe { wait_for_signal(request, signal) };
 }
@@ -197,7 +197,7 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
 unsafe fn forge_gcn(wire: arch::Mapped, request: &Gcc, signal: *const u32) {
     if request.jump != 0 {
         producer::draw(&wire, request.jump);
-        arch::ring();
+        arch::wake_host();
         return linger();
     }
     let slots = gcn_queue::SLOTS;
@@ -205,7 +205,7 @@ unsafe fn forge_gcn(wire: arch::Mapped, request: &Gcc, signal: *const u32) {
     producer::claim(&wire, slots, ticket, arch::pause);
     if request.kind != gcn_queue::CALL {
         producer::publish_number(&wire, slots, ticket, b"", request.kind, request.func);
-        arch::ring();
+        arch::wake_host();
         return linger();
     }
     let call = GcnCall {
@@ -219,12 +219,12 @@ unsafe fn forge_gcn(wire: arch::Mapped, request: &Gcc, signal: *const u32) {
     };
     if request.signal != 0 {
         producer::publish_call(&wire, slots, ticket, &call);
-        arch::ring();
+        arch::wake_host();
         // SAFETY: the caller's promise.
         return unsafe { wait_for_signal(request, signal) };
     }
     producer::publish_call_in_slot(&wire, slots, ticket, &call);
-    arch::ring();
+    arch::wake_host();
     producer::wait_in_slot(&wire, slots, ticket, arch::pause);
 }
 

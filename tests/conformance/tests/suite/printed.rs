@@ -56,7 +56,7 @@ fn print(session: &Session, grid: (u32, u32), rounds: u32, calls: u32) -> Vec<u3
     read(&ways)
 }
 
-/// The numbers of the lines are those that `threads` threads have printed in `rounds` rounds,
+/// The numbers of the lines are those that `threads` threads have printed in `waterfall` rounds,
 /// those of each in order.
 #[track_caller]
 fn check(lines: &[String], threads: usize, rounds: u32) {
