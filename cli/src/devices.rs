@@ -41,7 +41,7 @@ struct Opened {
     description: String,
     memory_bytes: u64,
     memory_used_bytes: u64,
-    bell: bool,
+    can_wake_host: bool,
     cost: Cost,
 }
 
@@ -120,14 +120,14 @@ fn value(name: &str) -> Option<String> {
 }
 
 fn open(name: &str, env: &env::Env) -> Result<Opened, host_rt::Error> {
-    let bell = device::open(name, env)?.has_bell();
+    let can_wake_host = device::open(name, env)?.can_wake_host();
     let runtime = Runtime::open(name)?;
     let (memory, cost) = (runtime.memory(), runtime.cost());
     Ok(Opened {
         description: runtime.description(),
         memory_bytes: memory.total,
         memory_used_bytes: memory.used,
-        bell,
+        can_wake_host,
         cost: Cost {
             mapped_bytes: cost.mapped,
             device_bytes: cost.device,
@@ -149,8 +149,12 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
                 bytes(opened.memory_bytes),
                 bytes(opened.memory_used_bytes),
             )?;
-            let bell = if opened.bell { "can" } else { "cannot" };
-            writeln!(text, "  its threads {bell} wake a sleeping host")?;
+            let can = if opened.can_wake_host {
+                "can"
+            } else {
+                "cannot"
+            };
+            writeln!(text, "  its threads {can} wake a sleeping host")?;
             writeln!(
                 text,
                 "  calls to the host take {} of mapped and {} of device memory, and at most {}",

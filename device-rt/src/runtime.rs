@@ -45,7 +45,7 @@ pub static RUNTIME: HostWritten<Runtime> = HostWritten::new(Runtime {
     wire: 0,
     claims: 0,
     bounce: 0,
-    bell: 0,
+    wake_word: 0,
     bounce_blocks: 0,
     reserved: 0,
 });

@@ -363,9 +363,9 @@ typedef struct revoff_host_arch {
     void (*pause)(uint32_t attempt);
     /**
      * Wakes the host's serving threads: see edge `W1` of
-     * `revoff_bell`.
+     * `revoff_wake_word`.
      */
-    void (*ring)(void);
+    void (*wake_host)(void);
     /**
      * Nanoseconds since some fixed moment, the same for all threads.
      */
@@ -449,9 +449,9 @@ typedef struct revoff_runtime {
      */
     uint64_t bounce;
     /**
-     * The `revoff_bell`, in mapped memory.
+     * The `revoff_wake_word`, in mapped memory.
      */
-    uint64_t bell;
+    uint64_t wake_word;
     /**
      * Blocks of the bounce area, a multiple of 32.
      */
@@ -778,24 +778,24 @@ typedef uint32_t revoff_wire_kind;
  * One word in mapped memory by which a host that sleeps asks to be woken.
  *
  * Only for devices that can wake a host (the `host` device can, through
- * `revoff_host_arch.ring`); on others nobody reads
+ * `revoff_host_arch.wake_host`); on others nobody reads
  * it and the host wakes by itself.
  *
  * Edge `W1`: the device publishes a request, then `fence`s, then loads
- * `asleep`; the host stores `asleep`, then fences, then looks for requests once
+ * `sleeping`; the host stores `sleeping`, then fences, then looks for requests once
  * more, then sleeps. Either the host sees the request or the device sees
- * `asleep`.
+ * `sleeping`.
  */
-typedef struct REVOFF_ALIGNED(128) revoff_bell {
+typedef struct REVOFF_ALIGNED(128) revoff_wake_word {
     /**
      * Non-zero while the host sleeps.
      */
-    uint32_t asleep;
+    uint32_t sleeping;
     /**
      * Keeps other words off this line, which the device reads often.
      */
     uint32_t reserved[31];
-} revoff_bell;
+} revoff_wake_word;
 
 /**
  * What the device writes first. The payload follows: `revoff_native_map_entry`s, then bytes

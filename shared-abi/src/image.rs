@@ -69,8 +69,8 @@ pub struct Runtime {
     pub claims: u64,
     /// The bounce area, in mapped memory: see [`bounce`](crate::wire::bounce).
     pub bounce: u64,
-    /// The [`Bell`](crate::wire::Bell), in mapped memory.
-    pub bell: u64,
+    /// The [`WakeWord`](crate::wire::WakeWord), in mapped memory.
+    pub wake_word: u64,
     /// Blocks of the bounce area, a multiple of 32.
     pub bounce_blocks: u32,
     /// Not used; zero.
@@ -131,7 +131,7 @@ const _: () = {
     assert!(offset_of!(Runtime, wire) == 8);
     assert!(offset_of!(Runtime, claims) == 16);
     assert!(offset_of!(Runtime, bounce) == 24);
-    assert!(offset_of!(Runtime, bell) == 32);
+    assert!(offset_of!(Runtime, wake_word) == 32);
     assert!(offset_of!(Runtime, bounce_blocks) == 40);
     assert!(offset_of!(Runtime, reserved) == 44);
 

@@ -192,8 +192,8 @@ pub const CAN_WAKE: bool = true;
 /// Wakes the host.
 pub fn wake_host() {
     if let Some(services) = services() {
-        // SAFETY: `ring` is callable from any thread.
-        unsafe { (services.ring)() }
+        // SAFETY: `wake_host` is callable from any thread.
+        unsafe { (services.wake_host)() }
     }
 }
 

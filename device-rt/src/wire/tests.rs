@@ -36,7 +36,7 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         wire: 0,
         claims: 0,
         bounce: 0,
-        bell: 0,
+        wake_word: 0,
         bounce_blocks: MAX_RUN,
         reserved: 0,
     });

@@ -25,8 +25,8 @@ pub struct InlineCall<'a> {
 pub struct Caller {
     /// As [`LaunchContext::key`](super::LaunchContext::key).
     pub key: u32,
-    /// As [`LaunchContext::ring`](super::LaunchContext::ring).
-    pub ring: Arc<dyn Fn() + Send + Sync>,
+    /// As [`LaunchContext::wake_host`](super::LaunchContext::wake_host).
+    pub wake_host: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// Runs kernels that are plain C functions of this process: each parameter is an integer

@@ -15,8 +15,8 @@ pub struct LaunchContext {
     pub key: u32,
     /// Whether the kernel's image has reverse offload.
     pub calls_host: bool,
-    /// Wakes the threads that serve calls; for devices with a bell.
-    pub ring: Arc<dyn Fn() + Send + Sync>,
+    /// Wakes the threads that serve calls; for devices that can wake the host.
+    pub wake_host: Arc<dyn Fn() + Send + Sync>,
     /// To be called once when the kernel has ended, before anybody who waits for
     /// it learns so. Not if it could not be started.
     pub ended: Arc<dyn Fn() + Send + Sync>,

@@ -27,7 +27,7 @@ pub trait Device: Send + Sync {
     /// Ticks of its clock register (`clock64`) in a second, in thousands.
     fn clock_khz(&self) -> u32;
     /// Whether its threads can wake a sleeping host.
-    fn has_bell(&self) -> bool;
+    fn can_wake_host(&self) -> bool;
     /// Allocates device memory, aligned to 256 bytes.
     ///
     /// # Errors

@@ -77,7 +77,7 @@ fn runtime_bytes(words: &Runtime) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(size_of::<Runtime>());
     bytes.extend(words.wire_kind.to_le_bytes());
     bytes.extend(words.slots.to_le_bytes());
-    for word in [words.wire, words.claims, words.bounce, words.bell] {
+    for word in [words.wire, words.claims, words.bounce, words.wake_word] {
         bytes.extend(word.to_le_bytes());
     }
     bytes.extend(words.bounce_blocks.to_le_bytes());

@@ -92,10 +92,10 @@ impl Kernel {
     ) -> Result<()> {
         let server = &self.program.inner.runtime.server;
         let state = server.begin(&self.declaration.name, true)?;
-        let ring = Arc::clone(server);
+        let waker = Arc::clone(server);
         run.caller = Some(Caller {
             key: state.key,
-            ring: Arc::new(move || ring.ring()),
+            wake_host: Arc::new(move || waker.wake_host()),
         });
         // SAFETY: the caller vouches for the function, the program keeps it loaded.
         let run = move || unsafe { inline.run(run) };

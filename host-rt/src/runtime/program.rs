@@ -307,9 +307,9 @@ impl Kernel {
         if let Some(queue) = &launch_queue {
             queue.belongs_to(state.key);
         }
-        let ring = {
+        let wake_host = {
             let server = Arc::clone(&runtime.server);
-            Arc::new(move || server.ring())
+            Arc::new(move || server.wake_host())
         };
         let ended = {
             let (server, state) = (Arc::clone(&runtime.server), Arc::clone(&state));
@@ -319,7 +319,7 @@ impl Kernel {
             block: self.block,
             key: state.key,
             calls_host,
-            ring,
+            wake_host,
             ended,
         };
         let started = Instant::now();

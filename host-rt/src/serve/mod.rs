@@ -14,7 +14,6 @@
 //! (up to 100 ms if nothing was called for a while before), until all threads are
 //! in use. While no kernel runs, all threads sleep.
 
-mod bell;
 mod error;
 mod functions;
 mod idle;
@@ -24,6 +23,7 @@ mod output_flush;
 mod pool;
 mod queue;
 mod text;
+mod wake;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -34,7 +34,6 @@ use shared_abi::image::Runtime;
 use shared_abi::wire::bounce::BLOCK;
 use shared_abi::wire::{WireKind, claims};
 
-use self::bell::Bell;
 pub use self::error::{CallError, LaunchError};
 pub(crate) use self::functions::{Entry, FunctionTable};
 pub use self::functions::{ForeignFunction, RawFunction, RequestMemory};
@@ -46,6 +45,7 @@ use self::pool::{PollToken, Pool, Served, Source};
 pub use self::queue::LaunchQueue;
 use self::queue::LaunchQueues;
 use self::text::Text;
+use self::wake::WakeWord;
 use crate::base::lock::lock;
 use crate::device::{Device, DeviceError, Fill, MappedMemory};
 use crate::map::{Budget, PresentTable};
@@ -86,7 +86,7 @@ impl Config {
 /// many kernels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Mapped memory: wires, bounce area, bell.
+    /// Mapped memory: wires, bounce area, wake word.
     pub mapped: u64,
     /// Device memory: claims.
     pub device: u64,
@@ -146,10 +146,10 @@ impl Common {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waiting {
-    /// Spins shortly, then yields, then sleeps until the device's bell or, on
-    /// devices without one, for a growing while.
+    /// Spins shortly, then yields, then sleeps until the device wakes it or, on
+    /// devices that cannot, for a growing while.
     Adaptive,
-    /// Sleeps that long after every look, whatever it found: what the parallel
+    /// Sleeps that long after every poll, whatever it found: what the parallel
     /// reverse-offload patch does, with one microsecond. For comparison.
     Sleep(Duration),
 }
@@ -172,7 +172,7 @@ pub(crate) struct Server {
     budget: Arc<Budget>,
     /// Made with the first wire.
     common: OnceLock<Common>,
-    bell: Bell,
+    wake_word: WakeWord,
     token: Mutex<PollToken>,
     /// Wires that the poller has not yet seen.
     new_sources: Mutex<Vec<Source>>,
@@ -218,7 +218,7 @@ impl Server {
             budget: Budget::new(config.request_memory),
             config,
             common: OnceLock::new(),
-            bell: Bell::default(),
+            wake_word: WakeWord::default(),
             token: Mutex::default(),
             new_sources: Mutex::default(),
             sources_changed: AtomicBool::new(false),
@@ -254,7 +254,7 @@ impl Server {
             wire: self.attach(kind, common)?,
             claims: common.claims,
             bounce: common.bounce.device,
-            bell: self.bell.device_address(),
+            wake_word: self.wake_word.device_address(),
             bounce_blocks: self.config.bounce_blocks(),
             reserved: 0,
         })
@@ -266,7 +266,8 @@ impl Server {
             return Ok(common);
         }
         let common = Common::new(&*self.device, &self.config, &self.reserved)?;
-        self.bell.attach(self.device.alloc_mapped(Bell::BYTES)?);
+        self.wake_word
+            .attach(self.device.alloc_mapped(WakeWord::BYTES)?);
         Ok(self.common.get_or_init(|| common))
     }
 
@@ -308,7 +309,7 @@ impl Server {
         let config = &self.config.wire;
         let wire = (KINDS[wire_index(kind)].bytes)(config);
         Cost {
-            mapped: (wire + self.config.bounce_bytes + Bell::BYTES) as u64,
+            mapped: (wire + self.config.bounce_bytes + WakeWord::BYTES) as u64,
             device: claims::size(config.slots, self.config.bounce_blocks()) as u64,
             threads: self.config.threads,
         }
@@ -360,7 +361,7 @@ impl Server {
         self.running.fetch_add(1, Ordering::SeqCst);
         drop(pool);
         // The poller may sleep because nothing ran.
-        self.bell.ring();
+        self.wake_word.wake();
         Ok(launch)
     }
 
@@ -376,9 +377,9 @@ impl Server {
         }
     }
 
-    /// What a device thread rings.
-    pub(crate) fn ring(&self) {
-        self.bell.ring();
+    /// Wakes the poller, also for device threads.
+    pub(crate) fn wake_host(&self) {
+        self.wake_word.wake();
     }
 
     /// Refuses all requests from now on.
@@ -395,7 +396,7 @@ impl Server {
             self.needed.notify_all();
             std::mem::take(&mut pool.handles)
         };
-        self.bell.ring();
+        self.wake_word.wake();
         let me = std::thread::current().id();
         // The last owner of a runtime may be a host function's thread; that one
         // cannot wait for itself and ends when it gets back to its loop.
@@ -411,7 +412,7 @@ impl Server {
     }
 
     fn is_stopping(&self) -> bool {
-        // Relaxed: seen soon enough; `bell` and `needed` wake those who sleep.
+        // Relaxed: seen soon enough; `wake_word` and `needed` wake those who sleep.
         self.stopping.load(Ordering::Relaxed)
     }
 

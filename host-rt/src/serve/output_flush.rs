@@ -29,7 +29,7 @@ impl Server {
         }
         // Release: what the kernel did is there for whoever sees the number.
         let request = self.output_flush.requested.fetch_add(1, Ordering::Release) + 1;
-        self.bell.ring();
+        self.wake_word.wake();
         let mut idle = Idle::new(Waiting::Adaptive);
         // Acquire: what was found, an error perhaps, is there for us.
         while self.output_flush.done.load(Ordering::Acquire) < request {

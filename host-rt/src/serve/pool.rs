@@ -187,16 +187,17 @@ impl Server {
                 return Some(found);
             }
             if !self.is_running() {
-                self.bell.sleep(|| self.is_running() || self.is_stopping());
+                self.wake_word
+                    .sleep(|| self.is_running() || self.is_stopping());
                 idle = Idle::new(self.config.waiting);
             } else if idle.is_over()
-                && self.device.has_bell()
+                && self.device.can_wake_host()
                 && !self.launch_queues.are_used()
                 && !self.text.is_full()
             {
-                // Edge `W1`, host end: see `Bell::sleep`.
+                // Edge `W1`, host end: see `WakeWord::sleep`.
                 let mut found = None;
-                self.bell.sleep(|| {
+                self.wake_word.sleep(|| {
                     found = self.poll(token, PollWire::poll_all);
                     found.is_some() || token.restless || !self.is_running() || self.is_stopping()
                 });
@@ -245,8 +246,8 @@ impl Server {
                         if !self.handle_non_request(&source.wire, other) {
                             break;
                         }
-                        // Behind it there may be a request that nobody rings for
-                        // again, and this may be the last look before sleep.
+                        // Behind it there may be a request whose
+                        // wake-up is past, and this may be the last poll before sleep.
                         token.restless |= look_again == 0;
                     }
                 }

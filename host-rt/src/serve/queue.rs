@@ -32,7 +32,7 @@ struct Entry {
 #[derive(Default)]
 pub(super) struct LaunchQueues {
     spare: Mutex<Vec<Entry>>,
-    /// As many as are some launch's. What speaks on them rings no bell.
+    /// As many as are some launch's. Their messages wake no host.
     used: AtomicUsize,
 }
 

@@ -8,7 +8,6 @@
 //! A device is not trusted: everything read from a wire is read once, into a
 //! value of ours, and checked before use.
 
-pub mod bell;
 mod copier;
 mod gcc;
 pub mod gcc_ring;
@@ -19,6 +18,7 @@ pub mod panic;
 mod request;
 mod reserved;
 mod traits;
+pub mod wake;
 
 pub(crate) use self::copier::Copier;
 pub(crate) use self::request::Place;

@@ -266,9 +266,9 @@ fn a_wrong_header_does_not_compile() {
         ),
         (
             "align",
-            "struct REVOFF_ALIGNED(128) revoff_bell",
-            "struct revoff_bell",
-            "alignment of revoff_bell",
+            "struct REVOFF_ALIGNED(128) revoff_wake_word",
+            "struct revoff_wake_word",
+            "alignment of revoff_wake_word",
         ),
         (
             "value",

@@ -7,7 +7,7 @@ use shared_abi::status::Status;
 use shared_abi::wire::bounce::{self, BounceHeader};
 use shared_abi::wire::claims::{self, ClaimGroup, ClaimsHeader};
 use shared_abi::wire::native::{self, MapEntry, ReplyHeader, RequestHeader, Slot};
-use shared_abi::wire::{Bell, WireKind};
+use shared_abi::wire::{WakeWord, WireKind};
 use shared_abi::{ABI_VERSION, gomp};
 
 use crate::table::{bytes, constants, count32, count64, counted, no_padding, types};
@@ -24,7 +24,7 @@ types! {
         wire: u64 = 8,
         claims: u64 = 16,
         bounce: u64 = 24,
-        bell: u64 = 32,
+        wake_word: u64 = 32,
         bounce_blocks: u32 = 40,
         reserved: u32 = 44,
     }
@@ -56,7 +56,7 @@ types! {
     HostArch as "revoff_host_arch", size 40, align 8 {
         context: unsafe extern "C" fn() -> *const ThreadContext = 0,
         pause: unsafe extern "C" fn(attempt: u32) = 8,
-        ring: unsafe extern "C" fn() = 16,
+        wake_host: unsafe extern "C" fn() = 16,
         clock: unsafe extern "C" fn() -> u64 = 24,
         trap: unsafe extern "C" fn(message: *const u8, len: u64) -> ! = 32,
     }
@@ -104,8 +104,8 @@ types! {
         offset: u32 = 20,
     }
     WireKind as "revoff_wire_kind", size 4, align 4 {}
-    Bell as "revoff_bell", size 128, align 128 {
-        asleep: u32 = 0,
+    WakeWord as "revoff_wake_word", size 128, align 128 {
+        sleeping: u32 = 0,
         reserved: [u32; 31] = 4,
     }
 }
@@ -151,7 +151,7 @@ constants! {
 
 no_padding! {
     ImageInfo Runtime FunctionInfo KernelInfo ThreadContext RequestHeader ReplyHeader MapEntry
-    Slot Bell BounceHeader ClaimsHeader ClaimGroup
+    Slot WakeWord BounceHeader ClaimsHeader ClaimGroup
 }
 
 #[test]
@@ -251,11 +251,11 @@ fn bytes_of_slot() {
 
 #[test]
 fn bytes_of_bell() {
-    let bell = Bell {
-        asleep: 0x0403_0201,
+    let wake_word = WakeWord {
+        sleeping: 0x0403_0201,
         reserved: core::array::from_fn(|i| count32(4 + 4 * i)),
     };
-    assert_eq!(bytes(&bell), counted(128));
+    assert_eq!(bytes(&wake_word), counted(128));
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn bytes_of_runtime() {
             wire: 0x5352_5150_4f4e_4d4c,
             claims: 0x5b5a_5958_5756_5554,
             bounce: 0x6362_6160_5f5e_5d5c,
-            bell: 0x6b6a_6968_6766_6564,
+            wake_word: 0x6b6a_6968_6766_6564,
             bounce_blocks: 0x6f6e_6d6c,
             reserved: 0x7372_7170,
         }),

@@ -114,7 +114,7 @@ fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> an
         block: BlockShape::default(),
         key: 1,
         calls_host: false,
-        ring: Arc::new(|| ()),
+        wake_host: Arc::new(|| ()),
         ended: Arc::new(|| ()),
     };
     let mut queue = device.queue()?;

@@ -17,7 +17,7 @@ use shared_abi::wire::native::{
     self, MapEntry, PLACE_SLOT, ReplyHeader, RequestHeader, Slot, entry_bytes_in_slot,
     pack_completion, slot_offset,
 };
-use shared_abi::wire::{Bell, WireKind, bounce, claims};
+use shared_abi::wire::{WakeWord, WireKind, bounce, claims};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use crate::runtime::HostWritten;
@@ -43,7 +43,7 @@ pub(super) struct Serving {
     slots: u32,
     /// Requests that must be there at once before the first reply.
     at_once: usize,
-    // The wire, the claims, the bounce area and the bell.
+    // The wire, the claims, the bounce area and the wake word.
     memory: [Vec<AtomicU64>; 4],
     unused: (u32, u32),
     /// How often each function was called.
@@ -72,7 +72,7 @@ impl Serving {
                 words(native::size(slots)),
                 words(claims::size(slots, AREA)),
                 words(AREA as usize * bounce::BLOCK),
-                words(size_of::<Bell>()),
+                words(size_of::<WakeWord>()),
             ],
             unused: (all_but(slots), all_but(blocks)),
             served: Mutex::default(),
@@ -86,14 +86,15 @@ impl Serving {
     }
 
     pub(super) fn runtime(&self) -> HostWritten<Runtime> {
-        let [wire, claims, bounce, bell] = core::array::from_fn(|i| self.memory[i].as_ptr() as u64);
+        let [wire, claims, bounce, wake_word] =
+            core::array::from_fn(|i| self.memory[i].as_ptr() as u64);
         HostWritten::new(Runtime {
             wire_kind: WireKind::NATIVE.0,
             slots: self.slots,
             wire,
             claims,
             bounce,
-            bell,
+            wake_word,
             bounce_blocks: AREA,
             reserved: 0,
         })

@@ -226,7 +226,7 @@ impl Device for CudaDevice {
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)
     }
 
-    fn has_bell(&self) -> bool {
+    fn can_wake_host(&self) -> bool {
         false
     }
 

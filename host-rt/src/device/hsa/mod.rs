@@ -167,7 +167,7 @@ impl Device for HsaDevice {
         self.context.number_of(Number::CLOCK).saturating_mul(1000)
     }
 
-    fn has_bell(&self) -> bool {
+    fn can_wake_host(&self) -> bool {
         false
     }
 

@@ -115,7 +115,7 @@ impl Device for EmuDevice {
         1_000_000
     }
 
-    fn has_bell(&self) -> bool {
+    fn can_wake_host(&self) -> bool {
         false
     }
 

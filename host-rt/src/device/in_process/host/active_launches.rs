@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use super::lock;
 
 /// Wakes the threads that serve a launch.
-type Ring = Arc<dyn Fn() + Send + Sync>;
+type WakeHost = Arc<dyn Fn() + Send + Sync>;
 
 static LAUNCHES: Mutex<Launches> = Mutex::new(Launches {
     last_id: 0,
@@ -27,7 +27,7 @@ struct Launches {
 struct Launch {
     id: u64,
     key: u32,
-    ring: Ring,
+    wake_host: WakeHost,
 }
 
 impl Launches {
@@ -48,13 +48,13 @@ pub(super) struct ActiveLaunch {
     id: u64,
 }
 
-/// The launch with this key, whose serving threads `ring` wakes, is under way.
-pub(super) fn begin(key: u32, ring: &Ring) -> ActiveLaunch {
+/// The launch with this key, whose serving threads `wake_host` wakes, is under way.
+pub(super) fn begin(key: u32, wake_host: &WakeHost) -> ActiveLaunch {
     let mut launches = lock(&LAUNCHES);
     launches.last_id += 1;
     let id = launches.last_id;
-    let ring = Arc::clone(ring);
-    launches.all.push(Launch { id, key, ring });
+    let wake_host = Arc::clone(wake_host);
+    launches.all.push(Launch { id, key, wake_host });
     launches.summarize();
     ActiveLaunch { id }
 }
@@ -81,8 +81,8 @@ pub(super) fn key() -> Option<u32> {
 }
 
 /// Wakes the threads that serve any of them.
-pub(super) fn ring() {
+pub(super) fn wake_host() {
     for launch in &lock(&LAUNCHES).all {
-        (launch.ring)();
+        (launch.wake_host)();
     }
 }

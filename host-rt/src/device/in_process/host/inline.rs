@@ -83,7 +83,7 @@ impl InlineLaunch for HostDevice {
             stack_high: 0,
         };
         let stack = self.stacks.take()?;
-        let active = active_launches::begin(caller.key, &caller.ring);
+        let active = active_launches::begin(caller.key, &caller.wake_host);
         // SAFETY: as above.
         let kernel = move || unsafe { call(code, words) };
         let launched = Launched {
@@ -92,8 +92,15 @@ impl InlineLaunch for HostDevice {
         };
         // SAFETY: the caller vouches for the function's frames, too; `launched` and what it
         // points to outlive the call.
-        let (stack, result) =
-            unsafe { thread::run(kernel, &raw const launched, context, &caller.ring, stack) };
+        let (stack, result) = unsafe {
+            thread::run(
+                kernel,
+                &raw const launched,
+                context,
+                &caller.wake_host,
+                stack,
+            )
+        };
         drop(active);
         self.stacks.give_back(stack);
         Ok(result)

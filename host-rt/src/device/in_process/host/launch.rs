@@ -190,7 +190,7 @@ impl HostLaunch {
             block: BlockShape::default(),
             key: 1,
             calls_host: false,
-            ring: Arc::new(|| ()),
+            wake_host: Arc::new(|| ()),
             ended: Arc::new(ended),
         };
         Arc::new(Self::new(code, params, grid, context, None))
@@ -216,7 +216,7 @@ impl HostLaunch {
     pub(super) fn enter(&self) {
         let context = &self.context;
         if context.calls_host {
-            let active = active_launches::begin(context.key, &context.ring);
+            let active = active_launches::begin(context.key, &context.wake_host);
             lock(&self.state).active = Some(active);
         }
     }
@@ -262,9 +262,9 @@ impl HostLaunch {
             // SAFETY: `code` is a kernel and `params` its parameters, by the
             // promise of `Queue::launch`'s caller.
             let kernel = move || unsafe { code(params) };
-            let ring = &self.context.ring;
+            let wake_host = &self.context.wake_host;
             // SAFETY: the same promise, of a kernel's frames; `self` outlives the call.
-            let (back, result) = unsafe { thread::run(kernel, self, context, ring, stack) };
+            let (back, result) = unsafe { thread::run(kernel, self, context, wake_host, stack) };
             stack = back;
             if let Err(message) = result {
                 self.fail(format!("thread {thread} of team {team}: {message}"));

@@ -133,7 +133,7 @@ impl Device for HostDevice {
         1_000_000
     }
 
-    fn has_bell(&self) -> bool {
+    fn can_wake_host(&self) -> bool {
         true
     }
 

@@ -17,7 +17,7 @@ use super::{active_launches, unattached_threads};
 pub(super) static SERVICES: HostArch = HostArch {
     context,
     pause,
-    ring,
+    wake_host,
     clock,
     trap,
 };
@@ -25,7 +25,7 @@ pub(super) static SERVICES: HostArch = HostArch {
 /// What a device thread is while it runs a kernel.
 struct Current {
     context: ThreadContext,
-    ring: *const (dyn Fn() + Send + Sync),
+    wake_host: *const (dyn Fn() + Send + Sync),
     launched: *const dyn fmt::Display,
     yielder: *const Yielder<(), String>,
 }
@@ -51,12 +51,12 @@ pub(super) unsafe fn run(
     kernel: impl FnOnce() + Copy + 'static,
     launched: *const dyn fmt::Display,
     mut context: ThreadContext,
-    ring: &Arc<dyn Fn() + Send + Sync>,
+    wake_host: &Arc<dyn Fn() + Send + Sync>,
     stack: DefaultStack,
 ) -> (DefaultStack, Result<(), String>) {
     context.stack_low = stack.limit().get() as u64;
     context.stack_high = stack.base().get() as u64;
-    let ring = Arc::as_ptr(ring);
+    let wake_host = Arc::as_ptr(wake_host);
     // A kernel that waits for others may have one of them run on its thread meanwhile, as
     // OpenMP's runtime does with tasks.
     let outer = CURRENT.get();
@@ -64,7 +64,7 @@ pub(super) unsafe fn run(
         Coroutine::with_stack(stack, move |yielder, ()| {
             let current = Current {
                 context,
-                ring,
+                wake_host,
                 launched,
                 yielder,
             };
@@ -139,11 +139,11 @@ unsafe extern "C" fn pause(attempt: u32) {
     }
 }
 
-unsafe extern "C" fn ring() {
+unsafe extern "C" fn wake_host() {
     match current() {
-        // SAFETY: `run` borrows the bell for as long as the kernel runs.
-        Some(current) => unsafe { (*current.ring)() },
-        None => active_launches::ring(),
+        // SAFETY: `run` borrows the closure for as long as the kernel runs.
+        Some(current) => unsafe { (*current.wake_host)() },
+        None => active_launches::wake_host(),
     }
 }
 

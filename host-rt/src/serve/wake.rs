@@ -1,17 +1,17 @@
-//! The bell: how a sleeping poller is woken, by device threads and by the host.
+//! The wake word: how a sleeping poller is woken, by device threads and by the host.
 
 use std::sync::{Condvar, Mutex, OnceLock};
 
-use shared_abi::wire::Bell as Word;
+use shared_abi::wire::WakeWord as Layout;
 use shared_abi::words::Coherent;
 
 use super::lock;
 use crate::device::MappedMemory;
-use crate::wire::bell;
+use crate::wire::wake;
 
-/// One bell; one thread sleeps at it.
+/// One wake word, by which one thread sleeps.
 #[derive(Default)]
-pub(super) struct Bell {
+pub(super) struct WakeWord {
     /// The word that device threads look at; attached with the first wire.
     memory: OnceLock<MappedMemory>,
     state: Mutex<State>,
@@ -20,16 +20,16 @@ pub(super) struct Bell {
 
 #[derive(Default)]
 struct State {
-    rung: bool,
-    /// There is somebody to wake, which the system is asked for.
-    asleep: bool,
+    woken: bool,
+    /// There is a thread to wake, by a system call.
+    sleeping: bool,
 }
 
-impl Bell {
+impl WakeWord {
     /// Bytes of mapped memory that it needs.
-    pub(super) const BYTES: usize = size_of::<Word>();
+    pub(super) const BYTES: usize = size_of::<Layout>();
 
-    /// Shows the bell to the device, once.
+    /// Attaches the memory that the device sees, once.
     pub(super) fn attach(&self, memory: MappedMemory) {
         self.memory.get_or_init(|| memory);
     }
@@ -39,35 +39,35 @@ impl Bell {
         self.memory.get().map_or(0, |memory| memory.device)
     }
 
-    /// Sleeps until the bell is rung, unless `look` finds a reason not to.
+    /// Sleeps until woken, unless `look` finds a reason not to.
     pub(super) fn sleep(&self, look: impl FnOnce() -> bool) {
         let Some(memory) = self.memory.get() else {
             unreachable!("threads exist only after the first wire was attached")
         };
         // SAFETY: the memory has the size of the word and lives with `self`.
         let words = unsafe { Coherent::new(memory.host.as_ptr()) };
-        bell::sleep(&words, look, || {
+        wake::sleep(&words, look, || {
             let mut state = lock(&self.state);
-            state.asleep = true;
-            while !state.rung {
+            state.sleeping = true;
+            while !state.woken {
                 state = self
                     .wake
                     .wait(state)
                     .unwrap_or_else(std::sync::PoisonError::into_inner);
             }
-            state.asleep = false;
+            state.sleeping = false;
         });
-        // Whoever rang has published before, so the look that comes next finds it.
-        lock(&self.state).rung = false;
+        // A waker publishes first, so the next poll finds its request.
+        lock(&self.state).woken = false;
     }
 
     /// Wakes the sleeper; remembered if nobody sleeps yet.
-    pub(super) fn ring(&self) {
+    pub(super) fn wake(&self) {
         let mut state = lock(&self.state);
-        state.rung = true;
-        let asleep = state.asleep;
+        state.woken = true;
+        let sleeping = state.sleeping;
         drop(state);
-        if asleep {
+        if sleeping {
             self.wake.notify_one();
         }
     }

@@ -1,4 +1,4 @@
-//! The bell: a host that goes to sleep while requests come in. A lost wake-up is
+//! The wake word: a host that goes to sleep while requests come in. A lost wake-up is
 //! a deadlock, which loom reports.
 
 use core::mem::offset_of;
@@ -8,37 +8,37 @@ use device_rt::claims::Claim;
 use device_rt::wake::wake_if_sleeping;
 use device_rt::wire::gcc_slot as slot_producer;
 use device_rt::wire::native::Producer;
-use host_rt::wire::{Poll, Taken, bell, gcc_slot, native};
+use host_rt::wire::{Poll, Taken, gcc_slot, native, wake};
 use loom::sync::{Condvar, Mutex};
 use model::Access::Fence;
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};
-use shared_abi::wire::Bell;
+use shared_abi::wire::WakeWord;
 use shared_abi::wire::claims::ClaimsHeader;
 use shared_abi::wire::gcc_slot::GccSlot;
 use shared_abi::wire::native::{RequestHeader, Slot, ready_offset, slot_offset};
 
-/// What rings, and the word that says whether somebody listens.
-struct Bedside {
+/// How the host is woken, and the word that says whether it sleeps.
+struct Sleep {
     words: (View, View),
-    rung: Mutex<bool>,
+    woken: Mutex<bool>,
     wake: Condvar,
 }
 
-impl Bedside {
+impl Sleep {
     fn new(weak: Option<Weak>) -> Arc<Self> {
         Arc::new(Self {
             words: Memory::new(weak)
-                .flag32(offset_of!(Bell, asleep), "asleep", 0)
+                .flag32(offset_of!(WakeWord, sleeping), "sleeping", 0)
                 .share(),
-            rung: Mutex::new(false),
+            woken: Mutex::new(false),
             wake: Condvar::new(),
         })
     }
 
-    fn rung(&self) -> loom::sync::MutexGuard<'_, bool> {
-        match self.rung.lock() {
-            Ok(rung) => rung,
+    fn woken(&self) -> loom::sync::MutexGuard<'_, bool> {
+        match self.woken.lock() {
+            Ok(woken) => woken,
             Err(_) => panic!("another thread has failed"),
         }
     }
@@ -46,7 +46,7 @@ impl Bedside {
     /// As the device wakes the host.
     fn wake_if_sleeping(&self) {
         wake_if_sleeping(&self.words.0, || {
-            *self.rung() = true;
+            *self.woken() = true;
             self.wake.notify_one();
         });
     }
@@ -58,16 +58,16 @@ impl Bedside {
             found = look();
             found != Poll::Empty
         };
-        bell::sleep(&self.words.1, look, || {
-            let mut rung = self.rung();
-            while !*rung {
-                rung = match self.wake.wait(rung) {
-                    Ok(rung) => rung,
+        wake::sleep(&self.words.1, look, || {
+            let mut woken = self.woken();
+            while !*woken {
+                woken = match self.wake.wait(woken) {
+                    Ok(woken) => woken,
                     Err(_) => panic!("another thread has failed"),
                 };
             }
         });
-        *self.rung() = false;
+        *self.woken() = false;
         found
     }
 }
@@ -109,11 +109,11 @@ fn run_native(callers: u32, weak: Option<Weak>) {
             );
     }
     let (system, host) = memory.share();
-    let bedside = Bedside::new(weak);
+    let sleep = Sleep::new(weak);
     let mut threads = Vec::new();
     for slot in 0..callers {
         let producer = Producer::new(system.clone(), callers);
-        let bedside = Arc::clone(&bedside);
+        let sleep = Arc::clone(&sleep);
         threads.push(loom::thread::spawn(move || {
             let claim = Claim { slot, seq: SEQ + 1 };
             let header = RequestHeader {
@@ -127,13 +127,13 @@ fn run_native(callers: u32, weak: Option<Weak>) {
             };
             producer.write_header(claim, &header);
             producer.publish(claim);
-            bedside.wake_if_sleeping();
+            sleep.wake_if_sleeping();
         }));
     }
     let team = Team::new(native::Poller::new(host.clone(), callers, SEQ), callers);
     team.work(
         native::Poller::poll,
-        |poller, _| bedside.sleep(|| poller.poll_all()),
+        |poller, _| sleep.sleep(|| poller.poll_all()),
         |taken: &Taken| assert!(taken.func < callers.into()),
     );
     join(threads);
@@ -153,10 +153,10 @@ fn run_gcc_slot(weak: Option<Weak>) {
     let (device, _) = Memory::new(weak)
         .flag32(offset_of!(ClaimsHeader, slot_lock), "lock", 0)
         .share();
-    let bedside = Bedside::new(weak);
+    let sleep = Sleep::new(weak);
     let team = Arc::new(Team::new(gcc_slot::Poller::new(host.clone()), 2));
     let caller = {
-        let bedside = Arc::clone(&bedside);
+        let sleep = Arc::clone(&sleep);
         loom::thread::spawn(move || {
             for func in 1..3 {
                 slot_producer::lock(&device, pause);
@@ -170,50 +170,52 @@ fn run_gcc_slot(weak: Option<Weak>) {
                     reserved: 0,
                 };
                 slot_producer::publish(&system, &request);
-                bedside.wake_if_sleeping();
+                sleep.wake_if_sleeping();
                 slot_producer::wait(&system, pause);
                 slot_producer::unlock(&device);
             }
         })
     };
-    let work = |team: &Team<gcc_slot::Poller<View>>, bedside: &Bedside, host: &View| {
+    let work = |team: &Team<gcc_slot::Poller<View>>, sleep: &Sleep, host: &View| {
         team.work(
             gcc_slot::Poller::poll,
-            |poller, _| bedside.sleep(|| poller.poll()),
+            |poller, _| sleep.sleep(|| poller.poll()),
             |_| gcc_slot::complete(host),
         );
     };
     let server = {
-        let (team, bedside, host) = (Arc::clone(&team), Arc::clone(&bedside), host.clone());
-        loom::thread::spawn(move || work(&team, &bedside, &host))
+        let (team, sleep, host) = (Arc::clone(&team), Arc::clone(&sleep), host.clone());
+        loom::thread::spawn(move || work(&team, &sleep, &host))
     };
-    work(&team, &bedside, &host);
+    work(&team, &sleep, &host);
     join(vec![caller, server]);
 }
 
 #[test]
 fn one_caller_wakes_the_host() {
-    explore("bell, one caller", Runs::All, || run_native(1, None));
+    explore("wake word, one caller", Runs::All, || run_native(1, None));
 }
 
 #[test]
 fn two_callers_wake_the_host() {
-    explore("bell, two callers", Runs::Preemptions(2), || {
+    explore("wake word, two callers", Runs::Preemptions(2), || {
         run_native(2, None)
     });
 }
 
 #[test]
 fn completion_meets_sleep() {
-    explore("bell, gcc-slot, two servers", Runs::Preemptions(2), || {
-        run_gcc_slot(None)
-    });
+    explore(
+        "wake word, gcc-slot, two servers",
+        Runs::Preemptions(2),
+        || run_gcc_slot(None),
+    );
 }
 
 #[test]
 #[should_panic(expected = "deadlock")]
 fn w1_without_device_fence() {
-    explore("bell, weakened", Runs::All, || {
+    explore("wake word, weakened", Runs::All, || {
         run_native(1, Some(Weak(Device, Fence, "fence")));
     });
 }
@@ -221,7 +223,7 @@ fn w1_without_device_fence() {
 #[test]
 #[should_panic(expected = "deadlock")]
 fn w1_without_host_fence() {
-    explore("bell, weakened", Runs::All, || {
+    explore("wake word, weakened", Runs::All, || {
         run_native(1, Some(Weak(Host, Fence, "fence")));
     });
 }
