@@ -1,25 +1,25 @@
 //! `libomptarget.so.22.1`: LLVM's offload runtime over [`host_rt`]. Programs that clang and
-//! rustc built for offloading find it by `LD_LIBRARY_PATH` in the place of LLVM's own, and are
-//! neither compiled nor linked anew.
+//! rustc built for offloading load it by `LD_LIBRARY_PATH` instead of LLVM's own, without being
+//! compiled or linked again.
 //!
 //! A module imports from modules below its own row alone:
 //!
 //! | module | job |
 //! |---|---|
-//! | `entry` | the functions that programs call: those of compilers, and OpenMP's routines |
+//! | `entry` | functions that programs call: compilers' calls, and OpenMP's routines |
 //! | `region` | launching target regions |
-//! | `task` | constructs that go on while their task is away; dependences that the device resolves |
-//! | `mapping` | what constructs do with data |
-//! | `registry` | what is registered, its images, and the devices that there are for it |
-//! | `device` | a device: its memory, its copies, its table of what is mapped |
+//! | `task` | constructs that continue while their task is suspended; dependences that devices resolve |
+//! | `mapping` | mapping, unmapping and updating the data of constructs |
+//! | `registry` | registered programs, their images and devices |
+//! | `device` | a device: its memory, its copies, its mapping table |
 //! | `args` | the arguments of constructs |
 //! | `settings` | environment variables |
-//! | `report` | what users are told |
+//! | `report` | messages, source locations, profile |
 //! | `abi` | layouts of compilers, and libomp's functions |
 //! | `locks` | locks that survive a panic |
 //!
-//! Source of the protocol: `offload/libomptarget` and `offload/include` of LLVM 22 for what
-//! happens and is said when; `clang/lib/CodeGen` for what is called.
+//! Source of the protocol: `offload/libomptarget` and `offload/include` of LLVM 22 for behaviour
+//! and messages; `clang/lib/CodeGen` for the functions that are called.
 
 mod abi;
 mod args;

@@ -1,5 +1,5 @@
-//! Functions of LLVM's `libomp`, found in the process: a program without it (one by rustc) has
-//! none of them, and needs none.
+//! Functions of LLVM's `libomp`, looked up in the process. Programs without it, such as those of
+//! rustc, do not need them.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
@@ -7,72 +7,72 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use super::Ident;
 
-/// What [`target_offload`] says where everything is to run on the host.
+/// The value of [`target_offload`] if everything runs on the host.
 pub(crate) const OFFLOAD_DISABLED: c_int = 0;
-/// What [`target_offload`] says where nothing is to.
+/// The value of [`target_offload`] if nothing may run on the host.
 pub(crate) const OFFLOAD_MANDATORY: c_int = 2;
 
-/// Where the library lies that has a function.
+/// The base address of the library with a function.
 fn library_of(function: *const c_void) -> Option<*mut c_void> {
     let mut known = std::mem::MaybeUninit::<libc::Dl_info>::uninit();
-    // SAFETY: the function looks an address up, whatever it is, and writes what it finds.
+    // SAFETY: the function looks any address up, and writes the result.
     let found = unsafe { libc::dladdr(function, known.as_mut_ptr()) };
-    // SAFETY: it is written where the address is some library's.
+    // SAFETY: it is written if the address belongs to a library.
     (found != 0).then(|| unsafe { known.assume_init() }.dli_fbase)
 }
 
-/// Whether it is one of this library's, which stand before some of libomp's.
+/// Whether it is one of this library's, which interpose some of libomp's.
 fn is_own(function: *const c_void) -> bool {
     library_of(function) == library_of(library_of as fn(_) -> _ as *const c_void)
 }
 
-/// The function called `name` that is found from `place` on.
+/// The first function `name` in the search that starts at `place`.
 fn look(place: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a C string; the search has no other conditions.
     let found = unsafe { libc::dlsym(place, name.as_ptr()) };
     (!found.is_null()).then_some(found)
 }
 
-/// Names of libomp: that of its versions on Debian, and LLVM's own.
+/// Names of libomp: Debian's, and LLVM's own.
 const NAMES: [&CStr; 2] = [c"libomp.so.5", c"libomp.so"];
 
-/// libomp where it came with a library that was loaded for itself alone, so that it is not
-/// among what the process sees.
+/// libomp if it came with a library that was loaded locally, so that the process does not see its
+/// symbols.
 fn loaded_alone() -> impl Iterator<Item = *mut c_void> {
     let open = |name: &CStr| {
-        // SAFETY: a C string; nothing is loaded that is not there. It is not closed, since
-        // functions of the library are kept.
+        // SAFETY: a C string; nothing new is loaded. It is not closed, since functions of the
+        // library are kept.
         unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) }
     };
     NAMES.into_iter().map(open).filter(|found| !found.is_null())
 }
 
-/// The function of the process called `name`, other than this library's own.
+/// The process's function `name`, other than this library's own.
 fn find(name: &CStr) -> Option<*mut c_void> {
     let visible = [libc::RTLD_DEFAULT, libc::RTLD_NEXT].into_iter();
     let mut places = visible.chain(loaded_alone());
     places.find_map(|place| look(place, name).filter(|&found| !is_own(found)))
 }
 
-/// Whether programs that call libomp's function of this name get this library's.
-pub(crate) fn is_before(name: &CStr) -> bool {
+/// Whether this library interposes libomp's function of this name.
+pub(crate) fn is_interposed(name: &CStr) -> bool {
     look(libc::RTLD_DEFAULT, name).is_some_and(|found| is_own(found))
 }
 
-/// How often there was a reason to think that libomp may have come since it was looked for.
+/// The number of events that may have loaded libomp.
 static ARRIVALS: AtomicUsize = AtomicUsize::new(1);
 
-/// Has what was not found be looked for again.
-pub(crate) fn look_again() {
-    // Relaxed: a number alone, which tells each thread what it knows itself to have happened.
+/// Repeats failed lookups from now on.
+pub(crate) fn retry_lookups() {
+    // Relaxed: a number by itself, which each thread compares with an earlier value.
     ARRIVALS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// One of libomp's functions. To find that it is not there takes longer than a small launch,
-/// so that is remembered too, but libomp may be loaded later.
+/// One of libomp's functions. A failed lookup takes longer than a small launch, so it is cached
+/// too, until libomp may have been loaded.
 struct Function {
     address: AtomicPtr<c_void>,
-    /// [`ARRIVALS`] when it was looked for in vain.
+    /// [`ARRIVALS`] at the last failed lookup.
     missed: AtomicUsize,
 }
 
@@ -85,8 +85,8 @@ impl Function {
     }
 
     fn get(&self, name: &CStr) -> Option<*mut c_void> {
-        // Relaxed, all of them: the address of code, which the loader has made visible before
-        // it let anybody find it, and numbers by themselves.
+        // Relaxed, all of them: the address of code, which the loader made visible before anybody
+        // could find it, and numbers by themselves.
         let known = self.address.load(Ordering::Relaxed);
         if !known.is_null() {
             return Some(known);
@@ -104,7 +104,7 @@ impl Function {
     }
 }
 
-/// Declares a function that looks for libomp's of the given type.
+/// Declares functions that look up libomp's functions of the given types.
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident: $symbol:literal, $type:ty;)*) => {$(
         $(#[$doc])*
@@ -122,7 +122,7 @@ functions! {
     get_default_device: c"omp_get_default_device", extern "C" fn() -> c_int;
     global_thread_num: c"__kmpc_global_thread_num", extern "C" fn(*const Ident) -> i32;
     has_task_team: c"__kmpc_omp_has_task_team", extern "C" fn(i32) -> bool;
-    /// Of the thread's running task, in which it has a place of its own.
+    /// The running task's own field for a handle.
     async_handle: c"__kmpc_omp_get_target_async_handle_ptr", extern "C" fn(i32) -> *mut *mut c_void;
     get_cancellation: c"omp_get_cancellation", extern "C" fn() -> c_int;
     task_alloc: c"__kmpc_omp_task_alloc",
@@ -137,18 +137,17 @@ functions! {
         unsafe extern "C" fn(*const Ident, i32, i32, *mut Dependence, i32, *mut Dependence);
 }
 
-/// What `OMP_TARGET_OFFLOAD` says; `None` without libomp.
+/// The value of `OMP_TARGET_OFFLOAD`; `None` without libomp.
 pub(crate) fn target_offload() -> Option<c_int> {
     get_target_offload().map(|get| get())
 }
 
-/// The number of the device that is meant where none is named.
+/// The number of the default device.
 pub(crate) fn default_device() -> i64 {
     get_default_device().map_or(0, |get| i64::from(get()))
 }
 
-/// Where the running task keeps what goes on behind it; `None` outside a task that can be
-/// resumed.
+/// The handle of the running task; `None` outside a task that can be resumed.
 pub(crate) fn task_handle() -> Option<*mut *mut c_void> {
     let thread = global_thread_num()?(std::ptr::null());
     if !has_task_team()?(thread) {
@@ -158,21 +157,21 @@ pub(crate) fn task_handle() -> Option<*mut *mut c_void> {
     (!handle.is_null()).then_some(handle)
 }
 
-/// libomp's place in the running task of a thread, by which tasks are told apart; 0 if there
-/// is none.
-pub(crate) fn place_of_task(thread: i32) -> usize {
+/// A number that identifies a thread's running task (the address of its handle); 0 without
+/// one.
+pub(crate) fn task_id(thread: i32) -> usize {
     async_handle().map_or(0, |handle| handle(thread).addr())
 }
 
-/// As [`place_of_task`], of this thread; `None` without libomp.
-pub(crate) fn place_of_running_task() -> Option<usize> {
-    Some(place_of_task(global_thread_num()?(std::ptr::null())))
+/// As [`task_id`], for this thread; `None` without libomp.
+pub(crate) fn running_task_id() -> Option<usize> {
+    Some(task_id(global_thread_num()?(std::ptr::null())))
 }
 
-/// What a task runs.
+/// The function of a task.
 pub(crate) type TaskEntry = unsafe extern "C" fn(i32, *mut Task) -> i32;
 
-/// The part of a task that its creator fills in: `kmp_task_t`.
+/// The part of a task that its creator fills: `kmp_task_t`.
 #[repr(C)]
 pub(crate) struct Task {
     pub(crate) shareds: *mut c_void,
@@ -181,8 +180,8 @@ pub(crate) struct Task {
     data: [u64; 2],
 }
 
-/// What a task depends on: `kmp_depend_info_t`. libomp writes into lists of them: it puts
-/// those on one address together.
+/// A dependence of a task: `kmp_depend_info_t`. libomp writes into lists of them: it merges
+/// dependences on one address.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dependence {

@@ -1,4 +1,4 @@
-//! What compilers for LLVM's offload runtime put into programs: layouts and flags of LLVM 22.
+//! Layouts and flags that compilers for LLVM's offload runtime put into programs, as of LLVM 22.
 //!
 //! Source: `llvm/Frontend/Offloading/Utility.h` and `offload/include/Shared/APITypes.h` of
 //! LLVM 22, read for layouts; sizes checked against what clang 22 emits.
@@ -7,7 +7,7 @@ pub(crate) mod libomp;
 
 use std::ffi::{c_char, c_void};
 
-/// A place in the source, as compilers hand it to their runtimes: `ident_t`.
+/// A location in the source, as compilers pass it to their runtimes: `ident_t`.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Ident {
@@ -19,17 +19,17 @@ pub(crate) struct Ident {
     pub(crate) source: *const c_char,
 }
 
-/// The name of something mapped, `;name;file;line;column;;`, or null.
+/// The name of a mapped variable, `;name;file;line;column;;`, or null.
 pub(crate) type Name = *const c_char;
 
-/// One function or variable of a program that has a counterpart in its images.
+/// A function or variable of a program with a counterpart in its images.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct OffloadEntry {
     /// 0; the form before LLVM 20 has the address here.
     pub(crate) reserved: u64,
     pub(crate) version: u16,
-    /// What makes use of it: [`KIND_OPENMP`].
+    /// The programming model: [`KIND_OPENMP`].
     pub(crate) kind: u16,
     pub(crate) flags: u32,
     /// On the host.
@@ -42,7 +42,7 @@ pub(crate) struct OffloadEntry {
     pub(crate) aux: *mut c_void,
 }
 
-/// [`OffloadEntry::kind`] of what compilers make of OpenMP.
+/// [`OffloadEntry::kind`] of OpenMP.
 pub(crate) const KIND_OPENMP: u16 = 1;
 
 /// [`OffloadEntry::flags`]: a function that is called through pointers. Its counterpart is a
@@ -51,13 +51,13 @@ pub(crate) const ENTRY_INDIRECT: u32 = 0x8;
 /// [`OffloadEntry::flags`]: a table of virtual functions, whose counterpart is a pointer to the
 /// device's table; the size is the host's table's.
 pub(crate) const ENTRY_VTABLE: u32 = 0x20;
-/// How the names of pointers to variables end that devices share with the host, or link to.
+/// The suffix of the names of pointers to variables that devices share with the host, or link to.
 pub(crate) const REFERENCE: &str = "_decl_tgt_ref_ptr";
-/// [`OffloadEntry::flags`]: no counterpart, but requirements of the program, in
-/// [`OffloadEntry::data`].
+/// [`OffloadEntry::flags`]: requirements of the program, in [`OffloadEntry::data`], without a
+/// counterpart.
 pub(crate) const ENTRY_REQUIRES: u32 = 0x10;
 
-/// The same before LLVM 20.
+/// [`OffloadEntry`] before LLVM 20.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct OldOffloadEntry {
@@ -78,7 +78,7 @@ pub(crate) struct DeviceImage {
     pub(crate) entries_end: *const OffloadEntry,
 }
 
-/// What a program registers: its images, and what has counterparts in them.
+/// A program's registration: its images, and the entries with counterparts in them.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct BinaryDescription {
@@ -106,7 +106,7 @@ pub(crate) struct KernelArgs {
     pub(crate) types: *const i64,
     pub(crate) names: *const Name,
     pub(crate) mappers: *const *mut c_void,
-    /// Iterations of the loop that is spread over the teams; 0 where there is none.
+    /// Iterations of the loop that is distributed over the teams; 0 without one.
     pub(crate) trip_count: u64,
     pub(crate) flags: u64,
     pub(crate) teams: [u32; 3],
@@ -115,13 +115,13 @@ pub(crate) struct KernelArgs {
 }
 
 impl KernelArgs {
-    /// Reads arguments of any version. Those before version 3 have the numbers of teams and
-    /// threads beside them, and version 1 ends with the trip count.
+    /// Reads arguments of any version. Before version 3 the numbers of teams and threads are passed
+    /// separately, and version 1 ends with the trip count.
     ///
     /// # Safety
-    /// A compiler has made them.
+    /// A compiler made them.
     pub(crate) unsafe fn read(from: *const Self, teams: i32, threads: i32) -> Self {
-        // SAFETY: the caller's promise: all versions begin with theirs.
+        // SAFETY: the caller's promise: all versions begin with their number.
         let version = unsafe { (&raw const (*from).version).read() };
         if version >= KERNEL_ARGS_VERSION {
             // SAFETY: as above.
@@ -174,7 +174,7 @@ impl MapType {
     /// Copied whether it is present or not.
     pub(crate) const ALWAYS: Self = Self(0x4);
     pub(crate) const DELETE: Self = Self(0x8);
-    /// The base is the address of a pointer, which is to point to the mapped data.
+    /// The base is the address of a pointer to the mapped data.
     pub(crate) const PTR_AND_OBJ: Self = Self(0x10);
     /// The kernel has a parameter for it.
     pub(crate) const TARGET_PARAM: Self = Self(0x20);
@@ -184,13 +184,13 @@ impl MapType {
     /// The base is a value.
     pub(crate) const LITERAL: Self = Self(0x100);
     pub(crate) const IMPLICIT: Self = Self(0x200);
-    /// On the device even where that can use the host's memory.
+    /// On the device even if that can use the host's memory.
     pub(crate) const CLOSE: Self = Self(0x400);
-    /// Fails where it is not present.
+    /// Fails if it is not present.
     pub(crate) const PRESENT: Self = Self(0x1000);
     /// Counts in a count of its own.
     pub(crate) const HOLD: Self = Self(0x2000);
-    /// Not mapped: the pointer at the base is to point to the mapped data.
+    /// Not mapped: the pointer at the base is attached to the mapped data.
     pub(crate) const ATTACH: Self = Self(0x4000);
     /// The begin is an array of [`Dimension`]s, the size their number.
     pub(crate) const NON_CONTIGUOUS: Self = Self(0x1000_0000_0000);
@@ -216,7 +216,7 @@ impl MapType {
         self.parent().is_some()
     }
 
-    /// Whether it is what a lambda has captured by reference.
+    /// Whether a lambda captures it by reference.
     #[must_use]
     pub(crate) fn is_captured(self) -> bool {
         let flags = Self::PTR_AND_OBJ.0 | Self::LITERAL.0 | Self::IMPLICIT.0;

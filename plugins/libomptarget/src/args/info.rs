@@ -1,17 +1,17 @@
-//! What `LIBOMPTARGET_INFO` tells of the arguments of constructs.
+//! The arguments of constructs, as `LIBOMPTARGET_INFO` reports them.
 
 use super::Args;
 use crate::abi::{Ident, MapType};
 use crate::report::message;
-use crate::report::source::{NameOf, Place};
+use crate::report::source::{SourceLocation, SourceName};
 
-/// Tells the arguments of a construct of which `what` says what it is.
+/// Reports the arguments of a construct, which `what` describes.
 pub(crate) fn arguments(device: i64, at: *const Ident, what: &str, args: &Args<'_>) {
-    // SAFETY: what compilers hand over is null or a place.
-    let place = unsafe { Place::shown(at) };
+    // SAFETY: compilers pass null or a location.
+    let location = unsafe { SourceLocation::shown(at) };
     message::info(
         device,
-        &format!("{what} at {place} with {} arguments:", args.len()),
+        &format!("{what} at {location} with {} arguments:", args.len()),
     );
     for (_, arg) in args.iter() {
         let has = |flag| arg.map.has(flag);
@@ -30,7 +30,7 @@ pub(crate) fn arguments(device: i64, at: *const Ident, what: &str, args: &Args<'
         } else {
             ""
         };
-        let name = NameOf(arg.name).shown();
+        let name = SourceName(arg.name).shown();
         message::info(device, &format!("{kind}({name})[{}] {implicit}", arg.size));
     }
 }

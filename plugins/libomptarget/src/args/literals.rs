@@ -1,19 +1,19 @@
 //! Values that a compiler passes as if they were mapped.
 //!
-//! rustc 1.96 says of scalars that they are values when it begins a construct, and forgets to
-//! when it launches the kernel (corrected in 1.97). A kernel would get the address of
-//! uninitialised memory in their place.
+//! rustc 1.96 marks scalars as values when it enters a construct, but not when it launches the
+//! kernel (fixed in 1.97). Instead of the value the kernel would get the address of uninitialised
+//! memory.
 
 use std::cell::RefCell;
 
 use super::{Args, OneArg};
 use crate::abi::MapType;
 
-/// Values of one construct; more are of constructs that have ended.
+/// Most values that are remembered; older ones belong to constructs that have ended.
 const MOST: usize = 128;
 
 thread_local! {
-    /// Values that this thread has begun constructs with: base, begin, size.
+    /// Values with which this thread entered constructs: base, begin, size.
     static VALUES: RefCell<Vec<(usize, usize, i64)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -21,13 +21,13 @@ fn key(arg: &OneArg) -> (usize, usize, i64) {
     (arg.base, arg.begin, arg.size)
 }
 
-/// Notes the values at the beginning of a construct.
+/// Remembers the values of a construct at its beginning.
 pub(crate) fn note_all(args: &Args<'_>) {
     let values = args.iter().filter(|(_, arg)| arg.map.has(MapType::LITERAL));
     values.for_each(|(_, arg)| note(&arg));
 }
 
-/// The arguments of a kernel, with values called values; `types` is for those of these.
+/// The arguments of a kernel, with values marked as such; `types` holds their types.
 pub(crate) fn corrected<'a>(args: Args<'a>, types: &'a mut Vec<i64>) -> Args<'a> {
     if VALUES.with_borrow(Vec::is_empty) || !args.iter().any(|(_, arg)| is_value(&arg)) {
         return args;
@@ -54,9 +54,8 @@ fn note(arg: &OneArg) {
     });
 }
 
-/// Whether the argument of a kernel, of which the compiler only says that it is one, is such a
-/// value: whatever is mapped has a base near its begin, and is said to be there by the program
-/// before.
+/// Whether the argument of a kernel, with no other mark, is such a value. Mapped data has a base
+/// near its begin, and the program mapped it before.
 fn is_value(arg: &OneArg) -> bool {
     arg.map == MapType::TARGET_PARAM && VALUES.with_borrow(|values| values.contains(&key(arg)))
 }

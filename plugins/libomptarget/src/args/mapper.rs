@@ -1,4 +1,4 @@
-//! `declare mapper`: functions of the program that say what is to be mapped of a variable.
+//! `declare mapper`: functions of the program that list the parts of a variable to map.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use super::OneArg;
 use crate::abi::Name;
 
-/// Arguments, such as a mapper makes of one, in the arrays that constructs have.
+/// Arguments in the arrays of a construct, as a mapper makes them.
 #[derive(Default)]
 pub(crate) struct Components {
     pub(crate) bases: Vec<*mut c_void>,
@@ -15,7 +15,7 @@ pub(crate) struct Components {
     pub(crate) sizes: Vec<i64>,
     pub(crate) types: Vec<i64>,
     pub(crate) names: Vec<Name>,
-    /// None of what a mapper has made has one.
+    /// Empty if a mapper made the arguments.
     pub(crate) mappers: Vec<*mut c_void>,
 }
 
@@ -29,7 +29,7 @@ impl Components {
     }
 }
 
-/// One argument that a mapper has made.
+/// One argument that a mapper made.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct Component {
@@ -40,8 +40,8 @@ pub(crate) struct Component {
     pub(crate) name: Name,
 }
 
-/// What a mapper has made so far. It is laid out as `std::vector`, since programs bring handles of
-/// that type, and allocated by the program's `operator new`.
+/// The arguments that a mapper has made so far. Its layout is that of `std::vector`, since programs
+/// have handles of that type, and the program's `operator new` allocates it.
 #[repr(C)]
 pub(crate) struct Handle {
     begin: *mut Component,
@@ -49,7 +49,7 @@ pub(crate) struct Handle {
     limit: *mut Component,
 }
 
-/// A mapper: it pushes components to the handle that it is given first.
+/// A mapper: it pushes components to the handle, its first parameter.
 type Mapper = unsafe extern "C" fn(*mut Handle, *mut c_void, *mut c_void, i64, i64, Name);
 
 impl Handle {
@@ -74,7 +74,7 @@ impl Handle {
         if self.end == self.limit {
             self.grow();
         }
-        // SAFETY: before the limit there is room.
+        // SAFETY: there is room before the limit.
         unsafe {
             self.end.write(component);
             self.end = self.end.add(1);
@@ -91,8 +91,8 @@ impl Handle {
         if begin.is_null() {
             std::alloc::handle_alloc_error(std::alloc::Layout::new::<Component>());
         }
-        // SAFETY: the new memory is apart and longer; the old was allocated by the same functions,
-        // here or by the vector.
+        // SAFETY: the new memory is separate and longer; the same functions allocated the old one,
+        // here or in the vector.
         unsafe {
             begin.copy_from_nonoverlapping(self.begin, len);
             allocator.free(self.begin.cast());
@@ -103,7 +103,7 @@ impl Handle {
     }
 }
 
-/// `operator new` and `delete` of the program; of one without C++, C's functions.
+/// `operator new` and `delete` of the program, or C's functions in one without C++.
 struct Allocator {
     new: unsafe extern "C" fn(usize) -> *mut c_void,
     delete: unsafe extern "C" fn(*mut c_void),
@@ -111,7 +111,7 @@ struct Allocator {
 
 impl Allocator {
     /// # Safety
-    /// Null, or memory that `new` has returned and nobody uses.
+    /// Null, or unused memory that `new` returned.
     unsafe fn free(&self, memory: *mut c_void) {
         // SAFETY: the caller's promise; both functions ignore null.
         unsafe { (self.delete)(memory) };
@@ -121,7 +121,7 @@ impl Allocator {
 fn allocator() -> &'static Allocator {
     static ALLOCATOR: OnceLock<Allocator> = OnceLock::new();
     ALLOCATOR.get_or_init(|| {
-        // SAFETY: asks for symbols by their names, which C++'s ABI mangles so.
+        // SAFETY: looks symbols up by their names, as C++'s ABI mangles them.
         let found = unsafe {
             [c"_Znwm", c"_ZdlPv"].map(|name| libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()))
         };
@@ -146,10 +146,10 @@ fn allocator() -> &'static Allocator {
     })
 }
 
-/// Asks the argument's mapper.
+/// Calls the argument's mapper.
 ///
 /// # Safety
-/// It has one, which a compiler has made.
+/// It has one, which a compiler made.
 pub(crate) unsafe fn components(arg: &OneArg) -> Components {
     // SAFETY: the caller's promise; compilers make them of this type.
     let mapper = unsafe { std::mem::transmute::<*mut c_void, Mapper>(arg.mapper) };
@@ -170,7 +170,7 @@ pub(crate) unsafe fn components(arg: &OneArg) -> Components {
     for component in handle.components() {
         components.push(component);
     }
-    // SAFETY: null, or allocated by `grow`; nobody else has it.
+    // SAFETY: null, or allocated by `grow`, and not shared.
     unsafe { allocator().free(handle.begin.cast()) };
     components
 }

@@ -16,12 +16,12 @@ pub(crate) const POINTER: usize = size_of::<*const c_void>();
 /// Alignment up to which data is aligned on the device as on the host.
 const MOST_ALIGN: usize = 16;
 
-/// The alignment that data at this address has on the host, as far as it is kept.
+/// The alignment of data at this address on the host, as far as it is kept on the device.
 pub(crate) fn alignment(address: usize) -> usize {
     1 << address.trailing_zeros().min(MOST_ALIGN.trailing_zeros())
 }
 
-/// The arguments of a construct, as compilers describe them.
+/// The arguments of a construct, as compilers pass them.
 #[derive(Clone, Copy)]
 pub(crate) struct Args<'a> {
     bases: *mut *mut c_void,
@@ -30,16 +30,16 @@ pub(crate) struct Args<'a> {
     types: &'a [i64],
     names: &'a [Name],
     mappers: &'a [*mut c_void],
-    /// They are what a mapper has made of one argument.
+    /// A mapper made them from one argument.
     pub(crate) from_mapper: bool,
 }
 
-/// One of them.
+/// An argument.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OneArg {
     pub(crate) base: usize,
     pub(crate) begin: usize,
-    /// As it came: what is no size may be a number of dimensions.
+    /// The compiler's value: a size, or a number of dimensions.
     pub(crate) size: i64,
     pub(crate) map: MapType,
     pub(crate) name: Name,
@@ -47,7 +47,7 @@ pub(crate) struct OneArg {
 }
 
 impl OneArg {
-    /// Its size; a negative one is none.
+    /// Its size; 0 if it is negative.
     pub(crate) fn bytes(&self) -> usize {
         usize::try_from(self.size).unwrap_or(0)
     }
@@ -121,35 +121,35 @@ impl<'a> Args<'a> {
     }
 
     pub(crate) fn set_base(&self, at: usize, base: u64) {
-        // SAFETY: as in `get`; compilers ask for it with `RETURN_PARAM`, in arrays of theirs.
+        // SAFETY: as in `get`; compilers request it by `RETURN_PARAM`, in arrays of their own.
         unsafe { self.bases.add(at).write(base as usize as *mut c_void) };
     }
 
-    /// Whether the argument at `at` stands for a structure whose members follow it.
+    /// Whether the argument at `at` is a structure whose members follow it.
     pub(crate) fn has_members(&self, at: usize) -> bool {
         let next = self.types.get(at + 1).map(|&next| MapType(next as u64));
         !MapType(self.types[at] as u64).is_member() && next.and_then(MapType::parent) == Some(at)
     }
 
-    /// How many members of the argument at `parent` there are.
+    /// The number of members of the argument at `parent`.
     pub(crate) fn members(&self, parent: usize) -> usize {
         let types = self.types.iter().map(|&map| MapType(map as u64));
         types.filter(|map| map.parent() == Some(parent)).count()
     }
 
-    /// Whether the argument after this one is a member of something.
+    /// Whether the next argument is a member of another one.
     pub(crate) fn next_is_member(&self, at: usize) -> bool {
         let next = self.types.get(at + 1);
         next.is_some_and(|&next| MapType(next as u64).is_member())
     }
 
-    /// The same arguments, of other types.
+    /// The same arguments with other types.
     pub(crate) fn with_types(self, types: &'a [i64]) -> Self {
         debug_assert_eq!(types.len(), self.types.len());
         Self { types, ..self }
     }
 
-    /// Arguments that outlive the construct's arrays.
+    /// A copy that outlives the construct's arrays.
     pub(crate) fn keep(self) -> OwnedArgs {
         let mut owned = OwnedArgs(Components::default());
         for (_, arg) in self.iter() {
@@ -165,10 +165,10 @@ impl<'a> Args<'a> {
         owned
     }
 
-    /// What the argument's mapper makes of it.
+    /// Calls `with` with the arguments that the argument's mapper makes of it.
     ///
     /// # Safety
-    /// The mapper is a function that a compiler has made for such arguments.
+    /// The mapper is a function that a compiler made for such arguments.
     pub(crate) unsafe fn expand<R>(arg: &OneArg, with: impl FnOnce(&Args<'_>) -> R) -> R {
         // SAFETY: the caller's promise.
         let mut components = unsafe { mapper::components(arg) };
@@ -184,11 +184,11 @@ impl<'a> Args<'a> {
     }
 }
 
-/// Arguments of a construct that goes on when its caller has returned.
+/// Arguments of a construct that continues after its caller returned.
 pub(crate) struct OwnedArgs(Components);
 
 // SAFETY: addresses of the program's memory and names, which every thread of it may use; one
-// thread at a time has the arrays.
+// thread at a time uses the arrays.
 unsafe impl Send for OwnedArgs {}
 
 impl OwnedArgs {

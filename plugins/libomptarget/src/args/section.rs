@@ -6,9 +6,9 @@ use crate::abi::Dimension;
 /// Most dimensions of a section: those of an array, and one for a stride.
 const MOST: usize = 32;
 
-/// The dimensions of a section. Of sections whose length is known at run time, clang 22 passes
-/// the bytes instead of the number of dimensions. So they end where one is none within the one
-/// before, which is a guess: what lies behind the last may look like one.
+/// The dimensions of a section. If a section's length is known only at run time, clang 22 passes
+/// its bytes instead of the number of dimensions. So the list ends at the first dimension that
+/// does not fit into the one before, which is a guess: memory after the last may look like one.
 ///
 /// # Safety
 /// The memory is readable for `count` dimensions, or [`MOST`]: the dimensions, and the caller's
@@ -17,9 +17,9 @@ pub(crate) unsafe fn dimensions<'a>(start: *const Dimension, count: usize) -> &'
     let mut real: usize = 0;
     let mut most = u64::MAX;
     while real < count.min(MOST) {
-        // SAFETY: the caller's promise; any bytes make one.
+        // SAFETY: the caller's promise; any bytes are a dimension.
         let dimension = unsafe { start.add(real).read_unaligned() };
-        // An offset counts elements, which have a byte at least.
+        // An offset counts elements, which have at least one byte.
         let last = dimension.count.saturating_sub(1);
         let last = last.checked_mul(dimension.stride);
         let last = last.and_then(|last| last.checked_add(dimension.offset));
@@ -34,9 +34,9 @@ pub(crate) unsafe fn dimensions<'a>(start: *const Dimension, count: usize) -> &'
     unsafe { slice(start, real) }
 }
 
-/// The bytes from the base of a section to where it begins. An offset counts elements, and clang
-/// passes the bytes of an element for the last dimension alone: it adds one with a single element.
-/// Those of the others are taken to have no stride of the program's, see [`is_unclear`].
+/// The bytes from the base of a section to its begin. An offset counts elements, and clang passes
+/// the bytes of an element for the last dimension only: it adds a dimension with a single element.
+/// The others are assumed to have no stride of the program's, see [`is_unclear`].
 pub(crate) fn first(dimensions: &[Dimension]) -> u64 {
     let units = dimensions.iter().enumerate().map(|(at, dimension)| {
         let is_innermost = at + 2 == dimensions.len();
@@ -53,8 +53,8 @@ pub(crate) fn first(dimensions: &[Dimension]) -> u64 {
     })
 }
 
-/// Whether nobody can tell where the section called `name` begins: a dimension before the last
-/// has both an offset and a stride. Only names tell; without them it passes.
+/// Whether the begin of the section `name` is ambiguous: a dimension before the last has both an
+/// offset and a stride. Only the name shows that; without one the section passes.
 pub(crate) fn is_unclear(dimensions: &[Dimension], name: &str) -> bool {
     let outer = dimensions.iter().rev().skip(2);
     let sections = subscripts(name).into_iter().rev().skip(1);
@@ -64,7 +64,7 @@ pub(crate) fn is_unclear(dimensions: &[Dimension], name: &str) -> bool {
     })
 }
 
-/// What is in the brackets of an expression.
+/// The subscripts of an expression.
 fn subscripts(name: &str) -> Vec<&str> {
     let (mut depth, mut start) = (0_u32, 0);
     let mut found = Vec::new();
@@ -88,8 +88,8 @@ fn subscripts(name: &str) -> Vec<&str> {
     found
 }
 
-/// The contiguous pieces of a section: bytes from where it [begins](first), and length. The last
-/// dimensions are one piece as far as they leave no gaps.
+/// The contiguous pieces of a section: offset from its [begin](first), and length in bytes. The
+/// last dimensions are one piece as far as they leave no gaps.
 pub(crate) fn pieces(dimensions: &[Dimension]) -> Vec<(u64, usize)> {
     let Some(last) = dimensions.last() else {
         return Vec::new();

@@ -1,12 +1,12 @@
-//! How often data is mapped.
+//! Reference counts of mapped data.
 
 use std::fmt;
 
-/// How often something is mapped.
+/// A reference count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Count {
     Times(u64),
-    /// It stays: a variable of an image, or what the program has associated itself.
+    /// It is never unmapped: a variable of an image, or data that the program associated.
     Always,
 }
 
@@ -37,8 +37,8 @@ impl fmt::Display for Count {
     }
 }
 
-/// The two counts: of `map` clauses, and of those with `ompx_hold`. Data stays while one of
-/// them is not zero, and `delete` resets the first alone.
+/// The two counts: of `map` clauses, and of those with `ompx_hold`. Data stays mapped while either
+/// is not zero, and `delete` resets the first only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counts {
     pub(crate) dynamic: Count,
@@ -66,7 +66,7 @@ impl Counts {
         self.dynamic.is_zero() && self.hold.is_zero()
     }
 
-    /// Whether one construct alone has it mapped.
+    /// Whether exactly one construct has it mapped.
     pub(crate) fn are_one(self) -> bool {
         matches!(
             (self.dynamic, self.hold),
@@ -74,7 +74,7 @@ impl Counts {
         )
     }
 
-    /// In messages, with what has happened to one of them.
+    /// For messages, with the change of one of them.
     pub(crate) fn shown(self, is_hold: bool, action: &str) -> String {
         let (to_dynamic, to_hold) = if is_hold { ("", action) } else { (action, "") };
         let Self { dynamic, hold } = self;

@@ -1,4 +1,4 @@
-//! Data on the device that has an original on the host.
+//! Data on the device with an original on the host.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,59 +8,59 @@ use host_rt::device::Event;
 use host_rt::ranges::HostRange;
 
 use crate::locks::lock;
-use crate::report::source::NameOf;
+use crate::report::source::SourceName;
 
-/// Data on the device that has an original on the host.
+/// Data on the device with an original on the host.
 pub(crate) struct Mapped {
-    /// Where the variable begins that it is a part of.
+    /// The begin of the variable that it is a part of.
     base: usize,
     range: HostRange,
-    /// Where the host's first byte is.
+    /// The device address of its first byte.
     device: u64,
-    name: NameOf,
-    /// Freed with it; `None` if the memory is somebody else's.
+    name: SourceName,
+    /// Freed with it; `None` if it does not own the memory.
     _memory: Option<DeviceBuffer>,
     content: Mutex<Content>,
     progress: Mutex<Progress>,
-    /// Told when it is ready, and when it has returned.
+    /// Notified when it is ready, and when it has been copied back.
     settled: Condvar,
 }
 
-/// What is known of what is in its memory. The lock is held while copies to it are asked for,
-/// by nobody who waits for another.
+/// The state of its memory. The lock is held while copies to it are enqueued, and never while
+/// waiting for another.
 #[derive(Default)]
 pub(crate) struct Content {
-    /// Reached when the last copy to it is done; `None` once and for all, or if it is.
+    /// The end of the last copy to it; `None` if that is over.
     pub(crate) event: Option<Arc<dyn Event>>,
-    /// Pointers in it that point to other device data, by their host address.
+    /// Pointers in it to other device data, by their host address.
     pub(crate) attached: BTreeMap<usize, Attached>,
 }
 
 /// A pointer, or a Fortran descriptor, that differs on host and device.
 pub(crate) struct Attached {
-    /// Where it is on the device.
+    /// Its address on the device.
     pub(crate) place: u64,
     pub(crate) on_host: Vec<u8>,
     pub(crate) on_device: Vec<u8>,
 }
 
-/// What constructs are doing with it that others wait for.
+/// The operations of constructs that others wait for.
 struct Progress {
-    /// The construct that has put it on the device is done with that.
+    /// The construct that creates it has finished that.
     is_ready: bool,
     /// Constructs that are copying it back.
     returning: u32,
-    /// Threads that wait: telling nobody would cost a call of the system.
+    /// Waiting threads: a notification without any would cost a system call.
     waiting: u32,
 }
 
 impl Mapped {
-    /// Data at `device`, where nobody is to use it before it is [ready](Self::set_ready).
+    /// Data at `device`, which nobody may use before it is [ready](Self::set_ready).
     pub(crate) fn new(
         base: usize,
         range: HostRange,
         device: u64,
-        name: NameOf,
+        name: SourceName,
         memory: Option<DeviceBuffer>,
     ) -> Self {
         Self {
@@ -91,17 +91,17 @@ impl Mapped {
         self.device
     }
 
-    pub(crate) fn name(&self) -> NameOf {
+    pub(crate) fn name(&self) -> SourceName {
         self.name
     }
 
-    /// Where the device has what the host has at an address.
+    /// The device address of a host address.
     pub(crate) fn at(&self, host: usize) -> u64 {
         self.device
             .wrapping_add(host.wrapping_sub(self.range.start()) as u64)
     }
 
-    /// What is known of its memory.
+    /// The state of its memory.
     pub(crate) fn content(&self) -> MutexGuard<'_, Content> {
         lock(&self.content)
     }
@@ -110,7 +110,7 @@ impl Mapped {
         lock(&self.progress)
     }
 
-    /// What has put it on the device is done when `event` is reached, or is done.
+    /// Marks it as ready, at `event` or now.
     pub(crate) fn set_ready(&self, event: Option<Arc<dyn Event>>) {
         if event.is_some() {
             self.content().event = event;
@@ -126,18 +126,18 @@ impl Mapped {
         }
     }
 
-    /// A construct copies it back from now on.
+    /// A construct starts to copy it back.
     pub(crate) fn begin_return(&self) {
         self.progress().returning += 1;
     }
 
-    /// It has been copied back.
+    /// The construct has copied it back.
     pub(crate) fn end_return(&self) {
         self.settle(|progress| progress.returning -= 1);
     }
 
-    /// Waits until nobody puts it on the device or copies it back, and returns what a stream has
-    /// to wait for before it uses it. To be called by nobody whom others wait for here.
+    /// Waits until no construct creates it or copies it back. Returns the event that a stream has to
+    /// wait for before it uses it. The caller must not be a construct that others wait for here.
     pub(crate) fn wait_until_ready(&self) -> Option<Arc<dyn Event>> {
         let mut progress = self.progress();
         progress.waiting += 1;
@@ -150,14 +150,14 @@ impl Mapped {
         self.content().event.clone()
     }
 
-    /// Writes the host's versions of pointers over what was copied from the device.
+    /// Overwrites pointers that were copied from the device with the host's values.
     ///
     /// # Safety
     /// The host's memory of it is writable.
     pub(crate) unsafe fn restore_host_pointers(&self) {
         for (&host, attached) in &self.content().attached {
             let from = attached.on_host.as_ptr();
-            // SAFETY: the caller's promise; what is attached lies in it.
+            // SAFETY: the caller's promise; attached pointers are in it.
             unsafe { std::ptr::copy_nonoverlapping(from, host as *mut u8, attached.on_host.len()) };
         }
     }

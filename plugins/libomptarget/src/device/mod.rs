@@ -19,25 +19,25 @@ use self::table::Table;
 use crate::locks::lock;
 use crate::report::message::{self, Failed};
 
-/// A device that programs see.
+/// A device of the program.
 pub(crate) struct Device {
-    /// OpenMP's.
+    /// OpenMP's number.
     pub(crate) number: usize,
-    /// host-rt's.
+    /// host-rt's name.
     pub(crate) name: String,
     pub(crate) runtime: Runtime,
-    /// The process that has opened it.
+    /// The process that opened it.
     process: u32,
-    /// What is mapped.
+    /// The mapped data.
     pub(crate) table: Table,
-    /// Whether a copy is done when it has been asked for.
-    pub(crate) copies_at_once: bool,
-    /// Whether a kernel is a function that is called, of whose teams and threads OpenMP's
-    /// runtime on the host takes care.
+    /// Whether a copy is complete when it has been enqueued.
+    pub(crate) is_synchronous: bool,
+    /// Whether a kernel is a function that is called, with teams and threads of OpenMP's runtime on
+    /// the host.
     pub(crate) calls_kernels: bool,
-    /// What the program has allocated.
+    /// The program's allocations.
     allocations: Mutex<BTreeMap<u64, DeviceBuffer>>,
-    /// How often something had been registered when its images were loaded.
+    /// The number of registrations when its images were loaded.
     registrations: AtomicU64,
     /// Held while images are loaded.
     loading: Mutex<()>,
@@ -57,7 +57,7 @@ impl Device {
             name: name.to_owned(),
             process: std::process::id(),
             table: Table::default(),
-            copies_at_once: calls_kernels || is_emulated,
+            is_synchronous: calls_kernels || is_emulated,
             calls_kernels,
             allocations: Mutex::default(),
             registrations: AtomicU64::new(0),
@@ -66,25 +66,25 @@ impl Device {
         })
     }
 
-    /// Whether this process is a fork of the one that has opened it.
+    /// Whether this process is a fork of the one that opened it.
     pub(crate) fn is_forked(&self) -> bool {
         self.process != std::process::id()
     }
 
-    /// Memory, whatever is in it.
+    /// Uninitialised memory.
     ///
     /// # Errors
-    /// There is not that much.
+    /// There is not enough memory.
     pub(crate) fn alloc(&self, bytes: u64) -> Result<DeviceBuffer, Failed> {
         let memory = self.runtime.alloc_filled(bytes, Fill::Any);
         memory
             .map_err(|error| message::error(&format!("Failure to allocate device memory: {error}")))
     }
 
-    /// Memory that the program has to free by its address.
+    /// Memory that the program frees by its address.
     ///
     /// # Errors
-    /// There is not that much.
+    /// There is not enough memory.
     pub(crate) fn alloc_by_address(&self, bytes: u64) -> Result<u64, Failed> {
         let memory = self.alloc(bytes)?;
         let address = memory.address();
@@ -92,22 +92,22 @@ impl Device {
         Ok(address)
     }
 
-    /// Frees it; whether there was any.
+    /// Frees it. Returns whether the program had allocated it.
     pub(crate) fn free_by_address(&self, address: u64) -> bool {
         let freed = lock(&self.allocations).remove(&address);
         freed.is_some()
     }
 
-    /// Whether the address lies in memory that the program has allocated.
+    /// Whether the address is in memory that the program has allocated.
     pub(crate) fn has_allocated(&self, address: u64) -> bool {
         let allocations = lock(&self.allocations);
         let before = allocations.range(..=address).next_back();
         before.is_some_and(|(&start, memory)| address - start < memory.bytes())
     }
 
-    /// Has `load` load images, unless it has since there have been `registrations`.
+    /// Calls `load`, unless it has been called since the last of `registrations`.
     pub(crate) fn load_new_images(&self, registrations: u64, load: impl FnOnce()) {
-        // Acquire: what was loaded before is mapped for whoever sees the number.
+        // Acquire: a thread that sees the number sees the mapped variables of those images.
         if self.registrations.load(Ordering::Acquire) == registrations {
             return;
         }
@@ -119,7 +119,7 @@ impl Device {
         }
     }
 
-    /// A queue in which nothing is under way.
+    /// An empty queue.
     ///
     /// # Errors
     /// The device has no more.
@@ -130,7 +130,7 @@ impl Device {
         })
     }
 
-    /// One of a bounded number of queues, for a kernel that others wait for by events alone.
+    /// One of a bounded number of queues, for kernels that others wait for by events only.
     ///
     /// # Errors
     /// The device has no more.
@@ -141,7 +141,7 @@ impl Device {
         })
     }
 
-    /// Copies beside all constructs, and waits for it.
+    /// Copies outside of all constructs, and waits for the copy.
     ///
     /// # Errors
     /// The device fails.
@@ -151,7 +151,7 @@ impl Device {
     ) -> Result<(), Failed> {
         let mut queue = self.queue()?;
         let copied = copy(&mut *queue);
-        // Also after a failure: something may still be under way.
+        // Even after a failure: a copy may still be in flight.
         let copied = copied.and(queue.synchronize());
         copied.map_err(|error| message::error(&format!("Copying data failed: {error}")))
     }

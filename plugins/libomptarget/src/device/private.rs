@@ -1,4 +1,4 @@
-//! Data that each construct has a copy of its own of: `private` and `firstprivate`.
+//! Data of which each construct has its own copy: `private` and `firstprivate`.
 
 use host_rt::DeviceBuffer;
 
@@ -7,36 +7,36 @@ use super::stream::Stream;
 use crate::abi::MapType;
 use crate::args::{self, OneArg, POINTER, alignment};
 use crate::report::message::Failed;
-use crate::report::source::NameOf;
+use crate::report::source::SourceName;
 
-/// Bytes up to which such data travels together.
+/// Largest data that is sent together with other data.
 const MOST_TOGETHER: usize = 1024;
 
 /// The private data of one construct, freed with it.
 #[derive(Default)]
 pub(crate) struct Private {
     memory: Vec<DeviceBuffer>,
-    /// What travels together.
+    /// The bytes that are sent together.
     together: Vec<u8>,
-    /// The places in it, with the parameters that name them.
-    places: Vec<Place>,
+    /// The arguments in it, and their parameters.
+    locations: Vec<ArgLocation>,
 }
 
-struct Place {
+struct ArgLocation {
     offset: usize,
-    /// Which parameter has its address.
+    /// The index of the parameter with its address.
     parameter: usize,
-    /// From it to the address that the kernel gets.
+    /// Its distance to the address that the kernel gets.
     delta: u64,
 }
 
 impl Private {
-    /// Makes private data of `arg`, for the parameter with this number. Returns where it is;
-    /// `None` if that is known only after [`send`](Self::send).
+    /// Makes private data for `arg`, for the parameter with this index. Returns its address;
+    /// `None` if [`send`](Self::send) will fill in the parameter.
     ///
     /// # Safety
-    /// The argument describes memory of the program's, which stays as it is until the stream
-    /// is synchronised.
+    /// The argument describes the program's memory, which does not change until the stream is
+    /// synchronised.
     ///
     /// # Errors
     /// The device fails.
@@ -75,17 +75,17 @@ impl Private {
         if bytes > MOST_TOGETHER || has_members {
             let place = self.alloc(device, bytes as u64)?;
             if is_pointer {
-                stream.copy_bytes_to(place, content, NameOf(arg.name))?;
+                stream.copy_bytes_to(place, content, SourceName(arg.name))?;
             } else {
                 // SAFETY: the caller's promise.
-                unsafe { stream.copy_to(place, content.as_ptr(), bytes, NameOf(arg.name))? };
+                unsafe { stream.copy_to(place, content.as_ptr(), bytes, SourceName(arg.name))? };
             }
             return Ok(Some(place.wrapping_add(delta)));
         }
         let offset = self.together.len().next_multiple_of(alignment(begin));
         self.together.resize(offset, 0);
         self.together.extend_from_slice(content);
-        self.places.push(Place {
+        self.locations.push(ArgLocation {
             offset,
             parameter,
             delta,
@@ -96,7 +96,7 @@ impl Private {
     /// Memory that is freed with the construct.
     ///
     /// # Errors
-    /// There is not that much.
+    /// There is not enough memory.
     pub(crate) fn alloc(&mut self, device: &Device, bytes: u64) -> Result<u64, Failed> {
         let memory = device.alloc(bytes)?;
         let address = memory.address();
@@ -104,7 +104,7 @@ impl Private {
         Ok(address)
     }
 
-    /// Sends what travels together, and fills in its parameters.
+    /// Sends the data that goes together, and fills in its parameters.
     ///
     /// # Errors
     /// The device fails.
@@ -114,13 +114,14 @@ impl Private {
         stream: &mut Stream<'_>,
         parameters: &mut [u64],
     ) -> Result<(), Failed> {
-        if self.places.is_empty() {
+        if self.locations.is_empty() {
             return Ok(());
         }
         let start = self.alloc(device, self.together.len() as u64)?;
-        stream.copy_bytes_to(start, &self.together, NameOf(std::ptr::null()))?;
-        for place in &self.places {
-            parameters[place.parameter] = (start + place.offset as u64).wrapping_add(place.delta);
+        stream.copy_bytes_to(start, &self.together, SourceName(std::ptr::null()))?;
+        for location in &self.locations {
+            parameters[location.parameter] =
+                (start + location.offset as u64).wrapping_add(location.delta);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What one construct has the device do: its copies, in order.
+//! The copies of one construct, in order.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use super::Device;
 use super::mapped::{Content, Mapped};
 use crate::report::message::{self, Failed};
 use crate::report::profile;
-use crate::report::source::NameOf;
+use crate::report::source::SourceName;
 use crate::settings::{self, Info};
 
-/// A queue of a device for as long as a construct has use for it.
+/// A queue of a device, for one construct.
 pub(crate) struct Stream<'d> {
     device: &'d Device,
-    /// Asked for when something is to be copied.
+    /// Created at the first copy.
     queue: Option<Box<dyn Queue>>,
-    /// What is being copied from and belongs to nobody else.
+    /// Sources of copies that the stream owns.
     sources: Vec<Box<[u8]>>,
 }
 
@@ -43,7 +43,7 @@ impl<'d> Stream<'d> {
     /// Copies host memory to the device.
     ///
     /// # Safety
-    /// It is readable, and stays as it is, until [`synchronize`](Self::synchronize) returns.
+    /// It is readable and does not change until [`synchronize`](Self::synchronize) returns.
     ///
     /// # Errors
     /// The device fails.
@@ -52,7 +52,7 @@ impl<'d> Stream<'d> {
         to: u64,
         from: *const u8,
         bytes: usize,
-        name: NameOf,
+        name: SourceName,
     ) -> Result<(), Failed> {
         if settings::info().has(Info::COPIES) {
             let text = format!(
@@ -68,7 +68,7 @@ impl<'d> Stream<'d> {
         copied.map_err(|error| failed("to", &error))
     }
 
-    /// As [`copy_to`](Self::copy_to), of bytes that are kept until then.
+    /// As [`copy_to`](Self::copy_to), but it keeps a copy of the bytes.
     ///
     /// # Errors
     /// The device fails.
@@ -76,15 +76,15 @@ impl<'d> Stream<'d> {
         &mut self,
         to: u64,
         bytes: &[u8],
-        name: NameOf,
+        name: SourceName,
     ) -> Result<(), Failed> {
         let from = self.keep(bytes);
         // SAFETY: kept until then.
         unsafe { self.copy_to(to, from, bytes.len(), name) }
     }
 
-    /// As [`copy_bytes_to`](Self::copy_bytes_to), of what is the runtime's own: users are told
-    /// of data of theirs alone.
+    /// As [`copy_bytes_to`](Self::copy_bytes_to), for the runtime's own data, which is not reported
+    /// to users.
     ///
     /// # Errors
     /// The device fails.
@@ -95,17 +95,17 @@ impl<'d> Stream<'d> {
         copied.map_err(|error| failed("to", &error))
     }
 
-    /// A copy of the bytes that is kept until all is done.
+    /// A copy of the bytes that lives until the stream is synchronised.
     fn keep(&mut self, bytes: &[u8]) -> *const u8 {
         let source: Box<[u8]> = bytes.into();
-        // A box's content stays where it is when the box is moved, and nobody else has it.
+        // A box's content does not move with the box, and is not shared.
         let from = source.as_ptr();
         self.sources.push(source);
         from
     }
 
-    /// Copies host memory to what it is mapped to, whose `content` is locked. Pointers that are
-    /// attached there are written again behind the copy, which holds the host's.
+    /// Copies host memory to its mapped data, whose `content` is locked. It rewrites attached
+    /// pointers after the copy, which contains the host's.
     ///
     /// # Safety
     /// As for [`copy_to`](Self::copy_to).
@@ -138,7 +138,7 @@ impl<'d> Stream<'d> {
     /// Copies device memory to the host's.
     ///
     /// # Safety
-    /// That is writable, and nobody else's, until [`synchronize`](Self::synchronize) returns.
+    /// That is writable and not shared until [`synchronize`](Self::synchronize) returns.
     ///
     /// # Errors
     /// The device fails.
@@ -147,7 +147,7 @@ impl<'d> Stream<'d> {
         to: *mut u8,
         from: u64,
         bytes: usize,
-        name: NameOf,
+        name: SourceName,
     ) -> Result<(), Failed> {
         if settings::info().has(Info::COPIES) {
             let text = format!(
@@ -177,15 +177,15 @@ impl<'d> Stream<'d> {
         copied.map_err(|error| failed("on", &error))
     }
 
-    /// A place after what has been copied so far; `None` where that has been done already.
+    /// An event after the copies so far; `None` if they are complete already.
     pub(crate) fn record(&mut self) -> Option<Arc<dyn Event>> {
-        if self.device.copies_at_once {
+        if self.device.is_synchronous {
             return None;
         }
         self.queue.as_mut().map(|queue| queue.record_event())
     }
 
-    /// Goes on after `event`.
+    /// Makes later copies wait for `event`.
     pub(crate) fn wait_for(&mut self, event: &Arc<dyn Event>) {
         if event.check() == EventState::Done {
             return;
@@ -196,7 +196,7 @@ impl<'d> Stream<'d> {
         }
     }
 
-    /// Waits until all of it is done.
+    /// Waits until all copies are complete.
     ///
     /// # Errors
     /// A copy failed.
@@ -216,7 +216,8 @@ impl<'d> Stream<'d> {
 impl Drop for Stream<'_> {
     fn drop(&mut self) {
         if let Some(queue) = &mut self.queue {
-            // What goes on uses memory that the construct only lent. Who gave up has said why.
+            // Copies in flight use memory that the construct does not own. The error that ended
+            // the construct has been reported.
             let _ = queue.synchronize();
         }
     }

@@ -1,9 +1,9 @@
-//! The data of a device that has an original on the host: OpenMP's device data environment.
+//! The mapping table of a device: OpenMP's device data environment.
 //!
-//! Ranges of host addresses, each with its counterpart and two counts of who has it mapped.
-//! The table's lock is held for look-ups, counts and allocations, never during a copy. What a
-//! construct has put here, others wait for ([`Mapped::wait_until_ready`]) when they have made
-//! ready what they have put here themselves.
+//! It has ranges of host addresses, each with its counterpart and two reference counts. The
+//! table's lock is held for look-ups, counts and allocations, never during a copy. A construct
+//! waits for data that others create ([`Mapped::wait_until_ready`]), but only after the data that
+//! it creates itself is ready.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -15,31 +15,31 @@ use super::mapped::Mapped;
 use super::stream::Stream;
 use crate::locks::lock;
 use crate::report::message::{self, Failed};
-use crate::report::source::{NameOf, Named};
+use crate::report::source::{Named, SourceName};
 use crate::settings::{self, Info};
 
 /// An entry of the table, under its lock.
 struct Slot {
     counts: Counts,
-    /// Constructs that are at their end and have not yet settled whether it goes.
-    ending: u32,
+    /// Constructs that have unmapped it and not called [`Table::finish_unmap`] yet.
+    unmapping: u32,
     mapped: Arc<Mapped>,
 }
 
-/// What a construct wants of a range at its beginning.
-pub(crate) struct Want {
+/// A range that a construct maps.
+pub(crate) struct MapRequest {
     pub(crate) base: usize,
     pub(crate) begin: usize,
     pub(crate) bytes: usize,
     /// Bytes before the first, for alignment.
     pub(crate) padding: u64,
-    pub(crate) name: NameOf,
-    /// Copied if it is new.
+    pub(crate) name: SourceName,
+    /// Whether it is copied if it is new.
     pub(crate) to: bool,
-    /// Copied in any case.
+    /// Whether it is always copied.
     pub(crate) always: bool,
     pub(crate) implicit: bool,
-    /// Whether it counts.
+    /// Whether the reference count changes.
     pub(crate) counts: bool,
     pub(crate) present: bool,
     pub(crate) hold: bool,
@@ -47,40 +47,40 @@ pub(crate) struct Want {
     pub(crate) may_share: bool,
 }
 
-/// What it got.
-pub(crate) enum Begun {
+/// The result of a [`MapRequest`].
+pub(crate) enum MapResult {
     /// It is on the device.
-    There {
+    Mapped {
         device: u64,
         is_new: bool,
-        /// This construct has put it there.
-        is_made: bool,
+        /// This construct created it.
+        is_created: bool,
         mapped: Arc<Mapped>,
     },
     /// The device uses the host's memory.
     Shared,
-    /// It is empty, and nowhere on the device.
-    Nowhere,
+    /// It is empty, and not on the device.
+    Empty,
 }
 
-/// What a construct uses, or has ended with.
-pub(crate) struct Used {
+/// A range on the device that a construct uses or has unmapped.
+pub(crate) struct MappedRange {
     pub(crate) device: u64,
     pub(crate) mapped: Arc<Mapped>,
-    /// At the end of a construct: whether it is to be copied back, until which others wait.
+    /// After unmapping: whether it must be copied back, which others wait for.
     pub(crate) copies: bool,
 }
 
-/// How a range is looked up at the end of a construct.
-pub(crate) struct End {
+/// How a construct unmaps a range.
+pub(crate) struct UnmapRequest {
     pub(crate) counts: bool,
     pub(crate) hold: bool,
     pub(crate) delete: bool,
-    /// All of it must be there.
+    /// Whether all of it must be there.
     pub(crate) whole: bool,
-    /// It is copied back by the last that has it mapped.
+    /// Whether the last construct that has it mapped copies it back.
     pub(crate) from: bool,
-    /// By others too.
+    /// Whether every construct copies it back.
     pub(crate) always: bool,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Table {
     ranges: Mutex<HostRanges<Slot>>,
 }
 
-/// Why something could not be associated.
+/// Why an association was rejected.
 pub(crate) type Refused = &'static str;
 
 impl Table {
@@ -98,37 +98,37 @@ impl Table {
         lock(&self.ranges)
     }
 
-    /// Sees to it that what is wanted is on the device, and counts it.
+    /// Maps a range: creates it if it is new, and counts it.
     ///
     /// # Safety
-    /// The host's memory is readable, and stays as it is until `stream` is synchronised.
+    /// The host's memory is readable and does not change until `stream` is synchronised.
     ///
     /// # Errors
-    /// It overlaps with what is there, it is not there and must be, or the device fails.
-    pub(crate) unsafe fn begin(
+    /// It overlaps with another range, it is not present although it must be, or the device fails.
+    pub(crate) unsafe fn map(
         &self,
         device: &Device,
         stream: &mut Stream<'_>,
-        want: &Want,
-    ) -> Result<Begun, Failed> {
+        request: &MapRequest,
+    ) -> Result<MapResult, Failed> {
         let mut ranges = self.lock();
         let missing = || {
             message::message(&format!(
                 "device mapping required by 'present' map type modifier does not exist for host \
                  address {:#018x} ({} bytes)",
-                want.begin, want.bytes
+                request.begin, request.bytes
             ));
             let why =
                 "Call to getTargetPointer returned null pointer ('present' map type modifier).";
             message::error(why)
         };
-        let (mapped, is_new, is_made) = match find(&ranges, want.begin, want.bytes) {
-            Some((start, at, is_whole)) if is_whole || want.implicit => {
+        let (mapped, is_new, is_created) = match find(&ranges, request.begin, request.bytes) {
+            Some((start, at, is_whole)) if is_whole || request.implicit => {
                 let Some(slot) = ranges.get_mut(start) else {
                     unreachable!("it was just found")
                 };
-                let action = if want.counts {
-                    slot.counts.of(want.hold).0.increment();
+                let action = if request.counts {
+                    slot.counts.of(request.hold).0.increment();
                     " (incremented)"
                 } else {
                     " (update suppressed)"
@@ -139,64 +139,64 @@ impl Table {
                         &format!(
                             "Mapping exists{} with HstPtrBegin={:#018x}, TgtPtrBegin={:#018x}, Size={}, \
                              {}, Name={}",
-                            if want.implicit { " (implicit)" } else { "" },
-                            want.begin,
-                            slot.mapped.at(want.begin),
-                            want.bytes,
-                            slot.counts.shown(want.hold, action),
-                            want.name.shown(),
+                            if request.implicit { " (implicit)" } else { "" },
+                            request.begin,
+                            slot.mapped.at(request.begin),
+                            request.bytes,
+                            slot.counts.shown(request.hold, action),
+                            request.name.shown(),
                         ),
                     );
                 }
                 debug_assert_eq!(at.start(), start);
-                // What comes with its parent is as new as that.
-                let is_new = !want.counts && slot.counts.are_one();
+                // A member that its parent brought is as new as the parent.
+                let is_new = !request.counts && slot.counts.are_one();
                 (Arc::clone(&slot.mapped), is_new, false)
             }
             Some((_, at, _)) => {
                 message::message(&format!(
                     "explicit extension not allowed: host address specified is {:#018x} ({} bytes), \
                      but device allocation maps to host at {:#018x} ({} bytes)",
-                    want.begin,
-                    want.bytes,
+                    request.begin,
+                    request.bytes,
                     at.start(),
                     at.len()
                 ));
-                if want.present {
+                if request.present {
                     return Err(missing());
                 }
                 return Err(message::error(
                     "Call to getTargetPointer returned null pointer (device failure or illegal mapping).",
                 ));
             }
-            None if want.may_share && want.bytes > 0 => {
+            None if request.may_share && request.bytes > 0 => {
                 if settings::info().has(Info::CHANGES) {
                     let text = format!(
                         "Return HstPtrBegin {:#018x} Size={} for unified shared memory",
-                        want.begin, want.bytes
+                        request.begin, request.bytes
                     );
                     message::info(device.number, &text);
                 }
-                return Ok(Begun::Shared);
+                return Ok(MapResult::Shared);
             }
-            None if want.present => return Err(missing()),
-            None if want.bytes == 0 => return Ok(Begun::Nowhere),
-            None => (self.create(&mut ranges, device, want)?, true, true),
+            None if request.present => return Err(missing()),
+            None if request.bytes == 0 => return Ok(MapResult::Empty),
+            None => (self.create(&mut ranges, device, request)?, true, true),
         };
-        // The lock of new content is taken before the table's is released: another thread that
-        // found it could attach a pointer to it first, and wait for no copy.
-        let of_made = is_made.then(|| mapped.content());
+        // New content is locked before the table is unlocked: another thread could otherwise
+        // attach a pointer to it first, without waiting for the copy.
+        let of_created = is_created.then(|| mapped.content());
         drop(ranges);
-        let mut content = of_made.unwrap_or_else(|| mapped.content());
-        if want.to && (is_new || want.always) && want.bytes > 0 {
+        let mut content = of_created.unwrap_or_else(|| mapped.content());
+        if request.to && (is_new || request.always) && request.bytes > 0 {
             // SAFETY: the caller's promise.
-            unsafe { stream.copy_mapped(&mapped, &mut content, want.begin, want.bytes)? };
+            unsafe { stream.copy_mapped(&mapped, &mut content, request.begin, request.bytes)? };
         }
         drop(content);
-        Ok(Begun::There {
-            device: mapped.at(want.begin),
+        Ok(MapResult::Mapped {
+            device: mapped.at(request.begin),
             is_new,
-            is_made,
+            is_created,
             mapped,
         })
     }
@@ -205,39 +205,39 @@ impl Table {
         &self,
         ranges: &mut HostRanges<Slot>,
         device: &Device,
-        want: &Want,
+        request: &MapRequest,
     ) -> Result<Arc<Mapped>, Failed> {
-        let Some(range) = HostRange::new(want.begin, want.bytes) else {
+        let Some(range) = HostRange::new(request.begin, request.bytes) else {
             return Err(message::error(&format!(
                 "{} bytes at {:#x} run past the end of the address space",
-                want.bytes, want.begin
+                request.bytes, request.begin
             )));
         };
-        let memory = device.alloc(want.padding + want.bytes as u64)?;
+        let memory = device.alloc(request.padding + request.bytes as u64)?;
         let allocation = memory.address();
-        let place = allocation + want.padding;
-        let mapped = Mapped::new(want.base, range, place, want.name, Some(memory));
+        let place = allocation + request.padding;
+        let mapped = Mapped::new(request.base, range, place, request.name, Some(memory));
         let mapped = Arc::new(mapped);
-        let counts = Counts::new(want.hold);
+        let counts = Counts::new(request.hold);
         if settings::info().has(Info::CHANGES) {
             message::info(
                 device.number,
                 &format!(
                     "Creating new map entry with HstPtrBase={:#018x}, HstPtrBegin={:#018x}, \
                      TgtAllocBegin={:#018x}, TgtPtrBegin={:#018x}, Size={}, {}, Name={}",
-                    want.base,
-                    want.begin,
+                    request.base,
+                    request.begin,
                     allocation,
                     place,
-                    want.bytes,
+                    request.bytes,
                     counts.shown(false, ""),
-                    want.name.shown(),
+                    request.name.shown(),
                 ),
             );
         }
         let slot = Slot {
             counts,
-            ending: 0,
+            unmapping: 0,
             mapped: Arc::clone(&mapped),
         };
         match ranges.insert(range, slot) {
@@ -246,27 +246,26 @@ impl Table {
         }
     }
 
-    /// What is on the device of a range, without counting it; with `whole`, all of it must be
-    /// there.
+    /// Looks a range up without counting it; with `whole`, all of it must be there.
     pub(crate) fn find(
         &self,
         device: &Device,
         begin: usize,
         bytes: usize,
         whole: bool,
-    ) -> Option<Used> {
+    ) -> Option<MappedRange> {
         let ranges = self.lock();
         let (start, _, is_whole) = find(&ranges, begin, bytes)?;
         if whole && !is_whole {
             return None;
         }
         let (_, slot) = ranges.get(start)?;
-        let used = Used {
+        let used = MappedRange {
             device: slot.mapped.at(begin),
             mapped: Arc::clone(&slot.mapped),
             copies: false,
         };
-        tell_existing(
+        report_existing(
             device,
             begin,
             bytes,
@@ -284,56 +283,70 @@ impl Table {
         find(&ranges, begin, bytes).is_some_and(|(_, _, is_whole)| is_whole)
     }
 
-    /// Looks a range up at the end of a construct, and counts it. Who gets it settles with
-    /// [`settle`](Self::settle) when it has been copied back.
-    pub(crate) fn end(
+    /// Unmaps a range at the end of a construct. The caller calls
+    /// [`finish_unmap`](Self::finish_unmap) when it has been copied back.
+    pub(crate) fn unmap(
         &self,
         device: &Device,
         begin: usize,
         bytes: usize,
-        end: &End,
-    ) -> Option<Used> {
+        request: &UnmapRequest,
+    ) -> Option<MappedRange> {
         let mut ranges = self.lock();
         let (start, _, is_whole) = find(&ranges, begin, bytes)?;
-        if end.whole && !is_whole {
+        if request.whole && !is_whole {
             return None;
         }
         let slot = ranges.get_mut(start)?;
-        let (count, other) = slot.counts.of(end.hold);
+        let (count, other) = slot.counts.of(request.hold);
         let is_last = other.is_zero()
             && match *count {
                 Count::Always => false,
-                Count::Times(times) => end.delete || times == 1,
+                Count::Times(times) => request.delete || times == 1,
             };
-        if end.delete && *count != Count::Always {
+        if request.delete && *count != Count::Always {
             *count = Count::Times(1);
         }
-        let action = if !end.counts {
+        let action = if !request.counts {
             " (update suppressed)"
         } else {
             count.decrement();
-            match (is_last, end.delete) {
+            match (is_last, request.delete) {
                 (true, true) => " (reset, delayed deletion)",
                 (true, false) => " (decremented, delayed deletion)",
                 (false, _) => " (decremented)",
             }
         };
-        slot.ending += 1;
-        let used = Used {
+        slot.unmapping += 1;
+        let used = MappedRange {
             device: slot.mapped.at(begin),
             mapped: Arc::clone(&slot.mapped),
-            copies: end.from && (is_last || end.always),
+            copies: request.from && (is_last || request.always),
         };
         if used.copies && bytes > 0 {
             used.mapped.begin_return();
         }
-        tell_existing(device, begin, bytes, &used, slot.counts, end.hold, action);
+        report_existing(
+            device,
+            begin,
+            bytes,
+            &used,
+            slot.counts,
+            request.hold,
+            action,
+        );
         Some(used)
     }
 
-    /// A construct that has ended is done with the entry: it goes if that `may_go`, nobody
-    /// has it mapped, and no other construct is still at it.
-    pub(crate) fn settle(&self, device: &Device, mapped: &Arc<Mapped>, bytes: usize, may_go: bool) {
+    /// Ends [`unmap`](Self::unmap): removes the entry if it `may_go`, it is not mapped any more, and
+    /// no other construct is unmapping it.
+    pub(crate) fn finish_unmap(
+        &self,
+        device: &Device,
+        mapped: &Arc<Mapped>,
+        bytes: usize,
+        may_go: bool,
+    ) {
         let mut ranges = self.lock();
         let start = mapped.range().start();
         let Some(slot) = ranges.get_mut(start) else {
@@ -342,8 +355,8 @@ impl Table {
         if !Arc::ptr_eq(&slot.mapped, mapped) {
             return;
         }
-        slot.ending -= 1;
-        if !may_go || !slot.counts.are_zero() || slot.ending != 0 {
+        slot.unmapping -= 1;
+        if !may_go || !slot.counts.are_zero() || slot.unmapping != 0 {
             return;
         }
         if settings::info().has(Info::CHANGES) {
@@ -359,30 +372,30 @@ impl Table {
         }
         let removed = ranges.remove(start);
         drop(ranges);
-        // Freeing may take its time.
+        // Freeing may take long.
         drop(removed);
     }
 
-    /// A variable of an image: it is there as long as the program, unless another image has
-    /// it already. Returns it to be [forgotten](Self::forget) with its image.
+    /// Adds a variable of an image, unless another image has it already. Returns it for
+    /// [`forget`](Self::forget).
     pub(crate) fn add_variable(
         &self,
         range: HostRange,
         device: u64,
-        name: NameOf,
+        name: SourceName,
     ) -> Option<Arc<Mapped>> {
         let mut ranges = self.lock();
-        // What is empty needs no place either.
+        // An empty variable needs no entry either.
         let slot = ranges
             .insert(range, Slot::always(range, device, name))
             .ok()?;
         Some(Arc::clone(&slot.mapped))
     }
 
-    /// Associates what the program has put on the device itself.
+    /// Associates data that the program put on the device itself.
     ///
     /// # Errors
-    /// Other data is there already.
+    /// Other data is mapped there already.
     pub(crate) fn associate(&self, range: HostRange, device: u64) -> Result<(), Refused> {
         let mut ranges = self.lock();
         if let Some((there, slot)) = ranges.get(range.start()) {
@@ -393,14 +406,14 @@ impl Table {
                 "Not allowed to re-associate a different device ptr+offset with the same host ptr",
             );
         }
-        let slot = Slot::always(range, device, NameOf(std::ptr::null()));
+        let slot = Slot::always(range, device, SourceName(std::ptr::null()));
         match ranges.insert(range, slot) {
             Ok(_) => Ok(()),
             Err(_) => Err("Not allowed to associate host memory of which a part is mapped already"),
         }
     }
 
-    /// Ends what [`associate`](Self::associate) has begun.
+    /// Removes an association of [`associate`](Self::associate).
     ///
     /// # Errors
     /// There is no such association.
@@ -419,7 +432,7 @@ impl Table {
         Ok(())
     }
 
-    /// Forgets a variable of an image that goes.
+    /// Removes a variable of an image that is unloaded.
     pub(crate) fn forget(&self, variable: &Arc<Mapped>) {
         let mut ranges = self.lock();
         let start = variable.range().start();
@@ -429,7 +442,7 @@ impl Table {
         }
     }
 
-    /// What is in it, a line each, for messages; `place` is where the construct is.
+    /// Its entries for messages, one line each; `place` is the construct's location.
     pub(crate) fn lines(&self, place: &str) -> Vec<String> {
         let ranges = self.lock();
         if ranges.is_empty() {
@@ -443,11 +456,11 @@ impl Table {
             ),
         ];
         for (range, slot) in ranges.iter() {
-            // SAFETY: see `NameOf`.
+            // SAFETY: see `SourceName`.
             let named = unsafe { Named::of(slot.mapped.name().0) };
             let declared = named.map_or_else(
                 || "unknown at unknown:0:0".to_owned(),
-                |named| format!("{} at {}", named.name, named.place),
+                |named| format!("{} at {}", named.name, named.location),
             );
             lines.push(format!(
                 "{:#018x} {:#018x} {:<8} {:<11} {:<12} {declared}",
@@ -463,7 +476,7 @@ impl Table {
 }
 
 impl Slot {
-    fn always(range: HostRange, device: u64, name: NameOf) -> Self {
+    fn always(range: HostRange, device: u64, name: SourceName) -> Self {
         let mapped = Mapped::new(range.start(), range, device, name, None);
         mapped.set_ready(None);
         Self {
@@ -471,14 +484,14 @@ impl Slot {
                 dynamic: Count::Always,
                 hold: Count::Times(0),
             },
-            ending: 0,
+            unmapping: 0,
             mapped: Arc::new(mapped),
         }
     }
 }
 
-/// The entry of a range: where it starts, all of it, and whether it has all of the range. A
-/// section without elements lies also in what its variable begins before.
+/// The entry of a range: its start, its own range, and whether it contains all of the range. A
+/// section without elements also matches an entry after it if the variable begins before it.
 fn find(ranges: &HostRanges<Slot>, begin: usize, bytes: usize) -> Option<(usize, HostRange, bool)> {
     let range = HostRange::new(begin, bytes)?;
     match ranges.find(range) {
@@ -492,11 +505,11 @@ fn find(ranges: &HostRanges<Slot>, begin: usize, bytes: usize) -> Option<(usize,
     }
 }
 
-fn tell_existing(
+fn report_existing(
     device: &Device,
     begin: usize,
     bytes: usize,
-    used: &Used,
+    used: &MappedRange,
     counts: Counts,
     is_hold: bool,
     action: &str,
@@ -519,16 +532,16 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::mapping::begin::Beginning;
+    use crate::mapping::map::MapBatch;
 
-    /// What a construct asks of `data` with `map(tofrom: ..)`.
-    fn want(data: &[u8]) -> Want {
-        Want {
+    /// The request of `map(tofrom: data)`.
+    fn request(data: &[u8]) -> MapRequest {
+        MapRequest {
             base: data.as_ptr().addr(),
             begin: data.as_ptr().addr(),
             bytes: data.len(),
             padding: 0,
-            name: NameOf(std::ptr::null()),
+            name: SourceName(std::ptr::null()),
             to: true,
             always: false,
             implicit: false,
@@ -539,7 +552,7 @@ mod tests {
         }
     }
 
-    const LAST: End = End {
+    const LAST: UnmapRequest = UnmapRequest {
         counts: true,
         hold: false,
         delete: false,
@@ -548,40 +561,46 @@ mod tests {
         always: false,
     };
 
-    /// Begins a construct with `data`, and says what it found.
-    fn begin(device: &Device, data: &[u8], beginning: &mut Beginning) -> Begun {
+    /// Maps `data` in a construct.
+    fn begin(device: &Device, data: &[u8], beginning: &mut MapBatch) -> MapResult {
         let mut stream = Stream::new(device);
         // SAFETY: the test keeps the data.
-        let begun = unsafe { beginning.map(device, &mut stream, &want(data)) };
+        let begun = unsafe { beginning.map(device, &mut stream, &request(data)) };
         begun.expect("it can be mapped")
     }
 
-    fn finish(device: &Device, beginning: Beginning) {
+    fn finish(device: &Device, beginning: MapBatch) {
         // SAFETY: nothing is attached.
         let finished = unsafe { beginning.finish(device, &mut Stream::new(device)) };
         finished.expect("there is nothing to fail");
     }
 
-    fn is_made(begun: &Begun) -> bool {
-        matches!(begun, Begun::There { is_made: true, .. })
+    fn is_created(begun: &MapResult) -> bool {
+        matches!(
+            begun,
+            MapResult::Mapped {
+                is_created: true,
+                ..
+            }
+        )
     }
 
     #[test]
     fn others_wait_for_what_is_being_made() {
         let device = Device::open(0, "host").unwrap();
         let data = [7; 64];
-        let mut first = Beginning::default();
-        assert!(is_made(&begin(&device, &data, &mut first)));
+        let mut first = MapBatch::default();
+        assert!(is_created(&begin(&device, &data, &mut first)));
         let started = Barrier::new(2);
         std::thread::scope(|scope| {
             let second = scope.spawn(|| {
-                let mut second = Beginning::default();
-                assert!(!is_made(&begin(&device, &data, &mut second)));
+                let mut second = MapBatch::default();
+                assert!(!is_created(&begin(&device, &data, &mut second)));
                 started.wait();
                 finish(&device, second);
             });
             started.wait();
-            // Long enough for whoever does not wait.
+            // Long enough for a thread that does not wait.
             std::thread::sleep(Duration::from_millis(50));
             assert!(!second.is_finished(), "it used what is not ready");
             finish(&device, first);
@@ -595,10 +614,10 @@ mod tests {
         let (a, b) = ([1; 64], [2; 64]);
         let both = Barrier::new(2);
         let construct = |own: &[u8], other: &[u8]| {
-            let mut beginning = Beginning::default();
-            assert!(is_made(&begin(&device, own, &mut beginning)));
+            let mut beginning = MapBatch::default();
+            assert!(is_created(&begin(&device, own, &mut beginning)));
             both.wait();
-            assert!(!is_made(&begin(&device, other, &mut beginning)));
+            assert!(!is_created(&begin(&device, other, &mut beginning)));
             both.wait();
             finish(&device, beginning);
         };
@@ -613,17 +632,20 @@ mod tests {
         let device = Device::open(0, "host").unwrap();
         let data = [7; 64];
         let start = data.as_ptr().addr();
-        let mut first = Beginning::default();
+        let mut first = MapBatch::default();
         begin(&device, &data, &mut first);
         finish(&device, first);
-        let ended = device.table.end(&device, start, data.len(), &LAST).unwrap();
+        let ended = device
+            .table
+            .unmap(&device, start, data.len(), &LAST)
+            .unwrap();
         assert!(ended.copies);
         let started = Barrier::new(2);
         std::thread::scope(|scope| {
             let second = scope.spawn(|| {
-                let mut second = Beginning::default();
+                let mut second = MapBatch::default();
                 assert!(
-                    !is_made(&begin(&device, &data, &mut second)),
+                    !is_created(&begin(&device, &data, &mut second)),
                     "it is still there"
                 );
                 started.wait();
@@ -634,7 +656,7 @@ mod tests {
             assert!(!second.is_finished(), "it used what is being copied back");
             device
                 .table
-                .settle(&device, &ended.mapped, data.len(), true);
+                .finish_unmap(&device, &ended.mapped, data.len(), true);
             ended.mapped.end_return();
             second.join().unwrap();
         });
@@ -647,18 +669,22 @@ mod tests {
         let device = Device::open(0, "host").unwrap();
         let data = [7; 64];
         let (start, bytes) = (data.as_ptr().addr(), data.len());
-        let mut beginning = Beginning::default();
+        let mut beginning = MapBatch::default();
         begin(&device, &data, &mut beginning);
         begin(&device, &data, &mut beginning);
         finish(&device, beginning);
-        let first = device.table.end(&device, start, bytes, &LAST).unwrap();
-        let last = device.table.end(&device, start, bytes, &LAST).unwrap();
+        let first = device.table.unmap(&device, start, bytes, &LAST).unwrap();
+        let last = device.table.unmap(&device, start, bytes, &LAST).unwrap();
         assert!(!first.copies && last.copies);
         last.mapped.end_return();
-        device.table.settle(&device, &last.mapped, bytes, true);
+        device
+            .table
+            .finish_unmap(&device, &last.mapped, bytes, true);
         let there = |device: &Device| device.table.find(device, start, bytes, true).is_some();
         assert!(there(&device), "another construct is still at it");
-        device.table.settle(&device, &first.mapped, bytes, true);
+        device
+            .table
+            .finish_unmap(&device, &first.mapped, bytes, true);
         assert!(!there(&device));
     }
 
@@ -667,7 +693,7 @@ mod tests {
         let device = Device::open(0, "host").unwrap();
         let data = [7; 64];
         let range = HostRange::of(&data);
-        let name = NameOf(std::ptr::null());
+        let name = SourceName(std::ptr::null());
         let first = device.table.add_variable(range, 0x1000, name);
         let second = device.table.add_variable(range, 0x2000, name);
         assert!(second.is_none(), "another image has it");

@@ -1,8 +1,7 @@
-//! OpenMP's routines for device memory: `omp_target_*` and their kin.
+//! OpenMP's routines for device memory: `omp_target_*` and similar ones.
 //!
 //! # Safety
-//! All of them are called by programs, with addresses that OpenMP allows them to be called
-//! with.
+//! Programs call them, with addresses that OpenMP allows.
 
 #![allow(
     clippy::missing_safety_doc,
@@ -22,17 +21,17 @@ use crate::locks::lock;
 use crate::registry::{self, construct};
 use crate::report::message::{self, Failed};
 use crate::report::profile;
-use crate::report::source::NameOf;
+use crate::report::source::SourceName;
 use crate::task::depend;
 
 const DONE: c_int = 0;
 const FAILED: c_int = !0;
 
-/// Bytes that pass through the host at a time.
+/// Bytes that are copied through the host at a time.
 const PIECE: usize = 16 << 20;
 
 /// No name.
-const UNNAMED: NameOf = NameOf(std::ptr::null());
+const UNNAMED: SourceName = SourceName(std::ptr::null());
 
 #[unsafe(no_mangle)]
 extern "C" fn omp_get_num_devices() -> c_int {
@@ -47,19 +46,19 @@ extern "C" fn omp_get_initial_device() -> c_int {
     }
 }
 
-/// The number of the device on which the caller runs: the host.
+/// The number of the caller's device: the host.
 #[unsafe(no_mangle)]
 extern "C" fn omp_get_device_num() -> c_int {
     omp_get_initial_device()
 }
 
-/// The device with this number; `None` of the host's.
+/// The device with this number; `None` for the host.
 fn device(number: c_int) -> Option<std::sync::Arc<Device>> {
     (number != omp_get_initial_device()).then(|| registry::device(i64::from(number)))
 }
 
 /// # Safety
-/// The module's; the memory is freed by [`free`] with the same number.
+/// As for the module; [`free`] with the same number frees the memory.
 unsafe fn alloc(bytes: usize, number: c_int) -> *mut c_void {
     let _span = profile::span("omp_target_alloc", || {
         format!("dst_dev={number};size={bytes}")
@@ -68,7 +67,7 @@ unsafe fn alloc(bytes: usize, number: c_int) -> *mut c_void {
         return std::ptr::null_mut();
     }
     match device(number) {
-        // SAFETY: any size may be asked for.
+        // SAFETY: any size is allowed.
         None => unsafe { libc::malloc(bytes) },
         Some(device) => match device.alloc_by_address(bytes as u64) {
             Ok(address) => address as usize as *mut c_void,
@@ -85,7 +84,7 @@ unsafe fn free(memory: *mut c_void, number: c_int) {
         return;
     }
     match device(number) {
-        // SAFETY: the caller has it from `alloc`.
+        // SAFETY: `alloc` returned it to the caller.
         None => unsafe { libc::free(memory) },
         Some(device) if device.free_by_address(memory.addr() as u64) => {}
         Some(device) => {
@@ -119,10 +118,10 @@ allocators! {
     llvm_omp_target_alloc_device, llvm_omp_target_free_device;
 }
 
-/// Memory that host and device reach: on `host` that is all memory; elsewhere there is none.
+/// Memory that host and device reach: all memory on `host`, none on other devices.
 ///
 /// # Safety
-/// The module's; the memory is `free`'s.
+/// As for the module; `free` frees the memory.
 unsafe fn alloc_shared(bytes: usize, number: c_int) -> *mut c_void {
     match device(number) {
         Some(device) if !device.calls_kernels => {
@@ -148,7 +147,7 @@ macro_rules! shared_allocators {
 
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $free(memory: *mut c_void, _number: c_int) {
-            // SAFETY: the caller has it from the function above.
+            // SAFETY: the function above returned it to the caller.
             unsafe { libc::free(memory) }
         }
     )*};
@@ -165,7 +164,7 @@ extern "C" fn llvm_omp_target_dynamic_shared_alloc() -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// Host memory that a device is to reach: on `host` it does.
+/// Makes host memory accessible to a device: on `host` it is.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn llvm_omp_target_lock_mem(
     memory: *mut c_void,
@@ -214,7 +213,7 @@ extern "C" fn omp_get_mapped_ptr(host: *const c_void, number: c_int) -> *mut c_v
     }
 }
 
-/// Whether code on the device may use the memory by this address.
+/// Whether code on the device may access the memory at this address.
 #[unsafe(no_mangle)]
 extern "C" fn omp_target_is_accessible(
     memory: *const c_void,
@@ -274,7 +273,7 @@ unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
             for offset in (0..bytes).step_by(PIECE) {
                 let len = PIECE.min(bytes - offset);
                 let (to, from) = (to.address + offset, from.address + offset);
-                // SAFETY: a local that waits for the copy.
+                // SAFETY: a local; this waits for the copy.
                 unsafe { reader.copy_from(place, from as u64, len, UNNAMED)? };
                 reader.synchronize()?;
                 // SAFETY: as above.
@@ -331,7 +330,7 @@ struct Place {
 
 impl Place {
     /// # Safety
-    /// Both arrays have as many elements.
+    /// Both arrays have an element for each dimension.
     unsafe fn new(
         start: *const c_void,
         number: c_int,
@@ -349,14 +348,14 @@ impl Place {
         }
     }
 
-    /// Bytes from one element of a dimension to the next.
+    /// Bytes between the elements of a dimension.
     fn stride(&self, dimension: usize, element: usize) -> usize {
         self.dimensions[dimension + 1..]
             .iter()
             .fold(element, |bytes, &n| bytes.wrapping_mul(n))
     }
 
-    /// Where the row is of which the indices in all dimensions but the last are given.
+    /// The offset of a row, by its indices in all dimensions but the last.
     fn row(&self, indices: &[usize], element: usize) -> Side {
         let last = self.offsets.len() - 1;
         let start = self
@@ -377,7 +376,7 @@ impl Place {
     }
 }
 
-/// A copy of a box out of one array into another.
+/// A copy of a box from one array to another.
 struct Rectangle {
     element: usize,
     volume: Vec<usize>,
@@ -402,7 +401,7 @@ impl Rectangle {
             );
             // SAFETY: the caller's promise.
             unsafe { copy(to, from, bytes)? };
-            // The next row: as an odometer counts.
+            // The next row, counted like an odometer.
             let mut dimension = last;
             loop {
                 if dimension == 0 {
@@ -419,10 +418,10 @@ impl Rectangle {
     }
 }
 
-/// Reads the arguments of a copy of boxes: `Err` has the result that needs no copy.
+/// Reads the arguments of a copy of boxes: `Err` is the result without a copy.
 ///
 /// # Safety
-/// The module's: all arrays have as many elements as there are dimensions.
+/// As for the module; all arrays have an element for each dimension.
 unsafe fn rectangle(
     to: *mut c_void,
     from: *const c_void,
@@ -437,7 +436,7 @@ unsafe fn rectangle(
     from_device: c_int,
 ) -> Result<Rectangle, c_int> {
     if to.is_null() && from.is_null() {
-        // Asks how many dimensions there may be.
+        // A query for the most dimensions.
         return Err(c_int::MAX);
     }
     let arrays = [
@@ -597,7 +596,7 @@ fn fill(device: &Device, to: usize, byte: u8, bytes: usize) -> Result<(), Failed
     let mut stream = Stream::new(device);
     for offset in (0..bytes).step_by(PIECE) {
         let (to, len) = (to.wrapping_add(offset), PIECE.min(bytes - offset));
-        // SAFETY: a local that waits for the copy.
+        // SAFETY: a local; this waits for the copy.
         unsafe { stream.copy_to(to as u64, content.as_ptr(), len, UNNAMED)? };
     }
     stream.synchronize()
@@ -620,7 +619,7 @@ unsafe extern "C" fn omp_target_memset(
         // SAFETY: the module's promise.
         None => unsafe { std::ptr::write_bytes(memory.cast::<u8>(), byte as u8, bytes) },
         Some(device) => {
-            // What failed was said; the routine has no result for it.
+            // The error has been reported; the routine has no result for it.
             let _ = fill(&device, memory.addr(), byte as u8, bytes);
         }
     }
@@ -699,7 +698,7 @@ fn result(done: Result<(), crate::device::table::Refused>) -> c_int {
     }
 }
 
-/// Prints what is mapped.
+/// Prints the mapping tables.
 #[unsafe(no_mangle)]
 extern "C" fn ompx_dump_mapping_tables() {
     for (number, lines) in construct::all_tables() {
@@ -709,10 +708,10 @@ extern "C" fn ompx_dump_mapping_tables() {
     }
 }
 
-/// Names of devices that programs have asked for; they keep them.
+/// Names of devices that programs have requested, which stay valid.
 static UIDS: Mutex<Vec<CString>> = Mutex::new(Vec::new());
 
-/// What tells a device from all others: its number and its name.
+/// The unique name of a device: its name and number.
 fn uid(number: c_int) -> String {
     match device(number) {
         None => "HOST".to_owned(),
@@ -732,7 +731,7 @@ extern "C" fn omp_get_uid_from_device(number: c_int) -> *const c_char {
     if let Some(known) = uids.iter().find(|known| **known == uid) {
         return known.as_ptr();
     }
-    // A string's content stays where it is when the string is moved.
+    // A string's content does not move with the string.
     let text = uid.as_ptr();
     uids.push(uid);
     text

@@ -1,8 +1,8 @@
 //! The functions that compilers call: `__tgt_*`.
 //!
 //! # Safety
-//! All of them are called by code that compilers have made, with arguments that describe
-//! memory of the program's as LLVM 22's runtime expects it.
+//! Compilers make the calls, with arguments that describe the program's memory as LLVM 22's runtime
+//! expects.
 
 #![allow(
     clippy::missing_safety_doc,
@@ -18,8 +18,8 @@ use crate::args::mapper::{Component, Handle};
 use crate::args::{Args, info, literals};
 use crate::device::Device;
 use crate::device::stream::Stream;
-use crate::mapping::begin::{self, Beginning};
-use crate::mapping::{end, update};
+use crate::mapping::map::{self, MapBatch};
+use crate::mapping::{unmap, update};
 use crate::region;
 use crate::registry::{self, construct};
 use crate::report::message::{self, Failed};
@@ -27,12 +27,12 @@ use crate::report::profile;
 use crate::settings::{self, Info};
 use crate::task::{depend, pending};
 
-/// Shows what the libraries log, to those who ask for it.
+/// Shows the libraries' log, if the environment asks for it.
 fn show_log() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if let Err(error) = revoff_log::show() {
-            message::error(&format!("{error}; nothing is shown"));
+            message::error(&format!("{error}; the log is not shown"));
         }
     });
 }
@@ -49,13 +49,13 @@ unsafe extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDescription) 
     unregister(descriptor);
 }
 
-/// Unregisters what has the descriptor; with null, a runtime that somebody has started.
+/// Unregisters a descriptor; with null, an explicit start of the runtime.
 fn unregister(descriptor: *const BinaryDescription) {
     let removed = registry::unregister(descriptor);
-    // Functions of its tasks are gone with it.
+    // The functions of its tasks are unloaded with it.
     depend::forget_routines();
     if removed.is_last {
-        depend::tell();
+        depend::report_stats();
         if settings::info().has(Info::TABLES) {
             construct::dump_at_end();
         }
@@ -121,27 +121,27 @@ unsafe extern "C" fn __tgt_target_kernel_nowait(
     }
 }
 
-/// What is done with the data of a construct.
+/// An operation on the data of a construct.
 type Operation = unsafe fn(&Device, &mut Stream<'_>, &Args<'_>) -> Result<(), Failed>;
 
 /// # Safety
-/// As for [`begin::begin`].
+/// As for [`map::map_args`].
 unsafe fn begin(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<(), Failed> {
-    let mut beginning = Beginning::default();
+    let mut batch = MapBatch::default();
     literals::note_all(args);
     // SAFETY: passed on.
     unsafe {
-        begin::begin(device, stream, args, &mut beginning)?;
-        beginning.finish(device, stream)?;
+        map::map_args(device, stream, args, &mut batch)?;
+        batch.finish(device, stream)?;
     }
     stream.synchronize()
 }
 
 /// # Safety
-/// As for [`end::end`].
+/// As for [`unmap::unmap_args`].
 unsafe fn end(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<(), Failed> {
     // SAFETY: passed on.
-    unsafe { end::finish(device, stream, args) }
+    unsafe { unmap::unmap(device, stream, args) }
 }
 
 /// # Safety
@@ -156,7 +156,7 @@ unsafe fn update(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> R
     Ok(())
 }
 
-/// Does `operation` with the data of a construct.
+/// Performs `operation` on the data of a construct.
 ///
 /// # Safety
 /// The module's.
@@ -228,7 +228,7 @@ macro_rules! data_constructs {
     )*};
 }
 
-// LLVM's words, "being" and all: tools look for them.
+// LLVM's words, with its typo "being": tools look for them.
 data_constructs! {
     __tgt_target_data_begin_mapper, __tgt_target_data_begin_nowait_mapper: begin,
         "Entering OpenMP data region with being_mapper",
@@ -243,8 +243,7 @@ data_constructs! {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_mapper_num_components(handle: *const Handle) -> i64 {
-    // SAFETY: what `mapper::components` has handed to the mapper that calls this, or the
-    // program's own.
+    // SAFETY: `mapper::components` passed the handle to the mapper, or the program owns it.
     unsafe { (*handle).components().len() as i64 }
 }
 
@@ -264,13 +263,13 @@ unsafe extern "C" fn __tgt_push_mapper_component(
         map,
         name,
     };
-    // SAFETY: as above; the caller has it alone.
+    // SAFETY: as above; the caller does not share it.
     unsafe { (*handle).push(component) };
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_target_nowait_query(handle: *mut *mut c_void) {
-    // SAFETY: libomp hands over the handle of a task.
+    // SAFETY: libomp passes the handle of a task.
     unsafe { pending::query(handle) };
 }
 
@@ -292,10 +291,10 @@ extern "C" fn __tgt_print_device_info(number: i64) -> c_int {
     1
 }
 
-/// Recording launches, to repeat them later, is not done here.
+/// Recording and replaying launches is not implemented.
 #[unsafe(no_mangle)]
 extern "C" fn __tgt_activate_record_replay(_device: i64, _bytes: u64) -> c_int {
-    message::error("recording and replaying kernels is not done by this runtime");
+    message::error("this runtime cannot record or replay kernels");
     !0
 }
 

@@ -1,5 +1,5 @@
-//! OpenMP's `interop` construct: none of the devices here has anything to hand out, which is
-//! what these functions say in OpenMP's way.
+//! OpenMP's `interop` construct. No device has interop objects, which these functions report as
+//! OpenMP specifies.
 //!
 //! # Safety
 //! As in [`crate::entry::compiler`].
@@ -14,12 +14,12 @@ use std::ffi::{c_char, c_int, c_void};
 use crate::abi::Ident;
 use crate::task::depend;
 
-/// OpenMP's `omp_irc_empty`: of an interop object that there is none of.
+/// OpenMP's `omp_irc_empty`: there is no interop object.
 const EMPTY: c_int = -1;
 /// OpenMP's `omp_irc_no_value`.
 const NO_VALUE: c_int = 1;
 
-/// What the construct depends on: LLVM's `dep_pack_t`.
+/// The construct's dependences: LLVM's `dep_pack_t`.
 #[repr(C)]
 struct Dependences {
     count: i32,
@@ -29,7 +29,7 @@ struct Dependences {
 }
 
 /// # Safety
-/// Null, or what a compiler has made of the dependences.
+/// Null, or dependences that a compiler made.
 unsafe fn wait(dependences: *const Dependences) {
     // SAFETY: the caller's promise.
     if let Some(on) = unsafe { dependences.as_ref() } {
@@ -77,7 +77,7 @@ unsafe extern "C" fn __tgt_interop_release(
     unsafe { __tgt_interop_use60(at, interop, context, dependences) }
 }
 
-/// What clang 22 calls: as [`__tgt_interop_get`].
+/// As [`__tgt_interop_get`], for clang 22.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_interop_init(
     _at: *const Ident,
@@ -136,7 +136,7 @@ extern "C" fn __tgt_target_sync(
 ) {
 }
 
-/// Tells a caller who wants to know why there is no value.
+/// Returns why there is no value, if the caller asks.
 ///
 /// # Safety
 /// Null, or writable.
@@ -193,7 +193,7 @@ extern "C" fn omp_get_interop_type_desc(
     std::ptr::null()
 }
 
-/// There is nothing that it could be added to.
+/// There is no interop object.
 #[unsafe(no_mangle)]
 extern "C" fn ompx_interop_add_completion_callback(
     _interop: *mut c_void,

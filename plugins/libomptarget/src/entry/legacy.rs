@@ -1,5 +1,4 @@
-//! Functions that older compilers call, and programs that were written against them: those
-//! without `_mapper`, those of clang before 15, and those of the `interop` construct.
+//! Functions that older compilers call: those without `_mapper`, and those of clang before 15.
 //!
 //! # Safety
 //! As in [`crate::entry::compiler`].
@@ -64,7 +63,7 @@ data_constructs! {
     __tgt_target_data_update, __tgt_target_data_update_nowait => __tgt_target_data_update_mapper;
 }
 
-/// [`KernelArgs::version`] of what older functions pass as parameters.
+/// [`KernelArgs::version`] of arguments that are passed as parameters.
 const PARAMETERS: u32 = 1;
 
 /// The teams of a region that has no `teams`.
@@ -303,7 +302,7 @@ unsafe extern "C" fn __tgt_target_teams_nowait(
     }
 }
 
-/// Arguments of kernels have it since clang 15.
+/// Since clang 15 it is in the arguments of kernels.
 #[unsafe(no_mangle)]
 extern "C" fn __kmpc_push_target_tripcount_mapper(_at: *const Ident, _device: i64, _trips: u64) {}
 

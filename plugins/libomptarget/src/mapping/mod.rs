@@ -1,5 +1,5 @@
-//! What constructs do with data.
+//! Mapping, unmapping and updating the data of constructs.
 
-pub(crate) mod begin;
-pub(crate) mod end;
+pub(crate) mod map;
+pub(crate) mod unmap;
 pub(crate) mod update;

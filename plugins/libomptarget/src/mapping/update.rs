@@ -1,4 +1,4 @@
-//! `target update`: what is on the device and its original are made the same.
+//! `target update`: copies between mapped data and its original.
 
 use std::sync::Arc;
 
@@ -8,16 +8,15 @@ use crate::device::Device;
 use crate::device::mapped::Mapped;
 use crate::device::stream::Stream;
 use crate::report::message::{self, Failed};
-use crate::report::source::NameOf;
+use crate::report::source::SourceName;
 
-/// Copies what a `target update` names; [`restore`] has to follow when the stream is
-/// synchronised.
+/// Copies the data of a `target update`; [`restore`] must follow when the stream is synchronised.
 ///
 /// # Safety
-/// As for [`begin`](crate::mapping::begin::begin).
+/// As for [`map_args`](crate::mapping::map::map_args).
 ///
 /// # Errors
-/// Something is not there that must be, or the device fails.
+/// Data is not present although it must be, or the device fails.
 pub(crate) unsafe fn update(
     device: &Device,
     stream: &mut Stream<'_>,
@@ -29,7 +28,7 @@ pub(crate) unsafe fn update(
             continue;
         }
         if !arg.mapper.is_null() {
-            // SAFETY: as in `begin`.
+            // SAFETY: as in `map_args`.
             unsafe { Args::expand(&arg, |args| update(device, stream, args, copied))? };
         } else if arg.map.has(MapType::NON_CONTIGUOUS) {
             // SAFETY: passed on.
@@ -46,7 +45,7 @@ pub(crate) unsafe fn update(
 /// Copies a section that is not contiguous.
 ///
 /// # Safety
-/// As for [`begin`](crate::mapping::begin::begin).
+/// As for [`map_args`](crate::mapping::map::map_args).
 unsafe fn update_section(
     device: &Device,
     stream: &mut Stream<'_>,
@@ -54,27 +53,27 @@ unsafe fn update_section(
     arg: &OneArg,
     copied: &mut Vec<Arc<Mapped>>,
 ) -> Result<(), Failed> {
-    // SAFETY: the caller's promise: the begin is an array of dimensions, which compilers put on
-    // the stack of whoever calls; that goes on behind it.
+    // SAFETY: the caller's promise: the begin is an array of dimensions on the caller's stack,
+    // which continues after it.
     let dimensions = unsafe { section::dimensions(arg.begin as *const Dimension, arg.bytes()) };
     let refuse = |why: &str| {
         Err(message::error(&format!(
             "section {} cannot be updated: {why}",
-            NameOf(arg.name).shown()
+            SourceName(arg.name).shown()
         )))
     };
     if dimensions.is_empty() {
         return refuse("clang passes no dimensions of it; update it in a directive of its own");
     }
     let first = match arg.map.parent() {
-        // The base is the structure's, and its argument begins where the section does.
+        // The base is the structure's; the structure's argument begins where the section begins.
         Some(parent) if args.members(parent) == 1 => args.get(parent).begin,
         Some(_) => {
             return refuse(
                 "clang does not pass where it begins; update sections of a structure's members one by one",
             );
         }
-        None if section::is_unclear(dimensions, &NameOf(arg.name).shown()) => {
+        None if section::is_unclear(dimensions, &SourceName(arg.name).shown()) => {
             return refuse(
                 "clang does not pass where it begins, since a dimension before the last has a stride and does \
                  not begin at 0; let it begin at 0, or update its rows one by one",
@@ -91,7 +90,7 @@ unsafe fn update_section(
 }
 
 /// # Safety
-/// As for [`begin`](crate::mapping::begin::begin).
+/// As for [`map_args`](crate::mapping::map::map_args).
 unsafe fn update_range(
     device: &Device,
     stream: &mut Stream<'_>,
@@ -111,7 +110,7 @@ unsafe fn update_range(
         return Ok(());
     };
     let name = used.mapped.name();
-    // What others have under way comes first.
+    // Operations of other constructs come first.
     if let Some(event) = used.mapped.wait_until_ready() {
         stream.wait_for(&event);
     }
@@ -128,10 +127,10 @@ unsafe fn update_range(
     Ok(())
 }
 
-/// Gives the host its own pointers back in what [`update`] has copied there.
+/// Restores the host's pointers in data that [`update`] copied to the host.
 ///
 /// # Safety
-/// As for [`settle`](crate::mapping::end::settle).
+/// As for [`settle`](crate::mapping::unmap::settle).
 pub(crate) unsafe fn restore(copied: &[Arc<Mapped>]) {
     for mapped in copied {
         // SAFETY: the caller's promise.

@@ -1,19 +1,19 @@
-//! What each construct begins and ends with: the number of its device, its outcome, and the tables
-//! of what is mapped.
+//! The begin and end of each construct: the number of its device, its outcome, and the dump of the
+//! mapping tables.
 
 use std::sync::Once;
 
 use super::requirements::is_memory_shared;
-use super::{device_count, read, unsuitable};
+use super::{device_count, incompatible, read};
 use crate::abi::{Ident, libomp};
 use crate::device::Device;
 use crate::device::table::Table;
 use crate::report::message::{self, Failed};
-use crate::report::source::Place;
+use crate::report::source::SourceLocation;
 use crate::settings::{self, Info};
 
-/// The number of the device that a construct means, which there may be or not; `None` where
-/// its host version is to run.
+/// The number of a construct's device, which may not exist; `None` if its host version must
+/// run.
 pub(crate) fn number_for(number: i64, at: *const Ident) -> Option<i64> {
     if settings::is_disabled() {
         return None;
@@ -32,7 +32,7 @@ pub(crate) fn number_for(number: i64, at: *const Ident) -> Option<i64> {
             ));
             outcome(Err(Failed), at);
         } else if settings::devices().is_some() {
-            // Who names devices expects them to be used.
+            // A user who names devices expects them to be used.
             static ONCE: Once = Once::new();
             ONCE.call_once(|| {
                 message::message(&format!("target regions run on the host: {}", no_device()));
@@ -43,7 +43,7 @@ pub(crate) fn number_for(number: i64, at: *const Ident) -> Option<i64> {
     (number != count as i64).then_some(number)
 }
 
-/// Why there is no device, and what helps.
+/// Why there is no device, and the remedy.
 fn no_device() -> String {
     let registry = read();
     let images = registry
@@ -51,7 +51,7 @@ fn no_device() -> String {
         .iter()
         .flat_map(|library| &library.images);
     let named = settings::devices().map_or_else(
-        || "REVOFF_DEVICE can name others than the GPUs that there are".to_owned(),
+        || "set REVOFF_DEVICE to use a device that is not a GPU".to_owned(),
         |names| {
             format!(
                 "REVOFF_DEVICE={} names none that runs them",
@@ -60,18 +60,18 @@ fn no_device() -> String {
         },
     );
     if is_memory_shared() {
-        return "the program requires unified shared memory, which `host` devices alone have, for images for \
-                processors"
+        return "the program requires unified shared memory, which only `host` devices have, and they need an \
+                image for processors"
             .to_owned();
     }
     format!(
         "{}; {named} (`revoff devices` lists them)",
-        unsuitable::kinds(images)
+        incompatible::kinds(images)
     )
 }
 
-/// Ends a construct: where it failed there is no going on, since a host version that ran now
-/// could work on half of the data.
+/// Ends a construct. A failure ends the process, since a host version that ran now could find
+/// incomplete data.
 pub(crate) fn outcome(result: Result<(), Failed>, at: *const Ident) {
     let dumps = settings::info().has(Info::TABLES);
     if dumps {
@@ -85,9 +85,9 @@ pub(crate) fn outcome(result: Result<(), Failed>, at: *const Ident) {
             "Consult https://openmp.llvm.org/design/Runtimes.html for debugging options.",
         );
     }
-    // SAFETY: what compilers hand over is null or such a place.
-    match unsafe { Place::of(at) } {
-        Some(place) => message::write(format_args!("{place}: ")),
+    // SAFETY: compilers pass null or a location.
+    match unsafe { SourceLocation::of(at) } {
+        Some(location) => message::write(format_args!("{location}: ")),
         None => {
             message::error(
                 "Source location information not present. Compile with -g or -gline-tables-only.",
@@ -100,10 +100,10 @@ pub(crate) fn outcome(result: Result<(), Failed>, at: *const Ident) {
     )
 }
 
-/// Tells what is mapped, of all devices.
+/// Reports the mapping tables of all devices.
 fn dump_tables(at: *const Ident) {
-    // SAFETY: what compilers hand over is null or a place.
-    let place = unsafe { Place::shown(at) };
+    // SAFETY: compilers pass null or a location.
+    let location = unsafe { SourceLocation::shown(at) };
     let registry = read();
     let devices = registry.devices.iter().enumerate();
     let devices: Vec<_> = devices
@@ -111,11 +111,11 @@ fn dump_tables(at: *const Ident) {
         .collect();
     drop(registry);
     for (number, device) in devices {
-        dump_table(number, device.as_deref(), &place);
+        dump_table(number, device.as_deref(), &location);
     }
 }
 
-/// The same when the last device is given up, in the order in which they are.
+/// The same at the end of the program, in LLVM's order.
 pub(crate) fn dump_at_end() {
     let registry = read();
     let devices = registry.devices.iter().enumerate().rev();
@@ -128,15 +128,15 @@ pub(crate) fn dump_at_end() {
     }
 }
 
-fn dump_table(number: usize, device: Option<&Device>, place: &str) {
+fn dump_table(number: usize, device: Option<&Device>, location: &str) {
     let empty = Table::default();
     let table = device.map_or(&empty, |device| &device.table);
-    for line in table.lines(place) {
+    for line in table.lines(location) {
         message::info(number, &line);
     }
 }
 
-/// The same on standard output, for programs that ask for it.
+/// The lines of the mapping tables of all devices.
 pub(crate) fn all_tables() -> Vec<(usize, Vec<String>)> {
     let registry = read();
     let devices = registry.devices.iter().enumerate();

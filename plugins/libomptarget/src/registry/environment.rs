@@ -1,10 +1,10 @@
-//! What LLVM's device runtime reads of its host: a device's environment, a kernel's, a launch's.
+//! The environments that LLVM's device runtime reads: of a device, of a kernel, of a launch.
 //!
-//! An image that the runtime is linked into has a variable for the device's, which the host fills
-//! in, and for each kernel a constant that the compiler has filled in. A launch's environment is
-//! the kernel's first parameter. Images without the runtime have none of them.
+//! An image that is linked with the runtime has a variable for the device's, which the host fills,
+//! and for each kernel a constant, which the compiler has filled. A launch's environment is the
+//! kernel's first parameter. Images without the runtime have none of them.
 //!
-//! Source: the layouts in `libomptarget-nvptx-sm_70.bc` of LLVM 19, and in what clang 22 makes of
+//! Source: the layouts in `libomptarget-nvptx-sm_70.bc` of LLVM 19, and in clang 22's code for
 //! `target teams reduction`.
 
 use host_rt::device::Global;
@@ -16,16 +16,16 @@ use crate::device::stream::Stream;
 use crate::report::message::{self, Failed};
 use crate::{registry, settings};
 
-/// The variable that has the [`DeviceEnvironment`].
+/// The name of the [`DeviceEnvironment`].
 const DEVICE: &str = "__omp_rtl_device_environment";
 
-/// What the names of kernels' environments end with.
+/// The suffix of the names of kernels' environments.
 const KERNEL: &str = "_kernel_environment";
 
-/// Lanes of a warp of NVIDIA's.
+/// Lanes of an NVIDIA warp.
 pub(crate) const WARP: u32 = 32;
 
-/// What the device runtime knows of its device.
+/// The environment of a device.
 #[repr(C)]
 struct DeviceEnvironment {
     debug_kind: u32,
@@ -41,7 +41,7 @@ struct DeviceEnvironment {
     parallelism: u64,
 }
 
-/// A function, or a table of virtual functions, that the host has a pointer to.
+/// A function, or a table of virtual functions, to which the host has a pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(C)]
 pub(crate) struct IndirectCall {
@@ -69,7 +69,7 @@ struct Configuration {
 /// The first parameter of a kernel.
 #[repr(C)]
 struct LaunchEnvironment {
-    /// Teams that have put their part into the buffer, modulo its length.
+    /// Teams that have written their part into the buffer, modulo its length.
     count: u32,
     /// Teams that may use the buffer.
     iterations: u32,
@@ -90,13 +90,13 @@ const _: () = {
 /// How the threads of a kernel work together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Not by LLVM's device runtime.
+    /// Without LLVM's device runtime.
     Bare,
     /// One thread of each team runs, and the others wait for its `parallel` regions.
     Generic,
     /// All threads run.
     Spmd,
-    /// All threads run what was written for one.
+    /// All threads run code that was written for one.
     GenericSpmd,
 }
 
@@ -112,7 +112,7 @@ impl Mode {
     }
 }
 
-/// What a kernel asks of its launches.
+/// The requirements of a kernel on its launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KernelEnvironment {
     pub(crate) mode: Mode,
@@ -126,7 +126,7 @@ pub(crate) struct KernelEnvironment {
 }
 
 impl KernelEnvironment {
-    /// That of a kernel without LLVM's device runtime.
+    /// The environment of a kernel without LLVM's device runtime.
     pub(crate) const BARE: Self = Self {
         mode: Mode::Bare,
         min_threads: None,
@@ -136,10 +136,10 @@ impl KernelEnvironment {
         reduction_bytes: 0,
     };
 
-    /// What the program says of the kernel called `name`.
+    /// The environment of the kernel `name`.
     ///
     /// # Errors
-    /// The device fails, or it says something unknown.
+    /// The device fails, or the environment is of an unknown version.
     pub(crate) fn read(device: &Device, program: &Program, name: &str) -> Result<Self, Failed> {
         if device.calls_kernels {
             return Ok(Self::BARE);
@@ -151,7 +151,7 @@ impl KernelEnvironment {
         let mut read = Configuration::default();
         let to = (&raw mut read).cast();
         device.copy(|queue| {
-            // SAFETY: a local that waits for the copy, and integers of which any bits are one.
+            // SAFETY: a local; this waits for the copy. Any bits are a valid value.
             unsafe { queue.copy_from_device(to, found.address, size_of::<Configuration>()) }
         })?;
         Self::parse(&read).ok_or_else(|| {
@@ -182,7 +182,7 @@ impl KernelEnvironment {
     }
 
     /// The first parameter of a launch: the address of its environment, which is freed with
-    /// `private`. A kernel in which teams do not reduce gets `idle`.
+    /// `private`, or `idle` for a kernel without reductions of teams.
     ///
     /// # Errors
     /// The device fails.
@@ -206,14 +206,14 @@ impl KernelEnvironment {
     }
 }
 
-/// What an image has of the device runtime's on a device.
+/// The device runtime's memory for an image on a device.
 #[derive(Default)]
 pub(crate) struct Environment {
-    /// Where launches find their environment if they do not reduce: zeroes, which nobody writes.
+    /// The environment of launches without reductions: zeros, which nobody writes.
     idle: Option<DeviceBuffer>,
-    /// What [`DeviceEnvironment::indirect_calls`] names.
+    /// The array of [`DeviceEnvironment::indirect_calls`].
     _calls: Option<DeviceBuffer>,
-    /// Device code follows what the environment and the calls say.
+    /// The environment and the calls, which device code reads.
     _reserved: Vec<Reservation>,
 }
 
@@ -258,7 +258,7 @@ impl Environment {
         };
         let from = (&raw const environment).cast();
         device.copy(|queue| {
-            // SAFETY: a local that waits for the copy, without padding.
+            // SAFETY: a local without padding; this waits for the copy.
             unsafe { queue.copy_to_device(found.address, from, size_of::<DeviceEnvironment>()) }
         })?;
         Ok(Self {
@@ -277,13 +277,13 @@ impl Environment {
         })
     }
 
-    /// The environment of launches in which teams do not reduce; 0 where no code reads one.
+    /// The environment of launches without reductions of teams; 0 if no code reads one.
     pub(crate) fn idle(&self) -> u64 {
         self.idle.as_ref().map_or(0, DeviceBuffer::address)
     }
 }
 
-/// The program's variable `name`, of at least so many `bytes`.
+/// The program's variable `name`, of at least `bytes` bytes.
 fn global(program: &Program, name: &str, bytes: usize) -> Result<Option<Global>, Failed> {
     let found = program.global(name);
     let found = found.map_err(|error| message::error(&error.to_string()))?;

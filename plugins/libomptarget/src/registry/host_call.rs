@@ -1,7 +1,6 @@
 //! `rpc_host_call`, by which device code calls a function by its address on the host.
 //!
-//! It is a function of LLVM's C library for GPUs; revoff_rpc.h has one that makes a call of
-//! device-rt's.
+//! It is a function of LLVM's C library for GPUs; revoff_rpc.h implements it with device-rt.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -18,8 +17,8 @@ pub(crate) const NAME: &str = "rpc_host_call";
 /// A function that is called by its address, with a copy of its arguments.
 type Called = unsafe extern "C" fn(*mut c_void) -> u64;
 
-/// Calls what the device asks for, if it is a function that these objects export: a device's
-/// word by itself is never called.
+/// Calls a function by its address if these objects export it: an address that the device sends is
+/// never called unchecked.
 pub(crate) struct HostCall(pub(crate) Objects);
 
 impl HostFunction for HostCall {
@@ -65,20 +64,20 @@ impl HostFunction for HostCall {
             );
             return Err(Failure::Function);
         }
-        // SAFETY: an exported function of the program that its own device code asks to be
-        // called in this way is taken to be of this type.
+        // SAFETY: the program's device code calls its exported function in this way, so it has
+        // this type.
         let called = unsafe { mem::transmute::<*mut u8, Called>(function.ptr) };
-        // Its own, which it may write to, aligned for whatever is in it.
+        // A copy that the function may write to, aligned for any type.
         let bytes = data.size as usize;
         let mut copy = vec![0u128; bytes.div_ceil(size_of::<u128>())];
         if bytes > 0 {
-            // SAFETY: the caller vouches for the bytes, and there is room for them.
+            // SAFETY: the caller vouches for the bytes, and the copy has room for them.
             unsafe {
                 data.ptr
                     .copy_to_nonoverlapping(copy.as_mut_ptr().cast(), bytes)
             };
         }
-        // SAFETY: as the device code says.
+        // SAFETY: as above; the argument is the copy.
         let value = unsafe { called(copy.as_mut_ptr().cast()) };
         // SAFETY: the caller's promise: 8 bytes that may be written.
         unsafe { result.ptr.cast::<u64>().write_unaligned(value) };

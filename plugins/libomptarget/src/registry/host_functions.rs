@@ -11,11 +11,11 @@ use host_rt::{Functions, Image, RawFunction};
 use super::host_call::{self, HostCall};
 use crate::report::message;
 
-/// The functions that `image` may call, of the object that has the descriptor, and of the
+/// The functions that `image` may call: those of the object with the descriptor, and those of the
 /// executable.
 ///
 /// # Errors
-/// The image says of its functions what cannot be.
+/// The image's list of functions is invalid.
 pub(crate) fn of(image: &Image, descriptor: usize) -> host_rt::Result<Functions> {
     let mut functions = Functions::new();
     let program = Objects::of(descriptor);
@@ -23,7 +23,7 @@ pub(crate) fn of(image: &Image, descriptor: usize) -> host_rt::Result<Functions>
         if declared.name == host_call::NAME {
             functions.add(HostCall(program))?;
         } else if let Some(function) = program.function(&declared.name) {
-            // SAFETY: program and image are built together; what one sends the other takes.
+            // SAFETY: program and image are built together, so their types agree.
             unsafe { functions.add_raw(&declared.name, function)? };
         } else {
             message::message(&format!(
@@ -37,8 +37,8 @@ pub(crate) fn of(image: &Image, descriptor: usize) -> host_rt::Result<Functions>
     Ok(functions)
 }
 
-/// The objects of a process whose functions an image may call: that which registered it, and
-/// the executable. Each by an address in it.
+/// The objects of a process whose functions an image may call, each by an address in it: the one
+/// that registered the image, and the executable.
 #[derive(Clone, Copy)]
 pub(crate) struct Objects {
     own: usize,
@@ -49,58 +49,61 @@ impl Objects {
     fn of(descriptor: usize) -> Self {
         Self {
             own: descriptor,
-            // SAFETY: reads what the kernel has told the process.
+            // SAFETY: reads the auxiliary vector.
             executable: unsafe { libc::getauxval(libc::AT_PHDR) } as usize,
         }
     }
 
-    /// The function of this name, of the registering object if it has one. What another
-    /// library exports, such as libc's, is none.
+    /// The function of this name, preferably of the registering object. Functions of other
+    /// libraries, such as libc's, do not count.
     fn function(self, name: &str) -> Option<RawFunction> {
         let name = CString::new(name).ok()?;
         let found = [self.own, self.executable].into_iter().find_map(|inside| {
-            let base = Place::of(inside)?.base;
+            let base = SymbolLocation::of(inside)?.base;
             let found = symbol(inside, inside == self.executable, &name)?;
-            (Place::of(found.addr())?.base == base).then_some(found)
+            (SymbolLocation::of(found.addr())?.base == base).then_some(found)
         })?;
-        // SAFETY: a symbol of the program's own code by the name of a function that its own
-        // device code calls is taken to be that function, which has this type.
+        // SAFETY: a symbol of the program by the name of a function that its device code calls is
+        // that function, which has this type.
         Some(unsafe { mem::transmute::<*const c_void, RawFunction>(found) })
     }
 
-    /// Whether a function that they export begins at `address`.
+    /// Whether they export a function that begins at `address`.
     pub(crate) fn export(self, address: usize) -> bool {
-        let bases = [self.own, self.executable].map(|inside| Place::of(inside).map(|at| at.base));
-        Place::of(address)
-            .is_some_and(|place| place.function == address && bases.contains(&Some(place.base)))
+        let bases =
+            [self.own, self.executable].map(|inside| SymbolLocation::of(inside).map(|at| at.base));
+        SymbolLocation::of(address).is_some_and(|location| {
+            location.function == address && bases.contains(&Some(location.base))
+        })
     }
 
-    /// For messages.
+    /// Their names for messages.
     fn name(self) -> String {
-        let own = Place::of(self.own).map_or_else(|| "the program".to_owned(), |own| own.file);
-        match Place::of(self.executable) {
+        let own =
+            SymbolLocation::of(self.own).map_or_else(|| "the program".to_owned(), |own| own.file);
+        match SymbolLocation::of(self.executable) {
             Some(executable) if executable.file != own => format!("{own} or {}", executable.file),
             _ => own,
         }
     }
 }
 
-/// What the dynamic linker knows of an address.
-struct Place {
-    /// Where the object begins that it lies in, and its file.
+/// The dynamic linker's information about an address.
+struct SymbolLocation {
+    /// The base address of its object, and the object's file.
     base: usize,
     file: String,
-    /// Where the exported function begins that it lies in; 0 if there is none.
+    /// The begin of its exported function; 0 without one.
     function: usize,
 }
 
-impl Place {
+impl SymbolLocation {
     fn of(address: usize) -> Option<Self> {
-        // SAFETY: zeros are a value of it, a structure of pointers.
+        // SAFETY: a structure of pointers, for which zeros are valid.
         let mut info: libc::Dl_info = unsafe { mem::zeroed() };
         let mut symbol: *const libc::Elf64_Sym = std::ptr::null();
-        // SAFETY: any address may be asked for; the results are ours, and what is asked for
-        // beside is of the second one's type.
+        // SAFETY: any address is allowed; the results are locals, and `SYMBOL` asks for a value of
+        // the second one's type.
         let found = unsafe {
             dladdr1(
                 address as *const c_void,
@@ -109,7 +112,7 @@ impl Place {
                 SYMBOL,
             )
         };
-        // SAFETY: null, or the linker's, of an object that is in use.
+        // SAFETY: null, or the linker's symbol of an object that is in use.
         let is_function = unsafe { symbol.as_ref() }.is_some_and(|it| it.st_info & 0xf == FUNCTION);
         (found != 0).then(|| Self {
             base: info.dli_fbase.addr(),
@@ -127,7 +130,7 @@ impl Place {
 /// ELF's type of a symbol that is a function.
 const FUNCTION: u8 = 2;
 
-/// Has `dladdr1` look for the symbol: glibc's `RTLD_DL_SYMENT`.
+/// Makes `dladdr1` return the symbol: glibc's `RTLD_DL_SYMENT`.
 const SYMBOL: c_int = 1;
 
 unsafe extern "C" {
@@ -151,22 +154,22 @@ unsafe fn text(text: *const c_char) -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// What the object that has the address `inside`, or what it depends on, exports as `name`.
+/// The export `name` of the object with the address `inside`, or of its dependencies.
 fn symbol(inside: usize, is_executable: bool, name: &CStr) -> Option<*const c_void> {
-    let file = CString::new(Place::of(inside)?.file).ok()?;
+    let file = CString::new(SymbolLocation::of(inside)?.file).ok()?;
     let file = match is_executable {
         true => std::ptr::null(),
         false => file.as_ptr(),
     };
     const LOADED: c_int = libc::RTLD_LAZY | libc::RTLD_NOLOAD;
-    // SAFETY: a C string, or null for the executable; nothing is loaded that is not.
+    // SAFETY: a C string, or null for the executable; nothing new is loaded.
     let object = unsafe { libc::dlopen(file, LOADED) };
     if object.is_null() {
         return None;
     }
     // SAFETY: an open object and a C string.
     let found = unsafe { libc::dlsym(object, name.as_ptr()) };
-    // SAFETY: opened above; whoever had it loaded keeps it.
+    // SAFETY: opened above; it stays loaded.
     unsafe { libc::dlclose(object) };
     (!found.is_null()).then_some(found.cast_const())
 }

@@ -1,4 +1,4 @@
-//! What a program or a shared library of it registers, and its images on devices.
+//! A registered program or shared library, and its images on devices.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -9,7 +9,7 @@ use host_rt::ranges::HostRange;
 use host_rt::{Image, Kernel, Program};
 
 use super::environment::{Environment, IndirectCall, KernelEnvironment};
-use super::unsuitable::{self, lacks};
+use super::incompatible::{self, lacks};
 use super::{host_functions, requirements};
 use crate::abi::{
     BinaryDescription, DeviceImage, ENTRY_INDIRECT, ENTRY_REQUIRES, ENTRY_VTABLE, KIND_OPENMP,
@@ -20,28 +20,28 @@ use crate::device::Device;
 use crate::device::mapped::Mapped;
 use crate::locks::lock;
 use crate::report::message::{self, Failed};
-use crate::report::source::{self, NameOf};
+use crate::report::source::{self, SourceName};
 
-/// A function or variable of a program that has a counterpart in its images.
+/// A function or variable of a program with a counterpart in its images.
 pub(crate) struct Entry {
     /// On the host.
     pub(crate) address: usize,
     /// In the images.
     pub(crate) name: String,
-    /// The same where the program has it.
-    symbol: NameOf,
+    /// The name in the program's memory.
+    symbol: SourceName,
     /// Bytes of a variable; 0 of a function.
     size: u64,
     flags: u32,
 }
 
-/// What was registered.
+/// A registered program or library.
 pub(crate) struct Library {
     /// The descriptor, by which it is unregistered.
     pub(crate) descriptor: usize,
     pub(crate) entries: Vec<Entry>,
     pub(crate) images: Vec<Image>,
-    /// Why other images of it cannot be read.
+    /// Errors of images that cannot be read.
     unreadable: Vec<String>,
     /// By the number of the device.
     loaded: Mutex<BTreeMap<usize, Arc<Loaded>>>,
@@ -49,12 +49,12 @@ pub(crate) struct Library {
 
 /// An image of it on a device.
 pub(crate) struct Loaded {
-    /// By entry; `None` of those that are no functions of the image.
+    /// By entry; `None` for entries that are not functions of the image.
     kernels: Vec<Option<LoadedKernel>>,
     pub(crate) environment: Environment,
-    /// Whether launches take threads that a forked process does not have.
+    /// Whether launches need threads that a forked process does not have.
     needs_threads: bool,
-    /// Its variables, as far as no other image has them.
+    /// Its variables, except those that another image has.
     variables: Vec<Arc<Mapped>>,
     _program: Program,
 }
@@ -65,18 +65,18 @@ pub(crate) struct LoadedKernel {
     pub(crate) environment: KernelEnvironment,
 }
 
-/// What an entry asks of the devices, in both of its forms.
+/// The contents of a descriptor.
 pub(crate) struct Description {
     pub(crate) library: Library,
-    /// What the program requires of all devices: OpenMP's flags.
+    /// The program's requirements on all devices: OpenMP's flags.
     pub(crate) requirements: u64,
 }
 
 impl Description {
-    /// Reads what a program registers. Its images are copied.
+    /// Reads a descriptor. Images are copied.
     ///
     /// # Safety
-    /// It is a descriptor as compilers make them.
+    /// A compiler made the descriptor.
     pub(crate) unsafe fn read(descriptor: *const BinaryDescription) -> Self {
         // SAFETY: the caller's promise, here and for all that it points to.
         let described = unsafe { &*descriptor };
@@ -168,7 +168,7 @@ unsafe fn read_entry(address: *mut c_void, name: Name, size: u64, flags: u32) ->
         address: address.addr(),
         // SAFETY: the caller's promise.
         name: unsafe { source::text(name) }.unwrap_or_default(),
-        symbol: NameOf(name),
+        symbol: SourceName(name),
         size,
         flags,
     }
@@ -182,7 +182,7 @@ pub(crate) fn suits(device: &str, image: &Image) -> bool {
         Format::Ptx => kind == "emu" || kind == "cuda",
         Format::Cubin | Format::Fatbin => kind == "cuda",
         Format::CodeObject => kind == "hsa",
-        // Its members are for several; which one, the device says when it is open.
+        // Its members are for several devices; an open device selects one.
         _ => image.members().iter().any(|member| {
             let is_gpu = member.triple.starts_with("nvptx");
             let is_amd = member.triple.starts_with("amdgcn");
@@ -196,10 +196,10 @@ pub(crate) fn suits(device: &str, image: &Image) -> bool {
 }
 
 impl Library {
-    /// The images on the device; loads them the first time.
+    /// The image on the device; loads it the first time.
     ///
     /// # Errors
-    /// None of them can be loaded there.
+    /// No image can be loaded there.
     pub(crate) fn on(&self, device: &Device) -> Result<Arc<Loaded>, Failed> {
         let mut loaded = lock(&self.loaded);
         if let Some(loaded) = loaded.get(&device.number) {
@@ -228,14 +228,14 @@ impl Library {
             Some((program, image.has_reverse_offload()))
         });
         let Some((program, calls_host)) = program else {
-            // Images for several GPUs lack the same.
+            // Images for several GPUs have the same error.
             why.dedup();
             why.extend(self.unreadable.iter().cloned());
             let why = if why.is_empty() {
                 format!(
                     "it is `{}`, and {}",
                     device.name,
-                    unsuitable::kinds(self.images.iter())
+                    incompatible::kinds(self.images.iter())
                 )
             } else {
                 why.join("; ")
@@ -274,7 +274,7 @@ impl Library {
         })
     }
 
-    /// Forgets its variables on the devices that have them.
+    /// Forgets its variables on a device.
     pub(crate) fn forget_on(&self, device: &Device) {
         let loaded = lock(&self.loaded);
         let variables = loaded.get(&device.number).map(|loaded| &loaded.variables);
@@ -284,8 +284,8 @@ impl Library {
     }
 }
 
-/// Notes where the device has a variable of the program, and adds what host pointers to it stand
-/// for to `indirect_calls` if it is called through them; `None` if another image has it.
+/// Maps a variable of the program; `None` if another image has it. If it is called through
+/// pointers, adds its addresses to `indirect_calls`.
 fn map_variable(
     device: &Device,
     program: &Program,
@@ -304,23 +304,23 @@ fn map_variable(
     let mut address = found.address;
     if entry.flags & (ENTRY_INDIRECT | ENTRY_VTABLE) != 0 {
         let to = (&raw mut address).cast();
-        // SAFETY: a local that waits for the copy.
+        // SAFETY: a local; this waits for the copy.
         device.copy(|queue| unsafe { queue.copy_from_device(to, found.address, POINTER) })?;
         indirect_calls.push(IndirectCall {
             host: entry.address as u64,
             device: address,
         });
     } else if requirements::is_memory_shared() && entry.name.ends_with(REFERENCE) {
-        // Both are a pointer, which the host's has to the variable proper.
+        // Both are pointers; the host's points to the variable itself.
         let from = entry.address as *const u8;
-        // SAFETY: the program's, which waits for the copy.
+        // SAFETY: the program's variable; this waits for the copy.
         device.copy(|queue| unsafe { queue.copy_to_device(found.address, from, POINTER) })?;
     }
     Ok(device.table.add_variable(range, address, entry.symbol))
 }
 
 impl Loaded {
-    /// Whether launches take threads that a forked process does not have.
+    /// Whether launches need threads that a forked process does not have.
     pub(crate) fn needs_threads(&self) -> bool {
         self.needs_threads
     }

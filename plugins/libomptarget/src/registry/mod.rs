@@ -1,12 +1,12 @@
-//! What has been registered, and the devices that there are for it.
+//! Registered programs and libraries, and their devices.
 
 pub(crate) mod construct;
 pub(crate) mod environment;
 mod host_call;
 mod host_functions;
+mod incompatible;
 mod library;
 pub(crate) mod requirements;
-mod unsuitable;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -23,7 +23,7 @@ use crate::device::Device;
 use crate::report::message::{self, Failed};
 use crate::{locks, settings};
 
-/// Devices that a program has which is built for the host: as many as LLVM's runtime shows.
+/// Devices of a program that is built for the host: as many as LLVM's runtime shows.
 const HOST_DEVICES: usize = 4;
 
 static REGISTRY: RwLock<Registry> = RwLock::new(Registry {
@@ -34,36 +34,36 @@ static REGISTRY: RwLock<Registry> = RwLock::new(Registry {
 });
 
 /// Kernels by the address of the host's version and the number of the device.
-type Kernels = HashMap<(usize, usize), Arc<Found>>;
+type Kernels = HashMap<(usize, usize), Arc<DeviceFunction>>;
 
-/// Those that have been found.
+/// Kernels that have been looked up.
 static KERNELS: OnceLock<RwLock<Kernels>> = OnceLock::new();
 
 struct Registry {
     libraries: Vec<Arc<Library>>,
     /// By number.
-    devices: Vec<Arc<Numbered>>,
-    /// Times that something was registered and not unregistered.
+    devices: Vec<Arc<LazyDevice>>,
+    /// Registrations that have not been unregistered.
     registered: usize,
-    /// Times that something was registered.
+    /// All registrations.
     registrations: u64,
 }
 
-/// A device that is there, and opened when it is first used.
-struct Numbered {
+/// A device that is opened at its first use.
+struct LazyDevice {
     name: String,
     opened: OnceLock<Result<Arc<Device>, String>>,
 }
 
-/// A function of an image.
-pub(crate) struct Found {
+/// A kernel of an image on a device.
+pub(crate) struct DeviceFunction {
     loaded: Arc<Loaded>,
     at: usize,
     pub(crate) name: String,
 }
 
-impl Found {
-    /// Whether launching it takes threads that a forked process does not have.
+impl DeviceFunction {
+    /// Whether launching it needs threads that a forked process does not have.
     pub(crate) fn needs_threads(&self) -> bool {
         self.loaded.needs_threads()
     }
@@ -80,12 +80,12 @@ impl Found {
         &self.loaded().kernel
     }
 
-    /// What it asks of its launches.
+    /// Its requirements on launches.
     pub(crate) fn environment(&self) -> &KernelEnvironment {
         &self.loaded().environment
     }
 
-    /// Where launches find their environment that need none of their own.
+    /// The environment of launches that need none of their own.
     pub(crate) fn idle_environment(&self) -> u64 {
         self.loaded.environment.idle()
     }
@@ -103,10 +103,10 @@ fn kernels() -> &'static RwLock<Kernels> {
     KERNELS.get_or_init(RwLock::default)
 }
 
-/// Registers what a program or library of it has for devices.
+/// Registers the images of a program or library.
 ///
 /// # Safety
-/// A descriptor as compilers make them, there until it is unregistered.
+/// A compiler made the descriptor, and it is valid until it is unregistered.
 pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
     // SAFETY: passed on.
     let Description {
@@ -114,9 +114,9 @@ pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
         requirements,
     } = unsafe { Description::read(descriptor) };
     requirements::add(requirements);
-    // It may be the first that has brought libomp along.
-    libomp::look_again();
-    // Before the lock is taken: libomp may start now, and it asks how many devices there are.
+    // The library may have loaded libomp.
+    libomp::retry_lookups();
+    // Before the lock is taken: this may start libomp, which asks for the number of devices.
     let is_disabled = settings::is_disabled();
     let mut registry = write();
     registry.registered += 1;
@@ -143,7 +143,7 @@ pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
     registry.libraries.push(Arc::new(library));
 }
 
-/// Makes all devices that there are known, whatever images there are.
+/// Adds all devices of the machine, whatever the images are for.
 pub(crate) fn add_all_devices() {
     if !settings::is_disabled() {
         write().add_devices(|_| true, || true);
@@ -151,10 +151,10 @@ pub(crate) fn add_all_devices() {
 }
 
 impl Registry {
-    /// Numbers the devices that are `wanted` and have no number yet. Looking for GPUs starts
-    /// a driver, so it `may_look` or not.
+    /// Adds the devices that are `wanted` and have no number yet. Looking for GPUs starts a driver:
+    /// `may_look` allows it.
     fn add_devices(&mut self, wanted: impl Fn(&str) -> bool, may_look: impl Fn() -> bool) {
-        // Who writes nonsense is told so, also where nobody asks for it later.
+        // Rejects invalid values even if the setting is not used later.
         let _ = settings::devices_resolve();
         let names = settings::devices().unwrap_or_else(|| {
             let gpus = if may_look() { gpus() } else { Vec::new() };
@@ -169,14 +169,14 @@ impl Registry {
         for name in &names {
             match before.get_mut(name.as_str()) {
                 Some(times) if *times > 0 => *times -= 1,
-                // No other device reaches the host's memory.
+                // Other devices do not reach the host's memory.
                 _ if is_memory_shared() && name != "host" => {}
                 _ if wanted(name) => new.push(name.clone()),
                 _ => {}
             }
         }
         self.devices.extend(new.into_iter().map(|name| {
-            Arc::new(Numbered {
+            Arc::new(LazyDevice {
                 name,
                 opened: OnceLock::new(),
             })
@@ -221,7 +221,7 @@ impl Removed {
     }
 }
 
-/// Takes back what [`register`] was told; with null, [`start`].
+/// Reverses [`register`]; with null, [`start`].
 pub(crate) fn unregister(descriptor: *const BinaryDescription) -> Removed {
     let mut registry = write();
     let at = registry
@@ -241,26 +241,26 @@ pub(crate) fn unregister(descriptor: *const BinaryDescription) -> Removed {
     }
 }
 
-/// Counts a runtime that somebody has started by himself.
+/// Counts an explicit start of the runtime.
 pub(crate) fn start() {
     write().registered += 1;
 }
 
-impl Numbered {
-    /// The device, if it is in use.
+impl LazyDevice {
+    /// The device, if it is open.
     fn get(&self) -> Option<Arc<Device>> {
         self.opened.get()?.as_ref().ok().cloned()
     }
 
-    /// Whether it has queues for kernels, as far as is known before it is opened: on `host`
-    /// devices the thread that launches a kernel runs it.
+    /// Whether it has queues for kernels, which is known before it is opened: on `host` devices the
+    /// launching thread runs the kernel.
     fn has_queues(&self) -> bool {
         self.name != "host"
     }
 }
 
-/// How many devices there are: none where everything is to run on the host. Calls nothing of
-/// libomp's, which asks while it starts.
+/// The number of devices: 0 if everything runs on the host. It does not call libomp, which calls
+/// this while it starts.
 pub(crate) fn device_count() -> usize {
     read().devices.len()
 }
@@ -278,13 +278,13 @@ pub(crate) fn has_queues(number: i64) -> bool {
     device.is_some_and(|device| device.has_queues())
 }
 
-/// Whether there is a device that has.
+/// Whether any device has queues for kernels.
 pub(crate) fn some_have_queues() -> bool {
     device_count() > 0 && read().devices.iter().any(|device| device.has_queues())
 }
 
-/// The device with this number, which is opened if need be, with all images loaded. Ends the
-/// process where there is none, as LLVM's runtime does.
+/// The device with this number, opened and with all images loaded. Ends the process if there is
+/// none, as LLVM's runtime does.
 pub(crate) fn device(number: i64) -> Arc<Device> {
     let registry = read();
     let count = registry.devices.len();
@@ -316,15 +316,14 @@ pub(crate) fn device(number: i64) -> Arc<Device> {
     }
 }
 
-/// Loads the images that were registered since the last time, so that their variables are
-/// known.
+/// Loads images that were registered since the last call, so that their variables are mapped.
 fn load_new_images(device: &Device, registrations: u64) {
     device.load_new_images(registrations, || {
         let libraries = read().libraries.clone();
         for library in libraries {
             let mut images = library.images.iter();
             if images.any(|image| library::suits(&device.name, image)) {
-                // Why it cannot be loaded was said; who uses it hears of it again.
+                // The error has been reported, and is reported again when the image is used.
                 let _ = library.on(device);
             }
         }
@@ -334,8 +333,8 @@ fn load_new_images(device: &Device, registrations: u64) {
 /// The device's version of the function at `host`.
 ///
 /// # Errors
-/// No image has it.
-pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<Found>, Failed> {
+/// No image contains it.
+pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<DeviceFunction>, Failed> {
     let key = (host, device.number);
     let known = locks::read(kernels());
     if let Some(found) = known.get(&key) {
@@ -374,7 +373,7 @@ pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<Found>, Failed>
             "Failed to load kernel {name}: the image has none of this name"
         )));
     }
-    let found = Arc::new(Found { loaded, at, name });
+    let found = Arc::new(DeviceFunction { loaded, at, name });
     let mut known = locks::write(kernels());
     known.insert(key, Arc::clone(&found));
     Ok(found)

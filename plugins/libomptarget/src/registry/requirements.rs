@@ -1,11 +1,11 @@
-//! What programs require of all devices.
+//! Requirements of programs on all devices.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// OpenMP's `requires unified_shared_memory`.
 const UNIFIED_SHARED_MEMORY: u64 = 0x8;
 
-/// What programs require of all devices.
+/// The requirements of all programs.
 static REQUIREMENTS: AtomicU64 = AtomicU64::new(0);
 
 /// Adds the requirements of a program: OpenMP's flags.
@@ -16,6 +16,6 @@ pub(super) fn add(flags: u64) {
 
 /// Whether devices work in the host's memory.
 pub(crate) fn is_memory_shared() -> bool {
-    // Relaxed: constructors of the program say so before it uses a device.
+    // Relaxed: constructors of the program register it before it uses a device.
     REQUIREMENTS.load(Ordering::Relaxed) & UNIFIED_SHARED_MEMORY != 0
 }

@@ -1,19 +1,19 @@
-//! What users are told on standard error, in LLVM's words where it has some.
+//! Messages on standard error, in LLVM's words if it has some.
 
 use std::fmt::{self, Display};
 use std::io::Write;
 
-/// Why an operation was given up; the user has been told what happened.
+/// A failed operation whose error has been reported.
 #[derive(Debug)]
 pub(crate) struct Failed;
 
-/// Writes to standard error, without an end of line. Where nobody reads it the program goes on, as it does with C's.
+/// Writes to standard error, without an end of line. Errors are ignored, as by C's functions.
 pub(crate) fn write(text: fmt::Arguments<'_>) {
     let _ = std::io::stderr().write_fmt(text);
 }
 
 fn line(text: fmt::Arguments<'_>) {
-    // In one piece, as far as the system has it: other threads write, too.
+    // In one write, as far as the system allows: other threads write too.
     write(format_args!("{text}\n"));
 }
 
@@ -22,28 +22,28 @@ pub(crate) fn print(text: fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Something is wrong, and what it is.
+/// Reports an error.
 pub(crate) fn error(text: &str) -> Failed {
     line(format_args!("omptarget error: {text}"));
     Failed
 }
 
-/// Something is worth knowing.
+/// Reports a message.
 pub(crate) fn message(text: &str) {
     line(format_args!("omptarget message: {text}"));
 }
 
-/// A line that `LIBOMPTARGET_INFO` asked for.
+/// Reports a line of `LIBOMPTARGET_INFO`.
 pub(crate) fn info(device: impl Display, text: &str) {
     line(format_args!("omptarget device {device} info: {text}"));
 }
 
-/// Such a line that is about no device by itself.
+/// Reports such a line without a device.
 pub(crate) fn about(text: &str) {
     line(format_args!("omptarget info: {text}"));
 }
 
-/// Such a line of what lies below the runtime proper.
+/// Reports such a line of the layer below the runtime.
 pub(crate) fn device_info(device: usize, text: &str) {
     line(format_args!(
         "\"PluginInterface\" device {device} info: {text}"

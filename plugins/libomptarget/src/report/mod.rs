@@ -1,4 +1,4 @@
-//! What users are told, and where in the source it happened.
+//! Messages for users, locations in the source, and the profile.
 
 pub(crate) mod message;
 pub(crate) mod profile;

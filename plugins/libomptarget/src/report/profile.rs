@@ -1,5 +1,4 @@
-//! `LIBOMPTARGET_PROFILE=FILE`: what took how long, as a trace that Chrome's viewer and
-//! Perfetto show.
+//! `LIBOMPTARGET_PROFILE=FILE`: a trace of durations for Chrome's viewer and Perfetto.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
@@ -13,18 +12,18 @@ use crate::locks::lock;
 /// The file.
 const PROFILE: &str = "LIBOMPTARGET_PROFILE";
 
-/// Microseconds that something must take to be in it; LLVM's default hides most, ours nothing.
+/// The shortest span in the trace, in microseconds; LLVM's default hides most spans, ours none.
 const GRANULARITY: &str = "LIBOMPTARGET_PROFILE_GRANULARITY";
 
-/// Spans of a trace; those after it are counted.
+/// Most spans of a trace; later ones are counted.
 const MOST: usize = 1 << 20;
 
-/// A trace that is being made.
+/// A trace in progress.
 struct Trace {
     file: String,
     least: Duration,
     start: Instant,
-    /// The same, for other programs.
+    /// The start, for other programs.
     began: SystemTime,
     spans: Mutex<Spans>,
 }
@@ -33,10 +32,9 @@ struct Trace {
 struct Spans {
     done: Vec<Done>,
     dropped: u64,
-    /// What threads were called when they ended their first span.
+    /// The names of threads at the end of their first span.
     threads: BTreeMap<i64, String>,
-    /// How many spans of a name there were, and how long they took, whether they are in the trace
-    /// or not.
+    /// The number and the total time of spans by name, including those that are not in the trace.
     totals: BTreeMap<&'static str, (u64, Duration)>,
 }
 
@@ -58,7 +56,7 @@ fn trace() -> Option<&'static Trace> {
             let least = match std::env::var(GRANULARITY) {
                 Ok(text) if !text.is_empty() => text.parse().unwrap_or_else(|_| {
                     message::error(&format!(
-                        "{GRANULARITY}={text}: expected microseconds; 0 it is"
+                        "{GRANULARITY}={text}: expected microseconds; 0 is used"
                     ));
                     0
                 }),
@@ -75,7 +73,7 @@ fn trace() -> Option<&'static Trace> {
         .as_ref()
 }
 
-/// Something that goes on until it is dropped.
+/// A span that ends when it is dropped.
 pub(crate) struct Span {
     trace: &'static Trace,
     name: &'static str,
@@ -83,7 +81,7 @@ pub(crate) struct Span {
     from: Instant,
 }
 
-/// Something begins; `None` where nobody wants to know.
+/// Begins a span; `None` without a trace.
 pub(crate) fn span(name: &'static str, detail: impl FnOnce() -> String) -> Option<Span> {
     let trace = trace()?;
     Some(Span {
@@ -121,13 +119,13 @@ impl Drop for Span {
     }
 }
 
-/// What the system calls the running thread.
+/// The system's name of the running thread.
 fn thread_name() -> String {
     let name = std::fs::read_to_string("/proc/thread-self/comm").unwrap_or_default();
     name.trim_end().to_owned()
 }
 
-/// Writes the trace, if there is to be one.
+/// Writes the trace, if there is one.
 pub(crate) fn write() {
     let Some(trace) = trace() else {
         return;
@@ -146,7 +144,7 @@ pub(crate) fn write() {
             })
         })
         .collect();
-    // Each total has a row of its own, behind those of the threads.
+    // Each total has a row of its own, after those of the threads.
     let first_row = spans.threads.keys().max().map_or(0, |last| last + 1);
     let mut totals: Vec<_> = spans.totals.iter().collect();
     totals.sort_by_key(|(_, (_, total))| std::cmp::Reverse(*total));

@@ -1,26 +1,26 @@
-//! Places and names in the source, as compilers hand them to their runtimes.
+//! Locations and names in the source, as compilers pass them to their runtimes.
 
 use std::ffi::CStr;
 use std::fmt;
 
 use crate::abi::{Ident, Name};
 
-/// A place in the source.
+/// A location in the source.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SourceLocation {
     file: String,
     line: u32,
     column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
 }
 
-impl Place {
-    /// Where a construct is; `None` where nobody said.
+impl SourceLocation {
+    /// The location of a construct; `None` if the compiler passed none.
     ///
     /// # Safety
     /// `at` is null or valid, and its text is a C string or null.
@@ -31,11 +31,11 @@ impl Place {
         let text = unsafe { text(at.source) }?;
         // A whole program has no line.
         Named::parse(&text, 2)
-            .map(|named| named.place)
-            .filter(|place| place.line != 0)
+            .map(|named| named.location)
+            .filter(|location| location.line != 0)
     }
 
-    /// As [`of`](Self::of), in messages: where nobody said, LLVM's words for that.
+    /// As [`of`](Self::of), for messages: LLVM's words if there is no location.
     ///
     /// # Safety
     /// As for [`of`](Self::of).
@@ -43,15 +43,18 @@ impl Place {
         // SAFETY: passed on.
         unsafe { at.as_ref().and_then(|at| text(at.source)) }
             .and_then(|text| Named::parse(&text, 2))
-            .map_or_else(|| "unknown:0:0".to_owned(), |named| named.place.to_string())
+            .map_or_else(
+                || "unknown:0:0".to_owned(),
+                |named| named.location.to_string(),
+            )
     }
 }
 
-/// Something that is mapped, and where it is declared.
+/// A mapped variable, and the location of its declaration.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Named {
     pub(crate) name: String,
-    pub(crate) place: Place,
+    pub(crate) location: SourceLocation,
 }
 
 impl Named {
@@ -63,16 +66,19 @@ impl Named {
         if text.starts_with(';') {
             return Self::parse(&text, 1);
         }
-        // A variable that an image has is known by its symbol.
-        let place = Place {
+        // A variable of an image has its symbol as name.
+        let location = SourceLocation {
             file: "unknown".to_owned(),
             line: 0,
             column: 0,
         };
-        Some(Self { name: text, place })
+        Some(Self {
+            name: text,
+            location,
+        })
     }
 
-    /// `;name;file;line;column;;`, or with file and name the other way round.
+    /// `;name;file;line;column;;`, or with name and file swapped.
     fn parse(text: &str, name_at: usize) -> Option<Self> {
         let parts: Vec<&str> = text.split(';').collect();
         let [_, first, second, line, column, ..] = parts[..] else {
@@ -85,7 +91,7 @@ impl Named {
         };
         Some(Self {
             name: name.to_owned(),
-            place: Place {
+            location: SourceLocation {
                 // LLVM's library shows no folders.
                 file: file.rsplit('/').next().unwrap_or(file).to_owned(),
                 line: line.parse().unwrap_or(0),
@@ -95,24 +101,24 @@ impl Named {
     }
 }
 
-/// A name of the program's.
+/// A name in the program's memory.
 #[derive(Clone, Copy)]
-pub(crate) struct NameOf(pub(crate) Name);
+pub(crate) struct SourceName(pub(crate) Name);
 
-// SAFETY: a C string in the program, or null: read alone, and there as long as whoever
-// registered it.
-unsafe impl Send for NameOf {}
+// SAFETY: a C string in the program, or null: only read, and valid as long as the program or
+// library that registered it.
+unsafe impl Send for SourceName {}
 // SAFETY: as above.
-unsafe impl Sync for NameOf {}
+unsafe impl Sync for SourceName {}
 
-impl NameOf {
+impl SourceName {
     pub(crate) fn shown(self) -> String {
-        // SAFETY: what compilers hand over is null or a C string.
+        // SAFETY: compilers pass null or a C string.
         unsafe { name_or_unknown(self.0) }
     }
 }
 
-/// What the thing called `name` is called in messages.
+/// The name for messages.
 ///
 /// # Safety
 /// As for [`Named::of`].
@@ -153,12 +159,12 @@ mod tests {
         let broken = at(c"nonsense");
         // SAFETY: all of them are valid, or null.
         unsafe {
-            assert_eq!(Place::shown(&raw const known), "a.c:12:5");
-            assert_eq!(Place::of(&raw const known).unwrap().line, 12);
-            assert_eq!(Place::shown(&raw const unknown), "unknown:0:0");
-            assert_eq!(Place::of(&raw const unknown), None);
-            assert_eq!(Place::shown(&raw const broken), "unknown:0:0");
-            assert_eq!(Place::shown(std::ptr::null()), "unknown:0:0");
+            assert_eq!(SourceLocation::shown(&raw const known), "a.c:12:5");
+            assert_eq!(SourceLocation::of(&raw const known).unwrap().line, 12);
+            assert_eq!(SourceLocation::shown(&raw const unknown), "unknown:0:0");
+            assert_eq!(SourceLocation::of(&raw const unknown), None);
+            assert_eq!(SourceLocation::shown(&raw const broken), "unknown:0:0");
+            assert_eq!(SourceLocation::shown(std::ptr::null()), "unknown:0:0");
         }
     }
 
@@ -168,7 +174,7 @@ mod tests {
         unsafe {
             let named = Named::of(c";x[0:4];/src/b.c;3;7;;".as_ptr()).unwrap();
             assert_eq!(named.name, "x[0:4]");
-            assert_eq!(named.place.to_string(), "b.c:3:7");
+            assert_eq!(named.location.to_string(), "b.c:3:7");
             assert_eq!(name_or_unknown(c"glob".as_ptr()), "glob");
             assert_eq!(name_or_unknown(std::ptr::null()), "unknown");
         }

@@ -1,4 +1,4 @@
-//! Tasks of libomp's: constructs that go on while their task is away, and dependences between
+//! Tasks of libomp: constructs that continue while their task is suspended, and dependences between
 //! tasks.
 
 pub(crate) mod depend;

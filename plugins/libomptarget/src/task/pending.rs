@@ -1,7 +1,7 @@
-//! Constructs with `nowait` that go on while their task is away.
+//! Constructs with `nowait` that continue while their task is suspended.
 //!
-//! libomp runs such a construct as a task. The runtime may leave something in the task and
-//! return; libomp then runs other tasks, and comes back to ask, until it is done.
+//! libomp runs such a construct as a task. The runtime may store a handle in the task and return;
+//! libomp then runs other tasks, and polls the handle until the construct is done.
 
 use std::ffi::c_void;
 use std::time::Duration;
@@ -11,21 +11,20 @@ use host_rt::Launch;
 use crate::abi::libomp;
 use crate::report::message;
 
-/// Times that a thread asks before it waits.
-const ASKS: u32 = 10;
+/// Polls of a task before the thread waits.
+const POLLS: u32 = 10;
 
-/// What follows the end of a kernel, given how it ended.
-/// Any thread of libomp's may do it.
+/// The completion of a kernel, with its result. Any thread of libomp may call it.
 type Finish = Box<dyn FnOnce(Result<(), String>) + Send>;
 
-/// A kernel under way, and what follows its end.
-pub(crate) struct Pending {
+/// A kernel in flight, and its completion.
+pub(crate) struct PendingLaunch {
     launch: Launch,
     finish: Option<Finish>,
-    asked: u32,
+    polls: u32,
 }
 
-impl Pending {
+impl PendingLaunch {
     pub(crate) fn new(
         launch: Launch,
         finish: impl FnOnce(Result<(), String>) + Send + 'static,
@@ -33,11 +32,11 @@ impl Pending {
         Self {
             launch,
             finish: Some(Box::new(finish)),
-            asked: 0,
+            polls: 0,
         }
     }
 
-    /// Has `then` follow what follows its end so far.
+    /// Calls `then` after the completion so far.
     pub(crate) fn and_then(mut self, then: impl FnOnce() + Send + 'static) -> Self {
         let finish = self.finish.take();
         self.finish = Some(Box::new(move |ended| {
@@ -49,7 +48,7 @@ impl Pending {
         self
     }
 
-    /// Has the time begin that it may take: it had to wait for others.
+    /// Restarts its timer: it had to wait for others.
     pub(crate) fn restart_time(&mut self) {
         self.launch.restart_time();
     }
@@ -59,7 +58,7 @@ impl Pending {
         self.launch.is_done()
     }
 
-    /// Waits for its end, and does what follows.
+    /// Waits for its end, and completes it.
     pub(crate) fn wait(mut self) {
         let ended = self
             .launch
@@ -72,25 +71,25 @@ impl Pending {
     }
 }
 
-/// Where the running task keeps what goes on; `None` if it cannot be resumed.
+/// The handle of the running task; `None` if it cannot be resumed.
 pub(crate) fn handle() -> Option<*mut *mut c_void> {
     libomp::task_handle()
 }
 
-/// Leaves what goes on in the task.
+/// Stores a pending launch in the task.
 ///
 /// # Safety
 /// The handle is the running task's.
-pub(crate) unsafe fn put(handle: *mut *mut c_void, pending: Pending) {
+pub(crate) unsafe fn put(handle: *mut *mut c_void, pending: PendingLaunch) {
     let pending = Box::into_raw(Box::new(pending));
-    // SAFETY: the caller's promise; libomp hands it back to `query` alone.
+    // SAFETY: the caller's promise; libomp passes it to `query` only.
     unsafe { *handle = pending.cast() };
 }
 
-/// Asks whether what a task has left is done, and ends it if it is.
+/// Polls a task's pending launch, and completes it if it is done.
 ///
 /// # Safety
-/// The handle is that of a task which [`put`] has left something in.
+/// The handle is that of a task in which [`put`] stored a launch.
 pub(crate) unsafe fn query(handle: *mut *mut c_void) {
     // SAFETY: the caller's promise.
     if handle.is_null() || unsafe { *handle }.is_null() {
@@ -99,17 +98,17 @@ pub(crate) unsafe fn query(handle: *mut *mut c_void) {
             "Receive an invalid async handle from the current OpenMP task. Is this a target nowait region?\n",
         );
     }
-    // SAFETY: what `put` has left; one thread at a time has the task.
-    let pending = unsafe { &mut *(*handle).cast::<Pending>() };
-    if !pending.launch.is_done() && pending.asked < ASKS {
-        // Others get a chance, longer each time.
-        std::thread::sleep(Duration::from_micros(1 << pending.asked));
-        pending.asked += 1;
+    // SAFETY: `put` stored it; one thread at a time has the task.
+    let pending = unsafe { &mut *(*handle).cast::<PendingLaunch>() };
+    if !pending.launch.is_done() && pending.polls < POLLS {
+        // Lets other tasks run, longer each time.
+        std::thread::sleep(Duration::from_micros(1 << pending.polls));
+        pending.polls += 1;
         return;
     }
-    // SAFETY: as above; nobody finds it there any more.
+    // SAFETY: as above; it is removed from the task.
     let pending = unsafe {
-        Box::from_raw(std::mem::replace(&mut *handle, std::ptr::null_mut()).cast::<Pending>())
+        Box::from_raw(std::mem::replace(&mut *handle, std::ptr::null_mut()).cast::<PendingLaunch>())
     };
     pending.wait();
 }

@@ -3,16 +3,16 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::entry::{__kmpc_omp_wait_deps, start_host_task};
+use super::interpose::{__kmpc_omp_wait_deps, start_host_task};
 use crate::abi::libomp::{self, Dependence, Task};
 
-/// Tasks that libomp's own threads run, not those of a team.
+/// Flag of tasks that libomp's own threads run instead of a team's.
 const HIDDEN_HELPER: i32 = 1 << 7;
 
-/// Runs `work` as a task, after what it depends on. Without libomp at once.
+/// Runs `work` as a task with dependences, or immediately without libomp.
 ///
 /// # Safety
-/// `dependences` are `count` pointers to dependences, as `omp_depend_t` are.
+/// `dependences` are `count` pointers to dependences, such as `omp_depend_t`.
 pub(crate) unsafe fn run_as_task(
     work: Box<dyn FnOnce() -> c_int + Send>,
     count: c_int,
@@ -52,16 +52,16 @@ pub(crate) unsafe fn run_as_task(
         // SAFETY: the caller's promise.
         .map(|at| unsafe { **dependences.add(at) })
         .collect();
-    // SAFETY: the task is new, and nobody else has it.
+    // SAFETY: the task is new and not shared.
     unsafe { (*task).shareds = Box::into_raw(Box::new(work)).cast() };
-    // SAFETY: a new task of libomp's, to which the host's function belongs.
+    // SAFETY: a new task of libomp, with a function of the host.
     unsafe { start_host_task(thread, task, &mut on) }
 }
 
-/// Waits until what the dependences name is done; at once without libomp.
+/// Waits for the dependences; returns immediately without libomp.
 ///
 /// # Safety
-/// They are arrays of libomp's dependences, as long as the numbers say.
+/// They are arrays of libomp's dependences with the given lengths.
 pub(crate) unsafe fn wait_for_dependences(
     count: i32,
     list: *mut c_void,

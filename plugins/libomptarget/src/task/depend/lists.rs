@@ -1,4 +1,4 @@
-//! What programs say that a task depends on.
+//! Lists of dependences.
 
 use host_rt::task::{Access, merged};
 
@@ -9,20 +9,19 @@ use crate::abi::libomp::{ALL_MEMORY, Dependence, IN, IN_OUT_SET, MUTEX_IN_OUT_SE
 pub(super) struct Depends {
     /// Each location once.
     pub(super) accesses: Vec<(usize, Access)>,
-    /// Whether it comes after all of its siblings, and those that follow after it:
-    /// `omp_all_memory`.
+    /// Whether it depends on all earlier siblings, and all later ones on it: `omp_all_memory`.
     pub(super) on_all: bool,
-    /// Those that exclude others, which is libomp's matter too.
+    /// Mutually exclusive ones, which libomp handles too.
     pub(super) exclusive: Vec<Dependence>,
 }
 
-/// Whether it is on all memory. Compilers may write that in either way.
+/// Whether it is on all memory, in either of the forms of compilers.
 fn is_on_all(one: &Dependence) -> bool {
     one.address == -1 || one.address == 0 && one.flags == ALL_MEMORY
 }
 
 impl Depends {
-    /// What two lists say together.
+    /// The dependences of two lists together.
     pub(super) fn new(lists: [&[Dependence]; 2]) -> Self {
         let mut depends = Self::default();
         for &one in lists.into_iter().flatten() {
@@ -48,7 +47,7 @@ impl Depends {
         depends
     }
 
-    /// The same for somebody who waits, whom nobody excludes.
+    /// The same for a wait, which excludes nobody.
     pub(super) fn of_a_wait(mut self) -> Self {
         for (_, access) in &mut self.accesses {
             if *access == Access::MutexInOutSet {

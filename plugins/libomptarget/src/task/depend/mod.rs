@@ -1,49 +1,49 @@
 //! Dependences of target tasks that the device resolves.
 //!
-//! libomp runs a task when everything that it depends on has ended; so a kernel waits on the
-//! host for the kernel before it. Where this library stands before libomp, so that programs
-//! find the functions of `entry` here, the device waits instead.
+//! libomp runs a task when all of its predecessors have ended, so a kernel waits on the host for
+//! the kernel before it. If this library is loaded before libomp, programs call the functions of
+//! `interpose`, and the device waits instead.
 //!
-//! What a task comes after is worked out here, for the children of each task by themselves,
-//! and libomp is told in terms of *places*, addresses that nobody has. A task writes a place
-//! of its own, and reads those of the tasks that it has to come after.
+//! This module computes the predecessors of a task among its siblings, and passes them to libomp
+//! as dependences on *task addresses*, which are not addresses of memory. A task writes an address
+//! of its own, and reads those of its predecessors.
 //!
-//! A target task has two. libomp's task writes the first, and has ended when its kernel is in
-//! a queue; a *companion*, a task that is made beside it, reads that, and writes the second
-//! when the kernel has ended. A task that is known to put a kernel into a queue reads the first
-//! place of target tasks, and what is in flight then its queue waits for; everybody else, and
-//! its companion, reads the second. So whoever waits on the host (`taskwait`, barriers, tasks of
-//! the host, constructs that copy) waits for the kernel's end, by libomp's own means and without
-//! a thread, and failures are told in the order of the dependences.
+//! A target task has two. libomp's task writes the first, and ends when its kernel is in a queue.
+//! A *companion*, a second task, reads the first and writes the second when the kernel has ended.
+//! A task that is known to enqueue a kernel reads the first address of target tasks, and its queue
+//! waits for the kernels in flight; every other task, and its companion, reads the second. So
+//! waits on the host (`taskwait`, barriers, tasks of the host, constructs that copy) last until
+//! the kernel's end, by libomp's own means and without a thread, and failures are reported in the
+//! order of the dependences.
 //!
-//! What a task does is known from the last that had the same function. A kernel goes into its
-//! queue like that only if its construct neither copies nor allocates nor frees, and all that
-//! are in flight before it are such. Where that does not hold although it did the last time,
-//! the thread that runs the task waits for what is in flight before it, and tasks like it are
-//! no longer taken for such. A thread waits for nothing but what is in a queue already.
+//! The behaviour of a task is predicted from the last one with the same function. A kernel is
+//! enqueued in this way only if its construct neither copies nor allocates nor frees, and its
+//! predecessors in flight are of that kind. If the prediction is wrong, the thread that runs the
+//! task waits for the kernels in flight before it, and the prediction for such tasks changes. A
+//! thread waits only for kernels that are in a queue already.
 //!
 //! | module | job |
 //! |---|---|
-//! | `entry` | the functions that stand before libomp's |
-//! | `host` | tasks of the host's work, and waits |
-//! | `lists` | what programs say that a task depends on |
-//! | `siblings` | the children of each task, and which come after which |
+//! | `host` | the host's work as tasks, and waits for dependences |
+//! | `interpose` | functions that replace libomp's |
+//! | `run` | running tasks with dependences |
+//! | `siblings` | the children of each task, and their predecessors |
 //! | `record` | a task with dependences |
-//! | `run` | what is done when libomp runs one |
-//! | `kinds` | what is known of a task before it has dependences |
-//! | `places` | addresses that nobody has |
-//! | `stats` | who has resolved how many |
+//! | `lists` | the dependences of a task |
+//! | `kind` | the kind of a task |
+//! | `address` | addresses that represent tasks |
+//! | `stats` | counts of resolved dependences |
 
-mod entry;
+mod address;
 mod host;
-mod kinds;
+mod interpose;
+mod kind;
 mod lists;
-mod places;
 mod record;
 mod run;
 mod siblings;
 mod stats;
 
 pub(crate) use self::host::{run_as_task, wait_for_dependences};
-pub(crate) use self::run::{Current, current, forget_routines};
-pub(crate) use self::stats::tell;
+pub(crate) use self::run::{CurrentTask, current, forget_routines};
+pub(crate) use self::stats::report_stats;

@@ -5,46 +5,46 @@ use std::sync::{Arc, Mutex};
 
 use host_rt::device::{Event, EventState};
 
-use super::kinds::Kind;
-use super::places::Place;
+use super::address::TaskAddress;
+use super::kind::TaskKind;
 use super::{run, siblings, stats};
 use crate::abi::Ident;
 use crate::abi::libomp::{Dependence, IN, TaskEntry};
 use crate::locks::lock;
 use crate::registry::construct;
 use crate::report::message;
-use crate::task::pending::Pending;
+use crate::task::pending::PendingLaunch;
 
 /// A task with dependences, from its creation to its end.
 pub(super) struct Record {
     number: u64,
     parent: usize,
-    pub(super) kind: Kind,
-    /// Whether libomp may run it when what is before it is in queues, since it is known to
-    /// follow that into one.
+    pub(super) kind: TaskKind,
+    /// Whether libomp may run it when the kernels of its predecessors are in queues, since it is
+    /// predicted to enqueue its own.
     joins_queues: bool,
     /// The program's function.
     pub(super) routine: TaskEntry,
     /// Written by libomp's task.
-    first: Place,
+    first: TaskAddress,
     /// Written by its companion, if it has one.
-    second: Option<Place>,
-    /// What it comes after, which keeps its places, until it has ended.
+    second: Option<TaskAddress>,
+    /// Its predecessors, whose addresses are kept until it has ended.
     before: Mutex<Vec<Arc<Record>>>,
-    /// Its kernel, once that is in a queue.
+    /// Its kernel, if that is in a queue.
     queued: Mutex<Option<Queued>>,
-    /// A thread has waited for what was in flight before it.
+    /// A thread has waited for the kernels in flight before it.
     has_waited: AtomicBool,
 }
 
 /// A kernel in a queue.
 struct Queued {
-    /// Behind it.
+    /// After the kernel.
     event: Arc<dyn Event>,
     /// Taken by the companion.
-    pending: Option<Pending>,
+    pending: Option<PendingLaunch>,
     kernel: String,
-    /// Where the construct is: an [`Ident`]'s address.
+    /// The construct's location: an [`Ident`]'s address.
     at: usize,
 }
 
@@ -52,20 +52,20 @@ impl Record {
     pub(super) fn new(
         number: u64,
         parent: usize,
-        kind: Kind,
+        kind: TaskKind,
         has_companion: bool,
         routine: TaskEntry,
         before: Vec<Arc<Self>>,
     ) -> Self {
-        let is_split = has_companion && matches!(kind, Kind::Target(_));
+        let is_split = has_companion && matches!(kind, TaskKind::Target(_));
         Self {
             number,
             parent,
             kind,
             joins_queues: is_split && run::is_launching(routine),
             routine,
-            first: Place::new(),
-            second: has_companion.then(Place::new),
+            first: TaskAddress::new(),
+            second: has_companion.then(TaskAddress::new),
             before: Mutex::new(before),
             queued: Mutex::default(),
             has_waited: AtomicBool::new(false),
@@ -74,25 +74,25 @@ impl Record {
 
     /// Whether its kernel may be in flight when libomp's task has ended.
     pub(super) fn is_split(&self) -> bool {
-        matches!(self.kind, Kind::Target(_)) && self.second.is_some()
+        matches!(self.kind, TaskKind::Target(_)) && self.second.is_some()
     }
 
     /// Written by libomp's task.
-    pub(super) fn first(&self) -> &Place {
+    pub(super) fn first(&self) -> &TaskAddress {
         &self.first
     }
 
     /// Written when it has ended.
-    pub(super) fn last(&self) -> &Place {
+    pub(super) fn last(&self) -> &TaskAddress {
         self.second.as_ref().unwrap_or(&self.first)
     }
 
-    /// What it comes after.
+    /// Its predecessors.
     pub(super) fn before(&self) -> Vec<Arc<Self>> {
         lock(&self.before).clone()
     }
 
-    /// What libomp's task has to wait for, by the places of those before it.
+    /// The dependences of libomp's task, on the addresses of its predecessors.
     pub(super) fn waited_for(&self) -> Vec<Dependence> {
         let place = |before: &Arc<Self>| {
             let place = if self.joins_queues && before.is_split() {
@@ -111,13 +111,13 @@ impl Record {
             .map(|queued| Arc::clone(&queued.event))
     }
 
-    /// Behind what is in flight before it, or has been.
+    /// The events after the kernels of its predecessors.
     pub(super) fn events(&self) -> Vec<Arc<dyn Event>> {
         let before = lock(&self.before);
         before.iter().filter_map(|before| before.event()).collect()
     }
 
-    /// Waits until nothing is in flight before it.
+    /// Waits for the kernels in flight before it.
     pub(super) fn wait(&self) {
         // Relaxed: read by this thread alone.
         self.has_waited.store(true, Ordering::Relaxed);
@@ -130,7 +130,7 @@ impl Record {
         }
     }
 
-    /// Ends the process for the failure of this task, or of one before that it followed from.
+    /// Ends the process for the failure of this task, or of the predecessor that caused it.
     fn blame(self: Arc<Self>) -> ! {
         let failed = |record: &Arc<Self>| {
             let event = record.event();
@@ -148,14 +148,14 @@ impl Record {
             let failed = message::error(&format!("kernel `{kernel}`: {message}"));
             construct::outcome(Err(failed), queued.at as *const Ident);
         }
-        message::fatal(1, "a target task failed that others depend on")
+        message::fatal(1, "a target task failed, and others depend on it")
     }
 
-    /// Its kernel is in a queue.
+    /// Records that its kernel is in a queue.
     pub(super) fn queue(
         &self,
         event: Arc<dyn Event>,
-        pending: Pending,
+        pending: PendingLaunch,
         kernel: String,
         at: *const Ident,
     ) {
@@ -167,14 +167,14 @@ impl Record {
         });
     }
 
-    /// What is to follow the end of its kernel, if that is in a queue.
-    pub(super) fn take_pending(&self) -> Option<Pending> {
+    /// Takes the pending launch of its kernel, if that is in a queue.
+    pub(super) fn take_pending(&self) -> Option<PendingLaunch> {
         lock(&self.queued).as_mut()?.pending.take()
     }
 
-    /// libomp's task is done with the program's function.
+    /// The program's function has returned.
     pub(super) fn returned(&self) {
-        if matches!(self.kind, Kind::Target(_)) {
+        if matches!(self.kind, TaskKind::Target(_)) {
             self.count();
         }
         if self.second.is_none() {
@@ -182,12 +182,12 @@ impl Record {
         }
     }
 
-    /// Counts who has resolved its dependences on target tasks.
+    /// Counts its dependences on target tasks, by who resolved them.
     fn count(&self) {
         let before = lock(&self.before);
         let targets = before
             .iter()
-            .filter(|before| matches!(before.kind, Kind::Target(_)));
+            .filter(|before| matches!(before.kind, TaskKind::Target(_)));
         // Relaxed: see `wait`.
         let has_waited = !self.joins_queues || self.has_waited.load(Ordering::Relaxed);
         let by_device = lock(&self.queued).is_some() && !has_waited;
@@ -196,10 +196,10 @@ impl Record {
         stats::count(device.len(), host.len());
     }
 
-    /// It has ended.
+    /// Records its end.
     pub(super) fn end(&self) {
         siblings::ended(self.parent, self.number);
-        // After the lock is free: they may be the last that keep others.
+        // After the lock is released: they may own the last references to others.
         let before = std::mem::take(&mut *lock(&self.before));
         drop(before);
     }

@@ -1,4 +1,4 @@
-//! What is done when libomp runs a task with dependences.
+//! Running tasks with dependences.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -7,31 +7,30 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use host_rt::device::Event;
 
-use super::kinds::Kind;
+use super::kind::TaskKind;
 use super::record::Record;
 use crate::abi::Ident;
 use crate::abi::libomp::{self, Task, TaskEntry};
 use crate::locks::{lock, read, write};
-use crate::task::pending::{self, Pending};
+use crate::task::pending::{self, PendingLaunch};
 
-/// Tasks whose function is this library's, until they are run.
+/// Tasks with this library's function, until they run.
 static TASKS: Mutex<Option<HashMap<usize, Arc<Record>>>> = Mutex::new(None);
 
-/// Functions of tasks that did nothing but launch a kernel, when they were last run. What a
-/// compiler makes of a construct whose condition does not hold is another function, which does
-/// what the region does, and never gets here.
+/// Functions of tasks that only launched a kernel when they last ran. For a construct whose
+/// condition is false compilers call another function, which runs the region on the host.
 static LAUNCHING: RwLock<Option<HashSet<usize>>> = RwLock::new(None);
 
 thread_local! {
-    /// The target task whose function this thread runs, with libomp's place in it.
+    /// The target task that this thread runs, with its [`libomp::task_id`].
     static CURRENT: RefCell<Option<(usize, Arc<Record>)>> = const { RefCell::new(None) };
 }
 
-/// Has libomp run `run` in the place of the task's function.
+/// Makes libomp call `run` instead of the task's function.
 ///
 /// # Safety
-/// The task is new, and nobody else's.
-pub(super) unsafe fn stand_before(task: *mut Task, record: &Arc<Record>) {
+/// The task is new and not shared.
+pub(super) unsafe fn interpose_routine(task: *mut Task, record: &Arc<Record>) {
     let mut tasks = lock(&TASKS);
     let tasks = tasks.get_or_insert_default();
     tasks.insert(task.addr(), Arc::clone(record));
@@ -45,15 +44,15 @@ unsafe extern "C" fn run(thread: i32, task: *mut Task) -> i32 {
     let known = tasks.as_mut().and_then(|tasks| tasks.remove(&task.addr()));
     drop(tasks);
     let Some(record) = known else {
-        unreachable!("`stand_before` has put it there, and libomp runs a tied task once")
+        unreachable!("`interpose_routine` recorded it, and libomp runs a tied task once")
     };
-    if !matches!(record.kind, Kind::Target(_)) {
-        // SAFETY: what libomp would do.
+    if !matches!(record.kind, TaskKind::Target(_)) {
+        // SAFETY: as libomp would call it.
         let ended = unsafe { (record.routine)(thread, task) };
         record.returned();
         return ended;
     }
-    let place = libomp::place_of_task(thread);
+    let place = libomp::task_id(thread);
     let outer = CURRENT.replace(Some((place, Arc::clone(&record))));
     // SAFETY: as above.
     let ended = unsafe { (record.routine)(thread, task) };
@@ -62,40 +61,40 @@ unsafe extern "C" fn run(thread: i32, task: *mut Task) -> i32 {
     ended
 }
 
-/// Whether a task with this function is likely to put a kernel into a queue, without waiting.
+/// Whether a task with this function is predicted to enqueue a kernel without waiting.
 pub(super) fn is_launching(routine: TaskEntry) -> bool {
     let known = read(&LAUNCHING);
     let known = known.as_ref();
     known.is_some_and(|known| known.contains(&(routine as usize)))
 }
 
-/// Forgets what is known of functions: some of them are gone.
+/// Forgets all predictions: some functions have been unloaded.
 pub(crate) fn forget_routines() {
     *write(&LAUNCHING) = None;
 }
 
-/// The task with dependences whose construct the thread has come to; once.
-pub(crate) fn current() -> Option<Current> {
+/// Takes the thread's task with dependences, at its construct.
+pub(crate) fn current() -> Option<CurrentTask> {
     // Most constructs are in no such task.
     let place = CURRENT.with_borrow(|current| current.as_ref().map(|(place, _)| *place))?;
-    // It may be waiting while the thread runs another.
-    if place != libomp::place_of_running_task()? {
+    // It may be suspended while the thread runs another.
+    if place != libomp::running_task_id()? {
         return None;
     }
-    CURRENT.take().map(|(_, record)| Current(record))
+    CURRENT.take().map(|(_, record)| CurrentTask(record))
 }
 
 /// The task of a construct.
-pub(crate) struct Current(Arc<Record>);
+pub(crate) struct CurrentTask(Arc<Record>);
 
-impl Current {
+impl CurrentTask {
     /// Whether its kernel may be in flight when libomp's task has ended.
     pub(crate) fn is_split(&self) -> bool {
         self.0.is_split()
     }
 
-    /// Notes whether its function puts a kernel into a queue: libomp then runs the next one
-    /// like it without waiting for kernels before it, and otherwise when they have ended.
+    /// Records whether its function enqueues a kernel: libomp then runs the next such task without
+    /// waiting for earlier kernels, and otherwise when they have ended.
     pub(crate) fn note_launching(&self, launches: bool) {
         if is_launching(self.0.routine) == launches {
             return;
@@ -110,21 +109,21 @@ impl Current {
         }
     }
 
-    /// What its queue has to wait for.
+    /// The events that its queue must wait for.
     pub(crate) fn events(&self) -> Vec<Arc<dyn Event>> {
         self.0.events()
     }
 
-    /// Waits until nothing is in flight before it.
+    /// Waits for the kernels in flight before it.
     pub(crate) fn wait(&self) {
         self.0.wait();
     }
 
-    /// Its kernel is in a queue, at the `event`.
+    /// Records that its kernel is in a queue, before `event`.
     pub(crate) fn queued(
         self,
         event: Arc<dyn Event>,
-        pending: Pending,
+        pending: PendingLaunch,
         kernel: String,
         at: *const Ident,
     ) {
@@ -132,9 +131,9 @@ impl Current {
     }
 }
 
-/// Runs a companion: ends the task that it belongs to, of which `shareds` is an owner.
+/// Runs a companion: ends its task, to which `shareds` is a counted reference.
 pub(super) unsafe extern "C" fn run_companion(_thread: i32, task: *mut Task) -> i32 {
-    // SAFETY: `entry` has put it there, and libomp runs the task once.
+    // SAFETY: `interpose` stored it, and libomp runs the task once.
     let record = unsafe { Arc::from_raw((*task).shareds.cast_const().cast::<Record>()) };
     let Some(mut pending) = record.take_pending() else {
         record.end();
@@ -154,7 +153,7 @@ pub(super) unsafe extern "C" fn run_companion(_thread: i32, task: *mut Task) -> 
     0
 }
 
-/// What a companion gets in the place of shared variables.
+/// The companion's data, in the field for shared variables.
 pub(super) fn companion_data(record: &Arc<Record>) -> *mut c_void {
     Arc::into_raw(Arc::clone(record)).cast_mut().cast()
 }

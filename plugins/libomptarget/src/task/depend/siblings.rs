@@ -1,7 +1,7 @@
-//! The children of each task: dependences hold among them alone.
+//! The children of each task: dependences order siblings only.
 //!
-//! A parent is known by the place that libomp has in each task. Another task can be there only
-//! when all children of the first have ended, whose table is gone then.
+//! [`task_id`](crate::abi::libomp::task_id) identifies a parent. Another task gets the same number
+//! only when all children of the first have ended, and their table is gone.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -12,18 +12,18 @@ use super::lists::Depends;
 use super::record::Record;
 use crate::locks::lock;
 
-/// Children of one task that have not all ended.
+/// The children of one task, until all have ended.
 #[derive(Default)]
 struct Siblings {
     locations: Locations<u64>,
     live: HashMap<u64, Arc<Record>>,
-    /// The last that came after all before it.
+    /// The last one that depends on all before it.
     all: Option<u64>,
 }
 
 #[derive(Default)]
 struct Families {
-    /// The number of the next child of whomever.
+    /// The number of the next child of any task.
     next: u64,
     of: HashMap<usize, Siblings>,
 }
@@ -31,7 +31,7 @@ struct Families {
 static FAMILIES: Mutex<Option<Families>> = Mutex::new(None);
 
 impl Siblings {
-    /// Those that the child with this number, the youngest, comes after.
+    /// The predecessors of the youngest child, with this number.
     fn before(&mut self, number: u64, depends: &Depends) -> Vec<Arc<Record>> {
         if depends.on_all {
             self.locations = Locations::default();
@@ -51,7 +51,7 @@ impl Siblings {
     }
 }
 
-/// Adds a child, which `make` makes of its number and of those that it comes after.
+/// Adds a child, which `make` creates from its number and its predecessors.
 pub(super) fn add(
     parent: usize,
     depends: &Depends,
@@ -68,8 +68,8 @@ pub(super) fn add(
     record
 }
 
-/// Those whose end the parent waits for. It has no children meanwhile, so for those that it
-/// has afterwards they need not be known.
+/// The children that the parent waits for. It creates no children meanwhile, so the wait need not
+/// be recorded for later ones.
 pub(super) fn waited_for(parent: usize, depends: Depends) -> Vec<Arc<Record>> {
     let mut families = lock(&FAMILIES);
     let families = families.get_or_insert_default();
@@ -81,7 +81,7 @@ pub(super) fn waited_for(parent: usize, depends: Depends) -> Vec<Arc<Record>> {
     }
 }
 
-/// A child has ended.
+/// Records the end of a child.
 pub(super) fn ended(parent: usize, number: u64) {
     let mut families = lock(&FAMILIES);
     let Some(known) = &mut *families else { return };
@@ -91,6 +91,6 @@ pub(super) fn ended(parent: usize, number: u64) {
     let gone = siblings.live.remove(&number);
     let table = siblings.live.is_empty().then(|| known.of.remove(&parent));
     drop(families);
-    // What they free is freed without the lock.
+    // Freed without the lock.
     drop((gone, table));
 }

@@ -1,4 +1,4 @@
-//! The functions that stand before libomp's of the same names.
+//! Functions that replace libomp's of the same names.
 //!
 //! # Safety
 //! All of them are called by code that compilers have made, as libomp's are.
@@ -10,7 +10,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::kinds::{self, Kind};
+use super::kind::{self, TaskKind};
 use super::lists::Depends;
 use super::record::Record;
 use super::{run, siblings};
@@ -20,35 +20,35 @@ use crate::args::slice;
 use crate::report::message;
 use crate::{registry, settings};
 
-/// Whether devices are to resolve dependences. It is so for all tasks, or for none, since
-/// libomp knows nothing of what is resolved here; the first with dependences decides.
+/// Whether devices resolve dependences, for all tasks or for none, since libomp does not know the
+/// dependences that are resolved here. The first task with dependences decides.
 static ACTIVE: OnceLock<bool> = OnceLock::new();
 
 fn is_active() -> bool {
     if let Some(&known) = ACTIVE.get() {
         return known;
     }
-    let is_first = libomp::is_before(c"__kmpc_omp_task_with_deps");
-    // Tasks are told apart by it.
+    let is_first = libomp::is_interposed(c"__kmpc_omp_task_with_deps");
+    // It identifies tasks.
     let has_places = libomp::async_handle().is_some();
-    // A task that is cancelled never gets here again. Asked before the cell is locked: libomp may
-    // call this library.
+    // A cancelled task never ends here. Queried before the cell is locked: libomp may call this
+    // library.
     let ends_all = libomp::get_cancellation().is_some_and(|get| get() == 0);
     let wanted = || settings::devices_resolve().unwrap_or_else(registry::some_have_queues);
     let active = is_first && has_places && ends_all && wanted();
     *ACTIVE.get_or_init(|| active)
 }
 
-/// Whether tasks may yet be looked at, so that what they are has to be known.
+/// Whether the kinds of tasks may still be needed.
 fn may_be_active() -> bool {
     ACTIVE.get() != Some(&false)
 }
 
-/// libomp's function, without which nobody calls the one before it.
+/// libomp's function, which exists if the program calls the one that replaces it.
 fn needed<T>(find: fn() -> Option<T>) -> T {
     find().unwrap_or_else(|| {
-        // It may have come after somebody looked.
-        libomp::look_again();
+        // It may have been loaded after an earlier lookup.
+        libomp::retry_lookups();
         find().unwrap_or_else(|| missing())
     })
 }
@@ -74,7 +74,7 @@ unsafe extern "C" fn __kmpc_omp_task_alloc(
     // SAFETY: passed on.
     let task = unsafe { alloc(at, thread, flags, bytes, shared_bytes, routine) };
     if may_be_active() {
-        kinds::note(task, flags);
+        kind::note(task, flags);
     }
     task
 }
@@ -93,7 +93,7 @@ unsafe extern "C" fn __kmpc_omp_target_task_alloc(
     // SAFETY: passed on.
     let task = unsafe { alloc(at, thread, flags, bytes, shared_bytes, routine, device) };
     if may_be_active() {
-        kinds::note_target(task, device);
+        kind::note_target(task, device);
     }
     task
 }
@@ -114,7 +114,7 @@ unsafe extern "C" fn __kmpc_omp_task_with_deps(
             at,
             thread,
             task,
-            kinds::take(task),
+            kind::take(task),
             count,
             list,
             more,
@@ -123,15 +123,15 @@ unsafe extern "C" fn __kmpc_omp_task_with_deps(
     }
 }
 
-/// Starts a task of this library's that has ended when its function returns.
+/// Starts a task of this library that ends when its function returns.
 ///
 /// # Safety
-/// It is new, and nobody else's.
+/// It is new and not shared.
 pub(crate) unsafe fn start_host_task(thread: i32, task: *mut Task, list: &mut [Dependence]) -> i32 {
     let (at, none) = (std::ptr::null(), std::ptr::null_mut());
     let (count, list) = (list.len() as i32, list.as_mut_ptr());
     // SAFETY: the caller's promise; the list is as long as that.
-    unsafe { start(at, thread, task, Kind::Host, count, list, 0, none) }
+    unsafe { start(at, thread, task, TaskKind::Host, count, list, 0, none) }
 }
 
 /// Starts a task with dependences.
@@ -143,14 +143,14 @@ unsafe fn start(
     at: *const Ident,
     thread: i32,
     task: *mut Task,
-    kind: Kind,
+    kind: TaskKind,
     count: i32,
     list: *mut Dependence,
     more: i32,
     more_list: *mut Dependence,
 ) -> i32 {
     let start = needed(libomp::task_with_deps);
-    let parent = libomp::place_of_task(thread);
+    let parent = libomp::task_id(thread);
     if !is_active() || count <= 0 && more <= 0 || parent == 0 {
         // SAFETY: passed on.
         return unsafe { start(at, thread, task, count, list, more, more_list) };
@@ -158,27 +158,27 @@ unsafe fn start(
     // SAFETY: the module's promise.
     let mut depends = unsafe { depends(count, list, more, more_list) };
     let has_companion = match kind {
-        Kind::Host => false,
-        Kind::Untied => true,
-        // Who waits in a queue for others must not keep somebody out whom they wait for.
-        Kind::Target(device) => depends.exclusive.is_empty() && registry::has_queues(device),
+        TaskKind::Host => false,
+        TaskKind::Untied => true,
+        // A kernel that waits in a queue must not exclude a task that it waits for.
+        TaskKind::Target(device) => depends.exclusive.is_empty() && registry::has_queues(device),
     };
-    // SAFETY: a task that libomp has made.
+    // SAFETY: a task that libomp made.
     let routine = unsafe { (*task).routine };
     let record = siblings::add(parent, &depends, |number, before| {
         Record::new(number, parent, kind, has_companion, routine, before)
     });
-    if kind != Kind::Untied {
-        // SAFETY: nobody has the task before it is started.
-        unsafe { run::stand_before(task, &record) };
+    if kind != TaskKind::Untied {
+        // SAFETY: the task is not shared before it is started.
+        unsafe { run::interpose_routine(task, &record) };
     }
-    // Before libomp may run it, which forgets what it came after.
+    // Before libomp may run it, which clears its predecessors.
     let before = record.before();
     let mut places = record.waited_for();
     places.push(record.first().with(OUT));
     let exclusive = &mut depends.exclusive;
-    // SAFETY: the program's task, and lists of ours, into which libomp may write, and which it
-    // does not keep.
+    // SAFETY: the program's task, and local lists, into which libomp may write and which it does
+    // not keep.
     let started = unsafe {
         start(
             at,
@@ -215,11 +215,11 @@ unsafe fn start_companion(
     // SAFETY: a task of this size whose entry is `run_companion`.
     let task = unsafe {
         match record.kind {
-            Kind::Target(device) => {
+            TaskKind::Target(device) => {
                 let alloc = needed(libomp::target_task_alloc);
                 alloc(at, thread, TIED, bytes, 0, run::run_companion, device)
             }
-            Kind::Host | Kind::Untied => {
+            TaskKind::Host | TaskKind::Untied => {
                 let alloc = needed(libomp::task_alloc);
                 alloc(at, thread, TIED, bytes, 0, run::run_companion)
             }
@@ -227,7 +227,7 @@ unsafe fn start_companion(
     };
     let start = needed(libomp::task_with_deps);
     let none = std::ptr::null_mut();
-    // SAFETY: the task is new, and nobody else has it; the list is the caller's to write into.
+    // SAFETY: the task is new and not shared; the caller owns the list.
     unsafe {
         (*task).shareds = run::companion_data(record);
         start(
@@ -242,10 +242,10 @@ unsafe fn start_companion(
     }
 }
 
-/// What two lists of libomp's say.
+/// The dependences of two lists of libomp.
 ///
 /// # Safety
-/// They are as long as the numbers say.
+/// They have the given lengths.
 unsafe fn depends(
     count: i32,
     list: *const Dependence,
@@ -272,7 +272,7 @@ unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     no_wait: i32,
 ) {
     let wait = needed(libomp::taskwait_deps);
-    let parent = libomp::place_of_task(thread);
+    let parent = libomp::task_id(thread);
     if !is_active() || count <= 0 && more <= 0 || parent == 0 {
         // SAFETY: passed on.
         return unsafe { wait(at, thread, count, list, more, more_list, no_wait) };
@@ -281,8 +281,8 @@ unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     let before = siblings::waited_for(parent, unsafe { depends(count, list, more, more_list) });
     let mut places: Vec<_> = before.iter().map(|before| before.last().with(IN)).collect();
     let none = std::ptr::null_mut();
-    // It waits in any case: what follows is not told to come after it.
-    // SAFETY: lists of ours, into which it may write, and which live until it returns.
+    // It always waits: later tasks are not ordered after it.
+    // SAFETY: local lists, into which it may write, and which live until it returns.
     unsafe {
         wait(
             at,

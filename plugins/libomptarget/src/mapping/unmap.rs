@@ -1,4 +1,4 @@
-//! The end of a construct: what it has used goes back to the host.
+//! The end of a construct: its data is copied back and unmapped.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use crate::args::Args;
 use crate::device::Device;
 use crate::device::mapped::Mapped;
 use crate::device::stream::Stream;
-use crate::device::table::End;
+use crate::device::table::UnmapRequest;
 use crate::registry::requirements;
 use crate::report::message::{self, Failed};
 
-/// What a construct that has ended still has to settle, once its copies are done.
+/// Unmapped data of a construct, until its copies are complete.
 #[derive(Default)]
-pub(crate) struct Ending {
-    entries: Vec<Ended>,
+pub(crate) struct UnmapBatch {
+    entries: Vec<Unmapped>,
 }
 
-struct Ended {
+struct Unmapped {
     mapped: Arc<Mapped>,
     bytes: usize,
     map: MapType,
@@ -25,19 +25,19 @@ struct Ended {
     copies: bool,
 }
 
-/// Copies back what is to be copied back at the end of a construct, and ends its mappings;
-/// [`settle`] has to follow when the stream is synchronised.
+/// Copies data back and unmaps it at the end of a construct; [`finish_unmap`] must follow when the
+/// stream is synchronised.
 ///
 /// # Safety
-/// As for [`begin`](crate::mapping::begin::begin).
+/// As for [`map_args`](crate::mapping::map::map_args).
 ///
 /// # Errors
-/// Something is not there that must be, or the device fails.
-pub(crate) unsafe fn end(
+/// Data is not present although it must be, or the device fails.
+pub(crate) unsafe fn unmap_args(
     device: &Device,
     stream: &mut Stream<'_>,
     args: &Args<'_>,
-    ending: &mut Ending,
+    batch: &mut UnmapBatch,
 ) -> Result<(), Failed> {
     for (at, arg) in args.iter().rev() {
         if arg
@@ -47,13 +47,13 @@ pub(crate) unsafe fn end(
             continue;
         }
         if !arg.mapper.is_null() {
-            // SAFETY: as in `begin`.
-            unsafe { Args::expand(&arg, |args| end(device, stream, args, ending))? };
+            // SAFETY: as in `map_args`.
+            unsafe { Args::expand(&arg, |args| unmap_args(device, stream, args, batch))? };
             continue;
         }
         let map = arg.map;
         let is_counted = !map.is_member() || map.has(MapType::PTR_AND_OBJ);
-        let how = End {
+        let request = UnmapRequest {
             counts: is_counted && !(args.from_mapper && at == 0),
             hold: map.has(MapType::HOLD),
             delete: map.has(MapType::DELETE),
@@ -62,7 +62,7 @@ pub(crate) unsafe fn end(
             always: map.has(MapType::ALWAYS),
         };
         let bytes = arg.bytes();
-        let Some(used) = device.table.end(device, arg.begin, bytes, &how) else {
+        let Some(used) = device.table.unmap(device, arg.begin, bytes, &request) else {
             if map.has(MapType::PRESENT) && !requirements::is_memory_shared() {
                 message::message(&format!(
                     "device mapping required by 'present' map type modifier does not exist for host \
@@ -82,7 +82,7 @@ pub(crate) unsafe fn end(
             // SAFETY: the caller's promise.
             unsafe { stream.copy_from(to, used.device, bytes, used.mapped.name())? };
         }
-        ending.entries.push(Ended {
+        batch.entries.push(Unmapped {
             mapped: used.mapped,
             bytes,
             map,
@@ -92,48 +92,48 @@ pub(crate) unsafe fn end(
     Ok(())
 }
 
-/// Settles what [`end`] has ended.
+/// Finishes [`unmap_args`].
 ///
 /// # Safety
-/// As for [`begin`](crate::mapping::begin::begin); the stream is synchronised.
-pub(crate) unsafe fn settle(device: &Device, ending: Ending) {
-    for ended in ending.entries {
-        let Ended {
+/// As for [`map_args`](crate::mapping::map::map_args); the stream is synchronised.
+pub(crate) unsafe fn finish_unmap(device: &Device, batch: UnmapBatch) {
+    for unmapped in batch.entries {
+        let Unmapped {
             mapped,
             bytes,
             map,
             copies,
-        } = ended;
+        } = unmapped;
         if map.has(MapType::FROM) {
             // SAFETY: the caller's promise.
             unsafe { mapped.restore_host_pointers() };
         }
-        // The structure that a member is of is still there.
+        // A member's structure keeps the entry.
         let may_go = !map.is_member() || map.has(MapType::PTR_AND_OBJ);
-        device.table.settle(device, &mapped, bytes, may_go);
+        device.table.finish_unmap(device, &mapped, bytes, may_go);
         if copies {
             mapped.end_return();
         }
     }
 }
 
-/// Ends the mappings of a construct.
+/// Unmaps the data of a construct.
 ///
 /// # Safety
-/// As for [`end`].
+/// As for [`unmap_args`].
 ///
 /// # Errors
-/// As of [`end`].
-pub(crate) unsafe fn finish(
+/// As for [`unmap_args`].
+pub(crate) unsafe fn unmap(
     device: &Device,
     stream: &mut Stream<'_>,
     args: &Args<'_>,
 ) -> Result<(), Failed> {
-    let mut ending = Ending::default();
+    let mut batch = UnmapBatch::default();
     // SAFETY: passed on.
-    unsafe { end(device, stream, args, &mut ending)? };
+    unsafe { unmap_args(device, stream, args, &mut batch)? };
     stream.synchronize()?;
     // SAFETY: passed on.
-    unsafe { settle(device, ending) };
+    unsafe { finish_unmap(device, batch) };
     Ok(())
 }

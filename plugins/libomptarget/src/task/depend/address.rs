@@ -1,18 +1,18 @@
-//! Addresses that nobody has, which stand for tasks in what libomp is told.
+//! Addresses that represent tasks in dependences for libomp, and are not addresses of memory.
 //!
-//! libomp keeps what it has been told of an address until the parent ends. So places are used
-//! again, by tasks that begin when nobody names them any more: there are as many as there are
-//! tasks at a time.
+//! libomp remembers an address until the parent ends. So addresses are reused when no task names
+//! them any more: there are as many as concurrent tasks.
 
 use std::sync::Mutex;
 
 use crate::abi::libomp::Dependence;
 use crate::locks::lock;
 
-/// Where they begin: in the half of the addresses that is the kernel's.
+/// The first one: in the kernel's half of the address space.
 const FIRST: usize = 1 << (usize::BITS - 1);
 
-/// From one to the next, so that libomp's hash, which drops the lowest bits, tells them apart.
+/// The distance between them, so that libomp's hash, which drops the lowest bits, distinguishes
+/// them.
 const APART: usize = 64;
 
 struct Places {
@@ -25,10 +25,10 @@ static PLACES: Mutex<Places> = Mutex::new(Places {
     free: Vec::new(),
 });
 
-/// A place, for as long as somebody may name it.
-pub(super) struct Place(usize);
+/// An address that is reserved until it is dropped.
+pub(super) struct TaskAddress(usize);
 
-impl Place {
+impl TaskAddress {
     pub(super) fn new() -> Self {
         let mut places = lock(&PLACES);
         Self(places.free.pop().unwrap_or_else(|| {
@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TaskAddress {
     fn drop(&mut self) {
         let mut places = lock(&PLACES);
         places.free.push(self.0);
@@ -60,9 +60,9 @@ mod tests {
 
     #[test]
     fn places_are_used_again() {
-        let held: Vec<_> = (0..10).map(|_| Place::new().0).collect();
+        let held: Vec<_> = (0..10).map(|_| TaskAddress::new().0).collect();
         assert!(held.iter().all(|place| place % APART == 0));
-        let (first, second) = (Place::new(), Place::new());
+        let (first, second) = (TaskAddress::new(), TaskAddress::new());
         assert_ne!(first.0, second.0);
         let made = lock(&PLACES).made;
         assert!(made < held.len(), "{made} places for one at a time");

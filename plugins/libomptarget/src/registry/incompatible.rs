@@ -6,11 +6,11 @@ use host_rt::Image;
 use host_rt::image::Format;
 use host_rt::targets::ptx;
 
-/// What functions of LLVM's device runtime begin with, which is linked into an image or
-/// missing.
+/// Prefixes of functions of LLVM's device runtime, which is linked into an image or missing.
 const DEVICE_RUNTIME: [&str; 2] = ["__kmpc_", "omp_"];
 
-/// What an image lacks that LLVM's device runtime has, in words; nothing where it lacks nothing.
+/// A message about functions of LLVM's device runtime that the image lacks; `None` if it lacks
+/// none.
 pub(crate) fn lacks(image: &Image) -> Option<String> {
     if image.format() != Format::Ptx {
         return None;
@@ -35,7 +35,7 @@ pub(crate) fn lacks(image: &Image) -> Option<String> {
     })
 }
 
-/// What kinds of devices images are for, in words.
+/// A message about the kinds of devices of the images.
 pub(crate) fn kinds<'a>(images: impl Iterator<Item = &'a Image>) -> String {
     let kinds: BTreeSet<_> = images
         .map(|image| match image.format() {

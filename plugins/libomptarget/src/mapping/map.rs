@@ -1,4 +1,4 @@
-//! The beginning of a construct: what it uses is put on the device.
+//! The beginning of a construct: its data is mapped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,77 +8,76 @@ use crate::args::{Args, OneArg, POINTER, alignment};
 use crate::device::Device;
 use crate::device::mapped::{Attached, Mapped};
 use crate::device::stream::Stream;
-use crate::device::table::{Begun, Want};
+use crate::device::table::{MapRequest, MapResult};
 use crate::registry::requirements;
 use crate::report::message::{self, Failed};
-use crate::report::source::NameOf;
+use crate::report::source::SourceName;
 use crate::settings::{self, Info};
 
-/// Bytes before the first member of a structure that is mapped in part, so that members are
-/// aligned as on the host.
+/// Bytes before the first member of a partly mapped structure, so that members are aligned as on
+/// the host.
 fn padding(base: usize, begin: usize) -> u64 {
     (begin % alignment(base)) as u64
 }
 
-/// A construct that begins.
+/// The mappings of a construct that begins.
 #[derive(Default)]
-pub(crate) struct Beginning {
-    /// Pointers that are to point to what is mapped, once all of it is.
-    wanted: Vec<OneArg>,
-    /// What is new on the device, by host address: its length.
+pub(crate) struct MapBatch {
+    /// Pointers to attach, once all data is mapped.
+    attachments: Vec<OneArg>,
+    /// The lengths of new data, by host address.
     new: BTreeMap<usize, usize>,
-    /// What this construct has put on the device: nobody uses it before it is
-    /// [ready](Mapped::set_ready).
-    made: Vec<Arc<Mapped>>,
-    /// What was there.
-    found: Vec<Arc<Mapped>>,
+    /// Data that this construct created: nobody uses it before it is [ready](Mapped::set_ready).
+    created: Vec<Arc<Mapped>>,
+    /// Data that was mapped before.
+    existing: Vec<Arc<Mapped>>,
 }
 
-impl Beginning {
-    /// Begins the mapping of a range, and notes what it is to the construct.
+impl MapBatch {
+    /// Maps a range, and adds it to the batch.
     ///
     /// # Safety
-    /// As for [`Table::begin`](crate::device::table::Table::begin).
+    /// As for [`Table::map`](crate::device::table::Table::map).
     pub(crate) unsafe fn map(
         &mut self,
         device: &Device,
         stream: &mut Stream<'_>,
-        want: &Want,
-    ) -> Result<Begun, Failed> {
+        request: &MapRequest,
+    ) -> Result<MapResult, Failed> {
         // SAFETY: passed on.
-        let begun = unsafe { device.table.begin(device, stream, want)? };
-        if let Begun::There {
+        let mapped_object = unsafe { device.table.map(device, stream, request)? };
+        if let MapResult::Mapped {
             is_new,
-            is_made,
+            is_created,
             mapped,
             ..
-        } = &begun
+        } = &mapped_object
         {
             if *is_new {
-                self.new.insert(want.begin, want.bytes);
+                self.new.insert(request.begin, request.bytes);
             }
-            let known = if *is_made {
-                &mut self.made
+            let known = if *is_created {
+                &mut self.created
             } else {
-                &mut self.found
+                &mut self.existing
             };
             known.push(Arc::clone(mapped));
         }
-        Ok(begun)
+        Ok(mapped_object)
     }
 
     fn is_new(&self, address: usize) -> bool {
-        // Members are noted beside the structure around them.
+        // Members are listed beside the structure around them.
         let mut before = self.new.range(..=address).rev();
         before.any(|(&start, &len)| address - start < len)
     }
 
-    /// Attaches what is to be attached, lets others use what is new, and has the stream go on
-    /// only when what was there is what it is to be. Nothing is waited for before what this
-    /// construct makes is ready, so that two which use each other's get on.
+    /// Attaches pointers, marks new data as ready, and makes the stream wait for data that other
+    /// constructs create or copy back. It waits only after its own data is ready, so that two
+    /// constructs that use each other's data make progress.
     ///
     /// # Safety
-    /// As for [`begin`].
+    /// As for [`map_args`].
     ///
     /// # Errors
     /// The device fails.
@@ -89,29 +88,28 @@ impl Beginning {
     ) -> Result<(), Failed> {
         // SAFETY: passed on.
         unsafe { self.attach_all(device, stream)? };
-        let event = if self.made.is_empty() {
+        let event = if self.created.is_empty() {
             None
         } else {
             stream.record()
         };
-        for made in &self.made {
-            made.set_ready(event.clone());
+        for created in &self.created {
+            created.set_ready(event.clone());
         }
-        for found in &self.found {
-            if let Some(event) = found.wait_until_ready() {
+        for existing in &self.existing {
+            if let Some(event) = existing.wait_until_ready() {
                 stream.wait_for(&event);
             }
         }
         Ok(())
     }
 
-    /// Attaches the pointers that are to be attached: where pointer and data are on the device,
-    /// and one of them is new there.
+    /// Attaches pointers if pointer and data are on the device and one of them is new.
     ///
     /// # Safety
-    /// As for [`begin`].
+    /// As for [`map_args`].
     unsafe fn attach_all(&self, device: &Device, stream: &mut Stream<'_>) -> Result<(), Failed> {
-        for arg in &self.wanted {
+        for arg in &self.attachments {
             let (pointer, begin, bytes) = (arg.base, arg.begin, arg.bytes());
             if !arg.map.has(MapType::ALWAYS) && !self.is_new(begin) && !self.is_new(pointer) {
                 continue;
@@ -132,19 +130,19 @@ impl Beginning {
     }
 }
 
-/// Maps and copies at the beginning of a construct; [`Beginning::finish`] has to follow.
+/// Maps and copies at the beginning of a construct; [`MapBatch::finish`] must follow.
 ///
 /// # Safety
-/// The arguments describe the program's memory as their types say; it stays until the stream
-/// is synchronised.
+/// The arguments describe the program's memory correctly; it does not change until the stream is
+/// synchronised.
 ///
 /// # Errors
 /// Something cannot be mapped.
-pub(crate) unsafe fn begin(
+pub(crate) unsafe fn map_args(
     device: &Device,
     stream: &mut Stream<'_>,
     args: &Args<'_>,
-    beginning: &mut Beginning,
+    batch: &mut MapBatch,
 ) -> Result<(), Failed> {
     for (at, arg) in args.iter() {
         if arg.map.has(MapType::LITERAL | MapType::PRIVATE) {
@@ -152,33 +150,33 @@ pub(crate) unsafe fn begin(
         }
         if !arg.mapper.is_null() {
             // SAFETY: the caller's promise covers what its mappers make of it.
-            unsafe { Args::expand(&arg, |args| begin(device, stream, args, beginning))? };
+            unsafe { Args::expand(&arg, |args| map_args(device, stream, args, batch))? };
             continue;
         }
         if arg.map.has(MapType::ATTACH) {
-            beginning.wanted.push(arg);
+            batch.attachments.push(arg);
             continue;
         }
         // SAFETY: passed on.
-        unsafe { begin_one(device, stream, args, at, &arg, beginning)? };
+        unsafe { map_arg(device, stream, args, at, &arg, batch)? };
     }
     Ok(())
 }
 
 /// # Safety
-/// As for [`begin`].
-unsafe fn begin_one(
+/// As for [`map_args`].
+unsafe fn map_arg(
     device: &Device,
     stream: &mut Stream<'_>,
     args: &Args<'_>,
     at: usize,
     arg: &OneArg,
-    beginning: &mut Beginning,
+    batch: &mut MapBatch,
 ) -> Result<(), Failed> {
     let map = arg.map;
-    // What a mapper makes of an argument begins with all of it, which was counted.
+    // The first argument of a mapper is all of the variable, which was counted.
     let is_whole = args.from_mapper && at == 0;
-    let mut want = Want {
+    let mut request = MapRequest {
         base: arg.base,
         begin: arg.begin,
         bytes: arg.bytes(),
@@ -187,7 +185,7 @@ unsafe fn begin_one(
         } else {
             0
         },
-        name: NameOf(arg.name),
+        name: SourceName(arg.name),
         to: map.has(MapType::TO),
         always: map.has(MapType::ALWAYS),
         implicit: map.has(MapType::IMPLICIT),
@@ -198,72 +196,72 @@ unsafe fn begin_one(
     };
     let mut pointer = None;
     if map.has(MapType::PTR_AND_OBJ) {
-        let own = Want {
+        let own = MapRequest {
             base: arg.base,
             begin: arg.base,
             bytes: POINTER,
             padding: 0,
-            name: NameOf(std::ptr::null()),
+            name: SourceName(std::ptr::null()),
             to: false,
             always: false,
-            ..want
+            ..request
         };
         // SAFETY: the caller's promise: the base is the address of a pointer.
-        pointer = Some(unsafe { beginning.map(device, stream, &own)? });
+        pointer = Some(unsafe { batch.map(device, stream, &own)? });
         // SAFETY: as above.
-        want.base = unsafe { (arg.base as *const usize).read_unaligned() };
-        want.counts = !is_whole;
+        request.base = unsafe { (arg.base as *const usize).read_unaligned() };
+        request.counts = !is_whole;
     }
     // SAFETY: the caller's promise.
-    let begun = unsafe { beginning.map(device, stream, &want)? };
-    let target = match &begun {
-        Begun::There { device, .. } => *device,
-        // It keeps its address.
-        Begun::Shared | Begun::Nowhere => want.begin as u64,
+    let mapped_object = unsafe { batch.map(device, stream, &request)? };
+    let target = match &mapped_object {
+        MapResult::Mapped { device, .. } => *device,
+        // The address stays the host's.
+        MapResult::Shared | MapResult::Empty => request.begin as u64,
     };
     if map.has(MapType::RETURN_PARAM) {
-        args.set_base(at, base_of(&want, target));
+        args.set_base(at, base_of(&request, target));
     }
-    if let Some(Begun::There {
+    if let Some(MapResult::Mapped {
         device: place,
         mapped,
         ..
     }) = pointer
-        && !matches!(begun, Begun::Shared)
+        && !matches!(mapped_object, MapResult::Shared)
     {
-        let is_nowhere = matches!(begun, Begun::Nowhere);
-        let to = if is_nowhere {
+        let is_empty = matches!(mapped_object, MapResult::Empty);
+        let to = if is_empty {
             0
         } else {
-            base_of(&want, target)
+            base_of(&request, target)
         };
         // SAFETY: as above.
         unsafe { attach(stream, &mapped, arg.base, place, to, POINTER)? };
     }
-    if matches!(begun, Begun::Nowhere)
+    if matches!(mapped_object, MapResult::Empty)
         && settings::info().has(Info::EMPTY)
         && map.0 != 0
         && !map.is_member()
-        && !want.implicit
-        && !want.may_share
+        && !request.implicit
+        && !request.may_share
     {
         let text = format!(
             "variable {} does not have a valid device counterpart",
-            NameOf(arg.name).shown()
+            SourceName(arg.name).shown()
         );
         message::info(device.number, &text);
     }
     Ok(())
 }
 
-/// Where a variable would begin on the device whose part lies at `target`.
-fn base_of(want: &Want, target: u64) -> u64 {
-    target.wrapping_sub(want.begin.wrapping_sub(want.base) as u64)
+/// The device address of the begin of a variable whose part is at `target`.
+fn base_of(request: &MapRequest, target: u64) -> u64 {
+    target.wrapping_sub(request.begin.wrapping_sub(request.base) as u64)
 }
 
-/// Makes the device's counterpart of the pointer at `host`, which lies in `mapped` and on the
-/// device at `place`, point to `to`. What is longer than a pointer is a Fortran descriptor,
-/// whose other fields are the host's.
+/// Attaches the device's counterpart of the pointer at `host`, which is in `mapped` and at `place`
+/// on the device, to `to`. If it is longer than a pointer, it is a Fortran descriptor, whose other
+/// fields are the host's.
 ///
 /// # Safety
 /// There are `bytes` readable bytes at `host`.
@@ -286,7 +284,7 @@ unsafe fn attach(
     {
         return Ok(());
     }
-    // Whatever is on its way there would undo it.
+    // A copy in flight would overwrite the pointer.
     if let Some(event) = &content.event {
         stream.wait_for(event);
     }
@@ -315,10 +313,10 @@ mod tests {
 
     #[test]
     fn a_member_does_not_hide_the_structure_around_it() {
-        let mut beginning = Beginning::default();
-        beginning.new.insert(100, 50);
-        beginning.new.insert(110, 8);
-        assert!(beginning.is_new(149) && beginning.is_new(110));
-        assert!(!beginning.is_new(150) && !beginning.is_new(99));
+        let mut batch = MapBatch::default();
+        batch.new.insert(100, 50);
+        batch.new.insert(110, 8);
+        assert!(batch.is_new(149) && batch.is_new(110));
+        assert!(!batch.is_new(150) && !batch.is_new(99));
     }
 }
