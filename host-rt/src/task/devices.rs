@@ -177,7 +177,7 @@ impl Shared {
                 let task = state.graph.name(id);
                 let cause = Arc::new(cause);
                 let graph = &mut state.graph;
-                graph.due.dropped.push(Work::Target(number, work));
+                graph.effects.dropped.push(Work::Target(number, work));
                 graph.ended(id, Some(TaskError::Device { task, cause }));
             }
         }

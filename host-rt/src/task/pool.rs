@@ -61,7 +61,7 @@ impl Shared {
 
     /// Sees to it that the host tasks that are ready find threads.
     pub(super) fn call_threads(&self, state: &mut State) {
-        let ready = state.graph.due.host.len();
+        let ready = state.graph.effects.host.len();
         let pool = &mut state.pool;
         for _ in 0..ready.min(pool.idle) {
             self.work.notify_one();
@@ -91,7 +91,7 @@ impl Shared {
         POOL_OF.set(Arc::as_ptr(&self));
         let mut state = self.state();
         loop {
-            if let Some(id) = state.graph.due.host.pop_front() {
+            if let Some(id) = state.graph.effects.host.pop_front() {
                 drop(state);
                 self.run(id);
                 state = self.state();

@@ -9,7 +9,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::args::TaskArgs;
 use super::error::TaskError;
-use super::graph::{Family, Place, Resolve, Stats};
+use super::graph::{Executor, Family, Resolve, Stats};
 use super::group::Group;
 use super::handle::Value;
 use super::shared::Shared;
@@ -147,7 +147,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             *lock(&left) = Some(value);
             Ok(())
         });
-        self.task(Place::Host, Work::Host(work), Value::Left(slot))
+        self.task(Executor::Host, Work::Host(work), Value::Left(slot))
     }
 
     /// A task that runs a kernel on its device. Nothing in `args` says what the kernel does
@@ -237,18 +237,18 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     ) -> Task<'scope, 'scope, ()> {
         let (number, domain) = self.shared.devices.number_of(runtime);
         let work = Work::Target(number, Box::new(work));
-        self.task(Place::Target(domain), work, Value::Known(()))
+        self.task(Executor::Target(domain), work, Value::Known(()))
     }
 
     fn task<T>(
         &'scope self,
-        place: Place,
+        executor: Executor,
         work: Work<'scope>,
         value: Value<T>,
     ) -> Task<'scope, 'scope, T> {
         Task {
             shared: &self.shared,
-            place,
+            executor,
             work,
             value,
             name: None,

@@ -40,7 +40,7 @@ impl TaskQueue {
             match item.launch.take() {
                 Some(mut launch) if has_deadline => {
                     // Until then it waits for kernels that have deadlines of their own.
-                    item.at.wait_for_turn();
+                    item.at.wait_until_first();
                     launch.restart_time();
                     error = launch.wait().err();
                 }
