@@ -12,7 +12,7 @@ use shared_abi::words::{DeviceWords, Load};
 pub struct Extent {
     /// First block.
     pub first: u32,
-    /// Number of blocks, 1 to [`bounce::MAX_RUN`]; 0 for "none needed".
+    /// Number of blocks, 1 to [`bounce::MAX_EXTENT`]; 0 for "none needed".
     pub blocks: u32,
 }
 
@@ -39,7 +39,7 @@ impl Extent {
 #[must_use]
 pub fn blocks_for(bytes: u32, area: u32) -> Option<u32> {
     let blocks = bytes.div_ceil(bounce::BLOCK as u32);
-    (blocks <= bounce::MAX_RUN.min(area)).then_some(blocks)
+    (blocks <= bounce::MAX_EXTENT.min(area)).then_some(blocks)
 }
 
 /// Claims an extent of `blocks` (see [`blocks_for`]) of an area of `area` blocks; waits with

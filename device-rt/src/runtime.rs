@@ -7,7 +7,7 @@
 use core::cell::UnsafeCell;
 
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::wire::WireKind;
 
 /// A variable that the host writes after load and before the first launch, and
@@ -39,7 +39,7 @@ impl<T: Copy + Send> HostWritten<T> {
 /// The configuration of the runtime.
 #[unsafe(export_name = "__revoff_runtime")]
 #[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
-pub static RUNTIME: HostWritten<Runtime> = HostWritten::new(Runtime {
+pub static RUNTIME: HostWritten<DeviceConfig> = HostWritten::new(DeviceConfig {
     wire_kind: WireKind::NONE.0,
     slots: 0,
     wire: 0,

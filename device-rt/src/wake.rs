@@ -1,6 +1,6 @@
 //! Waking a sleeping host.
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::wire::WakeWord;
 use shared_abi::words::{Load, SystemWords};
 
@@ -9,7 +9,7 @@ use crate::runtime::HostWritten;
 
 /// Wakes the host if it sleeps. Call it after publishing a request.
 #[inline(always)]
-pub(crate) fn wake_host(runtime: &HostWritten<Runtime>) {
+pub(crate) fn wake_host(runtime: &HostWritten<DeviceConfig>) {
     if arch::CAN_WAKE {
         // SAFETY: the host filled `runtime` with the address of a wake word, which it keeps
         // while kernels of this image run.

@@ -73,7 +73,7 @@
 /** Symbol of the image's `revoff_image_info`. */
 #define REVOFF_IMAGE_INFO "__revoff_image"
 
-/** Symbol of the image's `revoff_runtime`. */
+/** Symbol of the image's `revoff_device_config`. */
 #define REVOFF_IMAGE_RUNTIME "__revoff_runtime"
 
 /** Symbol of a `host` image's pointer to its `revoff_host_arch`. */
@@ -234,10 +234,10 @@
 #define REVOFF_BOUNCE_BLOCK 16384u
 
 /**
- * Blocks of the longest run: 512 KiB, which is as much local memory as a thread
+ * Blocks of the longest extent: 512 KiB, which is as much local memory as a thread
  * of any NVIDIA GPU can have.
  */
-#define REVOFF_BOUNCE_MAX_RUN 32u
+#define REVOFF_BOUNCE_MAX_EXTENT 32u
 
 /** Slots of one `revoff_claim_group`, bits of one word. */
 #define REVOFF_CLAIMS_GROUP 32u
@@ -285,14 +285,14 @@
 #define REVOFF_NATIVE_PAYLOAD 480u
 
 /**
- * Ranges that one request can carry, in the slot and in a bounce run together:
+ * Ranges that one request can carry, in the slot and in a bounce extent together:
  * bits of `revoff_native_reply_header.copied`.
  */
 #define REVOFF_NATIVE_MAX_CARRIED 64u
 
 /**
  * Entries of a request that fit its slot's payload; longer lists stand at the
- * start of the request's bounce run.
+ * start of the request's bounce extent.
  */
 #define REVOFF_NATIVE_ENTRIES_IN_SLOT 20u
 
@@ -302,7 +302,7 @@
 /** In the slot's payload. */
 #define REVOFF_NATIVE_PLACE_SLOT 1
 
-/** In the request's bounce run. */
+/** In the request's bounce extent. */
 #define REVOFF_NATIVE_PLACE_BOUNCE 2
 
 
@@ -427,7 +427,7 @@ typedef struct revoff_image_info {
  *
  * All addresses are device addresses. Zero-initialised in the image: no wire.
  */
-typedef struct revoff_runtime {
+typedef struct revoff_device_config {
     /**
      * The wire to use, a `revoff_wire_kind`; 0 for none.
      */
@@ -460,7 +460,7 @@ typedef struct revoff_runtime {
      * Not used; zero.
      */
     uint32_t reserved;
-} revoff_runtime;
+} revoff_device_config;
 
 /**
  * A host function that an image may call.
@@ -533,7 +533,7 @@ typedef uint16_t revoff_map_kind;
 typedef uint32_t revoff_status;
 
 /**
- * What a run starts with on GCC's wires, whose slots have no room for it. The
+ * What an extent starts with on GCC's wires, whose slots have no room for it. The
  * request's addresses, sizes and kinds follow, then the carried bytes.
  */
 typedef struct REVOFF_ALIGNED(64) revoff_bounce_header {
@@ -824,11 +824,11 @@ typedef struct revoff_native_request_header {
      */
     int32_t dev_num;
     /**
-     * First block of the request's bounce run.
+     * First block of the request's bounce extent.
      */
     uint32_t bounce_first;
     /**
-     * Blocks of the run; 0 for none.
+     * Blocks of the extent; 0 for none.
      */
     uint32_t bounce_blocks;
 } revoff_native_request_header;
@@ -904,7 +904,7 @@ typedef struct revoff_native_map_entry {
      */
     uint16_t place;
     /**
-     * Byte offset of the bytes in the payload or in the bounce run, a multiple
+     * Byte offset of the bytes in the payload or in the bounce extent, a multiple
      * of 8.
      */
     uint32_t offset;

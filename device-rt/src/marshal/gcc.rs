@@ -7,7 +7,7 @@
 
 use core::mem::offset_of;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::bounce::BounceHeader;
@@ -97,7 +97,7 @@ fn span(size: u64, kind: MapKind) -> Option<u64> {
 /// walking the arguments once more is cheaper than registers that keep both while the call
 /// waits.
 pub(crate) struct Prepared<'a> {
-    runtime: &'a HostWritten<Runtime>,
+    runtime: &'a HostWritten<DeviceConfig>,
     call: Call,
     extent: Extent,
 }
@@ -105,12 +105,12 @@ pub(crate) struct Prepared<'a> {
 impl<'a> Prepared<'a> {
     /// Claims an extent for `call` and fills it; `None` if the mapping is refused.
     #[inline(always)]
-    pub(crate) fn new(runtime: &'a HostWritten<Runtime>, call: Call) -> Option<Self> {
+    pub(crate) fn new(runtime: &'a HostWritten<DeviceConfig>, call: Call) -> Option<Self> {
         let hulls = Hulls::of(call.args, call.spaces)?;
         let bytes = (Self::data_offset(call.args.count()) as u64)
             .checked_add(hulls.local.len())?
             .checked_add(hulls.shared.len())?;
-        let Runtime {
+        let DeviceConfig {
             slots,
             bounce_blocks,
             ..

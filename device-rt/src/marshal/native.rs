@@ -6,7 +6,7 @@
 //! there is room, which saves two trips through a queue.
 
 use shared_abi::map_kind::MapKind;
-use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::native::{
     MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT, entry_bytes_in_slot,
 };
@@ -18,7 +18,7 @@ use crate::arch::{Space, Spaces};
 const SMALL: u64 = 128;
 
 /// Bytes of the longest extent.
-const LONGEST: u64 = MAX_RUN as u64 * BLOCK as u64;
+const LONGEST: u64 = MAX_EXTENT as u64 * BLOCK as u64;
 
 /// The layout of a request on `native`: entry by entry, whether it is marshalled and where.
 ///

@@ -10,7 +10,7 @@
 
 use core::mem::offset_of;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcn_queue::{CALL, GcnCall, GcnMessage, GcnQueue, RAW, SLOTS, TEXT};
@@ -31,14 +31,14 @@ pub(crate) struct Queue;
 impl Wire for Queue {
     const KIND: WireKind = WireKind::GCN_QUEUE;
 
-    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status {
+    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
         lanes::serialize_lanes(|| Self::call_alone(runtime, call))
     }
 }
 
 impl Queue {
     /// A lane that waits for an extent or for its ticket may wait for a neighbour.
-    fn call_alone(runtime: &HostWritten<Runtime>, call: Call) -> Status {
+    fn call_alone(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
         let Some(prepared) = Prepared::new(runtime, call) else {
             return Status::REFUSED_MAPPING;
         };
@@ -61,7 +61,12 @@ impl Queue {
     }
 
     /// Prints `label` and a number of type `kind` with these bits.
-    pub(crate) fn print_number(runtime: &HostWritten<Runtime>, label: &[u8], kind: u32, bits: u64) {
+    pub(crate) fn print_number(
+        runtime: &HostWritten<DeviceConfig>,
+        label: &[u8],
+        kind: u32,
+        bits: u64,
+    ) {
         lanes::serialize_lanes(|| {
             let queue = mapped_queue(runtime);
             let ticket = draw(&queue, 1);
@@ -73,7 +78,7 @@ impl Queue {
 
     /// Prints `text`, in several messages if it is long. No other thread's message comes between
     /// them, unless the host drains the queue at the end of another launch.
-    pub(crate) fn print_text(runtime: &HostWritten<Runtime>, text: &[u8]) {
+    pub(crate) fn print_text(runtime: &HostWritten<DeviceConfig>, text: &[u8]) {
         lanes::serialize_lanes(|| {
             let queue = mapped_queue(runtime);
             let mut ticket = draw(&queue, text.len().div_ceil(2 * TEXT) as u32);
@@ -88,7 +93,7 @@ impl Queue {
 }
 
 #[inline(always)]
-fn mapped_queue(runtime: &HostWritten<Runtime>) -> Mapped {
+fn mapped_queue(runtime: &HostWritten<DeviceConfig>) -> Mapped {
     // SAFETY: the host wrote the address of a wire of this kind, which it keeps while
     // kernels of this image run.
     unsafe { arch::mapped(runtime.get().wire) }

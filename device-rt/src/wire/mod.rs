@@ -11,7 +11,7 @@ pub mod native;
 #[cfg(test)]
 mod tests;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 
@@ -25,7 +25,7 @@ pub(crate) trait Wire {
     const KIND: WireKind;
 
     /// Makes a call and waits for it, with the configuration that the host wrote.
-    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status;
+    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status;
 }
 
 /// Makes a call on the wire `W` from the calling thread.

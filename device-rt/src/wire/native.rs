@@ -2,7 +2,7 @@
 
 use core::mem::offset_of;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
@@ -29,7 +29,7 @@ impl Wire for Native {
     const KIND: WireKind = WireKind::NATIVE;
 
     #[inline(always)]
-    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status {
+    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
         let count = call.args.count();
         let mut layout = Layout::new(count, call.spaces);
         for i in 0..count {
@@ -62,7 +62,7 @@ impl Wire for Native {
 /// walking the arguments once more is cheaper than registers that keep both while the call
 /// waits.
 struct Request<'a> {
-    runtime: &'a HostWritten<Runtime>,
+    runtime: &'a HostWritten<DeviceConfig>,
     call: Call,
     extent: Extent,
     claim: Claim,
@@ -72,8 +72,8 @@ impl<'a> Request<'a> {
     /// Claims a slot and an extent for the calling lane, together with the other active lanes.
     /// `None` if the others got the free slots.
     #[inline(always)]
-    fn claim(runtime: &'a HostWritten<Runtime>, call: Call, blocks: u32) -> Option<Self> {
-        let Runtime {
+    fn claim(runtime: &'a HostWritten<DeviceConfig>, call: Call, blocks: u32) -> Option<Self> {
+        let DeviceConfig {
             slots,
             bounce_blocks,
             ..
@@ -195,7 +195,7 @@ impl<'a> Request<'a> {
 
     #[inline(always)]
     fn producer(&self) -> Producer<Mapped> {
-        let Runtime { wire, slots, .. } = self.runtime.get();
+        let DeviceConfig { wire, slots, .. } = self.runtime.get();
         // SAFETY: the host filled `runtime` with the addresses of a wire, claims and a bounce
         // area of the given size, which it keeps while kernels of
         // this image run.

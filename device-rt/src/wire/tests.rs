@@ -4,11 +4,11 @@
 mod serving;
 mod warps;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
-use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 
 use super::gcc_ring::Ring;
 use super::gcc_slot::Single;
@@ -30,14 +30,14 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         (addrs[i], sizes[i]) = (addr, size);
     }
     let kinds = [MapKind::TO.0; 4];
-    let runtime = HostWritten::new(Runtime {
+    let runtime = HostWritten::new(DeviceConfig {
         wire_kind: kind.0,
         slots: 32,
         wire: 0,
         claims: 0,
         bounce: 0,
         wake_word: 0,
-        bounce_blocks: MAX_RUN,
+        bounce_blocks: MAX_EXTENT,
         reserved: 0,
     });
     // SAFETY: the arrays have more elements than `entries`. A refused call reads
@@ -74,7 +74,7 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
 
 #[test]
 fn ranges_that_no_extent_holds_are_refused() {
-    let longest = BLOCK as u64 * u64::from(MAX_RUN);
+    let longest = BLOCK as u64 * u64::from(MAX_EXTENT);
     let refused: [&[(u64, u64)]; 8] = [
         &[(STACK, longest + 1)],
         &[(STACK, u64::MAX)],

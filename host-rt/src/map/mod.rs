@@ -235,7 +235,7 @@ struct Scratch {
     /// That memory, by device address.
     blocks: Vec<Block>,
     /// Arguments that lie in memory of others, if anywhere.
-    guests: Vec<usize>,
+    unbacked: Vec<usize>,
     /// Pointers to be set.
     sites: Vec<Site>,
     /// Pointers that were set.
@@ -260,7 +260,7 @@ impl Scratch {
             pointers: Vec::new(),
             ranges: Vec::new(),
             blocks: Vec::new(),
-            guests: Vec::new(),
+            unbacked: Vec::new(),
             sites: Vec::new(),
             patches: Vec::new(),
             fetches: Vec::new(),
@@ -278,8 +278,8 @@ impl Scratch {
     ) -> Result<(), MapError> {
         self.plan(limits, args, present)?;
         self.lay_out(args)?;
-        if !self.guests.is_empty() {
-            self.place_guests(args)?;
+        if !self.unbacked.is_empty() {
+            self.locate_unbacked(args)?;
         }
         Ok(())
     }
@@ -338,7 +338,7 @@ impl Drop for Request<'_> {
         clear(&mut scratch.pointers);
         clear(&mut scratch.ranges);
         clear(&mut scratch.blocks);
-        clear(&mut scratch.guests);
+        clear(&mut scratch.unbacked);
         clear(&mut scratch.sites);
         clear(&mut scratch.patches);
         clear(&mut scratch.fetches);

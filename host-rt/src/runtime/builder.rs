@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use shared_abi::wire::WireKind;
-use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 
 use super::overdue::Overdue;
 use super::{Environment, Inner, Result, Runtime};
@@ -26,8 +26,8 @@ const DEFAULT_BOUNCE: u64 = 16 << 20;
 /// Host memory that calls may hold together, unless somebody says otherwise.
 const DEFAULT_REQUEST_MEMORY: u64 = 4 << 30;
 
-/// The bounce area is made of these: the longest runs.
-const BOUNCE_STEP: u64 = MAX_RUN as u64 * BLOCK as u64;
+/// The bounce area is made of these: the longest extents.
+const BOUNCE_STEP: u64 = MAX_EXTENT as u64 * BLOCK as u64;
 
 /// The largest bounce area.
 const MAX_BOUNCE: u64 = 1 << 30;
@@ -69,7 +69,7 @@ impl Builder {
     }
 
     /// Size of the bounce area, rounded up to a multiple of 512 KiB (the longest
-    /// run), at most 1 GiB. A smaller area makes callers wait for each other.
+    /// extent), at most 1 GiB. A smaller area makes callers wait for each other.
     pub fn bounce_bytes(mut self, bytes: u64) -> Self {
         let rounded = bytes.clamp(1, MAX_BOUNCE).next_multiple_of(BOUNCE_STEP);
         self.bounce_bytes = Some(rounded);

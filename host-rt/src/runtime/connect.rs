@@ -2,7 +2,7 @@
 
 use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
-use shared_abi::image::{PANIC, RUNTIME, Runtime};
+use shared_abi::image::{DeviceConfig, PANIC, RUNTIME};
 use shared_abi::wire::WireKind;
 
 use super::panic_record::PanicRecord;
@@ -61,10 +61,10 @@ pub(super) fn connect(
         None => None,
     };
     if let Some(kind) = kind {
-        let runtime = inner.server.connect(kind)?;
-        write(RUNTIME, &runtime_bytes(&runtime))?;
+        let config = inner.server.connect(kind)?;
+        write(RUNTIME, &config_bytes(&config))?;
         if [WireKind::GCC_RING, WireKind::GCC_SLOT].contains(&kind) {
-            write(REV_OFFLOAD_VAR, &runtime.wire.to_le_bytes())?;
+            write(REV_OFFLOAD_VAR, &config.wire.to_le_bytes())?;
         }
     }
     Ok(Connected {
@@ -73,8 +73,8 @@ pub(super) fn connect(
     })
 }
 
-fn runtime_bytes(words: &Runtime) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(size_of::<Runtime>());
+fn config_bytes(words: &DeviceConfig) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(size_of::<DeviceConfig>());
     bytes.extend(words.wire_kind.to_le_bytes());
     bytes.extend(words.slots.to_le_bytes());
     for word in [words.wire, words.claims, words.bounce, words.wake_word] {

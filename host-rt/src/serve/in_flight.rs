@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use shared_abi::wire::WireKind;
-use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::claims::GROUP;
 
 use super::pool::Served;
@@ -165,7 +165,7 @@ impl Server {
         let lengths = extents
             .iter()
             .map(|[start, end]| end.saturating_sub(*start));
-        let needed = lengths.max().unwrap_or(0).min(MAX_RUN);
+        let needed = lengths.max().unwrap_or(0).min(MAX_EXTENT);
         let longest = longest_free(self.config.bounce_blocks(), extents);
         if longest < needed {
             let left = (longest as usize * BLOCK) >> 10;

@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::wire::bounce::BLOCK;
 use shared_abi::wire::{WireKind, claims};
 
@@ -245,10 +245,10 @@ impl Server {
 
     /// What an image that speaks the wire of that kind has to know; makes what
     /// there is not yet.
-    pub(crate) fn connect(&self, kind: WireKind) -> Result<Runtime, DeviceError> {
+    pub(crate) fn connect(&self, kind: WireKind) -> Result<DeviceConfig, DeviceError> {
         let _attaching = lock(&self.attaching);
         let common = self.common()?;
-        Ok(Runtime {
+        Ok(DeviceConfig {
             wire_kind: kind.0,
             slots: self.config.wire.slots,
             wire: self.attach(kind, common)?,

@@ -282,7 +282,7 @@ pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "(no message)".to_owned())
 }
 
-/// Moves the bytes of one request: from and to its slot, its bounce run, or
+/// Moves the bytes of one request: from and to its slot, its bounce extent, or
 /// device memory.
 struct RequestTransfer<'a> {
     wire: &'a dyn Wire,

@@ -48,11 +48,12 @@ impl<W: PollWire> PollWire for Attributed<W> {
 }
 
 /// Key of the launch that a request with its addresses at `addrs` comes from, if
-/// `device-rt` made it: its run starts with one. 0 for requests of GCC's own code.
+/// `device-rt` made it: its extent starts with one. 0 for requests of GCC's own code.
 fn launch_of(addrs: u64, bounce: &MappedMemory) -> u32 {
     let header = size_of::<BounceHeader>() as u64;
-    let run = addrs.wrapping_sub(header).wrapping_sub(bounce.device);
-    if !run.is_multiple_of(BLOCK as u64) || !bounce.contains(addrs.wrapping_sub(header), header) {
+    let extent = addrs.wrapping_sub(header).wrapping_sub(bounce.device);
+    if !extent.is_multiple_of(BLOCK as u64) || !bounce.contains(addrs.wrapping_sub(header), header)
+    {
         return 0;
     }
     // SAFETY: the header lies in the bounce area, whose other users access it
@@ -60,7 +61,7 @@ fn launch_of(addrs: u64, bounce: &MappedMemory) -> u32 {
     let words = unsafe { Coherent::new(bounce.host.as_ptr()) };
     // Relaxed: S1, R1 or Q1 orders it.
     words.load32(
-        run as usize + offset_of!(BounceHeader, launch),
+        extent as usize + offset_of!(BounceHeader, launch),
         Load::Relaxed,
     )
 }

@@ -39,17 +39,17 @@ pub struct Poller<S> {
     slots: u32,
     /// What `consumed` says; the device's word is never read back.
     consumed: u32,
-    /// The same, for who wants to use the wire again.
-    seen: Arc<Seen>,
+    /// The same, for reusing the wire.
+    progress: Arc<Progress>,
     /// Of each slot, for its ticket at or after `consumed`.
     state: Vec<State>,
 }
 
-/// What a poller has seen of its wire.
+/// How far a poller has got on its wire.
 #[derive(Debug, Default)]
-struct Seen {
+struct Progress {
     consumed: AtomicU32,
-    /// The device's counter made no sense: nothing is taken any more.
+    /// The device's counter was invalid: nothing is taken any more.
     broken: AtomicBool,
 }
 
@@ -64,9 +64,9 @@ enum State {
     Answering,
 }
 
-/// Which messages a look is for.
+/// Which messages a scan is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum For {
+enum Filter {
     /// Calls, and text before which every message is written.
     All,
     /// Text that is there.
@@ -84,39 +84,39 @@ impl<S: SystemWords> Poller<S> {
             system,
             slots,
             consumed: ticket,
-            seen: Arc::default(),
+            progress: Arc::default(),
             state: vec![State::Waiting; slots as usize],
         }
     }
 
     /// Looks for a message and takes it.
     pub fn poll(&mut self) -> Poll {
-        self.look(For::All)
+        self.scan(Filter::All)
     }
 
     /// As [`poll`](Self::poll), but leaves calls where they are.
     pub fn poll_text(&mut self) -> Poll {
-        self.look(For::Text)
+        self.scan(Filter::Text)
     }
 
     /// As [`poll`](Self::poll), but leaves text where it is.
     pub fn poll_requests(&mut self) -> Poll {
-        self.look(For::Calls)
+        self.scan(Filter::Calls)
     }
 
-    fn look(&mut self, what: For) -> Poll {
+    fn scan(&mut self, filter: Filter) -> Poll {
         // Relaxed: this thread's, or one's that had the poller before.
-        if self.seen.broken.load(Ordering::Relaxed) {
+        if self.progress.broken.load(Ordering::Relaxed) {
             return Poll::Empty;
         }
         self.advance();
-        // Relaxed: only says how far to look; Q1 brings the messages.
+        // Relaxed: only says how far to scan; Q1 brings the messages.
         let drawn = self
             .system
             .load32(offset_of!(Queue, next_output), Load::Relaxed);
         let waiting = drawn.wrapping_sub(self.consumed);
         if waiting > i32::MAX as u32 {
-            self.seen.broken.store(true, Ordering::Relaxed);
+            self.progress.broken.store(true, Ordering::Relaxed);
             return Poll::ProtocolError(format!(
                 "next_output is {drawn}, behind {} that are consumed",
                 self.consumed
@@ -126,7 +126,7 @@ impl<S: SystemWords> Poller<S> {
         let mut end = waiting.min(self.slots);
         // Those before it were perhaps not yet written when we came by. If the same thread
         // has written one of them, it is there now: it was before what we have seen.
-        while let Some((ahead, slot, kind)) = self.first(end, what) {
+        while let Some((ahead, slot, kind)) = self.first(end, filter) {
             found = Some((slot, kind));
             end = ahead;
         }
@@ -138,7 +138,7 @@ impl<S: SystemWords> Poller<S> {
 
     /// The first message that is to be taken, of the `end` tickets from `consumed` on: how
     /// far ahead, its slot, and its type.
-    fn first(&self, end: u32, what: For) -> Option<(u32, u32, u32)> {
+    fn first(&self, end: u32, filter: Filter) -> Option<(u32, u32, u32)> {
         let mut all_written = true;
         (0..end).find_map(|ahead| {
             let slot = self.consumed.wrapping_add(ahead) % self.slots;
@@ -158,10 +158,10 @@ impl<S: SystemWords> Poller<S> {
             let kind = self
                 .system
                 .load32(at + offset_of!(Message, kind), Load::Relaxed);
-            let wanted = match what {
-                For::All => kind == CALL || all_written,
-                For::Text => kind != CALL,
-                For::Calls => kind == CALL,
+            let wanted = match filter {
+                Filter::All => kind == CALL || all_written,
+                Filter::Text => kind != CALL,
+                Filter::Calls => kind == CALL,
             };
             wanted.then_some((ahead, slot, kind))
         })
@@ -240,8 +240,10 @@ impl<S: SystemWords> Poller<S> {
             self.consumed = self.consumed.wrapping_add(1);
         }
         if self.consumed != before {
-            // Relaxed: who asks has waited for a look that came later.
-            self.seen.consumed.store(self.consumed, Ordering::Relaxed);
+            // Relaxed: the asking thread has waited for a later poll.
+            self.progress
+                .consumed
+                .store(self.consumed, Ordering::Relaxed);
             // Edge `Q2`, consuming end: the next lap's owner of a slot writes it
             // after our loads from it and after its words are 0.
             self.system
@@ -271,7 +273,7 @@ impl<S: SystemWords + Send> PollWire for Poller<S> {
 
 /// Answers the call in `slot` that has no completion word.
 pub fn complete(system: &impl SystemWords, slot: u32) {
-    // Edge `Q3`, completing end: whoever sees the 0 sees what was copied back.
+    // Edge `Q3`, completing end: a reader of the 0 sees what was copied back.
     system.store32(at(slot) + offset_of!(Message, written), 0, Store::Release);
 }
 
@@ -288,7 +290,7 @@ pub(super) const KIND: Kind = Kind {
 #[derive(Clone)]
 pub(crate) struct GcnQueue {
     memory: Arc<MappedMemory>,
-    seen: Arc<Seen>,
+    progress: Arc<Progress>,
 }
 
 impl GcnQueue {
@@ -298,13 +300,13 @@ impl GcnQueue {
     /// A wire in `memory`, which is zeroed and large enough, whose next ticket is
     /// `ticket`.
     pub(crate) fn new(memory: MappedMemory, ticket: u32) -> Self {
-        let seen = Seen {
+        let progress = Progress {
             consumed: AtomicU32::new(ticket),
-            ..Seen::default()
+            ..Progress::default()
         };
         let this = Self {
             memory: Arc::new(memory),
-            seen: Arc::new(seen),
+            progress: Arc::new(progress),
         };
         for counter in [offset_of!(Queue, next_output), offset_of!(Queue, consumed)] {
             // Relaxed: no kernel runs yet; starting one orders it.
@@ -316,7 +318,7 @@ impl GcnQueue {
     /// Its parts; its next ticket is `ticket`.
     pub(crate) fn attach(&self, ticket: u32, bounce: &Arc<MappedMemory>) -> WireParts {
         let poller = Poller {
-            seen: Arc::clone(&self.seen),
+            progress: Arc::clone(&self.progress),
             ..Poller::new(self.words(), SLOTS, ticket)
         };
         let poller = gcc::Attributed::new(poller, Arc::clone(bounce));
@@ -343,9 +345,9 @@ impl GcnQueue {
         let words = self.words();
         // Relaxed, all: no kernel uses it, and starting one orders it; and the poller looks at
         // no slot whose ticket is not drawn.
-        let consumed = self.seen.consumed.load(Ordering::Relaxed);
+        let consumed = self.progress.consumed.load(Ordering::Relaxed);
         let drawn = words.load32(offset_of!(Queue, next_output), Load::Relaxed);
-        if self.seen.broken.load(Ordering::Relaxed) || drawn != consumed || drawn > FAR {
+        if self.progress.broken.load(Ordering::Relaxed) || drawn != consumed || drawn > FAR {
             return false;
         }
         words.store32(offset_of!(Queue, return_value), 0, Store::Relaxed);

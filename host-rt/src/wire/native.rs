@@ -5,7 +5,7 @@ use core::mem::offset_of;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
-use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::claims::{self, ClaimGroup};
 use shared_abi::wire::native::{
     ENTRIES_IN_SLOT, MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT,
@@ -25,18 +25,18 @@ const GROUP: u32 = claims::GROUP;
 /// Scans of a group that find nothing before the group counts as cold.
 const COLD: u8 = 64;
 
-/// Requests taken from one slot in a row before the others are looked at.
+/// Requests taken from one slot in a row before the others are scanned.
 const STREAK: u32 = 16;
 
-/// Looks at that slot alone after a request was taken from it without a look at
+/// Polls of that slot alone after a request was taken from it, before a scan of
 /// the others: a lone caller is served without touching the lines of the ready hints.
 const PATIENCE: u32 = 8;
 
 /// Finds published requests.
 ///
-/// A caller that calls again uses the same slot, so that slot is looked at
+/// A caller that calls again uses the same slot, so that slot is read
 /// first. Then the ready hints of groups that have had requests lately, and those of
-/// one other group. Every look goes on where the last one found something, so
+/// one other group. Every poll goes on where the last one found something, so
 /// that no request waits for ever behind slots that are always busy.
 #[derive(Debug)]
 pub struct Poller<S> {
@@ -58,10 +58,10 @@ pub struct Poller<S> {
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     slot: u32,
-    /// Requests taken from it since the others were looked at.
+    /// Requests taken from it since the others were scanned.
     streak: u32,
-    /// Looks at it alone before the others are looked at.
-    looks: u32,
+    /// Polls of it alone before the others are scanned.
+    polls: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ impl<S: SystemWords> Poller<S> {
             recent: Recent {
                 slot: 0,
                 streak: 0,
-                looks: 1,
+                polls: 1,
             },
             groups: vec![
                 Group {
@@ -103,19 +103,19 @@ impl<S: SystemWords> Poller<S> {
         let Recent {
             slot,
             streak,
-            looks,
+            polls,
         } = self.recent;
-        if streak < STREAK && looks > 0 {
+        if streak < STREAK && polls > 0 {
             let found = self.take(slot);
             let taken = found != Poll::Empty;
-            self.recent.looks = if taken { PATIENCE } else { looks - 1 };
+            self.recent.polls = if taken { PATIENCE } else { polls - 1 };
             self.recent.streak += u32::from(taken);
             return found;
         }
         self.recent = Recent {
             slot,
             streak: 0,
-            looks: 1,
+            polls: 1,
         };
         // Warm groups may always have something.
         if self.since_cold >= STREAK
@@ -147,7 +147,7 @@ impl<S: SystemWords> Poller<S> {
         }
     }
 
-    /// As [`poll`](Self::poll), but looks at every slot. After a fence, it finds
+    /// As [`poll`](Self::poll), but reads every slot. After a fence, it finds
     /// every request whose publisher has passed its own fence: the ready hint comes
     /// before that, too.
     pub fn poll_all(&mut self) -> Poll {
@@ -178,7 +178,7 @@ impl<S: SystemWords> Poller<S> {
                 self.recent = Recent {
                     slot,
                     streak: 0,
-                    looks: 1,
+                    polls: 1,
                 };
                 return found;
             }
@@ -378,14 +378,14 @@ impl Wire for Native {
             ));
         }
         let (slot, _, first, blocks) = native(taken);
-        let run = first as usize * BLOCK;
-        let run_len = blocks as usize * BLOCK;
-        if blocks > MAX_RUN
-            || run
-                .checked_add(run_len)
+        let extent = first as usize * BLOCK;
+        let extent_len = blocks as usize * BLOCK;
+        if blocks > MAX_EXTENT
+            || extent
+                .checked_add(extent_len)
                 .is_none_or(|end| end > copier.bounce_bytes())
         {
-            return Err(format!("{blocks} bounce blocks at {first}: no such run"));
+            return Err(format!("{blocks} bounce blocks at {first}: no such extent"));
         }
         let bounce = copier.bounce();
         let words = self.words();
@@ -396,11 +396,11 @@ impl Wire for Native {
                 &words,
                 slot_offset(self.slots, slot) + offset_of!(Slot, request_payload),
             )
-        } else if list <= run_len {
-            (&bounce, run)
+        } else if list <= extent_len {
+            (&bounce, extent)
         } else {
             return Err(format!(
-                "{count} arguments do not fit a run of {blocks} blocks"
+                "{count} arguments do not fit an extent of {blocks} blocks"
             ));
         };
         let mut carried = 0;
@@ -427,7 +427,7 @@ impl Wire for Native {
                 PLACE_SLOT if fits(entry_bytes_in_slot(taken.mapnum), PAYLOAD) => {
                     Place::Slot(offset, carried)
                 }
-                PLACE_BOUNCE if fits(0, run_len) => Place::Bounce(run + offset, carried),
+                PLACE_BOUNCE if fits(0, extent_len) => Place::Bounce(extent + offset, carried),
                 _ => {
                     return Err(format!(
                         "argument {i} is said to be carried at place {place}, offset {offset}, \

@@ -40,9 +40,9 @@ pub enum At {
         slot: u32,
         /// The request's sequence number.
         seq: u32,
-        /// First block of its bounce run.
+        /// First block of its bounce extent.
         bounce_first: u32,
-        /// Blocks of its bounce run.
+        /// Blocks of its bounce extent.
         bounce_blocks: u32,
     },
     /// At device addresses, as GCC's wires have it.

@@ -2,7 +2,7 @@
 //! by device threads with device-scope atomics. The host initialises them at
 //! load and never looks again.
 //!
-//! Layout, from the address in [`Runtime::claims`](crate::image::Runtime::claims):
+//! Layout, from the address in [`DeviceConfig::claims`](crate::image::DeviceConfig::claims):
 //! one [`ClaimsHeader`], then one [`ClaimGroup`] for every 32 slots, then one
 //! `u32` for every 32 bounce blocks. A set bit means taken. Bits that stand for
 //! no slot are set from the start.

@@ -12,7 +12,7 @@ pub mod native;
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WireKind(
-    /// The value in [`Runtime::wire_kind`](crate::image::Runtime::wire_kind).
+    /// The value in [`DeviceConfig::wire_kind`](crate::image::DeviceConfig::wire_kind).
     pub u32,
 );
 

@@ -9,7 +9,7 @@
 //! aligned loads and stores of at most 8 bytes, each word written by one side
 //! alone.
 //!
-//! Layout, from [`Runtime::wire`](crate::image::Runtime::wire): `slots` ready hints
+//! Layout, from [`DeviceConfig::wire`](crate::image::DeviceConfig::wire): `slots` ready hints
 //! (`u32` each, the whole padded to 128 bytes), then `slots` [`Slot`]s. A ready hint
 //! repeats the sequence number of its slot so that the host can scan many at once; it is
 //! advisory and unordered, and the number in the slot decides.
@@ -28,12 +28,12 @@ use super::claims;
 /// Bytes of payload in each direction of a slot.
 pub const PAYLOAD: usize = 480;
 
-/// Ranges that one request can carry, in the slot and in a bounce run together:
+/// Ranges that one request can carry, in the slot and in a bounce extent together:
 /// bits of [`ReplyHeader::copied`].
 pub const MAX_CARRIED: u32 = 64;
 
 /// Entries of a request that fit its slot's payload; longer lists stand at the
-/// start of the request's bounce run.
+/// start of the request's bounce extent.
 pub const ENTRIES_IN_SLOT: u32 = (PAYLOAD / size_of::<MapEntry>()) as u32;
 
 /// What the device writes first. The payload follows: [`MapEntry`]s, then bytes
@@ -52,9 +52,9 @@ pub struct RequestHeader {
     pub mapnum: u32,
     /// Number of the device that asks.
     pub dev_num: i32,
-    /// First block of the request's bounce run.
+    /// First block of the request's bounce extent.
     pub bounce_first: u32,
-    /// Blocks of the run; 0 for none.
+    /// Blocks of the extent; 0 for none.
     pub bounce_blocks: u32,
 }
 
@@ -117,7 +117,7 @@ pub struct MapEntry {
     /// Where the bytes are, a `PLACE_*`. An entry is *carried* if it is not
     /// [`PLACE_DEVICE`].
     pub place: u16,
-    /// Byte offset of the bytes in the payload or in the bounce run, a multiple
+    /// Byte offset of the bytes in the payload or in the bounce extent, a multiple
     /// of 8.
     pub offset: u32,
 }
@@ -126,7 +126,7 @@ pub struct MapEntry {
 pub const PLACE_DEVICE: u16 = 0;
 /// In the slot's payload.
 pub const PLACE_SLOT: u16 = 1;
-/// In the request's bounce run.
+/// In the request's bounce extent.
 pub const PLACE_BOUNCE: u16 = 2;
 
 /// Bytes that the entries of a request with `mapnum` arguments take in its slot's

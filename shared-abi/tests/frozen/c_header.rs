@@ -262,7 +262,7 @@ fn a_wrong_header_does_not_compile() {
             "order",
             "    uint32_t wire_kind;",
             "    uint32_t first; uint32_t wire_kind;",
-            "offset of revoff_runtime.wire_kind",
+            "offset of revoff_device_config.wire_kind",
         ),
         (
             "align",

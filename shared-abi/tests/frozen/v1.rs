@@ -2,7 +2,7 @@
 //! Frozen; see the head of this test.
 
 use shared_abi::host_arch::{HostArch, ThreadContext};
-use shared_abi::image::{self, FunctionInfo, ImageInfo, KernelInfo, PanicRecord, Runtime};
+use shared_abi::image::{self, DeviceConfig, FunctionInfo, ImageInfo, KernelInfo, PanicRecord};
 use shared_abi::status::Status;
 use shared_abi::wire::bounce::{self, BounceHeader};
 use shared_abi::wire::claims::{self, ClaimGroup, ClaimsHeader};
@@ -18,7 +18,7 @@ types! {
         abi_version: u32 = 8,
         wires: u32 = 12,
     }
-    Runtime as "revoff_runtime", size 48, align 8 {
+    DeviceConfig as "revoff_device_config", size 48, align 8 {
         wire_kind: u32 = 0,
         slots: u32 = 4,
         wire: u64 = 8,
@@ -139,7 +139,7 @@ constants! {
     "REVOFF_WIRE_GCN_QUEUE": WireKind::GCN_QUEUE.0 => 4,
 
     "REVOFF_BOUNCE_BLOCK": bounce::BLOCK => 16384,
-    "REVOFF_BOUNCE_MAX_RUN": bounce::MAX_RUN => 32,
+    "REVOFF_BOUNCE_MAX_EXTENT": bounce::MAX_EXTENT => 32,
     "REVOFF_CLAIMS_GROUP": claims::GROUP => 32,
     "REVOFF_NATIVE_PAYLOAD": native::PAYLOAD => 480,
     "REVOFF_NATIVE_MAX_CARRIED": native::MAX_CARRIED => 64,
@@ -150,7 +150,7 @@ constants! {
 }
 
 no_padding! {
-    ImageInfo Runtime FunctionInfo KernelInfo ThreadContext RequestHeader ReplyHeader MapEntry
+    ImageInfo DeviceConfig FunctionInfo KernelInfo ThreadContext RequestHeader ReplyHeader MapEntry
     Slot WakeWord BounceHeader ClaimsHeader ClaimGroup
 }
 
@@ -315,7 +315,7 @@ fn bytes_of_image_info() {
 #[test]
 fn bytes_of_runtime() {
     assert_eq!(
-        bytes(&Runtime {
+        bytes(&DeviceConfig {
             wire_kind: 0x4746_4544,
             slots: 0x4b4a_4948,
             wire: 0x5352_5150_4f4e_4d4c,

@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::vec::Vec;
 use std::{format, thread, vec};
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::native::{
     self, MapEntry, PLACE_SLOT, ReplyHeader, RequestHeader, Slot, entry_bytes_in_slot,
@@ -85,10 +85,10 @@ impl Serving {
         this
     }
 
-    pub(super) fn runtime(&self) -> HostWritten<Runtime> {
+    pub(super) fn runtime(&self) -> HostWritten<DeviceConfig> {
         let [wire, claims, bounce, wake_word] =
             core::array::from_fn(|i| self.memory[i].as_ptr() as u64);
-        HostWritten::new(Runtime {
+        HostWritten::new(DeviceConfig {
             wire_kind: WireKind::NATIVE.0,
             slots: self.slots,
             wire,

@@ -237,7 +237,7 @@ fn bounce_runs_that_are_none(target: &Target) {
             assert_eq!(status, Status::REFUSED_MAPPING);
             let text = text(&result);
             assert!(
-                text.contains("no such run"),
+                text.contains("no such extent"),
                 "{blocks} blocks at {first}: {text}"
             );
         }
@@ -324,7 +324,7 @@ fn too_many_arguments(target: &Target) {
             let (status, result) = send_native(&session, &request);
             assert_eq!(status, Status::REFUSED_MAPPING);
             let text = text(&result);
-            assert!(text.contains("do not fit a run of"), "{text}");
+            assert!(text.contains("do not fit an extent of"), "{text}");
         }
         // More carried ranges than there are bits.
         let carried = entry(memory.address(), 8, MapKind::TO, PLACE_BOUNCE, 0);
@@ -490,7 +490,7 @@ fn messages_of_unknown_types(target: &Target) {
     }
 }
 
-/// Without a bounce run: arrays, data and completion word in device memory. They
+/// Without a bounce extent: arrays, data and completion word in device memory. They
 /// are served like any other; of which launch they are nobody can tell.
 fn requests_as_gcc_makes_them(target: &Target) {
     let session = open(target);
