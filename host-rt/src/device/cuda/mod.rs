@@ -36,6 +36,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use targets::DeviceArch;
 
 use self::context::Context;
+pub(super) use self::context::count;
 use self::deferred::DeferringQueue;
 use self::event::Events;
 
@@ -49,14 +50,6 @@ use super::gpu::reaper::CompletionReaper;
 use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
 use crate::base::lock::lock;
 use crate::image::{Image, ImageError};
-
-/// Number of GPUs.
-///
-/// # Errors
-/// There is no driver, or it is of no use.
-pub(super) fn count() -> Result<u32, DeviceError> {
-    Ok(context::count()?)
-}
 
 /// How long opening waits for a context that is lost to go: when all that was made in
 /// it is dropped, the thread that notices the ends of kernels may be the last owner.
@@ -92,8 +85,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
             return Err(DeviceError::NotSuitable {
                 device: context.name().to_owned(),
                 reason: format!("it cannot map {what}, which calls to the host need"),
-            }
-            .into());
+            });
         }
     }
     let arch = arch(&context)?;

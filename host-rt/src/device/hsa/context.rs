@@ -77,7 +77,10 @@ impl DeferredFree {
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
 /// Number of GPUs.
-pub(super) fn count() -> Result<u32, DeviceError> {
+///
+/// # Errors
+/// There is no ROCr, or it is of no use.
+pub(in crate::device) fn count() -> Result<u32, DeviceError> {
     let rocr = runtime(faults::on_system_event)?;
     let agents = Agents::all(rocr).map_err(|failure| failed("hsa", &failure))?;
     Ok(agents.gpus.len() as u32)

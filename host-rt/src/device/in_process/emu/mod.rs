@@ -37,8 +37,7 @@ pub(in crate::device) fn open(
                     "`{arch}` is no architecture of NVIDIA's; there are {}",
                     device_arch::nvidia_names()
                 ),
-            }
-            .into());
+            });
         }
     };
     let env = wanted.env;
