@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shared_abi::map_kind::MapKind;
 use shared_abi::wire::bounce::{BLOCK, BounceHeader};
-use shared_abi::words::{Coherent, Load, SystemWords};
+use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::{Arg, At, Copier, Place, Poll, PollWire, Taken};
 use crate::device::{DeviceError, MappedMemory};
@@ -119,11 +119,18 @@ pub(super) fn read_args(
     Ok(())
 }
 
+/// Answers the request whose completion word is at byte offset `signal` of
+/// `memory`, on `gcc-ring` and `gcn-queue`.
+pub fn complete(memory: &impl SystemWords, signal: usize) {
+    // Edge `R2`, completing end: whoever sees the 1 sees what was copied back.
+    memory.store32(signal, 1, Store::Release);
+}
+
 /// Answers the request whose completion word is at device address `signal`.
 pub(super) fn signal(copier: &mut Copier, signal: u64) -> Result<(), DeviceError> {
     match copier.offset_in_bounce(signal, 4) {
         Some(at) if at.is_multiple_of(4) => {
-            super::gcc_ring::complete(&copier.bounce(), at);
+            complete(&copier.bounce(), at);
             Ok(())
         }
         // GCC's own code: an `int` in device memory.

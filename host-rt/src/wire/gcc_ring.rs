@@ -13,6 +13,7 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_ring::{GccRing as Ring, GccRingSlot as Slot, SLOTS};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
+pub use super::gcc::complete;
 use super::{Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireParts, gcc};
 use crate::device::{DeviceError, MappedMemory};
 
@@ -124,13 +125,6 @@ impl<S: SystemWords + Send> PollWire for Poller<S> {
     fn poll(&mut self) -> Poll {
         Poller::poll(self)
     }
-}
-
-/// Answers the request whose completion word is at byte offset `signal` of
-/// `memory`: here, and on `gcn-queue`.
-pub fn complete(memory: &impl SystemWords, signal: usize) {
-    // Edge `R2`, completing end: whoever sees the 1 sees what was copied back.
-    memory.store32(signal, 1, Store::Release);
 }
 
 /// How this wire is made.

@@ -6,12 +6,14 @@ use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
 use super::context::{Context, DeferredFree};
-use super::stream::PIECE;
 use crate::base::lock::{lock, take};
 use crate::device::DeviceError;
 
 /// The smallest block. Aligned to as much, and more than kernels want.
 const SMALLEST: usize = 256;
+
+/// The most that one copy stages: longer ones are several.
+pub(super) const PIECE: usize = 1 << 20;
 
 /// The largest block that is kept to be used again: copies take no larger ones.
 const LARGEST_KEPT: usize = PIECE;

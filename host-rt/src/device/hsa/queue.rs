@@ -3,9 +3,9 @@
 use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
-use super::blocks::Block;
+use super::blocks::{Block, PIECE};
 use super::event::HsaEvent;
-use super::stream::{PIECE, Readback, Stream};
+use super::stream::{Readback, Stream};
 use super::{HsaDevice, launch};
 use crate::device::bounds::check_word;
 use crate::device::gpu::readback::PendingCopy;

@@ -19,9 +19,6 @@ use crate::device::gpu::readback;
 /// waits for the first of them.
 const STAGING: usize = 4 << 20;
 
-/// The most that one copy stages: longer ones are several.
-pub(super) const PIECE: usize = 1 << 20;
-
 /// What a copy brings to the host, in a block.
 pub(super) type Readback = readback::Readback<Arc<Block>>;
 
