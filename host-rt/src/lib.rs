@@ -24,7 +24,7 @@
 //! ```
 //!
 //! A kernel that is declared with [`host_fn::kernel`](macro@host_fn::kernel) is launched
-//! with the host's own data, which is copied there and back:
+//! with the host's own data, which is copied both ways:
 //!
 //! ```no_run
 //! # use host_rt::{Functions, Grid, Image, Runtime};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::debug_as_display;
 
-/// A value in the environment that makes no sense.
+/// An invalid value in the environment.
 #[derive(thiserror::Error)]
 #[error("environment variable {name}={value:?}: {expected} expected")]
 pub struct EnvError {
@@ -101,7 +101,7 @@ impl Env {
     /// Reads the environment of the process.
     ///
     /// # Errors
-    /// The first variable with a value that makes no sense.
+    /// The first variable with an invalid value.
     pub fn read() -> Result<Self, EnvError> {
         Self::from_lookup(|name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned()))
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_named() {
+    fn invalid_values_are_named() {
         for (name, value) in [
             ("GOMP_REVERSE_OFFLOAD_THREADS", "0"),
             ("GOMP_REVERSE_OFFLOAD_THREADS", "many"),

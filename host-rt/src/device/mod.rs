@@ -155,7 +155,7 @@ pub(crate) fn open_as(name: &str, wanted: &Wanted<'_>) -> Result<Arc<dyn Device>
         (Found::One(_), Some(_)) => Err(no_device()),
         (Found::OfArch(open), arch) => open(arch, wanted),
         (Found::Numbered(count, open), text) => {
-            // Before the driver is asked: where there is none, nonsense is still nonsense.
+            // Before the driver is asked: an invalid number is invalid without one, too.
             let number = text.map_or(Some(0), number).ok_or_else(no_device)?;
             if number >= count()? {
                 return Err(no_device());

@@ -11,7 +11,7 @@ pub struct Global {
     pub size: u64,
 }
 
-/// How much of a kernel a device takes, in device threads, and what a block of it takes.
+/// Occupancy limits of a kernel, in device threads, and what a block of it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelLimits {
     /// Most of a block.
@@ -36,7 +36,7 @@ pub trait Module: Send + Sync {
     /// # Errors
     /// The device cannot say.
     fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError>;
-    /// How much of `kernel`, which is one of this module, the device takes.
+    /// Occupancy limits of `kernel`, which is one of this module.
     ///
     /// # Errors
     /// The device cannot say.

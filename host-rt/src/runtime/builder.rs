@@ -119,8 +119,8 @@ impl Builder {
     /// Opens the device.
     ///
     /// # Errors
-    /// There is no such device, it cannot be opened, or the environment holds
-    /// nonsense.
+    /// There is no such device, it cannot be opened, or a variable of the environment
+    /// has an invalid value.
     pub fn build(self) -> Result<Runtime> {
         let env = Env::read()?;
         let wanted = Wanted {

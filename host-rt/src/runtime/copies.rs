@@ -114,7 +114,7 @@ impl Drop for Copies<'_> {
         if let Some(queue) = &mut self.queue
             && let Err(error) = queue.synchronize()
         {
-            // Whoever drops it unfinished has an error to report already.
+            // The caller that drops it unfinished has an error to report already.
             tracing::debug!(%error, "copies that were given up failed");
         }
     }

@@ -156,7 +156,7 @@ impl Kernel {
         self
     }
 
-    /// How much of it the device takes.
+    /// Its occupancy limits.
     ///
     /// # Errors
     /// The device is lost.

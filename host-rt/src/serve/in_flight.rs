@@ -13,7 +13,7 @@ use shared_abi::wire::claims::GROUP;
 use super::pool::Served;
 use super::{Server, current_call, lock};
 
-/// How long a host function waits for a kernel until it looks whether calls can still be made.
+/// How long a host function waits for a kernel until it checks whether calls can still be made.
 const WARN_AFTER: Duration = Duration::from_secs(1);
 
 /// The call that a worker serves. Everything in it is for people to read when nothing has moved

@@ -7,7 +7,7 @@
 //!
 //! - if the function is known to be slow, a follower is woken, or a thread
 //!   created, before it is entered;
-//! - otherwise a *standby* follower looks every millisecond whether the poller is
+//! - otherwise a *standby* follower checks every millisecond whether the poller is
 //!   stuck in a function, and takes over.
 //!
 //! So a host function that unexpectedly never returns delays others by a few ticks
@@ -199,7 +199,7 @@ pub(crate) struct Server {
     output_flush: OutputFlush,
     /// What kernels have printed.
     text: Text,
-    /// The standby looks every `TICK`.
+    /// The standby checks every `TICK`.
     ticking: AtomicBool,
     /// Kernels that run.
     running: AtomicUsize,
@@ -336,7 +336,7 @@ impl Server {
 
     /// A kernel is about to run.
     ///
-    /// One that cannot call the host (`calls_host`) costs no thread and no look.
+    /// One that cannot call the host (`calls_host`) costs no thread and no poll.
     ///
     /// # Errors
     /// There is no thread that would serve its calls, and none can be created.

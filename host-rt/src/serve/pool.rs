@@ -15,10 +15,10 @@ use super::worker::Worker;
 use super::{CallError, Server, Waiting, lock};
 use crate::wire::{Attached, Poll, PollWire, Taken};
 
-/// How often the standby looks while requests come in.
+/// How often the standby checks while requests come in.
 const TICK: Duration = Duration::from_millis(1);
 
-/// How often it looks while a kernel runs but none come in.
+/// How often it checks while a kernel runs but none come in.
 const LONG_TICK: Duration = Duration::from_millis(100);
 
 /// A wire that is served.
@@ -69,7 +69,7 @@ pub(super) struct PollToken {
     pub(super) sources: Vec<Source>,
     /// The one to begin with, so that no wire waits behind one that is busy.
     begin: usize,
-    /// The last look stopped early and has to be repeated before sleep.
+    /// The last poll stopped early and has to be repeated before sleep.
     restless: bool,
 }
 
@@ -175,7 +175,7 @@ impl Server {
     fn poll_until_found(&self, token: &mut PollToken) -> Option<(Arc<Served>, Taken)> {
         let mut idle = Idle::new(self.config.waiting);
         if self.config.waiting != Waiting::Adaptive {
-            // Also after a look that found a request, which was the last one.
+            // Also after a poll that found a request, which was the last one.
             idle.wait();
         }
         loop {
@@ -211,11 +211,11 @@ impl Server {
         }
     }
 
-    /// Looks at every wire once, with one of the methods of [`PollWire`].
+    /// Polls every wire once, with one of the methods of [`PollWire`].
     fn poll(
         &self,
         token: &mut PollToken,
-        look: fn(&mut (dyn PollWire + 'static)) -> Poll,
+        poll: fn(&mut (dyn PollWire + 'static)) -> Poll,
     ) -> Option<(Arc<Served>, Taken)> {
         self.refresh_wires(token);
         token.restless = false;
@@ -224,13 +224,13 @@ impl Server {
             let index = (token.begin + i) % count;
             let source = &mut token.sources[index];
             let is_full = source.wire.has_text() && self.text.is_full();
-            let look = if is_full {
+            let poll = if is_full {
                 <dyn PollWire>::poll_requests
             } else {
-                look
+                poll
             };
-            for look_again in (0..PASS_LIMIT).rev() {
-                match look(&mut *source.poller) {
+            for left in (0..PASS_LIMIT).rev() {
+                match poll(&mut *source.poller) {
                     Poll::Taken(mut taken) => {
                         // Relaxed: only the holder of the token writes it, and the
                         // standby only compares.
@@ -248,7 +248,7 @@ impl Server {
                         }
                         // Behind it there may be a request whose
                         // wake-up is past, and this may be the last poll before sleep.
-                        token.restless |= look_again == 0;
+                        token.restless |= left == 0;
                     }
                 }
             }
@@ -330,8 +330,8 @@ impl Server {
                 // `begin` counts its kernel under this lock: either we see it
                 // here, or its first request sees that nobody ticks.
                 self.ticking.store(false, Ordering::Relaxed);
-                // Somebody has to find that first request. Who has the token now and does
-                // not poll wakes us once it is free, see `with_token`.
+                // Some thread has to find that first request. A holder of the token that
+                // does not poll wakes us once it is free, see `with_token`.
                 if standby && self.try_token().is_some() {
                     break true;
                 }
@@ -349,8 +349,8 @@ impl Server {
                 .wait_timeout(pool, left)
                 .unwrap_or_else(PoisonError::into_inner);
             pool = guard;
-            // Not whether the time was up: who is woken in vain, again and again, looks no
-            // later for it. A call stands before the tick, or nobody would take it back.
+            // Not whether the time was up: spurious wake-ups, however many, do not delay
+            // this check. A call stands before the tick, or nobody would take it back.
             if Instant::now() >= next_look && pool.called == 0 {
                 let now = self.requests();
                 let quiet = now == std::mem::replace(&mut seen, now);
@@ -386,7 +386,7 @@ impl Server {
         let mut pool = lock(&self.pool);
         if pool.idle > pool.called {
             pool.called += 1;
-            // Whoever wakes first sees the call; there is one waiter per call.
+            // The first thread to wake takes the call; there is one waiter per call.
             self.needed.notify_one();
         } else if pool.called == 0 && pool.threads < self.config.threads {
             // No failure: there is at least the caller, who polls again when the
@@ -497,7 +497,7 @@ mod tests {
 
     #[test]
     fn somebody_polls_while_kernels_end_all_the_time() {
-        // Until nothing has come in for a while, and it looks seldom.
+        // Until nothing has come in for a while, and it checks seldom.
         let server = with_a_follower(|_| sleep(LONG_TICK));
         somebody_polls(&server, TICK / 20);
         server.stop();

@@ -12,7 +12,7 @@ use crate::wire::wake;
 /// One wake word, by which one thread sleeps.
 #[derive(Default)]
 pub(super) struct WakeWord {
-    /// The word that device threads look at; attached with the first wire.
+    /// The word that device threads read; attached with the first wire.
     memory: OnceLock<MappedMemory>,
     state: Mutex<State>,
     wake: Condvar,
@@ -39,14 +39,14 @@ impl WakeWord {
         self.memory.get().map_or(0, |memory| memory.device)
     }
 
-    /// Sleeps until woken, unless `look` finds a reason not to.
-    pub(super) fn sleep(&self, look: impl FnOnce() -> bool) {
+    /// Sleeps until woken, unless `poll` finds a reason not to.
+    pub(super) fn sleep(&self, poll: impl FnOnce() -> bool) {
         let Some(memory) = self.memory.get() else {
             unreachable!("threads exist only after the first wire was attached")
         };
         // SAFETY: the memory has the size of the word and lives with `self`.
         let words = unsafe { Coherent::new(memory.host.as_ptr()) };
-        wake::sleep(&words, look, || {
+        wake::sleep(&words, poll, || {
             let mut state = lock(&self.state);
             state.sleeping = true;
             while !state.woken {

@@ -59,7 +59,7 @@ impl Shared {
         usize::from(std::ptr::eq(POOL_OF.get(), self))
     }
 
-    /// Sees to it that the host tasks that are ready find threads.
+    /// Makes sure that ready host tasks find threads.
     pub(super) fn call_threads(&self, state: &mut State) {
         let ready = state.graph.effects.host.len();
         let pool = &mut state.pool;
@@ -77,7 +77,7 @@ impl Shared {
             match thread.spawn(move || shared.thread()) {
                 Ok(handle) => pool.handles.push(handle),
                 Err(error) => {
-                    // Whoever waits for the tasks runs them.
+                    // The thread that waits for the tasks runs them.
                     tracing::warn!(%error, threads = pool.threads, "no further thread for tasks");
                     return;
                 }

@@ -50,7 +50,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Who sees to it that target tasks come after target tasks. Default: the device.
+    /// What orders target tasks after target tasks. Default: the device.
     pub fn resolve(mut self, resolve: Resolve) -> Self {
         self.resolve = resolve;
         self

@@ -97,7 +97,7 @@ impl Item {
             }
             std::thread::yield_now();
         }
-        // Who waited asks again how it went.
+        // The waiting thread asks again how it went.
         let _ = self.at.end.sync();
     }
 

@@ -32,7 +32,7 @@ impl Work<'_> {
     }
 }
 
-/// Runs a host task's function. Who calls the work catches what it throws, also where its
+/// Runs a host task's function. The caller of the work catches its panics, also where its
 /// result or its error is displayed or dropped.
 pub(super) fn run<T, E: Display>(
     task: TaskName,

@@ -49,7 +49,7 @@ impl<S: SystemWords> Poller<S> {
         if self.broken {
             return Poll::Empty;
         }
-        // Relaxed: only says how far to look; R1 brings the requests.
+        // Relaxed: only says how far to scan; R1 brings the requests.
         let drawn = self
             .system
             .load32(offset_of!(Ring, next_slot), Load::Relaxed);
@@ -110,7 +110,7 @@ impl<S: SystemWords> Poller<S> {
             self.consumed = self.consumed.wrapping_add(1);
         }
         if self.consumed != before {
-            // Relaxed: only the host looks at it, for whoever debugs the ring.
+            // Relaxed: only the host reads it, for debugging the ring.
             self.system
                 .store32(offset_of!(Ring, claimed), self.consumed, Store::Relaxed);
             // Edge `R3`, consuming end: the next lap's owner of a slot writes it

@@ -38,7 +38,7 @@ impl<S: SystemWords> Poller<S> {
         }
         // Relaxed: the next holder of the token has that from us and sees this, or what
         // came after it: 0, or the next request. A word of the host's own beside
-        // the slot could not be cleared together with `func`, and a look between
+        // the slot could not be cleared together with `func`, and a poll between
         // the two stores would miss the next request, perhaps before sleep.
         self.system
             .store64(offset_of!(Slot, func), TAKEN, Store::Relaxed);

@@ -8,7 +8,7 @@
 //!
 //! What one thread prints before it calls, comes before the call, unless another thread
 //! holds it up: who sees a message sees those that its thread has written before, so
-//! before a message is taken, those before it are looked at once more.
+//! before a message is taken, those before it are read once more.
 //!
 //! The slot of a call that is answered there is kept until it is, and `consumed` with it.
 //! Others are taken meanwhile. Where the host sleeps until it is woken, which no device

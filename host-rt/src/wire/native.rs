@@ -202,7 +202,7 @@ impl<S: SystemWords> Poller<S> {
         let expected = last.wrapping_add(1);
         *last = seq;
         if seq != expected {
-            // Whoever published it waits for an answer.
+            // Its publisher waits for an answer.
             complete(
                 &self.system,
                 self.slots,

@@ -86,7 +86,7 @@ impl Taken {
     }
 }
 
-/// What a look at a wire found.
+/// What a poll of a wire found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Poll {
     /// No request.

@@ -44,11 +44,11 @@ pub(crate) struct Kind {
 
 /// Finds requests. One thread at a time has it.
 pub(crate) trait PollWire: Send {
-    /// Looks for a request and takes it. May miss one at a single look; finds it
-    /// at one of the next.
+    /// Looks for a request and takes it. May miss one at first, and finds it
+    /// at one of the next polls.
     fn poll(&mut self) -> Poll;
 
-    /// As [`poll`](Self::poll), but misses none: for the last look before sleep.
+    /// As [`poll`](Self::poll), but misses none: for the last poll before sleep.
     fn poll_all(&mut self) -> Poll {
         self.poll()
     }

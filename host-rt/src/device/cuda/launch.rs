@@ -155,7 +155,7 @@ fn attribute(
     Ok(u32::try_from(value).unwrap_or(0))
 }
 
-/// How much of a kernel a GPU takes.
+/// Occupancy limits of a kernel.
 pub(super) fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, DeviceError> {
     use CUdevice_attribute::{
         CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as REGISTERS,

@@ -64,7 +64,7 @@ impl CudaQueue {
     /// Waits for those kernels.
     pub(super) fn wait_for_callers(&mut self) {
         for end in std::mem::take(&mut self.parts_mut().callers) {
-            // Who waits for the kernel learns how it ended.
+            // A wait for the kernel reports how it ended.
             let _ = end.sleep();
         }
     }

@@ -17,7 +17,7 @@
 //! and for those of events, on the device. A kernel that faults takes its device with it: its
 //! launch, and everything else that is asked of the device from then on, ends with
 //! [`DeviceError::Lost`]. Once all that was made on the device is dropped, it can be opened
-//! again, but not after a memory fault, of which ROCr tells once in a process. Other devices
+//! again, but not after a memory fault, which ROCr reports once per process. Other devices
 //! notice nothing.
 
 mod agents;

@@ -42,7 +42,7 @@ pub(super) use self::family::Family;
 pub use self::stats::Stats;
 pub(super) use self::task::{Executor, Mark, New, QueueId};
 
-/// Who sees to it that a target task comes after target tasks.
+/// What orders target tasks after target tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resolve {
     /// The device, where it can: its queue waits for events.

@@ -96,7 +96,7 @@ impl Work for EmuLaunch {
         let (ended, device) = (Arc::clone(&self.ended), self.device);
         let over = move |outcome: Result<(), Fault>| {
             ended();
-            // Whoever learns of the end finds it gone.
+            // A thread that learns of the end finds it gone.
             drop((ended, device));
             op.finish(outcome.map_err(|fault| message(&fault).into()));
         };

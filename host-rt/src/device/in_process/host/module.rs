@@ -73,7 +73,7 @@ impl HostModule {
         // variables, as on a GPU.
         let file = memory_file(image.bytes()).map_err(|e| failed(e.to_string()))?;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        // SAFETY: loading runs the image's initialisers. Whoever loads an image
+        // SAFETY: loading runs the image's initialisers. The caller that loads an image
         // trusts its code as much as any library's; it is checked to be a shared
         // object for this machine.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
