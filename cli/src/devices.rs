@@ -1,5 +1,4 @@
-//! `revoff devices`: what can run kernels here, and what reverse offload costs
-//! there.
+//! `revoff devices`: the devices of this machine, and the cost of reverse offload on each.
 
 use std::fmt::{self, Write};
 
@@ -25,13 +24,13 @@ struct Answer {
 
 #[derive(Debug, Serialize)]
 struct Device {
-    /// The device; where there is none of its kind, the kind.
+    /// The device, or the kind without any device.
     name: String,
     about: &'static str,
-    /// What it is like; absent if it does not open.
+    /// Its description; absent if it cannot be opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     opened: Option<Opened>,
-    /// Why it does not open.
+    /// Why it cannot be opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -45,7 +44,7 @@ struct Opened {
     cost: Cost,
 }
 
-/// What calls to the host take on a device, with one wire.
+/// The resources of calls to the host on a device, with one wire.
 #[derive(Debug, Serialize)]
 struct Cost {
     mapped_bytes: u64,
@@ -62,7 +61,7 @@ struct Variable {
 
 /// Lists everything.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    // Nonsense there is no fault of a device.
+    // Invalid variables are not a fault of a device.
     let env = env::Env::read()?;
     let devices = device::KINDS
         .iter()
@@ -175,7 +174,7 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// A size in the largest unit that it fills.
+/// A size in the largest unit not above it.
 fn bytes(bytes: u64) -> String {
     let units = [
         (1 << 40, "TiB"),

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use image_build::BuildError;
 
-/// Exit status where no compiler for GPUs was found.
+/// Exit status if no compiler for GPUs was found.
 const NO_TOOLCHAIN: u8 = 77;
 
 /// Tasks of this workspace.
@@ -39,7 +39,7 @@ enum Task {
     },
     /// Builds device images for GPUs
     Images(images::Options),
-    /// Builds the plugins, by the names under which they are loaded
+    /// Builds the plugins under the names by which programs load them
     Plugins(plugins::Options),
 }
 
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Err(error) => {
             output::line(&mut std::io::stderr(), &format!("error: {error:#}"));
             match error.downcast_ref() {
-                // A script that can do without it tells this from a fault.
+                // Scripts distinguish a missing toolchain from a fault.
                 Some(BuildError::NoToolchain { .. }) => ExitCode::from(NO_TOOLCHAIN),
                 _ => ExitCode::FAILURE,
             }

@@ -1,4 +1,4 @@
-//! What cargo says of the workspace's members.
+//! Cargo's metadata of the workspace's members.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-/// What `cargo metadata` prints, without the dependencies' own packages.
+/// The output of `cargo metadata`, without dependencies.
 pub(crate) fn read(root: &Path) -> Result<Value> {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["metadata", "--format-version=1", "--no-deps"])

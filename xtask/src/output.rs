@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-/// Writes a line; a reader that has gone away is no error of the task.
+/// Writes a line. A closed pipe is not an error of the task.
 pub(crate) fn line(to: &mut dyn Write, line: &str) {
     let _ = writeln!(to, "{line}");
 }

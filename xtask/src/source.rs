@@ -87,14 +87,14 @@ fn split(file: &str, path: Vec<String>, items: Vec<syn::Item>, modules: &mut Vec
     });
 }
 
-/// Whether something is there in some builds only.
+/// Whether an item exists in some builds only.
 pub(crate) fn is_cfg(attrs: &[syn::Attribute]) -> bool {
     attrs
         .iter()
         .any(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"))
 }
 
-/// Whether something is there in tests only.
+/// Whether an item exists in tests only.
 pub(crate) fn is_test(attrs: &[syn::Attribute]) -> bool {
     let is_test = |attr: &syn::Attribute| {
         attr.path().is_ident("cfg")

@@ -1,5 +1,4 @@
-//! `revoff bench`: what calls to the host cost, beside what they cannot cost less
-//! than.
+//! `revoff bench`: the cost of calls to the host, and a lower bound of it.
 
 mod calls;
 mod caveats;
@@ -50,7 +49,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     } else {
         output::print(&table::render(&report)?)?;
     }
-    // Afterwards: what was measured is not lost if it cannot be drawn.
+    // Afterwards: the figures are not lost if drawing fails.
     if let Some(dir) = &options.plot {
         plot::draw(&report, dir)?;
     }
@@ -60,12 +59,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-/// Measures everything. What could not be measured is in the report, and the first
-/// reason for it in `failure`.
+/// Measures everything. Figures that could not be measured are listed in the report; `failure` is the
+/// first error.
 fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Result<Report> {
     let (others, start) = (machine::Others::watch(), Instant::now());
-    // First of all: there is such a device, it has images, and the environment makes
-    // sense.
+    // First: the device exists, it has images, and the environment is valid.
     let bench = Bench::open(options)?;
     let wanted = wanted(options, &bench)?;
     let items = plan::plan(&wanted);
@@ -83,8 +81,7 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
         .into_iter()
         .map(|setup| waiting::measure(&bench, setup, options.quick))
         .collect::<anyhow::Result<_>>()?;
-    // Everything once, then everything again: what else the machine does in the
-    // meantime strikes all alike.
+    // All figures once per round, so that other load of the machine affects them equally.
     let mut cases = Vec::new();
     for item in items {
         cases.push(Case::new(&bench, item)?);
@@ -150,9 +147,9 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
     })
 }
 
-/// What the command line asks for.
+/// The figures that the command line selects.
 fn wanted(options: &Options, bench: &Bench) -> anyhow::Result<Wanted> {
-    // Whatever the environment has, or none.
+    // The environment's number, or the default.
     let usual_threads = Runtime::open(bench.name())?.cost().threads;
     Ok(Wanted {
         wires: options.wires.clone(),
@@ -163,7 +160,7 @@ fn wanted(options: &Options, bench: &Bench) -> anyhow::Result<Wanted> {
     })
 }
 
-/// Says on a terminal how long it will take.
+/// Prints the expected time on a terminal.
 fn announce(options: &Options, items: &[Item]) {
     if std::io::stderr().is_terminal() {
         let time = plan::estimate(items, options.rounds(), options.time());
@@ -178,8 +175,7 @@ fn announce(options: &Options, items: &[Item]) {
     }
 }
 
-/// What of each time is the measuring itself, the median of timing nothing, and how
-/// long a tick lasts.
+/// The overhead of each measured time (the median of timing nothing), and the length of a tick.
 fn measuring(bench: &Bench) -> anyhow::Result<(u64, f64)> {
     bench.watchdog.at("timing nothing");
     let mut session = Session::open(

@@ -15,9 +15,9 @@ const QUICK: f64 = 0.05;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The floor is what it takes to hand a word over and back with nothing between the
-two sides: no call can be faster. `sleep-1us` is how the parallel patch for GCC
-waits: it sleeps a microsecond between two looks.
+The floor is the time to pass a word to the other side and back: no call can be
+faster. `sleep-1us` is how the parallel patch for GCC waits: it sleeps a
+microsecond between two polls.
 
 Examples:
   revoff bench --wires native --threads 1
@@ -26,7 +26,7 @@ Examples:
   revoff bench --device cuda:0 --image bench_kernels.offload \\
       --quiet-image bench_quiet.offload --json --plot figures > figures.json
 
-What else the machine does while this runs is in the figures.")]
+Other load of the machine affects the figures.")]
 pub(crate) struct Options {
     /// Print one JSON object instead of a table (docs/bench-json.md)
     #[arg(long)]
@@ -55,11 +55,11 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
-    /// One short round that only shows that everything works
+    /// One short round, as a smoke test
     #[arg(long, conflicts_with_all = ["seconds", "rounds"])]
     pub(super) quick: bool,
 
-    /// Seconds after which nothing more is measured, not even a first time
+    /// Seconds after which no more figures are measured
     #[arg(long, value_name = "SECONDS", default_value_t = 200)]
     limit: u64,
 
@@ -104,7 +104,7 @@ pub(crate) struct Options {
     )]
     pub(super) host_threads: Vec<u16>,
 
-    /// What the floor is measured with: two threads of this machine, or a kernel and
+    /// Measure the floor between two threads of this machine, or between a kernel and
     /// a thread [default: `threads` on `host`, `kernel` elsewhere]
     #[arg(long, value_enum)]
     pub(super) floor: Option<FloorKind>,
@@ -121,7 +121,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     pub(super) quiet_image: Option<PathBuf>,
 
-    /// Leave it to the system where threads run
+    /// Do not pin threads to cores
     ///
     /// Otherwise, on `host`, the two threads of the floor have a core each, and so
     /// have the device thread and the serving threads where there is one device
@@ -139,7 +139,7 @@ pub(crate) struct Options {
     patience: u64,
 }
 
-/// Who hands the word of the floor over.
+/// The two sides of the floor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FloorKind {
     /// Two threads of this machine.

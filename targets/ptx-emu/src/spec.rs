@@ -6,15 +6,15 @@
 pub enum Model {
     /// `sm_70` and newer.
     Independent,
-    /// Older ones.
+    /// Before `sm_70`.
     LockStep,
 }
 
 /// Bytes of shared memory that a block may have, as on an `sm_90`.
-pub(crate) const MOST_SHARED: u64 = 227 << 10;
+pub(crate) const MAX_SHARED: u64 = 227 << 10;
 
 /// Threads that a block may have.
-pub(crate) const MOST_THREADS: u32 = 1024;
+pub(crate) const MAX_THREADS: u32 = 1024;
 
 /// Blocks of a grid.
-pub(crate) const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+pub(crate) const MAX_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];

@@ -1,4 +1,4 @@
-//! What shared-abi's sources say: its types and constants, as parsed.
+//! The types and constants of shared-abi, parsed from its sources.
 
 mod eval;
 mod layout;

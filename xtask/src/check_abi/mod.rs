@@ -1,5 +1,4 @@
-//! Enforces what it can of shared-abi/RULES.md. The numbers in the messages are
-//! the rules' there.
+//! Enforces rules of shared-abi/RULES.md, which messages refer to by number.
 
 mod asserts;
 mod fields;
@@ -24,7 +23,7 @@ const TYPES: usize = 25;
 /// host are one process on one machine (rule 4).
 const POINTERS: &str = "host_arch";
 
-/// Checks the crate in `root`, says how much it saw.
+/// Checks the crate in `root`. Returns a summary.
 pub(crate) fn run(root: &Path) -> Result<String> {
     let abi = Abi::new(source::read_crate(root, &root.join("shared-abi/src"))?);
     let mut findings = check(&abi);
@@ -43,7 +42,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     ))
 }
 
-/// All breaches in the sources.
+/// All violations in the sources.
 fn check(abi: &Abi) -> Vec<Finding> {
     let mut found = Findings {
         abi,

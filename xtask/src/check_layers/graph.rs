@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::imports::{Import, Imports};
 
-/// The cycles that span folders: the imports that tie each.
+/// The cycles that span folders: the imports of each.
 pub(super) fn cycles(imports: &Imports) -> Vec<Vec<&Import>> {
     let mut targets = BTreeMap::<&str, BTreeSet<&str>>::new();
     for import in &imports.list {
@@ -39,7 +39,7 @@ pub(super) fn cycles(imports: &Imports) -> Vec<Vec<&Import>> {
     found
 }
 
-/// The files that `file` imports from, and those that these import from, and so on.
+/// The files from which `file` imports, directly or not.
 fn reach<'g>(file: &str, targets: &BTreeMap<&str, BTreeSet<&'g str>>) -> BTreeSet<&'g str> {
     let mut reached = BTreeSet::new();
     let mut next: Vec<&str> = vec![file];

@@ -1,5 +1,5 @@
-//! What the files of a crate import from each other: every path in their code, followed through
-//! `use` to the file that defines its name.
+//! Imports between the files of a crate: every path in their code, resolved through `use` to the file
+//! that defines its name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,19 +11,19 @@ use crate::source::{Module, is_test};
 
 /// A module, and the file that it is in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) module: Vec<String>,
     pub(super) file: String,
     /// The module whose folder has the file.
     pub(super) folder: Vec<String>,
 }
 
-/// A name that one file takes from another.
+/// A name that one file imports from another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Import {
-    pub(super) from: Place,
+    pub(super) from: Location,
     pub(super) line: usize,
-    pub(super) to: Place,
+    pub(super) to: Location,
     name: String,
 }
 
@@ -43,11 +43,11 @@ pub(super) struct Imports {
     pub(super) root: Option<String>,
 }
 
-/// The names that are known in a module.
+/// The names of a module's scope.
 #[derive(Default)]
 struct Scope {
     defined: BTreeSet<String>,
-    /// By `use`: what each stands for, from the crate's root.
+    /// The names of `use`, with their paths from the crate's root.
     used: BTreeMap<String, Vec<String>>,
     /// Modules all of whose names are used.
     globs: Vec<Vec<String>>,
@@ -111,7 +111,7 @@ impl Imports {
     }
 }
 
-fn place(module: &Module, scopes: &Scopes) -> Place {
+fn place(module: &Module, scopes: &Scopes) -> Location {
     // An inline module is in the folder of its file.
     let mut of_file = module.path.as_slice();
     let stem = module
@@ -134,7 +134,7 @@ fn place(module: &Module, scopes: &Scopes) -> Place {
             of_file = &of_file[..of_file.len().saturating_sub(1)];
         }
     }
-    Place {
+    Location {
         module: module.path.clone(),
         file: module.file.clone(),
         folder: of_file.to_vec(),
@@ -161,7 +161,7 @@ fn is_for_tests(item: &Item) -> bool {
     }
 }
 
-/// Notes what a module defines and uses; returns what it uses.
+/// Records the names that a module defines and uses. Returns the used paths.
 fn declare(module: &Module, scopes: &mut Scopes) -> Vec<Reference> {
     let mut scope = Scope::default();
     let mut trees = Vec::new();
@@ -178,7 +178,7 @@ fn declare(module: &Module, scopes: &mut Scopes) -> Vec<Reference> {
     let mut references = Vec::new();
     for (path, name, line) in trees {
         let Some(path) = absolute(&module.path, &path, scopes) else {
-            // Of another crate; it hides a module of that name.
+            // A name of another crate, which hides a module of that name.
             continue;
         };
         match name {
@@ -269,7 +269,7 @@ fn scan(tokens: TokenStream, into: &mut Vec<Reference>) {
     }
 }
 
-/// A path that stands in `module`, from the crate's root; `None` for another crate's.
+/// A path in `module` as a path from the crate's root; `None` for another crate's.
 fn absolute(module: &[String], path: &[String], scopes: &Scopes) -> Option<Vec<String>> {
     let mut base = module.to_vec();
     let mut rest = path;
@@ -309,7 +309,7 @@ fn resolve(path: &[String], scopes: &Scopes, depth: usize) -> Option<(Vec<String
     if scope.defined.contains(name) {
         return Some((module.to_vec(), name.clone()));
     }
-    // `use` may go round in a circle.
+    // `use` may be cyclic.
     if depth > 8 {
         return None;
     }
@@ -318,7 +318,7 @@ fn resolve(path: &[String], scopes: &Scopes, depth: usize) -> Option<(Vec<String
     }
     let globs = scope.globs.iter();
     let mut found = globs.filter_map(|glob| resolve(&[glob, rest].concat(), scopes, depth + 1));
-    // What a macro makes has no name here.
+    // Items of macros have no names here.
     found
         .next()
         .or_else(|| Some((module.to_vec(), name.clone())))

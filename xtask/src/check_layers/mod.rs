@@ -1,5 +1,5 @@
-//! The modules of each crate stand in layers: none imports from a layer above its own, none from
-//! the crate's root, and no cycle of imports spans folders.
+//! Modules import only from layers below their own and not from the crate's root, and no import cycle
+//! spans folders.
 
 mod graph;
 mod imports;
@@ -15,8 +15,8 @@ use crate::finding::{Finding, report};
 use crate::metadata;
 use crate::source;
 
-/// The layers of crates that have some, from the lowest up. Modules without a layer may be imported
-/// by all, and import nothing of the crate.
+/// The layers of crates, from the lowest up. Modules that are not listed import nothing of the crate,
+/// and all others may import them.
 const LAYERS: &[(&str, &[&str])] = &[
     (
         "device-rt",
@@ -90,7 +90,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     ))
 }
 
-/// The breaches of a crate with these layers.
+/// The violations of a crate with these layers.
 fn check(imports: &Imports, layers: &[&str]) -> Vec<Finding> {
     let finding = |import: &Import, message| Finding {
         file: import.from.file.clone(),
@@ -149,7 +149,7 @@ mod tests {
 
     const LAYERS: &[&str] = &["base", "top"];
 
-    /// What is found in a crate with these modules.
+    /// The findings in a crate with these modules.
     fn found(modules: &[(&str, &str)]) -> Vec<String> {
         let modules = modules.iter().flat_map(|(path, text)| {
             let module = path

@@ -1,5 +1,5 @@
-//! The floor: what it takes to hand a word over and back, with nothing between the
-//! two sides but two words. No call is faster.
+//! The floor: the time to pass a word to the other side and back through two words in memory. No
+//! call is faster.
 
 mod kernel;
 mod threads;
@@ -9,7 +9,7 @@ use super::latency::Latency;
 use super::options::FloorKind;
 use super::report::{Floor, Rate};
 
-/// The floor, and what was measured of it so far.
+/// The floor, and its measurements so far.
 pub(crate) struct FloorCase {
     kind: FloorKind,
     cores: Option<[usize; 2]>,
@@ -18,7 +18,7 @@ pub(crate) struct FloorCase {
     pinned: bool,
 }
 
-/// What one round finds.
+/// The result of a round.
 struct Round {
     rate: f64,
     latency: Latency,
@@ -26,7 +26,7 @@ struct Round {
 }
 
 impl FloorCase {
-    /// Of this kind, or as suits the device.
+    /// A floor of this kind, or of the device's default kind.
     pub(crate) fn new(bench: &Bench, kind: Option<FloorKind>) -> anyhow::Result<Self> {
         let suits = if bench.is_host() {
             FloorKind::Threads
@@ -59,7 +59,7 @@ impl FloorCase {
         Ok(())
     }
 
-    /// What was measured.
+    /// The figures.
     pub(crate) fn figures(&self) -> Floor {
         Floor {
             kind: match self.kind {

@@ -1,11 +1,11 @@
-//! From the text of a function to what a warp executes.
+//! Decoded functions: the form that warps execute.
 
-mod deciding;
+mod control_registers;
 mod decode;
 mod flow;
 mod function;
 pub(crate) mod op;
 
-pub(crate) use self::deciding::Deciding;
+pub(crate) use self::control_registers::ControlRegisters;
 pub(crate) use self::decode::{Resolve, Symbol, decode};
 pub(crate) use self::function::Function;

@@ -3,18 +3,18 @@
 mod access;
 mod atomic;
 mod block;
+mod collective;
 mod converge;
+mod deadlock;
 mod exec;
 mod frame;
-mod joint;
 mod launch;
 mod processor;
+mod rendezvous;
 mod space;
-mod stuck;
 mod system;
-mod together;
 mod warp;
 
-pub(crate) use self::launch::{Activity, Check, Launch, Make};
-pub use self::launch::{Ended, Trace};
+pub(crate) use self::launch::{Activity, Check, Launch, LaunchConfig};
+pub use self::launch::{OnEnd, Trace};
 pub(crate) use self::processor::Processors;

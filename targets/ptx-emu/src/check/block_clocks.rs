@@ -1,4 +1,4 @@
-//! The threads of a block, as far as they order memory.
+//! The clocks of the threads of a block.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,37 +11,36 @@ use crate::spec::Model;
 
 const SCOPES: [Scope; 3] = [Scope::Cta, Scope::Gpu, Scope::Sys];
 
-/// What a thread knows, and what it would by a fence.
+/// The clock of a thread, and the clocks that fences would join to it.
 #[derive(Debug, Default)]
-struct Strand {
+struct ThreadClock {
     clock: Arc<Clock>,
-    /// What it knew at its last fence of each scope: strong stores release that.
+    /// Its clock at its last fence of each scope, which strong stores release.
     fenced: [Option<Arc<Clock>>; 3],
-    /// What its strong loads have seen, by how far away the other thread is: a fence of
-    /// that scope acquires it.
+    /// The clocks that its strong loads observed, by the distance of the other thread: a fence of
+    /// that scope acquires them.
     owed: [Option<Arc<Clock>>; 3],
-    /// The same of each word alone: acquiring loads there acquire that.
+    /// The same for each word: acquiring loads of the word acquire them.
     owed_at: HashMap<(u64, u8), [Option<Arc<Clock>>; 3]>,
-    /// What it released on a word: its later strong stores there do so, too.
+    /// The clock that it released on a word, which later strong stores there release too.
     released: HashMap<(u64, u8), (Scope, Arc<Clock>)>,
 }
 
 /// The threads of a block, which one OS thread runs.
 #[derive(Debug)]
-pub(crate) struct Strands {
+pub(crate) struct BlockClocks {
     checker: Arc<Checker>,
     pub(super) launch: u64,
     pub(super) block: u64,
-    /// Moments of the block: each release ends one.
+    /// The time of the block: each release ends a moment.
     time: u64,
-    of: Vec<Strand>,
+    of: Vec<ThreadClock>,
     model: Model,
-    /// What those who came to a barrier hand on.
+    /// The clocks of the threads that arrived at a barrier.
     barriers: HashMap<usize, Clock>,
 }
 
-/// The narrowest scope that has a thread of one block and somebody else in it; `None`
-/// is the host.
+/// The narrowest scope with a thread of one block and another party; `None` is the host.
 fn distance(one: (u64, u64), other: Option<(u64, u64)>) -> Scope {
     match other {
         None => Scope::Sys,
@@ -56,7 +55,7 @@ fn join(to: &mut Arc<Clock>, from: &Arc<Clock>) {
     }
 }
 
-impl Strands {
+impl BlockClocks {
     pub(crate) fn new(
         checker: &Arc<Checker>,
         origin: &Arc<Clock>,
@@ -64,9 +63,9 @@ impl Strands {
         threads: u32,
         model: Model,
     ) -> Self {
-        let strand = || Strand {
+        let own = || ThreadClock {
             clock: Arc::clone(origin),
-            ..Strand::default()
+            ..ThreadClock::default()
         };
         let threads = (threads as usize).next_multiple_of(LANES);
         Self {
@@ -74,7 +73,7 @@ impl Strands {
             launch,
             block,
             time: 1,
-            of: (0..threads).map(|_| strand()).collect(),
+            of: (0..threads).map(|_| own()).collect(),
             model,
             barriers: HashMap::new(),
         }
@@ -94,7 +93,7 @@ impl Strands {
         result.map_err(|report| checker.cause_of(self.launch, report))
     }
 
-    /// In lock-step a warp is one thread: its lanes do nothing but in order.
+    /// In lock-step a warp is one thread: its lanes are ordered.
     pub(super) fn who(&self, warp: u32, lanes: Mask) -> Who {
         Who {
             launch: self.launch,
@@ -115,22 +114,22 @@ impl Strands {
         self.time += 1;
     }
 
-    /// The clock of a thread that is about to hand it on.
+    /// The clock of a thread, for a release.
     fn stamp(&mut self, thread: Thread) -> Arc<Clock> {
-        let strand = &mut self.of[thread.thread as usize];
-        Arc::make_mut(&mut strand.clock).learn(thread, self.time);
-        Arc::clone(&strand.clock)
+        let own = &mut self.of[thread.thread as usize];
+        Arc::make_mut(&mut own.clock).learn(thread, self.time);
+        Arc::clone(&own.clock)
     }
 
     fn place(&self) -> (u64, u64) {
         (self.launch, self.block)
     }
 
-    /// Whether one of the lanes knows what some lanes did.
+    /// Whether one of the lanes has observed an access of some lanes.
     ///
-    /// Lanes that do the same in one instruction count as one: whatever orders one of
-    /// them orders the access, since the others repeat it. That is how compilers run
-    /// code for one thread on a whole warp.
+    /// Lanes with the same access in one instruction count as one: an order for one of them orders
+    /// the access, since the others repeat it. Compilers run code for one thread on a whole warp
+    /// in this way.
     pub(super) fn knows(&self, who: Who, other: Who, time: u64) -> bool {
         let is_same = (who.launch, who.block, who.warp) == (other.launch, other.block, other.warp);
         if is_same && who.lanes & other.lanes != 0 {
@@ -142,7 +141,7 @@ impl Strands {
         })
     }
 
-    /// Up to which tick one of the lanes knows the host.
+    /// The tick up to which one of the lanes has observed the host.
     pub(super) fn host(&self, who: Who) -> u64 {
         let known = who
             .threads()
@@ -150,7 +149,7 @@ impl Strands {
         known.max().unwrap_or(0)
     }
 
-    /// What a store of `who` hands on to those who read it.
+    /// The messages of a store of `who` for its readers.
     pub(super) fn release(
         &mut self,
         who: Who,
@@ -178,24 +177,24 @@ impl Strands {
             if operation.semantics.releases() {
                 let clock = self.stamp(me);
                 send(scope, &clock);
-                let strand = &mut self.of[me.thread as usize];
-                strand.released.insert(word, (scope, clock));
+                let own = &mut self.of[me.thread as usize];
+                own.released.insert(word, (scope, clock));
                 continue;
             }
-            let strand = &self.of[me.thread as usize];
+            let own = &self.of[me.thread as usize];
             for within in SCOPES {
-                if let Some(clock) = &strand.fenced[within as usize] {
+                if let Some(clock) = &own.fenced[within as usize] {
                     send(within, clock);
                 }
             }
-            if let Some((within, clock)) = strand.released.get(&word) {
+            if let Some((within, clock)) = own.released.get(&word) {
                 send(*within, clock);
             }
         }
         messages
     }
 
-    /// A strong load saw what somebody, `from`, handed on.
+    /// Acquires the clock that a strong load observed from `from`.
     pub(super) fn take(
         &mut self,
         who: Who,
@@ -205,35 +204,35 @@ impl Strands {
     ) {
         let distance = distance(self.place(), from);
         for me in who.threads() {
-            let strand = &mut self.of[me.thread as usize];
+            let own = &mut self.of[me.thread as usize];
             if operation.semantics.acquires() {
-                join(&mut strand.clock, clock);
+                join(&mut own.clock, clock);
             } else {
-                let at = strand.owed_at.entry((operation.address, operation.mask()));
-                for owed in [&mut strand.owed, at.or_default()] {
+                let at = own.owed_at.entry((operation.address, operation.mask()));
+                for owed in [&mut own.owed, at.or_default()] {
                     join(owed[distance as usize].get_or_insert_default(), clock);
                 }
             }
         }
     }
 
-    /// A load acquires what earlier ones of the same word have seen.
+    /// Acquires the clocks that earlier loads of the same word observed.
     pub(super) fn take_owed(&mut self, who: Who, operation: &Operation, scope: Scope) {
         if !operation.semantics.acquires() {
             return;
         }
         for me in who.threads() {
-            let strand = &mut self.of[me.thread as usize];
+            let own = &mut self.of[me.thread as usize];
             let word = (operation.address, operation.mask());
-            if let Some(owed) = strand.owed_at.get(&word) {
+            if let Some(owed) = own.owed_at.get(&word) {
                 for clock in owed[..=scope as usize].iter().flatten() {
-                    join(&mut strand.clock, clock);
+                    join(&mut own.clock, clock);
                 }
             }
         }
     }
 
-    /// The same with what was found in a word, if both sides' scopes are wide enough.
+    /// The same with a message of a word, if the scopes of both sides are wide enough.
     pub(super) fn take_message(
         &mut self,
         who: Who,
@@ -251,31 +250,31 @@ impl Strands {
     pub(crate) fn fence(&mut self, warp: u32, lanes: Mask, semantics: Semantics, scope: Scope) {
         for me in self.who(warp, lanes).threads() {
             if semantics.acquires() {
-                let strand = &mut self.of[me.thread as usize];
-                for owed in &mut strand.owed[..=scope as usize] {
+                let own = &mut self.of[me.thread as usize];
+                for owed in &mut own.owed[..=scope as usize] {
                     if let Some(clock) = owed.take() {
-                        join(&mut strand.clock, &clock);
+                        join(&mut own.clock, &clock);
                     }
                 }
                 if scope == Scope::Sys {
-                    strand.owed_at.clear();
+                    own.owed_at.clear();
                 }
             }
             if semantics.releases() {
                 let clock = self.stamp(me);
-                let strand = &mut self.of[me.thread as usize];
+                let own = &mut self.of[me.thread as usize];
                 for within in SCOPES {
                     if within <= scope {
-                        strand.fenced[within as usize] = None;
+                        own.fenced[within as usize] = None;
                     }
                 }
-                strand.fenced[scope as usize] = Some(clock);
+                own.fenced[scope as usize] = Some(clock);
             }
         }
         self.pass();
     }
 
-    /// Threads meet, and each knows then what all of them did.
+    /// Threads synchronise: each then has the clocks of all.
     pub(crate) fn meet(&mut self, warp: u32, lanes: Mask) {
         let who = self.who(warp, lanes);
         let mut all = Clock::default();
@@ -284,7 +283,7 @@ impl Strands {
         self.pass();
     }
 
-    /// Lanes of a warp come to a barrier.
+    /// Lanes of a warp arrive at a barrier.
     pub(crate) fn arrive(&mut self, barrier: usize, warp: u32, lanes: Mask) {
         let who = self.who(warp, lanes);
         let mut all = self.barriers.remove(&barrier).unwrap_or_default();
@@ -293,7 +292,7 @@ impl Strands {
         self.pass();
     }
 
-    /// A barrier lets lanes of warps on.
+    /// A barrier releases lanes of warps.
     pub(crate) fn depart(&mut self, barrier: usize, warps: impl Iterator<Item = (u32, Mask)>) {
         let all = Arc::new(self.barriers.remove(&barrier).unwrap_or_default());
         for (warp, lanes) in warps {
@@ -305,7 +304,7 @@ impl Strands {
         let mut last: Option<&Arc<Clock>> = None;
         for me in who.threads() {
             let clock = &self.of[me.thread as usize].clock;
-            // After a barrier all of them have one and the same.
+            // After a barrier all of them share one clock.
             if !last.is_some_and(|last| Arc::ptr_eq(last, clock)) {
                 all.join(clock);
             }
@@ -330,7 +329,7 @@ impl Who {
         })
     }
 
-    /// Whether somebody of the other is in a scope around one of these.
+    /// Whether the other lanes are in a scope around one of these.
     pub(super) fn reaches(self, scope: Scope, other: Self) -> bool {
         distance((self.launch, self.block), Some((other.launch, other.block))) <= scope
     }

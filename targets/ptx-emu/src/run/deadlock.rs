@@ -1,4 +1,4 @@
-//! Finding out that threads wait for each other for ever.
+//! Detecting threads that wait for each other forever.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -10,31 +10,30 @@ use super::warp::{State, Warp};
 use crate::alu::lanes_of;
 use crate::spec::Model;
 
-/// Turns without a new state after which a block is taken to go round in circles.
-const CIRCLES: u32 = 64;
+/// Turns without a new state after which a block counts as looping.
+const LOOPING_TURNS: u32 = 64;
 
-/// Looks at a block in which nothing happens.
+/// Detects a deadlock of a block without progress.
 ///
-/// That all its threads wait at barriers or for lanes is certain at once. That they spin
-/// is: the same registers come again and again, no load is from memory that the host may
-/// change, and nothing has happened on the whole device for as long as the launch's
-/// patience.
+/// If all of its threads wait at barriers or for lanes, the deadlock is certain. Spinning threads
+/// are deadlocked if their registers repeat, no load is from memory that the host may change, and
+/// there was no progress on the whole device for the launch's patience.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
+pub(super) struct DeadlockDetector {
     since: Option<Instant>,
     seen: HashSet<u64>,
     known: u32,
 }
 
-impl Watch {
-    /// Something happened.
+impl DeadlockDetector {
+    /// Records progress.
     pub(super) fn reset(&mut self) {
         self.since = None;
         self.seen.clear();
         self.known = 0;
     }
 
-    /// Looks after a turn in which nothing happened; a report if nothing ever will.
+    /// Checks after a turn without progress. Returns a report of a deadlock.
     pub(super) fn look(
         &mut self,
         common: &Common,
@@ -52,7 +51,7 @@ impl Watch {
         let since = *self.since.get_or_insert(now);
         let patience = common.launch.patience;
         let is_early = now - since < patience || common.launch.activity.is_recent(patience);
-        // Those that ask nobody compute, however long.
+        // Threads that do not poll are computing, however long.
         if is_early || !ran || !common.polls {
             return None;
         }
@@ -64,11 +63,11 @@ impl Watch {
         if self.seen.len() > 1 << 16 {
             self.reset();
         }
-        (self.known >= CIRCLES).then(|| report(common, warps))
+        (self.known >= LOOPING_TURNS).then(|| report(common, warps))
     }
 }
 
-/// All that decides what warps do next, but for memory.
+/// A hash of the state of warps, except for memory.
 fn state(warps: &[Warp]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for warp in warps {
@@ -87,7 +86,7 @@ fn state(warps: &[Warp]) -> u64 {
     hasher.finish()
 }
 
-/// Which lanes wait where, and for what.
+/// A report of the waiting lanes.
 fn report(common: &Common, warps: &[Warp]) -> String {
     let [x, y, z] = common.index;
     let mut text = format!("no thread of block ({x}, {y}, {z}) gets on:");
@@ -95,7 +94,7 @@ fn report(common: &Common, warps: &[Warp]) -> String {
         let top = warp.groups.len().saturating_sub(1);
         for (at, group) in warp.groups.iter().enumerate() {
             let lanes = group.lanes & warp.live();
-            // In lock-step those above on the stack are among the lanes of those below.
+            // In lock-step, lanes of groups higher on the stack are also in those below.
             let above = match warp.model() {
                 Model::LockStep => warp.groups[at + 1..].iter().fold(0, |m, g| m | g.lanes),
                 Model::Independent => 0,
@@ -121,7 +120,7 @@ fn report(common: &Common, warps: &[Warp]) -> String {
                 {
                     "wait for the lanes below, from which they parted".to_owned()
                 }
-                State::Ready | State::Sleeping { .. } => "go round in circles".to_owned(),
+                State::Ready | State::Sleeping { .. } => "spin".to_owned(),
             };
             let first = lanes_of(lanes).next().unwrap_or(0);
             let _ = write!(

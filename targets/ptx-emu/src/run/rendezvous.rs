@@ -1,27 +1,27 @@
-//! Instructions for which lanes come together.
+//! Collective instructions: lanes wait for the other members.
 
 use std::sync::Arc;
 
 use super::block::Common;
+use super::collective::{Operands, perform};
 use super::exec::LaneFault;
 use super::frame::Frame;
-use super::joint::{Operands, perform};
 use super::launch::Launch;
 use super::warp::{Group, State, Warp};
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::code::Function;
-use crate::code::op::{Joint, Op, Together};
+use crate::code::op::{Collective, CollectiveKind, Op};
 use crate::error::FaultKind;
 use crate::spec::Model;
 
-/// `active`, which is all of the group at `at`, executes `op`; whether that is done, or
-/// they wait for others.
-pub(super) fn together(
+/// Executes `op` for `active`, the whole group at `at`. Returns whether it is complete; otherwise the
+/// lanes wait for others.
+pub(super) fn collective(
     warp: &mut Warp,
     common: &mut Common,
     at: usize,
     active: Mask,
-    op: &Together,
+    op: &Collective,
 ) -> Result<bool, LaneFault> {
     let launch = Arc::clone(&common.launch);
     let group = warp.groups[at];
@@ -40,7 +40,7 @@ pub(super) fn together(
             let members = named[active.trailing_zeros() as usize];
             let same = lanes_of(active).all(|lane| named[lane] == members);
             if !same && warp.model() == Model::Independent {
-                // Lanes that happen to be here together wait for different ones.
+                // Lanes of this group wait for different members.
                 split(warp, at, &named);
                 join(warp, common);
                 return Ok(false);
@@ -50,11 +50,11 @@ pub(super) fn together(
     };
     if members & live == active {
         let mut operands = Operands::default();
-        gather(frame, function, &op.joint, active, &mut operands);
-        let results = perform(&op.joint, active, &operands);
+        gather(frame, function, &op.kind, active, &mut operands);
+        let results = perform(&op.kind, active, &operands);
         let frame = warp.frames.get_mut(group.frame);
-        scatter(frame, &op.joint, active, &results);
-        order(warp.number, common, &op.joint, active);
+        scatter(frame, &op.kind, active, &results);
+        order(warp.number, common, &op.kind, active);
         return Ok(true);
     }
     if warp.model() == Model::LockStep {
@@ -66,14 +66,14 @@ pub(super) fn together(
     Ok(false)
 }
 
-/// Of what lanes do together, `bar.warp.sync` alone orders memory.
-fn order(warp: u32, common: &mut Common, joint: &Joint, lanes: Mask) {
-    if let (Joint::Sync, Some(strands)) = (joint, &mut common.strands) {
-        strands.meet(warp, lanes);
+/// `bar.warp.sync` orders memory, unlike the other collectives.
+fn order(warp: u32, common: &mut Common, kind: &CollectiveKind, lanes: Mask) {
+    if let (CollectiveKind::Sync, Some(clocks)) = (kind, &mut common.clocks) {
+        clocks.meet(warp, lanes);
     }
 }
 
-/// Makes of a group one for each set of lanes that is named.
+/// Splits a group by the members that its lanes name.
 fn split(warp: &mut Warp, at: usize, named: &[Mask; LANES]) {
     let group = warp.groups.swap_remove(at);
     let mut left = group.lanes;
@@ -89,7 +89,7 @@ fn split(warp: &mut Warp, at: usize, named: &[Mask; LANES]) {
     }
 }
 
-/// Lets those on who wait for each other and are all there.
+/// Completes collectives whose members have all arrived.
 pub(super) fn join(warp: &mut Warp, common: &mut Common) {
     let launch = Arc::clone(&common.launch);
     let waiting = |group: &Group| match group.state {
@@ -107,28 +107,28 @@ pub(super) fn join(warp: &mut Warp, common: &mut Common) {
         if here.is_empty() || lanes != members & warp.live() {
             continue;
         }
-        let joints: Vec<Joint> = here
+        let kinds: Vec<CollectiveKind> = here
             .iter()
-            .filter_map(|&at| joint(warp, &launch, &warp.groups[at]))
+            .filter_map(|&at| kind(warp, &launch, &warp.groups[at]))
             .collect();
-        let same = |joint: &Joint| are_alike(joint, &joints[0]);
-        if joints.len() != here.len() || !joints.iter().all(same) {
+        let same = |kind: &CollectiveKind| are_alike(kind, &kinds[0]);
+        if kinds.len() != here.len() || !kinds.iter().all(same) {
             continue;
         }
         let mut operands = Operands::default();
-        for (&at, joint) in here.iter().zip(&joints) {
+        for (&at, kind) in here.iter().zip(&kinds) {
             let group = warp.groups[at];
             let frame = warp.frames.get(group.frame);
             let function = &launch.module.functions[frame.function as usize];
-            gather(frame, function, joint, group.lanes, &mut operands);
+            gather(frame, function, kind, group.lanes, &mut operands);
         }
-        let results = perform(&joints[0], lanes, &operands);
-        order(warp.number, common, &joints[0], lanes);
-        for (&at, joint) in here.iter().zip(&joints) {
+        let results = perform(&kinds[0], lanes, &operands);
+        order(warp.number, common, &kinds[0], lanes);
+        for (&at, kind) in here.iter().zip(&kinds) {
             let group = warp.groups[at];
             scatter(
                 warp.frames.get_mut(group.frame),
-                joint,
+                kind,
                 group.lanes,
                 &results,
             );
@@ -138,67 +138,88 @@ pub(super) fn join(warp: &mut Warp, common: &mut Common) {
     }
 }
 
-/// Whether two instructions are the same but for their operands.
-fn are_alike(one: &Joint, two: &Joint) -> bool {
+/// Whether two instructions are the same except for their operands.
+fn are_alike(one: &CollectiveKind, two: &CollectiveKind) -> bool {
     match (one, two) {
-        (Joint::Shuffle { mode: one, .. }, Joint::Shuffle { mode: two, .. }) => one == two,
-        (Joint::Reduce { op: one, .. }, Joint::Reduce { op: two, .. }) => one == two,
+        (CollectiveKind::Shuffle { mode: one, .. }, CollectiveKind::Shuffle { mode: two, .. }) => {
+            one == two
+        }
+        (CollectiveKind::Reduce { op: one, .. }, CollectiveKind::Reduce { op: two, .. }) => {
+            one == two
+        }
         _ => std::mem::discriminant(one) == std::mem::discriminant(two),
     }
 }
 
-/// What a group that waits is about to do.
-fn joint(warp: &Warp, launch: &Launch, group: &Group) -> Option<Joint> {
+/// The collective of a waiting group.
+fn kind(warp: &Warp, launch: &Launch, group: &Group) -> Option<CollectiveKind> {
     let frame = warp.frames.get(group.frame);
     let function = &launch.module.functions[frame.function as usize];
     match &function.instrs[group.pc as usize].op {
-        Op::Together(op) => Some(op.joint),
+        Op::Collective(op) => Some(op.kind),
         _ => None,
     }
 }
 
-fn gather(frame: &Frame, function: &Function, joint: &Joint, lanes: Mask, to: &mut Operands) {
+fn gather(
+    frame: &Frame,
+    function: &Function,
+    kind: &CollectiveKind,
+    lanes: Mask,
+    to: &mut Operands,
+) {
     let copy = |src, to: &mut crate::alu::Lanes| {
         let from = frame.src(function, src);
         for lane in lanes_of(lanes) {
             to[lane] = from[lane];
         }
     };
-    match joint {
-        Joint::Sync | Joint::Elect { .. } => {}
-        Joint::Shuffle { a, b, c, .. } => {
+    match kind {
+        CollectiveKind::Sync | CollectiveKind::Elect { .. } => {}
+        CollectiveKind::Shuffle { a, b, c, .. } => {
             copy(*a, &mut to.a);
             copy(*b, &mut to.b);
             copy(*c, &mut to.c);
         }
-        Joint::All { p, .. }
-        | Joint::Any { p, .. }
-        | Joint::Uniform { p, .. }
-        | Joint::Ballot { p, .. } => {
+        CollectiveKind::All { p, .. }
+        | CollectiveKind::Any { p, .. }
+        | CollectiveKind::Uniform { p, .. }
+        | CollectiveKind::Ballot { p, .. } => {
             to.p |= frame.pred(*p) & lanes;
         }
-        Joint::MatchAny { a, .. } | Joint::MatchAll { a, .. } | Joint::Reduce { a, .. } => {
+        CollectiveKind::MatchAny { a, .. }
+        | CollectiveKind::MatchAll { a, .. }
+        | CollectiveKind::Reduce { a, .. } => {
             copy(*a, &mut to.a);
         }
     }
 }
 
-fn scatter(frame: &mut Frame, joint: &Joint, lanes: Mask, results: &super::joint::Results) {
-    match *joint {
-        Joint::Sync => {}
-        Joint::Shuffle { d, p, .. } | Joint::MatchAll { d, p, .. } => {
+fn scatter(
+    frame: &mut Frame,
+    kind: &CollectiveKind,
+    lanes: Mask,
+    results: &super::collective::Results,
+) {
+    match *kind {
+        CollectiveKind::Sync => {}
+        CollectiveKind::Shuffle { d, p, .. } | CollectiveKind::MatchAll { d, p, .. } => {
             frame.set(d, lanes, &results.d);
             if let Some(p) = p {
                 frame.set_pred(p, lanes, results.p);
             }
         }
-        Joint::All { d, .. } | Joint::Any { d, .. } | Joint::Uniform { d, .. } => {
+        CollectiveKind::All { d, .. }
+        | CollectiveKind::Any { d, .. }
+        | CollectiveKind::Uniform { d, .. } => {
             frame.set_pred(d, lanes, results.p);
         }
-        Joint::Ballot { d, .. } | Joint::MatchAny { d, .. } | Joint::Reduce { d, .. } => {
+        CollectiveKind::Ballot { d, .. }
+        | CollectiveKind::MatchAny { d, .. }
+        | CollectiveKind::Reduce { d, .. } => {
             frame.set(d, lanes, &results.d);
         }
-        Joint::Elect { d, p } => {
+        CollectiveKind::Elect { d, p } => {
             frame.set(d, lanes, &results.d);
             frame.set_pred(p, lanes, results.p);
         }

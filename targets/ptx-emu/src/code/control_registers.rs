@@ -1,17 +1,18 @@
-//! Registers that decide what a thread does next: control flow, memory accesses with effects,
-//! and whatever those depend on. A loop in which they keep their values, and memory keeps its
-//! contents, never ends, whatever else it counts.
+//! Registers on which the control flow and the effects of a thread depend, directly or not. A loop
+//! in which they and memory keep their values never ends, whatever other registers it changes.
 
-use super::op::{BarrierKind, Callee, Instr, Joint, Op, Pred, PredSrc, Reg, Src, Together};
+use super::op::{
+    BarrierKind, Callee, Collective, CollectiveKind, Instr, Op, Pred, PredSrc, Reg, Src,
+};
 
-/// The registers and predicates of a function that decide what a thread does next.
+/// The registers and predicates of a function on which control flow and effects depend.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Deciding {
+pub(crate) struct ControlRegisters {
     pub(crate) regs: Vec<Reg>,
     pub(crate) preds: Vec<Pred>,
 }
 
-/// What an instruction reads or writes.
+/// A register or predicate that an instruction reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     Reg(Reg),
@@ -19,15 +20,15 @@ enum Value {
     Carry,
 }
 
-impl Deciding {
-    /// The order of instructions is ignored: a register that decides anywhere always decides.
+impl ControlRegisters {
+    /// The order of instructions is ignored: a register that matters anywhere always matters.
     pub(super) fn of(instrs: &[Instr], regs: u32, preds: u32) -> Self {
         let mut known = Known {
             regs: vec![false; regs as usize],
             preds: vec![false; preds as usize],
             carry: false,
         };
-        // Values are mostly written before they are read.
+        // Backwards, since values are mostly written before they are read.
         let all: Vec<Values> = instrs.iter().rev().map(Values::of).collect();
         let mut changed = true;
         while changed {
@@ -73,7 +74,7 @@ impl Known {
 struct Values {
     read: Vec<Value>,
     written: Vec<Value>,
-    /// Whether it does more than write its results.
+    /// Whether it has effects besides its results.
     has_effect: bool,
 }
 
@@ -109,7 +110,7 @@ impl Values {
     fn add(&mut self, op: &Op) {
         self.writes(op.result());
         match *op {
-            // How long it sleeps changes nothing but the time.
+            // The length of a sleep has no other effect.
             Op::Nop | Op::Sleep { .. } => {}
             Op::Special { .. } | Op::FrameAddress { .. } | Op::ActiveMask { .. } => {}
             Op::Un { a, .. } | Op::Convert { a, .. } => self.srcs([a]),
@@ -206,39 +207,41 @@ impl Values {
                 }
                 self.has_effect = true;
             }
-            Op::Together(ref together) => self.add_together(together),
+            Op::Collective(ref collective) => self.add_collective(collective),
         }
     }
 
-    /// Other lanes see what a lane brings.
-    fn add_together(&mut self, together: &Together) {
+    /// The operands of a collective affect other lanes.
+    fn add_collective(&mut self, collective: &Collective) {
         self.has_effect = true;
-        self.srcs(together.members);
-        match together.joint {
-            Joint::Sync => {}
-            Joint::Shuffle { d, p, a, b, c, .. } => {
+        self.srcs(collective.members);
+        match collective.kind {
+            CollectiveKind::Sync => {}
+            CollectiveKind::Shuffle { d, p, a, b, c, .. } => {
                 self.srcs([a, b, c]);
                 self.writes([d]);
                 self.writes_preds(p);
             }
-            Joint::All { d, p } | Joint::Any { d, p } | Joint::Uniform { d, p } => {
+            CollectiveKind::All { d, p }
+            | CollectiveKind::Any { d, p }
+            | CollectiveKind::Uniform { d, p } => {
                 self.preds([p]);
                 self.writes_preds([d]);
             }
-            Joint::Ballot { d, p } => {
+            CollectiveKind::Ballot { d, p } => {
                 self.preds([p]);
                 self.writes([d]);
             }
-            Joint::MatchAny { d, a } | Joint::Reduce { d, a, .. } => {
+            CollectiveKind::MatchAny { d, a } | CollectiveKind::Reduce { d, a, .. } => {
                 self.srcs([a]);
                 self.writes([d]);
             }
-            Joint::MatchAll { d, p, a } => {
+            CollectiveKind::MatchAll { d, p, a } => {
                 self.srcs([a]);
                 self.writes([d]);
                 self.writes_preds(p);
             }
-            Joint::Elect { d, p } => {
+            CollectiveKind::Elect { d, p } => {
                 self.writes([d]);
                 self.writes_preds([p]);
             }

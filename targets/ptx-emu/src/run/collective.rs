@@ -1,10 +1,10 @@
-//! What lanes compute together. Source: the PTX ISA, `shfl.sync`, `vote.sync`,
-//! `match.sync`, `redux.sync`, `elect.sync`.
+//! Collective operations of lanes. Source: the PTX ISA, `shfl.sync`, `vote.sync`, `match.sync`,
+//! `redux.sync`, `elect.sync`.
 
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
-use crate::code::op::{AtomOp, Joint, Shuffle};
+use crate::code::op::{AtomOp, CollectiveKind, Shuffle};
 
-/// Operands of all lanes that take part.
+/// Operands of the participating lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Operands {
     pub(super) a: Lanes,
@@ -31,30 +31,30 @@ pub(super) struct Results {
     pub(super) p: Mask,
 }
 
-/// Computes `joint` for the lanes of `members`.
-pub(super) fn perform(joint: &Joint, members: Mask, operands: &Operands) -> Results {
+/// Computes the operation for the lanes of `members`.
+pub(super) fn perform(kind: &CollectiveKind, members: Mask, operands: &Operands) -> Results {
     let mut results = Results {
         d: [0; LANES],
         p: 0,
     };
     let all = |value: u64| [value; LANES];
     let p = operands.p & members;
-    match joint {
-        Joint::Sync => {}
-        Joint::Shuffle { mode, .. } => shuffle(*mode, members, operands, &mut results),
-        Joint::All { .. } => results.p = if p == members { Mask::MAX } else { 0 },
-        Joint::Any { .. } => results.p = if p != 0 { Mask::MAX } else { 0 },
-        Joint::Uniform { .. } => {
+    match kind {
+        CollectiveKind::Sync => {}
+        CollectiveKind::Shuffle { mode, .. } => shuffle(*mode, members, operands, &mut results),
+        CollectiveKind::All { .. } => results.p = if p == members { Mask::MAX } else { 0 },
+        CollectiveKind::Any { .. } => results.p = if p != 0 { Mask::MAX } else { 0 },
+        CollectiveKind::Uniform { .. } => {
             results.p = if p == members || p == 0 { Mask::MAX } else { 0 };
         }
-        Joint::Ballot { .. } => results.d = all(u64::from(p)),
-        Joint::MatchAny { .. } => {
+        CollectiveKind::Ballot { .. } => results.d = all(u64::from(p)),
+        CollectiveKind::MatchAny { .. } => {
             for i in lanes_of(members) {
                 let same = lanes_of(members).filter(|&j| operands.a[j] == operands.a[i]);
                 results.d[i] = same.fold(0, |mask, j| mask | 1 << j);
             }
         }
-        Joint::MatchAll { .. } => {
+        CollectiveKind::MatchAll { .. } => {
             let mut values = lanes_of(members).map(|i| operands.a[i]);
             let first = values.next();
             if values.all(|value| Some(value) == first) {
@@ -62,11 +62,11 @@ pub(super) fn perform(joint: &Joint, members: Mask, operands: &Operands) -> Resu
                 results.p = Mask::MAX;
             }
         }
-        Joint::Reduce { op, .. } => {
+        CollectiveKind::Reduce { op, .. } => {
             let values = lanes_of(members).map(|i| operands.a[i]);
             results.d = all(values.reduce(|x, y| combine(*op, x, y)).unwrap_or(0));
         }
-        Joint::Elect { .. } => {
+        CollectiveKind::Elect { .. } => {
             results.d = all(u64::from(members.trailing_zeros()));
             results.p = members & members.wrapping_neg();
         }
@@ -91,7 +91,7 @@ fn shuffle(mode: Shuffle, members: Mask, operands: &Operands, results: &mut Resu
             }
         };
         let from = if holds { from as usize } else { lane };
-        // What a lane that does not take part has, nobody can count on.
+        // The result for lanes that do not participate is undefined.
         let is_there = (members >> from) & 1 != 0;
         results.d[lane] = operands.a[if is_there { from } else { lane }];
         results.p |= Mask::from(holds) << lane;
