@@ -17,7 +17,7 @@ use super::spawn::Task;
 use super::work::{Work, run};
 use crate::base::lock::lock;
 use crate::device::Grid;
-use crate::runtime::{DeviceBuffer, Kernel, Result, Runtime};
+use crate::runtime::{DeviceBuffer, Kernel, Launch, Result, Runtime};
 
 /// Most threads that run host tasks of a scope, unless somebody says otherwise, on a machine
 /// with so many processors.
@@ -233,7 +233,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     fn on_device(
         &'scope self,
         runtime: &Runtime,
-        work: impl FnMut(&mut dyn crate::device::Queue) -> Result<Option<crate::Launch>> + Send + 'scope,
+        work: impl FnMut(&mut dyn crate::device::Queue) -> Result<Option<Launch>> + Send + 'scope,
     ) -> Task<'scope, 'scope, ()> {
         let (number, domain) = self.shared.devices.number_of(runtime);
         let work = Work::Target(number, Box::new(work));

@@ -25,6 +25,8 @@ pub(super) struct Import {
     pub(super) line: usize,
     pub(super) to: Location,
     name: String,
+    /// Whether it is named through the crate's root: by what that uses, or a module in its file.
+    pub(super) is_through_root: bool,
 }
 
 impl Import {
@@ -77,6 +79,11 @@ impl Imports {
             .iter()
             .map(|module| (module.path.clone(), place(module, &scopes)))
             .collect();
+        let root = places.get(&vec![]).map(|root| root.file.clone());
+        let is_in_root = |path: &[String]| {
+            let top = places.get(&path[..1]);
+            top.is_none_or(|top| Some(&top.file) == root.as_ref())
+        };
         let mut list = BTreeSet::new();
         for (module, used) in modules.iter().zip(references) {
             let from = &places[&module.path];
@@ -100,13 +107,14 @@ impl Imports {
                         line,
                         to: to.clone(),
                         name,
+                        is_through_root: is_in_root(&path),
                     });
                 }
             }
         }
         Self {
             list: list.into_iter().collect(),
-            root: places.get(&vec![]).map(|root| root.file.clone()),
+            root,
         }
     }
 }

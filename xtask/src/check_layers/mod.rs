@@ -112,11 +112,12 @@ fn check(imports: &Imports, layers: &[&str]) -> Vec<Finding> {
         }
         let name = import.path();
         // Each name once a file: the list is sorted by line.
-        if !seen.insert((&import.from.file, name.clone())) {
+        if !seen.insert((&import.from.file, name.clone(), import.is_through_root)) {
             continue;
         }
-        if is_root(&import.to.file) {
-            let message = format!("`{name}` is in the crate's root, which is above all layers");
+        if is_root(&import.to.file) || import.is_through_root {
+            let message =
+                format!("`{name}` is imported from the crate's root, which is above all layers");
             findings.push(finding(import, message));
         } else if from[0] != to[0] && layer(to) >= layer(from) {
             let message = format!("`{name}`: `{}` is a layer below `{}`", from[0], to[0]);
@@ -201,12 +202,14 @@ mod tests {
                 "pub use base::f;\npub fn g() {}\nmod inner { use crate::base::f; pub fn h() {} }",
             ),
             ("base", "pub fn f() {}"),
-            ("top", "use crate::g; use crate::inner::h;"),
+            ("top", "use crate::g; use crate::inner::h; use crate::f;"),
         ]);
         let error = |name| {
-            format!("top.rs:1: error: `{name}` is in the crate's root, which is above all layers")
+            format!(
+                "top.rs:1: error: `{name}` is imported from the crate's root, which is above all layers"
+            )
         };
-        assert_eq!(found, [error("g"), error("inner::h")]);
+        assert_eq!(found, [error("base::f"), error("g"), error("inner::h")]);
     }
 
     #[test]
