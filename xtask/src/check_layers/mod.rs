@@ -209,7 +209,7 @@ mod tests {
                 "top.rs:1: error: `{name}` is imported from the crate's root, which is above all layers"
             )
         };
-        assert_eq!(found, [error("base::f"), error("g"), error("inner::h")]);
+        assert_eq!(found, [error("g"), error("base::f"), error("inner::h")]);
     }
 
     #[test]
