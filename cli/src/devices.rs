@@ -1,5 +1,4 @@
-//! `revoff devices`: what can run kernels here, and what reverse offload costs
-//! there.
+//! `revoff devices`: the devices of this machine, and the cost of reverse offload on each.
 
 use std::fmt::{self, Write};
 
@@ -25,13 +24,13 @@ struct Answer {
 
 #[derive(Debug, Serialize)]
 struct Device {
-    /// The device; where there is none of its kind, the kind.
+    /// The device, or the kind without any device.
     name: String,
     about: &'static str,
-    /// What it is like; absent if it does not open.
+    /// Its description; absent if it cannot be opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     opened: Option<Opened>,
-    /// Why it does not open.
+    /// Why it cannot be opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }
@@ -41,11 +40,11 @@ struct Opened {
     description: String,
     memory_bytes: u64,
     memory_used_bytes: u64,
-    bell: bool,
+    can_wake_host: bool,
     cost: Cost,
 }
 
-/// What calls to the host take on a device, with one wire.
+/// The resources of calls to the host on a device, with one wire.
 #[derive(Debug, Serialize)]
 struct Cost {
     mapped_bytes: u64,
@@ -62,7 +61,7 @@ struct Variable {
 
 /// Lists everything.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    // Nonsense there is no fault of a device.
+    // Invalid variables are not a fault of a device.
     let env = env::Env::read()?;
     let devices = device::KINDS
         .iter()
@@ -109,7 +108,7 @@ fn of_kind(kind: &device::Kind, env: &env::Env) -> Vec<Device> {
                 device(name, opened)
             })
             .collect(),
-        Err(error) => vec![device(kind.name.to_owned(), Err(error))],
+        Err(error) => vec![device(kind.name.to_owned(), Err(error.into()))],
     }
 }
 
@@ -120,14 +119,14 @@ fn value(name: &str) -> Option<String> {
 }
 
 fn open(name: &str, env: &env::Env) -> Result<Opened, host_rt::Error> {
-    let bell = device::open(name, env)?.has_bell();
+    let can_wake_host = device::open(name, env)?.can_wake_host();
     let runtime = Runtime::open(name)?;
     let (memory, cost) = (runtime.memory(), runtime.cost());
     Ok(Opened {
         description: runtime.description(),
         memory_bytes: memory.total,
         memory_used_bytes: memory.used,
-        bell,
+        can_wake_host,
         cost: Cost {
             mapped_bytes: cost.mapped,
             device_bytes: cost.device,
@@ -149,8 +148,12 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
                 bytes(opened.memory_bytes),
                 bytes(opened.memory_used_bytes),
             )?;
-            let bell = if opened.bell { "can" } else { "cannot" };
-            writeln!(text, "  its threads {bell} wake a sleeping host")?;
+            let can = if opened.can_wake_host {
+                "can"
+            } else {
+                "cannot"
+            };
+            writeln!(text, "  its threads {can} wake a sleeping host")?;
             writeln!(
                 text,
                 "  calls to the host take {} of mapped and {} of device memory, and at most {}",
@@ -171,7 +174,7 @@ fn render(answer: &Answer) -> Result<String, fmt::Error> {
     Ok(text)
 }
 
-/// A size in the largest unit that it fills.
+/// A size in the largest unit not above it.
 fn bytes(bytes: u64) -> String {
     let units = [
         (1 << 40, "TiB"),

@@ -1,4 +1,4 @@
-//! `revoff inspect`: what an image says of itself, without loading it.
+//! `revoff inspect`: the metadata of an image, without loading it.
 
 use std::fmt::{self, Write};
 use std::path::PathBuf;
@@ -22,11 +22,10 @@ Examples:
 
 Nothing of the image runs: this is safe with files from anywhere.")]
 pub(crate) struct Options {
-    /// The image: a shared object, PTX, a cubin, a code object, or a file of several
+    /// The image: a shared object, PTX, a cubin, a code object, or a bundle
     image: PathBuf,
 
-    /// Only the images for this architecture in a file of several: sm_70, gfx90a; for
-    /// a machine, its triple
+    /// Only the images for this architecture in a bundle: sm_70, gfx90a, or a machine's triple
     #[arg(long, value_name = "NAME")]
     arch: Option<String>,
 
@@ -38,23 +37,23 @@ pub(crate) struct Options {
 #[derive(Debug, Serialize)]
 struct Answer {
     image: String,
-    /// That of this command.
+    /// The ABI version of this command.
     host_abi_version: u32,
     #[serde(flatten)]
     described: Described,
-    /// The images of a file of several.
+    /// The images of a bundle.
     members: Vec<Member>,
 }
 
-/// What one image says of itself.
+/// The metadata of an image.
 #[derive(Debug, Serialize)]
 struct Described {
     format: String,
-    /// The processor that a code object or PTX is for; absent where it does not say.
+    /// The processor of a code object or PTX, if the image names it.
     processor: Option<String>,
-    /// Version of the ABI that it was built with; absent without `device-rt`.
+    /// The ABI version of its `device-rt`; absent without one.
     abi_version: Option<u32>,
-    /// Absent for a file of several images.
+    /// Absent for a bundle.
     content: Option<Content>,
 }
 
@@ -64,7 +63,7 @@ struct Member {
     arch: String,
     kind: String,
     bytes: usize,
-    /// Absent where it cannot be read.
+    /// Absent if it cannot be read.
     image: Option<Described>,
     /// Why it cannot be read.
     problem: Option<String>,
@@ -82,18 +81,18 @@ struct Content {
 #[derive(Debug, Serialize)]
 struct Kernel {
     name: String,
-    /// Absent where neither the image nor its code describes them.
+    /// Absent if neither the image nor its code describes them.
     params: Option<Params>,
 }
 
 #[derive(Debug, Serialize)]
 struct Params {
     count: u32,
-    /// Of all parameters.
+    /// The sum of all parameters.
     bytes: u32,
-    /// Bytes of each; absent where the code does not list them.
+    /// Bytes of each; absent if the code does not list them.
     sizes: Option<Vec<u64>>,
-    /// Absent where the image does not describe the kernel, or in C.
+    /// Absent in C, and if the image does not describe the kernel.
     signature: Option<String>,
 }
 
@@ -120,14 +119,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-/// The members of `image`, or those for `arch` alone.
+/// The members of `image`, or only those for `arch`.
 fn members(image: &Image, arch: Option<&str>) -> anyhow::Result<Vec<Member>> {
     let mut members: Vec<_> = image.members().iter().map(member).collect();
     let Some(arch) = arch else {
         return Ok(members);
     };
     let (file, format) = (image.name(), image.format());
-    if format != Format::Several {
+    if format != Format::Bundle {
         anyhow::bail!("{file} is one image, {format}: leave out --arch {arch}");
     }
     let mut has: Vec<_> = members.iter().map(|m| m.name().to_owned()).collect();
@@ -144,7 +143,7 @@ fn members(image: &Image, arch: Option<&str>) -> anyhow::Result<Vec<Member>> {
 }
 
 impl Member {
-    /// What it is for, in a word.
+    /// Its target, in a word.
     fn name(&self) -> &str {
         if self.arch.is_empty() {
             &self.triple
@@ -176,8 +175,8 @@ fn describe(image: &Image) -> Result<Described, ImageError> {
         processor: image.processor().map(|processor| processor.to_string()),
         abi_version: image.info()?.map(|info| info.abi_version),
         content: match image.format() {
-            // The driver alone knows.
-            Format::Several | Format::Fatbin => None,
+            // Only the driver knows.
+            Format::Bundle | Format::Fatbin => None,
             _ => Some(content(image)?),
         },
     })
@@ -224,7 +223,7 @@ fn content(image: &Image) -> Result<Content, ImageError> {
     })
 }
 
-/// Number and bytes of the parameters of a kernel: as the image describes it, or its code.
+/// Number and bytes of a kernel's parameters, from the image's description or from its code.
 fn params(kernel: &KernelDeclaration) -> Option<(u32, u32)> {
     if let Some(info) = kernel.info {
         return Some((info.params, info.bytes));

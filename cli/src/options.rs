@@ -1,7 +1,6 @@
-//! The command line: what the subcommands share.
+//! The command line: its subcommands.
 
 use clap::{Parser, Subcommand};
-use host_rt::shared_abi::wire::WireKind;
 
 use crate::{bench, devices, inspect, run};
 
@@ -25,22 +24,22 @@ Examples:
 Exit status:
   0  done
   1  the kernel, or a call that it made, failed
-  2  the command line, the environment or a file is not as it should be
+  2  the command line, the environment or a file is invalid
 
 `revoff devices` lists the environment variables that configure the runtime.
 REVOFF_LOG shows its events, e.g. REVOFF_LOG=debug.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// List the devices, and what reverse offload costs on each
+    /// List the devices, and the cost of reverse offload on each
     Devices(devices::Options),
-    /// Show what an image says of itself, without loading it
+    /// Show the metadata of an image, without loading it
     Inspect(inspect::Options),
     /// Run a kernel of an image
     Run(run::Options),
-    /// Measure what calls to the host cost on this machine
+    /// Measure the cost of calls to the host on this machine
     Bench(bench::Options),
-    /// Print a script that completes this command's line in a shell
+    /// Print a shell completion script
     #[command(
         after_help = "Example:\n  revoff completions bash > ~/.local/share/bash-completion/completions/revoff"
     )]
@@ -48,9 +47,4 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-}
-
-/// A wire by its name; an unknown one lists those that there are.
-pub(crate) fn wire(name: &str) -> Result<WireKind, String> {
-    host_rt::wire_by_name(name).map_err(|error| error.to_string())
 }

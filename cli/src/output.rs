@@ -1,5 +1,5 @@
-//! What leaves the command: answers on the standard output, everything else on
-//! the standard error, and the exit code.
+//! The command's output: answers on the standard output, everything else on the standard error, and
+//! the exit code.
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use serde::Serialize;
 /// The kernel, or a call that it made, failed.
 const KERNEL_FAILED: u8 = 1;
 
-/// The command line, the environment or a file is not as it should be.
+/// The command line, the environment or a file is invalid.
 const BAD_INPUT: u8 = 2;
 
 /// Prints an answer.
@@ -28,7 +28,7 @@ pub(crate) fn json(answer: &impl Serialize) -> anyhow::Result<()> {
     print(&text)
 }
 
-/// Says something that is no answer.
+/// Prints a message that is not an answer.
 #[expect(clippy::print_stderr, reason = "a command's messages go there")]
 pub(crate) fn say(message: &str) {
     eprintln!("revoff: {message}");
@@ -36,7 +36,7 @@ pub(crate) fn say(message: &str) {
 
 /// Ends the command after an error.
 pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
-    // Who reads the answer has seen enough of it: no failure of ours.
+    // The reader of the answer has closed the pipe: not a failure.
     let is_closed = |e: &io::Error| e.kind() == ErrorKind::BrokenPipe;
     if error.downcast_ref::<io::Error>().is_some_and(is_closed) {
         return ExitCode::SUCCESS;
@@ -57,7 +57,7 @@ pub(crate) fn failed(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(if is_launch { KERNEL_FAILED } else { BAD_INPUT })
 }
 
-/// Ends the command after a command line that makes no sense, or asks for help.
+/// Ends the command after an invalid command line, or a request for help.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         let text = error.render().to_string();
@@ -65,15 +65,14 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
         say(text.strip_prefix("error: ").unwrap_or(text));
         return ExitCode::from(BAD_INPUT);
     }
-    // Help, or the version: an answer. Nobody may be left to read it.
+    // Help, or the version: an answer. The reader may have closed the pipe.
     let _ = error.print();
     ExitCode::SUCCESS
 }
 
-/// Ends the command at once, past everything that would wait for a kernel.
+/// Ends the command immediately, without waiting for kernels.
 pub(crate) fn abandon(message: &str) -> ! {
     say(message);
-    // SAFETY: ends the process; neither its destructors nor what it registered for
-    // its end are run, and nothing of what they would save is of use.
+    // SAFETY: ends the process without destructors and exit handlers, which have nothing to save.
     unsafe { libc::_exit(KERNEL_FAILED.into()) }
 }

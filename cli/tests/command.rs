@@ -138,7 +138,7 @@ fn devices_are_listed() {
     let host = &answer["devices"][0];
     assert_eq!(host["name"], "host");
     assert_eq!(host["opened"]["memory_bytes"], 16u64 << 30);
-    assert_eq!(host["opened"]["bell"], true);
+    assert_eq!(host["opened"]["can_wake_host"], true);
     let cost = &host["opened"]["cost"];
     assert_eq!(cost["threads"], 8);
     assert!(cost["mapped_bytes"].as_u64() > Some(16 << 20), "{cost}");

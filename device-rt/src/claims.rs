@@ -1,5 +1,5 @@
-//! Claims on the slots of the `native` wire: device-scope atomics in device
-//! memory, so that nothing of it crosses the bus.
+//! Claims on the slots of the `native` wire: device-scope atomics in device memory, which never
+//! cross the bus.
 
 use shared_abi::wire::claims::{self, ClaimGroup};
 use shared_abi::words::{DeviceWords, Load, Store};
@@ -7,25 +7,24 @@ use shared_abi::words::{DeviceWords, Load, Store};
 use crate::lanes::Group;
 
 const TAKEN: usize = core::mem::offset_of!(ClaimGroup, taken);
-const TURNS: usize = core::mem::offset_of!(ClaimGroup, turns);
+const SEQS: usize = core::mem::offset_of!(ClaimGroup, seqs);
 
-/// A slot that the calling thread owns until it releases it, and the turn that
-/// its request will have.
+/// A slot that the calling thread owns until it releases it, and the sequence number of its
+/// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// Index of the slot.
     pub slot: u32,
-    /// The slot's next turn.
-    pub turn: u32,
+    /// The sequence number of the request.
+    pub seq: u32,
 }
 
-/// Claims a free slot of `slots` for each lane of `group`, or for as many of them as
-/// there is; waits with `pause` while there is none. The first lane gets one in any
-/// case.
+/// Claims a free slot of `slots` for each lane of `group`, or for its first lanes if fewer are
+/// free; waits with `pause` while none is. The first lane always gets one.
 ///
-/// Warps with different `hint`s start looking in different groups of slots, so that
-/// they neither contend for a word nor share a line of doors; a warp that calls again
-/// gets the same slots, still in its cache and the host's.
+/// The search begins at group `home_group` of the slots. Warps with different ones neither
+/// contend for a word nor share a line of ready hints; a warp that calls again gets the same
+/// slots, which are still in its cache and in the host's.
 ///
 /// # Safety
 /// All lanes of `group`, and no others, call this together.
@@ -33,56 +32,56 @@ pub struct Claim {
 pub unsafe fn claim(
     device: &impl DeviceWords,
     slots: u32,
-    hint: u32,
+    home_group: u32,
     group: Group,
     pause: impl Fn(u32),
 ) -> Option<Claim> {
     let mut place = (0, 0);
     if group.is_first() {
-        place = take(device, slots, hint, group.count(), pause);
+        place = take(device, slots, home_group, group.count(), pause);
     }
-    // SAFETY: the caller's promise. `converge` hands on what `take` acquired.
+    // SAFETY: the caller's promise. `converge` passes on what `take` acquired.
     let (at, mut taken) = unsafe {
         group.converge();
         (group.first(place.0), group.first(place.1))
     };
     for _ in 0..group.rank() {
-        // The lanes before this one have the lowest.
+        // The lanes before this one own the lowest.
         taken &= taken.wrapping_sub(1);
     }
     if taken == 0 {
         return None;
     }
-    Some(begin(device, at, taken.trailing_zeros()))
+    Some(advance_seq(device, at, taken.trailing_zeros()))
 }
 
-/// The claim on the slot of bit `bit` in group `group` of slots, which was taken for the
-/// calling lane: its next turn begins.
+/// Claims the slot of bit `bit` in group `group` of slots, which was taken for the calling
+/// lane, by advancing its sequence number.
 #[inline]
-pub fn begin(device: &impl DeviceWords, group: u32, bit: u32) -> Claim {
-    let turns = claims::group_offset(group) + TURNS + bit as usize * 4;
-    // Relaxed: the slot is ours since C1, so is its turn.
-    let turn = device.load32(turns, Load::Relaxed).wrapping_add(1);
-    device.store32(turns, turn, Store::Relaxed);
+pub fn advance_seq(device: &impl DeviceWords, group: u32, bit: u32) -> Claim {
+    let seqs = claims::group_offset(group) + SEQS + bit as usize * 4;
+    // Relaxed: the slot is ours since C1, and its sequence number with it.
+    let seq = device.load32(seqs, Load::Relaxed).wrapping_add(1);
+    device.store32(seqs, seq, Store::Relaxed);
     Claim {
         slot: group * claims::GROUP + bit,
-        turn,
+        seq,
     }
 }
 
-/// Takes 1 to `wanted` free slots of one group of slots, for as many lanes: the group's
-/// index, and their bits. Waits with `pause` while there is none.
+/// Takes 1 to `wanted` free slots of one group of slots: the group's index, and their bits.
+/// Waits with `pause` while none is free.
 #[inline]
 pub fn take(
     device: &impl DeviceWords,
     slots: u32,
-    hint: u32,
+    home_group: u32,
     wanted: u32,
     pause: impl Fn(u32),
 ) -> (u32, u32) {
     let groups = claims::groups(slots);
-    // As many groups as a power of two, since slots are.
-    let mut group = hint & (groups - 1);
+    // The number of groups is a power of two, since that of slots is.
+    let mut group = home_group & (groups - 1);
     let mut attempt = 0;
     loop {
         for _ in 0..groups {
@@ -117,11 +116,11 @@ const fn lowest(bits: u32, n: u32) -> u32 {
     bits ^ rest
 }
 
-/// Gives the slot back. The caller has read everything it wants of the reply.
+/// Frees the slot. The caller is done reading the reply.
 pub fn release(device: &impl DeviceWords, claim: Claim) {
     let at = claims::group_offset(claim.slot / claims::GROUP) + TAKEN;
-    // Edge `C1`, releasing end: whoever claims the slot next sees its turn, and
-    // its stores to the slot come after our loads from it.
+    // Edge `C1`, releasing end: the next owner sees the sequence number, and its stores to the
+    // slot come after our loads from it.
     device.fetch_and_release(at, !(1 << (claim.slot % claims::GROUP)));
 }
 

@@ -1,29 +1,29 @@
-//! What the lanes of a warp do together.
+//! Operations of the lanes of a warp together.
 //!
-//! Threads of a GPU run in warps of [`warp_size`](arch::warp_size) lanes. On an
-//! architecture without [`independent_lanes`](arch::independent_lanes), a lane that leaves
-//! a loop waits for its neighbours behind it. So there, nothing that one lane waits for may
-//! be in the hands of another lane of its warp: lanes that need something take turns,
-//! in [`rounds`], and each round ends before the next one begins.
+//! Threads of a GPU run in warps of [`warp_size`](arch::warp_size) lanes. On an architecture
+//! without [`independent_lanes`](arch::independent_lanes), a lane that leaves a loop waits after it
+//! for its neighbours. So a lane there must not wait for anything that another lane of its warp
+//! owns. A [`waterfall`] loop serves some lanes in each iteration, and all lanes finish an
+//! iteration before the next one begins.
 
 use crate::arch;
 
 #[cfg(test)]
 mod tests;
 
-/// The lanes of a warp that run this code together.
+/// Lanes of a warp that run the same code together.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
     lanes: u64,
 }
 
 impl Group {
-    /// Those that are here now.
+    /// The active lanes.
     #[inline(always)]
-    // Simulated lanes are here together if they call from the same place.
+    // Simulated lanes are active together if they call from the same location.
     #[cfg_attr(test, track_caller)]
     #[must_use]
-    pub fn here() -> Self {
+    pub fn active_lanes() -> Self {
         Self {
             lanes: arch::active_lanes(),
         }
@@ -38,14 +38,14 @@ impl Group {
         }
     }
 
-    /// How many.
+    /// The number of lanes.
     #[inline(always)]
     #[must_use]
     pub const fn count(self) -> u32 {
         self.lanes.count_ones()
     }
 
-    /// How many of them come before the calling lane.
+    /// The number of lanes before the calling lane.
     #[inline(always)]
     #[must_use]
     pub fn rank(self) -> u32 {
@@ -70,8 +70,8 @@ impl Group {
         unsafe { arch::first(self.lanes, value) }
     }
 
-    /// Waits for the others of the group, and orders memory between them: what one
-    /// lane acquired before, the others have acquired afterwards.
+    /// Waits for the other lanes of the group, and orders memory between them: afterwards, each
+    /// lane has acquired what any of them had.
     ///
     /// # Safety
     /// As for [`first`](Self::first).
@@ -82,29 +82,27 @@ impl Group {
     }
 }
 
-/// Lets the lanes that are here try together until each has a result.
+/// A waterfall loop: the active lanes call `attempt` together until each has a result.
 ///
-/// At least one lane's `attempt` in each round must give a result, whatever the
-/// others do, and may wait only for what no lane that is still without a result
-/// holds.
+/// In each iteration at least one lane's `attempt` must give a result, whatever the others do.
+/// It may wait only for what no lane without a result owns.
 #[inline(always)]
-pub fn rounds<T>(mut attempt: impl FnMut(Group) -> Option<T>) -> T {
+pub fn waterfall<T>(mut attempt: impl FnMut(Group) -> Option<T>) -> T {
     if arch::independent_lanes() {
         loop {
-            if let Some(result) = attempt(Group::here()) {
+            if let Some(result) = attempt(Group::active_lanes()) {
                 return result;
             }
         }
     }
-    let all = Group::here();
+    let all = Group::active_lanes();
     let mut result = None;
     loop {
         if result.is_none() {
-            result = attempt(Group::here());
+            result = attempt(Group::active_lanes());
         }
-        // A vote, where a lane could see for itself that it is done: lanes with a
-        // result must not leave the loop and wait behind it, and this is where
-        // the round ends for all of them.
+        // A vote, although each lane knows whether it is done: lanes with a result must not
+        // leave the loop and wait after it, and the vote ends the iteration for all of them.
         // SAFETY: a lane leaves this loop only with all the others.
         let more = unsafe { arch::any(all.lanes, result.is_none()) };
         if !more && let Some(result) = result {
@@ -113,21 +111,21 @@ pub fn rounds<T>(mut attempt: impl FnMut(Group) -> Option<T>) -> T {
     }
 }
 
-/// Runs `action` in each of the lanes that are here, one after the other where a
-/// lane that waits holds up its warp.
+/// Runs `action` in each of the active lanes, one after the other if a waiting lane delays its
+/// warp.
 #[inline(always)]
-pub fn one_by_one<T>(mut action: impl FnMut() -> T) -> T {
+pub fn serialize_lanes<T>(mut action: impl FnMut() -> T) -> T {
     if arch::independent_lanes() {
         return action();
     }
-    rounds(|group| group.is_first().then(&mut action))
+    waterfall(|group| group.is_first().then(&mut action))
 }
 
-/// Runs `action` in one lane, where the whole warp is one thread of the program; returns
-/// in all lanes when it is done. What any lane did before, the action finds done.
+/// Runs `action` in one lane, for programs in which the whole warp is one thread; returns in all
+/// lanes when it is done. The action sees what every lane did before.
 ///
-/// `Copy`, so that nothing is dropped where the action did not run: rustc would make two
-/// ways to the end of that, with a barrier in each, at which lanes do not come together.
+/// `Copy`, so that nothing is dropped in lanes that do not run the action: rustc would make two
+/// paths to the end of that, each with a barrier of its own, and lanes would not meet.
 ///
 /// # Safety
 /// All lanes of the warp call this together.
@@ -139,6 +137,6 @@ pub unsafe fn once_per_warp(action: impl FnOnce() + Copy) {
     if arch::lane() == 0 {
         action();
     }
-    // SAFETY: as above; the lanes that did not act come here too.
+    // SAFETY: as above; the lanes that did not act get here too.
     unsafe { arch::converge(warp) };
 }

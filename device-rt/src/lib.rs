@@ -17,18 +17,24 @@
 //! }
 //! ```
 //!
+//! A module imports from modules below its own row alone:
+//!
 //! | module | job |
 //! |---|---|
+//! | [`panic`](mod@panic) | the panic handler |
+//! | [`image`](mod@image) | the description of the image that the host reads |
+//! | [`thread`](mod@thread) | which thread of which team runs |
+//! | [`print`](mod@print) | text and numbers for the host to print |
 //! | [`target_ext`](mod@target_ext) | `GOMP_target_ext`: early returns, then a call on the wire |
 //! | [`wire`] | the wires: a producer each, the calls on them, their table |
-//! | [`carry`] | which bytes a request on `native` carries |
-//! | `gcc_carry` | which bytes a request on GCC's wires carries, and the copying |
-//! | [`bounce`], [`claims`] | device-scope ownership of bounce runs and slots |
+//! | [`wake`] | waking a host that sleeps |
+//! | [`marshal`] | the bytes that go along with a request, on `native` and on GCC's wires |
+//! | [`call`] | a call to the host: its arguments, and where its status goes |
+//! | [`bounce`], [`claims`] | device-scope ownership of bounce extents and slots |
 //! | [`lanes`] | what the lanes of a warp do together |
 //! | [`arch`] | everything that depends on the target |
+//! | `panic_record` | the record of a panic's place on AMD GPUs |
 //! | [`runtime`] | the variables that the host writes |
-//! | [`print`](mod@print) | text and numbers for the host to print |
-//! | [`thread`](mod@thread) | which thread of which team runs |
 
 #![no_std]
 #![cfg_attr(
@@ -61,15 +67,19 @@
 
 pub mod arch;
 pub mod bounce;
-pub mod carry;
+pub mod call;
 pub mod claims;
-mod gcc_carry;
+pub mod image;
 pub mod lanes;
+pub mod marshal;
 pub mod panic;
+#[cfg(not(target_arch = "nvptx64"))]
+pub mod panic_record;
 pub mod print;
 pub mod runtime;
 pub mod target_ext;
 pub mod thread;
+pub mod wake;
 pub mod wire;
 
 pub use panic::panicked;

@@ -1,22 +1,19 @@
-//! A panic in a kernel ends its launch, and the host hears as much of it as the device can say:
+//! A panic in a kernel ends its launch. What the host learns of it depends on the device:
 //!
-//! | device | what of a panic reaches the host |
+//! | device | reported to the host |
 //! |---|---|
 //! | `host` | the whole message |
 //! | NVIDIA | file and line, as an assertion that fails |
 //! | AMD | file, line and column, in a [`PanicRecord`](shared_abi::image::PanicRecord) |
 //!
-//! On a GPU the message is not formatted: that costs every kernel stack and registers.
-
-#[cfg(not(target_arch = "nvptx64"))]
-pub mod record;
+//! On a GPU the message is not formatted: formatting would cost every kernel stack and registers.
 
 use core::fmt::Write;
 use core::panic::PanicInfo;
 
 use crate::arch;
 
-/// A message of bounded size, cut where it is full.
+/// A message of bounded size, cut at the end.
 struct Message {
     bytes: [u8; 256],
     len: usize,
@@ -25,7 +22,7 @@ struct Message {
 impl Write for Message {
     fn write_str(&mut self, text: &str) -> core::fmt::Result {
         let room = self.bytes.len() - self.len;
-        // Cut at a character's end, so that the message stays UTF-8.
+        // Cut between characters, so that the message stays UTF-8.
         let take = (0..=room.min(text.len()))
             .rev()
             .find(|&n| text.is_char_boundary(n))
@@ -36,9 +33,9 @@ impl Write for Message {
     }
 }
 
-/// What [`image!`](crate::image) calls from the panic handler.
+/// The panic handler of [`image!`](crate::image!).
 ///
-/// Inlined, with what it calls: each call takes stack on AMD GPUs, though none returns.
+/// Inlined, with its callees: each call takes stack on AMD GPUs, though none returns.
 #[inline(always)]
 pub fn panicked(info: &PanicInfo<'_>) -> ! {
     if !arch::HAS_MESSAGES {

@@ -1,9 +1,8 @@
 //! Printing from a kernel, on the host's standard output.
 //!
-//! Only the wire `gcn-queue` has messages for it. What one thread prints comes out in its
-//! order, and before anybody who waits for the launch goes on; a call that the thread makes
-//! afterwards comes after it, unless another thread is slow to write what it has begun to
-//! print before.
+//! Only the wire `gcn-queue` has messages for it. A thread's text is printed in order, before the
+//! launch is reported as complete, and before the calls that the thread makes afterwards, unless
+//! an earlier message of another thread is still incomplete.
 
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcn_queue::{DOUBLE, INTEGER};
@@ -11,7 +10,7 @@ use shared_abi::wire::gcn_queue::{DOUBLE, INTEGER};
 use crate::runtime::RUNTIME;
 use crate::wire::gcn_queue::Queue;
 
-/// Prints `text` as it is. Returns whether there is a way for it.
+/// Prints `text` verbatim. Returns whether the wire can print.
 pub fn text(text: &str) -> bool {
     is_possible() && {
         if !text.is_empty() {
@@ -22,12 +21,12 @@ pub fn text(text: &str) -> bool {
 }
 
 /// Prints at most 128 bytes of `label`, then `value` in decimal, and ends the line.
-/// Returns whether there is a way for it.
+/// Returns whether the wire can print.
 pub fn integer(label: &str, value: i64) -> bool {
     number(label, INTEGER, value as u64)
 }
 
-/// As [`integer`], with six digits behind the point.
+/// As [`integer`], with six digits after the point.
 pub fn double(label: &str, value: f64) -> bool {
     number(label, DOUBLE, value.to_bits())
 }

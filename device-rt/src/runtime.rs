@@ -1,14 +1,13 @@
 //! The variables that the host reads and writes when it loads an image.
 //!
-//! A compiler that links this crate's bitcode for GPUs into an image may take whatever
-//! it links for the image's own: a variable that nothing else sees and writes has the
-//! value that it starts with, and no call is made. `used(linker)` says that there is
-//! someone else.
+//! A compiler that links this crate's bitcode into an image may assume that nothing outside
+//! the image writes its variables: each would keep its initial value, and no call would be made.
+//! `used(linker)` rules that out.
 
 use core::cell::UnsafeCell;
 
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
-use shared_abi::image::{IMAGE_MAGIC, ImageInfo, Runtime};
+use shared_abi::image::DeviceConfig;
 use shared_abi::wire::WireKind;
 
 /// A variable that the host writes after load and before the first launch, and
@@ -29,7 +28,7 @@ impl<T> HostWritten<T> {
 }
 
 impl<T: Copy + Send> HostWritten<T> {
-    /// The value that the host wrote, or the initial one.
+    /// The host's value, or the initial one.
     #[inline(always)]
     pub fn get(&self) -> T {
         // SAFETY: nobody writes while a kernel runs, see `Sync`.
@@ -37,42 +36,33 @@ impl<T: Copy + Send> HostWritten<T> {
     }
 }
 
-/// What this image says of itself.
-#[unsafe(export_name = "__revoff_image")]
-#[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
-pub static IMAGE: ImageInfo = ImageInfo {
-    magic: IMAGE_MAGIC,
-    abi_version: shared_abi::ABI_VERSION,
-    wires: crate::wire::BITS,
-};
-
-/// What the host tells this image.
+/// The configuration of the runtime.
 #[unsafe(export_name = "__revoff_runtime")]
 #[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
-pub static RUNTIME: HostWritten<Runtime> = HostWritten::new(Runtime {
+pub static RUNTIME: HostWritten<DeviceConfig> = HostWritten::new(DeviceConfig {
     wire_kind: WireKind::NONE.0,
     slots: 0,
     wire: 0,
     claims: 0,
     bounce: 0,
-    bell: 0,
+    wake_word: 0,
     bounce_blocks: 0,
     reserved: 0,
 });
 
-/// Where a panic leaves its place; see [`PanicRecord`](shared_abi::image::PanicRecord).
+/// The address of the record that a panic fills; see [`PanicRecord`](shared_abi::image::PanicRecord).
 #[cfg(target_arch = "amdgpu")]
 #[unsafe(export_name = "__revoff_panic")]
 #[used(linker)]
 pub static PANIC: HostWritten<u64> = HostWritten::new(0);
 
-/// Where GCC's wires are.
+/// The address of GCC's wire.
 #[unsafe(export_name = "__gomp_rev_offload_var")]
 #[cfg_attr(any(target_arch = "nvptx64", target_arch = "amdgpu"), used(linker))]
 pub static REV_OFFLOAD_VAR: HostWritten<u64> = HostWritten::new(0);
 
-/// The control variables, at `__gomp_additional_icvs`. The image has them or what it is
-/// linked with, so they are not here.
+/// The control variables, at `__gomp_additional_icvs`. The image, or what it is linked with,
+/// defines them.
 pub type Icvs = HostWritten<OffloadIcvs>;
 
 impl Icvs {

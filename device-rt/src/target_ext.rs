@@ -9,7 +9,7 @@ use shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 
-use crate::carry::Args;
+use crate::call::{Args, StatusTo};
 use crate::runtime::{Icvs, RUNTIME};
 use crate::wire;
 
@@ -42,7 +42,7 @@ pub unsafe fn target_ext(
     flags: c_uint,
     args: *mut *mut c_void,
 ) {
-    let status = StatusTo(if flags & REVOFF_FLAG_STATUS != 0 {
+    let status = StatusTo::new(if flags & REVOFF_FLAG_STATUS != 0 {
         args.cast()
     } else {
         ptr::null_mut()
@@ -61,31 +61,6 @@ pub unsafe fn target_ext(
         let args = Args::new(count, hostaddrs.cast(), sizes.cast(), kinds.cast());
         let kind = WireKind(RUNTIME.get().wire_kind);
         wire::call(kind, func as u64, args, icvs.get().device_num, status);
-    }
-}
-
-/// Where the status of a call goes; null for nowhere.
-///
-/// It goes down with the call, so that nothing of `GOMP_target_ext` is left to do, or to
-/// keep in registers, when the call returns.
-#[derive(Clone, Copy)]
-pub(crate) struct StatusTo(*mut u32);
-
-impl StatusTo {
-    /// `word`.
-    #[cfg(test)]
-    pub(crate) fn new(word: &mut u32) -> Self {
-        Self(word)
-    }
-
-    /// # Safety
-    /// Where the word is not null, it is writable and aligned.
-    #[inline(always)]
-    pub(crate) unsafe fn write(self, status: Status) {
-        if !self.0.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { self.0.write(status.0) };
-        }
     }
 }
 

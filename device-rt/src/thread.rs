@@ -38,8 +38,8 @@ pub fn clock() -> u64 {
     arch::clock()
 }
 
-/// A counter that is as fine as this device has one, for short times of one thread.
-/// How long a tick is may change; over a while, [`clock`] tells.
+/// The finest counter of this device, for short times of one thread. The length of a tick may
+/// change; [`clock`] measures longer times.
 #[must_use]
 pub fn ticks() -> u64 {
     arch::ticks()

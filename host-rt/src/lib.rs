@@ -24,7 +24,7 @@
 //! ```
 //!
 //! A kernel that is declared with [`host_fn::kernel`](macro@host_fn::kernel) is launched
-//! with the host's own data, which is copied there and back:
+//! with the host's own data, which is copied both ways:
 //!
 //! ```no_run
 //! # use host_rt::{Functions, Grid, Image, Runtime};
@@ -52,44 +52,52 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | [`data`] | host data that has a copy on the device |
-//! | [`device`] | where kernels run: the trait and its kinds |
+//! | `base` | what all others use: [environment variables](mod@env), [ranges of host memory](ranges) |
 //! | [`image`] | reading device images |
-//! | [`map`] | mapping the arguments of a call |
+//! | [`device`] | where kernels run: the traits and the kinds |
 //! | [`wire`] | the consumer of each wire |
-//! | `output` | what device code prints |
+//! | [`map`] | mapping the arguments of a call |
 //! | `serve` | the threads that serve calls |
+//! | `runtime` | loading, launching, and data that has a copy on the device |
 //! | [`task`] | tasks on devices and host that depend on each other |
-//! | [`env`](mod@env) | environment variables |
-//! | [`error`] | what can go wrong |
+//!
+//! No module imports from one below it in this table.
 
-// `device::host::words` has a call for each number of words up to 127.
+// `device::in_process::host::words` has a call for each number of words up to 127.
 #![recursion_limit = "256"]
 
-pub mod data;
+mod base;
 pub mod device;
-pub mod env;
-pub mod error;
-mod functions;
 pub mod image;
-mod lock;
 pub mod map;
-mod output;
 mod runtime;
 mod serve;
-mod sleep;
 pub mod task;
 pub mod wire;
 
+pub mod error {
+    //! What can go wrong, by layer: [`ImageError`] (a file is no usable image), [`DeviceError`] (a
+    //! device refuses), [`LaunchError`] (a kernel or a call it made failed), and [`Error`] over all
+    //! of them.
+
+    pub use crate::base::env::EnvError;
+    pub use crate::device::DeviceError;
+    pub use crate::image::ImageError;
+    pub use crate::runtime::{Error, Result};
+    pub use crate::serve::{CallError, LaunchError};
+}
+
+pub use base::{env, ranges};
 pub use device::Grid;
-pub use error::{CallError, Error, LaunchError, Result};
-pub use functions::{ForeignFunction, Functions, RawFunction, RequestMemory};
 pub use image::Image;
 pub use runtime::{
-    Builder, Cost, DeviceBuffer, Kernel, KernelArg, Launch, Program, Report, Runtime, TypedKernel,
-    wire_by_name,
+    Builder, DeviceBuffer, Error, Functions, Kernel, KernelArg, Launch, Mapped, MappedMut, Program,
+    Report, Result, Runtime, Transfers, TypedKernel, wire_by_name,
 };
-pub use serve::{CallContext, LaunchQueue, Waiting, current_call};
+pub use serve::{
+    CallContext, CallError, Cost, ForeignFunction, LaunchError, LaunchQueue, RawFunction,
+    RequestMemory, Waiting, current_call,
+};
 pub use shared_abi;
 pub use targets;
 pub use wire::Reservation;

@@ -2,15 +2,15 @@
 
 use core::mem::offset_of;
 
-use host_rt::wire::native::Watcher;
+use host_rt::wire::native::Poller;
 use host_rt::wire::{At, Poll};
-use shared_abi::wire::native::{RequestHeader, Slot, door_offset, size, slot_offset};
+use shared_abi::wire::native::{RequestHeader, Slot, ready_offset, size, slot_offset};
 use shared_abi::words::{Coherent, Store, SystemWords};
 
-/// A `native` wire, and the turns that its slots have had.
+/// A `native` wire, and the sequence numbers that its slots have had.
 struct Wire {
     words: Coherent,
-    turns: Vec<u32>,
+    seqs: Vec<u32>,
     _memory: Vec<Slot>,
 }
 
@@ -23,32 +23,32 @@ impl Wire {
             // SAFETY: the vector has the size and the alignment of the wire, is
             // never touched otherwise, and is dropped with `words`.
             words: unsafe { Coherent::new(memory.as_mut_ptr().cast()) },
-            turns: vec![0; slots as usize],
+            seqs: vec![0; slots as usize],
             _memory: memory,
         }
     }
 
     fn publish(&mut self, slot: u32) {
-        let slots = self.turns.len() as u32;
-        let turn = &mut self.turns[slot as usize];
-        *turn += 1;
+        let slots = self.seqs.len() as u32;
+        let seq = &mut self.seqs[slot as usize];
+        *seq += 1;
         let at = slot_offset(slots, slot) + offset_of!(Slot, request);
         self.words
-            .store32(at + offset_of!(RequestHeader, turn), *turn, Store::Release);
-        self.words.store32(door_offset(slot), *turn, Store::Relaxed);
+            .store32(at + offset_of!(RequestHeader, seq), *seq, Store::Release);
+        self.words.store32(ready_offset(slot), *seq, Store::Relaxed);
     }
 
     /// Looks until the request in `waiting` is found, while callers in the slots
     /// `busy` call again as soon as they are served.
     fn looks_until(&mut self, waiting: u32, busy: &[u32]) -> Option<u32> {
-        let slots = self.turns.len() as u32;
-        let mut watcher = Watcher::new(self.words, slots, 0);
+        let slots = self.seqs.len() as u32;
+        let mut poller = Poller::new(self.words, slots, 0);
         busy.iter().for_each(|&slot| self.publish(slot));
         for look in 0..100_000 {
             if look == 100 {
                 self.publish(waiting);
             }
-            if let Poll::Taken(taken) = watcher.poll() {
+            if let Poll::Taken(taken) = poller.poll() {
                 let At::Native { slot, .. } = taken.at else {
                     panic!("not a request of this wire")
                 };

@@ -370,7 +370,7 @@ fn a_device_gets_the_best_of_several() {
         entry("sm_90", ImageKind::BITCODE, b"BC\xc0\xde"),
         entry("sm_90", ImageKind::NONE, b"who knows"),
     ]));
-    assert_eq!(file.format(), Format::Several);
+    assert_eq!(file.format(), Format::Bundle);
     assert_eq!(file.members().len(), 5);
     assert_eq!(file.members()[1].kind, ImageKind::PTX);
     assert_eq!(file.members()[4].kind, ImageKind::NONE);

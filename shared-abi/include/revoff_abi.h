@@ -73,7 +73,7 @@
 /** Symbol of the image's `revoff_image_info`. */
 #define REVOFF_IMAGE_INFO "__revoff_image"
 
-/** Symbol of the image's `revoff_runtime`. */
+/** Symbol of the image's `revoff_device_config`. */
 #define REVOFF_IMAGE_RUNTIME "__revoff_runtime"
 
 /** Symbol of a `host` image's pointer to its `revoff_host_arch`. */
@@ -234,10 +234,10 @@
 #define REVOFF_BOUNCE_BLOCK 16384u
 
 /**
- * Blocks of the longest run: 512 KiB, which is as much local memory as a thread
+ * Blocks of the longest extent: 512 KiB, which is as much local memory as a thread
  * of any NVIDIA GPU can have.
  */
-#define REVOFF_BOUNCE_MAX_RUN 32u
+#define REVOFF_BOUNCE_MAX_EXTENT 32u
 
 /** Slots of one `revoff_claim_group`, bits of one word. */
 #define REVOFF_CLAIMS_GROUP 32u
@@ -285,14 +285,14 @@
 #define REVOFF_NATIVE_PAYLOAD 480u
 
 /**
- * Ranges that one request can carry, in the slot and in a bounce run together:
+ * Ranges that one request can carry, in the slot and in a bounce extent together:
  * bits of `revoff_native_reply_header.copied`.
  */
 #define REVOFF_NATIVE_MAX_CARRIED 64u
 
 /**
  * Entries of a request that fit its slot's payload; longer lists stand at the
- * start of the request's bounce run.
+ * start of the request's bounce extent.
  */
 #define REVOFF_NATIVE_ENTRIES_IN_SLOT 20u
 
@@ -302,7 +302,7 @@
 /** In the slot's payload. */
 #define REVOFF_NATIVE_PLACE_SLOT 1
 
-/** In the request's bounce run. */
+/** In the request's bounce extent. */
 #define REVOFF_NATIVE_PLACE_BOUNCE 2
 
 
@@ -363,9 +363,9 @@ typedef struct revoff_host_arch {
     void (*pause)(uint32_t attempt);
     /**
      * Wakes the host's serving threads: see edge `W1` of
-     * `revoff_bell`.
+     * `revoff_wake_word`.
      */
-    void (*ring)(void);
+    void (*wake_host)(void);
     /**
      * Nanoseconds since some fixed moment, the same for all threads.
      */
@@ -427,7 +427,7 @@ typedef struct revoff_image_info {
  *
  * All addresses are device addresses. Zero-initialised in the image: no wire.
  */
-typedef struct revoff_runtime {
+typedef struct revoff_device_config {
     /**
      * The wire to use, a `revoff_wire_kind`; 0 for none.
      */
@@ -449,9 +449,9 @@ typedef struct revoff_runtime {
      */
     uint64_t bounce;
     /**
-     * The `revoff_bell`, in mapped memory.
+     * The `revoff_wake_word`, in mapped memory.
      */
-    uint64_t bell;
+    uint64_t wake_word;
     /**
      * Blocks of the bounce area, a multiple of 32.
      */
@@ -460,7 +460,7 @@ typedef struct revoff_runtime {
      * Not used; zero.
      */
     uint32_t reserved;
-} revoff_runtime;
+} revoff_device_config;
 
 /**
  * A host function that an image may call.
@@ -533,7 +533,7 @@ typedef uint16_t revoff_map_kind;
 typedef uint32_t revoff_status;
 
 /**
- * What a run starts with on GCC's wires, whose slots have no room for it. The
+ * What an extent starts with on GCC's wires, whose slots have no room for it. The
  * request's addresses, sizes and kinds follow, then the carried bytes.
  */
 typedef struct REVOFF_ALIGNED(64) revoff_bounce_header {
@@ -575,13 +575,13 @@ typedef struct REVOFF_ALIGNED(128) revoff_claim_group {
      */
     uint32_t taken;
     /**
-     * Keeps the word that everybody writes off the turns.
+     * Keeps the word that everybody writes off the sequence numbers.
      */
     uint32_t reserved[31];
     /**
-     * The turn that slot `i`'s last request had; whoever holds the slot owns it.
+     * The sequence number that slot `i`'s last request had; whoever holds the slot owns it.
      */
-    uint32_t turns[32];
+    uint32_t seqs[32];
 } revoff_claim_group;
 
 /**
@@ -778,24 +778,24 @@ typedef uint32_t revoff_wire_kind;
  * One word in mapped memory by which a host that sleeps asks to be woken.
  *
  * Only for devices that can wake a host (the `host` device can, through
- * `revoff_host_arch.ring`); on others nobody reads
+ * `revoff_host_arch.wake_host`); on others nobody reads
  * it and the host wakes by itself.
  *
  * Edge `W1`: the device publishes a request, then `fence`s, then loads
- * `asleep`; the host stores `asleep`, then fences, then looks for requests once
+ * `sleeping`; the host stores `sleeping`, then fences, then looks for requests once
  * more, then sleeps. Either the host sees the request or the device sees
- * `asleep`.
+ * `sleeping`.
  */
-typedef struct REVOFF_ALIGNED(128) revoff_bell {
+typedef struct REVOFF_ALIGNED(128) revoff_wake_word {
     /**
      * Non-zero while the host sleeps.
      */
-    uint32_t asleep;
+    uint32_t sleeping;
     /**
      * Keeps other words off this line, which the device reads often.
      */
     uint32_t reserved[31];
-} revoff_bell;
+} revoff_wake_word;
 
 /**
  * What the device writes first. The payload follows: `revoff_native_map_entry`s, then bytes
@@ -803,9 +803,9 @@ typedef struct REVOFF_ALIGNED(128) revoff_bell {
  */
 typedef struct revoff_native_request_header {
     /**
-     * This request's turn. Written last.
+     * This request's sequence number. Written last.
      */
-    uint32_t turn;
+    uint32_t seq;
     /**
      * Key of the launch that asks, given by the host; 0 where the device does
      * not know it.
@@ -824,11 +824,11 @@ typedef struct revoff_native_request_header {
      */
     int32_t dev_num;
     /**
-     * First block of the request's bounce run.
+     * First block of the request's bounce extent.
      */
     uint32_t bounce_first;
     /**
-     * Blocks of the run; 0 for none.
+     * Blocks of the extent; 0 for none.
      */
     uint32_t bounce_blocks;
 } revoff_native_request_header;
@@ -840,10 +840,10 @@ typedef struct revoff_native_request_header {
  */
 typedef struct revoff_native_reply_header {
     /**
-     * The turn of the request that this answers. Written last, together with the
+     * The sequence number of the request that this answers. Written last, together with the
      * status.
      */
-    uint32_t turn;
+    uint32_t seq;
     /**
      * How it ended, a `revoff_status`.
      */
@@ -904,7 +904,7 @@ typedef struct revoff_native_map_entry {
      */
     uint16_t place;
     /**
-     * Byte offset of the bytes in the payload or in the bounce run, a multiple
+     * Byte offset of the bytes in the payload or in the bounce extent, a multiple
      * of 8.
      */
     uint32_t offset;

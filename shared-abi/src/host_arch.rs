@@ -42,8 +42,8 @@ pub struct HostArch {
     /// Waits a little, longer the larger `attempt` is.
     pub pause: unsafe extern "C" fn(attempt: u32),
     /// Wakes the host's serving threads: see edge `W1` of
-    /// [`Bell`](crate::wire::Bell).
-    pub ring: unsafe extern "C" fn(),
+    /// [`WakeWord`](crate::wire::WakeWord).
+    pub wake_host: unsafe extern "C" fn(),
     /// Nanoseconds since some fixed moment, the same for all threads.
     pub clock: unsafe extern "C" fn() -> u64,
     /// Ends the launch with an error and the calling thread with it; on a thread that
@@ -73,7 +73,7 @@ const _: () = {
     assert!(size_of::<HostArch>() == 40 && align_of::<HostArch>() == 8);
     assert!(offset_of!(HostArch, context) == 0);
     assert!(offset_of!(HostArch, pause) == 8);
-    assert!(offset_of!(HostArch, ring) == 16);
+    assert!(offset_of!(HostArch, wake_host) == 16);
     assert!(offset_of!(HostArch, clock) == 24);
     assert!(offset_of!(HostArch, trap) == 32);
 };

@@ -3,7 +3,7 @@
 //! | symbol | type | who writes it |
 //! |---|---|---|
 //! | [`IMAGE_INFO`] | [`ImageInfo`], read-only | the image |
-//! | [`RUNTIME`] | [`Runtime`] | the host, after load |
+//! | [`RUNTIME`] | [`DeviceConfig`] | the host, after load |
 //! | [`HOST_ARCH`] | pointer to [`HostArch`](crate::host_arch::HostArch), `host` images only | the host, after load |
 //! | [`FUNCTION_PREFIX`]`NAME` | [`FunctionInfo`], read-only | the image: one per host function it may call |
 //! | [`KERNEL_PREFIX`]`NAME` | [`KernelInfo`], read-only | the image: one per kernel |
@@ -15,7 +15,7 @@
 
 /// Symbol of the image's [`ImageInfo`].
 pub const IMAGE_INFO: &str = "__revoff_image";
-/// Symbol of the image's [`Runtime`].
+/// Symbol of the image's [`DeviceConfig`].
 pub const RUNTIME: &str = "__revoff_runtime";
 /// Symbol of a `host` image's pointer to its [`HostArch`](crate::host_arch::HostArch).
 pub const HOST_ARCH: &str = "__revoff_host_arch";
@@ -58,7 +58,7 @@ pub struct ImageInfo {
 /// All addresses are device addresses. Zero-initialised in the image: no wire.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Runtime {
+pub struct DeviceConfig {
     /// The wire to use, a [`WireKind`](crate::wire::WireKind); 0 for none.
     pub wire_kind: u32,
     /// Slots of a `native` wire, a power of two.
@@ -69,8 +69,8 @@ pub struct Runtime {
     pub claims: u64,
     /// The bounce area, in mapped memory: see [`bounce`](crate::wire::bounce).
     pub bounce: u64,
-    /// The [`Bell`](crate::wire::Bell), in mapped memory.
-    pub bell: u64,
+    /// The [`WakeWord`](crate::wire::WakeWord), in mapped memory.
+    pub wake_word: u64,
     /// Blocks of the bounce area, a multiple of 32.
     pub bounce_blocks: u32,
     /// Not used; zero.
@@ -125,15 +125,15 @@ const _: () = {
     assert!(offset_of!(ImageInfo, abi_version) == 8);
     assert!(offset_of!(ImageInfo, wires) == 12);
 
-    assert!(size_of::<Runtime>() == 48 && align_of::<Runtime>() == 8);
-    assert!(offset_of!(Runtime, wire_kind) == 0);
-    assert!(offset_of!(Runtime, slots) == 4);
-    assert!(offset_of!(Runtime, wire) == 8);
-    assert!(offset_of!(Runtime, claims) == 16);
-    assert!(offset_of!(Runtime, bounce) == 24);
-    assert!(offset_of!(Runtime, bell) == 32);
-    assert!(offset_of!(Runtime, bounce_blocks) == 40);
-    assert!(offset_of!(Runtime, reserved) == 44);
+    assert!(size_of::<DeviceConfig>() == 48 && align_of::<DeviceConfig>() == 8);
+    assert!(offset_of!(DeviceConfig, wire_kind) == 0);
+    assert!(offset_of!(DeviceConfig, slots) == 4);
+    assert!(offset_of!(DeviceConfig, wire) == 8);
+    assert!(offset_of!(DeviceConfig, claims) == 16);
+    assert!(offset_of!(DeviceConfig, bounce) == 24);
+    assert!(offset_of!(DeviceConfig, wake_word) == 32);
+    assert!(offset_of!(DeviceConfig, bounce_blocks) == 40);
+    assert!(offset_of!(DeviceConfig, reserved) == 44);
 
     assert!(size_of::<PanicRecord>() == 272 && align_of::<PanicRecord>() == 4);
     assert!(offset_of!(PanicRecord, state) == 0);

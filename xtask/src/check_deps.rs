@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::finding::{Finding, report};
+use crate::metadata;
 
 const FILE: &str = "docs/dependencies.md";
 
@@ -17,17 +17,7 @@ const FILE: &str = "docs/dependencies.md";
 const HEADING: &str = "## Crates";
 
 pub(crate) fn run(root: &Path) -> Result<String> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["metadata", "--format-version=1", "--no-deps"])
-        .current_dir(root)
-        .output()
-        .context("cannot run cargo metadata")?;
-    ensure!(
-        output.status.success(),
-        "cargo metadata: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    let mut used = members(&serde_json::from_slice(&output.stdout)?)?;
+    let mut used = members(&metadata::read(root)?)?;
     let manifest = fs::read_to_string(root.join("Cargo.toml")).context("cannot read Cargo.toml")?;
     for name in workspace_table(&manifest) {
         used.entry(name).or_insert_with(|| "Cargo.toml".to_owned());
@@ -43,10 +33,8 @@ pub(crate) fn run(root: &Path) -> Result<String> {
 
 /// Third-party crates of the members' manifests, each with a manifest.
 fn members(metadata: &Value) -> Result<BTreeMap<String, String>> {
-    let packages = metadata["packages"].as_array();
-    let packages = packages.context("cargo metadata lists no packages")?;
     let mut used = BTreeMap::new();
-    for package in packages {
+    for package in metadata::packages(metadata)? {
         let dependencies = package["dependencies"].as_array().into_iter().flatten();
         for dependency in dependencies.filter(|dependency| dependency["path"].is_null()) {
             let name = dependency["name"]

@@ -1,4 +1,4 @@
-//! What a check has to say about a place in a file.
+//! Findings of checks: locations in files with messages.
 
 use std::fmt;
 

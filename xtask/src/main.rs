@@ -3,10 +3,14 @@
 mod abi;
 mod check_abi;
 mod check_deps;
+mod check_layers;
 mod finding;
 mod headers;
 mod images;
+mod metadata;
+mod output;
 mod plugins;
+mod source;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +18,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use image_build::BuildError;
 
-/// Exit status where no compiler for GPUs was found.
+/// Exit status if no compiler for GPUs was found.
 const NO_TOOLCHAIN: u8 = 77;
 
 /// Tasks of this workspace.
@@ -25,6 +29,8 @@ enum Task {
     CheckAbi,
     /// docs/dependencies.md names each third-party crate, and no other
     CheckDeps,
+    /// Modules import from layers below them, and no import cycle spans folders
+    CheckLayers,
     /// Writes shared-abi/include/revoff_abi.h
     Headers {
         /// Fail if it is stale instead
@@ -33,7 +39,7 @@ enum Task {
     },
     /// Builds device images for GPUs
     Images(images::Options),
-    /// Builds the plugins, by the names under which they are loaded
+    /// Builds the plugins under the names by which programs load them
     Plugins(plugins::Options),
 }
 
@@ -42,6 +48,7 @@ fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::CheckAbi => check_abi::run(&root),
         Task::CheckDeps => check_deps::run(&root),
+        Task::CheckLayers => check_layers::run(&root),
         Task::Headers { check: true } => headers::check(&root),
         Task::Headers { check: false } => headers::write(&root),
         Task::Images(options) => images::run(&root, &options),
@@ -49,23 +56,18 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(said) => {
-            say(&mut std::io::stdout(), &said);
+            output::line(&mut std::io::stdout(), &said);
             ExitCode::SUCCESS
         }
         Err(error) => {
-            say(&mut std::io::stderr(), &format!("error: {error:#}"));
+            output::line(&mut std::io::stderr(), &format!("error: {error:#}"));
             match error.downcast_ref() {
-                // A script that can do without it tells this from a fault.
+                // Scripts distinguish a missing toolchain from a fault.
                 Some(BuildError::NoToolchain { .. }) => ExitCode::from(NO_TOOLCHAIN),
                 _ => ExitCode::FAILURE,
             }
         }
     }
-}
-
-/// Writes a line; a reader that has gone away is no error of the task.
-fn say(to: &mut dyn std::io::Write, line: &str) {
-    let _ = writeln!(to, "{line}");
 }
 
 fn workspace_root() -> PathBuf {

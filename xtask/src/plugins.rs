@@ -1,4 +1,4 @@
-//! `cargo xtask plugins`: the plugins, by the names under which they are loaded.
+//! `cargo xtask plugins`: the plugins, under the names by which programs load them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,9 +8,9 @@ use anyhow::{Context, bail};
 /// A plugin.
 struct Plugin {
     package: &'static str,
-    /// What Cargo calls what it makes of it.
+    /// The name of Cargo's file.
     built: &'static str,
-    /// What it is loaded as.
+    /// The name under which it is loaded.
     loaded: &'static str,
     /// Of a static library that a shared object is made of: the script with the versions of
     /// its symbols. Cargo writes such scripts itself, and linkers take one.
@@ -38,12 +38,12 @@ const PLUGINS: [Plugin; 3] = [
     },
 ];
 
-/// What the standard library needs of the system.
+/// The system's libraries that the standard library needs.
 const SYSTEM: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// The folder that gets them
+    /// The folder for them
     #[arg(long, value_name = "DIR", default_value = "target/plugins")]
     out: PathBuf,
     /// Build them without optimisation

@@ -9,10 +9,9 @@ use host_rt::targets::count::Count;
 use super::context::Bench;
 use super::latency::Latency;
 use super::plan::Item;
-use super::report::{Calls, Failed, Floor};
-use super::session::{Session, TIMED, Use};
+use super::report::{Calls, Failed, Floor, Rate};
+use super::session::{Session, TIMED, Use, waiting_name};
 use super::shape::Shape;
-use super::{rates, waiting_name};
 
 /// A kind of call.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,7 +19,7 @@ pub(crate) struct Call {
     pub(crate) name: &'static str,
     /// What the kernels call it.
     what: u32,
-    /// Bytes that travel each way.
+    /// Bytes that are passed each way.
     bytes: u32,
 }
 
@@ -32,7 +31,7 @@ pub(crate) const CALLS: [Call; 5] = [
     // The same by way of `host-fn`, which maps a result to tell whether the call was
     // served.
     Call::new("typed", TYPED, 0),
-    // With bytes of the device thread's stack, there and back.
+    // With bytes of the device thread's stack, both ways.
     Call::new("tofrom-64", TOFROM, 64),
     Call::new("tofrom-4096", LARGE, 4096),
     // A function that takes its time.
@@ -45,7 +44,7 @@ impl Call {
     }
 }
 
-/// One kind of call, and what was measured of it so far.
+/// One kind of call, and its measurements so far.
 pub(crate) struct Case {
     item: Item,
     cores: Option<[usize; 2]>,
@@ -59,7 +58,7 @@ pub(crate) struct Case {
 
 impl Case {
     pub(crate) fn new(bench: &Bench, item: Item) -> anyhow::Result<Self> {
-        // More threads share the cores as the system sees fit.
+        // The system distributes more threads over the cores.
         let cores = bench.cores.filter(|_| item.grid == Shape::ONE);
         Ok(Self {
             item,
@@ -79,7 +78,7 @@ impl Case {
         }
     }
 
-    /// There is no time to measure it once more.
+    /// Records that there is no time left to measure it.
     pub(crate) fn skip(&mut self, limit: Duration) {
         if self.failure.is_none() && self.rates.is_empty() {
             let seconds = limit.as_secs();
@@ -106,8 +105,8 @@ impl Case {
         })?;
         self.requests += requests;
         self.rates.push(requests as f64 / seconds);
-        // Not all threads of a large grid are timed. Where these make hardly a call,
-        // none of their times would say anything.
+        // Not all threads of a large grid are timed. If those make hardly any calls, their
+        // times are meaningless.
         let threads = self.item.grid.device_threads();
         if threads <= TIMED || requests * TIMED / threads >= ENOUGH {
             let times = enough(bench, "timed", |time| {
@@ -120,12 +119,12 @@ impl Case {
         Ok(())
     }
 
-    /// What was measured; nothing if it could not be.
+    /// The figures, unless they could not be measured.
     pub(crate) fn figures(&self, floor: &Floor) -> Option<Calls> {
         if self.failure.is_some() {
             return None;
         }
-        let rate = rates(&self.rates);
+        let rate = Rate::of(&self.rates);
         let is_timed = self.latency.len() > 0;
         let percentile = |percent| is_timed.then(|| self.latency.percentile(percent));
         let p50_ns = percentile(50.0);
@@ -157,11 +156,11 @@ impl Case {
     }
 }
 
-/// Calls that a figure is made from at least.
+/// Least calls of a figure.
 const ENOUGH: u64 = 100;
 
-/// Measures for as long as was asked for; where others keep the machine too busy
-/// for [`ENOUGH`] calls, again and longer.
+/// Measures for the requested time, and again for longer if the machine is too busy for [`ENOUGH`]
+/// calls.
 pub(crate) fn enough<T>(
     bench: &Bench,
     what: &str,

@@ -1,12 +1,12 @@
-//! What a reader must know beside the figures, in the table and in the pictures.
+//! Caveats of the figures, for the table and for the pictures.
 
 use super::report::{Machine, Report};
 use super::shape::Shape;
 
-/// From here on, in percent of a core, what others do shows in the figures.
+/// The load by other programs that affects the figures, in percent of a core.
 const DISTURBED: f64 = 10.0;
 
-/// How busy other programs kept the machine, if the system tells, and whether it was too much.
+/// The load by other programs, if the system reports it, and whether it was too high.
 pub(crate) fn others(machine: &Machine) -> Option<(String, bool)> {
     let percent = machine.others_percent?;
     let used = format!("other programs used {percent:.0} % of a core meanwhile");
@@ -17,8 +17,7 @@ pub(crate) fn others(machine: &Machine) -> Option<(String, bool)> {
     })
 }
 
-/// Figures that could not be measured, as a picture notes them: those of whose description `part`
-/// is a part.
+/// Notes about figures that could not be measured and whose description contains `part`.
 pub(crate) fn unmeasured(report: &Report, part: &str) -> Vec<String> {
     let failed = report.failed.iter();
     failed

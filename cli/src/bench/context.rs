@@ -1,4 +1,4 @@
-//! What all measurements share: the device, its images, and how long to measure.
+//! The context of all measurements: the device, its images, and the time to measure.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::watchdog::Watchdog;
 static KERNELS: &[u8] = include_bytes!(env!("REVOFF_IMAGE_BENCH"));
 static QUIET: &[u8] = include_bytes!(env!("REVOFF_IMAGE_BENCH_QUIET"));
 
-/// What all measurements share.
+/// The context of all measurements.
 pub(crate) struct Bench {
     /// Kept open from the first measurement to the last: opening a GPU takes long.
     pub(crate) device: Arc<dyn Device>,
@@ -25,7 +25,7 @@ pub(crate) struct Bench {
     pub(crate) image: Image,
     /// The kernel without the runtime, if there is an image with it.
     pub(crate) quiet: Option<Image>,
-    /// Where two threads are to run, if they are to be told.
+    /// The cores of two threads, if they are pinned.
     pub(crate) cores: Option<[usize; 2]>,
     /// How long each figure is measured in a round.
     pub(crate) time: Duration,

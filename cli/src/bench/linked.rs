@@ -1,4 +1,4 @@
-//! What it costs a kernel that makes no call that its image has the runtime.
+//! The cost of the runtime in the image for a kernel without calls.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::context::Bench;
 use super::report::Linked;
 use super::shape::Shape;
 
-/// How long a kernel runs at least, and how many times each of the two.
+/// The least time of a kernel, and the number of runs of each of the two.
 const FULL: (Duration, usize) = (Duration::from_millis(5), 50);
 const QUICK: (Duration, usize) = (Duration::from_millis(1), 10);
 
@@ -18,8 +18,7 @@ const STEPS: u64 = 1 << 12;
 /// No device walks these in a few milliseconds.
 const MOST_STEPS: u64 = 1 << 32;
 
-/// Times both kernels in turn with this grid; nothing if there is no image without
-/// the runtime.
+/// Times both kernels in turn with this grid; `None` without an image without the runtime.
 pub(crate) fn measure(bench: &Bench, grid: Shape, quick: bool) -> anyhow::Result<Option<Linked>> {
     let Some(quiet) = &bench.quiet else {
         return Ok(None);
@@ -36,7 +35,7 @@ pub(crate) fn measure(bench: &Bench, grid: Shape, quick: bool) -> anyhow::Result
         // SAFETY: the parameters are the kernel's, and the seed is not 0: it writes
         // nothing.
         let launch = unsafe { kernel.launch(grid.into(), &[&steps, &1u64, &0u64])? };
-        // Who waits for a GPU asleep is woken late. On the host, the kernel needs the
+        // A thread that sleeps until a GPU is done wakes late. On the host, the kernel needs the
         // processor itself.
         while !bench.is_host() && !launch.is_done() {
             std::hint::spin_loop();
@@ -57,7 +56,7 @@ pub(crate) fn measure(bench: &Bench, grid: Shape, quick: bool) -> anyhow::Result
     Ok(Some(figures(grid, &linked, &bare)))
 }
 
-/// The figures, of times that were measured in turn.
+/// The figures of times that were measured in turn.
 fn figures(grid: Shape, linked: &[u64], bare: &[u64]) -> Linked {
     let pairs = linked.iter().zip(bare);
     let ratios: Vec<f64> = pairs

@@ -1,5 +1,4 @@
-//! `revoff bench`: what calls to the host cost, beside what they cannot cost less
-//! than.
+//! `revoff bench`: the cost of calls to the host, and a lower bound of it.
 
 mod calls;
 mod caveats;
@@ -21,28 +20,22 @@ mod waiting;
 mod watchdog;
 
 use std::io::IsTerminal;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bench_calls::MEASURE;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::Count;
-use host_rt::{Runtime, Waiting, env};
+use host_rt::{Runtime, env};
 
 use self::calls::Case;
 use self::context::Bench;
 use self::floor::FloorCase;
 pub(crate) use self::options::Options;
 use self::plan::{Item, Wanted};
-use self::report::{Rate, Report};
-use self::session::{Session, Setup, Use};
+use self::report::Report;
+use self::session::{ADAPTIVE, Session, Setup, Use};
 use self::shape::Shape;
 use crate::output;
-
-/// How a runtime waits unless it is told otherwise.
-const ADAPTIVE: Waiting = Waiting::Adaptive;
-
-/// How the parallel patch for GCC waits after each look at its ring.
-const PATCHED: Waiting = Waiting::Sleep(Duration::from_micros(1));
 
 /// Measures everything and prints it.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -56,7 +49,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     } else {
         output::print(&table::render(&report)?)?;
     }
-    // Afterwards: what was measured is not lost if it cannot be drawn.
+    // Afterwards: the figures are not lost if drawing fails.
     if let Some(dir) = &options.plot {
         plot::draw(&report, dir)?;
     }
@@ -66,12 +59,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
 }
 
-/// Measures everything. What could not be measured is in the report, and the first
-/// reason for it in `failure`.
+/// Measures everything. Figures that could not be measured are listed in the report; `failure` is the
+/// first error.
 fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Result<Report> {
     let (others, start) = (machine::Others::watch(), Instant::now());
-    // First of all: there is such a device, it has images, and the environment makes
-    // sense.
+    // First: the device exists, it has images, and the environment is valid.
     let bench = Bench::open(options)?;
     let wanted = wanted(options, &bench)?;
     let items = plan::plan(&wanted);
@@ -89,8 +81,7 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
         .into_iter()
         .map(|setup| waiting::measure(&bench, setup, options.quick))
         .collect::<anyhow::Result<_>>()?;
-    // Everything once, then everything again: what else the machine does in the
-    // meantime strikes all alike.
+    // All figures once per round, so that other load of the machine affects them equally.
     let mut cases = Vec::new();
     for item in items {
         cases.push(Case::new(&bench, item)?);
@@ -156,9 +147,9 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
     })
 }
 
-/// What the command line asks for.
+/// The figures that the command line selects.
 fn wanted(options: &Options, bench: &Bench) -> anyhow::Result<Wanted> {
-    // Whatever the environment has, or none.
+    // The environment's number, or the default.
     let usual_threads = Runtime::open(bench.name())?.cost().threads;
     Ok(Wanted {
         wires: options.wires.clone(),
@@ -169,7 +160,7 @@ fn wanted(options: &Options, bench: &Bench) -> anyhow::Result<Wanted> {
     })
 }
 
-/// Says on a terminal how long it will take.
+/// Prints the expected time on a terminal.
 fn announce(options: &Options, items: &[Item]) {
     if std::io::stderr().is_terminal() {
         let time = plan::estimate(items, options.rounds(), options.time());
@@ -184,8 +175,7 @@ fn announce(options: &Options, items: &[Item]) {
     }
 }
 
-/// What of each time is the measuring itself, the median of timing nothing, and how
-/// long a tick lasts.
+/// The overhead of each measured time (the median of timing nothing), and the length of a tick.
 fn measuring(bench: &Bench) -> anyhow::Result<(u64, f64)> {
     bench.watchdog.at("timing nothing");
     let mut session = Session::open(
@@ -202,25 +192,4 @@ fn measuring(bench: &Bench) -> anyhow::Result<(u64, f64)> {
     )?;
     let (latency, tick_ns) = session.time(MEASURE, bench.time)?;
     Ok((latency.percentile(50.0), tick_ns))
-}
-
-/// The rates of several rounds.
-fn rates(rates: &[f64]) -> Rate {
-    let mut sorted = rates.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
-    Rate {
-        median: at(sorted.len() / 2),
-        min: at(0),
-        max: at(sorted.len().saturating_sub(1)),
-    }
-}
-
-/// What a way of waiting is called.
-fn waiting_name(waiting: Waiting) -> &'static str {
-    if waiting == PATCHED {
-        "sleep-1us"
-    } else {
-        "adaptive"
-    }
 }

@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use host_rt::device;
 use host_rt::shared_abi::wire::WireKind;
 
 use super::calls::{CALLS, Call};
-use super::floor::Kind;
 use super::shape::Shape;
 
 /// Seconds that each figure is measured with `--quick`.
@@ -16,9 +15,9 @@ const QUICK: f64 = 0.05;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The floor is what it takes to hand a word over and back with nothing between the
-two sides: no call can be faster. `sleep-1us` is how the parallel patch for GCC
-waits: it sleeps a microsecond between two looks.
+The floor is the time to pass a word to the other side and back: no call can be
+faster. `sleep-1us` is how the parallel patch for GCC waits: it sleeps a
+microsecond between two polls.
 
 Examples:
   revoff bench --wires native --threads 1
@@ -27,7 +26,7 @@ Examples:
   revoff bench --device cuda:0 --image bench_kernels.offload \\
       --quiet-image bench_quiet.offload --json --plot figures > figures.json
 
-What else the machine does while this runs is in the figures.")]
+Other load of the machine affects the figures.")]
 pub(crate) struct Options {
     /// Print one JSON object instead of a table (docs/bench-json.md)
     #[arg(long)]
@@ -56,11 +55,11 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: u32,
 
-    /// One short round that only shows that everything works
+    /// One short round, as a smoke test
     #[arg(long, conflicts_with_all = ["seconds", "rounds"])]
     pub(super) quick: bool,
 
-    /// Seconds after which nothing more is measured, not even a first time
+    /// Seconds after which no more figures are measured
     #[arg(long, value_name = "SECONDS", default_value_t = 200)]
     limit: u64,
 
@@ -70,7 +69,7 @@ pub(crate) struct Options {
         value_name = "WIRE,..",
         value_delimiter = ',',
         default_value = "native,gcc-ring,gcc-slot",
-        value_parser = crate::options::wire
+        value_parser = host_rt::wire_by_name
     )]
     pub(super) wires: Vec<WireKind>,
 
@@ -105,10 +104,10 @@ pub(crate) struct Options {
     )]
     pub(super) host_threads: Vec<u16>,
 
-    /// What the floor is measured with: two threads of this machine, or a kernel and
+    /// Measure the floor between two threads of this machine, or between a kernel and
     /// a thread [default: `threads` on `host`, `kernel` elsewhere]
     #[arg(long, value_enum)]
-    pub(super) floor: Option<Kind>,
+    pub(super) floor: Option<FloorKind>,
 
     /// The device that runs the kernels
     #[arg(long, default_value = "host", help = format!("The device that runs the kernels: {}", device::names()))]
@@ -122,7 +121,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FILE")]
     pub(super) quiet_image: Option<PathBuf>,
 
-    /// Leave it to the system where threads run
+    /// Do not pin threads to cores
     ///
     /// Otherwise, on `host`, the two threads of the floor have a core each, and so
     /// have the device thread and the serving threads where there is one device
@@ -138,6 +137,15 @@ pub(crate) struct Options {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     patience: u64,
+}
+
+/// The two sides of the floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FloorKind {
+    /// Two threads of this machine.
+    Threads,
+    /// A kernel, and a thread of this machine.
+    Kernel,
 }
 
 impl Options {

@@ -1,5 +1,5 @@
-//! Which figures there are. Not every call with every grid on every wire with every
-//! number of host threads: what a reader compares.
+//! The selection of figures: those that readers compare, not every combination of call, grid, wire and
+//! number of host threads.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,14 +9,13 @@ use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::Count;
 
 use super::calls::Call;
-use super::session::{Setup, warm_up};
+use super::session::{ADAPTIVE, PATCHED, Setup, waiting_name, warm_up};
 use super::shape::Shape;
-use super::{ADAPTIVE, PATCHED, waiting_name};
 
 /// Device threads that keep any number of host threads busy.
 const BUSY: u64 = 256;
 
-/// A figure to be measured.
+/// A figure to measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Item {
     pub(crate) setup: Setup,
@@ -45,18 +44,18 @@ impl fmt::Display for Item {
     }
 }
 
-/// What figures are wanted of.
+/// The dimensions of the figures.
 pub(crate) struct Wanted {
     pub(crate) wires: Vec<WireKind>,
     pub(crate) calls: Vec<&'static Call>,
-    /// From the smallest to the largest, one at least.
+    /// From the smallest to the largest, at least one.
     pub(crate) grids: Vec<Shape>,
     pub(crate) host_threads: Vec<usize>,
-    /// Host threads where their number is not what is measured.
+    /// The default number of host threads.
     pub(crate) usual_threads: usize,
 }
 
-/// The wires, each once with each way of waiting on it.
+/// The wires with their ways of waiting, each once.
 pub(crate) fn setups(wires: &[WireKind]) -> Vec<Setup> {
     let with = |waiting: Waiting| move |&wire: &WireKind| Setup { wire, waiting };
     let mut setups: Vec<Setup> = wires.iter().map(with(ADAPTIVE)).collect();
@@ -110,7 +109,7 @@ pub(crate) fn plan(wanted: &Wanted) -> Vec<Item> {
                 for &threads in &wanted.host_threads {
                     add(busy, threads);
                 }
-                // The usual number is one of them.
+                // The default is one of them.
                 add(busy, wanted.usual_threads);
             }
         }
@@ -118,9 +117,9 @@ pub(crate) fn plan(wanted: &Wanted) -> Vec<Item> {
     items
 }
 
-/// How long it takes to measure these, roughly.
+/// The approximate time to measure these figures.
 pub(crate) fn estimate(items: &[Item], rounds: u32, time: Duration) -> Duration {
-    /// To make a runtime, load an image, start kernels and read what they found.
+    /// The time to make a runtime, load an image, start kernels and read their results.
     const AROUND: Duration = Duration::from_millis(30);
     let of_one = |item: &Item| {
         // A kernel ends when each thread's last call is over.

@@ -1,15 +1,15 @@
-//! What the figures come down to: few numbers, each a comparison within one run.
+//! Ratios of figures of one run.
 
 use super::report::{Calls, Floor, Linked, Ratios, ToPatched};
+use super::session::{ADAPTIVE, PATCHED, waiting_name};
 use super::shape::Shape;
-use super::{ADAPTIVE, PATCHED, waiting_name};
 
-/// The figures of one run, to be searched.
+/// The figures of one run.
 struct Figures<'a>(&'a [Calls]);
 
 impl Figures<'_> {
-    /// Those of a call with this grid on a wire, served by the usual number of host
-    /// threads, which is that of the first figure.
+    /// The figures of a call with this grid on a wire, with the default number of host threads, which
+    /// is that of the first figure.
     fn find(&self, wire: &str, waiting: &str, call: &str, grid: Shape) -> Option<&Calls> {
         let usual = self.0.first()?.host_threads;
         self.0.iter().find(|calls| {
@@ -31,7 +31,7 @@ fn rate(one: Option<&Calls>, other: Option<&Calls>) -> Option<f64> {
     Some(one?.rate.median / other?.rate.median)
 }
 
-/// All of them; those are missing whose figures are.
+/// All ratios whose figures exist.
 pub(crate) fn ratios(
     grids: &[Shape],
     floor: &Floor,
@@ -56,7 +56,7 @@ pub(crate) fn ratios(
     }
 }
 
-/// How many times the requests that gcc-ring serves as patched, native serves.
+/// The rate of native relative to that of gcc-ring as patched, by grid.
 pub(crate) fn native_to_patched(grids: &[Shape], calls: &[Calls]) -> Vec<ToPatched> {
     let figures = Figures(calls);
     let of = |&grid: &Shape| {

@@ -1,5 +1,5 @@
-//! What `revoff bench --json` prints. The names are documented in
-//! docs/bench-json.md: a change of meaning, or a field less, grows [`SCHEMA`].
+//! The JSON of `revoff bench --json`. docs/bench-json.md documents the names: a changed meaning or a
+//! removed field increments [`SCHEMA`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -61,12 +61,25 @@ pub(crate) struct Floor {
     pub(crate) cores: Option<[usize; 2]>,
 }
 
-/// Times a second, over all rounds.
+/// Requests per second, over all rounds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Rate {
     pub(crate) median: f64,
     pub(crate) min: f64,
     pub(crate) max: f64,
+}
+
+impl Rate {
+    pub(crate) fn of(rounds: &[f64]) -> Self {
+        let mut sorted = rounds.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
+        Self {
+            median: at(sorted.len() / 2),
+            min: at(0),
+            max: at(sorted.len().saturating_sub(1)),
+        }
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -87,14 +100,14 @@ pub(crate) struct Calls {
     pub(crate) cores: Option<[usize; 2]>,
 }
 
-/// What could not be measured.
+/// A figure that could not be measured.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Failed {
     pub(crate) what: String,
     pub(crate) error: String,
 }
 
-/// What the figures come down to.
+/// Ratios of figures.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Ratios {
     pub(crate) native_p50_to_floor: Option<f64>,
@@ -146,7 +159,7 @@ impl Report {
         let named = || format!("{} is no report of `revoff bench --json`", file.display());
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("cannot read the report {}", file.display()))?;
-        // The version first: what else is in it depends on that.
+        // The version first: the rest depends on it.
         let value: Value = serde_json::from_str(&text).with_context(named)?;
         let schema = value.get("schema").and_then(Value::as_u64);
         let schema = schema.context("it has no schema").with_context(named)?;

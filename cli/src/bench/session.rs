@@ -1,5 +1,5 @@
-//! A runtime with the benchmark's image loaded: one for each thing measured, so
-//! that nothing is left of what was measured before.
+//! A runtime with the benchmark's image: one per measurement, so that measurements do not affect
+//! each other.
 
 use std::time::{Duration, Instant};
 
@@ -12,21 +12,24 @@ use super::latency::{Latency, tick_ns};
 use super::shape::Shape;
 use super::tasks;
 
-/// Calls that come before those that count: all threads run, are where they
-/// belong, and have found their pace.
+/// The warm-up before calls count: all threads run, are pinned, and have a steady rate.
 pub(crate) const WARM_UP: Duration = Duration::from_millis(20);
 
-/// What it takes to start a device thread, where they are many, and to serve its
-/// first call.
+/// The time to start one of many device threads, and to serve its first call.
 const WARM_UP_OF_A_THREAD: Duration = Duration::from_micros(10);
 
-/// Calls of all threads between two of their looks at the clock, as far as one
-/// thread's may be so many: where a thread's calls take long because others call too,
-/// it looks at the clock after each.
+/// Calls of all threads between two readings of the clock. A thread whose calls take long because
+/// others call too reads the clock after each.
 const BATCH: u64 = 16;
 
 /// Threads whose calls are timed, at most: each needs memory for its times.
 pub(crate) const TIMED: u64 = 64;
+
+/// How a runtime waits by default.
+pub(crate) const ADAPTIVE: Waiting = Waiting::Adaptive;
+
+/// How the parallel patch for GCC waits after each poll of its ring.
+pub(crate) const PATCHED: Waiting = Waiting::Sleep(Duration::from_micros(1));
 
 /// A wire, and how the host waits for requests on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,32 +38,41 @@ pub(crate) struct Setup {
     pub(crate) waiting: Waiting,
 }
 
-/// A stretch of the device's time, in nanoseconds.
+/// The name of a way of waiting.
+pub(crate) fn waiting_name(waiting: Waiting) -> &'static str {
+    if waiting == PATCHED {
+        "sleep-1us"
+    } else {
+        "adaptive"
+    }
+}
+
+/// An interval of the device's time, in nanoseconds.
 #[derive(Clone, Copy)]
 struct Window {
     from: u64,
     until: u64,
 }
 
-/// What a session is for.
+/// The parameters of a session.
 #[derive(Clone, Copy)]
 pub(crate) struct Use {
     pub(crate) setup: Setup,
     pub(crate) grid: Shape,
-    /// Most host threads; as the environment has it if not given.
+    /// Most host threads; the environment's if not given.
     pub(crate) host_threads: Option<usize>,
-    /// Where the device threads run, and the serving threads.
+    /// The cores of the device threads and of the serving threads.
     pub(crate) cores: Option<[usize; 2]>,
 }
 
-/// A runtime, and where its threads are to run.
+/// A runtime, and the cores of its threads.
 pub(crate) struct Session<'a> {
     bench: &'a Bench,
     runtime: Runtime,
     program: Program,
     grid: Shape,
     cores: Option<[usize; 2]>,
-    /// All launches so far ran where they were to.
+    /// All launches so far ran on their cores.
     pinned: bool,
 }
 
@@ -84,13 +96,12 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Whether everything so far ran on the cores that it was to run on.
+    /// Whether everything so far ran on its cores.
     pub(crate) fn pinned(&self) -> bool {
         self.pinned
     }
 
-    /// Lets a kernel call `what` for `time`; the number of calls, and the seconds
-    /// that they took.
+    /// Runs a kernel that calls `what` for `time`. Returns the number of calls, and their seconds.
     pub(crate) fn count(&mut self, what: u32, time: Duration) -> anyhow::Result<(u64, f64)> {
         let threads = self.grid.device_threads();
         let counts = self.runtime.alloc(threads * 8)?;
@@ -107,8 +118,8 @@ impl<'a> Session<'a> {
         Ok((per_thread.iter().sum(), (until - from) as f64 / 1e9))
     }
 
-    /// Lets a kernel call `what` for `time`; how long the calls took, and how many
-    /// nanoseconds a tick.
+    /// Runs a kernel that calls `what` for `time`. Returns the times of calls, and the nanoseconds of a
+    /// tick.
     pub(crate) fn time(&mut self, what: u32, time: Duration) -> anyhow::Result<(Latency, f64)> {
         let threads = self.grid.device_threads();
         let every = threads.div_ceil(TIMED) as u32;
@@ -135,8 +146,8 @@ impl<'a> Session<'a> {
         Ok((latency, tick_ns))
     }
 
-    /// Lets a kernel call `count` times, each time after a `pause`, while
-    /// `meanwhile` runs here; how long the calls took, and what `meanwhile` found.
+    /// Runs a kernel that calls `count` times, each time after a `pause`, while `meanwhile` runs on
+    /// this thread. Returns the times of calls, and the result of `meanwhile`.
     pub(crate) fn pauses<T>(
         &mut self,
         pause: Duration,
@@ -160,7 +171,7 @@ impl<'a> Session<'a> {
         Ok((latency, found))
     }
 
-    /// The stretch of `time` after the warm-up, from now on.
+    /// The interval of `time` after the warm-up.
     fn window(&self, time: Duration) -> anyhow::Result<Window> {
         let word = self.runtime.alloc(8)?;
         // SAFETY: the parameter is the kernel's, a word that lives until `wait`
@@ -189,8 +200,7 @@ impl<'a> Session<'a> {
         Ok(unsafe { self.program.kernel(name)?.launch(grid.into(), args)? })
     }
 
-    /// Puts the threads where they belong. They run already: the warm-up is long
-    /// enough for this.
+    /// Pins the threads, which run already: the warm-up is long enough for this.
     fn pin(&mut self) {
         let start = Instant::now();
         if let Some([device, host]) = self.cores {
@@ -200,12 +210,12 @@ impl<'a> Session<'a> {
     }
 }
 
-/// How long a launch runs before anything counts.
+/// The warm-up of a launch.
 pub(crate) fn warm_up(grid: Shape) -> Duration {
     WARM_UP + WARM_UP_OF_A_THREAD * grid.device_threads().min(2048) as u32
 }
 
-/// How long a tick lasts, by the spans of so many threads.
+/// The length of a tick, from the spans of threads.
 fn tick(spans: &DeviceBuffer, threads: usize) -> anyhow::Result<f64> {
     let mut list = vec![[0u64; 2]; threads];
     spans.read(0, &mut list)?;

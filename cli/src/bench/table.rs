@@ -1,4 +1,4 @@
-//! The report for people.
+//! The report as a table.
 
 use std::fmt::{self, Write};
 
@@ -185,12 +185,12 @@ fn time(ns: u64) -> String {
     }
 }
 
-/// What was measured, if it was.
+/// The value, if it was measured.
 fn known(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned())
 }
 
-/// Where threads ran.
+/// The cores of threads.
 fn place(cores: Option<[usize; 2]>) -> String {
     match cores {
         Some([first, second]) => format!("pinned to {first} and {second}"),

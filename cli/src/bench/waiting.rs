@@ -1,20 +1,20 @@
-//! What waiting costs: processor time while a kernel runs and asks for nothing,
-//! and how long the first request after a pause takes.
+//! The cost of waiting: processor time while a kernel runs without calls, and the time of the first
+//! request after a pause.
 
 use std::time::{Duration, Instant};
 
 use super::context::Bench;
 use super::latency::Latency;
 use super::report::{Pauses, Quiet};
-use super::session::{Session, Setup, Use};
+use super::session::{Session, Setup, Use, waiting_name};
 use super::shape::Shape;
-use super::{tasks, waiting_name};
+use super::tasks;
 
-/// From the start of a kernel to the time when its first call is over and the
-/// serving threads have settled.
+/// The time from the start of a kernel until its first call is over and the serving threads have
+/// settled.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// Measures one wire, roughly where `quick`.
+/// Measures one wire, roughly if `quick`.
 pub(crate) fn measure(bench: &Bench, setup: Setup, quick: bool) -> anyhow::Result<Quiet> {
     bench.watchdog.at("a kernel that asks for nothing");
     let (quiet, long_pauses, short_pauses) = if quick { (200, 1, 5) } else { (1000, 3, 30) };
@@ -33,8 +33,8 @@ pub(crate) fn measure(bench: &Bench, setup: Setup, quick: bool) -> anyhow::Resul
     let (latency, ()) = session.pauses(short, short_pauses, || ())?;
     let mut pauses = vec![figures(short, short_pauses, &latency)];
 
-    // The kernel's first pause begins soon after its start and lasts longer than
-    // we look.
+    // The kernel's first pause begins soon after its start and lasts longer than the
+    // measurement.
     let long = SETTLE + quiet + SETTLE;
     let (latency, busy) = session.pauses(long, long_pauses, || {
         std::thread::sleep(SETTLE);

@@ -1,4 +1,4 @@
-//! Parameters of a kernel as the command line has them.
+//! Parameters of a kernel on the command line.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -16,13 +16,13 @@ const PIECE: usize = 1 << 20;
 pub(crate) enum Arg {
     /// A number: its bytes.
     Value(Vec<u8>),
-    /// The address of this many zeroes.
+    /// The address of this many zeros.
     Buffer(u64),
     /// The address of a file's bytes.
     File(PathBuf),
-    /// The address of this many zeroes, which go to a file afterwards.
+    /// The address of this many zeros, which are written to a file afterwards.
     Out(u64, PathBuf),
-    /// The address of a file's bytes, which go back there afterwards.
+    /// The address of a file's bytes, which are written back afterwards.
     InOut(PathBuf),
 }
 
@@ -114,7 +114,7 @@ fn path(text: &str) -> Result<PathBuf, String> {
 pub(crate) struct Param {
     bytes: Vec<u8>,
     buffer: Option<DeviceBuffer>,
-    /// Where the buffer goes afterwards.
+    /// The file to which the buffer is written afterwards.
     out: Option<PathBuf>,
 }
 
@@ -147,7 +147,7 @@ impl Param {
         })
     }
 
-    /// Writes the file that the buffer goes to, if any; its path and size.
+    /// Writes the buffer's file, if it has one. Returns its path and size.
     pub(crate) fn save(&self) -> anyhow::Result<Option<(String, u64)>> {
         let (Some(buffer), Some(path)) = (&self.buffer, &self.out) else {
             return Ok(None);

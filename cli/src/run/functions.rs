@@ -7,11 +7,10 @@ use anyhow::Context;
 use host_rt::{Functions, Image, RawFunction};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
 
-/// The functions that an image may call, as far as the libraries have them; of
-/// several that do, the first counts.
+/// The functions that an image may call and a library exports; the first library counts.
 pub(crate) struct Found {
     pub(crate) functions: Functions,
-    /// Names that no library has.
+    /// Names that no library exports.
     pub(crate) missing: Vec<String>,
 }
 
@@ -44,11 +43,10 @@ pub(crate) fn find(image: &Image, paths: &[PathBuf]) -> anyhow::Result<Found> {
 /// A library with host functions.
 struct Functionary {
     name: String,
-    /// What it exports. The loader would find functions of the libraries that it
-    /// uses too: a host function `read` is not the C library's.
+    /// Its exports. The loader would also find functions of its dependencies: a host function `read`
+    /// is not the C library's.
     symbols: Image,
-    /// Never unloaded: its functions may have started threads, or be asked to run
-    /// at exit.
+    /// Never unloaded: its functions may have started threads, or registered exit handlers.
     library: &'static Library,
 }
 
@@ -58,7 +56,7 @@ impl Functionary {
         let unreadable = || format!("cannot read the library {name} (--functions)");
         let bytes = fs::read(path).with_context(unreadable)?;
         let symbols = Image::from_bytes(&*name, bytes)?;
-        // The loader takes a name without a slash for one of the system's libraries.
+        // The loader treats a name without a slash as a system library.
         let path = path.canonicalize().with_context(unreadable)?;
         // SAFETY: loading runs the library's initialisers. The command line asks
         // for that, and the help text says so.

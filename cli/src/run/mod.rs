@@ -25,7 +25,7 @@ Parameters are written FORM:VALUE, in the kernel's order:
   f32 f64                        a number, e.g. f64:1.5
   buf:BYTES                      the address of so many zeroes, e.g. buf:4K
   file:PATH                      the address of the file's bytes
-  out:BYTES:PATH                 as buf; written to the file when the kernel has ended
+  out:BYTES:PATH                 as buf; written to the file when the kernel ends
   inout:PATH                     as file; written back when the kernel has ended
 
 A library for --functions exports, for each function that the image calls, one
@@ -47,18 +47,17 @@ that you would run as a program. Nothing checks that parameters and functions in
 C have the types that the other side expects. The number and size of parameters
 is checked where the image describes its kernel.
 
-Exit status: 0 the kernel ended well; 1 it, or a call that it made, failed; 2 the
-command line, the environment or a file is not as it should be.")]
+Exit status: 0 success; 1 the kernel, or a call that it made, failed; 2 the command
+line, the environment or a file is invalid.")]
 pub(crate) struct Options {
     /// The image
     image: PathBuf,
 
-    /// A further part, which the device links to the image (PTX, cubins); may be given
-    /// several times
+    /// Another part that the device links to the image (PTX, cubins); may be repeated
     #[arg(long, value_name = "IMAGE")]
     link: Vec<PathBuf>,
 
-    /// The kernel; may be left out where the image has one
+    /// The kernel; optional if the image has only one
     #[arg(long)]
     kernel: Option<String>,
 
@@ -68,7 +67,7 @@ pub(crate) struct Options {
 
     /// The wire that carries its calls: native, gcc-ring, gcn-queue or gcc-slot [default: native; for images
     /// of GCC gcc-slot]
-    #[arg(long, value_parser = crate::options::wire)]
+    #[arg(long, value_parser = host_rt::wire_by_name)]
     wire: Option<WireKind>,
 
     /// Teams of device threads
@@ -84,12 +83,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TEAM.THREAD", value_parser = traced)]
     trace: Option<(u32, u32)>,
 
-    /// A shared library with host functions; may be given several times
+    /// A shared library with host functions; may be repeated
     #[arg(long, value_name = "LIBRARY")]
     functions: Vec<PathBuf>,
 
-    /// Print one JSON object about the run, behind what the kernel and its functions print to
-    /// the standard output
+    /// Print one JSON object about the run, after the output of the kernel and its functions
     #[arg(long)]
     json: bool,
 
@@ -103,7 +101,7 @@ struct Answer<'a> {
     image: &'a str,
     kernel: &'a str,
     device: &'a str,
-    /// As asked for.
+    /// As requested.
     wire: Option<&'static str>,
     teams: u32,
     threads: u32,
@@ -134,7 +132,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             team,
             thread,
             sink: Arc::new(|line| {
-                // Whoever read it may have seen enough.
+                // The reader may have closed the pipe.
                 let _ = writeln!(std::io::stderr(), "{line}");
             }),
         });
@@ -189,7 +187,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         outputs: Vec::new(),
         error: ended.as_ref().err().map(ToString::to_string),
     };
-    // What a kernel that failed has left in its buffers is nobody's result.
+    // The buffers of a failed kernel are not results.
     if ended.is_ok() {
         for param in &params {
             answer
@@ -203,8 +201,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         .map_err(|error: LaunchError| Error::from(error).into())
 }
 
-/// The error with this command's remedy if a function was called that no library has; `missing`
-/// are all of these.
+/// The error, with this command's remedy if the kernel called a function of `missing`, which no
+/// library exports.
 fn explain(error: LaunchError, missing: &[String]) -> LaunchError {
     let (kernel, fault, call) = match &error {
         LaunchError::Call { kernel, first, .. } => (kernel, None, Some(first)),
@@ -233,7 +231,7 @@ fn explain(error: LaunchError, missing: &[String]) -> LaunchError {
     }
 }
 
-/// The kernel of an image that has one.
+/// The only kernel of an image.
 fn only_kernel(image: &Image) -> anyhow::Result<String> {
     let names: Vec<_> = image.kernels()?.into_iter().map(|k| k.name).collect();
     let image_name = image.name();
@@ -271,7 +269,7 @@ fn open(options: &Options) -> Result<Image, Error> {
     Ok(Image::link(options.image.display().to_string(), parts)?)
 }
 
-/// Writes what host functions in C have printed, before we print ourselves.
+/// Flushes the output of host functions in C, before this command prints.
 fn flush_c() {
     // SAFETY: null stands for all streams; the C library locks each.
     unsafe { libc::fflush(std::ptr::null_mut()) };
@@ -282,7 +280,7 @@ fn report(json: bool, answer: &Answer<'_>) -> anyhow::Result<()> {
         return output::json(answer);
     }
     if let Some(seconds) = answer.seconds {
-        // Not an answer: that is what the kernel or its host functions print.
+        // Not an answer: those are what the kernel and its host functions print.
         output::say(&format!(
             "kernel `{}` ended after {:.1} ms: {} of {}, {}",
             answer.kernel,

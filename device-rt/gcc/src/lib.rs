@@ -2,8 +2,8 @@
 //!
 //! In GCC's OpenMP code for NVIDIA a warp is one thread of the program: all 32 lanes run
 //! the same code with the same values, and all of them call `GOMP_target_ext`. Here one
-//! of them makes the call. In a `simd` loop each lane is a thread, and makes its own. The
-//! control variables are GCC's, from its libgomp.
+//! of them makes the call. In a `simd` loop each lane is a thread and makes its own call. The
+//! control variables are those of GCC's libgomp.
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, stdarch_nvptx))]
 

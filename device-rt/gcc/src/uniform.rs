@@ -1,8 +1,8 @@
-//! What lanes are in the code that GCC makes: one thread together, or threads.
+//! Whether the lanes of a warp are one thread or separate threads in GCC's code.
 //!
 //! OpenMP allows no `target` in a `simd` loop, but a function that such a loop calls may
 //! have one, and GCC calls it in each lane, with a stack for each lane. So GCC's own
-//! `GOMP_target_ext`, as all its code, looks at what the warp is doing now.
+//! `GOMP_target_ext`, like all its code, checks the current mode of the warp.
 //!
 //! Source: GCC's documentation of `-muniform-simt`, under "Nvidia PTX Options".
 
@@ -31,7 +31,7 @@ pub(crate) fn lanes_are_threads() -> bool {
             options(readonly, nostack),
         );
     }
-    // The bits of a lane's number that make a difference: none, or all.
+    // The bits of a lane's number that distinguish threads: none, or all.
     mask != 0
 }
 

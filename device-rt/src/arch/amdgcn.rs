@@ -1,9 +1,8 @@
 //! AMD GPUs.
 //!
-//! LLVM makes sequences of waits, write-backs and invalidations of the compiler's own
-//! atomics, at system scope, which are right but for one (see [`release`]). That is more
-//! than claims in device memory need; rustc has no way to ask for less (and no inline
-//! assembly for this target).
+//! LLVM lowers the compiler's own atomics, at system scope, to sequences of waits, write-backs and
+//! invalidations, which are correct except for one (see [`release`]). Claims in device memory need
+//! less, but rustc has neither narrower scopes nor inline assembly for this target.
 
 use core::arch::amdgpu;
 use core::cell::UnsafeCell;
@@ -14,7 +13,7 @@ use core::sync::atomic::{Ordering, fence};
 use shared_abi::words::{Coherent, Load, Store, SystemWords, TicketWord};
 
 use super::{Context, Space};
-use crate::panic::record;
+use crate::panic_record;
 use crate::runtime::PANIC;
 
 unsafe extern "C" {
@@ -60,13 +59,12 @@ pub unsafe fn device_memory(address: u64) -> DeviceMemory {
     unsafe { Coherent::new(address as *mut u8) }
 }
 
-/// What a release does before its store: what was written reaches memory, where the
-/// host and its copies look.
+/// The part of a release before its store: earlier stores reach memory, where the host and its
+/// copies read.
 ///
-/// LLVM's own release has this too, but up to 22 it leaves out the wait for the
-/// write-back on some processors, where it knows of no access on its way: column
-/// `waits_for_write_back` of `targets`. Claims need none of it: what they hand over are
-/// words that are written through.
+/// LLVM's own release includes this. Up to LLVM 22 it omits the wait for the write-back on some
+/// processors if it knows of no access in flight: column `waits_for_write_back` of `targets`.
+/// Claims do not need it: the words that they protect are written through.
 #[inline(always)]
 fn release() {
     fence(Ordering::Release);
@@ -88,7 +86,7 @@ impl SystemWords for Mapped {
         if order == Store::Release {
             release();
         }
-        // Relaxed: behind a release it is one.
+        // Relaxed: after `release` it is a release.
         SystemWords::store32(&self.0, at, value, Store::Relaxed);
     }
 
@@ -102,7 +100,7 @@ impl SystemWords for Mapped {
         if order == Store::Release {
             release();
         }
-        // Relaxed: behind a release it is one.
+        // Relaxed: after `release` it is a release.
         self.0.store64(at, value, Store::Relaxed);
     }
 
@@ -130,7 +128,7 @@ impl TicketWord for Mapped {
     }
 }
 
-/// Where memory lives: the apertures in flat addresses tell.
+/// Where memory lives: the aperture of a flat address.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces;
 
@@ -155,7 +153,7 @@ impl Spaces {
     }
 }
 
-/// The part of HSA's kernel dispatch packet that says how large the launch is
+/// The part of HSA's kernel dispatch packet with the size of the launch
 /// (HSA System Architecture, "Kernel dispatch packet").
 #[repr(C)]
 struct DispatchPacket {
@@ -172,7 +170,7 @@ pub fn context() -> Context {
     // SAFETY: the packet that started this kernel, which stays as it is while the
     // kernel runs.
     let packet = unsafe { &*amdgpu_dispatch_ptr().cast::<DispatchPacket>() };
-    // No dimension is empty; a division by none would be a panic.
+    // No dimension is empty; a division by zero would be a panic.
     let [x, y, z] = packet.workgroup_size.map(|size| u32::from(size).max(1));
     let [grid_x, grid_y, grid_z] = packet.grid_size;
     // The last group of a dimension may be smaller than the others.
@@ -188,8 +186,8 @@ pub fn context() -> Context {
     }
 }
 
-/// Nanoseconds in a tick of the steady counter, taking its rate to be 100 MHz. Some
-/// processors count slower, and only the host's driver knows.
+/// Nanoseconds of a tick of the steady counter, assuming 100 MHz. Some processors count slower,
+/// and only the host's driver knows.
 const TICK: u64 = 10;
 
 /// Nanoseconds since some fixed moment; see [`TICK`].
@@ -213,14 +211,14 @@ pub fn pause(attempt: u32) {
     }
 }
 
-/// Lanes of a wavefront: 64, or 32 where the processor or the compiler chose so.
+/// Lanes of a wavefront: 64, or 32 as the processor or the compiler chose.
 #[inline(always)]
 #[must_use]
 pub fn warp_size() -> u32 {
     amdgpu::wavefrontsize()
 }
 
-/// Lanes run in lock-step: one that waits for its neighbour waits for ever.
+/// Lanes run in lock-step: a lane that waits for a neighbour never stops waiting.
 #[inline(always)]
 #[must_use]
 pub fn independent_lanes() -> bool {
@@ -261,8 +259,8 @@ pub unsafe fn any(_lanes: u64, vote: bool) -> bool {
     amdgpu::ballot(vote) != 0
 }
 
-/// Nothing that the compiler has on one side of this gets to the other. The lanes
-/// themselves are always together, and so are their accesses to memory.
+/// A compiler barrier. The lanes themselves are always together, and so are their accesses to
+/// memory.
 ///
 /// # Safety
 /// As for [`first`].
@@ -272,15 +270,15 @@ pub unsafe fn converge(_lanes: u64) {
 }
 
 /// A GPU cannot wake the host.
-pub const HAS_BELL: bool = false;
+pub const CAN_WAKE: bool = false;
 
-/// See [`HAS_BELL`].
-pub fn ring() {}
+/// See [`CAN_WAKE`].
+pub fn wake_host() {}
 
-/// There is no way for a message, but [`trap_at`] leaves a place.
+/// Messages do not reach the host, but [`trap_at`] records a location.
 pub const HAS_MESSAGES: bool = false;
 
-/// Ends the launch, after leaving the place for the host.
+/// Ends the launch, after recording the location for the host.
 #[inline(always)]
 pub fn trap_at(place: Option<&Location<'_>>) -> ! {
     match place {
@@ -302,7 +300,7 @@ unsafe impl Sync for Claim {}
 
 static CLAIM: Claim = Claim(UnsafeCell::new(0));
 
-/// A function of its own, as [`revoff_trap`]: what it does is not repeated at every panic.
+/// A function of its own, as [`revoff_trap`], so that its code is not repeated at every panic.
 #[unsafe(no_mangle)]
 fn revoff_panic(place: &Location<'_>) -> ! {
     let address = PANIC.get();
@@ -310,13 +308,13 @@ fn revoff_panic(place: &Location<'_>) -> ! {
         // SAFETY: a static; the address of a record is valid as long as the image is loaded.
         let (claim, record) = unsafe { (Coherent::new(CLAIM.0.get().cast()), mapped(address)) };
         let place = (place.file(), place.line(), place.column());
-        record::fill(&claim, &record, place, || pause(u32::MAX));
+        panic_record::fill(&claim, &record, place, || pause(u32::MAX));
     }
     revoff_trap()
 }
 
-/// A function of its own, by a name that the build can tell LLVM not to inline: see
-/// `traps_in_place` in `targets`. (rustc ignores `inline(never)` for this target.)
+/// A function with a name that the build tells LLVM not to inline: see `traps_in_place` in
+/// `targets`. (rustc ignores `inline(never)` for this target.)
 #[unsafe(no_mangle)]
 extern "C" fn revoff_trap() -> ! {
     llvm_trap()

@@ -1,6 +1,6 @@
 //! The `host` device: an image is a shared object, a device thread an OS thread.
-//! What hardware has as special registers comes through
-//! [`HostArch`], which the host writes when it loads the image.
+//! [`HostArch`], which the host writes when it loads the image, replaces the special registers of
+//! hardware.
 
 use core::panic::Location;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -10,7 +10,7 @@ use shared_abi::words::Coherent;
 
 use super::{Context, Space};
 
-/// The host's services; null until the image is loaded by a host.
+/// The host's services; null until a host loads the image.
 #[unsafe(export_name = "__revoff_host_arch")]
 static HOST_ARCH: AtomicPtr<HostArch> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -57,7 +57,7 @@ pub unsafe fn device_memory(address: u64) -> DeviceMemory {
     unsafe { Coherent::new(address as *mut u8) }
 }
 
-/// Where memory lives, from the point of view of the calling thread.
+/// Where memory lives, for the calling thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces {
     stack_low: u64,
@@ -91,7 +91,7 @@ impl Spaces {
     }
 }
 
-/// Which thread runs. Outside a launch: the only thread of the only team.
+/// The calling thread. Outside a launch: the only thread of the only team.
 #[must_use]
 pub fn context() -> Context {
     match thread_context() {
@@ -112,8 +112,8 @@ pub fn context() -> Context {
     }
 }
 
-/// Spins before the host's scheduler is asked for help: about as long as a call
-/// to an idle host takes.
+/// Spins before the thread yields to the host's scheduler: about as long as a call to an idle
+/// host takes.
 const SPINS: u32 = 256;
 
 /// Waits a little, longer the larger `attempt` is.
@@ -132,7 +132,7 @@ pub fn clock() -> u64 {
     services().map_or(0, |services| unsafe { (services.clock)() })
 }
 
-/// As [`clock`]: nothing here is finer.
+/// As [`clock`]: there is no finer counter.
 #[must_use]
 pub fn ticks() -> u64 {
     clock()
@@ -187,20 +187,20 @@ pub unsafe fn any(_lanes: u64, vote: bool) -> bool {
 pub unsafe fn converge(_lanes: u64) {}
 
 /// Whether a device thread can wake the host.
-pub const HAS_BELL: bool = true;
+pub const CAN_WAKE: bool = true;
 
 /// Wakes the host.
-pub fn ring() {
+pub fn wake_host() {
     if let Some(services) = services() {
-        // SAFETY: `ring` is callable from any thread.
-        unsafe { (services.ring)() }
+        // SAFETY: `wake_host` is callable from any thread.
+        unsafe { (services.wake_host)() }
     }
 }
 
-/// The host hears why.
+/// The host gets the message.
 pub const HAS_MESSAGES: bool = true;
 
-/// As [`trap`]. The place is part of the message on this architecture.
+/// As [`trap`]. The message contains the location on this architecture.
 pub fn trap_at(_place: Option<&Location<'_>>) -> ! {
     trap("")
 }
@@ -211,7 +211,7 @@ pub fn trap(message: &str) -> ! {
         // SAFETY: the pointer and the length are those of a `str`; the host
         // copies it before it ends the thread.
         Some(services) => unsafe { (services.trap)(message.as_ptr(), message.len() as u64) },
-        // No host loaded this image, so nobody can end the launch alone.
+        // No host has loaded this image, so there is no launch to end.
         None => loop {
             core::hint::spin_loop();
         },

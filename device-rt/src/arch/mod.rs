@@ -1,21 +1,21 @@
-//! What depends on the target. Each architecture is one file with the same
-//! items; nothing outside this module asks for the target.
+//! Code for each target. Each architecture is one file or folder with the same items; nothing
+//! outside this module asks for the target.
 //!
 //! | item | what it is |
 //! |---|---|
 //! | `Mapped` | [`SystemWords`](shared_abi::words::SystemWords) on mapped memory |
 //! | `DeviceMemory` | [`DeviceWords`](shared_abi::words::DeviceWords) on device memory |
 //! | `mapped`, `device_memory` | the memory at a device address, as one of these |
-//! | `Spaces` | where an address lives |
-//! | `context` | which thread this is |
+//! | `Spaces` | the address space of an address |
+//! | `context` | the calling thread's indices |
 //! | `clock` | nanoseconds, for measurements |
 //! | `ticks` | a finer counter of unknown rate, for short times |
 //! | `pause` | waits a little |
-//! | `HAS_BELL`, `ring` | wakes a sleeping host, where the device can |
-//! | `trap`, `HAS_MESSAGES` | ends the launch, and whether anybody hears why |
-//! | `trap_at` | ends the launch, and leaves its place in the source, where nobody hears why |
-//! | `warp_size`, `independent_lanes` | how many threads make a warp, and whether each gets on by itself |
-//! | `lane`, `active_lanes`, `first`, `any`, `converge` | what they do together: see [`lanes`](crate::lanes) |
+//! | `CAN_WAKE`, `wake_host` | wakes a sleeping host, if the device can |
+//! | `trap`, `HAS_MESSAGES` | ends the launch, and whether the message reaches the host |
+//! | `trap_at` | ends the launch and reports its location in the source, without a message |
+//! | `warp_size`, `independent_lanes` | threads of a warp, and whether each makes progress by itself |
+//! | `lane`, `active_lanes`, `first`, `any`, `converge` | operations of a warp: see [`lanes`](crate::lanes) |
 
 // rustc's name for the architecture of its amdgcn target is `amdgpu`.
 #[cfg(target_arch = "amdgpu")]
@@ -37,13 +37,13 @@ pub use amdgcn::*;
 pub use host::*;
 #[cfg(target_arch = "nvptx64")]
 pub use nvptx64::*;
-// In tests, these take the place of the host's.
+// In tests, these replace the host's.
 #[cfg(test)]
 pub use simulated::{
     active_lanes, any, converge, first, independent_lanes, lane, pause, warp_size,
 };
 
-/// Where memory lives, from the point of view of who can reach it.
+/// Where memory lives, by who can reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// Device or mapped memory: host copies reach it.
@@ -54,7 +54,7 @@ pub enum Space {
     Shared,
 }
 
-/// Which thread runs, and for which launch.
+/// The calling thread's indices, and its launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
     /// This thread's team.
@@ -65,13 +65,12 @@ pub struct Context {
     pub thread: u32,
     /// Threads of a team.
     pub threads: u32,
-    /// Key of the launch; 0 where the architecture does not tell.
+    /// Key of the launch; 0 if the architecture has none.
     pub launch: u32,
 }
 
 impl Context {
-    /// This thread among all threads of the launch; wraps in a launch of more than
-    /// 2^32 of them.
+    /// The index of this thread in the launch; wraps in a launch of more than 2^32 threads.
     #[must_use]
     pub const fn global(self) -> u32 {
         self.team

@@ -5,7 +5,7 @@ extern crate std;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::Arc;
 
-use super::{once_per_warp, one_by_one};
+use super::{once_per_warp, serialize_lanes};
 use crate::arch::simulated::{Scheduling, replying_when, run};
 use crate::arch::{pause, warp_size};
 
@@ -20,7 +20,7 @@ fn a_lane_that_waits_with_a_lock_holds_nobody_up() {
             let holds = Arc::new(AtomicBool::new(false));
             let replying = Arc::clone(&holds);
             replying_when(move || replying.load(Ordering::Relaxed));
-            let result = one_by_one(|| {
+            let result = serialize_lanes(|| {
                 while locked.swap(true, Ordering::Acquire) {
                     pause(0);
                 }

@@ -1,22 +1,23 @@
 //! Producer of [`gcc_ring`](shared_abi::wire::gcc_ring).
 //!
-//! What the patch's own device code gets wrong and this does not: tickets are
-//! compared by difference, so the counters wrap; `consumed` is loaded with an
-//! order; and the completion word is polled at its own width.
+//! Three faults of the patch's own device code are fixed here: tickets are compared by
+//! difference, so the counters may wrap; `consumed` is loaded with acquire order; and the
+//! completion word is polled at its own width.
 
 use core::mem::offset_of;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
 use shared_abi::words::{Load, Store, SystemWords, TicketWord};
 
-use super::{Call, Wire};
-use crate::arch;
-use crate::gcc_carry::Prepared;
-use crate::lanes;
+use super::Wire;
+use crate::call::Call;
+use crate::marshal::gcc::Prepared;
 use crate::runtime::HostWritten;
+use crate::wake::wake_host;
+use crate::{arch, lanes};
 
 /// Calls through the ring.
 pub(crate) struct Ring;
@@ -24,15 +25,14 @@ pub(crate) struct Ring;
 impl Wire for Ring {
     const KIND: WireKind = WireKind::GCC_RING;
 
-    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status {
-        lanes::one_by_one(|| Self::call_alone(runtime, call))
+    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
+        lanes::serialize_lanes(|| Self::call_alone(runtime, call))
     }
 }
 
 impl Ring {
-    /// A lane that waits for a run, or for its ticket's turn, may wait for what its
-    /// neighbour holds.
-    fn call_alone(runtime: &HostWritten<Runtime>, call: Call) -> Status {
+    /// A lane that waits for an extent or for its ticket may wait for a neighbour.
+    fn call_alone(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
         let Some(prepared) = Prepared::new(runtime, call) else {
             return Status::REFUSED_MAPPING;
         };
@@ -52,23 +52,23 @@ impl Ring {
                 reserved: 0,
             },
         );
-        prepared.ring();
+        wake_host(runtime);
         wait(&prepared.area(), prepared.signal_offset(), arch::pause);
         prepared.finish()
     }
 }
 
-/// Draws a ticket and waits with `pause` until its slot, one of `slots`
-/// ([`SLOTS`], but for tests), is free.
+/// Draws a ticket and waits with `pause` until its slot, one of `slots` ([`SLOTS`] except in
+/// tests), is free.
 pub fn claim<S: SystemWords + TicketWord>(system: &S, slots: u32, pause: impl Fn(u32)) -> u32 {
     let ticket = system.fetch_add_relaxed(offset_of!(GccRing, next_slot), 1);
     let mut attempt = 0;
     loop {
-        // Edge `R3`, claiming end: with the count comes the host's last use of the
-        // slots below it.
+        // Edge `R3`, claiming end: the host's last use of the slots below the count comes
+        // before it.
         let consumed = system.load32(offset_of!(GccRing, consumed), Load::Acquire);
-        // Both counters wrap. `consumed` may be ahead of the ticket: the
-        // difference is then huge, or negative, which is the same.
+        // Both counters wrap. `consumed` may be ahead of the ticket: the difference is then
+        // negative.
         if (ticket.wrapping_sub(consumed) as i32) < slots as i32 {
             return ticket;
         }
@@ -77,7 +77,7 @@ pub fn claim<S: SystemWords + TicketWord>(system: &S, slots: u32, pause: impl Fn
     }
 }
 
-/// Publishes `request` under `ticket`. The slot is the host's from here on.
+/// Publishes `request` under `ticket`, which hands the slot to the host.
 pub fn publish(system: &impl SystemWords, slots: u32, ticket: u32, request: &GccRingSlot) {
     let at = offset_of!(GccRing, queue) + (ticket % slots) as usize * size_of::<GccRingSlot>();
     // Relaxed: R1 orders these for the host.
@@ -111,7 +111,7 @@ pub fn publish(system: &impl SystemWords, slots: u32, ticket: u32, request: &Gcc
         request.dev_num as u32,
         Store::Relaxed,
     );
-    // Edge `R1`, publishing end: whoever sees the signal's address sees the rest.
+    // Edge `R1`, publishing end: a host that sees the signal's address sees the rest.
     system.store64(
         at + offset_of!(GccRingSlot, signal),
         request.signal,
@@ -119,11 +119,11 @@ pub fn publish(system: &impl SystemWords, slots: u32, ticket: u32, request: &Gcc
     );
 }
 
-/// Waits until the host writes the completion word at byte offset `signal` of
-/// `memory`: here, and on `gcn-queue`.
+/// Waits until the host writes the completion word at byte offset `signal` of `memory`; also used
+/// by `gcn-queue`.
 pub fn wait(memory: &impl SystemWords, signal: usize, pause: impl Fn(u32)) {
     let mut attempt = 0;
-    // Edge `R2`, waiting end: with the word comes what the host copied back.
+    // Edge `R2`, waiting end: what the host copied back was stored before the word.
     while memory.load32(signal, Load::Acquire) == 0 {
         pause(attempt);
         attempt = attempt.saturating_add(1);

@@ -2,18 +2,19 @@
 
 use core::mem::offset_of;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::claims::ClaimsHeader;
 use shared_abi::wire::gcc_slot::GccSlot;
 use shared_abi::words::{DeviceWords, Load, Store, SystemWords};
 
-use super::{Call, Wire};
-use crate::arch;
-use crate::gcc_carry::Prepared;
-use crate::lanes;
+use super::Wire;
+use crate::call::Call;
+use crate::marshal::gcc::Prepared;
 use crate::runtime::HostWritten;
+use crate::wake::wake_host;
+use crate::{arch, lanes};
 
 /// Calls through the one slot.
 pub(crate) struct Single;
@@ -21,14 +22,14 @@ pub(crate) struct Single;
 impl Wire for Single {
     const KIND: WireKind = WireKind::GCC_SLOT;
 
-    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status {
-        lanes::one_by_one(|| Self::call_alone(runtime, call))
+    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
+        lanes::serialize_lanes(|| Self::call_alone(runtime, call))
     }
 }
 
 impl Single {
-    /// A lane that waits for a run or the lock may wait for what its neighbour holds.
-    fn call_alone(runtime: &HostWritten<Runtime>, call: Call) -> Status {
+    /// A lane that waits for an extent or the lock may wait for a neighbour.
+    fn call_alone(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
         let Some(prepared) = Prepared::new(runtime, call) else {
             return Status::REFUSED_MAPPING;
         };
@@ -45,14 +46,14 @@ impl Single {
                 reserved: 0,
             },
         );
-        prepared.ring();
+        wake_host(runtime);
         wait(&prepared.wire(), arch::pause);
         unlock(&prepared.device());
         prepared.finish()
     }
 }
 
-/// Takes the lock of the one slot; waits with `pause` while another has it.
+/// Takes the lock of the slot; waits with `pause` while another thread has it.
 pub fn lock(device: &impl DeviceWords, pause: impl Fn(u32)) {
     let mut attempt = 0;
     // Edge `S3`, locking end: see `unlock`.
@@ -62,7 +63,7 @@ pub fn lock(device: &impl DeviceWords, pause: impl Fn(u32)) {
     }
 }
 
-/// Gives the lock back.
+/// Releases the lock.
 pub fn unlock(device: &impl DeviceWords) {
     // Edge `S3`, unlocking end: the next owner's stores to the slot come after our
     // last load from it.
@@ -81,14 +82,14 @@ pub fn publish(system: &impl SystemWords, request: &GccSlot) {
         request.dev_num as u32,
         Store::Relaxed,
     );
-    // Edge `S1`, publishing end: whoever sees the function word sees the rest.
+    // Edge `S1`, publishing end: a host that sees the function word sees the rest.
     system.store64(offset_of!(GccSlot, func), request.func, Store::Release);
 }
 
 /// Waits until the host has completed the request.
 pub fn wait(system: &impl SystemWords, pause: impl Fn(u32)) {
     let mut attempt = 0;
-    // Edge `S2`, waiting end: with the 0 comes what the host copied back.
+    // Edge `S2`, waiting end: what the host copied back was stored before the 0.
     while system.load64(offset_of!(GccSlot, func), Load::Acquire) != 0 {
         pause(attempt);
         attempt = attempt.saturating_add(1);

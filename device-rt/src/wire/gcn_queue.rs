@@ -1,28 +1,29 @@
 //! Producer of [`gcn_queue`](shared_abi::wire::gcn_queue).
 //!
-//! Every word of a message is an atomic store of system scope, in the order in which they
-//! stand here, and none is left to the release of the last one: as the authors of the parallel
-//! reverse-offload patch found, plain stores before it may come to memory after the word that
-//! is released on gfx908.
-//! Of the two forms of a call this makes the one with a completion word of its own.
+//! Every word of a message is an atomic store of system scope, in the order of this file. A plain
+//! store before the releasing one would not do: on gfx908, as the authors of the parallel
+//! reverse-offload patch found, it may reach memory after the released word.
+//! Of the two forms of a call, this makes the one with a completion word of its own.
 //!
-//! What GCC's own device code gets wrong and this does not: tickets are compared by
-//! difference, so the counters wrap.
+//! One fault of GCC's own device code is fixed here: tickets are compared by difference, so the
+//! counters may wrap.
 
 use core::mem::offset_of;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcn_queue::{CALL, GcnCall, GcnMessage, GcnQueue, RAW, SLOTS, TEXT};
 use shared_abi::words::{Load, Store, SystemWords, TicketWord};
 
+use super::Wire;
 use super::gcc_ring::wait;
-use super::{Call, Wire, ring_if_asleep};
 use crate::arch::{self, Mapped};
-use crate::gcc_carry::Prepared;
+use crate::call::Call;
 use crate::lanes;
+use crate::marshal::gcc::Prepared;
 use crate::runtime::HostWritten;
+use crate::wake::wake_host;
 
 /// Calls through the queue.
 pub(crate) struct Queue;
@@ -30,15 +31,14 @@ pub(crate) struct Queue;
 impl Wire for Queue {
     const KIND: WireKind = WireKind::GCN_QUEUE;
 
-    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status {
-        lanes::one_by_one(|| Self::call_alone(runtime, call))
+    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
+        lanes::serialize_lanes(|| Self::call_alone(runtime, call))
     }
 }
 
 impl Queue {
-    /// A lane that waits for a run, or for its ticket's turn, may wait for what its
-    /// neighbour holds.
-    fn call_alone(runtime: &HostWritten<Runtime>, call: Call) -> Status {
+    /// A lane that waits for an extent or for its ticket may wait for a neighbour.
+    fn call_alone(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
         let Some(prepared) = Prepared::new(runtime, call) else {
             return Status::REFUSED_MAPPING;
         };
@@ -55,32 +55,37 @@ impl Queue {
             signal: prepared.signal(),
         };
         publish_call(&queue, SLOTS, ticket, &request);
-        prepared.ring();
+        wake_host(runtime);
         wait(&prepared.area(), prepared.signal_offset(), arch::pause);
         prepared.finish()
     }
 
-    /// Prints `label` and a number, which has the type `kind` and these bits.
-    pub(crate) fn print_number(runtime: &HostWritten<Runtime>, label: &[u8], kind: u32, bits: u64) {
-        lanes::one_by_one(|| {
+    /// Prints `label` and a number of type `kind` with these bits.
+    pub(crate) fn print_number(
+        runtime: &HostWritten<DeviceConfig>,
+        label: &[u8],
+        kind: u32,
+        bits: u64,
+    ) {
+        lanes::serialize_lanes(|| {
             let queue = mapped_queue(runtime);
             let ticket = draw(&queue, 1);
             claim(&queue, SLOTS, ticket, arch::pause);
             publish_number(&queue, SLOTS, ticket, label, kind, bits);
-            ring(runtime);
+            wake_host(runtime);
         });
     }
 
-    /// Prints `text`, in as many messages as it takes. Nothing of another thread's is between
-    /// them, unless the host takes what there is at the end of another launch.
-    pub(crate) fn print_text(runtime: &HostWritten<Runtime>, text: &[u8]) {
-        lanes::one_by_one(|| {
+    /// Prints `text`, in several messages if it is long. No other thread's message comes between
+    /// them, unless the host drains the queue at the end of another launch.
+    pub(crate) fn print_text(runtime: &HostWritten<DeviceConfig>, text: &[u8]) {
+        lanes::serialize_lanes(|| {
             let queue = mapped_queue(runtime);
             let mut ticket = draw(&queue, text.len().div_ceil(2 * TEXT) as u32);
             for part in text.chunks(2 * TEXT) {
                 claim(&queue, SLOTS, ticket, arch::pause);
                 publish_text(&queue, SLOTS, ticket, part);
-                ring(runtime);
+                wake_host(runtime);
                 ticket = ticket.wrapping_add(1);
             }
         });
@@ -88,20 +93,10 @@ impl Queue {
 }
 
 #[inline(always)]
-fn mapped_queue(runtime: &HostWritten<Runtime>) -> Mapped {
+fn mapped_queue(runtime: &HostWritten<DeviceConfig>) -> Mapped {
     // SAFETY: the host wrote the address of a wire of this kind, which it keeps while
     // kernels of this image run.
     unsafe { arch::mapped(runtime.get().wire) }
-}
-
-/// Wakes the host if it sleeps; a message has been published.
-#[inline(always)]
-fn ring(runtime: &HostWritten<Runtime>) {
-    if arch::HAS_BELL {
-        // SAFETY: as for the wire.
-        let bell = unsafe { arch::mapped(runtime.get().bell) };
-        ring_if_asleep(&bell, arch::ring);
-    }
 }
 
 /// Draws `count` tickets; returns the first.
@@ -109,13 +104,13 @@ pub fn draw(system: &impl TicketWord, count: u32) -> u32 {
     system.fetch_add_relaxed(offset_of!(GcnQueue, next_output), count)
 }
 
-/// Waits with `pause` until the slot of `ticket`, one of `slots` ([`SLOTS`], but for
-/// tests), is free.
+/// Waits with `pause` until the slot of `ticket`, one of `slots` ([`SLOTS`] except in tests), is
+/// free.
 pub fn claim(system: &impl SystemWords, slots: u32, ticket: u32, pause: impl Fn(u32)) {
     let mut attempt = 0;
     loop {
-        // Edge `Q2`, claiming end: with the count comes the host's last use of the
-        // slots below it.
+        // Edge `Q2`, claiming end: the host's last use of the slots below the count comes
+        // before it.
         let consumed = system.load32(offset_of!(GcnQueue, consumed), Load::Acquire);
         // Both counters wrap; see `gcc_ring`.
         if (ticket.wrapping_sub(consumed) as i32) < slots as i32 {
@@ -139,8 +134,8 @@ pub fn publish_call(system: &impl SystemWords, slots: u32, ticket: u32, call: &G
     publish_call_in_slot(system, slots, ticket, call);
 }
 
-/// As [`publish_call`], for a call that is answered in its slot: the completion word's
-/// address stays as it is, as GCC's own code leaves it.
+/// As [`publish_call`], for a call that is answered in its slot: like GCC's own code, it leaves
+/// the completion word's address alone.
 pub fn publish_call_in_slot(system: &impl SystemWords, slots: u32, ticket: u32, call: &GcnCall) {
     let at = slot_at(slots, ticket);
     let value = at + offset_of!(GcnMessage, value);
@@ -154,7 +149,7 @@ pub fn publish_call_in_slot(system: &impl SystemWords, slots: u32, ticket: u32, 
     publish(system, at, CALL);
 }
 
-/// Publishes `label`, of which at most [`TEXT`] bytes, and a number under `ticket`.
+/// Publishes at most [`TEXT`] bytes of `label`, and a number, under `ticket`.
 pub fn publish_number(
     system: &impl SystemWords,
     slots: u32,
@@ -169,7 +164,7 @@ pub fn publish_number(
     publish(system, at, kind);
 }
 
-/// Publishes `text`, of which at most twice [`TEXT`] bytes, under `ticket`.
+/// Publishes at most twice [`TEXT`] bytes of `text` under `ticket`.
 pub fn publish_text(system: &impl SystemWords, slots: u32, ticket: u32, text: &[u8]) {
     let at = slot_at(slots, ticket);
     let (label, more) = text.split_at_checked(TEXT).unwrap_or((text, &[]));
@@ -189,13 +184,13 @@ fn store_label(system: &impl SystemWords, at: usize, label: &[u8]) {
     }
 }
 
-/// Words of `size` bytes that a text takes, with the 0 behind it if it is shorter than the
-/// room for it.
+/// The number of words of `size` bytes of a text, with its terminating 0 unless the text fills
+/// its field.
 fn words_of(text: &[u8], size: usize) -> usize {
     (text.len() / size + 1).min(TEXT / size)
 }
 
-/// Such a word, with zeroes behind the text.
+/// A word of the text, padded with zeros.
 fn word_of(text: &[u8], word: usize, size: usize) -> u64 {
     let bytes = text.iter().skip(word * size).take(size);
     bytes
@@ -203,20 +198,19 @@ fn word_of(text: &[u8], word: usize, size: usize) -> u64 {
         .fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// The message in the slot at `at` is complete but for its type. The slot is the host's
-/// from here on.
+/// Writes the type of the message in the slot at `at`, and hands the slot to the host.
 fn publish(system: &impl SystemWords, at: usize, kind: u32) {
     system.store32(at + offset_of!(GcnMessage, kind), kind, Store::Relaxed);
-    // Edge `Q1`, publishing end: whoever sees that it is written sees the rest.
+    // Edge `Q1`, publishing end: a host that sees `written` sees the rest.
     system.store32(at + offset_of!(GcnMessage, written), 1, Store::Release);
 }
 
-/// Waits until the host has answered [`publish_call_in_slot`]. Nothing of ours makes such
-/// calls; GCC's own code does.
+/// Waits until the host has answered [`publish_call_in_slot`]. Only GCC's own code makes such
+/// calls.
 pub fn wait_in_slot(system: &impl SystemWords, slots: u32, ticket: u32, pause: impl Fn(u32)) {
     let at = slot_at(slots, ticket) + offset_of!(GcnMessage, written);
     let mut attempt = 0;
-    // Edge `Q3`, waiting end: with the 0 comes what the host copied back.
+    // Edge `Q3`, waiting end: what the host copied back was stored before the 0.
     while system.load32(at, Load::Acquire) != 0 {
         pause(attempt);
         attempt = attempt.saturating_add(1);
@@ -227,7 +221,7 @@ pub fn wait_in_slot(system: &impl SystemWords, slots: u32, ticket: u32, pause: i
 mod tests {
     use super::{TEXT, word_of, words_of};
 
-    /// What the words of a text are, and how many.
+    /// The number of words of a text, and the first three.
     fn words(text: &[u8], size: usize) -> (usize, [u64; 3]) {
         let count = words_of(text, size);
         (count, core::array::from_fn(|i| word_of(text, i, size)))

@@ -2,76 +2,78 @@
 
 use core::mem::offset_of;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::native::{
     ENTRIES_IN_SLOT, MapEntry, PLACE_BOUNCE, PLACE_SLOT, ReplyHeader, RequestHeader, Slot,
-    door_offset, entry_bytes_in_slot, slot_offset, turn_and_status,
+    entry_bytes_in_slot, ready_offset, slot_offset, unpack_completion,
 };
 use shared_abi::words::{Load, Store, SystemWords};
 
-use super::{Call, Wire, ring_if_asleep};
+use super::Wire;
 use crate::arch::{self, DeviceMemory, Mapped};
-use crate::bounce::{self, Run};
-use crate::carry::{CarriedIndex, Plan};
+use crate::bounce::{self, Extent};
+use crate::call::Call;
 use crate::claims::{self, Claim};
 use crate::lanes::{self, Group};
+use crate::marshal::native::{Layout, MarshalledIndex};
 use crate::runtime::HostWritten;
+use crate::wake::wake_host;
 
-/// Calls through a slot of its own each.
+/// Calls through a slot for each lane.
 pub(crate) struct Native;
 
 impl Wire for Native {
     const KIND: WireKind = WireKind::NATIVE;
 
     #[inline(always)]
-    fn call(runtime: &HostWritten<Runtime>, call: Call) -> Status {
+    fn call(runtime: &HostWritten<DeviceConfig>, call: Call) -> Status {
         let count = call.args.count();
-        let mut plan = Plan::new(count, call.spaces);
+        let mut layout = Layout::new(count, call.spaces);
         for i in 0..count {
-            if plan.next(call.args.get(i)).is_err() {
+            if layout.next(call.args.get(i)).is_err() {
                 return Status::REFUSED_MAPPING;
             }
         }
-        let Some(blocks) = bounce::blocks_for(plan.bounce_bytes(), runtime.get().bounce_blocks)
+        let Some(blocks) = bounce::blocks_for(layout.bounce_bytes(), runtime.get().bounce_blocks)
         else {
             return Status::REFUSED_MAPPING;
         };
 
-        lanes::rounds(|group| {
-            // A lane that waits for a slot while it holds a run would hold up the
-            // neighbours that got one. So lanes that need a run go one by one, and
-            // the others together.
-            // SAFETY: `rounds` has the lanes of the group here.
+        lanes::waterfall(|group| {
+            // A lane that waits for a slot while it owns an extent would delay the
+            // neighbours that have a slot. So lanes that need an extent go one at a time,
+            // and the others together.
+            // SAFETY: `waterfall` has the lanes of the group here.
             let alone = unsafe { group.first(blocks) } != 0;
             if (blocks != 0) != alone || (alone && !group.is_first()) {
                 return None;
             }
-            Some(Request::claim(runtime, call, blocks)?.make())
+            Some(Request::claim(runtime, call, blocks)?.submit_and_wait())
         })
     }
 }
 
-/// A call that has a slot, and a run if it needs one.
+/// A call that owns a slot, and an extent if it needs one.
 ///
-/// Nothing is kept that can be found again: on a GPU, reading what the host wrote and
-/// walking over the arguments once more is cheaper than registers that keep both while
-/// the call waits.
+/// It keeps nothing that can be computed again: on a GPU, reading the host's variables and
+/// walking the arguments once more is cheaper than registers that keep both while the call
+/// waits.
 struct Request<'a> {
-    runtime: &'a HostWritten<Runtime>,
+    runtime: &'a HostWritten<DeviceConfig>,
     call: Call,
-    run: Run,
+    extent: Extent,
     claim: Claim,
 }
 
 impl<'a> Request<'a> {
-    /// Claims what the calling lane needs, together with the other lanes that are here.
-    /// `None` if they were served first.
+    /// Claims a slot and an extent for the calling lane, together with the other active lanes.
+    /// `None` if the others got the free slots.
     #[inline(always)]
-    fn claim(runtime: &'a HostWritten<Runtime>, call: Call, blocks: u32) -> Option<Self> {
-        let Runtime {
+    fn claim(runtime: &'a HostWritten<DeviceConfig>, call: Call, blocks: u32) -> Option<Self> {
+        let DeviceConfig {
             slots,
             bounce_blocks,
             ..
@@ -79,52 +81,55 @@ impl<'a> Request<'a> {
         let mut this = Self {
             runtime,
             call,
-            run: Run::NONE,
-            claim: Claim { slot: 0, turn: 0 },
+            extent: Extent::NONE,
+            claim: Claim { slot: 0, seq: 0 },
         };
         let (device, pause) = (this.device(), arch::pause);
-        this.run = bounce::claim(&device, slots, bounce_blocks, blocks, call.hint, pause);
-        // A lane with a run has come alone, whoever else is here by chance.
+        this.extent = bounce::claim(
+            &device,
+            slots,
+            bounce_blocks,
+            blocks,
+            call.home_group,
+            pause,
+        );
+        // A lane with an extent goes alone, whichever other lanes are active.
         let group = if blocks != 0 {
             Group::alone()
         } else {
-            Group::here()
+            Group::active_lanes()
         };
-        // SAFETY: the group is who is here, or the lane itself.
-        this.claim = unsafe { claims::claim(&device, slots, call.hint, group, pause) }?;
+        // SAFETY: the group is the active lanes, or the lane itself.
+        this.claim = unsafe { claims::claim(&device, slots, call.home_group, group, pause) }?;
         Some(this)
     }
 
     /// Publishes the request and waits for the reply.
     #[inline(always)]
-    fn make(self) -> Status {
-        self.producer().describe(
+    fn submit_and_wait(self) -> Status {
+        self.producer().write_header(
             self.claim,
             &RequestHeader {
-                turn: self.claim.turn,
+                seq: self.claim.seq,
                 launch: self.call.launch,
                 func: self.call.func,
                 mapnum: self.call.args.count(),
                 dev_num: self.call.device_num,
-                bounce_first: self.run.first,
-                bounce_blocks: self.run.blocks,
+                bounce_first: self.extent.first,
+                bounce_blocks: self.extent.blocks,
             },
         );
         self.write_arguments();
         self.producer().publish(self.claim);
-        if arch::HAS_BELL {
-            // SAFETY: as for `producer`.
-            let bell = unsafe { arch::mapped(self.runtime.get().bell) };
-            ring_if_asleep(&bell, arch::ring);
-        }
+        wake_host(self.runtime);
         let status = self.producer().wait(self.claim, arch::pause);
         self.read_results();
         claims::release(&self.device(), self.claim);
-        bounce::release(&self.device(), self.runtime.get().slots, self.run);
+        bounce::release(&self.device(), self.runtime.get().slots, self.extent);
         status
     }
 
-    /// Writes the entries of the call and the bytes that it carries.
+    /// Writes the entries of the call and its marshalled bytes.
     #[inline(always)]
     fn write_arguments(&self) {
         let list = if self.call.args.count() <= ENTRIES_IN_SLOT {
@@ -132,10 +137,10 @@ impl<'a> Request<'a> {
         } else {
             PLACE_BOUNCE
         };
-        each_entry(self.call, |i, entry, carried| {
+        each_entry(self.call, |i, entry, marshalled| {
             let (memory, at) = self.written(list);
             write_entry(&memory, at, i, entry);
-            if carried.is_some() && MapKind(entry.kind).reads_device() {
+            if marshalled.is_some() && MapKind(entry.kind).reads_device() {
                 let (memory, base) = self.written(entry.place);
                 let (at, from) = (base + entry.offset as usize, entry.addr as *const u8);
                 // SAFETY: the caller of `GOMP_target_ext` vouches for the range.
@@ -144,8 +149,8 @@ impl<'a> Request<'a> {
         });
     }
 
-    /// Copies the carried bytes that the host changed to where they came from: those
-    /// of the carried entries whose bits are set in [`ReplyHeader::copied`].
+    /// Copies back the marshalled bytes that the host changed: those of the entries whose bits are
+    /// set in [`ReplyHeader::copied`].
     #[inline(always)]
     fn read_results(&self) {
         if self.call.args.count() == 0 {
@@ -155,8 +160,8 @@ impl<'a> Request<'a> {
         if copied == 0 {
             return;
         }
-        each_entry(self.call, |_, entry, carried| {
-            let back = carried.is_some_and(|c| copied & (1 << c) != 0);
+        each_entry(self.call, |_, entry, marshalled| {
+            let back = marshalled.is_some_and(|c| copied & (1 << c) != 0);
             if back && MapKind(entry.kind).writes_device() {
                 let (memory, base) = if entry.place == PLACE_SLOT {
                     let entries = entry_bytes_in_slot(u64::from(self.call.args.count()));
@@ -175,7 +180,7 @@ impl<'a> Request<'a> {
         });
     }
 
-    /// Where the offsets of `place` count from, for what the device writes.
+    /// The memory of `place` and the base of its offsets, for the device's stores.
     #[inline(always)]
     fn written(&self, place: u16) -> (Mapped, usize) {
         if place == PLACE_SLOT {
@@ -184,15 +189,15 @@ impl<'a> Request<'a> {
         } else {
             // SAFETY: as for `producer`.
             let area = unsafe { arch::mapped(self.runtime.get().bounce) };
-            (area, self.run.offset())
+            (area, self.extent.offset())
         }
     }
 
     #[inline(always)]
     fn producer(&self) -> Producer<Mapped> {
-        let Runtime { wire, slots, .. } = self.runtime.get();
-        // SAFETY: the host filled `runtime` with the addresses of a wire, claims, a
-        // bounce area and a bell of the given geometry, which it keeps while kernels of
+        let DeviceConfig { wire, slots, .. } = self.runtime.get();
+        // SAFETY: the host filled `runtime` with the addresses of a wire, claims and a bounce
+        // area of the given size, which it keeps while kernels of
         // this image run.
         Producer::new(unsafe { arch::mapped(wire) }, slots)
     }
@@ -204,18 +209,18 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Walks the plan of a call that is known to have one.
+/// Walks the layout of a call, whose arguments all fit.
 #[inline(always)]
-fn each_entry(call: Call, mut visit: impl FnMut(u32, &MapEntry, Option<CarriedIndex>)) {
-    let mut plan = Plan::new(call.args.count(), call.spaces);
+fn each_entry(call: Call, mut visit: impl FnMut(u32, &MapEntry, Option<MarshalledIndex>)) {
+    let mut layout = Layout::new(call.args.count(), call.spaces);
     for i in 0..call.args.count() {
-        if let Ok((entry, carried)) = plan.next(call.args.get(i)) {
-            visit(i, &entry, carried);
+        if let Ok((entry, marshalled)) = layout.next(call.args.get(i)) {
+            visit(i, &entry, marshalled);
         }
     }
 }
 
-/// The wire, seen from the device.
+/// The device's end of the wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Producer<S> {
     system: S,
@@ -243,10 +248,10 @@ impl<S: SystemWords> Producer<S> {
         slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply_payload)
     }
 
-    /// Writes the header of a request, which nobody looks at before it is published.
-    /// `header.turn` is ignored: the claim has it.
+    /// Writes the header of a request, which the host ignores until it is published.
+    /// `header.sequence number` is ignored: the claim has the sequence number.
     #[inline(always)]
-    pub fn describe(&self, claim: Claim, header: &RequestHeader) {
+    pub fn write_header(&self, claim: Claim, header: &RequestHeader) {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, request);
         // Relaxed: N1 orders these for the host.
         self.system.store32(
@@ -285,28 +290,28 @@ impl<S: SystemWords> Producer<S> {
     #[inline(always)]
     pub fn publish(&self, claim: Claim) {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, request);
-        // Edge `N1`, publishing end: whoever sees this turn sees the header and the
-        // payload, in the slot and in the bounce run.
+        // Edge `N1`, publishing end: a host that sees this sequence number sees the header and
+        // the payload, in the slot and in the bounce extent.
         self.system.store32(
-            at + offset_of!(RequestHeader, turn),
-            claim.turn,
+            at + offset_of!(RequestHeader, seq),
+            claim.seq,
             Store::Release,
         );
-        // Relaxed: a hint to look at the slot; the turn there decides.
+        // Relaxed: an advisory to poll the slot, whose own sequence number decides.
         self.system
-            .store32(door_offset(claim.slot), claim.turn, Store::Relaxed);
+            .store32(ready_offset(claim.slot), claim.seq, Store::Relaxed);
     }
 
-    /// How the claim's request ended, once the reply is there.
+    /// The status of the claim's request, once its reply has arrived.
     #[inline(always)]
     pub fn reply(&self, claim: Claim) -> Option<Status> {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, reply);
-        // Edge `N2`, waiting end: with the turn comes the rest of the reply.
-        let answer = self
+        // Edge `N2`, waiting end: the rest of the reply was stored before the sequence number.
+        let completion = self
             .system
-            .load64(at + offset_of!(ReplyHeader, turn), Load::Acquire);
-        let (turn, status) = turn_and_status(answer);
-        (turn == claim.turn).then_some(Status(status))
+            .load64(at + offset_of!(ReplyHeader, seq), Load::Acquire);
+        let (seq, status) = unpack_completion(completion);
+        (seq == claim.seq).then_some(Status(status))
     }
 
     /// [`ReplyHeader::copied`] of the reply that was waited for.

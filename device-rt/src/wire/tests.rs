@@ -1,14 +1,14 @@
-//! What no wire can carry is refused before any memory is touched: the runtime
-//! that these calls get has addresses of nothing.
+//! Calls that no wire can carry are refused before any memory is accessed: the configuration of
+//! these tests has null addresses.
 
 mod serving;
 mod warps;
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
-use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 
 use super::gcc_ring::Ring;
 use super::gcc_slot::Single;
@@ -16,12 +16,11 @@ use super::gcn_queue::Queue;
 use super::native::Native;
 use super::{BITS, Call, Wire, call};
 use crate::arch::Spaces;
-use crate::carry::Args;
+use crate::call::{Args, StatusTo};
 use crate::runtime::HostWritten;
-use crate::target_ext::StatusTo;
 
-/// The stack that ranges start in. It ends with the address space, so that a
-/// range of any size can start in it.
+/// The start of the stack. It ends with the address space, so that a range of any size can start
+/// in it.
 const STACK: u64 = 0x1000;
 
 fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
@@ -31,14 +30,14 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         (addrs[i], sizes[i]) = (addr, size);
     }
     let kinds = [MapKind::TO.0; 4];
-    let runtime = HostWritten::new(Runtime {
+    let runtime = HostWritten::new(DeviceConfig {
         wire_kind: kind.0,
         slots: 32,
         wire: 0,
         claims: 0,
         bounce: 0,
-        bell: 0,
-        bounce_blocks: MAX_RUN,
+        wake_word: 0,
+        bounce_blocks: MAX_EXTENT,
         reserved: 0,
     });
     // SAFETY: the arrays have more elements than `entries`. A refused call reads
@@ -55,7 +54,7 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
         func: 1,
         args,
         device_num: 0,
-        hint: 0,
+        home_group: 0,
         launch: 0,
         spaces: Spaces::with_stack(STACK, u64::MAX),
     };
@@ -74,8 +73,8 @@ fn status(kind: WireKind, entries: &[(u64, u64)]) -> Status {
 }
 
 #[test]
-fn ranges_that_no_run_holds_are_refused() {
-    let longest = BLOCK as u64 * u64::from(MAX_RUN);
+fn ranges_that_no_extent_holds_are_refused() {
+    let longest = BLOCK as u64 * u64::from(MAX_EXTENT);
     let refused: [&[(u64, u64)]; 8] = [
         &[(STACK, longest + 1)],
         &[(STACK, u64::MAX)],

@@ -2,11 +2,35 @@
 
 use std::collections::HashMap;
 
-use super::{Segment, Symbol};
-
 /// The largest variable whose bytes are kept. What an image says of itself is in
 /// small ones.
 pub(super) const LARGEST_VALUE: u64 = 64;
+
+/// A symbol that an image exports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Its name.
+    pub name: String,
+    /// Its address in the image, before loading; 0 in PTX, which has none.
+    pub address: u64,
+    /// Its size in bytes; 0 where the image does not tell.
+    pub size: u64,
+    /// Whether it is code.
+    pub is_code: bool,
+}
+
+/// A part of an image that is loaded into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its address in the image, before loading.
+    pub address: u64,
+    /// Its size in memory.
+    pub size: u64,
+    /// Whether the program may write it.
+    pub writable: bool,
+    /// Whether the program may run it.
+    pub executable: bool,
+}
 
 /// What stands in an image.
 #[derive(Clone, Debug, Default)]

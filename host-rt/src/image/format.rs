@@ -18,10 +18,10 @@ pub enum Format {
     Fatbin,
     /// A code object, for an AMD GPU.
     CodeObject,
-    /// Several images, for different devices.
-    Several,
+    /// A bundle: several images, for different devices.
+    Bundle,
     /// Several images that the device links to one.
-    Parts,
+    LinkInputs,
 }
 
 /// What a fatbin begins with.
@@ -40,7 +40,7 @@ impl Format {
     /// What `bytes` look like; the rest of them may be broken.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         if offload_binary::is_offload_binary(bytes) {
-            return Some(Self::Several);
+            return Some(Self::Bundle);
         }
         if bytes.starts_with(&FATBIN) {
             return Some(Self::Fatbin);
@@ -58,14 +58,14 @@ impl Format {
         is_ptx(bytes).then_some(Self::Ptx)
     }
 
-    /// What a file of several images calls it.
+    /// What a bundle calls it.
     pub(super) fn kind(self) -> ImageKind {
         match self {
             Self::SharedObject(_) | Self::CodeObject => ImageKind::OBJECT,
             Self::Ptx => ImageKind::PTX,
             Self::Cubin => ImageKind::CUBIN,
             Self::Fatbin => ImageKind::FATBINARY,
-            Self::Several | Self::Parts => ImageKind::NONE,
+            Self::Bundle | Self::LinkInputs => ImageKind::NONE,
         }
     }
 }
@@ -82,8 +82,8 @@ impl std::fmt::Display for Format {
             Self::Cubin => f.write_str("a cubin for an NVIDIA GPU"),
             Self::Fatbin => f.write_str("a fatbin for NVIDIA GPUs"),
             Self::CodeObject => f.write_str("a code object for an AMD GPU"),
-            Self::Several => f.write_str("several images for different devices"),
-            Self::Parts => f.write_str("parts that the device links"),
+            Self::Bundle => f.write_str("several images for different devices"),
+            Self::LinkInputs => f.write_str("parts that the device links"),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Device images: reading what they say of themselves, without loading them.
 
+mod bundle;
 mod contents;
 mod elf;
+mod error;
 mod format;
-mod made_for;
-mod parts;
+mod link;
 mod ptx;
-mod several;
+mod target;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,37 +20,12 @@ use shared_abi::image::{
 use shared_abi::wire::WireKind;
 use targets::gcc::TARGET_EXT;
 
+pub use self::bundle::Member;
 use self::contents::Contents;
+pub use self::contents::{Segment, Symbol};
+pub use self::error::ImageError;
 pub use self::format::Format;
 pub(crate) use self::format::HOST_MACHINE;
-pub use self::several::Member;
-use crate::error::ImageError;
-
-/// A symbol that an image exports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Symbol {
-    /// Its name.
-    pub name: String,
-    /// Its address in the image, before loading; 0 in PTX, which has none.
-    pub address: u64,
-    /// Its size in bytes; 0 where the image does not tell.
-    pub size: u64,
-    /// Whether it is code.
-    pub is_code: bool,
-}
-
-/// A part of an image that is loaded into memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Segment {
-    /// Its address in the image, before loading.
-    pub address: u64,
-    /// Its size in memory.
-    pub size: u64,
-    /// Whether the program may write it.
-    pub writable: bool,
-    /// Whether the program may run it.
-    pub executable: bool,
-}
 
 /// A kernel, as an image declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,8 +52,8 @@ pub struct FunctionDeclaration {
 
 /// A device image: bytes, and what stands in them. Cheap to clone.
 ///
-/// A file of [several](Format::Several) images has [members](Self::members) and
-/// nothing else; a device loads [one of them](Self::for_device).
+/// A [bundle](Format::Bundle) has [members](Self::members) and nothing else; a device loads
+/// [one of them](Self::for_device).
 #[derive(Clone, Debug)]
 pub struct Image {
     name: Arc<str>,
@@ -86,7 +62,7 @@ pub struct Image {
     contents: Arc<Contents>,
     members: Arc<[Member]>,
     /// Of an image that the device links.
-    parts: Arc<[Self]>,
+    inputs: Arc<[Self]>,
 }
 
 impl Image {
@@ -128,7 +104,7 @@ impl Image {
         let (mut contents, mut members) = (Contents::default(), Vec::new());
         match format {
             Format::Ptx => contents = ptx::read(&bytes),
-            Format::Several => members = several::read(&name, &bytes).map_err(no_image)?,
+            Format::Bundle => members = bundle::read(&name, &bytes).map_err(no_image)?,
             Format::Fatbin => {}
             _ => contents = elf::read(&bytes, format).map_err(no_image)?,
         }
@@ -138,7 +114,7 @@ impl Image {
             format,
             contents: contents.into(),
             members: members.into(),
-            parts: [].into(),
+            inputs: [].into(),
         })
     }
 
@@ -229,7 +205,7 @@ impl Image {
     /// Which of GCC's wires the image speaks, of an image that GCC linked; `None` where that
     /// cannot be seen: see [`targets::gcc::wire`].
     pub(crate) fn gcc_wire(&self) -> Option<WireKind> {
-        let parts = self.parts().iter();
+        let parts = self.link_inputs().iter();
         let texts = parts.filter(|part| part.format == Format::Ptx);
         targets::gcc::wire(texts.map(Self::bytes))
     }
@@ -329,7 +305,10 @@ impl Image {
     /// As [`read_symbol`](Self::read_symbol), for what can be done without: text
     /// may say it in ways that are not understood here.
     fn read_declaration<const N: usize>(&self, name: &str) -> Result<Option<[u8; N]>, ImageError> {
-        let is_text = self.parts().iter().any(|part| part.format == Format::Ptx);
+        let is_text = self
+            .link_inputs()
+            .iter()
+            .any(|part| part.format == Format::Ptx);
         if is_text && !self.contents.values.contains_key(name) {
             return Ok(None);
         }

@@ -175,10 +175,10 @@ impl Scratch {
         unsafe { self.copy(entry, range.start, place, len, copies) };
     }
 
-    /// Finds a place for arguments that have no memory of their own.
-    pub(super) fn place_guests(&mut self, args: &[Arg]) -> Result<(), MapError> {
-        for at in 0..self.guests.len() {
-            let entry = self.guests[at];
+    /// Locates arguments that have no memory of their own.
+    pub(super) fn locate_unbacked(&mut self, args: &[Arg]) -> Result<(), MapError> {
+        for at in 0..self.unbacked.len() {
+            let entry = self.unbacked[at];
             let arg = &args[entry];
             let info = || ArgInfo::new(entry, arg);
             let (copies, missing, size) = match classify(arg.kind) {

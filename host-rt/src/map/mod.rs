@@ -51,6 +51,8 @@ pub use error::{ArgInfo, MapError, RunError};
 pub use present::{InsertError, PresentRange, PresentTable, RemoveError};
 pub use transfer::{Piece, Transfer, TransferError};
 
+pub use crate::wire::Arg;
+
 use arena::Arena;
 use blocks::{Block, Range};
 use budget::Share;
@@ -61,17 +63,6 @@ use present::Present;
 
 // Addresses and lengths of a device are 64 bits wide and become host addresses.
 const _: () = assert!(size_of::<usize>() == 8);
-
-/// One argument as taken from a wire.
-#[derive(Clone, Copy, Debug)]
-pub struct Arg {
-    /// Device address, or the value itself for `FIRSTPRIVATE_INT`.
-    pub addr: u64,
-    /// Bytes, or what else the kind makes of it.
-    pub size: u64,
-    /// What to do with it.
-    pub kind: MapKind,
-}
 
 /// One argument as the host function gets it.
 #[derive(Clone, Copy, Debug)]
@@ -244,7 +235,7 @@ struct Scratch {
     /// That memory, by device address.
     blocks: Vec<Block>,
     /// Arguments that lie in memory of others, if anywhere.
-    guests: Vec<usize>,
+    unbacked: Vec<usize>,
     /// Pointers to be set.
     sites: Vec<Site>,
     /// Pointers that were set.
@@ -269,7 +260,7 @@ impl Scratch {
             pointers: Vec::new(),
             ranges: Vec::new(),
             blocks: Vec::new(),
-            guests: Vec::new(),
+            unbacked: Vec::new(),
             sites: Vec::new(),
             patches: Vec::new(),
             fetches: Vec::new(),
@@ -287,8 +278,8 @@ impl Scratch {
     ) -> Result<(), MapError> {
         self.plan(limits, args, present)?;
         self.lay_out(args)?;
-        if !self.guests.is_empty() {
-            self.place_guests(args)?;
+        if !self.unbacked.is_empty() {
+            self.locate_unbacked(args)?;
         }
         Ok(())
     }
@@ -347,7 +338,7 @@ impl Drop for Request<'_> {
         clear(&mut scratch.pointers);
         clear(&mut scratch.ranges);
         clear(&mut scratch.blocks);
-        clear(&mut scratch.guests);
+        clear(&mut scratch.unbacked);
         clear(&mut scratch.sites);
         clear(&mut scratch.patches);
         clear(&mut scratch.fetches);

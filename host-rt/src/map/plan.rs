@@ -114,7 +114,7 @@ impl<'a> Plan<'a> {
         } else if made && size > 0 {
             self.need(index, addr, end, What::Data, copies)?;
         } else {
-            self.scratch.guests.push(index);
+            self.scratch.unbacked.push(index);
         }
         Ok(())
     }
@@ -143,7 +143,7 @@ impl<'a> Plan<'a> {
         let end = self.end_of(index, size)?;
         let present = self.find(index, addr, end)?;
         if !present && size == 0 {
-            self.scratch.guests.push(index);
+            self.scratch.unbacked.push(index);
         } else if !present {
             self.charge(index, size)?;
             self.need(index, addr, end, What::Data, (true, false))?;
@@ -227,7 +227,7 @@ impl<'a> Plan<'a> {
             high = high.max(self.end_of(at, size)?);
         }
         if low >= high {
-            self.scratch.guests.push(index);
+            self.scratch.unbacked.push(index);
             return Ok(());
         }
         if self.find(index, low, high)? {

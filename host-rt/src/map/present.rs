@@ -184,7 +184,7 @@ impl fmt::Debug for PresentTable {
     }
 }
 
-/// A range with its original. Whoever has an `Arc` of it keeps it in the table.
+/// A range with its original. Each `Arc` of it keeps it in the table.
 pub(super) struct Present {
     host: NonNull<u8>,
     device: u64,

@@ -27,7 +27,7 @@ pub trait Transfer {
 
 /// One contiguous range to copy, lent to a [`Transfer`] for one call.
 ///
-/// Whoever holds a `&Piece` may read and write `len` bytes at `host` until the
+/// The holder of a `&Piece` may read and write `len` bytes at `host` until the
 /// call that lent it returns. Neither `Clone` nor constructible in safe code, so
 /// that an implementor can rely on it.
 #[derive(Debug)]

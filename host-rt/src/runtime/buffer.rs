@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::{Inner, Runtime};
-use crate::error::{DeviceError, Result};
+use super::{Inner, Result, Runtime};
+use crate::device::DeviceError;
 
 /// Device memory, freed when dropped.
 pub struct DeviceBuffer {

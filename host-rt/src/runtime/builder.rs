@@ -4,16 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use shared_abi::wire::WireKind;
-use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 
 use super::overdue::Overdue;
-use super::{Inner, Runtime};
-use crate::data::Environment;
+use super::{Environment, Inner, Result, Runtime};
+use crate::base::env::Env;
 use crate::device::{self, Trace, Wanted};
-use crate::env::Env;
-use crate::error::Result;
 use crate::serve::{Config, Server, Waiting};
-use crate::wire::Geometry;
+use crate::wire::WireConfig;
 
 /// Threads that serve calls, unless somebody says otherwise: libgomp's number.
 const DEFAULT_THREADS: usize = 8;
@@ -28,14 +26,14 @@ const DEFAULT_BOUNCE: u64 = 16 << 20;
 /// Host memory that calls may hold together, unless somebody says otherwise.
 const DEFAULT_REQUEST_MEMORY: u64 = 4 << 30;
 
-/// The bounce area is made of these: the longest runs.
-const BOUNCE_STEP: u64 = MAX_RUN as u64 * BLOCK as u64;
+/// The bounce area is made of these: the longest extents.
+const BOUNCE_STEP: u64 = MAX_EXTENT as u64 * BLOCK as u64;
 
 /// The largest bounce area.
 const MAX_BOUNCE: u64 = 1 << 30;
 
 /// Says how a [`Runtime`] is to be; what it does not say, the environment does
-/// (see [`crate::env`]).
+/// (see [`crate::base::env`]).
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Builder {
@@ -47,7 +45,7 @@ pub struct Builder {
     pub(super) request_memory: Option<u64>,
     pub(super) deadline: Option<Duration>,
     pub(super) waiting: Waiting,
-    pub(super) first_turn: u32,
+    pub(super) initial_seq: u32,
     pub(super) trace: Option<Trace>,
 }
 
@@ -71,7 +69,7 @@ impl Builder {
     }
 
     /// Size of the bounce area, rounded up to a multiple of 512 KiB (the longest
-    /// run), at most 1 GiB. A smaller area makes callers wait for each other.
+    /// extent), at most 1 GiB. A smaller area makes callers wait for each other.
     pub fn bounce_bytes(mut self, bytes: u64) -> Self {
         let rounded = bytes.clamp(1, MAX_BOUNCE).next_multiple_of(BOUNCE_STEP);
         self.bounce_bytes = Some(rounded);
@@ -110,19 +108,19 @@ impl Builder {
         self
     }
 
-    /// The turn or ticket that wires start at: a test that starts just below the
+    /// The sequence number or ticket that wires start at: a test that starts just below the
     /// wrap passes it at once.
     #[doc(hidden)]
-    pub fn first_turn(mut self, turn: u32) -> Self {
-        self.first_turn = turn;
+    pub fn initial_seq(mut self, seq: u32) -> Self {
+        self.initial_seq = seq;
         self
     }
 
     /// Opens the device.
     ///
     /// # Errors
-    /// There is no such device, it cannot be opened, or the environment holds
-    /// nonsense.
+    /// There is no such device, it cannot be opened, or a variable of the environment
+    /// has an invalid value.
     pub fn build(self) -> Result<Runtime> {
         let env = Env::read()?;
         let wanted = Wanted {
@@ -132,9 +130,9 @@ impl Builder {
         let device = device::open_as(&self.device, &wanted)?;
         let config = Config {
             threads: self.threads.or(env.threads).unwrap_or(DEFAULT_THREADS),
-            geometry: Geometry {
+            wire: WireConfig {
                 slots: self.slots.or(env.slots).unwrap_or(DEFAULT_SLOTS),
-                first_turn: self.first_turn,
+                initial_seq: self.initial_seq,
             },
             bounce_bytes: self
                 .bounce_bytes

@@ -2,13 +2,12 @@
 
 use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
-use shared_abi::image::{HOST_ARCH, PANIC, RUNTIME, Runtime};
+use shared_abi::image::{DeviceConfig, HOST_ARCH, PANIC, RUNTIME};
 use shared_abi::wire::WireKind;
 
-use super::Inner;
 use super::panic_record::PanicRecord;
+use super::{Inner, Result};
 use crate::device::{Global, Module};
-use crate::error::Result;
 use crate::image::Image;
 use crate::wire::Reservation;
 
@@ -62,10 +61,10 @@ pub(super) fn connect(
         None => None,
     };
     if let Some(kind) = kind {
-        let runtime = inner.server.connect(kind)?;
-        write(RUNTIME, &runtime_bytes(&runtime))?;
+        let config = inner.server.connect(kind)?;
+        write(RUNTIME, &config_bytes(&config))?;
         if [WireKind::GCC_RING, WireKind::GCC_SLOT].contains(&kind) {
-            write(REV_OFFLOAD_VAR, &runtime.wire.to_le_bytes())?;
+            write(REV_OFFLOAD_VAR, &config.wire.to_le_bytes())?;
         }
     }
     // Written by the `host` device when it loaded the image.
@@ -78,11 +77,11 @@ pub(super) fn connect(
     })
 }
 
-fn runtime_bytes(words: &Runtime) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(size_of::<Runtime>());
+fn config_bytes(words: &DeviceConfig) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(size_of::<DeviceConfig>());
     bytes.extend(words.wire_kind.to_le_bytes());
     bytes.extend(words.slots.to_le_bytes());
-    for word in [words.wire, words.claims, words.bounce, words.bell] {
+    for word in [words.wire, words.claims, words.bounce, words.wake_word] {
         bytes.extend(word.to_le_bytes());
     }
     bytes.extend(words.bounce_blocks.to_le_bytes());

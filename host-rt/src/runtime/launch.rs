@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::program::ProgramInner;
 use crate::device::{Queue, Running};
-use crate::error::LaunchError;
-use crate::serve::{LaunchQueue, LaunchState};
+use crate::serve::{LaunchError, LaunchQueue, LaunchState};
 
 /// How long one that has passed its deadline waits for what its kernel has printed.
 const LAST_LOOK: Duration = Duration::from_millis(100);
@@ -70,8 +69,8 @@ impl Launch {
             .map_or(0, LaunchQueue::return_value)
     }
 
-    /// Has its time, also that until its [deadline](crate::Builder::deadline), begin now: for
-    /// a launch that had to wait in its queue.
+    /// Restarts the timer and the [deadline](crate::Builder::deadline), for a launch that had to
+    /// wait in its queue.
     pub fn restart_time(&mut self) {
         self.started = Instant::now();
     }
@@ -84,7 +83,7 @@ impl Launch {
     /// [deadline](crate::Builder::deadline), calls that it made have failed, or what it has
     /// printed was not written by the deadline.
     pub fn wait(&self) -> Result<Report, LaunchError> {
-        // Who waits again gives it the same time again.
+        // A second wait restarts the deadline.
         let from = if self.waited.swap(true, Ordering::Relaxed) {
             Instant::now()
         } else {

@@ -8,14 +8,12 @@ use shared_abi::wire::WireKind;
 
 use super::connect::Connected;
 use super::program::ProgramInner;
-use super::{Inner, Program, Runtime, connect};
-use crate::device::{Global, Module};
-use crate::error::{DeviceError, ImageError, Result};
-use crate::functions::Functions;
-use crate::image::{FunctionDeclaration, Image};
+use super::{Functions, Inner, Program, Result, Runtime, connect};
+use crate::device::{DeviceError, Global, Module};
+use crate::image::{FunctionDeclaration, Image, ImageError};
 
 impl Runtime {
-    /// What [`load`](Self::load) loads of `image`: of a file of several images the
+    /// What [`load`](Self::load) loads of `image`: of a bundle the
     /// one that suits the device best, otherwise the image itself.
     ///
     /// # Errors
@@ -31,24 +29,24 @@ impl Runtime {
     /// `functions` about a signature.
     pub fn load(&self, image: &Image, functions: &Functions) -> Result<Program> {
         let image = &self.select(image)?;
-        let says = if image.is_opaque() {
+        let metadata = if image.is_opaque() {
             None
         } else {
-            let says = Says::read(image)?;
-            says.check(image, functions, self.inner.wire)?;
-            Some(says)
+            let metadata = ImageMetadata::read(image)?;
+            metadata.check(image, functions, self.inner.wire)?;
+            Some(metadata)
         };
         let kernels = image.kernels()?;
         let module = self.inner.device.load(image)?;
-        let says = match says {
-            Some(says) => says,
+        let metadata = match metadata {
+            Some(metadata) => metadata,
             None => {
-                let says = Says::ask(&self.inner, image, &*module, functions)?;
-                says.check(image, functions, self.inner.wire)?;
-                says
+                let metadata = ImageMetadata::query(&self.inner, image, &*module, functions)?;
+                metadata.check(image, functions, self.inner.wire)?;
+                metadata
             }
         };
-        let kind = says.wire(self.inner.wire);
+        let kind = metadata.wire(self.inner.wire);
         if let Some(kind) = kind {
             let wire = kind.name().unwrap_or("unknown");
             tracing::debug!(image = image.name(), wire, "loaded");
@@ -58,7 +56,7 @@ impl Runtime {
             panic_record,
         } = connect::connect(&self.inner, image, &*module, kind)?;
         let mut known = Vec::new();
-        let declared = says.functions.iter().map(|f| (f.name.as_str(), None));
+        let declared = metadata.functions.iter().map(|f| (f.name.as_str(), None));
         let registered = functions.iter().map(|entry| (entry.name(), Some(entry)));
         for (name, entry) in declared.chain(registered) {
             if let Some(global) = module.global(&symbol_of(name))? {
@@ -92,7 +90,7 @@ fn symbol_of(name: &str) -> String {
 }
 
 /// What an image says of itself.
-struct Says {
+struct ImageMetadata {
     info: Option<ImageInfo>,
     needs_wire: bool,
     /// Which of GCC's wires its instructions speak, of an image that says nothing; `None`
@@ -103,7 +101,7 @@ struct Says {
     functions: Vec<FunctionDeclaration>,
 }
 
-impl Says {
+impl ImageMetadata {
     /// Reads it in the image.
     fn read(image: &Image) -> Result<Self, ImageError> {
         let info = image.info()?;
@@ -116,7 +114,7 @@ impl Says {
     }
 
     /// Reads it on the device, where the image is loaded and nothing has run.
-    fn ask(
+    fn query(
         inner: &Inner,
         image: &Image,
         module: &dyn Module,
@@ -257,25 +255,25 @@ st.volatile.global.u64 [%o+16],%f;
 .visible .global .align 8 .u64 __gomp_rev_offload_var[1];
 ";
 
-    fn says(texts: &[&str]) -> Says {
+    fn metadata(texts: &[&str]) -> ImageMetadata {
         let parts = texts.iter().map(|text| {
             let part = Image::from_bytes("a part", text.as_bytes());
             part.expect("a text")
         });
         let image = Image::link("an image", parts.collect()).expect("parts");
-        Says::read(&image).expect("nothing to misread")
+        ImageMetadata::read(&image).expect("nothing to misread")
     }
 
     #[test]
     fn images_that_say_nothing_are_looked_at() {
-        let ring = says(&[VARIABLE, RING]);
+        let ring = metadata(&[VARIABLE, RING]);
         assert_eq!(ring.wire(None), Some(WireKind::GCC_RING));
         assert_eq!(
             ring.wire(Some(WireKind::GCC_SLOT)),
             Some(WireKind::GCC_SLOT)
         );
-        let unknown = says(&[VARIABLE]);
+        let unknown = metadata(&[VARIABLE]);
         assert_eq!(unknown.wire(None), Some(WireKind::GCC_SLOT));
-        assert_eq!(says(&[".version 6.0\n"]).wire(None), None);
+        assert_eq!(metadata(&[".version 6.0\n"]).wire(None), None);
     }
 }

@@ -1,15 +1,37 @@
-//! The public face: a runtime on a device, programs, kernels, launches, memory.
+//! Runtimes on devices: programs, kernels, launches, memory.
+//!
+//! A launch of a [typed kernel](TypedKernel) copies its arguments to the device and back. Data
+//! that several launches use is mapped before ([`Runtime::map_to`] and its siblings): as long as
+//! the guard lives, launches find it there, by where it lies on the host, and copy nothing.
+//!
+//! | file | job |
+//! |---|---|
+//! | `builder` | how a runtime is to be |
+//! | `buffer` | device memory |
+//! | `functions` | the host functions that an image is loaded with |
+//! | `load`, `connect`, `panic_record` | loading an image, and telling it where its wire is |
+//! | `program`, `launch`, `overdue`, `inline` | kernels, and their launches |
+//! | `typed`, `arguments` | kernels with a declaration, and the arguments of one launch |
+//! | `mapped` | the guards of mapped data |
+//! | `environment`, `on_device`, `copies` | which host data is on the device; its copy; copying |
 
+mod arguments;
 mod buffer;
 mod builder;
 mod connect;
+mod copies;
+mod environment;
+mod error;
+mod functions;
+mod inline;
 mod launch;
 mod load;
+mod mapped;
+mod on_device;
 mod overdue;
 mod panic_record;
 mod program;
 mod typed;
-mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,15 +42,19 @@ use zerocopy::{Immutable, IntoBytes};
 
 pub use self::buffer::DeviceBuffer;
 pub use self::builder::Builder;
+use self::copies::Counts;
+pub use self::copies::Transfers;
+use self::environment::Environment;
+pub use self::error::{Error, Result};
+pub use self::functions::Functions;
 pub use self::launch::{Launch, Report};
+pub use self::mapped::{Mapped, MappedMut};
 use self::overdue::Overdue;
 pub use self::program::{Kernel, KernelArg, Program};
 pub use self::typed::TypedKernel;
-use crate::data::{Counts, Environment, Transfers};
 use crate::device::{Device, Fill, MemoryInfo, Queue};
-use crate::error::{Error, Result};
 use crate::map::PresentTable;
-use crate::serve::{LaunchQueue, Server, Waiting};
+use crate::serve::{Cost, LaunchQueue, Server, Waiting};
 use crate::wire::Reservation;
 
 /// The wire called `name`.
@@ -71,18 +97,6 @@ impl Drop for Inner {
     }
 }
 
-/// What a runtime has allocated for calls to the host, in bytes; bounded however
-/// many kernels run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cost {
-    /// Mapped memory: wires, bounce area, bell.
-    pub mapped: u64,
-    /// Device memory: claims.
-    pub device: u64,
-    /// Most threads.
-    pub threads: usize,
-}
-
 impl Runtime {
     /// A runtime on the device called `device`, as the environment has it.
     ///
@@ -103,7 +117,7 @@ impl Runtime {
             request_memory: None,
             deadline: None,
             waiting: Waiting::Adaptive,
-            first_turn: 0,
+            initial_seq: 0,
             trace: None,
         }
     }
@@ -174,11 +188,11 @@ impl Runtime {
         self.inner.deadline
     }
 
-    pub(crate) fn counts(&self) -> &Counts {
+    fn counts(&self) -> &Counts {
         &self.inner.data.counts
     }
 
-    pub(crate) fn environment(&self) -> &Environment {
+    fn environment(&self) -> &Environment {
         &self.inner.data
     }
 

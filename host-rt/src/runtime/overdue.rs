@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::base::lock::lock;
 use crate::device::Running;
-use crate::lock::lock;
 
 /// The overdue kernels of a runtime.
 #[derive(Default)]

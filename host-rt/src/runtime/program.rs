@@ -7,13 +7,11 @@ use std::time::Instant;
 use targets::count::{Names, Parameters};
 
 use super::panic_record::PanicRecord;
-use super::{DeviceBuffer, Inner, Launch, Runtime};
+use super::{DeviceBuffer, Error, Inner, Launch, Result, Runtime};
+use crate::base::lock::lock;
 use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module, Queue};
-use crate::error::{Error, ImageError, Result};
-use crate::functions::{Entry, ForeignFunction, FunctionTable};
-use crate::image::{Image, KernelDeclaration};
-use crate::lock::lock;
-use crate::serve::LaunchQueue;
+use crate::image::{Image, ImageError, KernelDeclaration};
+use crate::serve::{Entry, ForeignFunction, FunctionTable, LaunchQueue};
 use crate::wire::Reservation;
 
 /// A loaded image. Cheap to clone; unloaded with the last clone, kernel or
@@ -159,7 +157,7 @@ impl Kernel {
         self
     }
 
-    /// How much of it the device takes.
+    /// Its occupancy limits.
     ///
     /// # Errors
     /// The device is lost.
@@ -310,9 +308,9 @@ impl Kernel {
         if let Some(queue) = &launch_queue {
             queue.belongs_to(state.key);
         }
-        let ring = {
+        let wake_host = {
             let server = Arc::clone(&runtime.server);
-            Arc::new(move || server.ring())
+            Arc::new(move || server.wake_host())
         };
         let ended = {
             let (server, state) = (Arc::clone(&runtime.server), Arc::clone(&state));
@@ -322,7 +320,7 @@ impl Kernel {
             block: self.block,
             key: state.key,
             calls_host,
-            ring,
+            wake_host,
             ended,
         };
         let started = Instant::now();

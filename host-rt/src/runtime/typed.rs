@@ -3,12 +3,11 @@
 use host_fn::{Argument, Launcher};
 use shared_abi::image::{KERNEL_PREFIX, KernelInfo};
 
+use super::arguments::StagedArgs;
 use super::load::read_global;
-use super::{Kernel, Program, Report};
-use crate::data::Placed;
+use super::{Error, Kernel, Program, Report, Result};
 use crate::device::Grid;
-use crate::error::{Error, ImageError, Result};
-use crate::image::Image;
+use crate::image::{Image, ImageError};
 
 impl Program {
     /// The kernel that `K` declares, with [`host_fn::kernel`](macro@host_fn::kernel), ready
@@ -70,12 +69,12 @@ impl Launcher for TypedKernel {
 
     unsafe fn launch(&self, grid: Grid, arguments: &[Argument<'_>]) -> Result<Report> {
         let runtime = self.kernel.runtime();
-        let placed = Placed::new(&runtime, &self.kernel.declaration.name, arguments)?;
+        let staged = StagedArgs::new(&runtime, &self.kernel.declaration.name, arguments)?;
         // SAFETY: the image was built from the declaration that the arguments are of, so
-        // these are the parameters that its kernel takes. `placed` outlives the launch.
-        let launch = unsafe { self.kernel.start(grid, &placed.params())? };
+        // these are the parameters that its kernel takes. `staged` outlives the launch.
+        let launch = unsafe { self.kernel.start(grid, &staged.params())? };
         let report = launch.wait()?;
-        placed.copy_back()?;
+        staged.copy_back()?;
         Ok(report)
     }
 }

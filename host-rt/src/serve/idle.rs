@@ -1,4 +1,4 @@
-//! Waiting between two looks at the wires.
+//! Waiting between two polls of the wires.
 
 use std::time::{Duration, Instant};
 

@@ -7,15 +7,15 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use shared_abi::wire::WireKind;
-use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::claims::GROUP;
 
-use crate::output;
+use crate::base::output;
 
 use super::pool::Served;
 use super::{Server, current_call, lock};
 
-/// How long a host function waits for a kernel until it looks whether calls can still be made.
+/// How long a host function waits for a kernel until it checks whether calls can still be made.
 const WARN_AFTER: Duration = Duration::from_secs(1);
 
 /// The call that a worker serves. Everything in it is for people to read when nothing has moved
@@ -167,7 +167,7 @@ impl Server {
         let lengths = extents
             .iter()
             .map(|[start, end]| end.saturating_sub(*start));
-        let needed = lengths.max().unwrap_or(0).min(MAX_RUN);
+        let needed = lengths.max().unwrap_or(0).min(MAX_EXTENT);
         let longest = longest_free(self.config.bounce_blocks(), extents);
         if longest < needed {
             let left = (longest as usize * BLOCK) >> 10;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use super::lock;
-use crate::error::{CallError, LaunchError};
+use super::{CallError, LaunchError};
 
 /// One launch. Lives on after the kernel has ended, until its result is read.
 #[derive(Debug)]

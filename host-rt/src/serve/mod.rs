@@ -1,20 +1,21 @@
 //! Serving: the threads that take requests from the wires and run host functions.
 //!
-//! Leader and followers. One thread *watches*: it holds the [`Role`] and polls
-//! the wires. When it has taken a request it lets go of the role, runs the
+//! Leader and followers. One thread *polls*: it holds the [`PollToken`] and polls
+//! the wires. When it has taken a request it lets go of the token, runs the
 //! function itself and comes back, so that on the fast path no request changes
-//! threads. Somebody else has to watch meanwhile:
+//! threads. Somebody else has to poll meanwhile:
 //!
 //! - if the function is known to be slow, a follower is woken, or a thread
 //!   created, before it is entered;
-//! - otherwise a *standby* follower looks every millisecond whether the watcher is
+//! - otherwise a *standby* follower checks every millisecond whether the poller is
 //!   stuck in a function, and takes over.
 //!
 //! So a host function that unexpectedly never returns delays others by a few ticks
 //! (up to 100 ms if nothing was called for a while before), until all threads are
 //! in use. While no kernel runs, all threads sleep.
 
-mod bell;
+mod error;
+mod functions;
 mod idle;
 mod in_flight;
 mod launch;
@@ -22,6 +23,7 @@ mod output_flush;
 mod pool;
 mod queue;
 mod text;
+mod wake;
 mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -29,26 +31,26 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, Weak};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::wire::bounce::BLOCK;
 use shared_abi::wire::{WireKind, claims};
 
-use self::bell::Bell;
+pub use self::error::{CallError, LaunchError};
+pub(crate) use self::functions::{Entry, FunctionTable};
+pub use self::functions::{ForeignFunction, RawFunction, RequestMemory};
 use self::in_flight::InFlight;
 pub(crate) use self::launch::LaunchState;
 use self::launch::Launches;
 use self::output_flush::OutputFlush;
-use self::pool::{Pool, Role, Served, Source};
+use self::pool::{PollToken, Pool, Served, Source};
 pub use self::queue::LaunchQueue;
 use self::queue::LaunchQueues;
 use self::text::Text;
-use crate::device::{Device, Fill, MappedMemory};
-use crate::error::DeviceError;
-use crate::functions::FunctionTable;
-use crate::lock::lock;
+use self::wake::WakeWord;
+use crate::base::lock::lock;
+use crate::device::{Device, DeviceError, Fill, MappedMemory};
 use crate::map::{Budget, PresentTable};
-use crate::runtime::Cost;
-use crate::wire::{Copier, Geometry, KINDS, Reservation, Reserved, TwoFaces, native};
+use crate::wire::{Copier, KINDS, Reservation, Reserved, WireConfig, WireParts, native};
 
 pub use self::worker::{CallContext, current_call};
 pub(crate) use self::worker::{panic_message, serve_until};
@@ -59,7 +61,7 @@ pub(crate) struct Config {
     /// Most threads.
     pub(crate) threads: usize,
     /// How wires are made.
-    pub(crate) geometry: Geometry,
+    pub(crate) wire: WireConfig,
     /// Size of the bounce area.
     pub(crate) bounce_bytes: usize,
     /// Host memory in bytes that all requests may hold together.
@@ -79,6 +81,18 @@ impl Config {
     fn bounce_blocks(&self) -> u32 {
         (self.bounce_bytes / BLOCK) as u32
     }
+}
+
+/// What a runtime has allocated for calls to the host, in bytes; bounded however
+/// many kernels run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Mapped memory: wires, bounce area, wake word.
+    pub mapped: u64,
+    /// Device memory: claims.
+    pub device: u64,
+    /// Most threads.
+    pub threads: usize,
 }
 
 /// Most queues for serving threads that are made before they are needed.
@@ -105,7 +119,7 @@ impl Common {
         reserved: &Arc<Reserved>,
     ) -> Result<Self, DeviceError> {
         let bounce = Arc::new(device.alloc_mapped(config.bounce_bytes)?);
-        let bytes = native::claims(&config.geometry, config.bounce_blocks());
+        let bytes = native::claims(&config.wire, config.bounce_blocks());
         // Queues that the device can give to the threads that will serve: while a kernel
         // waits for a call, making one may mean waiting for the kernel.
         let ready = config.threads.min(READY_QUEUES) + READY_LAUNCHES;
@@ -129,14 +143,14 @@ impl Common {
     }
 }
 
-/// How the watching thread waits while there is no request.
+/// How the polling thread waits while there is no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waiting {
-    /// Spins shortly, then yields, then sleeps until the device's bell or, on
-    /// devices without one, for a growing while.
+    /// Spins shortly, then yields, then sleeps until the device wakes it or, on
+    /// devices that cannot, for a growing while.
     Adaptive,
-    /// Sleeps that long after every look, whatever it found: what the parallel
+    /// Sleeps that long after every poll, whatever it found: what the parallel
     /// reverse-offload patch does, with one microsecond. For comparison.
     Sleep(Duration),
 }
@@ -159,9 +173,9 @@ pub(crate) struct Server {
     budget: Arc<Budget>,
     /// Made with the first wire.
     common: OnceLock<Common>,
-    bell: Bell,
-    role: Mutex<Role>,
-    /// Wires that the watcher has not yet seen.
+    wake_word: WakeWord,
+    token: Mutex<PollToken>,
+    /// Wires that the poller has not yet seen.
     new_sources: Mutex<Vec<Source>>,
     /// There are new ones, or some that are no longer served.
     sources_changed: AtomicBool,
@@ -179,12 +193,12 @@ pub(crate) struct Server {
     launches: Launches,
     pool: Mutex<Pool>,
     needed: Condvar,
-    /// Requests taken so far; written by the watcher alone.
+    /// Requests taken so far; written by the poller alone.
     taken: AtomicU64,
     output_flush: OutputFlush,
     /// What kernels have printed.
     text: Text,
-    /// The standby looks every `TICK`.
+    /// The standby checks every `TICK`.
     ticking: AtomicBool,
     /// Kernels that run.
     running: AtomicUsize,
@@ -203,8 +217,8 @@ impl Server {
             budget: Budget::new(config.request_memory),
             config,
             common: OnceLock::new(),
-            bell: Bell::default(),
-            role: Mutex::default(),
+            wake_word: WakeWord::default(),
+            token: Mutex::default(),
             new_sources: Mutex::default(),
             sources_changed: AtomicBool::new(false),
             wires: Default::default(),
@@ -229,16 +243,16 @@ impl Server {
 
     /// What an image that speaks the wire of that kind has to know; makes what
     /// there is not yet.
-    pub(crate) fn connect(&self, kind: WireKind) -> Result<Runtime, DeviceError> {
+    pub(crate) fn connect(&self, kind: WireKind) -> Result<DeviceConfig, DeviceError> {
         let _attaching = lock(&self.attaching);
         let common = self.common()?;
-        Ok(Runtime {
+        Ok(DeviceConfig {
             wire_kind: kind.0,
-            slots: self.config.geometry.slots,
+            slots: self.config.wire.slots,
             wire: self.attach(kind, common)?,
             claims: common.claims,
             bounce: common.bounce.device,
-            bell: self.bell.device_address(),
+            wake_word: self.wake_word.device_address(),
             bounce_blocks: self.config.bounce_blocks(),
             reserved: 0,
         })
@@ -250,7 +264,8 @@ impl Server {
             return Ok(common);
         }
         let common = Common::new(&*self.device, &self.config, &self.reserved)?;
-        self.bell.attach(self.device.alloc_mapped(Bell::BYTES)?);
+        self.wake_word
+            .attach(self.device.alloc_mapped(WakeWord::BYTES)?);
         Ok(self.common.get_or_init(|| common))
     }
 
@@ -261,38 +276,39 @@ impl Server {
         if let Some(served) = self.wires[index].get() {
             return Ok(served.attached.address);
         }
-        let geometry = &self.config.geometry;
-        let memory = self.device.alloc_mapped((KINDS[index].bytes)(geometry))?;
-        let parts = (KINDS[index].attach)(memory, geometry, &common.bounce);
-        let served = self.watch_too(kind, parts);
+        let config = &self.config.wire;
+        let memory = self.device.alloc_mapped((KINDS[index].bytes)(config))?;
+        let parts = (KINDS[index].attach)(memory, config, &common.bounce);
+        let served = self.serve_wire(kind, parts);
         Ok(self.wires[index].get_or_init(|| served).attached.address)
     }
 
-    /// Has a wire served from now on.
-    fn watch_too(&self, kind: WireKind, (attached, watcher): TwoFaces) -> Arc<Served> {
-        let wire = Arc::new(Served::new(kind, attached));
+    /// Serves a wire from now on.
+    fn serve_wire(&self, kind: WireKind, parts: WireParts) -> Arc<Served> {
+        let WireParts { transport, poller } = parts;
+        let wire = Arc::new(Served::new(kind, transport));
         lock(&self.new_sources).push(Source {
-            watcher,
+            poller,
             wire: Arc::clone(&wire),
         });
         self.change_sources();
         wire
     }
 
-    /// Has whoever watches look which wires there are.
+    /// Asks the poller to refresh its wires.
     fn change_sources(&self) {
-        // Release: the watcher that sees the flag finds the source. The mutex
+        // Release: the poller that sees the flag finds the source. The mutex
         // would do too; this says it where it is read.
         self.sources_changed.store(true, Ordering::Release);
     }
 
     /// What calls cost with one wire of that kind.
     pub(crate) fn cost(&self, kind: WireKind) -> Cost {
-        let geometry = &self.config.geometry;
-        let wire = (KINDS[wire_index(kind)].bytes)(geometry);
+        let config = &self.config.wire;
+        let wire = (KINDS[wire_index(kind)].bytes)(config);
         Cost {
-            mapped: (wire + self.config.bounce_bytes + Bell::BYTES) as u64,
-            device: claims::size(geometry.slots, self.config.bounce_blocks()) as u64,
+            mapped: (wire + self.config.bounce_bytes + WakeWord::BYTES) as u64,
+            device: claims::size(config.slots, self.config.bounce_blocks()) as u64,
             threads: self.config.threads,
         }
     }
@@ -321,7 +337,7 @@ impl Server {
 
     /// A kernel is about to run.
     ///
-    /// One that cannot call the host (`calls_host`) costs no thread and no look.
+    /// One that cannot call the host (`calls_host`) costs no thread and no poll.
     ///
     /// # Errors
     /// There is no thread that would serve its calls, and none can be created.
@@ -342,11 +358,11 @@ impl Server {
                 })?;
         }
         let launch = self.launches.begin(kernel, calls_host);
-        // Under the lock: see `follow`.
+        // Under the lock: see `wait_for_work`.
         self.running.fetch_add(1, Ordering::SeqCst);
         drop(pool);
-        // Whoever watches may sleep because nothing ran.
-        self.bell.ring();
+        // The poller may sleep because nothing ran.
+        self.wake_word.wake();
         Ok(launch)
     }
 
@@ -362,9 +378,9 @@ impl Server {
         }
     }
 
-    /// What a device thread rings.
-    pub(crate) fn ring(&self) {
-        self.bell.ring();
+    /// Wakes the poller, also for device threads.
+    pub(crate) fn wake_host(&self) {
+        self.wake_word.wake();
     }
 
     /// Refuses all requests from now on.
@@ -381,7 +397,7 @@ impl Server {
             self.needed.notify_all();
             std::mem::take(&mut pool.handles)
         };
-        self.bell.ring();
+        self.wake_word.wake();
         let me = std::thread::current().id();
         // The last owner of a runtime may be a host function's thread; that one
         // cannot wait for itself and ends when it gets back to its loop.
@@ -397,7 +413,7 @@ impl Server {
     }
 
     fn is_stopping(&self) -> bool {
-        // Relaxed: seen soon enough; `bell` and `needed` wake those who sleep.
+        // Relaxed: seen soon enough; `wake_word` and `needed` wake those who sleep.
         self.stopping.load(Ordering::Relaxed)
     }
 

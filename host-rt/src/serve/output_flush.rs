@@ -7,7 +7,7 @@ use std::time::Instant;
 use shared_abi::wire::{WireKind, gcn_queue};
 
 use super::idle::Idle;
-use super::pool::Role;
+use super::pool::PollToken;
 use super::{Server, Waiting, wire_index};
 
 /// Requests to take all text off the wires, which the poller serves.
@@ -29,15 +29,15 @@ impl Server {
         }
         // Release: what the kernel did is there for whoever sees the number.
         let request = self.output_flush.requested.fetch_add(1, Ordering::Release) + 1;
-        self.bell.ring();
+        self.wake_word.wake();
         let mut idle = Idle::new(Waiting::Adaptive);
         // Acquire: what was found, an error perhaps, is there for us.
         while self.output_flush.done.load(Ordering::Acquire) < request {
             // Where all threads are inside of host functions, nobody polls.
-            let has_polled = self.with_role(|role| {
+            let has_polled = self.with_token(|token| {
                 // A panic is one of the application's subscriber, as in `thread`; what
                 // it was told of has been handled.
-                let serve = AssertUnwindSafe(|| self.serve_flush_requests(role));
+                let serve = AssertUnwindSafe(|| self.serve_flush_requests(token));
                 if let Err(panic) = catch_unwind(serve) {
                     std::mem::forget(panic);
                 }
@@ -58,17 +58,17 @@ impl Server {
     }
 
     /// Takes all text off the wires, if that was requested.
-    pub(super) fn serve_flush_requests(&self, role: &mut Role) {
+    pub(super) fn serve_flush_requests(&self, token: &mut PollToken) {
         let requested = self.output_flush.requested.load(Ordering::Acquire);
-        // Relaxed: only the holder of the role writes it.
+        // Relaxed: only the holder of the token writes it.
         if self.output_flush.done.load(Ordering::Relaxed) == requested {
             return;
         }
-        self.refresh_wires(role);
-        for source in &mut role.sources {
+        self.refresh_wires(token);
+        for source in &mut token.sources {
             // What was there at first is among as many as there are slots.
             for _ in 0..gcn_queue::SLOTS {
-                let found = source.watcher.poll_text();
+                let found = source.poller.poll_text();
                 if !self.handle_non_request(&source.wire, found) {
                     break;
                 }

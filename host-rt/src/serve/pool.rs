@@ -1,4 +1,4 @@
-//! The serving threads: who watches, who follows, who runs what.
+//! The serving threads: who polls, who follows, who runs what.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,14 +12,13 @@ use shared_abi::wire::WireKind;
 use super::idle::Idle;
 use super::in_flight::NestedWait;
 use super::worker::Worker;
-use super::{Server, Waiting, lock};
-use crate::error::CallError;
-use crate::wire::{Attached, Poll, Taken, Watch};
+use super::{CallError, Server, Waiting, lock};
+use crate::wire::{Attached, Poll, PollWire, Taken};
 
-/// How often the standby looks while requests come in.
+/// How often the standby checks while requests come in.
 const TICK: Duration = Duration::from_millis(1);
 
-/// How often it looks while a kernel runs but none come in.
+/// How often it checks while a kernel runs but none come in.
 const LONG_TICK: Duration = Duration::from_millis(100);
 
 /// A wire that is served.
@@ -47,7 +46,7 @@ impl Served {
 
     /// Whether text was ever taken from it.
     fn has_text(&self) -> bool {
-        // Relaxed: asked by the holder of the role alone, who writes it.
+        // Relaxed: asked by the holder of the token alone, who writes it.
         self.text_end.load(Ordering::Relaxed) > 0
     }
 
@@ -58,19 +57,19 @@ impl Served {
     }
 }
 
-/// What finds the requests of a wire. The watcher goes first: the wire keeps its memory.
+/// What finds the requests of a wire. The poller goes first: the wire keeps its memory.
 pub(super) struct Source {
-    pub(super) watcher: Box<dyn Watch>,
+    pub(super) poller: Box<dyn PollWire>,
     pub(super) wire: Arc<Served>,
 }
 
-/// What the thread that watches holds.
+/// What the thread that polls holds.
 #[derive(Default)]
-pub(super) struct Role {
+pub(super) struct PollToken {
     pub(super) sources: Vec<Source>,
     /// The one to begin with, so that no wire waits behind one that is busy.
     begin: usize,
-    /// The last look stopped early and has to be repeated before sleep.
+    /// The last poll stopped early and has to be repeated before sleep.
     restless: bool,
 }
 
@@ -82,14 +81,14 @@ pub(super) struct Pool {
     pub(super) threads: usize,
     /// Threads that wait to be needed.
     idle: usize,
-    /// Threads of these that have been asked to watch.
+    /// Threads of these that have been asked to poll.
     called: usize,
     /// One of them is the standby.
     standby: bool,
 }
 
-/// What is no request, text or something broken, and one look at a wire passes over before
-/// it lets the other wires have their turn.
+/// Most non-request messages, text or protocol errors, that one poll of a wire handles before
+/// the other wires are polled.
 const PASS_LIMIT: u32 = 16;
 
 /// Requests that a thread serves on top of each other while host functions wait:
@@ -120,22 +119,22 @@ impl Server {
     /// The life of a serving thread.
     fn thread(self: Arc<Self>) {
         if self.config.waiting == Waiting::Adaptive {
-            crate::sleep::sharpen();
+            crate::base::sleep::sharpen();
         }
         let mut worker = Worker::new(&self, self.config.keep_bytes());
         loop {
-            let Some(mut role) = self.try_role() else {
-                if self.follow() {
+            let Some(mut token) = self.try_token() else {
+                if self.wait_for_work() {
                     continue;
                 }
                 return;
             };
             // A panic is one of the application's subscriber: what is taken is
             // returned before anything can panic.
-            match catch_unwind(AssertUnwindSafe(|| self.watch(&mut role))) {
+            match catch_unwind(AssertUnwindSafe(|| self.poll_until_found(&mut token))) {
                 Ok(None) => return,
                 Ok(Some((wire, taken))) => {
-                    drop(role);
+                    drop(token);
                     worker.serve(&self, &wire, &taken);
                 }
                 Err(panic) => std::mem::forget(panic),
@@ -143,28 +142,28 @@ impl Server {
         }
     }
 
-    /// The role, if nobody has it.
-    pub(super) fn try_role(&self) -> Option<MutexGuard<'_, Role>> {
-        match self.role.try_lock() {
-            Ok(role) => Some(role),
+    /// The token, if nobody has it.
+    pub(super) fn try_token(&self) -> Option<MutexGuard<'_, PollToken>> {
+        match self.token.try_lock() {
+            Ok(token) => Some(token),
             // Nothing in it is half done at a panic, see `thread`.
             Err(TryLockError::Poisoned(poisoned)) => {
-                self.role.clear_poison();
+                self.token.clear_poison();
                 Some(poisoned.into_inner())
             }
             Err(TryLockError::WouldBlock) => None,
         }
     }
 
-    /// Has a thread that does not watch do something with the role, unless somebody has it.
-    pub(super) fn with_role(&self, act: impl FnOnce(&mut Role)) -> bool {
-        let Some(mut role) = self.try_role() else {
+    /// Runs `act` with the token, on a thread that does not poll, unless another thread has it.
+    pub(super) fn with_token(&self, act: impl FnOnce(&mut PollToken)) -> bool {
+        let Some(mut token) = self.try_token() else {
             return false;
         };
-        act(&mut role);
-        drop(role);
-        // Those that serve may have found it taken, and gone to wait: see `follow`. Under
-        // its lock, so that whoever comes there later finds the role free.
+        act(&mut token);
+        drop(token);
+        // Those that serve may have found it taken, and gone to wait: see `wait_for_work`. Under
+        // its lock, so that whoever comes there later finds the token free.
         let have_followers = lock(&self.pool).idle > 0;
         if have_followers {
             self.needed.notify_all();
@@ -172,34 +171,35 @@ impl Server {
         true
     }
 
-    /// Watches until there is a request; `None` when the server stops.
-    fn watch(&self, role: &mut Role) -> Option<(Arc<Served>, Taken)> {
+    /// Polls until there is a request; `None` when the server stops.
+    fn poll_until_found(&self, token: &mut PollToken) -> Option<(Arc<Served>, Taken)> {
         let mut idle = Idle::new(self.config.waiting);
         if self.config.waiting != Waiting::Adaptive {
-            // Also after a look that found a request, which was the last one.
+            // Also after a poll that found a request, which was the last one.
             idle.wait();
         }
         loop {
             if self.is_stopping() {
                 return None;
             }
-            self.serve_flush_requests(role);
-            if let Some(found) = self.poll(role, Watch::poll) {
+            self.serve_flush_requests(token);
+            if let Some(found) = self.poll(token, PollWire::poll) {
                 return Some(found);
             }
             if !self.is_running() {
-                self.bell.sleep(|| self.is_running() || self.is_stopping());
+                self.wake_word
+                    .sleep(|| self.is_running() || self.is_stopping());
                 idle = Idle::new(self.config.waiting);
             } else if idle.is_over()
-                && self.device.has_bell()
+                && self.device.can_wake_host()
                 && !self.launch_queues.are_used()
                 && !self.text.is_full()
             {
-                // Edge `W1`, host end: see `Bell::sleep`.
+                // Edge `W1`, host end: see `WakeWord::sleep`.
                 let mut found = None;
-                self.bell.sleep(|| {
-                    found = self.poll(role, Watch::poll_all);
-                    found.is_some() || role.restless || !self.is_running() || self.is_stopping()
+                self.wake_word.sleep(|| {
+                    found = self.poll(token, PollWire::poll_all);
+                    found.is_some() || token.restless || !self.is_running() || self.is_stopping()
                 });
                 if found.is_some() {
                     return found;
@@ -211,32 +211,32 @@ impl Server {
         }
     }
 
-    /// Looks at every wire once, with one of the methods of [`Watch`].
+    /// Polls every wire once, with one of the methods of [`PollWire`].
     fn poll(
         &self,
-        role: &mut Role,
-        look: fn(&mut (dyn Watch + 'static)) -> Poll,
+        token: &mut PollToken,
+        poll: fn(&mut (dyn PollWire + 'static)) -> Poll,
     ) -> Option<(Arc<Served>, Taken)> {
-        self.refresh_wires(role);
-        role.restless = false;
-        let count = role.sources.len();
+        self.refresh_wires(token);
+        token.restless = false;
+        let count = token.sources.len();
         for i in 0..count {
-            let index = (role.begin + i) % count;
-            let source = &mut role.sources[index];
+            let index = (token.begin + i) % count;
+            let source = &mut token.sources[index];
             let is_full = source.wire.has_text() && self.text.is_full();
-            let look = if is_full {
-                <dyn Watch>::poll_requests
+            let poll = if is_full {
+                <dyn PollWire>::poll_requests
             } else {
-                look
+                poll
             };
-            for look_again in (0..PASS_LIMIT).rev() {
-                match look(&mut *source.watcher) {
+            for left in (0..PASS_LIMIT).rev() {
+                match poll(&mut *source.poller) {
                     Poll::Taken(mut taken) => {
-                        // Relaxed: only the holder of the role writes it, and the
+                        // Relaxed: only the holder of the token writes it, and the
                         // standby only compares.
                         let count = self.taken.load(Ordering::Relaxed);
                         self.taken.store(count + 1, Ordering::Relaxed);
-                        role.begin = index + 1;
+                        token.begin = index + 1;
                         if taken.launch == 0 {
                             taken.launch = source.wire.launch();
                         }
@@ -246,9 +246,9 @@ impl Server {
                         if !self.handle_non_request(&source.wire, other) {
                             break;
                         }
-                        // Behind it there may be a request that nobody rings for
-                        // again, and this may be the last look before sleep.
-                        role.restless |= look_again == 0;
+                        // Behind it there may be a request whose
+                        // wake-up is past, and this may be the last poll before sleep.
+                        token.restless |= left == 0;
                     }
                 }
             }
@@ -256,15 +256,15 @@ impl Server {
         None
     }
 
-    /// Adds the wires that are new to those that the role's holder polls, and drops those that
+    /// Adds the wires that are new to those that the token's holder polls, and drops those that
     /// are not served any longer.
-    pub(super) fn refresh_wires(&self, role: &mut Role) {
+    pub(super) fn refresh_wires(&self, token: &mut PollToken) {
         if self.sources_changed.load(Ordering::Acquire) {
             self.sources_changed.store(false, Ordering::Relaxed);
-            role.sources.append(&mut lock(&self.new_sources));
+            token.sources.append(&mut lock(&self.new_sources));
             // Relaxed: the flag orders it; if not this one, the next.
             let is_served = |source: &Source| !source.wire.retired.load(Ordering::Relaxed);
-            role.sources.retain(is_served);
+            token.sources.retain(is_served);
         }
     }
 
@@ -275,12 +275,12 @@ impl Server {
             Poll::Taken(_) => unreachable!("a request is served"),
             Poll::Printed(text) => {
                 let end = self.text.push(&text);
-                // Relaxed: only the holder of the role writes it, and a request that it takes
+                // Relaxed: only the holder of the token writes it, and a request that it takes
                 // behind the text carries it along.
                 wire.text_end.store(end, Ordering::Relaxed);
                 true
             }
-            Poll::Broken(reason) => {
+            Poll::ProtocolError(reason) => {
                 let launch = wire.launch();
                 let wire = wire.attached.wire.name();
                 self.launches
@@ -301,7 +301,7 @@ impl Server {
     }
 
     /// Waits until this thread is needed; `false` when the server stops.
-    fn follow(&self) -> bool {
+    fn wait_for_work(&self) -> bool {
         let mut pool = lock(&self.pool);
         pool.idle += 1;
         let mut standby = false;
@@ -320,8 +320,8 @@ impl Server {
                 pool.standby = true;
                 standby = true;
                 next_look = Instant::now() + tick;
-                // Relaxed, here and below: a hint that saves waking us. Where the
-                // watcher misses the last change to `false`, the tick after it is
+                // Relaxed, here and below: advisory, saves waking us. Where the
+                // poller misses the last change to `false`, the tick after it is
                 // short too.
                 self.ticking.store(true, Ordering::Relaxed);
             }
@@ -330,9 +330,9 @@ impl Server {
                 // `begin` counts its kernel under this lock: either we see it
                 // here, or its first request sees that nobody ticks.
                 self.ticking.store(false, Ordering::Relaxed);
-                // Somebody has to find that first request. Who has the role now and does
-                // not watch wakes us once it is free, see `with_role`.
-                if standby && self.try_role().is_some() {
+                // Some thread has to find that first request. A holder of the token that
+                // does not poll wakes us once it is free, see `with_token`.
+                if standby && self.try_token().is_some() {
                     break true;
                 }
             }
@@ -349,13 +349,13 @@ impl Server {
                 .wait_timeout(pool, left)
                 .unwrap_or_else(PoisonError::into_inner);
             pool = guard;
-            // Not whether the time was up: who is woken in vain, again and again, looks no
-            // later for it. A call stands before the tick, or nobody would take it back.
+            // Not whether the time was up: spurious wake-ups, however many, do not delay
+            // this check. A call stands before the tick, or nobody would take it back.
             if Instant::now() >= next_look && pool.called == 0 {
                 let now = self.requests();
                 let quiet = now == std::mem::replace(&mut seen, now);
-                // Nobody watches, and did not a tick ago either.
-                if quiet && self.is_running() && self.try_role().is_some() {
+                // Nobody polls, and did not a tick ago either.
+                if quiet && self.is_running() && self.try_token().is_some() {
                     break true;
                 }
                 let was_ticking = self.ticking.load(Ordering::Relaxed);
@@ -378,18 +378,18 @@ impl Server {
         needed
     }
 
-    /// Sees to it that somebody watches while the caller runs a host function.
-    pub(super) fn hand_over(self: &Arc<Self>, slow: bool) {
+    /// Makes sure that another thread polls while the caller runs a host function.
+    pub(super) fn wake_follower(self: &Arc<Self>, slow: bool) {
         if (!slow && self.ticking.load(Ordering::Relaxed)) || self.config.threads == 1 {
             return;
         }
         let mut pool = lock(&self.pool);
         if pool.idle > pool.called {
             pool.called += 1;
-            // Whoever wakes first sees the call; there is one waiter per call.
+            // The first thread to wake takes the call; there is one waiter per call.
             self.needed.notify_one();
         } else if pool.called == 0 && pool.threads < self.config.threads {
-            // No failure: there is at least the caller, who watches again when the
+            // No failure: there is at least the caller, who polls again when the
             // function has run.
             let spawned = self.spawn(&mut pool);
             let threads = pool.threads;
@@ -408,14 +408,14 @@ impl Server {
     /// requests, on top of the function that waits, and only [`DEPTH`] deep.
     pub(crate) fn serve_until(self: &Arc<Self>, done: impl Fn() -> bool) {
         thread_local!(static DEEP: Cell<u32> = const { Cell::new(0) });
-        self.hand_over(true);
+        self.wake_follower(true);
         let mut worker = None;
         let mut idle = Idle::new(Waiting::Adaptive);
         let mut nested = NestedWait::new(self);
         while !done() {
             let mut found = None;
             if DEEP.get() < DEPTH && self.all_are_busy() {
-                self.with_role(|role| found = self.poll(role, Watch::poll));
+                self.with_token(|token| found = self.poll(token, PollWire::poll));
             }
             match found {
                 Some((wire, taken)) => {
@@ -446,29 +446,29 @@ mod tests {
     use std::thread::sleep;
 
     use super::*;
+    use crate::base::env::Env;
     use crate::device;
-    use crate::env::Env;
     use crate::serve::Config;
-    use crate::wire::Geometry;
+    use crate::wire::WireConfig;
 
-    /// A server with one thread that follows, while a kernel runs and this thread has the role:
+    /// A server with one thread that follows, while a kernel runs and this thread has the token:
     /// which then does `act`.
     fn with_a_follower(act: impl FnOnce(&Server)) -> Arc<Server> {
         let device = device::open("host", &Env::read().unwrap()).unwrap();
-        let geometry = Geometry {
+        let wire = WireConfig {
             slots: 8,
-            first_turn: 0,
+            initial_seq: 0,
         };
         let config = Config {
             threads: 1,
-            geometry,
+            wire,
             bounce_bytes: 1 << 20,
             request_memory: 1 << 20,
             waiting: Waiting::Adaptive,
         };
         let server = Server::new(device, config);
         server.connect(WireKind::GCN_QUEUE).unwrap();
-        let had_it = server.with_role(|_| {
+        let had_it = server.with_token(|_| {
             server.begin("kernel", true).unwrap();
             while lock(&server.pool).idle == 0 {
                 sleep(TICK);
@@ -479,31 +479,31 @@ mod tests {
         server
     }
 
-    /// This thread takes the role so often until another one has it.
-    fn somebody_watches(server: &Server, often: Duration) {
+    /// This thread takes the token so often until another one has it.
+    fn somebody_polls(server: &Server, often: Duration) {
         let start = Instant::now();
-        while server.with_role(|_| ()) {
-            assert!(start.elapsed() < Duration::from_secs(20), "nobody watches");
+        while server.with_token(|_| ()) {
+            assert!(start.elapsed() < Duration::from_secs(20), "nobody polls");
             sleep(often);
         }
     }
 
     #[test]
-    fn somebody_watches_after_the_end_of_a_kernel() {
+    fn somebody_polls_after_the_end_of_a_kernel() {
         let server = with_a_follower(|server| {
             server.running.fetch_sub(1, Ordering::SeqCst);
             // Long enough for the follower to see that, but on a very busy machine.
             sleep(3 * LONG_TICK);
         });
-        somebody_watches(&server, TICK);
+        somebody_polls(&server, TICK);
         server.stop();
     }
 
     #[test]
-    fn somebody_watches_while_kernels_end_all_the_time() {
-        // Until nothing has come in for a while, and it looks seldom.
+    fn somebody_polls_while_kernels_end_all_the_time() {
+        // Until nothing has come in for a while, and it checks seldom.
         let server = with_a_follower(|_| sleep(LONG_TICK));
-        somebody_watches(&server, TICK / 20);
+        somebody_polls(&server, TICK / 20);
         server.stop();
     }
 }

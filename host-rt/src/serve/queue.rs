@@ -8,7 +8,7 @@ use shared_abi::wire::WireKind;
 
 use super::pool::Served;
 use super::{Server, lock};
-use crate::error::DeviceError;
+use crate::device::DeviceError;
 use crate::wire::gcn_queue::GcnQueue;
 
 /// Most that are kept for further launches.
@@ -32,7 +32,7 @@ struct Entry {
 #[derive(Default)]
 pub(super) struct LaunchQueues {
     spare: Mutex<Vec<Entry>>,
-    /// As many as are some launch's. What speaks on them rings no bell.
+    /// As many as are some launch's. Their messages wake no host.
     used: AtomicUsize,
 }
 
@@ -67,7 +67,7 @@ impl Server {
         let _attaching = lock(&self.attaching);
         let common = self.common()?;
         let queue = GcnQueue::new(self.device.alloc_mapped(GcnQueue::BYTES)?, 0);
-        let served = self.watch_too(WireKind::GCN_QUEUE, queue.attach(0, &common.bounce));
+        let served = self.serve_wire(WireKind::GCN_QUEUE, queue.attach(0, &common.bounce));
         Ok(Entry { queue, served })
     }
 }

@@ -7,8 +7,8 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use crate::lock::{lock, wait, wait_until};
-use crate::output;
+use crate::base::lock::{lock, wait, wait_until};
+use crate::base::output;
 
 /// Bytes that may wait to be written. While there are more, text stays on the wires, so that a
 /// kernel that prints faster than its output accepts text waits for it.

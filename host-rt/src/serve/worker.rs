@@ -10,11 +10,11 @@ use std::sync::atomic::Ordering;
 use host_fn::RawArg;
 use shared_abi::status::Status;
 
-use super::Server;
+use super::functions::Failed;
 use super::in_flight::InFlight;
 use super::pool::Served;
-use crate::error::{CallError, DeviceError, with_sources};
-use crate::functions::{Entry, Failed, RequestMemory};
+use super::{CallError, Entry, RequestMemory, Server};
+use crate::device::DeviceError;
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
 use crate::wire::{Copier, Place, Taken, Wire};
 
@@ -154,7 +154,7 @@ impl Worker {
                 ));
             }
         };
-        server.hand_over(function.is_slow());
+        server.wake_follower(function.is_slow());
 
         let refused = |reason: String| {
             let function = function.name().to_owned();
@@ -257,6 +257,14 @@ fn call(
     unsafe { function.call(pointers, raw_args) }
 }
 
+/// An error's message and those of its sources, with colons between.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |text, source| {
+        format!("{text}: {source}")
+    })
+}
+
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
@@ -265,7 +273,7 @@ pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "(no message)".to_owned())
 }
 
-/// Moves the bytes of one request: from and to its slot, its bounce run, or
+/// Moves the bytes of one request: from and to its slot, its bounce extent, or
 /// device memory.
 struct RequestTransfer<'a> {
     wire: &'a dyn Wire,

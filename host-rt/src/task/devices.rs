@@ -9,9 +9,9 @@ use super::queue::{Item, Position, TaskQueue};
 use super::shared::Shared;
 use super::slab::Id;
 use super::work::Work;
-use crate::error::{DeviceError, Error};
-use crate::lock::lock;
-use crate::runtime::Runtime;
+use crate::base::lock::lock;
+use crate::device::DeviceError;
+use crate::runtime::{Error, Runtime};
 
 /// The devices of a scope, in the order of their first task.
 pub(super) struct Devices {
@@ -177,7 +177,7 @@ impl Shared {
                 let task = state.graph.name(id);
                 let cause = Arc::new(cause);
                 let graph = &mut state.graph;
-                graph.due.dropped.push(Work::Target(number, work));
+                graph.effects.dropped.push(Work::Target(number, work));
                 graph.ended(id, Some(TaskError::Device { task, cause }));
             }
         }

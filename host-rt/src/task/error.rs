@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::error::Error;
+use crate::base::debug_as_display;
+use crate::runtime::Error;
 
 /// What a task is called in messages: its number, in the order of spawning, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +104,14 @@ impl TaskError {
             chain: Arc::new(Chain { task, on, length }),
             first,
         })
+    }
+}
+
+debug_as_display!(TaskError);
+
+impl From<TaskError> for Error {
+    fn from(error: TaskError) -> Self {
+        Self::Task(Box::new(error))
     }
 }
 

@@ -7,7 +7,7 @@ use super::error::TaskError;
 use super::graph::Family;
 use super::shared::Shared;
 use super::slab::Id;
-use crate::lock::lock;
+use crate::base::lock::lock;
 
 /// What a task is worth to who waits for it.
 pub(super) enum Value<T> {

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use super::graph::Family;
 use super::shared::{Shared, State};
-use crate::lock::wait;
+use crate::base::lock::wait;
 
 thread_local! {
     /// The scope of whose pool the thread is one.
@@ -59,9 +59,9 @@ impl Shared {
         usize::from(std::ptr::eq(POOL_OF.get(), self))
     }
 
-    /// Sees to it that the host tasks that are ready find threads.
+    /// Makes sure that ready host tasks find threads.
     pub(super) fn call_threads(&self, state: &mut State) {
-        let ready = state.graph.due.host.len();
+        let ready = state.graph.effects.host.len();
         let pool = &mut state.pool;
         for _ in 0..ready.min(pool.idle) {
             self.work.notify_one();
@@ -77,7 +77,7 @@ impl Shared {
             match thread.spawn(move || shared.thread()) {
                 Ok(handle) => pool.handles.push(handle),
                 Err(error) => {
-                    // Whoever waits for the tasks runs them.
+                    // The thread that waits for the tasks runs them.
                     tracing::warn!(%error, threads = pool.threads, "no further thread for tasks");
                     return;
                 }
@@ -91,7 +91,7 @@ impl Shared {
         POOL_OF.set(Arc::as_ptr(&self));
         let mut state = self.state();
         loop {
-            if let Some(id) = state.graph.due.host.pop_front() {
+            if let Some(id) = state.graph.effects.host.pop_front() {
                 drop(state);
                 self.run(id);
                 state = self.state();

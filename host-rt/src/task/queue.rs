@@ -9,10 +9,9 @@ use super::graph::{Mark, QueueId};
 use super::shared::Shared;
 use super::slab::Id;
 use super::work::TargetWork;
-use crate::device::{Event, Queue};
-use crate::error::{DeviceError, Error};
-use crate::lock::lock;
-use crate::runtime::Launch;
+use crate::base::lock::lock;
+use crate::device::{DeviceError, Event, Queue};
+use crate::runtime::{Error, Launch};
 
 /// A queue, in which tasks come after each other.
 ///
@@ -52,25 +51,25 @@ pub(super) struct Item {
 #[derive(Clone)]
 pub(super) struct Position {
     /// What it waits for in other queues, if there is a deadline, which begins behind it.
-    turn: Option<Arc<dyn Event>>,
+    start: Option<Arc<dyn Event>>,
     pub(super) end: Arc<dyn Event>,
 }
 
 impl Position {
     /// Waits until what the task comes after in other queues is done, or has failed.
-    pub(super) fn wait_for_turn(&self) {
-        if let Some(turn) = &self.turn {
+    pub(super) fn wait_until_first(&self) {
+        if let Some(start) = &self.start {
             // A failure is one of the end, too.
-            let _ = turn.sync();
+            let _ = start.sync();
         }
     }
 
-    /// Takes the task back, if it has not begun and the device can.
-    pub(super) fn take_back(&self) {
-        if let Some(turn) = &self.turn {
-            turn.take_back();
+    /// Cancels the task, if it has not begun and the device can.
+    pub(super) fn cancel(&self) {
+        if let Some(start) = &self.start {
+            start.cancel();
         }
-        self.end.take_back();
+        self.end.cancel();
     }
 }
 
@@ -128,7 +127,7 @@ impl TaskQueue {
     ) -> Result<Mark<Position>, Error> {
         let mut current = lock(&self.queue);
         let queue = self.id(current.epoch);
-        let mut turn = None;
+        let mut start = None;
         // What was queued before in this queue, it comes after anyway.
         let mut elsewhere = marks.iter().filter(|mark| mark.queue != queue).peekable();
         if elsewhere.peek().is_some() {
@@ -136,7 +135,7 @@ impl TaskQueue {
                 current.queue.wait_event(&mark.at.end);
             }
             let has_deadline = self.device.runtime.deadline().is_some();
-            turn = has_deadline.then(|| current.queue.record_event());
+            start = has_deadline.then(|| current.queue.record_event());
         }
         let launch = match work(&mut *current.queue) {
             Ok(launch) => launch,
@@ -147,7 +146,7 @@ impl TaskQueue {
             }
         };
         let end = current.queue.record_event();
-        let at = Position { turn, end };
+        let at = Position { start, end };
         let item = Item {
             id,
             epoch: queue.epoch,

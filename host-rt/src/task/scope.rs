@@ -9,16 +9,15 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::args::TaskArgs;
 use super::error::TaskError;
-use super::graph::{Family, Place, Resolve, Stats};
+use super::graph::{Executor, Family, Resolve, Stats};
 use super::group::Group;
 use super::handle::Value;
 use super::shared::Shared;
 use super::spawn::Task;
 use super::work::{Work, run};
+use crate::base::lock::lock;
 use crate::device::Grid;
-use crate::error::Result;
-use crate::lock::lock;
-use crate::runtime::{DeviceBuffer, Kernel, Runtime};
+use crate::runtime::{DeviceBuffer, Kernel, Launch, Result, Runtime};
 
 /// Most threads that run host tasks of a scope, unless somebody says otherwise, on a machine
 /// with so many processors.
@@ -51,7 +50,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Who sees to it that target tasks come after target tasks. Default: the device.
+    /// What orders target tasks after target tasks. Default: the device.
     pub fn resolve(mut self, resolve: Resolve) -> Self {
         self.resolve = resolve;
         self
@@ -148,7 +147,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             *lock(&left) = Some(value);
             Ok(())
         });
-        self.task(Place::Host, Work::Host(work), Value::Left(slot))
+        self.task(Executor::Host, Work::Host(work), Value::Left(slot))
     }
 
     /// A task that runs a kernel on its device. Nothing in `args` says what the kernel does
@@ -234,22 +233,22 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     fn on_device(
         &'scope self,
         runtime: &Runtime,
-        work: impl FnMut(&mut dyn crate::device::Queue) -> Result<Option<crate::Launch>> + Send + 'scope,
+        work: impl FnMut(&mut dyn crate::device::Queue) -> Result<Option<Launch>> + Send + 'scope,
     ) -> Task<'scope, 'scope, ()> {
         let (number, domain) = self.shared.devices.number_of(runtime);
         let work = Work::Target(number, Box::new(work));
-        self.task(Place::Target(domain), work, Value::Known(()))
+        self.task(Executor::Target(domain), work, Value::Known(()))
     }
 
     fn task<T>(
         &'scope self,
-        place: Place,
+        executor: Executor,
         work: Work<'scope>,
         value: Value<T>,
     ) -> Task<'scope, 'scope, T> {
         Task {
             shared: &self.shared,
-            place,
+            executor,
             work,
             value,
             name: None,

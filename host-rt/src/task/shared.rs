@@ -13,7 +13,7 @@ use super::pool::Pool;
 use super::queue::Position;
 use super::slab::Id;
 use super::work::Work;
-use crate::lock::{lock, wait};
+use crate::base::lock::{lock, wait};
 use crate::serve::panic_message;
 
 pub(super) type Tasks = Graph<Work<'static>, Position>;
@@ -22,7 +22,7 @@ pub(super) type Tasks = Graph<Work<'static>, Position>;
 pub(super) struct State {
     pub(super) graph: Tasks,
     pub(super) pool: Pool,
-    /// Threads that sleep until there is news.
+    /// Threads that sleep until something has changed.
     waiting: usize,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Shared {
     state: Mutex<State>,
     /// There is work for threads of the pool.
     pub(super) work: Condvar,
-    news: Condvar,
+    changed: Condvar,
     pub(super) devices: Devices,
     /// Queues in use.
     pub(super) queues: AtomicUsize,
@@ -83,7 +83,7 @@ impl Shared {
                 waiting: 0,
             }),
             work: Condvar::new(),
-            news: Condvar::new(),
+            changed: Condvar::new(),
             devices: Devices::new(queues),
             queues: AtomicUsize::new(0),
             me: Weak::clone(me),
@@ -104,21 +104,21 @@ impl Shared {
         }
     }
 
-    /// Does what a change of the graph has made due, and what that makes due.
+    /// Does what a change of the graph asks for, and what that causes.
     pub(super) fn drive<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         loop {
-            let dropped = std::mem::take(&mut state.graph.due.dropped);
-            let unwanted = std::mem::take(&mut state.graph.due.unwanted);
-            let target = state.graph.due.target.pop_front();
-            if !state.graph.due.host.is_empty() {
+            let dropped = std::mem::take(&mut state.graph.effects.dropped);
+            let to_cancel = std::mem::take(&mut state.graph.effects.to_cancel);
+            let target = state.graph.effects.target.pop_front();
+            if !state.graph.effects.host.is_empty() {
                 self.call_threads(&mut state);
             }
-            if std::mem::take(&mut state.graph.due.news) && state.waiting > 0 {
-                self.news.notify_all();
+            if std::mem::take(&mut state.graph.effects.changed) && state.waiting > 0 {
+                self.changed.notify_all();
             }
             drop(state);
-            for position in unwanted {
-                position.take_back();
+            for position in to_cancel {
+                position.cancel();
             }
             for work in dropped {
                 // What it borrows or owns is not ours, and may panic.
@@ -215,10 +215,10 @@ impl Shared {
             state.waiting += 1;
             let pooled = self.pooled();
             state.pool.block(pooled);
-            if !state.graph.due.host.is_empty() {
+            if !state.graph.effects.host.is_empty() {
                 self.call_threads(&mut state);
             }
-            state = wait(&self.news, state);
+            state = wait(&self.changed, state);
             state.pool.unblock(pooled);
             state.waiting -= 1;
         }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::error::TaskError;
-use super::graph::{New, Place};
+use super::graph::{Executor, New};
 use super::handle::{TaskHandle, Value};
 use super::rules::Access;
 use super::shared::Shared;
@@ -22,7 +22,7 @@ use super::work::Work;
 #[must_use = "a task is spawned by `spawn`"]
 pub struct Task<'tasks, 'scope, T> {
     pub(super) shared: &'tasks Arc<Shared>,
-    pub(super) place: Place,
+    pub(super) executor: Executor,
     pub(super) work: Work<'scope>,
     pub(super) value: Value<T>,
     pub(super) name: Option<Arc<str>>,
@@ -99,7 +99,7 @@ impl<'scope, T> Task<'_, 'scope, T> {
         let work = unsafe { self.work.unbound() };
         let id = state.graph.add(New {
             name: self.name,
-            place: self.place,
+            executor: self.executor,
             frame,
             group,
             accesses: self.accesses,

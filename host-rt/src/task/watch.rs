@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::devices::LeftQueue;
 use super::queue::{Item, TaskQueue};
 use super::shared::Shared;
+use crate::base::lock::{lock, wait};
 use crate::device::{Event, EventState};
-use crate::error::{Error, LaunchError};
-use crate::lock::{lock, wait};
+use crate::runtime::Error;
+use crate::serve::LaunchError;
 
 /// How often an event is looked at, and the processor left to others between, before the
 /// thread sleeps until it is reached.
@@ -39,7 +40,7 @@ impl TaskQueue {
             match item.launch.take() {
                 Some(mut launch) if has_deadline => {
                     // Until then it waits for kernels that have deadlines of their own.
-                    item.at.wait_for_turn();
+                    item.at.wait_until_first();
                     launch.restart_time();
                     error = launch.wait().err();
                 }
@@ -96,16 +97,16 @@ impl Item {
             }
             std::thread::yield_now();
         }
-        // Who waited asks again how it went.
+        // The waiting thread asks again how it went.
         let _ = self.at.end.sync();
     }
 
-    /// Takes it back from behind `late`, or waits until that lets it run: whether it comes to
+    /// Cancels it, which stands behind `late`, or waits until that lets it run: whether it comes to
     /// nothing.
     ///
     /// What has not begun must not begin when the scope, and what the task uses, is gone.
     fn leaves(&self, late: &Late) -> bool {
-        self.at.take_back();
+        self.at.cancel();
         match self.at.end.check() {
             EventState::Pending => late.end.sync().is_err(),
             EventState::Done => false,

@@ -4,8 +4,7 @@ use std::fmt::Display;
 
 use super::error::{TaskError, TaskName};
 use crate::device::Queue;
-use crate::error::Error;
-use crate::runtime::Launch;
+use crate::runtime::{Error, Launch};
 
 /// What a host task does; it has the task's name for its errors.
 pub(super) type HostWork<'a> = Box<dyn FnOnce(TaskName) -> Result<(), TaskError> + Send + 'a>;
@@ -33,7 +32,7 @@ impl Work<'_> {
     }
 }
 
-/// Runs a host task's function. Who calls the work catches what it throws, also where its
+/// Runs a host task's function. The caller of the work catches its panics, also where its
 /// result or its error is displayed or dropped.
 pub(super) fn run<T, E: Display>(
     task: TaskName,

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use shared_abi::words::{Coherent, SystemWords};
 
 use super::Reserved;
-use crate::device::{Device, MappedMemory, Queue};
-use crate::error::DeviceError;
+use crate::device::{Device, DeviceError, MappedMemory, Queue};
 
 /// Reaches device memory through a queue of its own, and the bounce area, which
 /// is mapped, directly.

@@ -5,22 +5,20 @@ use std::sync::Arc;
 
 use shared_abi::map_kind::MapKind;
 use shared_abi::wire::bounce::{BLOCK, BounceHeader};
-use shared_abi::words::{Coherent, Load, SystemWords};
+use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Copier, Place, Poll, Taken, Watch};
-use crate::device::MappedMemory;
-use crate::error::DeviceError;
-use crate::map::Arg;
+use super::{Arg, At, Copier, Place, Poll, PollWire, Taken};
+use crate::device::{DeviceError, MappedMemory};
 
-/// A watcher that also finds out which launch a request comes from.
+/// A poller that also finds out which launch a request comes from.
 pub(super) struct Attributed<W> {
-    watcher: W,
+    poller: W,
     bounce: Arc<MappedMemory>,
 }
 
-impl<W: Watch> Attributed<W> {
-    pub(super) fn new(watcher: W, bounce: Arc<MappedMemory>) -> Self {
-        Self { watcher, bounce }
+impl<W: PollWire> Attributed<W> {
+    pub(super) fn new(poller: W, bounce: Arc<MappedMemory>) -> Self {
+        Self { poller, bounce }
     }
 
     fn attribute(&self, mut found: Poll) -> Poll {
@@ -33,28 +31,29 @@ impl<W: Watch> Attributed<W> {
     }
 }
 
-impl<W: Watch> Watch for Attributed<W> {
+impl<W: PollWire> PollWire for Attributed<W> {
     fn poll(&mut self) -> Poll {
-        let found = self.watcher.poll();
+        let found = self.poller.poll();
         self.attribute(found)
     }
 
     fn poll_requests(&mut self) -> Poll {
-        let found = self.watcher.poll_requests();
+        let found = self.poller.poll_requests();
         self.attribute(found)
     }
 
     fn poll_text(&mut self) -> Poll {
-        self.watcher.poll_text()
+        self.poller.poll_text()
     }
 }
 
 /// Key of the launch that a request with its addresses at `addrs` comes from, if
-/// `device-rt` made it: its run starts with one. 0 for requests of GCC's own code.
+/// `device-rt` made it: its extent starts with one. 0 for requests of GCC's own code.
 fn launch_of(addrs: u64, bounce: &MappedMemory) -> u32 {
     let header = size_of::<BounceHeader>() as u64;
-    let run = addrs.wrapping_sub(header).wrapping_sub(bounce.device);
-    if !run.is_multiple_of(BLOCK as u64) || !bounce.contains(addrs.wrapping_sub(header), header) {
+    let extent = addrs.wrapping_sub(header).wrapping_sub(bounce.device);
+    if !extent.is_multiple_of(BLOCK as u64) || !bounce.contains(addrs.wrapping_sub(header), header)
+    {
         return 0;
     }
     // SAFETY: the header lies in the bounce area, whose other users access it
@@ -62,7 +61,7 @@ fn launch_of(addrs: u64, bounce: &MappedMemory) -> u32 {
     let words = unsafe { Coherent::new(bounce.host.as_ptr()) };
     // Relaxed: S1, R1 or Q1 orders it.
     words.load32(
-        run as usize + offset_of!(BounceHeader, launch),
+        extent as usize + offset_of!(BounceHeader, launch),
         Load::Relaxed,
     )
 }
@@ -120,11 +119,18 @@ pub(super) fn read_args(
     Ok(())
 }
 
+/// Answers the request whose completion word is at byte offset `signal` of
+/// `memory`, on `gcc-ring` and `gcn-queue`.
+pub fn complete(memory: &impl SystemWords, signal: usize) {
+    // Edge `R2`, completing end: whoever sees the 1 sees what was copied back.
+    memory.store32(signal, 1, Store::Release);
+}
+
 /// Answers the request whose completion word is at device address `signal`.
 pub(super) fn signal(copier: &mut Copier, signal: u64) -> Result<(), DeviceError> {
     match copier.offset_in_bounce(signal, 4) {
         Some(at) if at.is_multiple_of(4) => {
-            super::gcc_ring::complete(&copier.bounce(), at);
+            complete(&copier.bounce(), at);
             Ok(())
         }
         // GCC's own code: an `int` in device memory.

@@ -13,14 +13,13 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_ring::{GccRing as Ring, GccRingSlot as Slot, SLOTS};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
-use crate::device::MappedMemory;
-use crate::error::DeviceError;
-use crate::map::Arg;
+pub use super::gcc::complete;
+use super::{Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireParts, gcc};
+use crate::device::{DeviceError, MappedMemory};
 
 /// Finds published requests.
 #[derive(Debug)]
-pub struct Watcher<S> {
+pub struct Poller<S> {
     system: S,
     slots: u32,
     /// What `consumed` says; the device's word is never read back.
@@ -31,8 +30,8 @@ pub struct Watcher<S> {
     broken: bool,
 }
 
-impl<S: SystemWords> Watcher<S> {
-    /// A watcher of the wire in `system` with `slots` slots
+impl<S: SystemWords> Poller<S> {
+    /// A poller of the wire in `system` with `slots` slots
     /// ([`SLOTS`], but for tests), all of whose tickets before `ticket` are
     /// consumed.
     pub fn new(system: S, slots: u32, ticket: u32) -> Self {
@@ -50,14 +49,14 @@ impl<S: SystemWords> Watcher<S> {
         if self.broken {
             return Poll::Empty;
         }
-        // Relaxed: only says how far to look; R1 brings the requests.
+        // Relaxed: only says how far to scan; R1 brings the requests.
         let drawn = self
             .system
             .load32(offset_of!(Ring, next_slot), Load::Relaxed);
         let waiting = drawn.wrapping_sub(self.consumed);
         if waiting > i32::MAX as u32 {
             self.broken = true;
-            return Poll::Broken(format!(
+            return Poll::ProtocolError(format!(
                 "next_slot is {drawn}, behind {} that are consumed",
                 self.consumed
             ));
@@ -111,7 +110,7 @@ impl<S: SystemWords> Watcher<S> {
             self.consumed = self.consumed.wrapping_add(1);
         }
         if self.consumed != before {
-            // Relaxed: only the host looks at it, for whoever debugs the ring.
+            // Relaxed: only the host reads it, for debugging the ring.
             self.system
                 .store32(offset_of!(Ring, claimed), self.consumed, Store::Relaxed);
             // Edge `R3`, consuming end: the next lap's owner of a slot writes it
@@ -122,36 +121,29 @@ impl<S: SystemWords> Watcher<S> {
     }
 }
 
-impl<S: SystemWords + Send> Watch for Watcher<S> {
+impl<S: SystemWords + Send> PollWire for Poller<S> {
     fn poll(&mut self) -> Poll {
-        Watcher::poll(self)
+        Poller::poll(self)
     }
-}
-
-/// Answers the request whose completion word is at byte offset `signal` of
-/// `memory`: here, and on `gcn-queue`.
-pub fn complete(memory: &impl SystemWords, signal: usize) {
-    // Edge `R2`, completing end: whoever sees the 1 sees what was copied back.
-    memory.store32(signal, 1, Store::Release);
 }
 
 /// How this wire is made.
 pub(super) const KIND: Kind = Kind {
     kind: WireKind::GCC_RING,
     bytes: |_| size_of::<Ring>(),
-    attach: |memory, geometry, bounce| {
-        let ticket = geometry.first_turn;
+    attach: |memory, config, bounce| {
+        let ticket = config.initial_seq;
         let wire = GccRing::new(memory, ticket);
-        let watcher = Watcher::new(wire.words(), SLOTS, ticket);
-        let watcher = gcc::Attributed::new(watcher, Arc::clone(bounce));
+        let poller = Poller::new(wire.words(), SLOTS, ticket);
+        let poller = gcc::Attributed::new(poller, Arc::clone(bounce));
         let address = wire.memory.device;
-        (
-            Attached {
+        WireParts {
+            transport: Attached {
                 address,
                 wire: Box::new(wire),
             },
-            Box::new(watcher),
-        )
+            poller: Box::new(poller),
+        }
     },
 };
 
@@ -177,7 +169,7 @@ impl GccRing {
     }
 
     fn words(&self) -> Coherent {
-        // SAFETY: the memory is a `Ring`; wires and watchers live in a server,
+        // SAFETY: the memory is a `Ring`; wires and pollers live in a server,
         // which drops them together; all accesses on both sides are atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
     }

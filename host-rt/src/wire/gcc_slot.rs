@@ -8,10 +8,8 @@ use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_slot::GccSlot as Slot;
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Attached, Copier, Kind, Place, Poll, Taken, Watch, Wire, gcc};
-use crate::device::MappedMemory;
-use crate::error::DeviceError;
-use crate::map::Arg;
+use super::{Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireParts, gcc};
+use crate::device::{DeviceError, MappedMemory};
 
 /// In place of the function word of a request that is taken and not completed: no
 /// function has it, and the device waits for 0 alone. A device that sends it as a
@@ -21,12 +19,12 @@ const TAKEN: u64 = u64::MAX;
 
 /// Finds the one request.
 #[derive(Debug)]
-pub struct Watcher<S> {
+pub struct Poller<S> {
     system: S,
 }
 
-impl<S: SystemWords> Watcher<S> {
-    /// A watcher of the wire in `system`.
+impl<S: SystemWords> Poller<S> {
+    /// A poller of the wire in `system`.
     pub fn new(system: S) -> Self {
         Self { system }
     }
@@ -38,9 +36,9 @@ impl<S: SystemWords> Watcher<S> {
         if func == 0 || func == TAKEN {
             return Poll::Empty;
         }
-        // Relaxed: whoever watches next has the role from us and sees it, or what
+        // Relaxed: the next holder of the token has that from us and sees this, or what
         // came after it: 0, or the next request. A word of the host's own beside
-        // the slot could not be cleared together with `func`, and a look between
+        // the slot could not be cleared together with `func`, and a poll between
         // the two stores would miss the next request, perhaps before sleep.
         self.system
             .store64(offset_of!(Slot, func), TAKEN, Store::Relaxed);
@@ -71,17 +69,17 @@ pub fn complete(system: &impl SystemWords) {
 pub(super) const KIND: Kind = Kind {
     kind: WireKind::GCC_SLOT,
     bytes: |_| size_of::<Slot>(),
-    attach: |memory, _geometry, bounce| {
+    attach: |memory, _config, bounce| {
         let wire = GccSlot { memory };
-        let watcher = gcc::Attributed::new(Watcher::new(wire.words()), Arc::clone(bounce));
+        let poller = gcc::Attributed::new(Poller::new(wire.words()), Arc::clone(bounce));
         let address = wire.memory.device;
-        (
-            Attached {
+        WireParts {
+            transport: Attached {
                 address,
                 wire: Box::new(wire),
             },
-            Box::new(watcher),
-        )
+            poller: Box::new(poller),
+        }
     },
 };
 
@@ -92,15 +90,15 @@ struct GccSlot {
 
 impl GccSlot {
     fn words(&self) -> Coherent {
-        // SAFETY: the memory is a slot; wires and watchers live in a server,
+        // SAFETY: the memory is a slot; wires and pollers live in a server,
         // which drops them together; all accesses on both sides are atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
     }
 }
 
-impl<S: SystemWords + Send> Watch for Watcher<S> {
+impl<S: SystemWords + Send> PollWire for Poller<S> {
     fn poll(&mut self) -> Poll {
-        Watcher::poll(self)
+        Poller::poll(self)
     }
 }
 

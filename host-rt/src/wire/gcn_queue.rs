@@ -8,7 +8,7 @@
 //!
 //! What one thread prints before it calls, comes before the call, unless another thread
 //! holds it up: who sees a message sees those that its thread has written before, so
-//! before a message is taken, those before it are looked at once more.
+//! before a message is taken, those before it are read once more.
 //!
 //! The slot of a call that is answered there is kept until it is, and `consumed` with it.
 //! Others are taken meanwhile. Where the host sleeps until it is woken, which no device
@@ -29,29 +29,27 @@ use shared_abi::wire::gcn_queue::{
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Attached, Copier, Kind, Place, Poll, Taken, TwoFaces, Watch, Wire, gcc};
-use crate::device::MappedMemory;
-use crate::error::DeviceError;
-use crate::map::Arg;
+use super::{Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireParts, gcc};
+use crate::device::{DeviceError, MappedMemory};
 
 /// Finds published messages.
 #[derive(Debug)]
-pub struct Watcher<S> {
+pub struct Poller<S> {
     system: S,
     slots: u32,
     /// What `consumed` says; the device's word is never read back.
     consumed: u32,
-    /// The same, for who wants to use the wire again.
-    seen: Arc<Seen>,
+    /// The same, for reusing the wire.
+    progress: Arc<Progress>,
     /// Of each slot, for its ticket at or after `consumed`.
     state: Vec<State>,
 }
 
-/// What a watcher has seen of its wire.
+/// How far a poller has got on its wire.
 #[derive(Debug, Default)]
-struct Seen {
+struct Progress {
     consumed: AtomicU32,
-    /// The device's counter made no sense: nothing is taken any more.
+    /// The device's counter was invalid: nothing is taken any more.
     broken: AtomicBool,
 }
 
@@ -66,9 +64,9 @@ enum State {
     Answering,
 }
 
-/// Which messages a look is for.
+/// Which messages a scan is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum For {
+enum Filter {
     /// Calls, and text before which every message is written.
     All,
     /// Text that is there.
@@ -77,8 +75,8 @@ enum For {
     Calls,
 }
 
-impl<S: SystemWords> Watcher<S> {
-    /// A watcher of the wire in `system` with `slots` slots
+impl<S: SystemWords> Poller<S> {
+    /// A poller of the wire in `system` with `slots` slots
     /// ([`SLOTS`], but for tests), all of whose tickets before `ticket` are
     /// consumed.
     pub fn new(system: S, slots: u32, ticket: u32) -> Self {
@@ -86,40 +84,40 @@ impl<S: SystemWords> Watcher<S> {
             system,
             slots,
             consumed: ticket,
-            seen: Arc::default(),
+            progress: Arc::default(),
             state: vec![State::Waiting; slots as usize],
         }
     }
 
     /// Looks for a message and takes it.
     pub fn poll(&mut self) -> Poll {
-        self.look(For::All)
+        self.scan(Filter::All)
     }
 
     /// As [`poll`](Self::poll), but leaves calls where they are.
     pub fn poll_text(&mut self) -> Poll {
-        self.look(For::Text)
+        self.scan(Filter::Text)
     }
 
     /// As [`poll`](Self::poll), but leaves text where it is.
     pub fn poll_requests(&mut self) -> Poll {
-        self.look(For::Calls)
+        self.scan(Filter::Calls)
     }
 
-    fn look(&mut self, what: For) -> Poll {
-        // Relaxed: this thread's, or one's that had the watcher before.
-        if self.seen.broken.load(Ordering::Relaxed) {
+    fn scan(&mut self, filter: Filter) -> Poll {
+        // Relaxed: this thread's, or one's that had the poller before.
+        if self.progress.broken.load(Ordering::Relaxed) {
             return Poll::Empty;
         }
         self.advance();
-        // Relaxed: only says how far to look; Q1 brings the messages.
+        // Relaxed: only says how far to scan; Q1 brings the messages.
         let drawn = self
             .system
             .load32(offset_of!(Queue, next_output), Load::Relaxed);
         let waiting = drawn.wrapping_sub(self.consumed);
         if waiting > i32::MAX as u32 {
-            self.seen.broken.store(true, Ordering::Relaxed);
-            return Poll::Broken(format!(
+            self.progress.broken.store(true, Ordering::Relaxed);
+            return Poll::ProtocolError(format!(
                 "next_output is {drawn}, behind {} that are consumed",
                 self.consumed
             ));
@@ -128,7 +126,7 @@ impl<S: SystemWords> Watcher<S> {
         let mut end = waiting.min(self.slots);
         // Those before it were perhaps not yet written when we came by. If the same thread
         // has written one of them, it is there now: it was before what we have seen.
-        while let Some((ahead, slot, kind)) = self.first(end, what) {
+        while let Some((ahead, slot, kind)) = self.first(end, filter) {
             found = Some((slot, kind));
             end = ahead;
         }
@@ -140,7 +138,7 @@ impl<S: SystemWords> Watcher<S> {
 
     /// The first message that is to be taken, of the `end` tickets from `consumed` on: how
     /// far ahead, its slot, and its type.
-    fn first(&self, end: u32, what: For) -> Option<(u32, u32, u32)> {
+    fn first(&self, end: u32, filter: Filter) -> Option<(u32, u32, u32)> {
         let mut all_written = true;
         (0..end).find_map(|ahead| {
             let slot = self.consumed.wrapping_add(ahead) % self.slots;
@@ -160,10 +158,10 @@ impl<S: SystemWords> Watcher<S> {
             let kind = self
                 .system
                 .load32(at + offset_of!(Message, kind), Load::Relaxed);
-            let wanted = match what {
-                For::All => kind == CALL || all_written,
-                For::Text => kind != CALL,
-                For::Calls => kind == CALL,
+            let wanted = match filter {
+                Filter::All => kind == CALL || all_written,
+                Filter::Text => kind != CALL,
+                Filter::Calls => kind == CALL,
             };
             wanted.then_some((ahead, slot, kind))
         })
@@ -203,7 +201,7 @@ impl<S: SystemWords> Watcher<S> {
             }
             LINE => Poll::Printed(text::line(&self.system, at(slot))),
             RAW => Poll::Printed(text::raw(&self.system, at(slot))),
-            unknown => Poll::Broken(format!(
+            unknown => Poll::ProtocolError(format!(
                 "slot {slot} has a message of type {unknown}; there are 0 to {CALL}"
             )),
         };
@@ -242,8 +240,10 @@ impl<S: SystemWords> Watcher<S> {
             self.consumed = self.consumed.wrapping_add(1);
         }
         if self.consumed != before {
-            // Relaxed: who asks has waited for a look that came later.
-            self.seen.consumed.store(self.consumed, Ordering::Relaxed);
+            // Relaxed: the asking thread has waited for a later poll.
+            self.progress
+                .consumed
+                .store(self.consumed, Ordering::Relaxed);
             // Edge `Q2`, consuming end: the next lap's owner of a slot writes it
             // after our loads from it and after its words are 0.
             self.system
@@ -257,23 +257,23 @@ const fn at(slot: u32) -> usize {
     offset_of!(Queue, queue) + slot as usize * size_of::<Message>()
 }
 
-impl<S: SystemWords + Send> Watch for Watcher<S> {
+impl<S: SystemWords + Send> PollWire for Poller<S> {
     fn poll(&mut self) -> Poll {
-        Watcher::poll(self)
+        Poller::poll(self)
     }
 
     fn poll_text(&mut self) -> Poll {
-        Watcher::poll_text(self)
+        Poller::poll_text(self)
     }
 
     fn poll_requests(&mut self) -> Poll {
-        Watcher::poll_requests(self)
+        Poller::poll_requests(self)
     }
 }
 
 /// Answers the call in `slot` that has no completion word.
 pub fn complete(system: &impl SystemWords, slot: u32) {
-    // Edge `Q3`, completing end: whoever sees the 0 sees what was copied back.
+    // Edge `Q3`, completing end: a reader of the 0 sees what was copied back.
     system.store32(at(slot) + offset_of!(Message, written), 0, Store::Release);
 }
 
@@ -281,8 +281,8 @@ pub fn complete(system: &impl SystemWords, slot: u32) {
 pub(super) const KIND: Kind = Kind {
     kind: WireKind::GCN_QUEUE,
     bytes: |_| GcnQueue::BYTES,
-    attach: |memory, geometry, bounce| {
-        GcnQueue::new(memory, geometry.first_turn).attach(geometry.first_turn, bounce)
+    attach: |memory, config, bounce| {
+        GcnQueue::new(memory, config.initial_seq).attach(config.initial_seq, bounce)
     },
 };
 
@@ -290,7 +290,7 @@ pub(super) const KIND: Kind = Kind {
 #[derive(Clone)]
 pub(crate) struct GcnQueue {
     memory: Arc<MappedMemory>,
-    seen: Arc<Seen>,
+    progress: Arc<Progress>,
 }
 
 impl GcnQueue {
@@ -300,13 +300,13 @@ impl GcnQueue {
     /// A wire in `memory`, which is zeroed and large enough, whose next ticket is
     /// `ticket`.
     pub(crate) fn new(memory: MappedMemory, ticket: u32) -> Self {
-        let seen = Seen {
+        let progress = Progress {
             consumed: AtomicU32::new(ticket),
-            ..Seen::default()
+            ..Progress::default()
         };
         let this = Self {
             memory: Arc::new(memory),
-            seen: Arc::new(seen),
+            progress: Arc::new(progress),
         };
         for counter in [offset_of!(Queue, next_output), offset_of!(Queue, consumed)] {
             // Relaxed: no kernel runs yet; starting one orders it.
@@ -315,16 +315,19 @@ impl GcnQueue {
         this
     }
 
-    /// Its two faces; its next ticket is `ticket`.
-    pub(crate) fn attach(&self, ticket: u32, bounce: &Arc<MappedMemory>) -> TwoFaces {
-        let watcher = Watcher {
-            seen: Arc::clone(&self.seen),
-            ..Watcher::new(self.words(), SLOTS, ticket)
+    /// Its parts; its next ticket is `ticket`.
+    pub(crate) fn attach(&self, ticket: u32, bounce: &Arc<MappedMemory>) -> WireParts {
+        let poller = Poller {
+            progress: Arc::clone(&self.progress),
+            ..Poller::new(self.words(), SLOTS, ticket)
         };
-        let watcher = gcc::Attributed::new(watcher, Arc::clone(bounce));
+        let poller = gcc::Attributed::new(poller, Arc::clone(bounce));
         let address = self.memory.device;
         let wire = Box::new(self.clone());
-        (Attached { address, wire }, Box::new(watcher))
+        WireParts {
+            transport: Attached { address, wire },
+            poller: Box::new(poller),
+        }
     }
 
     /// What the kernel returns, by [`Queue::return_value`].
@@ -340,11 +343,11 @@ impl GcnQueue {
     pub(crate) fn renew(&self) -> bool {
         const FAR: u32 = 1 << 31;
         let words = self.words();
-        // Relaxed, all: no kernel uses it, and starting one orders it; and the watcher looks at
+        // Relaxed, all: no kernel uses it, and starting one orders it; and the poller looks at
         // no slot whose ticket is not drawn.
-        let consumed = self.seen.consumed.load(Ordering::Relaxed);
+        let consumed = self.progress.consumed.load(Ordering::Relaxed);
         let drawn = words.load32(offset_of!(Queue, next_output), Load::Relaxed);
-        if self.seen.broken.load(Ordering::Relaxed) || drawn != consumed || drawn > FAR {
+        if self.progress.broken.load(Ordering::Relaxed) || drawn != consumed || drawn > FAR {
             return false;
         }
         words.store32(offset_of!(Queue, return_value), 0, Store::Relaxed);
@@ -358,7 +361,7 @@ impl GcnQueue {
     }
 
     fn words(&self) -> Coherent {
-        // SAFETY: the memory is a `Queue`; a server drops the watcher before the wire, which
+        // SAFETY: the memory is a `Queue`; a server drops the poller before the wire, which
         // keeps the memory; all accesses on both sides are atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
     }

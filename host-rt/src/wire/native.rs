@@ -5,51 +5,52 @@ use core::mem::offset_of;
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
-use shared_abi::wire::bounce::{BLOCK, MAX_RUN};
+use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use shared_abi::wire::claims::{self, ClaimGroup};
 use shared_abi::wire::native::{
     ENTRIES_IN_SLOT, MAX_CARRIED, MapEntry, PAYLOAD, PLACE_BOUNCE, PLACE_DEVICE, PLACE_SLOT,
-    ReplyHeader, RequestHeader, Slot, answer, door_offset, entry_bytes_in_slot, size, slot_offset,
+    ReplyHeader, RequestHeader, Slot, entry_bytes_in_slot, pack_completion, ready_offset, size,
+    slot_offset,
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{At, Attached, Copier, Geometry, Kind, Place, Poll, Taken, Watch, Wire};
-use crate::device::MappedMemory;
-use crate::error::DeviceError;
-use crate::map::Arg;
+use super::{
+    Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireConfig, WireParts,
+};
+use crate::device::{DeviceError, MappedMemory};
 
-/// Slots that are looked at together: those of one claim group.
+/// Slots that are scanned together: those of one claim group.
 const GROUP: u32 = claims::GROUP;
 
-/// Looks at a group that finds nothing before the group counts as cold.
+/// Scans of a group that find nothing before the group counts as cold.
 const COLD: u8 = 64;
 
-/// Requests taken from one slot in a row before the others are looked at.
+/// Requests taken from one slot in a row before the others are scanned.
 const STREAK: u32 = 16;
 
-/// Looks at that slot alone after a request was taken from it without a look at
-/// the others: a lone caller is served without touching the lines of the doors.
+/// Polls of that slot alone after a request was taken from it, before a scan of
+/// the others: a lone caller is served without touching the lines of the ready hints.
 const PATIENCE: u32 = 8;
 
 /// Finds published requests.
 ///
-/// A caller that calls again uses the same slot, so that slot is looked at
-/// first. Then the doors of groups that have had requests lately, and those of
-/// one other group. Every look goes on where the last one found something, so
+/// A caller that calls again uses the same slot, so that slot is read
+/// first. Then the ready hints of groups that have had requests lately, and those of
+/// one other group. Every poll goes on where the last one found something, so
 /// that no request waits for ever behind slots that are always busy.
 #[derive(Debug)]
-pub struct Watcher<S> {
+pub struct Poller<S> {
     system: S,
     slots: u32,
-    /// Turn of the last request taken from each slot.
-    seen: Vec<u32>,
+    /// Sequence number of the last request taken from each slot.
+    last_seq: Vec<u32>,
     recent: Recent,
     groups: Vec<Group>,
     /// The group to begin with, so that none is always last.
     begin: usize,
-    /// The cold group to look at next.
+    /// The cold group to scan next.
     cold: usize,
-    /// Requests taken since a cold group was looked at.
+    /// Requests taken since a cold group was scanned.
     since_cold: u32,
 }
 
@@ -57,32 +58,32 @@ pub struct Watcher<S> {
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     slot: u32,
-    /// Requests taken from it since the others were looked at.
+    /// Requests taken from it since the others were scanned.
     streak: u32,
-    /// Looks at it alone before the others are looked at.
-    looks: u32,
+    /// Polls of it alone before the others are scanned.
+    polls: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// Looks since the last request, up to [`COLD`].
+    /// Scans since the last request, up to [`COLD`].
     empty: u8,
     /// The slot of the group to begin with.
     begin: u32,
 }
 
-impl<S: SystemWords> Watcher<S> {
-    /// A watcher of the wire of `slots` slots in `system`, whose slots have had
-    /// the turn `turn`.
-    pub fn new(system: S, slots: u32, turn: u32) -> Self {
+impl<S: SystemWords> Poller<S> {
+    /// A poller of the wire of `slots` slots in `system`, whose slots have had
+    /// the sequence number `seq`.
+    pub fn new(system: S, slots: u32, seq: u32) -> Self {
         Self {
             system,
             slots,
-            seen: vec![turn; slots as usize],
+            last_seq: vec![seq; slots as usize],
             recent: Recent {
                 slot: 0,
                 streak: 0,
-                looks: 1,
+                polls: 1,
             },
             groups: vec![
                 Group {
@@ -102,23 +103,23 @@ impl<S: SystemWords> Watcher<S> {
         let Recent {
             slot,
             streak,
-            looks,
+            polls,
         } = self.recent;
-        if streak < STREAK && looks > 0 {
+        if streak < STREAK && polls > 0 {
             let found = self.take(slot);
             let taken = found != Poll::Empty;
-            self.recent.looks = if taken { PATIENCE } else { looks - 1 };
+            self.recent.polls = if taken { PATIENCE } else { polls - 1 };
             self.recent.streak += u32::from(taken);
             return found;
         }
         self.recent = Recent {
             slot,
             streak: 0,
-            looks: 1,
+            polls: 1,
         };
         // Warm groups may always have something.
         if self.since_cold >= STREAK
-            && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.look_at_cold()
+            && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.scan_cold()
         {
             return found;
         }
@@ -126,49 +127,49 @@ impl<S: SystemWords> Watcher<S> {
         for i in 0..count {
             let group = (self.begin + i) % count;
             if self.groups[group].empty < COLD
-                && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.look_at(group)
+                && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.scan(group)
             {
                 self.begin = group + 1;
                 self.since_cold += 1;
                 return found;
             }
         }
-        self.look_at_cold()
+        self.scan_cold()
     }
 
-    fn look_at_cold(&mut self) -> Poll {
+    fn scan_cold(&mut self) -> Poll {
         self.since_cold = 0;
         self.cold = (self.cold + 1) % self.groups.len();
         if self.groups[self.cold].empty < COLD {
             Poll::Empty
         } else {
-            self.look_at(self.cold)
+            self.scan(self.cold)
         }
     }
 
-    /// As [`poll`](Self::poll), but looks at every slot. After a fence, it finds
-    /// every request whose publisher has passed its own fence: the door comes
+    /// As [`poll`](Self::poll), but reads every slot. After a fence, it finds
+    /// every request whose publisher has passed its own fence: the ready hint comes
     /// before that, too.
     pub fn poll_all(&mut self) -> Poll {
         for group in 0..self.groups.len() {
-            if let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.look_at(group) {
+            if let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.scan(group) {
                 return found;
             }
         }
         Poll::Empty
     }
 
-    fn look_at(&mut self, group: usize) -> Poll {
+    fn scan(&mut self, group: usize) -> Poll {
         let first = group as u32 * GROUP;
         let count = GROUP.min(self.slots - first);
         let begin = self.groups[group].begin;
         for i in (begin..count).chain(0..begin) {
             let slot = first + i;
-            // Relaxed: a hint; `take` looks at the turn in the slot. A door that
-            // lags behind is seen at a later look.
-            let door = self.system.load32(door_offset(slot), Load::Relaxed);
-            if door != self.seen[slot as usize]
-                && let found @ (Poll::Taken(_) | Poll::Broken(_)) = self.take(slot)
+            // Relaxed: advisory; `take` reads the sequence number in the slot. A ready hint that
+            // lags behind is seen by a later scan.
+            let ready = self.system.load32(ready_offset(slot), Load::Relaxed);
+            if ready != self.last_seq[slot as usize]
+                && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.take(slot)
             {
                 self.groups[group] = Group {
                     empty: 0,
@@ -177,7 +178,7 @@ impl<S: SystemWords> Watcher<S> {
                 self.recent = Recent {
                     slot,
                     streak: 0,
-                    looks: 1,
+                    polls: 1,
                 };
                 return found;
             }
@@ -190,27 +191,29 @@ impl<S: SystemWords> Watcher<S> {
     /// Takes the request in `slot`, if there is a new one.
     fn take(&mut self, slot: u32) -> Poll {
         let at = slot_offset(self.slots, slot) + offset_of!(Slot, request);
-        // Edge `N1`, consuming end: with the turn come the header and the payload.
-        let turn = self
+        // Edge `N1`, consuming end: with the sequence number come the header and the payload.
+        let seq = self
             .system
-            .load32(at + offset_of!(RequestHeader, turn), Load::Acquire);
-        let seen = &mut self.seen[slot as usize];
-        if turn == *seen {
+            .load32(at + offset_of!(RequestHeader, seq), Load::Acquire);
+        let last = &mut self.last_seq[slot as usize];
+        if seq == *last {
             return Poll::Empty;
         }
-        let expected = seen.wrapping_add(1);
-        *seen = turn;
-        if turn != expected {
-            // Whoever published it waits for an answer.
+        let expected = last.wrapping_add(1);
+        *last = seq;
+        if seq != expected {
+            // Its publisher waits for an answer.
             complete(
                 &self.system,
                 self.slots,
                 slot,
-                turn,
+                seq,
                 Status::REFUSED_MAPPING,
                 0,
             );
-            return Poll::Broken(format!("slot {slot} has turn {turn}, {expected} is next"));
+            return Poll::ProtocolError(format!(
+                "slot {slot} has sequence number {seq}, {expected} is next"
+            ));
         }
         // Relaxed: N1 orders these.
         let word32 = |field| self.system.load32(at + field, Load::Relaxed);
@@ -222,7 +225,7 @@ impl<S: SystemWords> Watcher<S> {
             launch: word32(offset_of!(RequestHeader, launch)),
             at: At::Native {
                 slot,
-                turn,
+                seq,
                 bounce_first: word32(offset_of!(RequestHeader, bounce_first)),
                 bounce_blocks: word32(offset_of!(RequestHeader, bounce_blocks)),
             },
@@ -230,33 +233,33 @@ impl<S: SystemWords> Watcher<S> {
     }
 }
 
-impl<S: SystemWords + Send> Watch for Watcher<S> {
+impl<S: SystemWords + Send> PollWire for Poller<S> {
     fn poll(&mut self) -> Poll {
-        Watcher::poll(self)
+        Poller::poll(self)
     }
 
     fn poll_all(&mut self) -> Poll {
-        Watcher::poll_all(self)
+        Poller::poll_all(self)
     }
 }
 
-/// Answers the request of turn `turn` in `slot`; its reply payload is written.
+/// Answers the request of sequence number `seq` in `slot`; its reply payload is written.
 pub fn complete(
     system: &impl SystemWords,
     slots: u32,
     slot: u32,
-    turn: u32,
+    seq: u32,
     status: Status,
     copied: u64,
 ) {
     let at = slot_offset(slots, slot) + offset_of!(Slot, reply);
     // Relaxed: N2 orders it for the device.
     system.store64(at + offset_of!(ReplyHeader, copied), copied, Store::Relaxed);
-    // Edge `N2`, completing end: whoever sees this turn sees the reply, its payload
+    // Edge `N2`, completing end: a reader of this sequence number sees the reply, its payload
     // and what was copied to device memory. The slot is the device's from here on.
     system.store64(
-        at + offset_of!(ReplyHeader, turn),
-        answer(turn, status.0),
+        at + offset_of!(ReplyHeader, seq),
+        pack_completion(seq, status.0),
         Store::Release,
     );
 }
@@ -264,26 +267,26 @@ pub fn complete(
 /// How this wire is made.
 pub(super) const KIND: Kind = Kind {
     kind: WireKind::NATIVE,
-    bytes: |geometry| size(geometry.slots),
-    attach: |memory, geometry, _bounce| {
-        let (slots, turn) = (geometry.slots, geometry.first_turn);
-        let wire = Native::new(memory, slots, turn);
-        let watcher = Watcher::new(wire.words(), slots, turn);
+    bytes: |config| size(config.slots),
+    attach: |memory, config, _bounce| {
+        let (slots, seq) = (config.slots, config.initial_seq);
+        let wire = Native::new(memory, slots, seq);
+        let poller = Poller::new(wire.words(), slots, seq);
         let address = wire.memory.device;
-        (
-            Attached {
+        WireParts {
+            transport: Attached {
                 address,
                 wire: Box::new(wire),
             },
-            Box::new(watcher),
-        )
+            poller: Box::new(poller),
+        }
     },
 };
 
 /// The claims on the slots of the wire and on `bounce_blocks`, as bytes for
 /// device memory.
-pub(crate) fn claims(geometry: &Geometry, bounce_blocks: u32) -> Vec<u8> {
-    let slots = geometry.slots;
+pub(crate) fn claims(config: &WireConfig, bounce_blocks: u32) -> Vec<u8> {
+    let slots = config.slots;
     let mut bytes = vec![0; claims::size(slots, bounce_blocks)];
     let mut put = |at: usize, word: u32| bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
     for group in 0..claims::groups(slots) {
@@ -294,8 +297,8 @@ pub(crate) fn claims(geometry: &Geometry, bounce_blocks: u32) -> Vec<u8> {
         put(at + offset_of!(ClaimGroup, taken), taken);
         for i in 0..GROUP as usize {
             put(
-                at + offset_of!(ClaimGroup, turns) + i * 4,
-                geometry.first_turn,
+                at + offset_of!(ClaimGroup, seqs) + i * 4,
+                config.initial_seq,
             );
         }
     }
@@ -310,26 +313,26 @@ struct Native {
 
 impl Native {
     /// A wire in `memory`, which is zeroed and large enough, whose slots have had
-    /// the turn `turn`.
-    fn new(memory: MappedMemory, slots: u32, turn: u32) -> Self {
+    /// the sequence number `seq`.
+    fn new(memory: MappedMemory, slots: u32, seq: u32) -> Self {
         let this = Self { memory, slots };
         let words = this.words();
         for slot in 0..slots {
             let at = slot_offset(slots, slot);
-            let request = at + offset_of!(Slot, request) + offset_of!(RequestHeader, turn);
-            let reply = at + offset_of!(Slot, reply) + offset_of!(ReplyHeader, turn);
+            let request = at + offset_of!(Slot, request) + offset_of!(RequestHeader, seq);
+            let reply = at + offset_of!(Slot, reply) + offset_of!(ReplyHeader, seq);
             // Relaxed: no kernel runs yet; starting one orders it.
-            for place in [door_offset(slot), request] {
-                words.store32(place, turn, Store::Relaxed);
+            for place in [ready_offset(slot), request] {
+                words.store32(place, seq, Store::Relaxed);
             }
-            words.store64(reply, answer(turn, Status::NONE.0), Store::Relaxed);
+            words.store64(reply, pack_completion(seq, Status::NONE.0), Store::Relaxed);
         }
         this
     }
 
     fn words(&self) -> Coherent {
         // SAFETY: the memory has the size of the layout that all offsets come
-        // from, with slots below `self.slots`; wires and watchers live in a
+        // from, with slots below `self.slots`; wires and pollers live in a
         // server, which drops them together; all accesses on both sides are
         // atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
@@ -340,10 +343,10 @@ fn native(taken: &Taken) -> (u32, u32, u32, u32) {
     match taken.at {
         At::Native {
             slot,
-            turn,
+            seq,
             bounce_first,
             bounce_blocks,
-        } => (slot, turn, bounce_first, bounce_blocks),
+        } => (slot, seq, bounce_first, bounce_blocks),
         At::Gcc { .. } => unreachable!("a request is served by the wire it was taken from"),
     }
 }
@@ -375,14 +378,14 @@ impl Wire for Native {
             ));
         }
         let (slot, _, first, blocks) = native(taken);
-        let run = first as usize * BLOCK;
-        let run_len = blocks as usize * BLOCK;
-        if blocks > MAX_RUN
-            || run
-                .checked_add(run_len)
+        let extent = first as usize * BLOCK;
+        let extent_len = blocks as usize * BLOCK;
+        if blocks > MAX_EXTENT
+            || extent
+                .checked_add(extent_len)
                 .is_none_or(|end| end > copier.bounce_bytes())
         {
-            return Err(format!("{blocks} bounce blocks at {first}: no such run"));
+            return Err(format!("{blocks} bounce blocks at {first}: no such extent"));
         }
         let bounce = copier.bounce();
         let words = self.words();
@@ -393,11 +396,11 @@ impl Wire for Native {
                 &words,
                 slot_offset(self.slots, slot) + offset_of!(Slot, request_payload),
             )
-        } else if list <= run_len {
-            (&bounce, run)
+        } else if list <= extent_len {
+            (&bounce, extent)
         } else {
             return Err(format!(
-                "{count} arguments do not fit a run of {blocks} blocks"
+                "{count} arguments do not fit an extent of {blocks} blocks"
             ));
         };
         let mut carried = 0;
@@ -424,7 +427,7 @@ impl Wire for Native {
                 PLACE_SLOT if fits(entry_bytes_in_slot(taken.mapnum), PAYLOAD) => {
                     Place::Slot(offset, carried)
                 }
-                PLACE_BOUNCE if fits(0, run_len) => Place::Bounce(run + offset, carried),
+                PLACE_BOUNCE if fits(0, extent_len) => Place::Bounce(extent + offset, carried),
                 _ => {
                     return Err(format!(
                         "argument {i} is said to be carried at place {place}, offset {offset}, \
@@ -466,8 +469,8 @@ impl Wire for Native {
         status: Status,
         copied: u64,
     ) -> Result<(), DeviceError> {
-        let (slot, turn, ..) = native(taken);
-        complete(&self.words(), self.slots, slot, turn, status, copied);
+        let (slot, seq, ..) = native(taken);
+        complete(&self.words(), self.slots, slot, seq, status, copied);
         Ok(())
     }
 }

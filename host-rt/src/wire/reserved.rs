@@ -2,10 +2,9 @@
 //! the host writes. Where a call's results and its completion word go is the device's word; here
 //! they must not go, or device code would follow what it finds there.
 
+use crate::device::DeviceError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
-
-use crate::error::DeviceError;
 
 /// The reserved ranges of a device, by address; none overlaps another.
 #[derive(Debug, Default)]

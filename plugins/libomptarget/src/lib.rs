@@ -1,72 +1,34 @@
 //! `libomptarget.so.22.1`: LLVM's offload runtime over [`host_rt`]. Programs that clang and
-//! rustc built for offloading find it by `LD_LIBRARY_PATH` in the place of LLVM's own, and are
-//! neither compiled nor linked anew.
+//! rustc built for offloading load it by `LD_LIBRARY_PATH` instead of LLVM's own, without being
+//! compiled or linked again.
+//!
+//! A module imports from modules below its own row alone:
 //!
 //! | module | job |
 //! |---|---|
-//! | `entry` | the functions that compilers call |
-//! | `legacy` | those that older compilers call |
-//! | `api` | OpenMP's routines for device memory |
-//! | `interop` | OpenMP's `interop` construct |
-//! | `abi` | what compilers put into programs |
-//! | `registry` | what is registered, and the devices that there are for it |
-//! | `library` | a registered program or library, and its images on devices |
-//! | `host_functions` | functions of a program that its device code calls |
-//! | `host_call` | functions that device code calls by their address |
-//! | `unsuitable` | why images do not run on devices |
-//! | `device` | a device: its memory, its table, its queues |
-//! | `environment` | what LLVM's device runtime reads of its host |
-//! | `table`, `mapped`, `counts` | what is mapped, and how often |
-//! | `args` | the arguments of constructs |
-//! | `begin`, `end`, `update` | what constructs do with data |
-//! | `section` | array sections that are not contiguous |
-//! | `mapper` | mappers that the program defines |
-//! | `private` | data that each construct has a copy of |
+//! | `entry` | functions that programs call: compilers' calls, and OpenMP's routines |
 //! | `region` | launching target regions |
-//! | `task` | constructs that go on while their task is away |
-//! | `depend` | dependences of target tasks that the device resolves |
-//! | `stream` | the copies of one construct |
-//! | `literals` | values that rustc 1.96 passes as if they were mapped |
-//! | `libomp` | functions of LLVM's OpenMP runtime |
+//! | `task` | constructs that continue while their task is suspended; dependences that devices resolve |
+//! | `mapping` | mapping, unmapping and updating the data of constructs |
+//! | `registry` | registered programs, their images and devices |
+//! | `device` | a device: its memory, its copies, its mapping table |
+//! | `args` | the arguments of constructs |
 //! | `settings` | environment variables |
-//! | `message`, `info`, `source` | what users are told, and of which place in the source |
-//! | `profile` | a trace of what took how long |
-//! | `locks` | what is locked |
+//! | `report` | messages, source locations, profile |
+//! | `abi` | layouts of compilers, and libomp's functions |
+//! | `locks` | locks that survive a panic |
 //!
-//! Source of the protocol: `offload/libomptarget` and `offload/include` of LLVM 22 for what
-//! happens and is said when; `clang/lib/CodeGen` for what is called.
+//! Source of the protocol: `offload/libomptarget` and `offload/include` of LLVM 22 for behaviour
+//! and messages; `clang/lib/CodeGen` for the functions that are called.
 
 mod abi;
-mod api;
 mod args;
-mod begin;
-mod counts;
-mod depend;
 mod device;
-mod end;
 mod entry;
-mod environment;
-mod host_call;
-mod host_functions;
-mod info;
-mod interop;
-mod legacy;
-mod libomp;
-mod library;
-mod literals;
 mod locks;
-mod mapped;
-mod mapper;
-mod message;
-mod private;
-mod profile;
+mod mapping;
 mod region;
 mod registry;
-mod section;
+mod report;
 mod settings;
-mod source;
-mod stream;
-mod table;
 mod task;
-mod unsuitable;
-mod update;

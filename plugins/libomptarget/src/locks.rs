@@ -1,5 +1,4 @@
-//! Locks whose content is whole whatever panics: no change of it that is made here can stop
-//! half-way.
+//! Locks that ignore poisoning: no change under them can panic half-way.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 

@@ -8,41 +8,38 @@ use host_rt::device::BlockShape;
 use host_rt::{Grid, Kernel, KernelArg, Launch};
 
 use crate::abi::{Ident, KERNEL_ARGS_VERSION, KernelArgs, MapType, NO_WAIT};
-use crate::args::Args;
-use crate::begin::{self, Beginning};
-use crate::depend::{self, Current};
+use crate::args::{Args, info, literals};
 use crate::device::Device;
-use crate::end;
-use crate::environment::{KernelEnvironment, Mode, WARP};
-use crate::info;
-use crate::literals;
-use crate::message::{self, Failed};
-use crate::private::Private;
-use crate::profile;
-use crate::registry::{self, Found};
+use crate::device::private::Private;
+use crate::device::stream::Stream;
+use crate::mapping::map::{self, MapBatch};
+use crate::mapping::unmap;
+use crate::registry::environment::{KernelEnvironment, Mode, WARP};
+use crate::registry::{self, DeviceFunction, construct};
+use crate::report::message::{self, Failed};
+use crate::report::profile;
 use crate::settings::{self, Info};
-use crate::stream::Stream;
-use crate::task::{self, Pending};
+use crate::task::depend::{self, CurrentTask};
+use crate::task::pending::{self, PendingLaunch};
 
 /// The region runs on the device, or has run there.
 const ON_DEVICE: c_int = 0;
-/// The caller is to run the host's version.
+/// The caller must run the host's version.
 const ON_HOST: c_int = !0;
 
-/// Threads of a team where nobody says how many.
+/// Default threads of a team.
 const THREADS: u32 = 128;
 
-/// Most teams where nobody says how many.
+/// Most teams by default.
 const MOST_TEAMS: u64 = 65_535;
 
-/// Most of them for each multiprocessor where a team has a loop of its own: as many as a GPU has
-/// at the same time.
+/// Most teams per multiprocessor if each team runs a loop: as many as a GPU runs concurrently.
 const TEAMS_TOGETHER: u64 = 32;
 
-/// Launches the region whose host version is at `host`.
+/// Launches the region with the host version `host`.
 ///
 /// # Safety
-/// The arguments are what a compiler makes of a target region.
+/// A compiler made the arguments for a target region.
 pub(crate) unsafe fn launch(
     at: *const Ident,
     device: i64,
@@ -52,7 +49,7 @@ pub(crate) unsafe fn launch(
     described: *const KernelArgs,
 ) -> c_int {
     let task = depend::current();
-    let Some(number) = registry::number_for(device, at) else {
+    let Some(number) = construct::number_for(device, at) else {
         // The host's version begins now.
         if let Some(task) = task {
             task.wait();
@@ -62,7 +59,7 @@ pub(crate) unsafe fn launch(
     // SAFETY: the caller's promise.
     let described = unsafe { KernelArgs::read(described, teams, thread_limit) };
     if let Err(failed) = check(&described) {
-        message::outcome(Err(failed), at);
+        construct::outcome(Err(failed), at);
         return ON_HOST;
     }
     let _span = profile::span("Runtime: target exe", || {
@@ -110,11 +107,11 @@ pub(crate) unsafe fn launch(
             None => region.run(&args),
         }
     };
-    message::outcome(result, at);
+    construct::outcome(result, at);
     ON_DEVICE
 }
 
-/// Whether the arguments are of a form that is known here.
+/// Rejects arguments of unknown versions.
 fn check(args: &KernelArgs) -> Result<(), Failed> {
     if (1..=KERNEL_ARGS_VERSION).contains(&args.version) {
         return Ok(());
@@ -126,12 +123,12 @@ fn check(args: &KernelArgs) -> Result<(), Failed> {
     )))
 }
 
-/// A target region that is to run.
+/// A target region to run.
 struct Region {
     device: Arc<Device>,
-    /// Where its host version is.
+    /// The address of its host version.
     host: usize,
-    /// In each dimension; 0 and 1 are the same beyond the first.
+    /// In each dimension; 0 means 1 except in the first.
     teams: [u32; 3],
     threads: [u32; 3],
     /// Threads that a clause allows; 0 without one.
@@ -144,11 +141,11 @@ struct Region {
     is_implicit: bool,
 }
 
-/// What is left of a region when its kernel runs.
-struct Begun {
-    kernel: Arc<Found>,
+/// A kernel with its parameters.
+struct PreparedLaunch {
+    kernel: Arc<DeviceFunction>,
     parameters: Vec<u64>,
-    /// Freed when it has ended.
+    /// Freed after the kernel.
     private: Private,
 }
 
@@ -161,24 +158,24 @@ impl Region {
         let device = &*self.device;
         let mut stream = Stream::new(device);
         // SAFETY: passed on.
-        let begun = unsafe { self.begin(&mut stream, args)? };
+        let prepared = unsafe { self.prepare(&mut stream, args)? };
         {
-            let _span = profile::span("Kernel Target", || begun.kernel.name.clone());
-            let kernel = &*self.shaped(begun.kernel.kernel());
-            let grid = self.grid(kernel, begun.kernel.environment())?;
-            self.tell(&begun.kernel, grid);
+            let _span = profile::span("Kernel Target", || prepared.kernel.name.clone());
+            let kernel = &*self.shaped(prepared.kernel.kernel());
+            let grid = self.grid(kernel, prepared.kernel.environment())?;
+            self.report(&prepared.kernel, grid);
             // SAFETY: the caller's promise: the kernel's parameters are these words.
-            let ran = unsafe { kernel.run_words(grid, &begun.parameters) };
+            let ran = unsafe { kernel.call_inline(grid, &prepared.parameters) };
             ran.map_err(|error| message::error(&error.to_string()))?;
         }
         // SAFETY: passed on.
-        unsafe { end::finish(device, &mut stream, args)? };
-        drop(begun.private);
+        unsafe { unmap::unmap(device, &mut stream, args)? };
+        drop(prepared.private);
         Ok(())
     }
 
-    /// Runs it, and lets the running task go on when its kernel has ended, if that can be; it
-    /// then leaves what `with` makes of it there.
+    /// Runs it. If the running task can be resumed, it stores the pending launch there, as `with`
+    /// changes it, and returns; otherwise it waits.
     ///
     /// # Safety
     /// As for [`launch`].
@@ -186,24 +183,24 @@ impl Region {
         &self,
         args: &Args<'_>,
         at: *const Ident,
-        with: impl FnOnce(Pending) -> Pending,
+        with: impl FnOnce(PendingLaunch) -> PendingLaunch,
     ) -> Result<(), Failed> {
         // SAFETY: passed on; the handle is the running task's.
         unsafe {
-            let Some(handle) = task::handle() else {
+            let Some(handle) = pending::handle() else {
                 return self.run(args);
             };
             // SAFETY: the caller's promise.
             let start =
                 |kernel: &Kernel, grid, words: &[&dyn KernelArg]| kernel.launch(grid, words);
             let (pending, _) = self.start(args, at, start)?;
-            task::put(handle, with(pending));
+            pending::put(handle, with(pending));
         }
         Ok(())
     }
 
-    /// Runs it as a task that depends on others: behind them in a queue, if it touches
-    /// nothing but what is on the device, otherwise when they have ended.
+    /// Runs it as a task that depends on others: after them in a queue if all of its data is on the
+    /// device, otherwise when they have ended.
     ///
     /// # Safety
     /// As for [`launch`].
@@ -211,12 +208,12 @@ impl Region {
         &self,
         args: &Args<'_>,
         at: *const Ident,
-        task: Current,
+        task: CurrentTask,
     ) -> Result<(), Failed> {
         if !task.is_split() {
-            // With `mutexinoutset`, libomp has locked for it what others want, and looks at the
-            // youngest of the tasks that a thread has alone: were this one left to go on, below
-            // one that wants the lock, nobody would come back to it.
+            // With `mutexinoutset`, libomp holds a lock for this task, and a thread checks only the
+            // youngest of its tasks: if this one were suspended below one that waits for the lock,
+            // no thread would resume it.
             // SAFETY: passed on.
             return unsafe { self.run(args) };
         }
@@ -244,8 +241,8 @@ impl Region {
         Ok(())
     }
 
-    /// Whether all that it uses is on the device, so that it neither copies nor allocates nor
-    /// frees anything at its beginning or end.
+    /// Whether all of its data is on the device, so that it neither copies nor allocates nor frees
+    /// any.
     fn is_settled(&self, args: &Args<'_>) -> bool {
         args.iter().all(|(_, arg)| {
             let (map, bytes) = (arg.map, arg.bytes());
@@ -258,13 +255,13 @@ impl Region {
                 | MapType::PRIVATE
                 | MapType::NON_CONTIGUOUS;
             let is_simple = arg.mapper.is_null() && !map.has(may_change) && !map.is_captured();
-            // What is attached is as old as what it is attached to.
+            // An attached pointer is as old as its data.
             is_simple && (bytes == 0 || self.device.table.has(arg.begin, bytes))
         })
     }
 
-    /// Starts its kernel by `start`; what follows its end is up to who gets the result. Returns
-    /// the kernel's name, too.
+    /// Starts its kernel by `start`. Returns the pending launch, which the caller finishes, and the
+    /// kernel's name.
     ///
     /// # Safety
     /// As for [`launch`].
@@ -273,46 +270,50 @@ impl Region {
         args: &Args<'_>,
         at: *const Ident,
         start: impl FnOnce(&Kernel, Grid, &[&dyn KernelArg]) -> host_rt::Result<Launch>,
-    ) -> Result<(Pending, String), Failed> {
+    ) -> Result<(PendingLaunch, String), Failed> {
         let mut stream = Stream::new(&self.device);
         // SAFETY: passed on.
-        let begun = unsafe { self.begin(&mut stream, args)? };
+        let prepared = unsafe { self.prepare(&mut stream, args)? };
         drop(stream);
-        let kernel = &*self.shaped(begun.kernel.kernel());
-        let grid = self.grid(kernel, begun.kernel.environment())?;
-        self.tell(&begun.kernel, grid);
-        let parameters: Vec<&dyn KernelArg> = begun
+        let kernel = &*self.shaped(prepared.kernel.kernel());
+        let grid = self.grid(kernel, prepared.kernel.environment())?;
+        self.report(&prepared.kernel, grid);
+        let parameters: Vec<&dyn KernelArg> = prepared
             .parameters
             .iter()
             .map(|word| word as &dyn KernelArg)
             .collect();
-        // What the kernel uses is mapped, or private, until it has ended.
+        // The kernel's data is mapped, or private, until it has ended.
         let launch = start(kernel, grid, &parameters);
         let launch = launch.map_err(|error| message::error(&error.to_string()))?;
         let device = Arc::clone(&self.device);
         let mut args = args.keep();
-        let private = begun.private;
+        let private = prepared.private;
         let at = at.addr();
-        let name = begun.kernel.name.clone();
-        let pending = Pending::new(launch, move |ended| {
+        let name = prepared.kernel.name.clone();
+        let pending = PendingLaunch::new(launch, move |ended| {
             let ended = ended.map_err(|error| message::error(&error));
             let result = ended.and_then(|()| {
                 let mut stream = Stream::new(&device);
-                // SAFETY: a copy of what was passed in; the program keeps the memory that it
-                // describes until the task has ended.
-                unsafe { end::finish(&device, &mut stream, &args.as_args()) }
+                // SAFETY: a copy of the caller's arguments; the program keeps the memory until the
+                // task has ended.
+                unsafe { unmap::unmap(&device, &mut stream, &args.as_args()) }
             });
             drop(private);
-            message::outcome(result, at as *const Ident);
+            construct::outcome(result, at as *const Ident);
         });
         Ok((pending, name))
     }
 
-    /// Maps what the region uses, and makes its parameters.
+    /// Maps the region's data, and makes the kernel's parameters.
     ///
     /// # Safety
     /// As for [`launch`].
-    unsafe fn begin(&self, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<Begun, Failed> {
+    unsafe fn prepare(
+        &self,
+        stream: &mut Stream<'_>,
+        args: &Args<'_>,
+    ) -> Result<PreparedLaunch, Failed> {
         let device = &*self.device;
         let kernel = registry::kernel(self.host, device)?;
         if kernel.needs_threads() && device.is_forked() {
@@ -322,21 +323,20 @@ impl Region {
                 kernel.name, device.number, device.name
             )));
         }
-        let mut beginning = Beginning::default();
+        let mut batch = MapBatch::default();
         let mut private = Private::default();
         let mut parameters = Vec::with_capacity(args.len() + 1);
         if self.is_implicit {
-            // Where the launch's environment is, which device code alone that was linked with
-            // LLVM's device runtime looks at.
+            // The address of the launch's environment, which LLVM's device runtime reads.
             let idle = kernel.idle_environment();
             let environment = kernel.environment();
             parameters.push(environment.for_launch(device, stream, &mut private, idle)?);
         }
         // SAFETY: passed on.
         let mapped = unsafe {
-            begin::begin(device, stream, args, &mut beginning)
+            map::map_args(device, stream, args, &mut batch)
                 .map_err(|Failed| message::error("Call to targetDataBegin failed, abort target."))
-                .and_then(|()| beginning.finish(device, stream))
+                .and_then(|()| batch.finish(device, stream))
                 .and_then(|()| self.collect(stream, args, &mut parameters, &mut private))
         };
         mapped
@@ -345,7 +345,7 @@ impl Region {
             .map_err(|Failed| {
                 message::error("Failed to process data before launching the kernel.")
             })?;
-        Ok(Begun {
+        Ok(PreparedLaunch {
             kernel,
             parameters,
             private,
@@ -362,7 +362,7 @@ impl Region {
         private: &mut Private,
     ) -> Result<(), Failed> {
         let device = &*self.device;
-        // Where the parameter of each argument is.
+        // The index of each argument's parameter.
         let mut places = vec![None; args.len()];
         for (at, arg) in args.iter() {
             if !arg.map.has(MapType::TARGET_PARAM) {
@@ -399,7 +399,7 @@ impl Region {
                     arg.base
                 };
                 let used = device.table.find(device, arg.begin, arg.bytes(), false);
-                // What is nowhere on the device keeps its address.
+                // Data that is not on the device keeps its host address.
                 let begin = used.map_or(arg.begin as u64, |used| used.device);
                 begin.wrapping_add(base.wrapping_sub(arg.begin) as u64)
             });
@@ -407,7 +407,7 @@ impl Region {
         Ok(())
     }
 
-    /// The kernel with the dynamic shared memory that the region asks for.
+    /// The kernel with the region's dynamic shared memory.
     fn shaped<'k>(&self, kernel: &'k Kernel) -> Cow<'k, Kernel> {
         let shared_bytes = self.shared_bytes.max(settings::shared_bytes());
         if shared_bytes == 0 || self.device.calls_kernels {
@@ -419,10 +419,10 @@ impl Region {
         }))
     }
 
-    /// Teams and threads.
+    /// The numbers of teams and threads.
     fn grid(&self, kernel: &Kernel, environment: &KernelEnvironment) -> Result<Grid, Failed> {
         if self.device.calls_kernels {
-            // OpenMP's runtime on the host makes teams and threads of one call.
+            // OpenMP's runtime on the host makes the teams and threads in one call.
             return Ok(Grid {
                 teams: 1,
                 threads: 1,
@@ -443,7 +443,7 @@ impl Region {
             .map_err(|error| message::error(&error.to_string()))?;
         let mut asked = [self.thread_limit, self.threads[0]].into_iter();
         let threads = match asked.find(|&threads| threads > 0) {
-            // One warp is that of the thread that runs outside of `parallel` regions.
+            // One more warp, for the thread that runs outside of `parallel` regions.
             Some(threads) if environment.mode == Mode::Generic => threads.saturating_add(WARP),
             Some(threads) => threads,
             None => THREADS.max(environment.min_threads.unwrap_or(0)),
@@ -474,7 +474,7 @@ impl Region {
         Ok(Grid { teams, threads })
     }
 
-    fn tell(&self, kernel: &Found, grid: Grid) {
+    fn report(&self, kernel: &DeviceFunction, grid: Grid) {
         if settings::info().has(Info::LAUNCHES) {
             let mode = if self.device.calls_kernels {
                 Mode::Generic

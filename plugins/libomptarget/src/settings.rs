@@ -4,24 +4,25 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{libomp, message};
+use crate::abi::libomp;
+use crate::report::message;
 
-/// The devices, a list: what is not said is up to the images.
+/// The list of devices; the images choose if it is not set.
 const DEVICE: &str = "REVOFF_DEVICE";
 
-/// Who resolves what target tasks depend on.
+/// Who resolves dependences of target tasks.
 const DEPEND: &str = "REVOFF_DEPEND";
 
-/// What is told of what happens: a set of [`Info`] as a number.
+/// The set of [`Info`], as a number.
 const INFO: &str = "LIBOMPTARGET_INFO";
 
-/// Bytes of dynamic shared memory that each team has at least.
+/// Least bytes of dynamic shared memory of a team.
 const SHARED_BYTES: &str = "LIBOMPTARGET_SHARED_MEMORY_SIZE";
 
-/// What LLVM's device runtime checks: a set as a number, as LLVM has it.
+/// LLVM's set of checks of its device runtime, as a number.
 const DEVICE_DEBUG: &str = "LIBOMPTARGET_DEVICE_RTL_DEBUG";
 
-/// A set of what is told.
+/// A set of reported events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Info(u32);
 
@@ -38,7 +39,7 @@ impl Info {
     pub(crate) const LAUNCHES: Self = Self(0x10);
     /// Copies.
     pub(crate) const COPIES: Self = Self(0x20);
-    /// What has no counterpart on the device.
+    /// Arguments without a counterpart on the device.
     pub(crate) const EMPTY: Self = Self(0x40);
 
     /// Whether it has one of these.
@@ -47,7 +48,7 @@ impl Info {
     }
 }
 
-/// What the environment says, or [`set_info`] said.
+/// The set of the environment, or of [`set_info`].
 static LEVEL: OnceLock<AtomicU32> = OnceLock::new();
 
 fn level() -> &'static AtomicU32 {
@@ -57,7 +58,7 @@ fn level() -> &'static AtomicU32 {
                 message::error(&format!(
                     "{INFO}={text}: expected a number, a sum of 1 (arguments), 2 (existing mappings), \
                      4 (tables), 8 (changed mappings), 16 (launches), 32 (copies) and 64 (empty mappings), \
-                     or -1 for all; nothing is told"
+                     or -1 for all; nothing is reported"
                 ));
                 0
             }),
@@ -67,7 +68,7 @@ fn level() -> &'static AtomicU32 {
     })
 }
 
-/// A number of C's, in one of its three bases; of negative ones the bits.
+/// A decimal or hexadecimal number; the bits of a negative one.
 fn parse_number(text: &str) -> Option<u32> {
     let text = text.trim();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -85,7 +86,7 @@ fn parse_number(text: &str) -> Option<u32> {
     })
 }
 
-/// The number that the environment variable `name` has; 0 without one.
+/// The number in the environment variable `name`; 0 if it is not set.
 fn number(name: &str) -> u32 {
     let text = std::env::var(name).unwrap_or_default();
     if text.is_empty() {
@@ -97,46 +98,46 @@ fn number(name: &str) -> u32 {
     })
 }
 
-/// Bytes of dynamic shared memory that each team has at least.
+/// Least bytes of dynamic shared memory of a team.
 pub(crate) fn shared_bytes() -> u32 {
     static BYTES: OnceLock<u32> = OnceLock::new();
     *BYTES.get_or_init(|| number(SHARED_BYTES))
 }
 
-/// What LLVM's device runtime checks.
+/// The checks of LLVM's device runtime.
 pub(crate) fn device_debug() -> u32 {
     static KINDS: OnceLock<u32> = OnceLock::new();
     *KINDS.get_or_init(|| number(DEVICE_DEBUG))
 }
 
-/// What is to be told.
+/// The events to report.
 pub(crate) fn info() -> Info {
     // Relaxed: a number by itself.
     Info(level().load(Ordering::Relaxed))
 }
 
-/// Changes it.
+/// Changes the events to report.
 pub(crate) fn set_info(flags: u32) {
     // Relaxed: see `info`.
     level().store(flags, Ordering::Relaxed);
 }
 
-/// Whether everything is to run on the host: `OMP_TARGET_OFFLOAD=DISABLED`, which OpenMP's
-/// runtime reads.
+/// Whether everything runs on the host: `OMP_TARGET_OFFLOAD=DISABLED`, which OpenMP's runtime
+/// reads.
 pub(crate) fn is_disabled() -> bool {
     static DISABLED: OnceLock<bool> = OnceLock::new();
     policy_is(&DISABLED, libomp::OFFLOAD_DISABLED, "disabled")
 }
 
-/// Whether a program without devices is to end: `OMP_TARGET_OFFLOAD=MANDATORY`.
+/// Whether a program without devices must end: `OMP_TARGET_OFFLOAD=MANDATORY`.
 pub(crate) fn is_mandatory() -> bool {
     static MANDATORY: OnceLock<bool> = OnceLock::new();
     policy_is(&MANDATORY, libomp::OFFLOAD_MANDATORY, "mandatory")
 }
 
-/// Whether `OMP_TARGET_OFFLOAD` is what libomp calls `number`; without libomp, what is called
-/// `name`. Kept in `known`, outside of which libomp is called: that may start it, and a tool of
-/// OpenMP's with it, which may call this library.
+/// Whether `OMP_TARGET_OFFLOAD` has libomp's value `number`, or, without libomp, the value `name`.
+/// The result is cached in `known`. libomp is called outside of its initialisation, since the call
+/// may start libomp and an OpenMP tool, which may call this library.
 fn policy_is(known: &OnceLock<bool>, number: c_int, name: &str) -> bool {
     if let Some(&known) = known.get() {
         return known;
@@ -149,8 +150,8 @@ fn policy_is(known: &OnceLock<bool>, number: c_int, name: &str) -> bool {
     *known.get_or_init(|| is)
 }
 
-/// Whether devices are to resolve what target tasks depend on; `None` if nothing is said. What
-/// is neither of its values ends the process: who writes it wants one of them.
+/// Whether devices resolve dependences of target tasks; `None` if the variable is not set. An
+/// invalid value ends the process.
 pub(crate) fn devices_resolve() -> Option<bool> {
     match std::env::var(DEPEND).as_deref() {
         Err(_) | Ok("") => None,
@@ -166,15 +167,14 @@ pub(crate) fn devices_resolve() -> Option<bool> {
     }
 }
 
-/// The names in `REVOFF_DEVICE`, if it is set. Who writes what is no device's name wants one that
-/// there is: the process ends.
+/// The names in `REVOFF_DEVICE`, if it is set. A name that no device can have ends the process.
 pub(crate) fn devices() -> Option<Vec<String>> {
     let list = std::env::var(DEVICE).ok().filter(|list| !list.is_empty())?;
     let names: Vec<_> = list.split(',').map(|name| name.trim().to_owned()).collect();
     if let Some(wrong) = names.iter().find(|name| !is_device(name)) {
         let what = format!(
-            "{DEVICE}={list}: `{wrong}` is no device; `host`, `emu`, `emu:sm_60`, `cuda` and `cuda:1` are some \
-             (`revoff devices` lists those that there are)"
+            "{DEVICE}={list}: `{wrong}` is not a device: expected names such as `host`, `emu`, `emu:sm_60`, `cuda` or \
+             `cuda:1` (`revoff devices` lists the devices of this machine)"
         );
         message::fatal(1, &what);
     }

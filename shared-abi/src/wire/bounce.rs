@@ -2,19 +2,19 @@
 //! host cannot reach (its stack, block-shared memory) and what does not fit a
 //! slot.
 //!
-//! The area is an array of blocks. A request takes one *run* of consecutive
+//! The area is an array of blocks. A request takes one *extent* of consecutive
 //! blocks whose bits lie in one word of [`claims`](super::claims), so that one
 //! atomic takes them all; it gives them back when it has read its results. The
-//! area starts at [`Runtime::bounce`](crate::image::Runtime::bounce).
+//! area starts at [`DeviceConfig::bounce`](crate::image::DeviceConfig::bounce).
 
 /// Size of a block in bytes.
 pub const BLOCK: usize = 16 * 1024;
 
-/// Blocks of the longest run: 512 KiB, which is as much local memory as a thread
+/// Blocks of the longest extent: 512 KiB, which is as much local memory as a thread
 /// of any NVIDIA GPU can have.
-pub const MAX_RUN: u32 = 32;
+pub const MAX_EXTENT: u32 = 32;
 
-/// What a run starts with on GCC's wires, whose slots have no room for it. The
+/// What an extent starts with on GCC's wires, whose slots have no room for it. The
 /// request's addresses, sizes and kinds follow, then the carried bytes.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 //! by device threads with device-scope atomics. The host initialises them at
 //! load and never looks again.
 //!
-//! Layout, from the address in [`Runtime::claims`](crate::image::Runtime::claims):
+//! Layout, from the address in [`DeviceConfig::claims`](crate::image::DeviceConfig::claims):
 //! one [`ClaimsHeader`], then one [`ClaimGroup`] for every 32 slots, then one
 //! `u32` for every 32 bounce blocks. A set bit means taken. Bits that stand for
 //! no slot are set from the start.
 //!
 //! Edge `C1`: the claim that sets a bit (acquire) sees everything that the
-//! thread that cleared it (release) did with the slot, its turn included.
+//! thread that cleared it (release) did with the slot, its sequence number included.
 
 /// Slots of one [`ClaimGroup`], bits of one word.
 pub const GROUP: u32 = 32;
@@ -29,10 +29,10 @@ pub struct ClaimsHeader {
 pub struct ClaimGroup {
     /// Bit `i`: slot `i` of the group is taken.
     pub taken: u32,
-    /// Keeps the word that everybody writes off the turns.
+    /// Keeps the word that everybody writes off the sequence numbers.
     pub reserved: [u32; 31],
-    /// The turn that slot `i`'s last request had; whoever holds the slot owns it.
-    pub turns: [u32; GROUP as usize],
+    /// The sequence number that slot `i`'s last request had; whoever holds the slot owns it.
+    pub seqs: [u32; GROUP as usize],
 }
 
 /// Number of [`ClaimGroup`]s for `slots` slots.
@@ -67,5 +67,5 @@ const _: () = {
     assert!(size_of::<ClaimGroup>() == 256 && align_of::<ClaimGroup>() == 128);
     assert!(offset_of!(ClaimGroup, taken) == 0);
     assert!(offset_of!(ClaimGroup, reserved) == 4);
-    assert!(offset_of!(ClaimGroup, turns) == 128);
+    assert!(offset_of!(ClaimGroup, seqs) == 128);
 };

@@ -12,7 +12,7 @@ pub mod native;
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WireKind(
-    /// The value in [`Runtime::wire_kind`](crate::image::Runtime::wire_kind).
+    /// The value in [`DeviceConfig::wire_kind`](crate::image::DeviceConfig::wire_kind).
     pub u32,
 );
 
@@ -58,27 +58,27 @@ impl WireKind {
 /// One word in mapped memory by which a host that sleeps asks to be woken.
 ///
 /// Only for devices that can wake a host (the `host` device can, through
-/// [`HostArch::ring`](crate::host_arch::HostArch::ring)); on others nobody reads
+/// [`HostArch::wake_host`](crate::host_arch::HostArch::wake_host)); on others nobody reads
 /// it and the host wakes by itself.
 ///
 /// Edge `W1`: the device publishes a request, then [`fence`]s, then loads
-/// `asleep`; the host stores `asleep`, then fences, then looks for requests once
+/// `sleeping`; the host stores `sleeping`, then fences, then looks for requests once
 /// more, then sleeps. Either the host sees the request or the device sees
-/// `asleep`.
+/// `sleeping`.
 ///
 /// [`fence`]: crate::words::SystemWords::fence
 #[repr(C, align(128))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bell {
+pub struct WakeWord {
     /// Non-zero while the host sleeps.
-    pub asleep: u32,
+    pub sleeping: u32,
     /// Keeps other words off this line, which the device reads often.
     pub reserved: [u32; 31],
 }
 
 const _: () = {
     assert!(size_of::<WireKind>() == 4 && align_of::<WireKind>() == 4);
-    assert!(size_of::<Bell>() == 128 && align_of::<Bell>() == 128);
-    assert!(core::mem::offset_of!(Bell, asleep) == 0);
-    assert!(core::mem::offset_of!(Bell, reserved) == 4);
+    assert!(size_of::<WakeWord>() == 128 && align_of::<WakeWord>() == 128);
+    assert!(core::mem::offset_of!(WakeWord, sleeping) == 0);
+    assert!(core::mem::offset_of!(WakeWord, reserved) == 4);
 };

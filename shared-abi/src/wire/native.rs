@@ -2,22 +2,23 @@
 //!
 //! Independent slots. A device thread *claims* a free slot with device-scope
 //! atomics in device memory ([`claims`]), writes the request into
-//! the slot, *publishes* it by storing the slot's next turn, and waits until the
-//! reply carries that turn. The host *consumes* a request when it sees the turn
+//! the slot, *publishes* it by storing the slot's next sequence number, and waits until
+//! the reply carries that number. The host *consumes* a request when it sees the number
 //! after the last one it served in that slot, and *completes* it by writing the
-//! reply and then the same turn. On mapped memory there are only naturally
+//! reply and then the same number. On mapped memory there are only naturally
 //! aligned loads and stores of at most 8 bytes, each word written by one side
 //! alone.
 //!
-//! Layout, from [`Runtime::wire`](crate::image::Runtime::wire): `slots` doors
-//! (`u32` each, the whole padded to 128 bytes), then `slots` [`Slot`]s. A door
-//! repeats the turn of its slot so that the host can look at many at once; it is
-//! a hint without order, the turn in the slot is what counts.
+//! Layout, from [`DeviceConfig::wire`](crate::image::DeviceConfig::wire): `slots` ready hints
+//! (`u32` each, the whole padded to 128 bytes), then `slots` [`Slot`]s. A ready hint
+//! repeats the sequence number of its slot so that the host can scan many at once; it is
+//! advisory and unordered, and the number in the slot decides.
 //!
-//! Turns are compared for equality only and wrap; a slot starts at any turn that
-//! the host writes in all four places (door, request, reply, claims).
+//! Sequence numbers are compared for equality only and wrap; a slot starts at any number
+//! that the host writes in all four places (ready hint, request, reply, claims).
 //!
-//! Turn and status of a reply are one word of 8 bytes to both sides, see [`answer`].
+//! Sequence number and status of a reply are one word of 8 bytes to both sides, see
+//! [`pack_completion`].
 //!
 //! A request is handed over by edge `N1`, its reply by edge `N2`; the table of edges
 //! is in `docs/memory-model.md`.
@@ -27,12 +28,12 @@ use super::claims;
 /// Bytes of payload in each direction of a slot.
 pub const PAYLOAD: usize = 480;
 
-/// Ranges that one request can carry, in the slot and in a bounce run together:
+/// Ranges that one request can carry, in the slot and in a bounce extent together:
 /// bits of [`ReplyHeader::copied`].
 pub const MAX_CARRIED: u32 = 64;
 
 /// Entries of a request that fit its slot's payload; longer lists stand at the
-/// start of the request's bounce run.
+/// start of the request's bounce extent.
 pub const ENTRIES_IN_SLOT: u32 = (PAYLOAD / size_of::<MapEntry>()) as u32;
 
 /// What the device writes first. The payload follows: [`MapEntry`]s, then bytes
@@ -40,8 +41,8 @@ pub const ENTRIES_IN_SLOT: u32 = (PAYLOAD / size_of::<MapEntry>()) as u32;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHeader {
-    /// This request's turn. Written last.
-    pub turn: u32,
+    /// This request's sequence number. Written last.
+    pub seq: u32,
     /// Key of the launch that asks, given by the host; 0 where the device does
     /// not know it.
     pub launch: u32,
@@ -51,9 +52,9 @@ pub struct RequestHeader {
     pub mapnum: u32,
     /// Number of the device that asks.
     pub dev_num: i32,
-    /// First block of the request's bounce run.
+    /// First block of the request's bounce extent.
     pub bounce_first: u32,
-    /// Blocks of the run; 0 for none.
+    /// Blocks of the extent; 0 for none.
     pub bounce_blocks: u32,
 }
 
@@ -63,9 +64,9 @@ pub struct RequestHeader {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyHeader {
-    /// The turn of the request that this answers. Written last, together with the
+    /// The sequence number of the request that this answers. Written last, together with the
     /// status.
-    pub turn: u32,
+    pub seq: u32,
     /// How it ended, a [`Status`](crate::status::Status).
     pub status: u32,
     /// Bit `c`: the bytes of the `c`-th carried range are to be copied to its
@@ -78,14 +79,14 @@ pub struct ReplyHeader {
 /// The first 8 bytes of a reply, which are written and read as one word: over PCIe, a
 /// second read would take as long as the first.
 #[must_use]
-pub const fn answer(turn: u32, status: u32) -> u64 {
-    turn as u64 | (status as u64) << 32
+pub const fn pack_completion(seq: u32, status: u32) -> u64 {
+    seq as u64 | (status as u64) << 32
 }
 
-/// Turn and status of an [`answer`].
+/// Sequence number and status of a word that [`pack_completion`] made.
 #[must_use]
-pub const fn turn_and_status(answer: u64) -> (u32, u32) {
-    (answer as u32, (answer >> 32) as u32)
+pub const fn unpack_completion(word: u64) -> (u32, u32) {
+    (word as u32, (word >> 32) as u32)
 }
 
 /// One slot.
@@ -116,7 +117,7 @@ pub struct MapEntry {
     /// Where the bytes are, a `PLACE_*`. An entry is *carried* if it is not
     /// [`PLACE_DEVICE`].
     pub place: u16,
-    /// Byte offset of the bytes in the payload or in the bounce run, a multiple
+    /// Byte offset of the bytes in the payload or in the bounce extent, a multiple
     /// of 8.
     pub offset: u32,
 }
@@ -125,7 +126,7 @@ pub struct MapEntry {
 pub const PLACE_DEVICE: u16 = 0;
 /// In the slot's payload.
 pub const PLACE_SLOT: u16 = 1;
-/// In the request's bounce run.
+/// In the request's bounce extent.
 pub const PLACE_BOUNCE: u16 = 2;
 
 /// Bytes that the entries of a request with `mapnum` arguments take in its slot's
@@ -139,16 +140,16 @@ pub const fn entry_bytes_in_slot(mapnum: u64) -> usize {
     }
 }
 
-/// Byte offset of slot `slot`'s door.
+/// Byte offset of slot `slot`'s ready hint.
 #[must_use]
-pub const fn door_offset(slot: u32) -> usize {
+pub const fn ready_offset(slot: u32) -> usize {
     slot as usize * 4
 }
 
 /// Byte offset of slot `slot` of `slots`.
 #[must_use]
 pub const fn slot_offset(slots: u32, slot: u32) -> usize {
-    door_offset(slots).next_multiple_of(128) + slot as usize * size_of::<Slot>()
+    ready_offset(slots).next_multiple_of(128) + slot as usize * size_of::<Slot>()
 }
 
 /// Size in bytes of a wire with `slots` slots.
@@ -166,7 +167,7 @@ pub const fn claim_of(slot: u32) -> (u32, u32) {
 const _: () = {
     use core::mem::offset_of;
     assert!(size_of::<RequestHeader>() == 32 && align_of::<RequestHeader>() == 8);
-    assert!(offset_of!(RequestHeader, turn) == 0);
+    assert!(offset_of!(RequestHeader, seq) == 0);
     assert!(offset_of!(RequestHeader, launch) == 4);
     assert!(offset_of!(RequestHeader, func) == 8);
     assert!(offset_of!(RequestHeader, mapnum) == 16);
@@ -175,7 +176,7 @@ const _: () = {
     assert!(offset_of!(RequestHeader, bounce_blocks) == 28);
 
     assert!(size_of::<ReplyHeader>() == 32 && align_of::<ReplyHeader>() == 8);
-    assert!(offset_of!(ReplyHeader, turn) == 0);
+    assert!(offset_of!(ReplyHeader, seq) == 0);
     assert!(offset_of!(ReplyHeader, status) == 4);
     assert!(offset_of!(ReplyHeader, copied) == 8);
     assert!(offset_of!(ReplyHeader, reserved) == 16);

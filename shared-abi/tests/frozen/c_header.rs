@@ -262,13 +262,13 @@ fn a_wrong_header_does_not_compile() {
             "order",
             "    uint32_t wire_kind;",
             "    uint32_t first; uint32_t wire_kind;",
-            "offset of revoff_runtime.wire_kind",
+            "offset of revoff_device_config.wire_kind",
         ),
         (
             "align",
-            "struct REVOFF_ALIGNED(128) revoff_bell",
-            "struct revoff_bell",
-            "alignment of revoff_bell",
+            "struct REVOFF_ALIGNED(128) revoff_wake_word",
+            "struct revoff_wake_word",
+            "alignment of revoff_wake_word",
         ),
         (
             "value",

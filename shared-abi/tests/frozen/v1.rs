@@ -2,12 +2,12 @@
 //! Frozen; see the head of this test.
 
 use shared_abi::host_arch::{HostArch, ThreadContext};
-use shared_abi::image::{self, FunctionInfo, ImageInfo, KernelInfo, PanicRecord, Runtime};
+use shared_abi::image::{self, DeviceConfig, FunctionInfo, ImageInfo, KernelInfo, PanicRecord};
 use shared_abi::status::Status;
 use shared_abi::wire::bounce::{self, BounceHeader};
 use shared_abi::wire::claims::{self, ClaimGroup, ClaimsHeader};
 use shared_abi::wire::native::{self, MapEntry, ReplyHeader, RequestHeader, Slot};
-use shared_abi::wire::{Bell, WireKind};
+use shared_abi::wire::{WakeWord, WireKind};
 use shared_abi::{ABI_VERSION, gomp};
 
 use crate::table::{bytes, constants, count32, count64, counted, no_padding, types};
@@ -18,13 +18,13 @@ types! {
         abi_version: u32 = 8,
         wires: u32 = 12,
     }
-    Runtime as "revoff_runtime", size 48, align 8 {
+    DeviceConfig as "revoff_device_config", size 48, align 8 {
         wire_kind: u32 = 0,
         slots: u32 = 4,
         wire: u64 = 8,
         claims: u64 = 16,
         bounce: u64 = 24,
-        bell: u64 = 32,
+        wake_word: u64 = 32,
         bounce_blocks: u32 = 40,
         reserved: u32 = 44,
     }
@@ -56,7 +56,7 @@ types! {
     HostArch as "revoff_host_arch", size 40, align 8 {
         context: unsafe extern "C" fn() -> *const ThreadContext = 0,
         pause: unsafe extern "C" fn(attempt: u32) = 8,
-        ring: unsafe extern "C" fn() = 16,
+        wake_host: unsafe extern "C" fn() = 16,
         clock: unsafe extern "C" fn() -> u64 = 24,
         trap: unsafe extern "C" fn(message: *const u8, len: u64) -> ! = 32,
     }
@@ -73,10 +73,10 @@ types! {
     ClaimGroup as "revoff_claim_group", size 256, align 128 {
         taken: u32 = 0,
         reserved: [u32; 31] = 4,
-        turns: [u32; 32] = 128,
+        seqs: [u32; 32] = 128,
     }
     RequestHeader as "revoff_native_request_header", size 32, align 8 {
-        turn: u32 = 0,
+        seq: u32 = 0,
         launch: u32 = 4,
         func: u64 = 8,
         mapnum: u32 = 16,
@@ -85,7 +85,7 @@ types! {
         bounce_blocks: u32 = 28,
     }
     ReplyHeader as "revoff_native_reply_header", size 32, align 8 {
-        turn: u32 = 0,
+        seq: u32 = 0,
         status: u32 = 4,
         copied: u64 = 8,
         reserved: [u64; 2] = 16,
@@ -104,8 +104,8 @@ types! {
         offset: u32 = 20,
     }
     WireKind as "revoff_wire_kind", size 4, align 4 {}
-    Bell as "revoff_bell", size 128, align 128 {
-        asleep: u32 = 0,
+    WakeWord as "revoff_wake_word", size 128, align 128 {
+        sleeping: u32 = 0,
         reserved: [u32; 31] = 4,
     }
 }
@@ -139,7 +139,7 @@ constants! {
     "REVOFF_WIRE_GCN_QUEUE": WireKind::GCN_QUEUE.0 => 4,
 
     "REVOFF_BOUNCE_BLOCK": bounce::BLOCK => 16384,
-    "REVOFF_BOUNCE_MAX_RUN": bounce::MAX_RUN => 32,
+    "REVOFF_BOUNCE_MAX_EXTENT": bounce::MAX_EXTENT => 32,
     "REVOFF_CLAIMS_GROUP": claims::GROUP => 32,
     "REVOFF_NATIVE_PAYLOAD": native::PAYLOAD => 480,
     "REVOFF_NATIVE_MAX_CARRIED": native::MAX_CARRIED => 64,
@@ -150,8 +150,8 @@ constants! {
 }
 
 no_padding! {
-    ImageInfo Runtime FunctionInfo KernelInfo ThreadContext RequestHeader ReplyHeader MapEntry
-    Slot Bell BounceHeader ClaimsHeader ClaimGroup
+    ImageInfo DeviceConfig FunctionInfo KernelInfo ThreadContext RequestHeader ReplyHeader MapEntry
+    Slot WakeWord BounceHeader ClaimsHeader ClaimGroup
 }
 
 #[test]
@@ -165,7 +165,10 @@ fn wires_in_an_image() {
 
 #[test]
 fn offsets_in_a_native_wire() {
-    assert_eq!([0, 1, 31, 1023].map(native::door_offset), [0, 4, 124, 4092]);
+    assert_eq!(
+        [0, 1, 31, 1023].map(native::ready_offset),
+        [0, 4, 124, 4092]
+    );
 
     // (slots, first slot, second slot, size of the wire)
     for (slots, first, second, size) in [
@@ -226,7 +229,7 @@ fn offsets_in_the_claims() {
 fn bytes_of_slot() {
     let slot = Slot {
         request: RequestHeader {
-            turn: 0x0403_0201,
+            seq: 0x0403_0201,
             launch: 0x0807_0605,
             func: 0x100f_0e0d_0c0b_0a09,
             mapnum: 0x1413_1211,
@@ -236,7 +239,7 @@ fn bytes_of_slot() {
         },
         request_payload: core::array::from_fn(|i| count64(32 + 8 * i)),
         reply: ReplyHeader {
-            turn: count32(512),
+            seq: count32(512),
             status: count32(516),
             copied: count64(520),
             reserved: [count64(528), count64(536)],
@@ -248,11 +251,11 @@ fn bytes_of_slot() {
 
 #[test]
 fn bytes_of_bell() {
-    let bell = Bell {
-        asleep: 0x0403_0201,
+    let wake_word = WakeWord {
+        sleeping: 0x0403_0201,
         reserved: core::array::from_fn(|i| count32(4 + 4 * i)),
     };
-    assert_eq!(bytes(&bell), counted(128));
+    assert_eq!(bytes(&wake_word), counted(128));
 }
 
 #[test]
@@ -279,7 +282,7 @@ fn bytes_of_claim_group() {
     let group = ClaimGroup {
         taken: 0x0403_0201,
         reserved: core::array::from_fn(|i| count32(4 + 4 * i)),
-        turns: core::array::from_fn(|i| count32(128 + 4 * i)),
+        seqs: core::array::from_fn(|i| count32(128 + 4 * i)),
     };
     assert_eq!(bytes(&group), counted(256));
 }
@@ -312,13 +315,13 @@ fn bytes_of_image_info() {
 #[test]
 fn bytes_of_runtime() {
     assert_eq!(
-        bytes(&Runtime {
+        bytes(&DeviceConfig {
             wire_kind: 0x4746_4544,
             slots: 0x4b4a_4948,
             wire: 0x5352_5150_4f4e_4d4c,
             claims: 0x5b5a_5958_5756_5554,
             bounce: 0x6362_6160_5f5e_5d5c,
-            bell: 0x6b6a_6968_6766_6564,
+            wake_word: 0x6b6a_6968_6766_6564,
             bounce_blocks: 0x6f6e_6d6c,
             reserved: 0x7372_7170,
         }),
@@ -381,7 +384,7 @@ fn bytes_of_thread_context() {
 fn bytes_of_request_header() {
     assert_eq!(
         bytes(&RequestHeader {
-            turn: 0x3d3c_3b3a,
+            seq: 0x3d3c_3b3a,
             launch: 0x4140_3f3e,
             func: 0x4948_4746_4544_4342,
             mapnum: 0x4d4c_4b4a,
@@ -401,7 +404,7 @@ fn bytes_of_request_header() {
 fn bytes_of_reply_header() {
     assert_eq!(
         bytes(&ReplyHeader {
-            turn: 0x2c2b_2a29,
+            seq: 0x2c2b_2a29,
             status: 0x302f_2e2d,
             copied: 0x3837_3635_3433_3231,
             reserved: [0x403f_3e3d_3c3b_3a39, 0x4847_4645_4443_4241],

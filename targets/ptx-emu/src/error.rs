@@ -1,18 +1,18 @@
-//! What can go wrong.
+//! Errors and faults.
 
 use std::fmt;
 
 /// Text that cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    /// A line says something wrong, or something that is not known.
+    /// A line is invalid or not supported.
     #[error("{part}:{line}: {what}")]
     Text {
         /// The text's name.
         part: String,
         /// From 1.
         line: u32,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
     /// The text is for a newer device.
@@ -20,9 +20,9 @@ pub enum LoadError {
     Newer {
         /// The text's name.
         part: String,
-        /// What it asks for.
+        /// The architecture that it needs.
         wanted: u32,
-        /// What there is.
+        /// The device's architecture.
         device: u32,
     },
     /// Device memory is full.
@@ -35,7 +35,7 @@ pub enum LoadError {
     },
 }
 
-/// A launch that cannot be.
+/// A launch that is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
     /// Grid, block or shared memory are out of bounds.
@@ -44,22 +44,22 @@ pub enum LaunchError {
     /// The kernel is another module's, or the module another machine's.
     #[error("the kernel is of another module, or the module of another machine")]
     OtherModule,
-    /// Other parameters than the kernel takes.
+    /// The parameters do not match the kernel's.
     #[error("kernel `{kernel}` takes parameters of {wanted:?} bytes, not of {given:?}")]
     Params {
         /// The kernel.
         kernel: String,
-        /// Sizes that it takes.
+        /// The sizes of its parameters.
         wanted: Vec<u32>,
-        /// Sizes that were given.
+        /// The given sizes.
         given: Vec<usize>,
     },
-    /// The system gives no threads.
+    /// The system has no threads.
     #[error("no threads to run it on: {0}")]
     Threads(String),
 }
 
-/// What a device thread did that ends the launch.
+/// A fault of a device thread, which ends the launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The kernel's name.
@@ -68,15 +68,15 @@ pub struct Fault {
     pub block: [u32; 3],
     /// The thread's place in the block.
     pub thread: [u32; 3],
-    /// The text, its line, and what it says there.
-    pub at: Place,
-    /// What happened.
+    /// The location of the instruction.
+    pub at: SourceLocation,
+    /// The kind of fault.
     pub what: FaultKind,
 }
 
 /// An instruction of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceLocation {
     /// The text's name.
     pub part: String,
     /// From 1.
@@ -85,11 +85,11 @@ pub struct Place {
     pub text: String,
     /// The function that it is in.
     pub function: String,
-    /// File and line of the source, if the text says them.
+    /// File and line of the source, if the text has them.
     pub source: Option<String>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(source) = &self.source {
             write!(f, "{source}, ")?;
@@ -98,23 +98,23 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a device thread did.
+/// The kind of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// An access to memory that is not there, or not for it.
+    /// An access to memory that is not allocated or not accessible.
     #[error("{access} of {bytes} bytes at {address:#x}, which is {what}")]
     Unreachable {
         /// Load, store or atomic operation.
         access: &'static str,
-        /// The address, in the space that the instruction names.
+        /// The address, in the instruction's space.
         address: u64,
         /// Bytes of the access.
         bytes: u32,
-        /// What is at the address.
+        /// A description of the address.
         what: String,
     },
-    /// An access to an address that is no multiple of its size.
+    /// An access to an address that is not a multiple of its size.
     #[error("{access} of {bytes} bytes at {address:#x}, which is misaligned")]
     Misaligned {
         /// Load, store or atomic operation.
@@ -142,7 +142,7 @@ pub enum FaultKind {
         /// The condition.
         message: String,
     },
-    /// Memory is freed that device code did not allocate, or freed before.
+    /// Device code frees memory that it did not allocate, or twice.
     #[error("free of {address:#x}, which malloc on the device did not return, or which is free")]
     BadFree {
         /// The address.
@@ -154,18 +154,18 @@ pub enum FaultKind {
     /// The interpreter itself failed.
     #[error("the interpreter panicked: {0}")]
     Interpreter(String),
-    /// Local memory is used up.
+    /// Local memory is exhausted.
     #[error("the stack of {limit} bytes is used up")]
     StackOverflow {
         /// Bytes of a thread.
         limit: u32,
     },
-    /// A call to what is no function, or not of that signature.
+    /// A call of an address that is not a function with that signature.
     #[error("call of {address:#x}: {what}")]
     BadCall {
         /// The address.
         address: u64,
-        /// What is there.
+        /// A description of the address.
         what: &'static str,
     },
     /// An indexed branch beyond its targets.
@@ -173,11 +173,11 @@ pub enum FaultKind {
     BadBranch {
         /// The index.
         index: u32,
-        /// Targets there are.
+        /// The number of targets.
         targets: usize,
     },
-    /// Lanes that an instruction wants together are apart, on hardware that cannot wait
-    /// for them; or lanes that name others and not themselves.
+    /// The lanes of a collective instruction have diverged on hardware that cannot wait for them; or
+    /// lanes name others but not themselves.
     #[error("lanes {members:#010x} are wanted, lanes {active:#010x} are here")]
     NotTogether {
         /// The lanes that are named.
@@ -185,19 +185,19 @@ pub enum FaultKind {
         /// The lanes that execute the instruction.
         active: u32,
     },
-    /// A barrier that does not exist, or with a number of threads that cannot be, or is
-    /// another than that of those who wait there.
+    /// A barrier that does not exist, with an invalid number of threads, or with another number than
+    /// that of the waiting threads.
     #[error("barrier {number}: {what}")]
     BadBarrier {
         /// The barrier.
         number: u64,
-        /// What is wrong with it.
+        /// The error.
         what: String,
     },
     /// All threads wait for each other.
     #[error("deadlock: {0}")]
     Deadlock(String),
-    /// Accesses that nothing orders.
+    /// A race.
     #[error("{0}")]
     Race(String),
 }

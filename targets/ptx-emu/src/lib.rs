@@ -1,17 +1,33 @@
-//! Runs PTX on the CPU: the very text that ships, as NVIDIA's driver would load it.
+//! Runs PTX on the CPU: the shipped text, as NVIDIA's driver would load it.
 //!
-//! A [`Machine`] is a device: it has [`Memory`] of its own, which no host pointer is in,
-//! loads [`Module`]s from one text or several that it links, and launches kernels, of
-//! which each block runs on an OS thread, a warp of 32 lanes at a time, concurrently with
-//! the host. It is made to be stricter than hardware: an access to what is not there, or
-//! not for the thread, an instruction or modifier that is not known, lanes that wait for
-//! each other for ever are errors that name the line of the text.
+//! A [`Machine`] is a device. It has [`Memory`] of its own, which contains no host pointer's
+//! target, loads [`Module`]s from one or more texts that it links, and launches kernels. Each
+//! block runs on an OS thread, a warp of 32 lanes at a time, concurrently with the host. The
+//! machine is stricter than hardware: an access to unallocated or foreign memory, an unknown
+//! instruction or modifier, and lanes that wait for each other forever are errors with the line of
+//! the text.
 //!
-//! What it does not show: caches, timing, and weak memory; but [`Options::check`] has it
-//! report accesses that nothing orders, and [`litmus`] says what weak memory may do.
+//! It does not model caches, timing or weak memory. But [`Options::check`] makes it report races,
+//! and [`litmus`] computes the possible results of weak memory.
 //!
-//! Source of what instructions do, unless a file names another: NVIDIA's "Parallel Thread
+//! Source of the instructions' behaviour, unless a file names another: NVIDIA's "Parallel Thread
 //! Execution ISA".
+//!
+//! A module imports from modules below its own row alone:
+//!
+//! | module | job |
+//! |---|---|
+//! | `machine` | a device: launches on its multiprocessors |
+//! | `run` | running blocks, warps and instructions |
+//! | `check` | the race checker |
+//! | `module` | loading and linking texts |
+//! | [`litmus`] | possible results of small programs in weak memory |
+//! | `code` | decoded functions |
+//! | `memory` | address spaces and global memory |
+//! | `error` | errors and faults |
+//! | `spec` | limits of a device |
+//! | `alu` | arithmetic of lanes |
+//! | `text` | parsing PTX |
 
 mod alu;
 mod check;
@@ -22,11 +38,13 @@ mod machine;
 mod memory;
 mod module;
 mod run;
+mod spec;
 mod text;
 
 pub use self::code::op::{Scope, Semantics};
-pub use self::error::{Fault, FaultKind, LaunchError, LoadError, Place};
-pub use self::machine::{Grid, Machine, Options, Prepared, Running, Trace};
+pub use self::error::{Fault, FaultKind, LaunchError, LoadError, SourceLocation};
+pub use self::machine::{Grid, Machine, Options, Prepared, Running};
 pub use self::memory::Memory;
 pub use self::module::{Global, Kernel, Module, Part};
-pub use self::run::{Ended, Model};
+pub use self::run::{OnEnd, Trace};
+pub use self::spec::Model;

@@ -1,4 +1,4 @@
-//! The device: memory, multiprocessors, and what runs on them.
+//! A device: memory, multiprocessors, and launches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -9,45 +9,27 @@ use crate::code::op::Slot;
 use crate::error::{Fault, LaunchError, LoadError};
 use crate::memory::Memory;
 use crate::module::{Kernel, Module, Part};
-use crate::run::{
-    Activity, Check, Ended, Launch, MOST_SHARED, MOST_THREADS, Make, Model, Processors,
-};
+use crate::run::{Activity, Check, Launch, LaunchConfig, OnEnd, Processors, Trace};
+use crate::spec::{MAX_BLOCKS, MAX_SHARED, MAX_THREADS, Model};
 
-/// A thread whose instructions are to be printed.
-#[derive(Clone)]
-pub struct Trace {
-    /// The block's place in the grid.
-    pub block: [u32; 3],
-    /// The thread's place in the block.
-    pub thread: [u32; 3],
-    /// Takes a line each.
-    pub sink: Arc<dyn Fn(&str) + Send + Sync>,
-}
-
-impl std::fmt::Debug for Trace {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Trace(block {:?}, thread {:?})", self.block, self.thread)
-    }
-}
-
-/// What a device is to be.
+/// The properties of a device.
 #[derive(Clone)]
 pub struct Options {
-    /// Its architecture: 90 for `sm_90`. Before 70 lanes go in lock-step.
+    /// Its architecture: 90 for `sm_90`. Below 70 lanes run in lock-step.
     pub sm: u32,
-    /// Bytes of device memory, 1 to 2^48, and as much for mapped memory; addresses, of
-    /// which pages are used as they are touched.
+    /// Bytes of device memory, 1 to 2^48, and as much mapped memory. It reserves addresses; pages are
+    /// allocated at their first use.
     pub memory: u64,
     /// Multiprocessors, 1 to 1024, which are OS threads.
     pub processors: u32,
-    /// Whether accesses that nothing orders are faults.
+    /// Whether races are faults.
     pub check: bool,
-    /// How long nothing may happen on the device before threads that go round in circles
-    /// are taken to do so for ever.
+    /// The time without progress on the device after which looping threads are assumed to loop
+    /// forever.
     pub patience: Duration,
-    /// Takes what device code prints.
+    /// Receives the output of device code.
     pub output: Arc<dyn Fn(&str) + Send + Sync>,
-    /// A thread to follow.
+    /// A thread to trace.
     pub trace: Option<Trace>,
 }
 
@@ -78,10 +60,6 @@ impl Default for Options {
         }
     }
 }
-
-/// Blocks of a grid. Source: the CUDA C++ programming guide, table "Technical
-/// Specifications per Compute Capability".
-const MOST_BLOCKS: [u32; 3] = [i32::MAX as u32, 65535, 65535];
 
 /// A launch: grid and block as for CUDA.
 #[derive(Clone, Copy, Debug)]
@@ -118,8 +96,7 @@ impl Machine {
     /// Makes a device.
     ///
     /// # Errors
-    /// An option is out of its bounds, or the system does not give as much memory, not
-    /// even addresses.
+    /// An option is out of bounds, or the system cannot reserve the addresses.
     pub fn new(options: Options) -> std::io::Result<Self> {
         if !(1..=1 << 48).contains(&options.memory) || !(1..=1024).contains(&options.processors) {
             return Err(std::io::Error::new(
@@ -133,7 +110,7 @@ impl Machine {
         let memory = Arc::new(Memory::new(options.memory)?);
         let checker: Option<Arc<Checker>> = options.check.then(Arc::default);
         if let Some(checker) = &checker {
-            memory.check_with(checker);
+            checker.follow(&memory);
         }
         Ok(Self {
             memory,
@@ -153,7 +130,7 @@ impl Machine {
         &self.memory
     }
 
-    /// What it was made to be.
+    /// Its properties.
     #[must_use]
     pub fn options(&self) -> &Options {
         &self.options
@@ -169,19 +146,18 @@ impl Machine {
         }
     }
 
-    /// Tells the checker that the host has stored to device memory, its own or mapped, or
-    /// has had it copied there: behind the stores, and before the one that lets the device
-    /// know of them. What the host stores to mapped memory is noticed without this as far
-    /// as it changes something.
+    /// Tells the checker that the host has stored to device memory or mapped memory, or has copied
+    /// to it. Call it after those stores, and before the store that publishes them. The checker
+    /// detects stores to mapped memory that change it without this.
     pub fn host_wrote(&self, address: u64, bytes: u64) {
         if let Some(checker) = &self.checker {
             checker.host_wrote(&self.memory, address, bytes);
         }
     }
 
-    /// Tells the checker that the host has loaded from device memory, its own or mapped,
-    /// or has had it copied from there: behind the loads, and before a store that lets
-    /// the device write there again. Not everything that a host reads need be told.
+    /// Tells the checker that the host has loaded from device memory or mapped memory, or has copied
+    /// from it. Call it after those loads, and before the store that allows the device to write
+    /// there again. Calls are optional.
     pub fn host_read(&self, address: u64, bytes: u64) {
         if let Some(checker) = &self.checker {
             checker.host_read(address, bytes);
@@ -191,26 +167,26 @@ impl Machine {
     /// Loads texts as one module.
     ///
     /// # Errors
-    /// One of them says something wrong or unknown, is for a newer device, or names
-    /// what is defined nowhere or twice.
+    /// A text is invalid, is for a newer device, or names a symbol that is undefined or defined
+    /// twice.
     pub fn load(&self, parts: &[Part<'_>]) -> Result<Arc<Module>, LoadError> {
         // Relaxed: numbers only have to differ.
         let number = self.modules.fetch_add(1, Ordering::Relaxed);
         Module::load(&self.memory, number, self.options.sm, parts).map(Arc::new)
     }
 
-    /// Starts a kernel with parameters, the bytes of each; `ended` is told how it has ended,
-    /// before anybody who waits for it learns so.
+    /// Starts a kernel with parameters, the bytes of each. It calls `ended` with the result before
+    /// [`Running::wait`] returns.
     ///
     /// # Errors
-    /// It cannot be started so; `ended` is not called.
+    /// The launch is invalid; `ended` is not called.
     pub fn launch(
         &self,
         module: &Arc<Module>,
         kernel: Kernel,
         grid: Grid,
         params: &[Vec<u8>],
-        ended: Ended,
+        ended: OnEnd,
     ) -> Result<Running, LaunchError> {
         let prepared = self.prepare(module, kernel, grid, params)?;
         self.start(prepared, ended)
@@ -223,7 +199,7 @@ impl Machine {
     /// Makes a launch, which [`start`](Self::start) starts.
     ///
     /// # Errors
-    /// It cannot be started so.
+    /// The launch is invalid.
     pub fn prepare(
         &self,
         module: &Arc<Module>,
@@ -241,19 +217,19 @@ impl Machine {
                 .all(|(size, most)| (1..=most).contains(size))
         };
         let threads: u128 = grid.block.iter().map(|&n| u128::from(n)).product();
-        let is_possible = within(grid.grid, MOST_BLOCKS)
-            && within(grid.block, [MOST_THREADS; 3])
-            && threads <= MOST_THREADS.into();
+        let is_possible = within(grid.grid, MAX_BLOCKS)
+            && within(grid.block, [MAX_THREADS; 3])
+            && threads <= MAX_THREADS.into();
         if !is_possible {
             return Err(LaunchError::Bounds(format!(
-                "grid {:?}, block {:?}: no dimension may be 0, a grid has at most {MOST_BLOCKS:?} \
-                 blocks, and a block {MOST_THREADS} threads",
+                "grid {:?}, block {:?}: no dimension may be 0, a grid has at most {MAX_BLOCKS:?} \
+                 blocks, and a block {MAX_THREADS} threads",
                 grid.grid, grid.block
             )));
         }
-        if u64::from(module.shared) + u64::from(grid.shared) > MOST_SHARED {
+        if u64::from(module.shared) + u64::from(grid.shared) > MAX_SHARED {
             return Err(LaunchError::Bounds(format!(
-                "a block has at most {MOST_SHARED} bytes of shared memory, not {} for variables \
+                "a block has at most {MAX_SHARED} bytes of shared memory, not {} for variables \
                  and {} beyond",
                 module.shared, grid.shared
             )));
@@ -287,12 +263,11 @@ impl Machine {
         })
     }
 
-    /// Starts a kernel; `ended` is told how it has ended, before anybody who waits for it
-    /// learns so.
+    /// Starts a kernel. It calls `ended` with the result before [`Running::wait`] returns.
     ///
     /// # Errors
-    /// It is not of this device, or there are no threads; `ended` is not called.
-    pub fn start(&self, prepared: Prepared, ended: Ended) -> Result<Running, LaunchError> {
+    /// It is another device's, or the system has no threads; `ended` is not called.
+    pub fn start(&self, prepared: Prepared, ended: OnEnd) -> Result<Running, LaunchError> {
         let Prepared {
             module,
             kernel,
@@ -308,7 +283,7 @@ impl Machine {
             origin: checker.begin(number, &module),
             checker: Arc::clone(checker),
         });
-        let launch = Arc::new(Launch::new(Make {
+        let launch = Arc::new(Launch::new(LaunchConfig {
             number,
             module,
             kernel,
@@ -340,7 +315,7 @@ impl Machine {
     }
 }
 
-/// Parameters as the kernel finds them.
+/// Parameters in the kernel's layout.
 fn place(slots: &[Slot], params: &[Vec<u8>]) -> Option<Vec<u64>> {
     if slots.len() != params.len() {
         return None;
@@ -358,7 +333,7 @@ fn place(slots: &[Slot], params: &[Vec<u8>]) -> Option<Vec<u64>> {
     Some(words.iter().map(|&word| u64::from_ne_bytes(word)).collect())
 }
 
-/// A kernel with grid and parameters that fit it.
+/// A validated launch.
 pub struct Prepared {
     module: Arc<Module>,
     kernel: Kernel,
@@ -374,7 +349,7 @@ impl std::fmt::Debug for Prepared {
     }
 }
 
-/// A kernel under way.
+/// A running kernel.
 #[derive(Clone)]
 pub struct Running(Arc<Launch>);
 
@@ -391,13 +366,13 @@ impl Running {
         self.0.is_over()
     }
 
-    /// Waits for the end, at most until then; `None` if it has not come.
+    /// Waits for the end, at most until `until`; `None` if the kernel still runs.
     #[must_use]
     pub fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
         self.0.wait(until)
     }
 
-    /// Ends it at the next chance.
+    /// Ends it as soon as possible.
     pub fn stop(&self) {
         self.0.stop();
     }

@@ -1,20 +1,18 @@
-//! Addresses and what is behind them.
+//! Address spaces and global memory.
 //!
-//! Generic addresses say by their upper bits which space they are of, so that none of
-//! them is an address of the host, and a pointer of the wrong side faults on either.
+//! The upper bits of a generic address are its space, so that it is never an address of the host,
+//! and a pointer of the wrong side faults on either.
 
 use std::collections::HashSet;
-use std::io;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::{fmt, io};
 
 use device_arena::{ALIGN, Arena, Fill};
 
-use crate::check::Checker;
-
-/// Where windows begin: shared and local memory, a kernel's parameters, functions, and
-/// global memory, the device's own and what is mapped for the host.
+/// The begins of windows: shared and local memory, a kernel's parameters, functions, and global
+/// memory, the device's own and mapped memory.
 pub(crate) const SHARED: u64 = 0x0100_0000_0000_0000;
 pub(crate) const LOCAL: u64 = 0x0200_0000_0000_0000;
 pub(crate) const PARAM: u64 = 0x0300_0000_0000_0000;
@@ -30,21 +28,21 @@ pub(crate) const fn is_global(address: u64) -> bool {
     matches!(address >> 60, 1 | 2)
 }
 
-/// Whether it is in memory that the host sees, too.
+/// Whether it is in mapped memory, which the host accesses too.
 pub(crate) const fn is_mapped(address: u64) -> bool {
     address >> 60 == 2
 }
 
-/// Set for a step that the device can only read.
+/// Flag of a step that the device can only read.
 const READ_ONLY: u16 = 1 << 15;
 
-/// A part of global memory, and what of it may be used.
+/// A part of global memory, and its allocated bytes.
 #[derive(Debug)]
 struct Region {
     arena: Arena,
-    /// For each [`ALIGN`] bytes how many of them, from the first on, are allocated.
+    /// For each step of [`ALIGN`] bytes, how many of its first bytes are allocated.
     steps: Box<[AtomicU16]>,
-    /// Held while a block is looked for and freed.
+    /// Held while a block is looked up and freed.
     frees: Mutex<()>,
 }
 
@@ -52,7 +50,7 @@ impl Region {
     fn new(bytes: u64, window: u64) -> io::Result<Self> {
         let arena = Arena::new(bytes, Some(window))?;
         let steps = arena.bytes().div_ceil(ALIGN) as usize;
-        // Zeroed pages of the system: none is touched yet.
+        // Zeroed pages of the system: none is allocated yet.
         // SAFETY: zero bytes are `AtomicU16`s, and the layout is that of the array.
         let steps = unsafe { Box::<[AtomicU16]>::new_zeroed_slice(steps).assume_init() };
         Ok(Self {
@@ -62,13 +60,12 @@ impl Region {
         })
     }
 
-    /// Says of each step of a block how much of it is there, given how much of it is in
-    /// the block.
+    /// Sets the allocated bytes of each step of a block, a function of its bytes in the block.
     fn mark(&self, address: u64, bytes: u64, there: impl Fn(u16) -> u16) {
         let first = ((address - self.arena.window()) / ALIGN) as usize;
         for at in 0..bytes.div_ceil(ALIGN) {
             let inside = (bytes - at * ALIGN).min(ALIGN) as u16;
-            // Ordered by whatever tells the device of the address.
+            // Ordered by the publication of the address to the device.
             self.steps[first + at as usize].store(there(inside), Ordering::Relaxed);
         }
     }
@@ -79,7 +76,7 @@ impl Region {
         Some(address)
     }
 
-    /// Frees the block at `address`, after `before` has been told its size.
+    /// Calls `before` with the size of the block at `address`, then frees it.
     fn free(&self, address: u64, before: impl FnOnce(u64)) {
         let _held = self.frees.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bytes) = self.arena.block(address) {
@@ -89,16 +86,16 @@ impl Region {
         }
     }
 
-    /// Where an access goes that is aligned to its size, and so is inside one step.
-    fn reach(&self, address: u64, bytes: u64, write: bool) -> Option<NonNull<u8>> {
+    /// The host address of an access, which is aligned to its size and so is inside one step.
+    fn resolve(&self, address: u64, bytes: u64, write: bool) -> Option<NonNull<u8>> {
         let host = NonNull::new(self.arena.host(address)?)?;
         let offset = address - self.arena.window();
         let step = self.steps.get((offset / ALIGN) as usize)?;
-        // Relaxed: see `mark`. An address that was told without order finds memory or faults.
+        // Relaxed: see `mark`. An access to an unordered address finds memory or faults.
         let step = step.load(Ordering::Relaxed);
         let mut there = u64::from(step & !READ_ONLY);
         if !write {
-            // Libraries in C look for the end of a text in whole words.
+            // C libraries search for the end of a string in whole words.
             there = there.next_multiple_of(8);
         }
         let allowed = offset % ALIGN + bytes <= there && !(write && step & READ_ONLY != 0);
@@ -106,34 +103,62 @@ impl Region {
     }
 }
 
+/// A change of a block of global memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Change {
+    /// It is mapped, at `host` for the host.
+    Mapped {
+        address: u64,
+        bytes: u64,
+        host: NonNull<u8>,
+    },
+    /// It is about to be freed.
+    Freed { address: u64, bytes: u64 },
+}
+
+type Observer = Box<dyn Fn(Change) + Send + Sync>;
+
 /// Global memory.
-#[derive(Debug)]
 pub struct Memory {
     device: Region,
     mapped: Region,
     /// Blocks that device code allocated.
     heap: Mutex<HashSet<u64>>,
-    /// Is told what is mapped and what is freed.
-    checker: OnceLock<Arc<Checker>>,
+    observer: OnceLock<Observer>,
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memory")
+            .field("device", &self.device)
+            .field("mapped", &self.mapped)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Memory {
     /// Reserves `bytes` of device memory, and as much for mapped memory.
     ///
     /// # Errors
-    /// The system does not give that much.
+    /// The system cannot reserve that much.
     pub fn new(bytes: u64) -> io::Result<Self> {
         Ok(Self {
             device: Region::new(bytes, DEVICE)?,
             mapped: Region::new(bytes, MAPPED)?,
             heap: Mutex::default(),
-            checker: OnceLock::new(),
+            observer: OnceLock::new(),
         })
     }
 
-    /// Has a checker follow what is allocated from now on.
-    pub(crate) fn check_with(&self, checker: &Arc<Checker>) {
-        self.checker.get_or_init(|| Arc::clone(checker));
+    /// Calls `observer` on every change from now on; the first observer stays.
+    pub(crate) fn observe(&self, observer: impl Fn(Change) + Send + Sync + 'static) {
+        self.observer.get_or_init(|| Box::new(observer));
+    }
+
+    fn report(&self, change: Change) {
+        if let Some(observer) = self.observer.get() {
+            observer(change);
+        }
     }
 
     /// Device memory in bytes.
@@ -154,13 +179,13 @@ impl Memory {
         self.mapped.arena.used()
     }
 
-    /// Allocates zeroed device memory, aligned to 256 bytes; its address, or `None` if
-    /// there is no room.
+    /// Allocates zeroed device memory, aligned to 256 bytes. Returns its address, or `None` if there
+    /// is no room.
     pub fn alloc(&self, bytes: u64) -> Option<u64> {
         self.device.alloc(bytes)
     }
 
-    /// The same for memory that the device can only read; the host writes it first.
+    /// The same for memory that the host writes and the device can only read.
     pub(crate) fn alloc_constant(&self, bytes: u64) -> Option<u64> {
         let address = self.alloc(bytes)?;
         self.device
@@ -168,18 +193,19 @@ impl Memory {
         Some(address)
     }
 
-    /// Allocates zeroed memory that the host sees, too: where it does, and where the
-    /// device does.
+    /// Allocates zeroed mapped memory. Returns its host address and its device address.
     pub fn alloc_mapped(&self, bytes: u64) -> Option<(NonNull<u8>, u64)> {
         let address = self.mapped.alloc(bytes)?;
         let host = NonNull::new(self.mapped.arena.host(address)?)?;
-        if let Some(checker) = self.checker.get() {
-            checker.map(address, bytes, host);
-        }
+        self.report(Change::Mapped {
+            address,
+            bytes,
+            host,
+        });
         Some((host, address))
     }
 
-    /// Frees what either returned. Other addresses are ignored.
+    /// Frees a block of either kind. Ignores other addresses.
     pub fn free(&self, address: u64) {
         let region = if is_mapped(address) {
             &self.mapped
@@ -187,16 +213,13 @@ impl Memory {
             &self.device
         };
         region.free(address, |bytes| {
-            if let Some(checker) = self.checker.get() {
-                checker.forget(address, bytes);
-            }
+            self.report(Change::Freed { address, bytes });
         });
     }
 
-    /// The block that is the nearest to an address, if one is near: where it begins, and its
-    /// size.
+    /// The nearest block to an address, if one is near: its begin and its size.
     pub(crate) fn nearest(&self, address: u64) -> Option<(u64, u64)> {
-        /// How far away a block is looked for.
+        /// The largest distance of a near block.
         const FAR: u64 = 1 << 20;
         let regions = [&self.device.arena, &self.mapped.arena];
         let distance = |&(start, bytes): &(u64, u64)| {
@@ -235,7 +258,7 @@ impl Memory {
         address
     }
 
-    /// Frees what [`malloc`](Self::malloc) returned; whether it had.
+    /// Frees a block of [`malloc`](Self::malloc). Returns whether it is one.
     pub(crate) fn free_of_heap(&self, address: u64) -> bool {
         let is_there = self.heap().remove(&address);
         if is_there {
@@ -244,8 +267,7 @@ impl Memory {
         is_there
     }
 
-    /// Where the host finds device memory that is allocated from end to end, in one
-    /// block; mapped memory is none.
+    /// The host address of a range of device memory inside one block; `None` for mapped memory.
     #[must_use]
     pub fn host(&self, address: u64, bytes: u64) -> Option<NonNull<u8>> {
         if self.device.arena.contains(address, bytes) != Some(true) {
@@ -254,16 +276,16 @@ impl Memory {
         NonNull::new(self.device.arena.host(address)?)
     }
 
-    /// Writes to device memory from the first byte of a block on, if the block has as many.
+    /// Writes to a block of device memory from its begin, if it is large enough.
     pub(crate) fn write(&self, block: u64, bytes: &[u8]) {
         let Some(to) = self.host(block, bytes.len() as u64) else {
             return;
         };
         let (words, rest) = bytes.as_chunks();
-        // Whoever tells others of the block orders these stores.
+        // The publication of the block orders these stores.
         for (at, &word) in words.iter().enumerate() {
-            // SAFETY: inside the block, which is aligned to more. Device threads that
-            // still use what was freed there do so with atomic accesses, as this one is.
+            // SAFETY: inside the block, which is aligned to more. Device threads that use the
+            // block after it was freed do so with atomic accesses, as this one is.
             let place = unsafe { AtomicU64::from_ptr(to.as_ptr().cast::<u64>().add(at)) };
             place.store(u64::from_ne_bytes(word), Ordering::Relaxed);
         }
@@ -274,12 +296,12 @@ impl Memory {
         }
     }
 
-    /// Where an access of the device goes; `None` if it may not.
-    pub(crate) fn reach(&self, address: u64, bytes: u64, write: bool) -> Option<NonNull<u8>> {
+    /// The host address of a device access; `None` if it is not allowed.
+    pub(crate) fn resolve(&self, address: u64, bytes: u64, write: bool) -> Option<NonNull<u8>> {
         if is_mapped(address) {
-            self.mapped.reach(address, bytes, write)
+            self.mapped.resolve(address, bytes, write)
         } else {
-            self.device.reach(address, bytes, write)
+            self.device.resolve(address, bytes, write)
         }
     }
 }

@@ -1,14 +1,15 @@
-//! Loading: several texts become one module, as NVIDIA's linker makes it.
+//! Loading: texts are linked into one module, as by NVIDIA's linker.
 //!
-//! Source for which definition wins: the PTX ISA, "Linking Directives".
+//! Source of the precedence of definitions: the PTX ISA, "Linking Directives".
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::code::op::{Pc, Slot, System};
 use crate::code::{Function, Resolve, Symbol, decode};
-use crate::error::{LoadError, Place};
+use crate::error::{LoadError, SourceLocation};
 use crate::memory::{CODE, Memory};
+use crate::spec::MAX_SHARED;
 use crate::text::ast::{self, Init, Linkage, Space, StatementKind, Text, Variable};
 use crate::text::parse;
 
@@ -46,7 +47,7 @@ pub struct Module {
     pub(crate) number: u32,
     pub(crate) functions: Vec<Function>,
     kernels: HashMap<String, Kernel>,
-    /// Functions by the name that others know them by.
+    /// Visible functions by name.
     visible: HashMap<String, u32>,
     globals: HashMap<String, Global>,
     allocated: Vec<u64>,
@@ -73,7 +74,7 @@ impl Drop for Module {
     }
 }
 
-/// What a name means in one part.
+/// The symbols of one part.
 type Names<'a> = HashMap<&'a str, Symbol>;
 
 struct Linker<'a> {
@@ -103,13 +104,13 @@ impl Linker<'_> {
     }
 }
 
-/// A definition and where it is.
+/// A definition and its part.
 struct Definition<'a, T> {
     part: usize,
     item: &'a T,
 }
 
-/// How strongly a definition claims its name.
+/// The precedence of a definition.
 fn strength(linkage: Linkage) -> u8 {
     match linkage {
         Linkage::Extern => 0,
@@ -198,8 +199,7 @@ impl Module {
         Ok(module)
     }
 
-    /// The variable `name` outside functions; of several of that name the one that others
-    /// may see, or the first.
+    /// The variable `name` outside functions. If there are several, the visible one, or the first.
     #[must_use]
     pub fn global(&self, name: &str) -> Option<Global> {
         self.globals.get(name).copied()
@@ -211,7 +211,7 @@ impl Module {
         self.kernels.get(name).copied()
     }
 
-    /// The address of the function `name`, kernel or not, as device code sees it.
+    /// The device address of the function or kernel `name`.
     #[must_use]
     pub fn function(&self, name: &str) -> Option<u64> {
         let index = self.visible.get(name)?;
@@ -240,8 +240,8 @@ impl Module {
         (address.is_multiple_of(16) && index < self.functions.len() as u64).then_some(index as u32)
     }
 
-    /// Where an instruction stands.
-    pub(crate) fn place(&self, function: u32, pc: Pc) -> Place {
+    /// The source location of an instruction.
+    pub(crate) fn place(&self, function: u32, pc: Pc) -> SourceLocation {
         let function = &self.functions[function as usize];
         let instr = function.instrs.get(pc as usize);
         let line = instr.map_or(0, |instr| instr.line);
@@ -252,7 +252,7 @@ impl Module {
             let name = self.files[function.part].get(&file)?;
             Some(format!("{name}:{line}"))
         });
-        Place {
+        SourceLocation {
             part: part.to_owned(),
             line,
             text: text.to_owned(),
@@ -261,7 +261,7 @@ impl Module {
         }
     }
 
-    /// The variable at an address, if others could name it.
+    /// The visible variable at an address.
     pub(crate) fn variable_at(&self, address: u64) -> Option<&str> {
         let mut globals = self.globals.iter();
         let found = globals.find(|(_, global)| global.address == address);
@@ -276,13 +276,13 @@ impl Module {
     }
 }
 
-/// Where a function is: not a place that can be read.
+/// The address of a function, which is not readable memory.
 fn code_address(module: u32, function: u32) -> u64 {
     CODE + (u64::from(module) << 28) + (u64::from(function) + 1) * 16
 }
 
 impl<'a> Linker<'a> {
-    /// Functions, and those that others see.
+    /// All functions, and the visible ones.
     fn link(&mut self) -> Result<(Vec<Function>, HashMap<String, u32>), LoadError> {
         let functions = self.functions()?;
         let variables = self.variables()?;
@@ -327,7 +327,7 @@ impl<'a> Linker<'a> {
         Ok((decoded, visible))
     }
 
-    /// The functions that have bodies, one per name; their numbers are their places.
+    /// The functions with bodies, one per name, indexed by their numbers.
     fn functions(&mut self) -> Result<Vec<Definition<'a, ast::Function<'a>>>, LoadError> {
         let mut found: Vec<Definition<'a, ast::Function<'a>>> = Vec::new();
         let mut by_name: HashMap<&str, usize> = HashMap::new();
@@ -335,7 +335,7 @@ impl<'a> Linker<'a> {
         let texts = self.texts;
         for (part, text) in texts.iter().enumerate() {
             for item in text.functions.iter().filter(|f| f.body.is_some()) {
-                // Kernels are visible with or without the word.
+                // Kernels are visible even without the keyword.
                 if item.linkage == Linkage::Static && !item.is_kernel {
                     statics.push((part, found.len(), item.name));
                     found.push(Definition { part, item });
@@ -394,8 +394,7 @@ impl<'a> Linker<'a> {
         Ok(found)
     }
 
-    /// The variables at the outermost level that are to be placed: one per name that
-    /// parts share.
+    /// The variables at the outermost level to place: one per shared name.
     fn variables(&mut self) -> Result<Vec<Definition<'a, Variable<'a>>>, LoadError> {
         let mut found: Vec<Definition<'a, Variable<'a>>> = Vec::new();
         let mut by_name: HashMap<&str, usize> = HashMap::new();
@@ -446,7 +445,7 @@ impl<'a> Linker<'a> {
         let symbol = if variable.space == Space::Shared {
             let offset = self.shared.next_multiple_of(u64::from(variable.align));
             self.shared = offset + bytes;
-            if self.shared > crate::run::MOST_SHARED {
+            if self.shared > MAX_SHARED {
                 let what = format!("`{}`: shared memory is used up", variable.name);
                 return Err(self.error(part, variable.line, what));
             }
@@ -456,7 +455,7 @@ impl<'a> Linker<'a> {
                 variable: variable.name.to_owned(),
                 bytes,
             };
-            // Blocks are aligned to 256 bytes; more is asked for by nobody.
+            // Blocks are aligned to 256 bytes, which is enough for all variables.
             if variable.align > 256 {
                 let what = format!("`{}` is aligned to more than 256 bytes", variable.name);
                 return Err(self.error(part, variable.line, what));
@@ -468,7 +467,7 @@ impl<'a> Linker<'a> {
             };
             let address = address.ok_or_else(room)?;
             self.allocated.push(address);
-            // NVIDIA's driver finds those too that a text keeps to itself.
+            // NVIDIA's driver also finds variables that are not visible.
             let name = variable.name.to_owned();
             let global = Global { address, bytes };
             match (variable.linkage, function) {
@@ -572,11 +571,11 @@ fn signature(function: &ast::Function<'_>) -> (Vec<Slot>, Vec<Slot>) {
     (sizes(&function.params), sizes(&function.results))
 }
 
-/// Names as one part sees them.
+/// The names that one part can use.
 struct View<'l, 'a> {
     linker: &'l Linker<'a>,
     part: usize,
-    /// The function inside of which they are.
+    /// The function that contains them.
     function: Option<&'l str>,
 }
 

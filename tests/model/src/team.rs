@@ -17,25 +17,25 @@ pub fn pause(attempt: u32) {
     loom::thread::yield_now();
 }
 
-/// Serving threads that take turns at watching, as `host_rt::serve` has them: who
-/// holds the role polls until it has taken a request, and serves it without the
-/// role.
+/// Serving threads that take turns at polling, as `host_rt::serve` has them: who
+/// holds the token polls until it has taken a request, and serves it without the
+/// token.
 pub struct Team<W> {
-    role: Mutex<Role<W>>,
+    token: Mutex<PollToken<W>>,
 }
 
-struct Role<W> {
-    watcher: W,
+struct PollToken<W> {
+    poller: W,
     /// Requests that are still to come.
     missing: u32,
 }
 
 impl<W> Team<W> {
     /// A team that is done when `requests` are taken.
-    pub fn new(watcher: W, requests: u32) -> Self {
+    pub fn new(poller: W, requests: u32) -> Self {
         Self {
-            role: Mutex::new(Role {
-                watcher,
+            token: Mutex::new(PollToken {
+                poller,
                 missing: requests,
             }),
         }
@@ -50,27 +50,27 @@ impl<W> Team<W> {
         serve: impl Fn(&Taken),
     ) {
         loop {
-            let Ok(mut role) = self.role.lock() else {
+            let Ok(mut token) = self.token.lock() else {
                 panic!("another serving thread has failed");
             };
-            if role.missing == 0 {
+            if token.missing == 0 {
                 return;
             }
-            let mut found = look(&mut role.watcher);
+            let mut found = look(&mut token.poller);
             let mut attempt = 0;
             while found == Poll::Empty {
-                found = wait(&mut role.watcher, attempt);
+                found = wait(&mut token.poller, attempt);
                 attempt += 1;
                 if found == Poll::Empty {
-                    found = look(&mut role.watcher);
+                    found = look(&mut token.poller);
                 }
             }
             let taken = match found {
                 Poll::Taken(taken) => taken,
                 other => panic!("{other:?}"),
             };
-            role.missing -= 1;
-            drop(role);
+            token.missing -= 1;
+            drop(token);
             serve(&taken);
         }
     }

@@ -95,13 +95,13 @@ fn each_edge_is_taken_away_at_both_ends() {
     let ends = ends(&read(&here.join("../../docs/memory-model.md")));
     assert!(!ends.is_empty(), "the table has no rows");
     let tests: String = [
-        "bell",
         "bounce",
         "gcc_ring",
         "gcc_slot",
         "gcn_queue",
         "native",
         "panic",
+        "wake",
     ]
     .map(|name| read(&here.join(format!("tests/{name}.rs"))))
     .concat();

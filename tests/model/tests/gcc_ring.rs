@@ -4,7 +4,7 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use device_rt::wire::gcc_ring as producer;
-use host_rt::wire::gcc_ring::{Watcher, complete};
+use host_rt::wire::gcc_ring::{Poller, complete};
 use host_rt::wire::{At, Taken};
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
@@ -104,12 +104,12 @@ fn answer(host: &View, taken: &Taken) {
 fn run(calls: &'static [u64], servers: u64, weak: Option<Weak>) {
     let (system, host) = memory(calls.len() as u64, weak);
     let team = Team::new(
-        Watcher::new(host.clone(), SLOTS, TICKET),
+        Poller::new(host.clone(), SLOTS, TICKET),
         calls.iter().sum::<u64>() as u32,
     );
     let team = Arc::new(team);
-    let serve = |team: &Team<Watcher<View>>, host: &View| {
-        team.spin(Watcher::poll, |taken| answer(host, taken));
+    let serve = |team: &Team<Poller<View>>, host: &View| {
+        team.spin(Poller::poll, |taken| answer(host, taken));
     };
     let mut threads = Vec::new();
     for (caller, &count) in (0..).zip(calls) {

@@ -4,7 +4,7 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use device_rt::wire::gcc_slot as producer;
-use host_rt::wire::gcc_slot::{Watcher, complete};
+use host_rt::wire::gcc_slot::{Poller, complete};
 use host_rt::wire::{At, Taken};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
@@ -76,11 +76,11 @@ fn run(callers: u64, calls: u64, servers: u64, weak: Option<Weak>) {
         .flag32(offset_of!(ClaimsHeader, slot_lock), "lock", 0)
         .share();
     let team = Arc::new(Team::new(
-        Watcher::new(host.clone()),
+        Poller::new(host.clone()),
         (callers * calls) as u32,
     ));
-    let serve = |team: &Team<Watcher<View>>, host: &View| {
-        team.spin(Watcher::poll, |taken| answer(host, taken));
+    let serve = |team: &Team<Poller<View>>, host: &View| {
+        team.spin(Poller::poll, |taken| answer(host, taken));
     };
     let mut threads = Vec::new();
     for caller in 0..callers {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use device_rt::wire::gcc_ring::wait;
 use device_rt::wire::gcn_queue as producer;
-use host_rt::wire::gcn_queue::{Watcher, complete};
+use host_rt::wire::gcn_queue::{Poller, complete};
 use host_rt::wire::{At, Poll, Taken, gcc_ring};
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
@@ -128,9 +128,9 @@ fn answer(host: &View, taken: &Taken) {
     }
 }
 
-/// A watcher, and the numbers that were printed.
+/// A poller, and the numbers that were printed.
 struct Printing {
-    watcher: Watcher<View>,
+    poller: Poller<View>,
     printed: Vec<u64>,
     /// Every call comes behind its number.
     numbered: bool,
@@ -139,7 +139,7 @@ struct Printing {
 impl Printing {
     fn poll(&mut self) -> Poll {
         loop {
-            let found = self.watcher.poll();
+            let found = self.poller.poll();
             match &found {
                 Poll::Printed(text) => {
                     let number = std::str::from_utf8(text).ok();
@@ -160,12 +160,12 @@ impl Printing {
 /// `calls[i]` is how often caller `i` acts.
 fn run(does: Does, calls: &'static [u64], servers: u64, weak: Option<Weak>) {
     let (system, host) = memory(calls.len() as u64, weak);
-    let watcher = Printing {
-        watcher: Watcher::new(host.clone(), SLOTS, TICKET),
+    let poller = Printing {
+        poller: Poller::new(host.clone(), SLOTS, TICKET),
         printed: Vec::new(),
         numbered: matches!(does, Does::PrintAndCall),
     };
-    let team = Arc::new(Team::new(watcher, calls.iter().sum::<u64>() as u32));
+    let team = Arc::new(Team::new(poller, calls.iter().sum::<u64>() as u32));
     let serve = |team: &Team<Printing>, host: &View| {
         team.spin(Printing::poll, |taken| answer(host, taken));
     };

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use device_rt::wire::native::Producer;
 use device_rt::{claims, lanes};
-use host_rt::wire::native::{Watcher, complete};
+use host_rt::wire::native::{Poller, complete};
 use host_rt::wire::{At, Poll, Taken};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};
 use shared_abi::status::Status;
 use shared_abi::wire::claims::{ClaimGroup, group_offset};
-use shared_abi::wire::native::{self, ReplyHeader, RequestHeader, Slot, door_offset, slot_offset};
+use shared_abi::wire::native::{self, ReplyHeader, RequestHeader, Slot, ready_offset, slot_offset};
 use shared_abi::words::SystemWords;
 
-/// The turn that slots have had: the next one is 0, past the wrap.
-const TURN: u32 = u32::MAX;
+/// The sequence number that slots have had: the next one is 0, past the wrap.
+const SEQ: u32 = u32::MAX;
 
 /// The wire in mapped memory.
 fn wire(slots: u32, weak: Option<Weak>) -> (View, View) {
@@ -26,8 +26,8 @@ fn wire(slots: u32, weak: Option<Weak>) -> (View, View) {
         let request = at + offset_of!(Slot, request);
         let reply = at + offset_of!(Slot, reply);
         memory = memory
-            .flag32(door_offset(slot), "door", TURN)
-            .flag32(request + offset_of!(RequestHeader, turn), "request", TURN)
+            .flag32(ready_offset(slot), "ready hint", SEQ)
+            .flag32(request + offset_of!(RequestHeader, seq), "request", SEQ)
             .data32(request + offset_of!(RequestHeader, launch), "launch", 0)
             .data64(request + offset_of!(RequestHeader, func), "func", 0)
             .data32(request + offset_of!(RequestHeader, mapnum), "mapnum", 0)
@@ -44,9 +44,9 @@ fn wire(slots: u32, weak: Option<Weak>) -> (View, View) {
             )
             .data64(at + offset_of!(Slot, request_payload), "request payload", 0)
             .flag64(
-                reply + offset_of!(ReplyHeader, turn),
+                reply + offset_of!(ReplyHeader, seq),
                 "reply",
-                native::answer(TURN, Status::NONE.0),
+                native::pack_completion(SEQ, Status::NONE.0),
             )
             .data64(reply + offset_of!(ReplyHeader, copied), "copied", 0)
             .data64(at + offset_of!(Slot, reply_payload), "reply payload", 0);
@@ -63,28 +63,24 @@ fn claims(slots: u32, weak: Option<Weak>) -> View {
         u32::MAX << slots,
     );
     for slot in 0..slots as usize {
-        memory = memory.data32(
-            group + offset_of!(ClaimGroup, turns) + slot * 4,
-            "turns",
-            TURN,
-        );
+        memory = memory.data32(group + offset_of!(ClaimGroup, seqs) + slot * 4, "seqs", SEQ);
     }
     memory.share().0
 }
 
 /// What a device thread does; `id` is all over its request and its reply.
 fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
-    // SAFETY: `rounds` has the lanes of the group here.
-    let claim = lanes::rounds(|group| unsafe { claims::claim(device, slots, 0, group, pause) });
+    // SAFETY: `waterfall` has the lanes of the group here.
+    let claim = lanes::waterfall(|group| unsafe { claims::claim(device, slots, 0, group, pause) });
     // SAFETY: `id` is a readable word of ours.
     unsafe {
         let at = producer.request_payload(claim);
         producer.system().write_bytes(at, (&raw const id).cast(), 8);
     }
-    producer.describe(
+    producer.write_header(
         claim,
         &RequestHeader {
-            turn: claim.turn,
+            seq: claim.seq,
             launch: id as u32,
             func: id,
             mapnum: id as u32,
@@ -111,7 +107,7 @@ fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
 fn answer(host: &View, slots: u32, taken: &Taken) {
     let At::Native {
         slot,
-        turn,
+        seq,
         bounce_first,
         bounce_blocks,
     } = taken.at
@@ -140,17 +136,17 @@ fn answer(host: &View, slots: u32, taken: &Taken) {
         let at = at + offset_of!(Slot, reply_payload);
         host.write_bytes(at, (&raw const result).cast(), 8);
     }
-    complete(host, slots, slot, turn, Status::DONE, id);
+    complete(host, slots, slot, seq, Status::DONE, id);
 }
 
 /// A `poll` may leave slots out, which `poll_all` does not. Where the search is
 /// large anyway, the latter has to do.
-fn look(watcher: &mut Watcher<View>, servers: u32) -> Poll {
+fn look(poller: &mut Poller<View>, servers: u32) -> Poll {
     if servers > 1 {
-        return watcher.poll_all();
+        return poller.poll_all();
     }
-    match watcher.poll() {
-        Poll::Empty => watcher.poll_all(),
+    match poller.poll() {
+        Poll::Empty => poller.poll_all(),
         found => found,
     }
 }
@@ -176,11 +172,11 @@ fn run(
 ) {
     let (system, host) = wire(slots, weak);
     let device = claims(slots, weak);
-    let team = Team::new(Watcher::new(host.clone(), slots, TURN), callers * calls);
+    let team = Team::new(Poller::new(host.clone(), slots, SEQ), callers * calls);
     let team = Arc::new(team);
-    let serve = move |team: &Team<Watcher<View>>, host: &View| {
+    let serve = move |team: &Team<Poller<View>>, host: &View| {
         team.spin(
-            |watcher| look(watcher, servers),
+            |poller| look(poller, servers),
             |taken| answer(host, slots, taken),
         );
     };
@@ -286,7 +282,9 @@ fn two_warps_claim_together() {
                     lanes -= taken.count_ones();
                     let ours = (0..SLOTS).filter(|bit| taken & (1 << bit) != 0);
                     // All begin before one ends, as lanes do.
-                    let begun: Vec<_> = ours.map(|bit| claims::begin(&device, 0, bit)).collect();
+                    let begun: Vec<_> = ours
+                        .map(|bit| claims::advance_seq(&device, 0, bit))
+                        .collect();
                     for claim in begun {
                         claims::release(&device, claim);
                     }

@@ -2,7 +2,7 @@
 
 use core::mem::offset_of;
 
-use device_rt::panic::record::fill;
+use device_rt::panic_record::fill;
 use host_rt::wire::panic::place;
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};

@@ -1,5 +1,4 @@
-//! Values of constant expressions, as far as shared-abi uses them. What is not
-//! understood is an error, never a guess.
+//! Values of constant expressions, as far as shared-abi uses them. Other expressions are errors.
 
 use anyhow::{Context, Result, anyhow, bail};
 use quote::ToTokens;

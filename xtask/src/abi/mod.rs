@@ -1,18 +1,17 @@
-//! What shared-abi's sources say: its types and constants, as parsed.
+//! The types and constants of shared-abi, parsed from its sources.
 
 mod eval;
 mod layout;
-mod source;
+mod table;
 
 pub(crate) use eval::Value;
-#[cfg(test)]
-pub(crate) use source::parse_str;
-pub(crate) use source::{Module, is_cfg, read_crate};
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use syn::spanned::Spanned;
+
+use crate::source::Module;
 
 /// Macros that make constants: module, macro, type. Their body is a list of
 /// `#[doc = ..] NAME = value;`. A parser does not expand macros, so each one
@@ -138,7 +137,7 @@ impl Abi {
             self.unknown_macros.push((at, line, called));
             return;
         };
-        match item.mac.parse_body::<source::Table>() {
+        match item.mac.parse_body::<table::Table>() {
             Ok(rows) => self.consts.extend(rows.0.into_iter().map(|row| Const {
                 module: at,
                 owner: Some((*owner).to_owned()),

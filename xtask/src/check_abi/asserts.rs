@@ -8,7 +8,8 @@ use quote::ToTokens;
 
 use super::Findings;
 use super::fields::name_of;
-use crate::abi::{Module, Struct, is_cfg};
+use crate::abi::Struct;
+use crate::source::{Module, is_cfg};
 
 /// The left sides of a module's `assert!(LEFT == LITERAL && ..)` at compile
 /// time, without spaces: `size_of::<T>()`, `offset_of!(T,field)`.

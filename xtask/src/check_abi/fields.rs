@@ -4,7 +4,8 @@ use quote::ToTokens;
 use syn::Type;
 
 use super::{Findings, POINTERS};
-use crate::abi::{self, Struct, is_cfg};
+use crate::abi::{self, Struct};
+use crate::source::is_cfg;
 
 pub(super) fn check(found: &mut Findings<'_>, item: &Struct) {
     check_shape(found, item);

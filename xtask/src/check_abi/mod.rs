@@ -1,5 +1,4 @@
-//! Enforces what it can of shared-abi/RULES.md. The numbers in the messages are
-//! the rules' there.
+//! Enforces rules of shared-abi/RULES.md, which messages refer to by number.
 
 mod asserts;
 mod fields;
@@ -12,8 +11,9 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use syn::spanned::Spanned;
 
-use crate::abi::{self, Abi, Struct, Value};
+use crate::abi::{Abi, Struct, Value};
 use crate::finding::{Finding, report};
+use crate::source;
 
 /// Types in shared-abi when this was last changed. A check that finds fewer has
 /// stopped seeing them, or a type was withdrawn: then this number falls.
@@ -23,9 +23,9 @@ const TYPES: usize = 25;
 /// host are one process on one machine (rule 4).
 const POINTERS: &str = "host_arch";
 
-/// Checks the crate in `root`, says how much it saw.
+/// Checks the crate in `root`. Returns a summary.
 pub(crate) fn run(root: &Path) -> Result<String> {
-    let abi = Abi::new(abi::read_crate(root, &root.join("shared-abi/src"))?);
+    let abi = Abi::new(source::read_crate(root, &root.join("shared-abi/src"))?);
     let mut findings = check(&abi);
     findings.extend(check_frozen(&abi, root));
     findings.extend(items::check_manifest(root)?);
@@ -42,7 +42,7 @@ pub(crate) fn run(root: &Path) -> Result<String> {
     ))
 }
 
-/// All breaches in the sources.
+/// All violations in the sources.
 fn check(abi: &Abi) -> Vec<Finding> {
     let mut found = Findings {
         abi,

@@ -24,7 +24,7 @@ const _: () = {
 ";
 
 fn findings(module: &str, text: &str) -> Vec<String> {
-    let modules = abi::parse_str("a.rs", vec![module.to_owned()], text).expect("parses");
+    let modules = source::parse_str("a.rs", vec![module.to_owned()], text).expect("parses");
     let mut found = check(&Abi::new(modules));
     found.sort();
     found.iter().map(Finding::to_string).collect()
@@ -84,8 +84,8 @@ fn rule_1_shape() {
 
 #[test]
 fn rule_1_names_are_unique() {
-    let mut modules = abi::parse_str("a.rs", vec!["a".to_owned()], GOOD).expect("parses");
-    modules.extend(abi::parse_str("b.rs", vec!["b".to_owned()], GOOD).expect("parses"));
+    let mut modules = source::parse_str("a.rs", vec!["a".to_owned()], GOOD).expect("parses");
+    modules.extend(source::parse_str("b.rs", vec!["b".to_owned()], GOOD).expect("parses"));
     let found = check(&Abi::new(modules));
     assert_eq!(found.len(), 1, "{found:#?}");
     assert!(
@@ -264,7 +264,7 @@ fn rule_8_a_version_has_a_frozen_test() {
     let root = crate::workspace_root();
     let version = |n: &str| {
         let text = format!("/// V.\npub const ABI_VERSION: u32 = {n};");
-        let modules = abi::parse_str("a.rs", Vec::new(), &text).expect("parses");
+        let modules = source::parse_str("a.rs", Vec::new(), &text).expect("parses");
         check_frozen(&Abi::new(modules), &root)
     };
     assert_eq!(version("1"), None);

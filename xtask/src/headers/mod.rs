@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::abi::{Abi, read_crate};
+use crate::abi::Abi;
+use crate::source::read_crate;
 
 const FILE: &str = "shared-abi/include/revoff_abi.h";
 const CONFIG: &str = "shared-abi/cbindgen.toml";

@@ -177,7 +177,7 @@ mod tests {
         let text = "pub struct MapKind(u16); impl MapKind { pub const TO: MapKind = MapKind(1); }\n\
             pub const IMPLICIT_BITS: u8 = 1; pub const MAP_SIZE: u8 = 1; pub const GOMP_X: u8 = 1;";
         let module = vec!["map_kind".to_owned()];
-        let abi = Abi::new(crate::abi::parse_str("a.rs", module, text).expect("parses"));
+        let abi = Abi::new(crate::source::parse_str("a.rs", module, text).expect("parses"));
         let names: Vec<String> = abi.consts.iter().map(|c| constant_name(&abi, c)).collect();
         let expected = [
             "REVOFF_MAP_TO",

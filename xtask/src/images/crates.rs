@@ -1,4 +1,4 @@
-//! Which crates are built, and for what.
+//! The crates to build, and their targets.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use targets::arch::{Arch, Target};
 
 use super::pieces::Piece;
 
-/// What is built where nothing is asked for: device-rt alone, and each example.
+/// The default crates: device-rt, and each example.
 const DEFAULT: [(&str, &[Family], Option<Piece>); 5] = [
     (
         "device-rt/linkable",
@@ -26,7 +26,7 @@ const DEFAULT: [(&str, &[Family], Option<Piece>); 5] = [
     ("examples/search/kernel", &Family::ALL, None),
 ];
 
-/// What images are for.
+/// The targets of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Family {
     Nvptx,

@@ -23,6 +23,8 @@ use targets::arch::{self, Arch};
 use crates::{Family, KernelCrate};
 use table::Row;
 
+use crate::output;
+
 /// What to build.
 #[derive(Args)]
 pub(crate) struct Options {
@@ -30,13 +32,13 @@ pub(crate) struct Options {
     /// image, beside those for --arch too
     #[arg(long, value_name = "TARGET", value_delimiter = ',')]
     target: Vec<Family>,
-    /// Build for these alone, such as sm_70 or gfx90a
+    /// Build only for these, such as sm_70 or gfx90a
     #[arg(long, value_name = "ARCH", value_delimiter = ',')]
     arch: Vec<String>,
     /// Build the kernel crates in these folders (default: device-rt and the examples)
     #[arg(long, value_name = "DIR")]
     kernel_crate: Vec<PathBuf>,
-    /// Build what others link into their images alone, see docs/linking.md
+    /// Build only the pieces that others link into their images, see docs/linking.md
     #[arg(long, conflicts_with = "kernel_crate")]
     pieces: bool,
     /// Put what else GCC's file with GOMP_target_ext has into librevoff-gcc.a, from this
@@ -45,10 +47,10 @@ pub(crate) struct Options {
     gcc_libgomp: Option<PathBuf>,
     #[command(flatten)]
     openmp: openmp::OpenMp,
-    /// Say which toolchain would build them, and build nothing
+    /// Print the toolchain that would build them, and build nothing
     #[arg(long)]
     which: bool,
-    /// Where images go
+    /// The folder for images
     #[arg(long, value_name = "DIR", default_value = "target/images")]
     out: PathBuf,
 }
@@ -77,12 +79,12 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     } else {
         let toolchain = Toolchain::find(&arches)?;
         rustc = format!("rustc {}", toolchain.release());
-        crate::say(
+        output::line(
             &mut std::io::stderr(),
             &format!("building with {toolchain}"),
         );
         let built = build_all(&toolchain, &crates, &arches, &work, &out)?;
-        crate::say(&mut std::io::stderr(), "");
+        output::line(&mut std::io::stderr(), "");
         built
     };
 
@@ -152,14 +154,13 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     Ok(said)
 }
 
-/// Waits until no other run writes to the same folder, and keeps others waiting for as
-/// long as the result lives.
+/// Waits until no other run writes to the same folder. Other runs wait while the result lives.
 fn alone(work: &Path) -> Result<fs::File> {
     fs::create_dir_all(work).with_context(|| format!("cannot make {}", work.display()))?;
     let lock = fs::File::create(work.join("lock"))?;
     if lock.try_lock().is_err() {
         let waiting = format!("another run builds in {}, waiting for it", work.display());
-        crate::say(&mut std::io::stderr(), &waiting);
+        output::line(&mut std::io::stderr(), &waiting);
         lock.lock()?;
     }
     Ok(lock)

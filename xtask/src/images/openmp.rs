@@ -1,5 +1,5 @@
-//! What clang links complete OpenMP programs for GPUs with: LLVM's device runtime, what clang 22
-//! needs beyond it, and a configuration file that makes it one option. docs/llvm.md says how.
+//! Files with which clang links complete OpenMP programs for GPUs: LLVM's device runtime, additions
+//! for clang 22, and a configuration file that makes them one option. See docs/llvm.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What others link into images of their own, in a folder of its own:
-//! `pieces/include` and `pieces/ARCH`. docs/linking.md says what is linked how.
+//! Pieces that others link into their own images, in `pieces/include` and `pieces/ARCH`.
+//! See docs/linking.md.
 
 use std::fs::{self, File};
 use std::iter;

@@ -1,4 +1,4 @@
-//! What a kernel reserves without need, which lets fewer of its blocks run at a time.
+//! Unneeded reservations of kernels, which reduce the number of resident blocks.
 
 use anyhow::{Result, bail};
 use image_build::device::{DeviceImage, Usage};

@@ -1,4 +1,4 @@
-//! The table at the end: what came out, and what it takes.
+//! The table at the end: the images, and the resources of their kernels.
 
 use std::fs;
 
@@ -20,8 +20,7 @@ const HEAD: [&str; 7] = [
 ];
 
 impl Row {
-    /// One row for each kernel and function of `image` whose use is known, one in any
-    /// case.
+    /// A row for each kernel and function of `image` with known resources, at least one row.
     pub(crate) fn of(image: &DeviceImage, rustc: &str) -> Vec<Row> {
         let file = image
             .cubin

@@ -17,12 +17,12 @@ use crate::bench::session::WARM_UP;
 use crate::bench::shape::Shape;
 use crate::bench::tasks;
 
-/// Looks at the word after which the kernel takes the host for gone: some seconds at
-/// the rate of a GPU's reads across the bus, and of a processor's.
+/// Polls after which the kernel assumes that the host is gone: some seconds at the rate of a GPU's
+/// reads across the bus, and of a processor's.
 const KERNEL_LOOKS: [u64; 2] = [1 << 24, 1 << 34];
 
-/// Looks at the word after which the answering thread looks whether the kernel has
-/// ended, and lets others run: many times as many as it takes a word to come.
+/// Polls after which the answering thread checks whether the kernel has ended, and yields: many more
+/// than until a word arrives.
 const HOST_LOOKS: u32 = 1 << 12;
 
 /// Device memory that is freed with its owner.
@@ -93,8 +93,8 @@ pub(super) fn measure(bench: &Bench) -> anyhow::Result<Round> {
     })
 }
 
-/// Runs a kernel for `time`, whose last parameters are `results`, and answers it;
-/// whether both were where they were to be.
+/// Runs a kernel for `time`, with `results` as its last parameters, and answers it. Returns whether
+/// both ran on their cores.
 fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> anyhow::Result<bool> {
     bench.watchdog.alive();
     let device = &bench.device;
@@ -114,14 +114,14 @@ fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> an
         block: BlockShape::default(),
         key: 1,
         calls_host: false,
-        ring: Arc::new(|| ()),
+        wake_host: Arc::new(|| ()),
         ended: Arc::new(|| ()),
     };
     let mut queue = device.queue()?;
     // SAFETY: the parameters are the kernel's, all of 8 bytes; the memory that they
     // name lives until the kernel has ended, for which `answer` waits.
     let running = unsafe { queue.launch(&module, kernel, Shape::ONE.into(), &params, context)? };
-    // A thread of its own: what it is told of its core is not for others.
+    // A thread of its own, so that pinning does not affect others.
     let pinned = std::thread::scope(|scope| {
         let answering = scope.spawn(|| {
             let pinned = bench.cores.is_some_and(|[_, core]| tasks::pin_this(core));
@@ -140,14 +140,14 @@ fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> an
     pinned
 }
 
-/// Writes back what the kernel writes, until it has ended.
+/// Writes the kernel's words back until the kernel has ended.
 fn answer(flags: &MappedMemory, running: &dyn Running) {
     // SAFETY: mapped memory that outlives this, aligned for words of 8 bytes; both
     // sides touch these words by the methods of `Coherent` and its like alone.
     let words = unsafe { Coherent::new(flags.host.as_ptr()) };
     let (mut last, mut looks) = (0, 0u32);
     loop {
-        // Relaxed, as is the store: the words are all that is handed over.
+        // Relaxed, as is the store: the words carry no other data.
         let word = words.load32(PING, Load::Relaxed);
         if word != last {
             words.store32(PONG, word, Store::Relaxed);

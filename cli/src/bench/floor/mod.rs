@@ -1,35 +1,24 @@
-//! The floor: what it takes to hand a word over and back, with nothing between the
-//! two sides but two words. No call is faster.
+//! The floor: the time to pass a word to the other side and back through two words in memory. No
+//! call is faster.
 
 mod kernel;
 mod threads;
 
-use clap::ValueEnum;
-
 use super::context::Bench;
 use super::latency::Latency;
-use super::rates;
-use super::report::Floor;
+use super::options::FloorKind;
+use super::report::{Floor, Rate};
 
-/// Who hands the word over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
-    /// Two threads of this machine.
-    Threads,
-    /// A kernel, and a thread of this machine.
-    Kernel,
-}
-
-/// The floor, and what was measured of it so far.
+/// The floor, and its measurements so far.
 pub(crate) struct FloorCase {
-    kind: Kind,
+    kind: FloorKind,
     cores: Option<[usize; 2]>,
     rates: Vec<f64>,
     latency: Latency,
     pinned: bool,
 }
 
-/// What one round finds.
+/// The result of a round.
 struct Round {
     rate: f64,
     latency: Latency,
@@ -37,12 +26,12 @@ struct Round {
 }
 
 impl FloorCase {
-    /// Of this kind, or as suits the device.
-    pub(crate) fn new(bench: &Bench, kind: Option<Kind>) -> anyhow::Result<Self> {
+    /// A floor of this kind, or of the device's default kind.
+    pub(crate) fn new(bench: &Bench, kind: Option<FloorKind>) -> anyhow::Result<Self> {
         let suits = if bench.is_host() {
-            Kind::Threads
+            FloorKind::Threads
         } else {
-            Kind::Kernel
+            FloorKind::Kernel
         };
         Ok(Self {
             kind: kind.unwrap_or(suits),
@@ -61,8 +50,8 @@ impl FloorCase {
             latency,
             pinned,
         } = match self.kind {
-            Kind::Threads => threads::measure(self.cores, bench.time)?,
-            Kind::Kernel => kernel::measure(bench)?,
+            FloorKind::Threads => threads::measure(self.cores, bench.time)?,
+            FloorKind::Kernel => kernel::measure(bench)?,
         };
         self.rates.push(rate);
         self.latency.merge(&latency)?;
@@ -70,17 +59,17 @@ impl FloorCase {
         Ok(())
     }
 
-    /// What was measured.
+    /// The figures.
     pub(crate) fn figures(&self) -> Floor {
         Floor {
             kind: match self.kind {
-                Kind::Threads => "threads",
-                Kind::Kernel => "kernel",
+                FloorKind::Threads => "threads",
+                FloorKind::Kernel => "kernel",
             }
             .to_owned(),
             p50_ns: self.latency.percentile(50.0),
             p99_ns: self.latency.percentile(99.0),
-            rate: rates(&self.rates),
+            rate: Rate::of(&self.rates),
             cores: self.cores.filter(|_| self.pinned),
         }
     }

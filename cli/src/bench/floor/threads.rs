@@ -1,4 +1,4 @@
-//! The floor of the machine: what two threads need.
+//! The floor of the machine: the round trip between two threads.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,17 +10,17 @@ use super::Round;
 use crate::bench::latency::Latency;
 use crate::bench::tasks;
 
-/// A word on lines of its own, as far apart as prefetchers pair lines, and more.
+/// A word on cache lines of its own, farther apart than prefetchers pair lines.
 #[repr(align(256))]
 struct Flag(AtomicU32);
 
-/// What ends the answering thread.
+/// The value that ends the answering thread.
 const STOP: u32 = u32::MAX;
 
-/// Looks before a waiting thread lets others run, who may be the other of the two.
+/// Polls before a waiting thread yields, possibly to the other thread.
 const SPINS: u32 = 1 << 16;
 
-/// Round trips between two looks at the clock where they are only counted.
+/// Round trips between two readings of the clock if they are only counted.
 const BATCH: u64 = 256;
 
 pub(super) fn measure(cores: Option<[usize; 2]>, time: Duration) -> anyhow::Result<Round> {
@@ -65,7 +65,7 @@ pub(super) fn measure(cores: Option<[usize; 2]>, time: Duration) -> anyhow::Resu
     })
 }
 
-/// Waits until `flag` is as it should be, and returns it.
+/// Waits until `flag` has an expected value, and returns it.
 fn wait(flag: &AtomicU32, done: impl Fn(u32) -> bool) -> u32 {
     let mut spins = 0;
     loop {
@@ -85,7 +85,7 @@ fn wait(flag: &AtomicU32, done: impl Fn(u32) -> bool) -> u32 {
 
 /// Round trips a second.
 fn rate(trip: &mut impl FnMut(), time: Duration) -> f64 {
-    // The first find caches and clock frequencies cold.
+    // During the first ones caches and clock frequencies are cold.
     (0..BATCH).for_each(|_| trip());
     let start = Instant::now();
     let mut trips = 0;

@@ -1,11 +1,10 @@
-//! Logarithmic axes: where they begin and end, what is marked, and how numbers are
-//! written.
+//! Logarithmic axes: their ranges, their marks, and the format of numbers.
 
 use std::ops::Range;
 
 use plotters::coord::combinators::{BindKeyPoints, IntoLogRange, LogCoord, WithKeyPoints};
 
-/// An axis, and what is marked on it.
+/// An axis and its marks.
 pub(super) type Axis = WithKeyPoints<LogCoord<f64>>;
 
 /// An axis over `range` on which `marks` are marked.
@@ -13,8 +12,8 @@ pub(super) fn axis(range: Range<f64>, marks: Vec<f64>) -> Axis {
     range.log_scale().with_key_points(marks)
 }
 
-/// An axis that all `values` lie on, none at its ends, with round numbers on it;
-/// nothing if no value is a positive number.
+/// An axis that contains all `values` with margins, and marks at round numbers; `None` without a
+/// positive value.
 pub(super) fn around(values: impl IntoIterator<Item = f64>) -> Option<(Range<f64>, Axis)> {
     let (low, high) = values
         .into_iter()
@@ -30,7 +29,7 @@ pub(super) fn around(values: impl IntoIterator<Item = f64>) -> Option<(Range<f64
         .collect();
     let start = *round.iter().rev().find(|mark| **mark < low * 0.8)?;
     let end = *round.iter().find(|mark| **mark > high * 1.25)?;
-    // Over some decades, every other number would be one too many.
+    // Several decades would have too many marks otherwise.
     let tens = end / start > 300.0;
     let is_marked = |mark: &f64| {
         let is_ten = (mark.log10() - mark.log10().round()).abs() < 1e-9;

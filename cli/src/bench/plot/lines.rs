@@ -24,14 +24,14 @@ pub(super) struct Line {
 
 pub(super) struct Lines {
     pub(super) head: Head,
-    /// What the numbers of threads are numbers of.
+    /// The label of the numbers of threads.
     pub(super) x: String,
     /// Requests a second that no single thread exceeds, if that is to be shown.
     pub(super) floor: Option<f64>,
     pub(super) lines: Vec<Line>,
 }
 
-/// The picture; none if there are not two points side by side.
+/// The plot; `None` without two different numbers of threads.
 pub(super) fn draw(what: &Lines) -> anyhow::Result<Option<String>> {
     let points = || what.lines.iter().flat_map(|line| &line.points);
     let mut marks: Vec<f64> = points().map(|point| point.x).collect();

@@ -1,4 +1,4 @@
-//! Pictures of a report, as SVG: what a reader compares at a glance.
+//! Plots of a report, as SVG.
 
 mod axis;
 mod bars;
@@ -28,7 +28,7 @@ pub(crate) fn draw(report: &Report, dir: &Path) -> anyhow::Result<()> {
         let file = dir.join(name).with_extension("svg");
         fs::write(&file, svg).with_context(|| format!("cannot write {}", file.display()))
     };
-    // Names of files are ours: a report may come from anywhere.
+    // Fixed file names, since the report may be untrusted.
     for call in CALLS.iter().map(|call| call.name) {
         write(format!("rates-{call}"), rates(report, call)?)?;
         write(format!("times-{call}"), times(report, call)?)?;
@@ -164,7 +164,7 @@ fn key(calls: &Calls) -> (&str, &str) {
     (&calls.wire, &calls.waiting)
 }
 
-/// What a wire is called in a picture.
+/// The name of a wire in a plot.
 fn wire(calls: &Calls) -> String {
     match key(calls) {
         (wire, "sleep-1us") => format!("{wire}, 1 us poll"),
@@ -172,7 +172,7 @@ fn wire(calls: &Calls) -> String {
     }
 }
 
-/// Colours that people tell apart who do not see all of them (Okabe and Ito's).
+/// Colours for readers with colour blindness (Okabe and Ito's).
 fn color(calls: &Calls) -> RGBColor {
     match key(calls) {
         ("native", _) => RGBColor(0, 114, 178),
@@ -183,8 +183,7 @@ fn color(calls: &Calls) -> RGBColor {
     }
 }
 
-/// What is written around a picture: where and when it was measured, and what the table warns
-/// of, too.
+/// The titles of a plot: place and date of the measurement, and the caveats of the table.
 fn head(report: &Report, title: String, notes: Vec<String>) -> Head {
     let device = &report.device;
     let day = report.date.split('T').next().unwrap_or_default();

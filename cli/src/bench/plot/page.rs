@@ -1,5 +1,4 @@
-//! The page that a picture is drawn on: its titles, and a legend beside it, where no
-//! data can be under it.
+//! The page of a plot: its titles, and a legend beside it, where it covers no data.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -32,7 +31,7 @@ pub(super) enum Mark {
     Bar(RGBAColor),
 }
 
-/// What is written around a picture.
+/// The titles of a plot.
 pub(super) struct Head {
     pub(super) title: String,
     pub(super) subtitle: String,

@@ -1,5 +1,5 @@
-//! Lanes of a warp. These are the compiler's intrinsics and no inline assembly:
-//! it knows of them that they must not move across branches.
+//! Lanes of a warp, by intrinsics instead of inline assembly: the compiler does not move
+//! intrinsics across branches.
 
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.activemask"]
@@ -21,8 +21,8 @@ pub fn warp_size() -> u32 {
     32
 }
 
-/// Whether a lane gets on while others of its warp wait for something: from
-/// `sm_70` on, lanes are scheduled one by one.
+/// Whether a lane makes progress while others of its warp wait: from `sm_70` on, lanes are
+/// scheduled independently.
 #[inline(always)]
 #[must_use]
 pub fn independent_lanes() -> bool {
@@ -66,8 +66,8 @@ pub unsafe fn any(lanes: u64, vote: bool) -> bool {
     unsafe { vote_any(lanes as u32, vote) }
 }
 
-/// Waits until all of `lanes` are here; what one of them did to memory is then
-/// ordered before what the others do.
+/// Waits for all of `lanes`; accesses of each to memory before come before those of the others
+/// afterwards.
 ///
 /// # Safety
 /// As for [`first`].

@@ -1,6 +1,5 @@
-//! Instructions below `sm_70`: volatile accesses, and `membar` where an order is
-//! asked for. The architecture knows no other order, and below `sm_60` no scope
-//! in a read-modify-write: there the device is the only one.
+//! Instructions below `sm_70`: volatile accesses, and `membar` for an order. The architecture has
+//! no other order; below `sm_60`, read-modify-writes have no scope but the device.
 //!
 //! PTX ISA, "membar" and "ld.volatile". The state space is `.global` throughout;
 //! `words` makes such addresses.
@@ -132,8 +131,8 @@ read_modify_write!(device_or_acquire, "", "or.b32", "membar.gl;");
 read_modify_write!(device_and_release, "membar.gl;", "and.b32", "");
 read_modify_write!(device_add_relaxed, "", "add.u32", "");
 
-/// Waits a little, longer the larger `attempt` is. There is no instruction to
-/// sleep: a few reads of the clock stand for it.
+/// Waits a little, longer the larger `attempt` is, by reading the clock: there is no instruction to
+/// sleep.
 pub fn pause(attempt: u32) {
     for _ in 0..1_u32 << attempt.min(5) {
         // SAFETY: reads a special register.

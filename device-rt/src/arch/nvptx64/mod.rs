@@ -1,8 +1,8 @@
 //! NVIDIA GPUs.
 //!
-//! Words are touched by inline instructions only. The compiler's own atomics are
-//! not used: LLVM 22 makes a bare `atom` (relaxed, device scope) of an ordered
-//! read-modify-write, and refuses acquire and release below `sm_70`.
+//! Words are accessed by inline assembly only, not by the compiler's own atomics: LLVM 22 lowers
+//! an ordered read-modify-write to a bare `atom` (relaxed, device scope), and rejects acquire and
+//! release below `sm_70`.
 
 #[cfg_attr(target_feature = "sm_70", path = "ordered.rs")]
 #[cfg_attr(not(target_feature = "sm_70"), path = "membar.rs")]
@@ -41,7 +41,7 @@ unsafe extern "C" {
     safe fn is_shared(address: *const u8) -> bool;
 }
 
-/// Where memory lives: the address itself tells.
+/// Where memory lives, by its address.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces;
 
@@ -52,8 +52,8 @@ impl Spaces {
         Self
     }
 
-    /// Where `addr` lives. What is neither global nor shared is local, or a
-    /// constant or parameter: only this thread can be asked to carry it.
+    /// Where `addr` lives. Memory that is neither global nor shared is local, or a constant or a
+    /// parameter: this thread has to marshal it.
     #[must_use]
     pub fn of(&self, addr: u64) -> Space {
         let addr = addr as *const u8;
@@ -93,8 +93,7 @@ pub fn clock() -> u64 {
     time
 }
 
-/// Cycles of this thread's multiprocessor: [`clock`] may stand still for longer than
-/// a call takes.
+/// Cycles of this thread's multiprocessor: a step of [`clock`] may be longer than a call.
 #[must_use]
 pub fn ticks() -> u64 {
     let cycles;
@@ -103,7 +102,7 @@ pub fn ticks() -> u64 {
     cycles
 }
 
-/// Which multiprocessor runs this thread at the moment.
+/// The multiprocessor that runs this thread now.
 #[must_use]
 pub fn multiprocessor() -> u32 {
     let id;
@@ -113,12 +112,12 @@ pub fn multiprocessor() -> u32 {
 }
 
 /// A GPU cannot wake the host.
-pub const HAS_BELL: bool = false;
+pub const CAN_WAKE: bool = false;
 
-/// See [`HAS_BELL`].
-pub fn ring() {}
+/// See [`CAN_WAKE`].
+pub fn wake_host() {}
 
-/// There is no way for a message, but [`trap_at`] tells the driver a place.
+/// Messages do not reach the host, but [`trap_at`] reports a location to the driver.
 pub const HAS_MESSAGES: bool = false;
 
 /// [`PANIC_ASSERTION`] with a NUL at its end.
@@ -129,8 +128,8 @@ static ASSERTION: [u8; PANIC_ASSERTION.len() + 1] = {
     text
 };
 
-/// Ends the launch, and with it everything in the context; CUDA's driver prints the place, as
-/// it does for C's `assert`.
+/// Ends the launch, and with it everything in the context; CUDA's driver prints the location, as
+/// for C's `assert`.
 #[inline(always)]
 pub fn trap_at(place: Option<&Location<'_>>) -> ! {
     if let Some(place) = place {

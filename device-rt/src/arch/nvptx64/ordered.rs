@@ -1,4 +1,4 @@
-//! Instructions from `sm_70` on: order and scope stand in them.
+//! Instructions from `sm_70` on, which have an order and a scope.
 //!
 //! PTX ISA, "Memory Consistency Model". The state space is `.global` throughout;
 //! `words` makes such addresses.
@@ -120,8 +120,8 @@ read_modify_write!(device_or_acquire, "atom.acquire.gpu.global.or.b32");
 read_modify_write!(device_and_release, "atom.release.gpu.global.and.b32");
 read_modify_write!(device_add_relaxed, "atom.relaxed.gpu.global.add.u32");
 
-/// Waits a little, longer the larger `attempt` is: at most about a microsecond,
-/// so that no answer lies around for longer than it took to come.
+/// Waits a little, longer the larger `attempt` is: at most about a microsecond, so that a reply is
+/// not noticed much later than it arrives.
 pub fn pause(attempt: u32) {
     let nanoseconds = 32_u32 << attempt.min(5);
     // SAFETY: touches no memory.

@@ -56,8 +56,8 @@ fn to_global(address: u64) -> u64 {
     global
 }
 
-// SAFETY of every block below: `mapped` and `device_memory` have their callers
-// vouch for each offset, so the address is valid, aligned and global.
+// SAFETY of every block below: the callers of `mapped` and `device_memory` vouch for each
+// offset, so the address is valid, aligned and global.
 
 impl SystemWords for Mapped {
     #[inline(always)]

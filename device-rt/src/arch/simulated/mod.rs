@@ -1,10 +1,9 @@
-//! Warps for the tests of a machine that has none: a thread that a test makes a lane
-//! of a simulated warp gets the answers of that warp, every other thread those of the
-//! `host` architecture.
+//! Warps for tests on machines without a GPU. A thread that a test makes a lane of a simulated
+//! warp uses that warp; every other thread uses the `host` architecture.
 //!
-//! Not simulated: instructions, so neither memory models weaker than this machine's nor
-//! what a compiler does to a divergent loop; and the wait of a lane behind the loop in
-//! which its neighbours still wait for replies.
+//! Instructions are not simulated, so neither are weaker memory models or a compiler's changes to
+//! a divergent loop. Also not simulated is the wait of a lane after the loop in which its
+//! neighbours still wait for replies.
 
 extern crate std;
 
@@ -20,11 +19,11 @@ use super::host;
 pub(crate) use warp::Scheduling;
 use warp::{Together, Warp};
 
-/// What a thread knows that is a lane.
+/// A lane's view of its warp.
 struct Lane {
     warp: Arc<Warp>,
     lane: u32,
-    /// Whether the lane waits for a reply now, and not for what a neighbour may hold.
+    /// Whether the lane waits for a reply now, and not for what a neighbour may own.
     replying: Box<dyn Fn() -> bool>,
 }
 
@@ -32,7 +31,7 @@ std::thread_local! {
     static LANE: RefCell<Option<Lane>> = const { RefCell::new(None) };
 }
 
-/// The warp and the lane that the calling thread is.
+/// The calling thread's warp and lane.
 fn here() -> Option<(Arc<Warp>, u32)> {
     LANE.with_borrow(|lane| lane.as_ref().map(|l| (Arc::clone(&l.warp), l.lane)))
 }
@@ -51,8 +50,8 @@ impl Drop for Enrolled {
     }
 }
 
-/// Runs `body` in the `lanes` lanes of a warp, to which it gets their number. Panics if
-/// one of them does, if the warp cannot go on, or if it takes too long.
+/// Runs `body` in the `lanes` lanes of a warp, with the lane's number. Panics if a lane panics,
+/// if the warp cannot make progress, or if it takes too long.
 pub(crate) fn run(scheduling: Scheduling, lanes: u32, seed: u64, body: impl Fn(u32) + Sync) {
     let warp = Warp::new(scheduling, lanes, seed);
     let (warp, body) = (&warp, &body);
@@ -74,9 +73,8 @@ pub(crate) fn run(scheduling: Scheduling, lanes: u32, seed: u64, body: impl Fn(u
     });
 }
 
-/// How the simulation tells waiting for a reply, which lanes do together, from waiting
-/// for a slot or a run, which in lock-step keeps the neighbours from going on: the
-/// calling lane waits for a reply when `replying` says so.
+/// Tells the simulation when the calling lane waits for a reply, which lanes do together. Every
+/// other wait is for a slot or an extent, and in lock-step stops the neighbours.
 pub(crate) fn replying_when(replying: impl Fn() -> bool + 'static) {
     LANE.with_borrow_mut(|lane| {
         if let Some(lane) = lane {
@@ -112,7 +110,7 @@ pub fn lane() -> u32 {
     here().map_or_else(host::lane, |(_, lane)| lane)
 }
 
-/// As the architectures have it. Lanes are together that call from the same place.
+/// As the architectures have it. Lanes that call from the same location are together.
 #[must_use]
 #[track_caller]
 pub fn active_lanes() -> u64 {
@@ -123,7 +121,7 @@ pub fn active_lanes() -> u64 {
 /// As the architectures have it.
 ///
 /// # Safety
-/// None is asked for: lanes that do not come together fail the test.
+/// None is required: lanes that do not come together fail the test.
 #[must_use]
 pub unsafe fn first(lanes: u64, value: u32) -> u32 {
     match here() {

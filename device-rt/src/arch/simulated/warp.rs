@@ -12,24 +12,24 @@ use std::time::Instant;
 use std::vec::Vec;
 use std::{format, thread, vec};
 
-/// A test that is not done by then hangs.
+/// The time after which a test hangs.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The longest that independent lanes linger to be here together.
+/// The longest time that independent lanes wait to be active together.
 const LINGER_MICROS: u64 = 300;
 
-/// How the lanes of a warp get on.
+/// How the lanes of a warp make progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheduling {
-    /// One lane runs at a time, until it comes to where lanes meet or waits for a
-    /// reply. A lane that waits for anything else keeps the others from running, as
-    /// it does where a lane that leaves a loop waits behind it for its neighbours.
+    /// One lane runs at a time, until it gets to where lanes meet or waits for a reply. A lane that
+    /// waits for anything else stops the others, as on hardware, where a lane that leaves a loop
+    /// waits after it for its neighbours.
     LockStep,
-    /// Each by itself. Those are together that happen to be.
+    /// Independently. Lanes are together by chance.
     Independent,
 }
 
-/// What lanes do together.
+/// An operation of lanes together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Together {
     First,
@@ -37,21 +37,21 @@ pub(crate) enum Together {
     Converge,
 }
 
-/// What a lane is at.
+/// The state of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
-    /// Code of its own.
+    /// It runs.
     Work,
-    /// The question who is here.
+    /// It asks which lanes are active.
     Here(&'static Location<'static>),
-    /// A meeting of the lanes of a mask, and what the lane brings.
+    /// It meets the lanes of a mask, with a value.
     Meeting(Together, u64, u32),
-    /// The end.
+    /// It has ended.
     End,
 }
 
 impl At {
-    /// The meeting, whatever the lane brings.
+    /// The meeting, without the lane's value.
     fn meeting(self) -> Option<(Together, u64)> {
         match self {
             At::Meeting(what, mask, _) => Some((what, mask)),
@@ -70,7 +70,7 @@ pub(crate) struct Warp {
 
 struct Lanes {
     at: Vec<At>,
-    /// What the last meeting of each lane gave it.
+    /// The result of each lane's last meeting.
     answers: Vec<u64>,
     /// In lock-step, the lane that runs.
     turn: usize,
@@ -93,7 +93,7 @@ impl Lanes {
         bits.fold(0, |mask, (lane, &at)| mask | (u64::from(is(at)) << lane))
     }
 
-    /// Which lanes are at what.
+    /// The state of each lane, as text.
     fn report(&self) -> String {
         let mut places = BTreeMap::<String, Vec<usize>>::new();
         for (lane, at) in self.at.iter().enumerate() {
@@ -163,7 +163,7 @@ impl Warp {
         self.meet(lane, At::Meeting(what, mask, value)) as u32
     }
 
-    /// Lets others run, if they may.
+    /// Lets other lanes run, if the scheduling allows.
     pub(crate) fn pause(&self, lane: u32, replying: bool) {
         thread::yield_now();
         let mut lanes = self.lock();
@@ -177,7 +177,7 @@ impl Warp {
         self.resume(lanes, lane);
     }
 
-    /// Makes all lanes panic that still run.
+    /// Makes all running lanes panic.
     pub(crate) fn fail(&self, why: &str) {
         self.fail_with(&mut self.lock(), why);
     }
@@ -208,7 +208,7 @@ impl Warp {
         self.resume(lanes, lane)
     }
 
-    /// Waits until the lane may run, and says what its meeting gave it.
+    /// Waits until the lane may run; returns the result of its meeting.
     fn resume(&self, mut lanes: MutexGuard<'_, Lanes>, lane: u32) -> u64 {
         let index = lane as usize;
         let lingers = Duration::from_micros(lanes.random(LINGER_MICROS));
@@ -240,8 +240,7 @@ impl Warp {
         }
     }
 
-    /// Ends the meetings that are complete and, in lock-step, gives the turn to any
-    /// lane that can take it.
+    /// Ends complete meetings and, in lock-step, gives the turn to any lane that can run.
     fn go_on(&self, lanes: &mut Lanes) {
         for index in 0..lanes.at.len() {
             if let Some(meeting @ (what, mask)) = lanes.at[index].meeting()
@@ -254,7 +253,7 @@ impl Warp {
         if self.is_independent() {
             return;
         }
-        // Lanes that vote have left the others, which go on without them.
+        // Lanes that vote have left the others, which continue without them.
         let rest =
             lanes.which(|at| at != At::End && !matches!(at.meeting(), Some((Together::Any, _))));
         let place = lanes
@@ -278,7 +277,7 @@ impl Warp {
         }
     }
 
-    /// Lets the lanes of `mask` go on with `answer`.
+    /// Lets the lanes of `mask` continue with `answer`.
     fn answer(&self, lanes: &mut Lanes, mask: u64, answer: u64) {
         for index in (0..self.size as usize).filter(|index| mask & (1 << index) != 0) {
             lanes.at[index] = At::Work;
@@ -290,7 +289,7 @@ impl Warp {
     }
 }
 
-/// What a complete meeting gives to its lanes.
+/// The result of a complete meeting.
 fn answer(lanes: &Lanes, what: Together, mask: u64) -> u64 {
     let brought = lanes
         .at

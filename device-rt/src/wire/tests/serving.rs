@@ -11,13 +11,13 @@ use std::sync::Mutex;
 use std::vec::Vec;
 use std::{format, thread, vec};
 
-use shared_abi::image::Runtime;
+use shared_abi::image::DeviceConfig;
 use shared_abi::status::Status;
 use shared_abi::wire::native::{
-    self, MapEntry, PLACE_SLOT, ReplyHeader, RequestHeader, Slot, answer, entry_bytes_in_slot,
-    slot_offset,
+    self, MapEntry, PLACE_SLOT, ReplyHeader, RequestHeader, Slot, entry_bytes_in_slot,
+    pack_completion, slot_offset,
 };
-use shared_abi::wire::{Bell, WireKind, bounce, claims};
+use shared_abi::wire::{WakeWord, WireKind, bounce, claims};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use crate::runtime::HostWritten;
@@ -43,7 +43,7 @@ pub(super) struct Serving {
     slots: u32,
     /// Requests that must be there at once before the first reply.
     at_once: usize,
-    // The wire, the claims, the bounce area and the bell.
+    // The wire, the claims, the bounce area and the wake word.
     memory: [Vec<AtomicU64>; 4],
     unused: (u32, u32),
     /// How often each function was called.
@@ -56,7 +56,7 @@ pub(super) struct Serving {
 #[derive(Clone, Copy)]
 struct Pending {
     slot: u32,
-    turn: u32,
+    seq: u32,
     func: u64,
 }
 
@@ -72,7 +72,7 @@ impl Serving {
                 words(native::size(slots)),
                 words(claims::size(slots, AREA)),
                 words(AREA as usize * bounce::BLOCK),
-                words(size_of::<Bell>()),
+                words(size_of::<WakeWord>()),
             ],
             unused: (all_but(slots), all_but(blocks)),
             served: Mutex::default(),
@@ -85,15 +85,16 @@ impl Serving {
         this
     }
 
-    pub(super) fn runtime(&self) -> HostWritten<Runtime> {
-        let [wire, claims, bounce, bell] = core::array::from_fn(|i| self.memory[i].as_ptr() as u64);
-        HostWritten::new(Runtime {
+    pub(super) fn runtime(&self) -> HostWritten<DeviceConfig> {
+        let [wire, claims, bounce, wake_word] =
+            core::array::from_fn(|i| self.memory[i].as_ptr() as u64);
+        HostWritten::new(DeviceConfig {
             wire_kind: WireKind::NATIVE.0,
             slots: self.slots,
             wire,
             claims,
             bounce,
-            bell,
+            wake_word,
             bounce_blocks: AREA,
             reserved: 0,
         })
@@ -106,23 +107,25 @@ impl Serving {
 
     /// Serves until it is stopped.
     pub(super) fn serve(&self) {
-        let mut turns = vec![0; self.slots as usize];
+        let mut seqs = vec![0; self.slots as usize];
         let mut pending = Vec::<Pending>::new();
         let mut random = 1u64;
         let mut replies = false;
         while !self.stop.load(Ordering::Relaxed) {
             for slot in 0..self.slots {
-                let last = &mut turns[slot as usize];
-                let turn = self.words(0).load32(self.request(slot), Load::Acquire);
-                if turn == *last {
+                let last = &mut seqs[slot as usize];
+                let seq = self.words(0).load32(self.request(slot), Load::Acquire);
+                if seq == *last {
                     continue;
                 }
-                self.expect(turn == *last + 1, || format!("turn {turn} after {last}"));
+                self.expect(seq == *last + 1, || {
+                    format!("sequence number {seq} after {last}")
+                });
                 let used = pending.iter().any(|p| p.slot == slot);
                 self.expect(!used, || format!("slot {slot} is in use already"));
-                *last = turn;
+                *last = seq;
                 let func = self.func(slot);
-                pending.push(Pending { slot, turn, func });
+                pending.push(Pending { slot, seq, func });
             }
             replies |= pending.len() >= self.at_once;
             // Now and then, so that several are there to choose from.
@@ -149,10 +152,9 @@ impl Serving {
         assert_eq!(taken, [self.unused.0, self.unused.1], "slots and blocks");
     }
 
-    fn complete(&self, Pending { slot, turn, func }: Pending) {
+    fn complete(&self, Pending { slot, seq, func }: Pending) {
         let wire = self.words(0);
-        let same =
-            self.func(slot) == func && wire.load32(self.request(slot), Load::Acquire) == turn;
+        let same = self.func(slot) == func && wire.load32(self.request(slot), Load::Acquire) == seq;
         self.expect(same, || format!("slot {slot} changed before its reply"));
         *self.served.lock().unwrap().entry(func).or_default() += 1;
 
@@ -176,12 +178,8 @@ impl Serving {
             memory.store8(to + i, byte ^ CHANGE);
         }
         wire.store64(reply + offset_of!(ReplyHeader, copied), 1, Store::Relaxed);
-        let answer = answer(turn, status_of(func).0);
-        wire.store64(
-            reply + offset_of!(ReplyHeader, turn),
-            answer,
-            Store::Release,
-        );
+        let answer = pack_completion(seq, status_of(func).0);
+        wire.store64(reply + offset_of!(ReplyHeader, seq), answer, Store::Release);
     }
 
     fn expect(&self, holds: bool, what: impl Fn() -> String) {

@@ -13,32 +13,32 @@ use super::serving::{CHANGE, Serving, byte_of, status_of};
 use super::{Call, Native, Wire};
 use crate::arch::Spaces;
 use crate::arch::simulated::{Scheduling, replying_when, run};
-use crate::carry::Args;
+use crate::call::Args;
 
 /// Calls that each lane makes.
 const CALLS: u32 = 3;
 
-/// Which lanes' ranges do not fit a slot.
-type NeedsRun = fn(u32) -> bool;
+/// The lanes whose ranges do not fit a slot.
+type NeedsExtent = fn(u32) -> bool;
 
-const NONE: NeedsRun = |_| false;
-const SOME: NeedsRun = |lane| lane % 3 == 1;
-const ALL: NeedsRun = |_| true;
+const NONE: NeedsExtent = |_| false;
+const SOME: NeedsExtent = |lane| lane % 3 == 1;
+const ALL: NeedsExtent = |_| true;
 
-/// What a test has.
+/// The sizes of a test.
 #[derive(Clone, Copy)]
 struct Case {
     warps: u32,
     lanes: u32,
     slots: u32,
     blocks: u32,
-    needs_run: NeedsRun,
-    /// Requests that the host must have at once before it replies.
+    needs_extent: NeedsExtent,
+    /// Requests that the host collects before it replies.
     at_once: u32,
 }
 
 /// Makes the call `func` from this lane, with a range of `size` bytes on its stack.
-fn call(serving: &Arc<Serving>, func: u64, hint: u32, size: usize) {
+fn call(serving: &Arc<Serving>, func: u64, home_group: u32, size: usize) {
     // Whole words, as a stack has them.
     let mut stack = std::vec![0u64; size / 8];
     let bytes = stack.as_mut_ptr().cast::<u8>();
@@ -57,7 +57,7 @@ fn call(serving: &Arc<Serving>, func: u64, hint: u32, size: usize) {
             func,
             args,
             device_num: 0,
-            hint,
+            home_group,
             launch: 0,
             spaces: Spaces::with_stack(addr, addr + size),
         },
@@ -78,7 +78,7 @@ fn func(warp: u32, lane: u32, call: u32) -> u64 {
 fn launch(scheduling: Scheduling, case: Case, serving: &Arc<Serving>, warp: u32) {
     run(scheduling, case.lanes, u64::from(warp) + 1, |lane| {
         // More than a slot has room for, or not.
-        let size = if (case.needs_run)(lane) { 1000 } else { 40 };
+        let size = if (case.needs_extent)(lane) { 1000 } else { 40 };
         for n in 0..CALLS {
             call(serving, func(warp, lane, n), warp, size);
         }
@@ -92,7 +92,7 @@ fn check(scheduling: Scheduling, case: Case) {
         let warps: Vec<_> = (0..case.warps)
             .map(|warp| scope.spawn(move || launch(scheduling, case, serving, warp)))
             .collect();
-        // All of them end before the host does, also where one fails.
+        // All of them end before the host does, even if one fails.
         let ends: Vec<_> = warps.into_iter().map(|warp| warp.join()).collect();
         serving.stop();
         ends
@@ -110,7 +110,7 @@ fn check(scheduling: Scheduling, case: Case) {
 
 macro_rules! cases {
     ($($name:ident: $warps:literal warps of $lanes:literal, $slots:literal slots,
-        $blocks:literal blocks, $needs_run:ident, $at_once:literal at once;)*) => {
+        $blocks:literal blocks, $needs_extent:ident, $at_once:literal at once;)*) => {
         mod lock_step {
             use super::*;
             $(#[test] fn $name() {
@@ -129,7 +129,7 @@ macro_rules! cases {
             lanes: $lanes,
             slots: $slots,
             blocks: $blocks,
-            needs_run: $needs_run,
+            needs_extent: $needs_extent,
             at_once: $at_once,
         };)*
     };
@@ -141,7 +141,7 @@ cases! {
     one_slot: 1 warps of 8, 1 slots, 32 blocks, SOME, 1 at once;
     fewer_slots_than_lanes: 1 warps of 32, 4 slots, 32 blocks, SOME, 4 at once;
     two_warps_want_all_slots: 2 warps of 32, 8 slots, 32 blocks, SOME, 8 at once;
-    room_for_one_run: 1 warps of 32, 32 slots, 1 blocks, ALL, 1 at once;
-    room_for_one_run_of_two_warps: 2 warps of 16, 4 slots, 1 blocks, SOME, 1 at once;
-    runs_and_none: 1 warps of 64, 32 slots, 32 blocks, SOME, 1 at once;
+    room_for_one_extent: 1 warps of 32, 32 slots, 1 blocks, ALL, 1 at once;
+    room_for_one_extent_of_two_warps: 2 warps of 16, 4 slots, 1 blocks, SOME, 1 at once;
+    extents_and_none: 1 warps of 64, 32 slots, 32 blocks, SOME, 1 at once;
 }

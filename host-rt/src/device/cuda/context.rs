@@ -10,7 +10,7 @@ use cudarc::driver::sys::{CUcontext, CUdevice, CUdevice_attribute, CUresult};
 
 use super::driver::{self, Driver, Failure};
 use super::functions::{self, Code};
-use crate::error::DeviceError;
+use crate::device::DeviceError;
 
 /// The context of one GPU; released with the last owner.
 pub(super) struct Context {
@@ -46,7 +46,10 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 /// Number of GPUs.
-pub(super) fn count() -> Result<u32, DeviceError> {
+///
+/// # Errors
+/// There is no driver, or it is of no use.
+pub(in crate::device) fn count() -> Result<u32, DeviceError> {
     driver::driver()?;
     let mut count = 0;
     // SAFETY: the function writes the number.

@@ -20,11 +20,12 @@ use super::event::Known;
 use super::promise::{PANICKED, Promised, promise};
 use super::queue::CudaQueue;
 use super::{CudaDevice, launch};
-use crate::device::reach::check_word;
-use crate::device::survive::survive;
-use crate::device::{Event, EventState, Global, Grid, LaunchContext, Module, Queue, Running};
-use crate::error::DeviceError;
-use crate::lock::{lock, wait};
+use crate::base::lock::{lock, wait};
+use crate::device::bounds::check_word;
+use crate::device::gpu::panics::catch_panic;
+use crate::device::{
+    DeviceError, Event, EventState, Global, Grid, LaunchContext, Module, Queue, Running,
+};
 
 /// A queue.
 pub(super) struct DeferringQueue {
@@ -143,7 +144,7 @@ impl Deferred {
             };
             drop(state);
             let mut result = None;
-            survive(|| {
+            catch_panic(|| {
                 if operation.is_copy {
                     queue.wait_for_callers();
                 }

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use cudarc::driver::sys::CUresult;
 
 use super::functions::{self, Code};
-use crate::error::DeviceError;
+use crate::device::DeviceError;
 
 /// The oldest driver that has all functions that are called here, as
 /// `cuDriverGetVersion` puts it: that of CUDA 11.4.

@@ -7,17 +7,16 @@ use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream};
 
 use super::context::Context;
 use super::functions;
-use super::stream::Landing;
-use crate::device::{Event, EventState};
-use crate::error::DeviceError;
-use crate::lock::{lock, take};
+use super::stream::Readback;
+use crate::base::lock::{lock, take};
+use crate::device::{DeviceError, Event, EventState};
 
 /// A place in a queue.
 pub(super) struct CudaEvent {
     events: Arc<Events>,
     pub(super) raw: CUevent,
     /// What has arrived when it is reached.
-    landings: Vec<Arc<Landing>>,
+    readbacks: Vec<Arc<Readback>>,
     /// Why it counts as failed when it is reached.
     failed: Option<String>,
     /// The ends of kernels that call the host and come before it.
@@ -38,11 +37,11 @@ impl CudaEvent {
     /// a reason; `callers` are what the event stands behind.
     pub(super) fn of_queue(
         &mut self,
-        landings: Vec<Arc<Landing>>,
+        readbacks: Vec<Arc<Readback>>,
         failed: Option<String>,
         callers: Vec<Arc<CudaEvent>>,
     ) {
-        self.landings = landings;
+        self.readbacks = readbacks;
         self.failed = failed;
         self.callers = callers;
     }
@@ -95,12 +94,12 @@ impl CudaEvent {
     /// The stream has got there, or never will.
     fn reached(&self, how: Result<(), DeviceError>) -> Result<(), String> {
         let mut how = how.map_err(|error| error.to_string());
-        for landing in &self.landings {
+        for readback in &self.readbacks {
             match &how {
                 // SAFETY: the stream has got behind the copies. Who waited for one before
-                // did so by such an event, or by a queue, which has them land, too.
-                Ok(()) => how = unsafe { landing.land() },
-                Err(why) => landing.give_up(why),
+                // did so by such an event, or by a queue, which finishes them, too.
+                Ok(()) => how = unsafe { readback.finish() },
+                Err(why) => readback.give_up(why),
             }
         }
         how.and_then(|()| self.failed.clone().map_or(Ok(()), Err))
@@ -176,7 +175,7 @@ impl Events {
         Ok(CudaEvent {
             events: Arc::clone(self),
             raw,
-            landings: Vec::new(),
+            readbacks: Vec::new(),
             failed: None,
             callers: Vec::new(),
         })

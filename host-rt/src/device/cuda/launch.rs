@@ -14,8 +14,7 @@ use super::context::Context;
 use super::event::CudaEvent;
 use super::functions;
 use super::module::CudaModule;
-use crate::device::{Global, Grid, KernelLimits, LaunchContext, Module, Running};
-use crate::error::DeviceError;
+use crate::device::{DeviceError, Global, Grid, KernelLimits, LaunchContext, Module, Running};
 
 /// How long a wait for a kernel looks before it sleeps: to be woken takes about as
 /// long.
@@ -89,7 +88,7 @@ pub(super) unsafe fn start(
         let _ = launch.ended(Err(error.to_string()));
     } else if calls_host {
         let running = Arc::clone(&launch) as Arc<dyn Running>;
-        device.ends.watch(context.name(), running);
+        device.reaper.watch(context.name(), running);
     }
     Ok(launch)
 }
@@ -156,7 +155,7 @@ fn attribute(
     Ok(u32::try_from(value).unwrap_or(0))
 }
 
-/// How much of a kernel a GPU takes.
+/// Occupancy limits of a kernel.
 pub(super) fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, DeviceError> {
     use CUdevice_attribute::{
         CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR as REGISTERS,

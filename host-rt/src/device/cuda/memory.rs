@@ -13,8 +13,7 @@ use super::functions;
 use super::lock;
 use super::queue::CudaQueue;
 use super::stream::Stream;
-use crate::device::{Fill, MappedMemory, MemoryInfo, Queue};
-use crate::error::DeviceError;
+use crate::device::{DeviceError, Fill, MappedMemory, MemoryInfo, Queue};
 
 /// What the driver rounds allocations up to.
 const GRAIN: u64 = 512;

@@ -36,6 +36,7 @@ use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use targets::DeviceArch;
 
 use self::context::Context;
+pub(super) use self::context::count;
 use self::deferred::DeferringQueue;
 use self::event::Events;
 
@@ -43,32 +44,23 @@ use self::memory::Memory;
 use self::module::{CudaModule, Globals};
 use self::queue::CudaQueue;
 use self::stream::Stream;
-use super::ends::Ends;
-use super::pool::Pool;
-use super::reach::{BEYOND, NOT_ALLOCATED, unreachable};
-use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
-use crate::error::{DeviceError, Error, ImageError};
-use crate::image::Image;
-use crate::lock::lock;
-
-/// Number of GPUs.
-///
-/// # Errors
-/// There is no driver, or it is of no use.
-pub(super) fn count() -> Result<u32, Error> {
-    Ok(context::count()?)
-}
+use super::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
+use super::gpu::pool::Pool;
+use super::gpu::reaper::CompletionReaper;
+use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use crate::base::lock::lock;
+use crate::image::{Image, ImageError};
 
 /// How long opening waits for a context that is lost to go: when all that was made in
 /// it is dropped, the thread that notices the ends of kernels may be the last owner.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
-pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
+pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError> {
     let start = Instant::now();
     loop {
         match open_once(number) {
-            Err(Error::Device(DeviceError::Lost { .. })) if start.elapsed() < PATIENCE => {
+            Err(DeviceError::Lost { .. }) if start.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(1));
             }
             result => return result,
@@ -76,7 +68,7 @@ pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>,
     }
 }
 
-fn open_once(number: u32) -> Result<Arc<dyn Device>, Error> {
+fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
     use CUdevice_attribute::{
         CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY as MAPS,
         CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING as UNIFIED,
@@ -93,8 +85,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, Error> {
             return Err(DeviceError::NotSuitable {
                 device: context.name().to_owned(),
                 reason: format!("it cannot map {what}, which calls to the host need"),
-            }
-            .into());
+            });
         }
     }
     let arch = arch(&context)?;
@@ -102,7 +93,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, Error> {
     Ok(Arc::new_cyclic(|this| CudaDevice {
         this: Weak::clone(this),
         arch,
-        ends: Ends::default(),
+        reaper: CompletionReaper::default(),
         streams: Pool::new(stream::MOST),
         events: Events::new(&context),
         memory,
@@ -128,7 +119,7 @@ fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
 struct CudaDevice {
     this: Weak<Self>,
     arch: DeviceArch,
-    ends: Ends,
+    reaper: CompletionReaper,
     streams: Pool<Stream>,
     events: Arc<Events>,
     memory: Memory,
@@ -227,7 +218,7 @@ impl Device for CudaDevice {
             .attribute(CUdevice_attribute::CU_DEVICE_ATTRIBUTE_CLOCK_RATE)
     }
 
-    fn has_bell(&self) -> bool {
+    fn can_wake_host(&self) -> bool {
         false
     }
 

@@ -13,9 +13,8 @@ use super::functions::{self, Code};
 use super::jit::JitLog;
 use super::launch;
 use super::lock;
-use crate::device::{Global, KernelLimits, Module};
-use crate::error::{DeviceError, ImageError};
-use crate::image::{Format, Image};
+use crate::device::{DeviceError, Global, KernelLimits, Module};
+use crate::image::{Format, Image, ImageError};
 
 /// A loaded image.
 pub(super) struct CudaModule {
@@ -40,7 +39,7 @@ impl CudaModule {
         arch: &DeviceArch,
         image: &Image,
     ) -> Result<Arc<Self>, ImageError> {
-        let parts = image.parts();
+        let parts = image.link_inputs();
         for part in parts {
             if input_type(part.format()).is_none() {
                 return Err(ImageError::OtherMachine {

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
-use crate::error::DeviceError;
-use crate::lock::{lock, wait, wait_until};
+use crate::base::lock::{lock, wait, wait_until};
+use crate::device::DeviceError;
 
 /// Why there is no value if nothing else is known: a panic is one of the application's.
 pub(super) const PANICKED: &str = "a subscriber of the log panicked before it was queued";

@@ -10,9 +10,8 @@ use super::event::{CudaEvent, Known};
 use super::functions::{self, Code};
 use super::launch;
 use super::stream::{STAGING, Stream};
-use crate::device::reach::{BEYOND, check_word, unreachable};
-use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
-use crate::error::DeviceError;
+use crate::device::bounds::{BEYOND, check_word, unreachable};
+use crate::device::{DeviceError, Event, Global, Grid, LaunchContext, Module, Queue, Running};
 
 /// A queue.
 pub(super) struct CudaQueue {
@@ -65,7 +64,7 @@ impl CudaQueue {
     /// Waits for those kernels.
     pub(super) fn wait_for_callers(&mut self) {
         for end in std::mem::take(&mut self.parts_mut().callers) {
-            // Who waits for the kernel learns how it ended.
+            // A wait for the kernel reports how it ended.
             let _ = end.sleep();
         }
     }
@@ -87,7 +86,7 @@ impl CudaQueue {
     /// Refuses what would come behind a failure.
     fn check_failed(&self) -> Result<(), DeviceError> {
         match self.failed.clone() {
-            Some(reason) => Err(DeviceError::Before { reason }),
+            Some(reason) => Err(DeviceError::DependencyFailed { reason }),
             None => Ok(()),
         }
     }
@@ -229,11 +228,11 @@ impl Queue for CudaQueue {
             unreachable!("nobody waits for the device's own queue")
         };
         let (events, stream) = (Arc::clone(events), self.parts_mut());
-        let landings = stream.landings();
+        let readbacks = stream.readbacks();
         let recorded = stream.context.enter().and_then(|_entered| {
             let mut event = events.take()?;
             event.record(stream.raw)?;
-            event.of_queue(landings, failed.clone(), stream.callers.clone());
+            event.of_queue(readbacks, failed.clone(), stream.callers.clone());
             Ok(event)
         });
         match recorded {
@@ -288,7 +287,7 @@ impl Queue for CudaQueue {
     fn synchronize(&mut self) -> Result<(), DeviceError> {
         let synchronized = self.parts_mut().synchronize();
         // Asked behind: where somebody has found the context lost and has given up what was on
-        // its way to the host, that has not landed.
+        // its way to the host, that has not arrived.
         let failed = self
             .check_failed()
             .and_then(|()| self.parts().context.check_lost());
@@ -300,7 +299,7 @@ impl Queue for CudaQueue {
 impl Drop for CudaQueue {
     fn drop(&mut self) {
         if let (Some(mut stream), Some(device)) = (self.stream.take(), &self.device) {
-            stream.leave_arriving();
+            stream.drop_pending();
             device.streams.put(stream);
         }
     }

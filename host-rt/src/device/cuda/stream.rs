@@ -9,10 +9,9 @@ use super::context::Context;
 use super::event::CudaEvent;
 use super::functions;
 use super::memory;
-use crate::device::MappedMemory;
-use crate::device::landing;
-use crate::device::pool::Pooled;
-use crate::error::DeviceError;
+use crate::device::gpu::pool::Pooled;
+use crate::device::gpu::readback;
+use crate::device::{DeviceError, MappedMemory};
 
 /// Pinned memory of a queue. Copies that are larger than what is left of it until
 /// [`Queue::synchronize`](crate::device::Queue::synchronize) go through the driver's own.
@@ -27,10 +26,10 @@ const STAGING_ALIGN: usize = 16;
 pub(super) const MOST: usize = 128;
 
 /// A copy in the staging memory.
-type Arriving = landing::Arriving<Arc<MappedMemory>>;
+type PendingCopy = readback::PendingCopy<Arc<MappedMemory>>;
 
 /// What such copies bring to the host.
-pub(super) type Landing = landing::Landing<Arc<MappedMemory>>;
+pub(super) type Readback = readback::Readback<Arc<MappedMemory>>;
 
 /// A stream that waits for no other, and its staging memory. Made before kernels
 /// run and used again: to make one may make the driver wait for the device.
@@ -41,8 +40,8 @@ pub(super) struct Stream {
     /// Bytes of the staging memory that are in use.
     staged: usize,
     /// Copies in the staging memory behind which no event was recorded yet, and the others.
-    arriving: Vec<Arriving>,
-    landings: Vec<Arc<Landing>>,
+    pending: Vec<PendingCopy>,
+    readbacks: Vec<Arc<Readback>>,
     /// Events at the ends of kernels that call the host and that the next operation runs behind:
     /// the last such kernel in this stream, and those that the stream waits for.
     pub(super) callers: Vec<Arc<CudaEvent>>,
@@ -65,8 +64,8 @@ impl Stream {
             raw,
             staging,
             staged: 0,
-            arriving: Vec::new(),
-            landings: Vec::new(),
+            pending: Vec::new(),
+            readbacks: Vec::new(),
             callers: Vec::new(),
         })
     }
@@ -93,7 +92,7 @@ impl Stream {
     /// A copy of `len` bytes to `at` in the staging memory was queued; they belong at `to`.
     pub(super) fn arrives(&mut self, at: NonNull<u8>, to: *mut u8, len: usize) {
         let staged = Arc::clone(&self.staging);
-        self.arriving.push(Arriving {
+        self.pending.push(PendingCopy {
             staged,
             at,
             to,
@@ -102,18 +101,18 @@ impl Stream {
     }
 
     /// What nobody has recorded an event behind, nobody waits for any more.
-    pub(super) fn leave_arriving(&mut self) {
-        self.arriving.clear();
+    pub(super) fn drop_pending(&mut self) {
+        self.pending.clear();
     }
 
     /// What will have arrived at the place in the stream behind all copies so far.
-    pub(super) fn landings(&mut self) -> Vec<Arc<Landing>> {
-        self.landings.retain(|landing| !landing.is_over());
-        if !self.arriving.is_empty() {
-            let copies = std::mem::take(&mut self.arriving);
-            self.landings.push(Landing::new(copies));
+    pub(super) fn readbacks(&mut self) -> Vec<Arc<Readback>> {
+        self.readbacks.retain(|readback| !readback.is_over());
+        if !self.pending.is_empty() {
+            let copies = std::mem::take(&mut self.pending);
+            self.readbacks.push(Readback::new(copies));
         }
-        self.landings.clone()
+        self.readbacks.clone()
     }
 
     /// Waits until nothing is under way, and brings what has arrived to its place.
@@ -129,17 +128,17 @@ impl Stream {
 
     /// Nothing is under way any more: everything has arrived, or nothing ever will.
     fn settle(&mut self, how: &Result<(), DeviceError>) {
-        for landing in self.landings() {
+        for readback in self.readbacks() {
             match how {
                 Ok(()) => {
                     // SAFETY: the stream has got to its end. Who waited for a copy by an event
-                    // had it landed; all others leave its target alone until they wait.
-                    let _ = unsafe { landing.land() };
+                    // finished it; all others leave its target alone until they wait.
+                    let _ = unsafe { readback.finish() };
                 }
-                Err(error) => landing.give_up(&error.to_string()),
+                Err(error) => readback.give_up(&error.to_string()),
             }
         }
-        self.landings.clear();
+        self.readbacks.clear();
         self.callers.clear();
         self.staged = 0;
     }

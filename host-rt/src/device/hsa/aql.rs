@@ -18,10 +18,10 @@ use super::agents::Number;
 use super::context::Context;
 use super::faults;
 use super::signal::Signal;
-use crate::error::DeviceError;
+use crate::device::DeviceError;
 
 /// Packets that have room in a queue, of 64 bytes each: for kernels, and what they wait for.
-/// Who queues more waits for some to end.
+/// A caller that queues more waits for some to end.
 const PACKETS: u32 = 16384;
 
 /// A packet's size.
@@ -75,7 +75,7 @@ impl Aql {
         })
     }
 
-    /// Has what comes behind wait for these signals.
+    /// Makes later packets wait for these signals.
     pub(super) fn wait_for(&mut self, signals: &[hsa_signal_t]) -> Result<(), DeviceError> {
         for signals in signals.chunks(SIGNALS) {
             // SAFETY: of numbers and handles, for which zeros will do: no signal.

@@ -1,9 +1,8 @@
 //! The memory that a kernel takes its arguments from, as the code object lays it out.
 
+use crate::device::DeviceError;
 use targets::code_object::{ArgKind, Kernel};
 use targets::count::Parameters;
-
-use crate::error::DeviceError;
 
 /// What the compiler may want to know of a launch, in threads.
 #[derive(Clone, Copy)]

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex};
 
-use super::context::{Context, Leftover};
-use super::stream::PIECE;
-use crate::error::DeviceError;
-use crate::lock::{lock, take};
+use super::context::{Context, DeferredFree};
+use crate::base::lock::{lock, take};
+use crate::device::DeviceError;
 
 /// The smallest block. Aligned to as much, and more than kernels want.
 const SMALLEST: usize = 256;
+
+/// The most that one copy stages: longer ones are several.
+pub(super) const PIECE: usize = 1 << 20;
 
 /// The largest block that is kept to be used again: copies take no larger ones.
 const LARGEST_KEPT: usize = PIECE;
@@ -90,7 +92,7 @@ impl Drop for Block {
             }
         }
         // SAFETY: the last owner of the block has let it go, and with it what was queued.
-        let memory = unsafe { Leftover::memory(address) };
+        let memory = unsafe { DeferredFree::memory(address) };
         self.blocks.context.give_back(memory);
     }
 }
@@ -99,7 +101,8 @@ impl Drop for Blocks {
     fn drop(&mut self) {
         for address in take(&self.waiting).into_values().flatten() {
             // SAFETY: taken off the list, which has what blocks have left.
-            self.context.give_back(unsafe { Leftover::memory(address) });
+            self.context
+                .give_back(unsafe { DeferredFree::memory(address) });
         }
     }
 }

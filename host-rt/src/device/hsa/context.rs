@@ -11,13 +11,13 @@ use hsa_runtime_sys::{
 };
 
 use super::agents::{self, Agents, Number};
-use super::changes::Changes;
 use super::faults;
+use super::notifier::Notifier;
 use super::pools::{NoPools, Pools};
 use super::runtime::{Failure, Runtime, runtime};
-use crate::error::DeviceError;
+use crate::base::lock::{lock, take};
+use crate::device::DeviceError;
 use crate::image::Image;
-use crate::lock::{lock, take};
 
 /// A GPU that is in use.
 pub(super) struct Context {
@@ -32,13 +32,13 @@ pub(super) struct Context {
     /// Why nothing works any more.
     lost: OnceLock<String>,
     /// Wakes who waits for a signal.
-    pub(super) changes: Changes,
+    pub(super) notifier: Notifier,
     /// What was given up while kernels that nobody knows anything of may still use it.
-    leftovers: Mutex<Vec<Leftover>>,
+    deferred: Mutex<Vec<DeferredFree>>,
 }
 
-/// Something of ROCr's that is to be given back.
-pub(super) struct Leftover(What);
+/// Something of ROCr's that is freed later, when nothing may use it any more.
+pub(super) struct DeferredFree(What);
 
 enum What {
     /// The address of memory.
@@ -54,7 +54,7 @@ pub(super) struct Code {
     pub(super) image: Image,
 }
 
-impl Leftover {
+impl DeferredFree {
     /// Memory that [`Context::alloc`] has returned.
     ///
     /// # Safety
@@ -77,7 +77,10 @@ impl Leftover {
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
 /// Number of GPUs.
-pub(super) fn count() -> Result<u32, DeviceError> {
+///
+/// # Errors
+/// There is no ROCr, or it is of no use.
+pub(in crate::device) fn count() -> Result<u32, DeviceError> {
     let rocr = runtime(faults::on_system_event)?;
     let agents = Agents::all(rocr).map_err(|failure| failed("hsa", &failure))?;
     Ok(agents.gpus.len() as u32)
@@ -137,8 +140,8 @@ impl Context {
             host,
             pools,
             lost: OnceLock::new(),
-            changes: Changes::default(),
-            leftovers: Mutex::default(),
+            notifier: Notifier::default(),
+            deferred: Mutex::default(),
         })
     }
 
@@ -170,7 +173,7 @@ impl Context {
     /// Nothing works any more: the first reason counts.
     pub(super) fn lose(&self, reason: String) -> DeviceError {
         let is_first = self.lost.set(reason.clone()).is_ok();
-        self.changes.notify();
+        self.notifier.notify();
         let reason = self.lost.get().unwrap_or(&reason);
         // Last: whoever listens to the log may panic.
         if is_first {
@@ -265,7 +268,7 @@ impl Context {
         };
         if let Err(error) = self.check("hsa_amd_agents_allow_access", status) {
             // SAFETY: allocated above, and nobody else has heard of it.
-            self.give_back(unsafe { Leftover::memory(memory.addr() as u64) });
+            self.give_back(unsafe { DeferredFree::memory(memory.addr() as u64) });
             return Err(Some(error));
         }
         Ok(memory)
@@ -273,17 +276,17 @@ impl Context {
 
     /// Gives something back that nobody uses any more. On a device that is lost a kernel may
     /// still do so, until the device's queues are gone, which is before this context is.
-    pub(super) fn give_back(&self, what: Leftover) {
+    pub(super) fn give_back(&self, what: DeferredFree) {
         if self.is_lost() {
-            lock(&self.leftovers).push(what);
+            lock(&self.deferred).push(what);
         } else {
             self.release(what);
         }
     }
 
-    fn release(&self, what: Leftover) {
+    fn release(&self, what: DeferredFree) {
         // SAFETY: for all of these: it is given back by this alone, and nobody uses it any more, by
-        // the promise that was made for a `Leftover`; the image goes after its reader.
+        // the promise that was made for a `DeferredFree`; the image goes after its reader.
         let result = unsafe {
             match what.0 {
                 What::Memory(address) => {
@@ -311,7 +314,7 @@ impl Context {
 
 impl Drop for Context {
     fn drop(&mut self) {
-        for what in take(&self.leftovers) {
+        for what in take(&self.deferred) {
             self.release(what);
         }
     }

@@ -15,8 +15,8 @@ use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_agent_t, hsa_signal_t};
 
 use super::context::Context;
 use super::signal::{PENDING, Signal};
-use crate::device::survive::survive;
-use crate::error::DeviceError;
+use crate::device::DeviceError;
+use crate::device::gpu::panics::catch_panic;
 
 /// A copy that ROCr has not been given yet.
 pub(super) struct Copy {
@@ -123,7 +123,7 @@ impl Copy {
 unsafe extern "C" fn ready(_value: i64, copy: *mut c_void) -> bool {
     // SAFETY: what `start_after` has passed; this is called once.
     let copy = unsafe { Box::from_raw(copy.cast::<Copy>()) };
-    survive(move || {
+    catch_panic(move || {
         let context = Arc::clone(&copy.context);
         // SAFETY: as was promised to `start`.
         if let Err(error) = unsafe { copy.start() } {

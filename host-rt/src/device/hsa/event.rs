@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use super::signal::Signal;
-use super::stream::Landing;
-use crate::device::{Event, EventState};
-use crate::error::DeviceError;
+use super::stream::Readback;
+use crate::device::{DeviceError, Event, EventState};
 
 /// A place in a queue.
 pub(super) struct HsaEvent {
     /// What is done when it is reached.
     pub(super) signals: Vec<Arc<Signal>>,
     /// What has arrived then.
-    landings: Vec<Arc<Landing>>,
+    readbacks: Vec<Arc<Readback>>,
     /// Why it counts as failed then.
     failed: Option<String>,
 }
@@ -22,12 +21,12 @@ impl HsaEvent {
     /// reason: no sooner, since who finds that it has failed waits for no copy before it.
     pub(super) fn new(
         signals: Vec<Arc<Signal>>,
-        landings: Vec<Arc<Landing>>,
+        readbacks: Vec<Arc<Readback>>,
         failed: Option<String>,
     ) -> Self {
         Self {
             signals,
-            landings,
+            readbacks,
             failed,
         }
     }
@@ -40,12 +39,12 @@ impl HsaEvent {
     /// All before it is done, or never will be.
     fn reached(&self, how: Result<(), DeviceError>) -> Result<(), String> {
         let mut how = how.map_err(|error| error.to_string());
-        for landing in &self.landings {
+        for readback in &self.readbacks {
             match &how {
                 // SAFETY: the copies are done. Who waited for one before did so by such an
-                // event, or by a queue, which has them land, too.
-                Ok(()) => how = unsafe { landing.land() },
-                Err(why) => landing.give_up(why),
+                // event, or by a queue, which finishes them, too.
+                Ok(()) => how = unsafe { readback.finish() },
+                Err(why) => readback.give_up(why),
             }
         }
         how.and_then(|()| self.failed.clone().map_or(Ok(()), Err))

@@ -11,17 +11,17 @@ use hsa_runtime_sys::{
 
 use super::context::Context;
 use super::runtime::words;
-use crate::device::survive::survive;
-use crate::error::DeviceError;
+use crate::device::DeviceError;
+use crate::device::gpu::panics::catch_panic;
 
 /// Events of headers newer than ours: the GPU hangs or its memory is broken, and memory cannot be
 /// given back. Source: ROCr, `hsa_ext_amd.h`.
 const HW_EXCEPTION: hsa_amd_event_type_t = 1;
 const MEMORY_ERROR: hsa_amd_event_type_t = 2;
 
-/// What ROCr tells of once in a process, whatever GPU it is of. Source: ROCr,
+/// A fault that ROCr reports once per process, whatever GPU it is of. Source: ROCr,
 /// `Runtime::VMFaultHandler` and `Runtime::HwExceptionHandler`, which ask not to be called again.
-struct Once {
+struct FaultNotice {
     has_told: AtomicBool,
     /// What has been, and what will not be told of any more.
     words: &'static str,
@@ -29,13 +29,13 @@ struct Once {
     then: &'static str,
 }
 
-static FAULT: Once = Once {
+static FAULT: FaultNotice = FaultNotice {
     has_told: AtomicBool::new(false),
     words: "a kernel of this process has faulted, and ROCr tells of one memory fault per process",
     then: "a kernel that uses memory that is not there will not end on this one",
 };
 
-static EXCEPTION: Once = Once {
+static EXCEPTION: FaultNotice = FaultNotice {
     has_told: AtomicBool::new(false),
     words: "a GPU of this process has hung, or its memory has broken, and ROCr tells of that once \
             per process",
@@ -44,12 +44,12 @@ static EXCEPTION: Once = Once {
 
 /// Refuses a device whose faults ROCr would not tell of.
 pub(super) fn check_told(device: &str) -> Result<(), DeviceError> {
-    for once in [&FAULT, &EXCEPTION] {
+    for notice in [&FAULT, &EXCEPTION] {
         // Acquire, with the release of who sets it: what is lost by it is lost.
-        if once.has_told.load(Ordering::Acquire) {
+        if notice.has_told.load(Ordering::Acquire) {
             return Err(DeviceError::NotSuitable {
                 device: device.to_owned(),
-                reason: format!("{}: start a new process", once.words),
+                reason: format!("{}: start a new process", notice.words),
             });
         }
     }
@@ -69,7 +69,7 @@ pub(super) unsafe extern "C" fn on_queue_error(
     }
     for context in Context::all() {
         if context.number as usize == number {
-            survive(|| {
+            catch_panic(|| {
                 context.lose(format!("a kernel failed: {}", words(context.rocr, status)));
             });
         }
@@ -91,7 +91,7 @@ pub(super) unsafe extern "C" fn on_system_event(
     }
     // SAFETY: the data of all these kinds begin with the agent that they are of.
     let agent = unsafe { (&raw const (*event).__bindgen_anon_1.memory_fault.agent).read() };
-    let (reason, once) = match kind {
+    let (reason, notice) = match kind {
         MEMORY_FAULT => {
             // SAFETY: of an event of this kind, this is what is there.
             let fault = unsafe { (*event).__bindgen_anon_1.memory_fault };
@@ -110,24 +110,24 @@ pub(super) unsafe extern "C" fn on_system_event(
             (reason.to_owned(), None)
         }
     };
-    if let Some(once) = once {
+    if let Some(notice) = notice {
         // Release, with the acquire of who opens a device.
-        once.has_told.store(true, Ordering::Release);
+        notice.has_told.store(true, Ordering::Release);
     }
     let (ours, others): (Vec<_>, Vec<_>) =
         (Context::all().into_iter()).partition(|context| context.agent.handle == agent.handle);
     let is_ours = !ours.is_empty();
     for context in &ours {
-        survive(|| drop(context.lose(reason.clone())));
+        catch_panic(|| drop(context.lose(reason.clone())));
     }
-    if let Some(once) = once {
+    if let Some(notice) = notice {
         for context in &others {
-            survive(|| {
+            catch_panic(|| {
                 tracing::error!(
                     device = context.name(),
                     "this was another device: {}; {}; start a new process",
-                    once.words,
-                    once.then
+                    notice.words,
+                    notice.then
                 );
             });
         }

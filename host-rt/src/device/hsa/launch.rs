@@ -10,8 +10,7 @@ use super::arguments::{self, Shape};
 use super::module::{HsaModule, Loaded};
 use super::signal::Signal;
 use super::stream::Stream;
-use crate::device::{Global, Grid, LaunchContext, Module, Running};
-use crate::error::DeviceError;
+use crate::device::{DeviceError, Global, Grid, LaunchContext, Module, Running};
 
 /// Starts a kernel in `stream`.
 ///
@@ -77,7 +76,7 @@ pub(super) unsafe fn start(
     });
     if calls_host {
         let running = Arc::clone(&launch) as Arc<dyn Running>;
-        device.ends.watch(device.context.name(), running);
+        device.reaper.watch(device.context.name(), running);
     }
     Ok(launch)
 }

@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use hsa_runtime_sys::{HSA_EXT_POINTER_TYPE_HSA, hsa_amd_pointer_info_t};
 
-use super::context::{Context, Leftover};
-use crate::device::reach::{BEYOND, NOT_ALLOCATED, unreachable};
-use crate::device::{MappedMemory, MemoryInfo};
-use crate::error::DeviceError;
-use crate::lock::{lock, take};
+use super::context::{Context, DeferredFree};
+use crate::base::lock::{lock, take};
+use crate::device::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
+use crate::device::{DeviceError, MappedMemory, MemoryInfo};
 
 /// What ROCr rounds allocations up to, at least.
 const GRAIN: u64 = 4096;
@@ -68,7 +67,8 @@ impl Memory {
         if lock(&self.allocated).remove(&address).is_some() {
             // SAFETY: taken off the list of what was allocated and not freed; who frees it has
             // seen to it that nothing uses it.
-            self.context.give_back(unsafe { Leftover::memory(address) });
+            self.context
+                .give_back(unsafe { DeferredFree::memory(address) });
         }
     }
 
@@ -125,7 +125,8 @@ impl Drop for Memory {
     fn drop(&mut self) {
         for &address in take(&self.allocated).keys() {
             // SAFETY: taken off the list; the device's streams are gone, and what ran in them.
-            self.context.give_back(unsafe { Leftover::memory(address) });
+            self.context
+                .give_back(unsafe { DeferredFree::memory(address) });
         }
     }
 }
@@ -149,6 +150,6 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
     let of = Arc::clone(context);
     Ok(MappedMemory::new(host, device, bytes, move || {
         // SAFETY: allocated above; the mapped memory is dropped once, by its last user.
-        of.give_back(unsafe { Leftover::memory(device) });
+        of.give_back(unsafe { DeferredFree::memory(device) });
     }))
 }

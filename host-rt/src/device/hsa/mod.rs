@@ -7,7 +7,7 @@
 //! | `context` | a GPU as all its users share it, and whether it is lost |
 //! | `faults` | what ROCr tells of kernels that fault |
 //! | `memory`, `blocks` | device memory, mapped memory; pinned memory that is used again |
-//! | `signal`, `changes` | the signal of one operation, and how it is waited for |
+//! | `signal`, `notifier` | the signal of one operation, and how it is waited for |
 //! | `aql` | a queue of the hardware, and the packets in it |
 //! | `stream`, `streams`, `queue`, `event`, `copy` | copies and the order of things |
 //! | `module`, `arguments` | loading code objects, and what their kernels take |
@@ -17,14 +17,13 @@
 //! and for those of events, on the device. A kernel that faults takes its device with it: its
 //! launch, and everything else that is asked of the device from then on, ends with
 //! [`DeviceError::Lost`]. Once all that was made on the device is dropped, it can be opened
-//! again, but not after a memory fault, of which ROCr tells once in a process. Other devices
+//! again, but not after a memory fault, which ROCr reports once per process. Other devices
 //! notice nothing.
 
 mod agents;
 mod aql;
 mod arguments;
 mod blocks;
-mod changes;
 mod context;
 mod copy;
 mod event;
@@ -32,6 +31,7 @@ mod faults;
 mod launch;
 mod memory;
 mod module;
+mod notifier;
 mod pools;
 mod queue;
 mod runtime;
@@ -47,36 +47,28 @@ use targets::DeviceArch;
 use self::agents::Number;
 use self::blocks::Blocks;
 use self::context::Context;
+pub(super) use self::context::count;
 use self::memory::Memory;
 use self::module::HsaModule;
 use self::queue::HsaQueue;
 use self::streams::Streams;
-use super::ends::Ends;
-use super::{Device, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
-use crate::error::{DeviceError, Error, ImageError};
-use crate::image::Image;
-
-/// Number of GPUs.
-///
-/// # Errors
-/// There is no ROCr, or it is of no use.
-pub(super) fn count() -> Result<u32, Error> {
-    Ok(context::count()?)
-}
+use super::gpu::reaper::CompletionReaper;
+use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use crate::image::{Image, ImageError};
 
 /// How long opening waits for a device that is lost to go: when all that was made on it is
 /// dropped, the thread that notices the ends of kernels may be the last owner.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
-pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, Error> {
+pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError> {
     let start = Instant::now();
     loop {
         match open_once(number) {
             Err(DeviceError::Lost { .. }) if start.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            result => return Ok(result?),
+            result => return result,
         }
     }
 }
@@ -87,7 +79,7 @@ fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
     Ok(Arc::new_cyclic(|this| HsaDevice {
         this: Weak::clone(this),
         arch,
-        ends: Ends::default(),
+        reaper: CompletionReaper::default(),
         streams: Streams::new(&context),
         blocks: Blocks::new(&context),
         memory: Memory::new(&context),
@@ -114,7 +106,7 @@ fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
 struct HsaDevice {
     this: Weak<Self>,
     arch: DeviceArch,
-    ends: Ends,
+    reaper: CompletionReaper,
     streams: Streams,
     blocks: Arc<Blocks>,
     memory: Memory,
@@ -168,7 +160,7 @@ impl Device for HsaDevice {
         self.context.number_of(Number::CLOCK).saturating_mul(1000)
     }
 
-    fn has_bell(&self) -> bool {
+    fn can_wake_host(&self) -> bool {
         false
     }
 

@@ -20,10 +20,9 @@ use targets::arch::VectorRegisters;
 use targets::code_object::{self, Kernel};
 
 use super::agents::Number;
-use super::context::{Code, Context, Leftover};
-use crate::device::{Global, KernelLimits, Module};
-use crate::error::{DeviceError, ImageError};
-use crate::image::{Format, Image};
+use super::context::{Code, Context, DeferredFree};
+use crate::device::{DeviceError, Global, KernelLimits, Module};
+use crate::image::{Format, Image, ImageError};
 
 /// Memory of a thread, at least, of kernels of which the compiler cannot tell how much they
 /// take, such as those that recurse.
@@ -316,6 +315,6 @@ impl Drop for HsaModule {
             image: self.image.clone(),
         };
         // SAFETY: made by `read`; whatever runs of it has kept the module.
-        self.context.give_back(unsafe { Leftover::code(code) });
+        self.context.give_back(unsafe { DeferredFree::code(code) });
     }
 }

@@ -3,14 +3,13 @@
 use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
 
-use super::blocks::Block;
+use super::blocks::{Block, PIECE};
 use super::event::HsaEvent;
-use super::stream::{Landing, PIECE, Stream};
+use super::stream::{Readback, Stream};
 use super::{HsaDevice, launch};
-use crate::device::landing::Arriving;
-use crate::device::reach::check_word;
-use crate::device::{Event, Global, Grid, LaunchContext, Module, Queue, Running};
-use crate::error::DeviceError;
+use crate::device::bounds::check_word;
+use crate::device::gpu::readback::PendingCopy;
+use crate::device::{DeviceError, Event, Global, Grid, LaunchContext, Module, Queue, Running};
 
 /// A queue.
 pub(super) struct HsaQueue {
@@ -42,7 +41,7 @@ impl HsaQueue {
     fn check(&self) -> Result<(), DeviceError> {
         self.device.context.check_lost()?;
         match self.failed.clone() {
-            Some(reason) => Err(DeviceError::Before { reason }),
+            Some(reason) => Err(DeviceError::DependencyFailed { reason }),
             None => Ok(()),
         }
     }
@@ -83,7 +82,7 @@ impl HsaQueue {
             let room = self.stream().make_room(piece);
             if let Err(error) = room.and_then(|()| copy(self, at, piece)) {
                 if queued > 0 {
-                    self.stream().give_up_landings(queued, &error);
+                    self.stream().give_up_readbacks(queued, &error);
                     // The first error is the one to tell.
                     let _ = self.stream().synchronize();
                 }
@@ -144,7 +143,7 @@ impl Queue for HsaQueue {
         self.in_pieces(len as u64, |queue, at, piece| {
             let block = Arc::new(queue.device.blocks.take(piece)?);
             let bytes = block.at.as_ptr().expose_provenance() as u64;
-            let landing = Landing::new(vec![Arriving {
+            let readback = Readback::new(vec![PendingCopy {
                 staged: Arc::clone(&block),
                 at: block.at,
                 // SAFETY: `to` has as many bytes.
@@ -154,7 +153,7 @@ impl Queue for HsaQueue {
             let (to, from) = ((bytes, host), (from + at, agent));
             let stream = queue.stream();
             // SAFETY: the device's range has been looked at; the block is held.
-            unsafe { stream.copy(to, from, piece, Some(block), Some(landing)) }
+            unsafe { stream.copy(to, from, piece, Some(block), Some(readback)) }
         })
     }
 
@@ -209,8 +208,8 @@ impl Queue for HsaQueue {
     }
 
     fn record_event(&mut self) -> Arc<dyn Event> {
-        let (signals, landings) = self.stream().place();
-        Arc::new(HsaEvent::new(signals, landings, self.failed.clone()))
+        let (signals, readbacks) = self.stream().place();
+        Arc::new(HsaEvent::new(signals, readbacks, self.failed.clone()))
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
@@ -241,7 +240,7 @@ impl Queue for HsaQueue {
     fn synchronize(&mut self) -> Result<(), DeviceError> {
         let synchronized = self.stream().synchronize();
         // Asked behind: where somebody has found the device lost and has given up what was on
-        // its way to the host, that has not landed.
+        // its way to the host, that has not arrived.
         let failed = self.check();
         self.failed = None;
         synchronized.and(failed)

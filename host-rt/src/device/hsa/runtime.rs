@@ -7,12 +7,11 @@ use std::ops::Deref;
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
 
+use crate::device::DeviceError;
 use hsa_runtime_sys::{
     HSA_AMD_SYSTEM_INFO_BUILD_VERSION, HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, Rocr,
     hsa_amd_event_t, hsa_status_t,
 };
-
-use crate::error::DeviceError;
 
 /// What the Linux driver of AMD GPUs is opened by.
 const DRIVER: &str = "/dev/kfd";

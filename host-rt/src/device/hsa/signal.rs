@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use hsa_runtime_sys::{HSA_SIGNAL_CONDITION_LT, hsa_signal_t};
 
 use super::context::Context;
-use crate::device::survive::survive;
-use crate::error::DeviceError;
-use crate::lock::{lock, take};
+use crate::base::lock::{lock, take};
+use crate::device::DeviceError;
+use crate::device::gpu::panics::catch_panic;
 
 /// What a signal is while its operation is not done. A copy that fails makes it negative.
 pub(super) const PENDING: i64 = 1;
@@ -178,7 +178,7 @@ impl Signal {
             let wake = [until, soon].into_iter().flatten().min();
             let context = self.context();
             let is_so = || self.is_over() || context.is_lost();
-            context.changes.wait(wake, is_so);
+            context.notifier.wait(wake, is_so);
             let outcome = self.look();
             if outcome.is_some() || until.is_some_and(|until| until <= Instant::now()) {
                 return outcome;
@@ -255,6 +255,6 @@ impl Drop for Signal {
 unsafe extern "C" fn changed(_value: i64, signal: *mut c_void) -> bool {
     // SAFETY: what `watch` has passed; this is called once.
     let signal = unsafe { Arc::from_raw(signal.cast_const().cast::<Signal>()) };
-    survive(move || signal.context().changes.notify());
+    catch_panic(move || signal.context().notifier.notify());
     false
 }

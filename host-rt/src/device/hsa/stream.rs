@@ -11,19 +11,16 @@ use super::blocks::Block;
 use super::context::Context;
 use super::copy::Copy;
 use super::signal::{Signal, Signals};
-use crate::device::landing;
-use crate::device::pool::Pooled;
-use crate::error::DeviceError;
+use crate::device::DeviceError;
+use crate::device::gpu::pool::Pooled;
+use crate::device::gpu::readback;
 
 /// Pinned memory that the copies of a stream have staged their bytes in, at most. Who queues more
 /// waits for the first of them.
 const STAGING: usize = 4 << 20;
 
-/// The most that one copy stages: longer ones are several.
-pub(super) const PIECE: usize = 1 << 20;
-
 /// What a copy brings to the host, in a block.
-pub(super) type Landing = landing::Landing<Arc<Block>>;
+pub(super) type Readback = readback::Readback<Arc<Block>>;
 
 /// A stream.
 pub(super) struct Stream {
@@ -49,7 +46,7 @@ struct Operation {
     /// How many bytes that are.
     staged: usize,
     /// What it brings to the host.
-    landing: Option<Arc<Landing>>,
+    readback: Option<Arc<Readback>>,
     is_kernel: bool,
 }
 
@@ -74,13 +71,13 @@ impl Stream {
             && let Some(first) = self.under_way.pop_front()
         {
             self.staged -= first.staged;
-            match (how, first.landing) {
-                (Ok(()), Some(landing)) => {
-                    // SAFETY: the copy is done. Who waited for it by an event had it landed;
+            match (how, first.readback) {
+                (Ok(()), Some(readback)) => {
+                    // SAFETY: the copy is done. Who waited for it by an event finished it;
                     // all others leave its target alone until they wait.
-                    let _ = unsafe { landing.land() };
+                    let _ = unsafe { readback.finish() };
                 }
-                (Err(error), Some(landing)) => landing.give_up(&error.to_string()),
+                (Err(error), Some(readback)) => readback.give_up(&error.to_string()),
                 (_, None) => {}
             }
         }
@@ -115,7 +112,7 @@ impl Stream {
         self.under_way.push_back(operation);
     }
 
-    /// Queues a copy; `held` is the side of it that is staged, and `landing` what that brings to
+    /// Queues a copy; `held` is the side of it that is staged, and `readback` what that brings to
     /// the host.
     ///
     /// # Safety
@@ -127,7 +124,7 @@ impl Stream {
         from: (u64, hsa_agent_t),
         len: usize,
         held: Option<Arc<Block>>,
-        landing: Option<Arc<Landing>>,
+        readback: Option<Arc<Readback>>,
     ) -> Result<(), DeviceError> {
         self.prune();
         let signal = self.signals.take()?;
@@ -147,24 +144,24 @@ impl Stream {
             _after: after,
             staged: if held.is_some() { len } else { 0 },
             _held: held,
-            landing,
+            readback,
             is_kernel: false,
         });
         Ok(())
     }
 
     /// Nobody waits any more for what is under way, but by events.
-    pub(super) fn leave_landings(&mut self) {
+    pub(super) fn drop_readbacks(&mut self) {
         for operation in &mut self.under_way {
-            operation.landing = None;
+            operation.readback = None;
         }
     }
 
     /// What the last so many operations bring is not to come.
-    pub(super) fn give_up_landings(&mut self, last: usize, why: &DeviceError) {
+    pub(super) fn give_up_readbacks(&mut self, last: usize, why: &DeviceError) {
         for operation in self.under_way.iter_mut().rev().take(last) {
-            if let Some(landing) = operation.landing.take() {
-                landing.give_up(&why.to_string());
+            if let Some(readback) = operation.readback.take() {
+                readback.give_up(&why.to_string());
             }
         }
     }
@@ -210,7 +207,7 @@ impl Stream {
             _after: after,
             _held: Some(Arc::new(arguments)),
             staged: 0,
-            landing: None,
+            readback: None,
             is_kernel: true,
         });
         queued.map(|()| signal)
@@ -223,9 +220,9 @@ impl Stream {
     }
 
     /// The place behind everything so far: what must be done, and what has arrived then.
-    pub(super) fn place(&self) -> (Vec<Arc<Signal>>, Vec<Arc<Landing>>) {
-        let landings = self.under_way.iter().filter_map(|one| one.landing.clone());
-        (self.after(), landings.collect())
+    pub(super) fn place(&self) -> (Vec<Arc<Signal>>, Vec<Arc<Readback>>) {
+        let readbacks = self.under_way.iter().filter_map(|one| one.readback.clone());
+        (self.after(), readbacks.collect())
     }
 
     /// Waits until nothing is under way, and brings what has arrived to its place. Where the
@@ -237,7 +234,7 @@ impl Stream {
         let done = waits.try_for_each(|signal| signal.wait_for_end());
         match &done {
             Ok(()) => self.prune(),
-            Err(error) => self.give_up_landings(self.under_way.len(), error),
+            Err(error) => self.give_up_readbacks(self.under_way.len(), error),
         }
         done
     }

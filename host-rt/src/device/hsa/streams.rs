@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::context::Context;
 use super::signal::Signals;
 use super::stream::Stream;
-use crate::device::pool::{Pool, Pooled};
+use crate::device::gpu::pool::{Pool, Pooled};
 
 /// Streams of a device, beyond those that queues hold at a time. Each that runs kernels has a
 /// queue of the hardware, of which about so many make progress at a time.
@@ -50,7 +50,7 @@ impl Streams {
 
     /// Keeps a stream. What is under way in it goes on.
     pub(super) fn put(&self, mut stream: Stream) {
-        stream.leave_landings();
+        stream.drop_readbacks();
         self.pool.put(stream);
     }
 }

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 use targets::ptx::Tokens;
 
-use self::variable::Variable;
+use self::variable::{Variable, name};
 use super::Symbol;
 use super::contents::Contents;
 
@@ -164,13 +164,6 @@ fn parameter_sizes(rest: &[&[u8]]) -> Option<Vec<u64>> {
             Some(variable.size).filter(|size| *size > 0)
         })
         .collect()
-}
-
-/// The name that a token is.
-fn name(token: &[u8]) -> Option<&str> {
-    let first = *token.first()?;
-    let is_name = first.is_ascii_alphabetic() || matches!(first, b'_' | b'$' | b'%');
-    is_name.then(|| str::from_utf8(token).ok())?
 }
 
 #[cfg(test)]

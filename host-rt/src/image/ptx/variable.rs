@@ -1,6 +1,5 @@
 //! Variables of PTX and their initial bytes.
 
-use super::name;
 use crate::image::contents::LARGEST_VALUE;
 
 /// A variable.
@@ -99,6 +98,13 @@ fn number(token: &[u8]) -> Option<u64> {
     };
     let is_plain = digits.bytes().all(|b| b.is_ascii_alphanumeric());
     is_plain.then(|| u64::from_str_radix(digits, radix).ok())?
+}
+
+/// The name that a token is.
+pub(super) fn name(token: &[u8]) -> Option<&str> {
+    let first = *token.first()?;
+    let is_name = first.is_ascii_alphabetic() || matches!(first, b'_' | b'$' | b'%');
+    is_name.then(|| str::from_utf8(token).ok())?
 }
 
 #[cfg(test)]

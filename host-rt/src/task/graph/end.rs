@@ -51,7 +51,7 @@ impl<W, V: Clone> Graph<W, V> {
             task.phase = Phase::Ready;
             self.stats.queued -= 1;
             self.stats.repeated += 1;
-            self.due.target.push_back(id);
+            self.effects.target.push_back(id);
         } else {
             let error = task.error.take();
             ended.push((id, error));
@@ -89,12 +89,12 @@ impl<W, V: Clone> Graph<W, V> {
                 None => error,
             };
             task.error.clone_from(&error);
-            self.due.dropped.extend(task.work.take());
+            self.effects.dropped.extend(task.work.take());
             let next = std::mem::take(&mut task.next);
             let locks = std::mem::take(&mut task.locks);
             let (frame, group, repeated) = (task.frame, task.group, task.repeated);
             let kept = task.held || error.is_some();
-            self.due.news |= task.held;
+            self.effects.changed |= task.held;
             if !kept {
                 self.tasks.remove(id);
             }
@@ -113,7 +113,7 @@ impl<W, V: Clone> Graph<W, V> {
                 task.cause = task.cause.take().or_else(|| error.clone());
                 if error.is_some() {
                     let at = task.mark.as_ref().map(|mark| mark.at.clone());
-                    self.due.unwanted.extend(at);
+                    self.effects.to_cancel.extend(at);
                 }
                 task.after_repeated |= repeated;
                 // Before it starts, as it would otherwise do so.
@@ -144,16 +144,16 @@ impl<W, V: Clone> Graph<W, V> {
         if let Some(known) = self.frames.get_mut(frame) {
             known.unfinished -= 1;
             note(&mut known.error);
-            self.due.news |= known.unfinished == 0;
+            self.effects.changed |= known.unfinished == 0;
         }
         self.forget_frame(frame);
         let mut group = group;
         while let Some(known) = group.and_then(|id| self.groups.get_mut(id)) {
             known.unfinished -= 1;
             note(&mut known.error);
-            self.due.news |= known.unfinished == 0;
+            self.effects.changed |= known.unfinished == 0;
             group = known.parent;
         }
-        self.due.news |= self.stats.pending == 0;
+        self.effects.changed |= self.stats.pending == 0;
     }
 }

@@ -106,15 +106,19 @@ impl<W, V> Graph<W, V> {
     /// those that are waited for; for who waits for all, the oldest.
     pub(in crate::task) fn take_ready(&mut self, of: Family) -> Option<Id> {
         if matches!(of, Family::Frame(frame) if frame == self.root) {
-            return self.due.host.pop_front();
+            return self.effects.host.pop_front();
         }
-        let at = self.due.host.iter().rposition(|&id| self.is_in(id, of))?;
-        self.due.host.remove(at)
+        let at = self
+            .effects
+            .host
+            .iter()
+            .rposition(|&id| self.is_in(id, of))?;
+        self.effects.host.remove(at)
     }
 
     /// Whether there is such a task.
     pub(in crate::task) fn has_ready(&self, of: Family) -> bool {
-        self.due.host.iter().rev().any(|&id| self.is_in(id, of))
+        self.effects.host.iter().rev().any(|&id| self.is_in(id, of))
     }
 
     fn is_in(&self, id: Id, family: Family) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::Graph;
-use super::task::{Phase, Place};
+use super::task::{Executor, Phase};
 use crate::task::slab::Id;
 
 /// That of a location, which tasks with `mutexinoutset` take in turn.
@@ -29,9 +29,14 @@ impl<W, V> Graph<W, V> {
             Some((address, holder))
         });
         if let Some((address, holder)) = held {
-            let on_target = |place| matches!(place, Place::Target(_));
-            let waits = on_target(task.place);
-            if waits && self.tasks.get(holder).is_some_and(|t| on_target(t.place)) {
+            let on_target = |executor| matches!(executor, Executor::Target(_));
+            let waits = on_target(task.executor);
+            if waits
+                && self
+                    .tasks
+                    .get(holder)
+                    .is_some_and(|t| on_target(t.executor))
+            {
                 self.stats.host_waits += 1;
             }
             if let Some(lock) = self.locks.get_mut(&(frame, address)) {
@@ -45,12 +50,12 @@ impl<W, V> Graph<W, V> {
             }
         }
         task.phase = Phase::Ready;
-        match task.place {
-            Place::Host => {
-                self.due.host.push_back(id);
-                self.due.news = true;
+        match task.executor {
+            Executor::Host => {
+                self.effects.host.push_back(id);
+                self.effects.changed = true;
             }
-            Place::Target(_) => self.due.target.push_back(id),
+            Executor::Target(_) => self.effects.target.push_back(id),
         }
     }
 

@@ -12,10 +12,10 @@
 //! | `failed` | what is kept of that |
 //! | `locks` | tasks that run one at a time |
 //! | `family` | children of a task, groups |
-//! | `due` | what is left to the caller |
+//! | `effects` | what the caller has to do next |
 //! | `stats` | what is counted |
 
-mod due;
+mod effects;
 mod end;
 mod failed;
 mod family;
@@ -29,7 +29,7 @@ mod tests;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use self::due::Due;
+use self::effects::Effects;
 use self::failed::Failed;
 use self::family::{Frame, Group};
 use self::locks::Lock;
@@ -40,9 +40,9 @@ use super::slab::{Id, Slab};
 
 pub(super) use self::family::Family;
 pub use self::stats::Stats;
-pub(super) use self::task::{Mark, New, Place, QueueId};
+pub(super) use self::task::{Executor, Mark, New, QueueId};
 
-/// Who sees to it that a target task comes after target tasks.
+/// What orders target tasks after target tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resolve {
     /// The device, where it can: its queue waits for events.
@@ -61,7 +61,7 @@ pub(super) struct Graph<W, V> {
     locks: HashMap<(Id, usize), Lock>,
     resolve: Resolve,
     pub(super) root: Id,
-    pub(super) due: Due<W, V>,
+    pub(super) effects: Effects<W, V>,
     pub(super) stats: Stats,
     error: Failure,
     /// Tasks that have failed, for those that will depend on them.
@@ -85,7 +85,7 @@ impl<W, V: Clone> Graph<W, V> {
             locks: HashMap::new(),
             resolve,
             root,
-            due: Due::default(),
+            effects: Effects::default(),
             stats: Stats::default(),
             error: None,
             failed: Failed::default(),
@@ -114,7 +114,7 @@ impl<W, V: Clone> Graph<W, V> {
         for &address in &locks {
             self.locks.entry((new.frame, address)).or_default().users += 1;
         }
-        let (place, frame, group) = (new.place, new.frame, new.group);
+        let (executor, frame, group) = (new.executor, new.frame, new.group);
         let id = self.tasks.insert(Task::new(self.next_number(), new, locks));
         self.stats.spawned += 1;
         self.stats.pending += 1;
@@ -136,13 +136,13 @@ impl<W, V: Clone> Graph<W, V> {
         // A location may remember one of long ago with the same number, which has begun again.
         after.retain(|&earlier| earlier != id);
         for earlier in after {
-            self.depend(id, earlier, place);
+            self.depend(id, earlier, executor);
         }
         self.may_start(id);
         id
     }
 
-    fn depend(&mut self, id: Id, earlier: Id, place: Place) {
+    fn depend(&mut self, id: Id, earlier: Id, executor: Executor) {
         let Some(other) = self.tasks.get_mut(earlier) else {
             return;
         };
@@ -153,9 +153,9 @@ impl<W, V: Clone> Graph<W, V> {
             }
             return;
         }
-        let both = |a, b| matches!((a, b), (Place::Target(_), Place::Target(_)));
+        let both = |a, b| matches!((a, b), (Executor::Target(_), Executor::Target(_)));
         let edge = match self.resolve {
-            Resolve::OnDevice if both(place, other.place) && place == other.place => {
+            Resolve::OnDevice if both(executor, other.executor) && executor == other.executor => {
                 if other.phase == Phase::Queued {
                     Edge::End
                 } else {
@@ -164,7 +164,7 @@ impl<W, V: Clone> Graph<W, V> {
             }
             _ => Edge::Start,
         };
-        if edge == Edge::Start && both(place, other.place) {
+        if edge == Edge::Start && both(executor, other.executor) {
             self.stats.host_waits += 1;
         }
         other.next.push((id, edge));

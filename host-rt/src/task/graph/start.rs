@@ -85,7 +85,7 @@ impl<W, V: Clone> Graph<W, V> {
             return;
         };
         if task.cause.is_some() {
-            self.due.unwanted.push(mark.at.clone());
+            self.effects.to_cancel.push(mark.at.clone());
         }
         task.phase = Phase::Queued;
         task.mark = Some(mark);

@@ -9,7 +9,7 @@ use crate::task::slab::Id;
 
 /// What a task is to the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::task) enum Place {
+pub(in crate::task) enum Executor {
     /// It runs on a thread of the host.
     Host,
     /// It is queued on a device, among those whose queues wait for each other's events.
@@ -19,7 +19,7 @@ pub(in crate::task) enum Place {
 /// A task to be.
 pub(in crate::task) struct New<W> {
     pub(in crate::task) name: Option<Arc<str>>,
-    pub(in crate::task) place: Place,
+    pub(in crate::task) executor: Executor,
     pub(in crate::task) frame: Id,
     pub(in crate::task) group: Option<Id>,
     pub(in crate::task) accesses: Vec<(usize, Access)>,
@@ -73,7 +73,7 @@ pub(super) const PARTS: u32 = 2;
 pub(super) struct Task<W, V> {
     pub(super) number: u32,
     pub(super) name: Option<Arc<str>>,
-    pub(super) place: Place,
+    pub(super) executor: Executor,
     pub(super) phase: Phase,
     pub(super) held: bool,
     /// It was queued again, since something else in its queue had failed.
@@ -105,7 +105,7 @@ impl<W, V> Task<W, V> {
         Self {
             number,
             name: new.name,
-            place: new.place,
+            executor: new.executor,
             phase: Phase::Waiting,
             held: new.held,
             repeated: false,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::{Graph, Mark, New, Place, QueueId, Resolve};
+use super::{Executor, Graph, Mark, New, QueueId, Resolve};
 use crate::task::error::{TaskError, TaskName};
 use crate::task::rules::{Access, merged, waits};
 use crate::task::slab::Id;
@@ -20,7 +20,7 @@ const ALL: [Access; 5] = [
 
 #[derive(Clone, Debug)]
 struct Plan {
-    place: Place,
+    executor: Executor,
     accesses: Vec<(usize, Access)>,
     fails: bool,
     /// Something else in its queue fails before it.
@@ -28,17 +28,17 @@ struct Plan {
 }
 
 fn plans() -> impl Strategy<Value = Vec<Plan>> {
-    let place = prop_oneof![
-        Just(Place::Host),
-        Just(Place::Target(0)),
-        Just(Place::Target(1))
+    let executor = prop_oneof![
+        Just(Executor::Host),
+        Just(Executor::Target(0)),
+        Just(Executor::Target(1))
     ];
     let access = (0..4usize, prop::sample::select(&ALL[..]));
     let accesses = prop::collection::vec(access, 0..4);
-    let plan = (place, accesses, 0..20u8).prop_map(|(place, mut accesses, luck)| {
+    let plan = (executor, accesses, 0..20u8).prop_map(|(executor, mut accesses, luck)| {
         merged(&mut accesses);
         Plan {
-            place,
+            executor,
             accesses,
             fails: luck == 0,
             disturbed: luck == 1,
@@ -112,7 +112,7 @@ impl<'a> World<'a> {
         let frame = self.graph.root;
         self.ids.push(self.graph.add(New {
             name: None,
-            place: self.plans[task].place,
+            executor: self.plans[task].executor,
             frame,
             group: None,
             accesses: self.plans[task].accesses.clone(),
@@ -204,16 +204,16 @@ impl<'a> World<'a> {
 
     /// One step, whichever `pick` says; `false` if there is none.
     fn step(&mut self, pick: usize) -> bool {
-        let due = &mut self.graph.due;
-        let (hosts, targets) = (due.host.len(), due.target.len());
+        let effects = &mut self.graph.effects;
+        let (hosts, targets) = (effects.host.len(), effects.target.len());
         match pick % 4 {
             0 if self.ids.len() < self.plans.len() => self.spawn(),
             1 if hosts > 0 => {
-                let id = due.host.remove(pick / 4 % hosts).unwrap();
+                let id = effects.host.remove(pick / 4 % hosts).unwrap();
                 self.start_host(id);
             }
             2 if targets > 0 => {
-                let id = due.target.pop_front().unwrap();
+                let id = effects.target.pop_front().unwrap();
                 self.start_target(id);
             }
             _ => return self.device(pick / 4),
@@ -254,7 +254,7 @@ fn tasks_that_have_failed_go_when_nothing_can_depend_on_them() {
     let add = |graph: &mut Graph<usize, usize>, location| {
         graph.add(New {
             name: None,
-            place: Place::Host,
+            executor: Executor::Host,
             frame: graph.root,
             group: None,
             accesses: vec![(location, Access::InOut)],

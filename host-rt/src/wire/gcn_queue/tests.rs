@@ -5,7 +5,7 @@ use core::mem::offset_of;
 use shared_abi::wire::gcn_queue::{CALL, DOUBLE, GcnMessage, GcnQueue, INTEGER, LINE, RAW, TEXT};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{Watcher, at, complete};
+use super::{Poller, at, complete};
 use crate::wire::{At, Poll, Taken};
 
 const SLOTS: u32 = 4;
@@ -16,13 +16,13 @@ struct Device {
 }
 
 impl Device {
-    fn new(ticket: u32) -> (Self, Watcher<Coherent>) {
+    fn new(ticket: u32) -> (Self, Poller<Coherent>) {
         let device = Self {
             memory: vec![0; size_of::<GcnQueue>() / 8],
         };
         device.set32(offset_of!(GcnQueue, next_output), ticket);
-        let watcher = Watcher::new(device.words(), SLOTS, ticket);
-        (device, watcher)
+        let poller = Poller::new(device.words(), SLOTS, ticket);
+        (device, poller)
     }
 
     fn words(&self) -> Coherent {
@@ -87,12 +87,12 @@ impl Device {
 }
 
 #[track_caller]
-fn prints(watcher: &mut Watcher<Coherent>, text: &[u8]) {
-    assert_eq!(watcher.poll(), Poll::Printed(text.to_vec()));
+fn prints(poller: &mut Poller<Coherent>, text: &[u8]) {
+    assert_eq!(poller.poll(), Poll::Printed(text.to_vec()));
 }
 
 #[track_caller]
-fn takes(watcher: &mut Watcher<Coherent>, func: u64, signal: u64, slot: u32) {
+fn takes(poller: &mut Poller<Coherent>, func: u64, signal: u64, slot: u32) {
     let taken = Taken {
         func,
         mapnum: 0,
@@ -105,7 +105,7 @@ fn takes(watcher: &mut Watcher<Coherent>, func: u64, signal: u64, slot: u32) {
             slot,
         },
     };
-    assert_eq!(watcher.poll(), Poll::Taken(taken));
+    assert_eq!(poller.poll(), Poll::Taken(taken));
 }
 
 /// The words of a text.
@@ -135,23 +135,23 @@ fn messages_print_as_gccs_plugin_prints_them() {
         (RAW, b"\xff\0", words(b"\xfe\0"), b"\xff\xfe"),
         (RAW, &full, words(&full), &[b'x'; 2 * TEXT]),
     ] {
-        let (device, mut watcher) = Device::new(0);
+        let (device, mut poller) = Device::new(0);
         device.send(kind, label, &value);
-        prints(&mut watcher, text);
-        assert_eq!(watcher.poll(), Poll::Empty);
+        prints(&mut poller, text);
+        assert_eq!(poller.poll(), Poll::Empty);
         assert_eq!((device.written(0), device.consumed()), (0, 1));
     }
 }
 
 #[test]
 fn counters_wrap_and_slots_are_used_again() {
-    let (device, mut watcher) = Device::new(u32::MAX - 5);
+    let (device, mut poller) = Device::new(u32::MAX - 5);
     for n in 0..20u64 {
         device.send(INTEGER, b"\0", &[n]);
-        prints(&mut watcher, format!("{n}\n").as_bytes());
+        prints(&mut poller, format!("{n}\n").as_bytes());
         device.call(100 + n);
         let slot = device.get32(4).wrapping_sub(1) % SLOTS;
-        takes(&mut watcher, 100 + n, 14, slot);
+        takes(&mut poller, 100 + n, 14, slot);
         assert_eq!(device.consumed(), device.get32(4));
     }
 }
@@ -159,93 +159,95 @@ fn counters_wrap_and_slots_are_used_again() {
 #[test]
 fn a_slow_thread_holds_up_text_and_no_calls() {
     for kernel_ended in [false, true] {
-        let (device, mut watcher) = Device::new(0);
+        let (device, mut poller) = Device::new(0);
         let slow = device.draw();
         device.send(LINE, b"later\0", &[0]);
         device.call(7);
-        takes(&mut watcher, 7, 14, 2);
-        assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 0));
+        takes(&mut poller, 7, 14, 2);
+        assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 0));
         if kernel_ended {
-            assert_eq!(watcher.poll_text(), Poll::Printed(b"later\n".to_vec()));
+            assert_eq!(poller.poll_text(), Poll::Printed(b"later\n".to_vec()));
         }
         device.write(slow, LINE, b"slow\0", &[0]);
-        prints(&mut watcher, b"slow\n");
+        prints(&mut poller, b"slow\n");
         if !kernel_ended {
-            prints(&mut watcher, b"later\n");
+            prints(&mut poller, b"later\n");
         }
-        assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 3));
+        assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 3));
     }
 }
 
 #[test]
 fn the_first_of_what_is_there_comes_first() {
-    let (device, mut watcher) = Device::new(2);
+    let (device, mut poller) = Device::new(2);
     let tickets: Vec<u32> = (0..4).map(|_| device.draw()).collect();
     for &ticket in tickets.iter().rev() {
         device.write(ticket, INTEGER, b"\0", &[ticket.into()]);
     }
     for ticket in tickets {
-        prints(&mut watcher, format!("{ticket}\n").as_bytes());
+        prints(&mut poller, format!("{ticket}\n").as_bytes());
     }
 }
 
 #[test]
 fn a_call_without_a_completion_word_is_answered_in_its_slot() {
-    let (device, mut watcher) = Device::new(0);
+    let (device, mut poller) = Device::new(0);
     // What earlier messages leave in the slot is no completion word.
     for _ in 0..SLOTS {
         device.send(RAW, b"\0", &words(&[b'y'; TEXT]));
-        prints(&mut watcher, &[b'y'; TEXT]);
+        prints(&mut poller, &[b'y'; TEXT]);
     }
     let (one, two) = (device.call_in_slot(1), device.call_in_slot(2));
     device.send(LINE, b"beside\0", &[0]);
-    takes(&mut watcher, 1, 0, 0);
-    takes(&mut watcher, 2, 0, 1);
-    prints(&mut watcher, b"beside\n");
+    takes(&mut poller, 1, 0, 0);
+    takes(&mut poller, 2, 0, 1);
+    prints(&mut poller, b"beside\n");
     assert_eq!((device.written(one), device.written(two)), (1, 1));
-    assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 4));
+    assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 4));
 
     complete(&device.words(), 1);
-    assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 4));
+    assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 4));
     complete(&device.words(), 0);
     assert_eq!(device.written(one), 0);
-    assert_eq!((watcher.poll(), device.consumed()), (Poll::Empty, 7));
+    assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 7));
 }
 
 #[test]
 fn text_is_found_behind_calls_that_stay() {
-    let (device, mut watcher) = Device::new(0);
+    let (device, mut poller) = Device::new(0);
     device.call(1);
     device.send(LINE, b"text\0", &[0]);
     device.call(2);
-    assert_eq!(watcher.poll_text(), Poll::Printed(b"text\n".to_vec()));
-    assert_eq!(watcher.poll_text(), Poll::Empty);
-    takes(&mut watcher, 1, 14, 0);
-    takes(&mut watcher, 2, 14, 2);
+    assert_eq!(poller.poll_text(), Poll::Printed(b"text\n".to_vec()));
+    assert_eq!(poller.poll_text(), Poll::Empty);
+    takes(&mut poller, 1, 14, 0);
+    takes(&mut poller, 2, 14, 2);
     assert_eq!(device.consumed(), 3);
 }
 
 #[test]
 fn what_no_device_runtime_writes_is_passed_over() {
-    let (device, mut watcher) = Device::new(0);
+    let (device, mut poller) = Device::new(0);
     for kind in [5, 1 << 31, u32::MAX] {
         device.send(kind, b"\0", &[0]);
         device.send(LINE, b"next\0", &[0]);
-        match watcher.poll() {
-            Poll::Broken(text) => assert!(text.contains(&format!("type {kind};")), "{text}"),
+        match poller.poll() {
+            Poll::ProtocolError(text) => assert!(text.contains(&format!("type {kind};")), "{text}"),
             other => panic!("{other:?}"),
         }
-        prints(&mut watcher, b"next\n");
+        prints(&mut poller, b"next\n");
     }
     // As far as `next_output` can be ahead, nothing is out of bounds.
     let counter = offset_of!(GcnQueue, next_output);
     device.set32(counter, 6 + i32::MAX as u32);
-    assert_eq!(watcher.poll(), Poll::Empty);
+    assert_eq!(poller.poll(), Poll::Empty);
     device.set32(counter, 5);
-    match watcher.poll() {
-        Poll::Broken(text) => assert_eq!(text, "next_output is 5, behind 6 that are consumed"),
+    match poller.poll() {
+        Poll::ProtocolError(text) => {
+            assert_eq!(text, "next_output is 5, behind 6 that are consumed")
+        }
         other => panic!("{other:?}"),
     }
-    assert_eq!(watcher.poll(), Poll::Empty);
-    assert_eq!(watcher.poll_text(), Poll::Empty);
+    assert_eq!(poller.poll(), Poll::Empty);
+    assert_eq!(poller.poll_text(), Poll::Empty);
 }

@@ -1,17 +1,17 @@
-//! Eight aligned bytes: who used them, what was handed on there, what the host did.
+//! The record of eight aligned bytes: their accesses, their messages, and the host's accesses.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::block_clocks::BlockClocks;
 use super::host::View;
-use super::report::{Party, Trouble};
-use super::strand::Strands;
+use super::report::{Party, RaceKind};
 use super::{Clock, Kind, Operation, Site};
 use crate::alu::Mask;
 use crate::code::op::Scope;
 use crate::memory::is_mapped;
 
-/// Lanes of a warp that did something at once.
+/// Lanes of a warp with a common access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Who {
     pub(super) launch: u64,
@@ -20,14 +20,14 @@ pub(super) struct Who {
     pub(super) lanes: Mask,
 }
 
-/// Whether accesses may meet others, and whose.
+/// Whether accesses may be concurrent with others, and within which scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Strength {
     Weak,
     Strong(Scope),
 }
 
-/// Accesses of which the last one stands for all.
+/// Accesses that are represented by the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     who: Who,
@@ -35,7 +35,7 @@ struct Key {
     mask: u8,
 }
 
-/// An access: when, in its block's time, and where.
+/// An access: its time in its block, and its location.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
     pub(super) time: u64,
@@ -43,8 +43,8 @@ pub(super) struct Mark {
     pub(super) kind: Kind,
 }
 
-/// What a store hands on to those within a scope around its block; `from` nowhere is
-/// the host.
+/// A clock that a store passes on within a scope around its block; without `from` it is the
+/// host's.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
     pub(super) mask: u8,
@@ -53,7 +53,7 @@ pub(super) struct Message {
     pub(super) clock: Arc<Clock>,
 }
 
-/// A release that may have been meant for the host and leaves it out.
+/// A release that may be meant for the host, but whose scope excludes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspect {
     pub(super) by: Who,
@@ -70,9 +70,9 @@ impl Suspect {
     }
 }
 
-/// Somebody else's access, and why it must not be.
+/// Another party's access, and the kind of race.
 pub(super) struct Found {
-    pub(super) trouble: Trouble,
+    pub(super) race: RaceKind,
     pub(super) party: Party,
 }
 
@@ -83,15 +83,14 @@ pub(super) struct Cell {
     pub(super) messages: Vec<Message>,
     pub(super) view: Option<Box<View>>,
     pub(super) suspect: Option<Suspect>,
-    /// Bytes by which device threads talk among themselves.
+    /// Bytes by which device threads communicate.
     internal: u8,
-    /// Bytes that were accessed as atomic ones.
+    /// Bytes with atomic accesses.
     strong: u8,
 }
 
 impl Key {
-    /// Whether both may happen at the same time. Source: the PTX ISA, "Morally strong
-    /// operations".
+    /// Whether both may be concurrent. Source: the PTX ISA, "Morally strong operations".
     fn is_morally_strong(self, other: Self) -> bool {
         let (Strength::Strong(mine), Strength::Strong(its)) = (self.strength, other.strength)
         else {
@@ -100,12 +99,12 @@ impl Key {
         self.mask == other.mask && self.who.reaches(mine.min(its), other.who)
     }
 
-    /// What is wrong if nothing orders the two.
-    fn trouble(self, other: Self) -> Trouble {
+    /// The kind of race if the two are not ordered.
+    fn race(self, other: Self) -> RaceKind {
         if self.mask != other.mask || self.strength.is_weak() || other.strength.is_weak() {
-            Trouble::Race
+            RaceKind::Race
         } else {
-            Trouble::Narrow
+            RaceKind::Narrow
         }
     }
 }
@@ -117,8 +116,8 @@ impl Strength {
 }
 
 impl Cell {
-    /// How strong an access is. In texts for old devices a plain one to a word that is
-    /// accessed as an atomic one elsewhere is an atomic one, too.
+    /// The strength of an access. In texts for old devices a plain access to a word with atomic
+    /// accesses is atomic too.
     pub(super) fn strength(&mut self, operation: &Operation) -> Strength {
         let mask = operation.mask();
         let strength = Strength::of(operation.semantics, operation.scope);
@@ -130,10 +129,10 @@ impl Cell {
         strength
     }
 
-    /// A conflicting access that is not ordered before this one, and must be.
+    /// A conflicting access that must be ordered before this one, and is not.
     pub(super) fn unknown_to(
         &self,
-        strands: &Strands,
+        clocks: &BlockClocks,
         who: Who,
         mask: u8,
         strength: Strength,
@@ -145,9 +144,9 @@ impl Cell {
             mask,
         };
         self.conflicting(mask, wrote).find_map(|(&other, &mark)| {
-            let is_fine = me.is_morally_strong(other) || strands.knows(who, other.who, mark.time);
+            let is_fine = me.is_morally_strong(other) || clocks.knows(who, other.who, mark.time);
             (!is_fine).then_some(Found {
-                trouble: me.trouble(other),
+                race: me.race(other),
                 party: Party::Device {
                     who: other.who,
                     mark,
@@ -163,9 +162,9 @@ impl Cell {
             let is_fine = other.strength == Strength::Strong(Scope::Sys)
                 || threads.any(|thread| host.knows(thread, mark.time));
             (!is_fine).then_some(Found {
-                trouble: match other.strength {
-                    Strength::Weak => Trouble::Race,
-                    Strength::Strong(_) => Trouble::Narrow,
+                race: match other.strength {
+                    Strength::Weak => RaceKind::Race,
+                    Strength::Strong(_) => RaceKind::Narrow,
                 },
                 party: Party::Device {
                     who: other.who,
@@ -181,27 +180,26 @@ impl Cell {
         all.filter(move |(key, _)| key.mask & mask != 0)
     }
 
-    /// Whether the host did something that is not ordered before this access, and must
-    /// be.
+    /// An access of the host that must be ordered before this one, and is not.
     pub(super) fn against_host(
         &self,
-        strands: &Strands,
+        clocks: &BlockClocks,
         who: Who,
         mask: u8,
         strength: Strength,
         wrote: bool,
-    ) -> Option<(Trouble, Party)> {
-        let trouble = match strength {
+    ) -> Option<(RaceKind, Party)> {
+        let race = match strength {
             Strength::Strong(Scope::Sys) => return None,
-            Strength::Strong(_) => Trouble::Narrow,
-            Strength::Weak => Trouble::Race,
+            Strength::Strong(_) => RaceKind::Narrow,
+            Strength::Weak => RaceKind::Race,
         };
-        let known = strands.host(who);
+        let known = clocks.host(who);
         let party = self.view.as_ref()?.unknown(mask, wrote, known)?;
-        Some((trouble, party))
+        Some((race, party))
     }
 
-    /// An atomic operation goes on with what the host handed on.
+    /// An atomic operation continues the host's release.
     pub(super) fn take_from_host(&mut self, mask: u8, clock: Arc<Clock>) {
         self.hand_on(Message {
             mask,
@@ -211,7 +209,7 @@ impl Cell {
         });
     }
 
-    /// A write hands on `messages`; an atomic one also what was there.
+    /// A write leaves `messages`; an atomic one also keeps earlier ones.
     pub(super) fn put(&mut self, mask: u8, kind: Kind, messages: Vec<Message>) {
         self.messages
             .retain(|m| m.mask & mask == 0 || (kind == Kind::Atomic && m.mask == mask));
@@ -228,8 +226,7 @@ impl Cell {
         }
     }
 
-    /// Notes an access that is ordered behind all that conflict with it, or may meet
-    /// them.
+    /// Records an access that is ordered after all conflicting ones, or may be concurrent with them.
     pub(super) fn record(
         &mut self,
         who: Who,
@@ -239,7 +236,7 @@ impl Cell {
         mark: Mark,
     ) {
         if wrote && strength.is_weak() {
-            // Who races with one of those races with this one, too.
+            // A race with one of those is a race with this one too.
             self.writes.retain(|key, _| key.mask & !mask != 0);
             self.reads.retain(|key, _| key.mask & !mask != 0);
         }
@@ -256,8 +253,8 @@ impl Cell {
         to.insert(key, mark);
     }
 
-    /// Notes that device threads talk by these bytes: one reads what another one wrote,
-    /// or they are for atomic operations, which mapped memory need not have.
+    /// Records that device threads communicate by these bytes: one reads what another one wrote, or
+    /// they have atomic accesses, which mapped memory need not support.
     pub(super) fn consumed(&mut self, who: Who, mask: u8, strength: Strength, kind: Kind) {
         let is_others =
             |suspect: &Suspect| suspect.operation.mask() & mask != 0 && !who.is_among(suspect.by);
@@ -272,7 +269,7 @@ impl Cell {
         }
     }
 
-    /// Notes a store that releases to the device alone what the host may wait for.
+    /// Records a store that releases to the device only, and for which the host may wait.
     pub(super) fn suspect(
         &mut self,
         who: Who,

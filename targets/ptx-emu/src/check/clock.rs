@@ -1,18 +1,18 @@
-//! What somebody knows of everybody's past.
+//! Vector clocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Thread;
 
-/// A vector clock: of each thread, up to which time it is known.
+/// A vector clock: for each thread, the time up to which it has been observed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
-    /// By launch and block. What many know alike is there once.
+    /// By launch and block. Equal clocks are shared.
     blocks: BTreeMap<(u64, u64), Arc<Vec<u64>>>,
-    /// Launches that are known from beginning to end.
+    /// Launches that have been observed entirely.
     ended: BTreeSet<u64>,
-    /// Up to when the host's actions are known, in ticks.
+    /// The tick up to which the host has been observed.
     pub(super) host: u64,
 }
 
@@ -44,14 +44,14 @@ impl Clock {
         self.host = self.host.max(other.host);
     }
 
-    /// All that a launch did is known.
+    /// A launch has been observed entirely.
     pub(super) fn end(&mut self, launch: u64) {
         self.blocks.retain(|&(of, _), _| of != launch);
         self.ended.insert(launch);
     }
 }
 
-/// The later of each two times, with as few copies as can be.
+/// The later of each two times, with few copies.
 fn join(ours: &mut Arc<Vec<u64>>, theirs: &Arc<Vec<u64>>) {
     let is_within =
         |a: &[u64], b: &[u64]| a.len() <= b.len() && a.iter().zip(b).all(|(a, b)| a <= b);

@@ -1,9 +1,9 @@
-//! The host, as far as the device can tell.
+//! The host's accesses, inferred from memory.
 //!
-//! Its accesses cannot be followed. But what differs from what the device last left in
-//! a word, or last saw there, the host has written since then; and what it has not
-//! changed, it may have written as it was. Its accesses are taken to be strong, its
-//! stores to release and its loads to acquire everything, all at system scope.
+//! Its accesses cannot be observed. But if a word differs from the value that the device last
+//! stored or loaded there, the host has written it since; and the host may have rewritten an equal
+//! value. Its accesses are assumed to be strong, its stores to release and its loads to acquire
+//! everything, all at system scope.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ptr::NonNull;
@@ -14,26 +14,26 @@ use super::report::Party;
 use super::{Cell, Checker, Clock, Operation, Report, lock};
 use crate::memory::{Memory, is_mapped};
 
-/// What the host knows, if it has seen all that was released to it.
+/// The host's clock, assuming that it has observed everything that was released to it.
 #[derive(Debug, Default)]
 pub(super) struct Host {
     pub(super) clock: Arc<Clock>,
     pub(super) running: BTreeSet<u64>,
 }
 
-/// The host's part in eight bytes; times are ticks.
+/// The host's accesses to eight bytes; times are ticks.
 #[derive(Debug, Default)]
 pub(super) struct View {
-    /// What is there as far as the device knows, and whether it knows.
+    /// The last value that the device knows, and the bytes of it that are known.
     value: [u8; 8],
     known: u8,
-    /// When it was so for sure.
+    /// The last time at which that value was there.
     verified: [u64; 8],
-    /// Bytes that the host wrote last, or nobody.
+    /// Bytes that no device thread has written since the host.
     pub(super) by_host: u8,
-    /// A moment before the host last wrote.
+    /// A time before the host's last write.
     written_after: [u64; 8],
-    /// When the host said that it had read.
+    /// The time of the host's last reported read.
     read_at: [u64; 8],
 }
 
@@ -41,13 +41,13 @@ fn bytes_of(mask: u8) -> impl Iterator<Item = usize> {
     (0..8).filter(move |byte| (mask >> byte) & 1 != 0)
 }
 
-/// The eight bytes of a cell with a value that an access to part of it has.
+/// The eight bytes of a cell with the value of an access to a part of it.
 fn spread(address: u64, value: u64) -> [u8; 8] {
     (value << (address % 8 * 8)).to_le_bytes()
 }
 
 impl View {
-    /// Nothing is known of the bytes yet.
+    /// A view without known bytes.
     fn new() -> Self {
         Self {
             by_host: 0xff,
@@ -55,7 +55,7 @@ impl View {
         }
     }
 
-    /// Looks at what is there; bytes that the host has changed.
+    /// Compares with the current value. Returns the bytes that the host has changed.
     pub(super) fn look(&mut self, address: u64, mask: u8, value: u64, now: u64) -> u8 {
         let value = spread(address, value);
         let mut changed = 0;
@@ -73,7 +73,7 @@ impl View {
         changed
     }
 
-    /// The device leaves something there.
+    /// Records a store of the device.
     pub(super) fn leave(&mut self, address: u64, mask: u8, value: u64, now: u64) {
         let value = spread(address, value);
         for byte in bytes_of(mask) {
@@ -84,8 +84,7 @@ impl View {
         self.by_host &= !mask;
     }
 
-    /// What the host did with these bytes that somebody need not know who knows it up to
-    /// `known`.
+    /// An access of the host to these bytes that is not observed by a clock with the tick `known`.
     pub(super) fn unknown(&self, mask: u8, wrote: bool, known: u64) -> Option<Party> {
         let is_later = |at: u64| at >= known;
         if bytes_of(mask & self.by_host).any(|byte| is_later(self.written_after[byte])) {
@@ -99,10 +98,10 @@ impl View {
 /// A page of mapped memory.
 const PAGE: usize = 4096;
 
-/// Mapped memory, and what was there when a launch last began.
+/// Mapped memory, and a snapshot at the last begin of a launch.
 #[derive(Debug, Default)]
 pub(super) struct Mapped {
-    /// Bytes of each block and where they are, by its address.
+    /// The size and host address of each block, by its address.
     blocks: Mutex<BTreeMap<u64, (u64, HostPointer)>>,
     then: Mutex<Then>,
 }
@@ -114,7 +113,7 @@ struct Then {
     pages: HashMap<u64, Box<[u8; PAGE]>>,
 }
 
-/// Where a block is.
+/// The host address of a block.
 #[derive(Clone, Copy, Debug)]
 struct HostPointer(NonNull<u8>);
 
@@ -127,7 +126,7 @@ impl HostPointer {
     unsafe fn word(self, at: u64) -> u64 {
         // SAFETY: blocks are aligned, and as for `byte`.
         let word = unsafe { AtomicU64::from_ptr(self.0.as_ptr().add(at as usize).cast()) };
-        // Relaxed: what the host changes meanwhile counts as changed before or after.
+        // Relaxed: a concurrent change of the host counts as before or after.
         word.load(Ordering::Relaxed)
     }
 
@@ -147,7 +146,7 @@ impl Mapped {
         lock(&self.blocks).insert(address, (bytes, HostPointer(host)));
     }
 
-    /// Memory that is about to be freed; what comes there next is zeros.
+    /// Forgets memory that is about to be freed; the next block there is zeroed.
     pub(super) fn forget(&self, address: u64, bytes: u64) {
         if lock(&self.blocks).remove(&address).is_none() {
             return;
@@ -160,7 +159,7 @@ impl Mapped {
         }
     }
 
-    /// What the device knows of a cell that it has not used yet.
+    /// The view of a cell that the device has not used yet.
     pub(super) fn first_view(&self, address: u64) -> View {
         let mut view = View::new();
         if !is_mapped(address) {
@@ -178,10 +177,9 @@ impl Mapped {
 }
 
 impl Checker {
-    /// Looks at all mapped memory, so that what the host changes later is known to be
-    /// later.
+    /// Takes a snapshot of all mapped memory, so that later changes are known to be later.
     pub(super) fn look_at_mapped(&self) {
-        // As long as this is held nothing is freed.
+        // Nothing is freed while this is held.
         let blocks = lock(&self.mapped.blocks);
         let at = self.tick();
         let mut then = Then {
@@ -218,7 +216,7 @@ impl Checker {
         }
     }
 
-    /// Finds out what the host has changed in a cell; whether it may.
+    /// Detects the host's changes of a cell, and checks them.
     fn host_changed(
         &self,
         start: u64,
@@ -244,7 +242,7 @@ impl Checker {
         let range = (start + u64::from(mask.trailing_zeros()), mask.count_ones());
         let host = if wrote { Party::Host } else { Party::HostReads };
         let launch = found.party.launch();
-        Some((launch, self.report(found.trouble, range, found.party, host)))
+        Some((launch, self.report(found.race, range, found.party, host)))
     }
 
     /// The host has written to a range.
@@ -252,7 +250,7 @@ impl Checker {
         if lock(&self.host).running.is_empty() {
             return;
         }
-        // What no device thread used so far is noted up to this size only.
+        // Cells that no device thread has used are recorded only up to this size.
         let is_noted = bytes <= 1 << 20;
         let end = address + bytes;
         for start in (address / 8 * 8..end).step_by(8) {
@@ -273,7 +271,7 @@ impl Checker {
             }
             let report = self.host_changed(start, cell, |at| {
                 let is_inside = (address..end).contains(&at);
-                let place = is_inside.then(|| memory.reach(at, 1, false)).flatten()?;
+                let place = is_inside.then(|| memory.resolve(at, 1, false)).flatten()?;
                 // SAFETY: it is allocated, and shared with the device by atomic
                 // operations.
                 Some(unsafe { HostPointer(place).byte(0) })
@@ -306,8 +304,7 @@ impl Checker {
         );
     }
 
-    /// Does something to all cells of a range that somebody used, and notes what was
-    /// wrong; forgets them if they are to be gone.
+    /// Visits all used cells of a range, and records races; optionally removes the cells.
     pub(super) fn each(
         &self,
         address: u64,
@@ -322,7 +319,7 @@ impl Checker {
                 let report = what(at * 8, cell);
                 self.note(report);
             };
-            // Whichever are fewer.
+            // Iterates over the smaller set.
             if ((last - first) as usize) < shard.len() {
                 for at in first..=last {
                     if let Some(cell) = shard.get_mut(&at) {

@@ -1,37 +1,37 @@
-//! A checker for accesses that nothing orders, and for orders that leave somebody out.
+//! A race checker: it reports conflicting accesses without an order, and orders with too narrow a
+//! scope.
 //!
-//! Source: the PTX ISA, "Memory Consistency Model". What happens before what is followed
-//! with vector clocks: each thread knows up to which time it knows every other one, hands
-//! that on by release patterns and takes it over by acquire patterns. For each word there
-//! is who used it, and an access that conflicts with an earlier one must know of it, or
-//! both must be morally strong. See also: Flanagan and Freund, "FastTrack", PLDI 2009.
+//! Source: the PTX ISA, "Memory Consistency Model". Vector clocks track happens-before: each
+//! thread has a time up to which it has observed every other thread, passes it on by release
+//! patterns and acquires it by acquire patterns. Each word has a record of its accesses. An access
+//! that conflicts with an earlier one must have observed it, or both must be morally strong. See
+//! also: Flanagan and Freund, "FastTrack", PLDI 2009.
 //!
-//! Of the host's accesses there is only what it leaves in memory, and what it tells of
-//! itself: see `host`. Wherever that leaves it open whether something is ordered, it is
-//! taken to be: what is reported is certain.
+//! The host's accesses are known only by their effects on memory, and by its own reports: see
+//! `host`. Accesses that may be ordered are assumed to be, so every report is a race.
 //!
-//! Not followed: the order of `fence.sc` among themselves, which no access can count on
-//! without observing something; shared memory; and what the driver's functions
-//! (`vprintf`) read.
+//! Not tracked: the order of `fence.sc` among themselves, on which an access can rely only if it
+//! observes something; shared memory; and the loads of the driver's functions (`vprintf`).
 
+mod block_clocks;
 mod cell;
 mod clock;
 mod host;
 mod report;
-mod strand;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+pub(crate) use self::block_clocks::BlockClocks;
 use self::cell::{Cell, Mark, Strength};
 pub(crate) use self::clock::Clock;
 use self::host::{Host, Mapped};
 pub(crate) use self::report::Report;
-use self::report::{Party, Trouble};
-pub(crate) use self::strand::Strands;
+use self::report::{Party, RaceKind};
 use crate::alu::Mask;
 use crate::code::op::{Scope, Semantics};
+use crate::memory::{Change, Memory};
 use crate::module::Module;
 
 /// A device thread.
@@ -57,8 +57,8 @@ pub(crate) struct Operation {
     pub(crate) bytes: u32,
     pub(crate) semantics: Semantics,
     pub(crate) scope: Scope,
-    /// Whether the text is for devices that know no order but fences: compilers make
-    /// plain accesses of atomic ones there.
+    /// Whether the text is for devices without orders other than fences, for which compilers lower
+    /// atomic accesses to plain ones.
     pub(crate) is_old: bool,
 }
 
@@ -70,7 +70,7 @@ impl Operation {
     }
 }
 
-/// What an access found and left.
+/// The old and the new value of an access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outcome {
     pub(crate) seen: u64,
@@ -79,25 +79,24 @@ pub(crate) struct Outcome {
     pub(crate) wrote: bool,
 }
 
-/// Where an access stands, cheaply: module, function, instruction.
+/// The location of an access: module, function, instruction.
 pub(crate) type Site = (u64, u32, u32);
 
-/// A word, by its address over 8, is in one of so many parts.
+/// Number of shards; a word's address divided by 8 selects one.
 const SHARDS: usize = 64;
 
-/// Follows what synchronisation orders.
+/// Tracks the order that synchronisation creates.
 #[derive(Debug)]
 pub(crate) struct Checker {
     shards: [Mutex<HashMap<u64, Cell>>; SHARDS],
     host: Mutex<Host>,
     mapped: Mapped,
-    /// The time of the host and of what is seen of it.
+    /// The time of the host and of its observations.
     ticks: AtomicU64,
     modules: Mutex<HashMap<u64, Arc<Module>>>,
-    /// Words with a release that leaves the host out, until somebody on the device
-    /// turns out to be meant.
+    /// Words with a release whose scope excludes the host, until a device thread acquires it.
     suspects: Mutex<HashSet<u64>>,
-    /// What was first found to be wrong, by launch.
+    /// The first race of each launch.
     pending: Mutex<HashMap<u64, Report>>,
     is_pending: AtomicBool,
     /// Held while a launch begins or ends.
@@ -120,13 +119,13 @@ impl Default for Checker {
     }
 }
 
-/// What it guards is consistent wherever a panic could happen.
+/// Locks; the content is consistent wherever a panic could happen.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Checker {
-    /// The next moment; all threads agree on the order of moments.
+    /// The next tick; all threads agree on the order of ticks.
     fn tick(&self) -> u64 {
         self.ticks.fetch_add(1, Ordering::SeqCst)
     }
@@ -135,7 +134,7 @@ impl Checker {
         lock(&self.shards[(cell % SHARDS as u64) as usize])
     }
 
-    /// A launch begins: what its threads know.
+    /// Begins a launch. Returns the initial clock of its threads.
     pub(crate) fn begin(&self, launch: u64, module: &Arc<Module>) -> Arc<Clock> {
         let _boundary = lock(&self.boundary);
         let id = Arc::as_ptr(module) as u64;
@@ -144,16 +143,16 @@ impl Checker {
             let mut host = lock(&self.host);
             host.running.insert(launch);
             let clock = Arc::make_mut(&mut host.clock);
-            // What the host did until here comes before the launch.
+            // The host's earlier accesses come before the launch.
             clock.host = self.tick();
             Arc::clone(&host.clock)
         };
-        // What it changes behind this look does not.
+        // Changes after this snapshot do not.
         self.look_at_mapped();
         origin
     }
 
-    /// A launch has ended: what it turns out to have done wrong.
+    /// Ends a launch. Returns its race, if it has one.
     pub(crate) fn end(&self, launch: u64) -> Option<Report> {
         let _boundary = lock(&self.boundary);
         let suspect = self.suspect_of(launch);
@@ -163,33 +162,33 @@ impl Checker {
         host.running.remove(&launch);
         Arc::make_mut(&mut host.clock).end(launch);
         if host.running.is_empty() {
-            // All that happened comes before all that will.
+            // Everything so far comes before everything later.
             host.clock = Arc::default();
             drop(host);
             for shard in &self.shards {
                 lock(shard).clear();
             }
             lock(&self.suspects).clear();
-            // What they own is freed, and forgotten here, without anything held.
+            // Dropping them frees memory, which calls `forget`, so no lock may be held.
             let modules = std::mem::take(&mut *lock(&self.modules));
             drop(modules);
             lock(&self.pending).clear();
-            // Relaxed: nothing runs, and what begins comes after, by `boundary`.
+            // Relaxed: nothing runs, and later launches are ordered after it by `boundary`.
             self.is_pending.store(false, Ordering::Relaxed);
         }
         report
     }
 
     fn pending_of(&self, launch: u64) -> Option<Report> {
-        // Relaxed: who could see an effect of it sees this, too, by the lock of the word.
+        // Relaxed: a thread that could observe an effect also sees this, by the lock of the word.
         if !self.is_pending.load(Ordering::Relaxed) {
             return None;
         }
         lock(&self.pending).get(&launch).cloned()
     }
 
-    /// Has all threads of a launch report what one of them was first to: the others go on
-    /// until they are stopped, without what it should have done.
+    /// Makes all threads of a launch report its first race: the others run on without that thread's
+    /// effects until they are stopped.
     fn first(&self, launch: u64, report: Report) -> Report {
         let first = lock(&self.pending).entry(launch).or_insert(report).clone();
         // Relaxed: see `pending_of`.
@@ -197,14 +196,14 @@ impl Checker {
         first
     }
 
-    /// The cause, if it is known: where a release leaves the host out, all that the host
-    /// then does races with what was to be released.
+    /// The cause of a race, if it is known: after a release that excludes the host, all accesses of
+    /// the host race with the released ones.
     pub(super) fn cause_of(&self, launch: u64, report: Report) -> Report {
         let suspect = report.with_host.then(|| self.suspect_of(launch));
         suspect.flatten().unwrap_or(report)
     }
 
-    /// A store that released something to nobody on the device.
+    /// A release to which no device thread synchronised.
     fn suspect_of(&self, launch: u64) -> Option<Report> {
         let suspects: Vec<u64> = lock(&self.suspects).iter().copied().collect();
         suspects.into_iter().find_map(|at| {
@@ -212,7 +211,7 @@ impl Checker {
             let suspect = shard.get(&at)?.suspect.filter(|s| s.by.launch == launch)?;
             drop(shard);
             Some(self.report(
-                Trouble::Narrow,
+                RaceKind::Narrow,
                 suspect.operation.range(),
                 suspect.party(),
                 Party::Host,
@@ -220,20 +219,19 @@ impl Checker {
         })
     }
 
-    /// Some lanes of a warp do the same at the same time; what they see, or what is
-    /// wrong.
+    /// Checks one access of some lanes of a warp. Returns the loaded value, or the race.
     pub(crate) fn access(
         &self,
-        strands: &mut Strands,
+        clocks: &mut BlockClocks,
         (warp, lanes): (u32, Mask),
         operation: &Operation,
         site: Site,
         perform: impl FnOnce() -> Outcome,
     ) -> Result<u64, Report> {
-        if let Some(report) = self.pending_of(strands.launch) {
+        if let Some(report) = self.pending_of(clocks.launch) {
             return Err(report);
         }
-        let who = strands.who(warp, lanes);
+        let who = clocks.who(warp, lanes);
         let mask = operation.mask();
         let at = operation.address / 8;
         let mut shard = self.shard(at);
@@ -245,21 +243,21 @@ impl Checker {
         let before = self.tick();
         let mut messages = Vec::new();
         if operation.kind != Kind::Load {
-            messages = strands.release(who, operation, mask, strength);
+            messages = clocks.release(who, operation, mask, strength);
             for message in messages.iter().filter(|m| m.scope == Scope::Sys) {
-                // Before the host can see it, and act on it.
+                // Before the host can observe it.
                 Arc::make_mut(&mut lock(&self.host).clock).join(&message.clock);
             }
         }
         let outcome = perform();
         let wrote = operation.kind != Kind::Load && outcome.wrote;
         let mark = Mark {
-            time: strands.time(),
+            time: clocks.time(),
             site,
             kind: operation.kind,
         };
 
-        // What the host did meanwhile.
+        // The host's accesses meanwhile.
         let range = operation.range();
         if let Some(view) = &mut cell.view {
             let changed = view.look(operation.address, mask, outcome.seen, before);
@@ -267,20 +265,20 @@ impl Checker {
                 && let Some(other) = cell.unknown_to_host(changed, true, &lock(&self.host).clock)
             {
                 return Err(self.first(
-                    strands.launch,
-                    self.report(other.trouble, range, other.party, Party::Host),
+                    clocks.launch,
+                    self.report(other.race, range, other.party, Party::Host),
                 ));
             }
         }
         let me = Party::Device { who, mark };
-        if let Some((trouble, host)) = cell.against_host(strands, who, mask, strength, wrote) {
-            return Err(self.first(strands.launch, self.report(trouble, range, host, me)));
+        if let Some((race, host)) = cell.against_host(clocks, who, mask, strength, wrote) {
+            return Err(self.first(clocks.launch, self.report(race, range, host, me)));
         }
-        // What others did.
-        if let Some(other) = cell.unknown_to(strands, who, mask, strength, wrote) {
+        // Other device threads' accesses.
+        if let Some(other) = cell.unknown_to(clocks, who, mask, strength, wrote) {
             return Err(self.first(
-                strands.launch,
-                self.report(other.trouble, range, other.party, me),
+                clocks.launch,
+                self.report(other.race, range, other.party, me),
             ));
         }
 
@@ -289,14 +287,14 @@ impl Checker {
                 let from_host = cell.view.as_ref().is_some_and(|v| v.by_host & mask != 0);
                 if from_host && scope == Scope::Sys {
                     let clock = self.now();
-                    strands.take(who, operation, None, &clock);
+                    clocks.take(who, operation, None, &clock);
                     if wrote {
                         cell.take_from_host(mask, clock);
                     }
                 }
-                strands.take_owed(who, operation, scope);
+                clocks.take_owed(who, operation, scope);
                 for message in cell.messages.iter().filter(|m| m.mask == mask) {
-                    strands.take_message(who, operation, scope, message);
+                    clocks.take_message(who, operation, scope, message);
                 }
             }
             cell.consumed(who, mask, strength, operation.kind);
@@ -312,27 +310,35 @@ impl Checker {
         }
         cell.record(who, mask, strength, wrote, mark);
         if operation.kind != Kind::Load {
-            strands.pass();
+            clocks.pass();
         }
         Ok(outcome.seen)
     }
 
-    /// All that the host has done and seen until now.
+    /// The clock of everything that the host has done and observed.
     fn now(&self) -> Arc<Clock> {
         let mut clock = Arc::clone(&lock(&self.host).clock);
         Arc::make_mut(&mut clock).host = self.tick();
         clock
     }
 
-    /// Memory is freed; whoever gets it next has nothing to do with who had it.
-    pub(crate) fn forget(&self, address: u64, bytes: u64) {
-        self.mapped.forget(address, bytes);
-        self.each(address, bytes, |_, _| None, true);
+    /// Follows what is mapped and freed in `memory` from now on.
+    pub(crate) fn follow(self: &Arc<Self>, memory: &Memory) {
+        let checker = Arc::clone(self);
+        memory.observe(move |change| match change {
+            Change::Mapped {
+                address,
+                bytes,
+                host,
+            } => checker.mapped.add(address, bytes, host),
+            Change::Freed { address, bytes } => checker.forget(address, bytes),
+        });
     }
 
-    /// The host can reach memory of the device's window at `host`.
-    pub(crate) fn map(&self, address: u64, bytes: u64, host: std::ptr::NonNull<u8>) {
-        self.mapped.add(address, bytes, host);
+    /// Memory is freed; its next owner has nothing to do with the last one.
+    fn forget(&self, address: u64, bytes: u64) {
+        self.mapped.forget(address, bytes);
+        self.each(address, bytes, |_, _| None, true);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What to tell of accesses that nothing orders.
+//! Reports of races.
 
 use std::fmt::Write as _;
 
@@ -8,14 +8,14 @@ use crate::alu::lanes_of;
 use crate::memory::is_mapped;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
-    /// Nothing orders them, and one of them is weak or of another size.
+pub(super) enum RaceKind {
+    /// They are not ordered, and one of them is weak or of another size.
     Race,
-    /// Both are strong, and one of them leaves the other one's thread out.
+    /// Both are strong, but the scope of one excludes the other's thread.
     Narrow,
 }
 
-/// One of the two.
+/// One of the two parties.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Party {
     Device {
@@ -36,7 +36,7 @@ impl Party {
     }
 }
 
-/// What is wrong, and the device thread and the instruction that it is told of.
+/// A race, and the device thread and instruction to which it is attributed.
 #[derive(Clone, Debug)]
 pub(crate) struct Report {
     pub(crate) text: String,
@@ -48,17 +48,17 @@ pub(crate) struct Report {
 }
 
 impl Checker {
-    /// Tells of the older of two and the newer one.
+    /// Reports the older access and the newer one.
     pub(super) fn report(
         &self,
-        trouble: Trouble,
+        race: RaceKind,
         (address, bytes): (u64, u32),
         older: Party,
         newer: Party,
     ) -> Report {
-        let what = match trouble {
-            Trouble::Race => "race",
-            Trouble::Narrow => "too narrow a scope",
+        let what = match race {
+            RaceKind::Race => "race",
+            RaceKind::Narrow => "too narrow a scope",
         };
         let space = if is_mapped(address) {
             "mapped"
@@ -72,10 +72,10 @@ impl Checker {
         self.tell(older, is_one, &mut text);
         text.push_str(" and ");
         self.tell(newer, is_one, &mut text);
-        text.push_str(match trouble {
-            Trouble::Race => ": nothing orders them",
-            Trouble::Narrow if is_host(older) || is_host(newer) => ": the other side is the host",
-            Trouble::Narrow => ": a scope leaves the other thread out",
+        text.push_str(match race {
+            RaceKind::Race => ": nothing orders them",
+            RaceKind::Narrow if is_host(older) || is_host(newer) => ": the other side is the host",
+            RaceKind::Narrow => ": a scope leaves the other thread out",
         });
         let told = if is_host(newer) { older } else { newer };
         let (block, thread, site) = match told {

@@ -1,14 +1,13 @@
-//! Where lanes that part meet again: immediate post-dominators.
+//! Reconvergence points of divergent lanes: immediate post-dominators.
 //!
 //! Source: Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001), on
 //! the reversed graph.
 
-use super::NOWHERE;
-use super::op::{Instr, Op, Pc};
+use super::op::{FUNCTION_END, Instr, Op, Pc};
 
-/// For each instruction the first one that all ways from it to the end of the function
-/// lead through, the instruction itself aside; [`NOWHERE`] if that is the end.
-pub(super) fn meeting_points(instrs: &[Instr]) -> Vec<Pc> {
+/// For each instruction its immediate post-dominator: the first other instruction on all paths to
+/// the end of the function, or [`FUNCTION_END`].
+pub(super) fn reconvergence_points(instrs: &[Instr]) -> Vec<Pc> {
     let count = instrs.len();
     // Instructions, and the end.
     let mut ways_in = vec![Vec::new(); count + 1];
@@ -59,8 +58,8 @@ pub(super) fn meeting_points(instrs: &[Instr]) -> Vec<Pc> {
     }
     let pc = |at: Option<usize>| match at {
         Some(at) if at < count => at as Pc,
-        // A loop without a way out meets nowhere, either.
-        _ => NOWHERE,
+        // An infinite loop has no reconvergence point, either.
+        _ => FUNCTION_END,
     };
     (0..count).map(|at| pc(meets[at])).collect()
 }

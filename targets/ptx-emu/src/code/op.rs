@@ -10,6 +10,9 @@ pub(crate) type Pred = u32;
 /// An instruction of a function.
 pub(crate) type Pc = u32;
 
+/// No instruction: the end of a function.
+pub(crate) const FUNCTION_END: Pc = Pc::MAX;
+
 /// An operand: a register, or from [`Src::CONSTANTS`] on a constant of the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Src(pub(crate) u32);
@@ -205,7 +208,7 @@ pub(crate) enum Op {
         nanoseconds: Src,
     },
     Barrier(Box<Barrier>),
-    Together(Box<Together>),
+    Collective(Box<Collective>),
     ActiveMask {
         d: Reg,
     },
@@ -429,9 +432,9 @@ pub(crate) enum Shuffle {
     Index,
 }
 
-/// What lanes do together.
+/// What lanes do collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Joint {
+pub(crate) enum CollectiveKind {
     /// `bar.warp.sync`
     Sync,
     Shuffle {
@@ -482,8 +485,8 @@ pub(crate) enum Joint {
 }
 
 #[derive(Debug)]
-pub(crate) struct Together {
-    pub(crate) joint: Joint,
+pub(crate) struct Collective {
+    pub(crate) kind: CollectiveKind,
     /// The lanes that take part; those that happen to be active if not given.
     pub(crate) members: Option<Src>,
 }

@@ -3,9 +3,9 @@
 use super::atomic::combine;
 use super::exec::{Faults, Ids, LaneFault, Notes};
 use super::frame::Frame;
-use super::space::{Access, Place, Spaces, is_local};
+use super::space::{Access, MemoryRef, Spaces, is_local};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
-use crate::check::{Kind, Operation, Outcome, Strands};
+use crate::check::{BlockClocks, Kind, Operation, Outcome};
 use crate::code::Function;
 use crate::code::op::{Address, Atom, AtomOp, Load, Semantics, Store, Where};
 use crate::error::FaultKind;
@@ -22,14 +22,14 @@ fn addresses(at: &Address, function: &Function, frame: &Frame, ids: &Ids<'_>) ->
     }
 }
 
-fn offset(place: Place, by: u32) -> Place {
+fn offset(place: MemoryRef, by: u32) -> MemoryRef {
     match place {
-        Place::Common(at) => Place::Common(at.wrapping_add(by as usize)),
-        Place::Own(at) => Place::Own(at.wrapping_add(by as usize)),
+        MemoryRef::Common(at) => MemoryRef::Common(at.wrapping_add(by as usize)),
+        MemoryRef::Own(at) => MemoryRef::Own(at.wrapping_add(by as usize)),
     }
 }
 
-/// Lanes that do the same as `lane` in this instruction; `value` is what they store.
+/// Lanes with the same access as `lane` in this instruction; `value` is the stored value.
 fn same(lane: usize, active: Mask, at: &Lanes, value: Option<&Lanes>) -> Mask {
     let is_same = |&other: &usize| {
         at[other] == at[lane] && value.is_none_or(|value| value[other] == value[lane])
@@ -42,24 +42,24 @@ fn first(lanes: Mask) -> usize {
     lanes.trailing_zeros() as usize
 }
 
-/// What lanes of a warp do at once, for the checker.
+/// An access of some lanes, for the checker.
 struct Checked {
     lanes: Mask,
     operation: Operation,
 }
 
 impl Checked {
-    /// Does it with the checker looking on.
+    /// Performs it, checked.
     fn run(
         &self,
         ids: &Ids<'_>,
-        strands: &mut Strands,
+        clocks: &mut BlockClocks,
         perform: impl FnOnce() -> Outcome,
     ) -> Result<u64, LaneFault> {
         let (function, pc) = ids.place;
         let site = (ids.launch.module_id(), function, pc);
         let lanes = (ids.warp, self.lanes);
-        strands
+        clocks
             .access(lanes, &self.operation, site, perform)
             .map_err(|report| (self.lanes, FaultKind::Race(report.text)))
     }
@@ -75,7 +75,7 @@ pub(super) fn load(
     notes: &mut Notes<'_>,
 ) -> Result<(), LaneFault> {
     let at = addresses(&op.at, function, frame, ids);
-    // Its own local memory no thread waits for.
+    // No thread waits for its own local memory.
     *notes.polls |= op.semantics != Semantics::Weak
         && lanes_of(active).any(|lane| !is_local(op.at.space, at[lane]));
     let count = op.ds.len() as u32;
@@ -101,8 +101,8 @@ pub(super) fn load(
             let Some(place) = places[lane] else { continue };
             let by = part as u32 * op.bytes;
             let load = || offset(place, by).load(op.bytes, op.semantics);
-            let mut value = match (&mut notes.strands, place) {
-                (Some(strands), Place::Common(_)) => {
+            let mut value = match (&mut notes.clocks, place) {
+                (Some(clocks), MemoryRef::Common(_)) => {
                     let lanes = same(lane, active, &at, None);
                     if first(lanes) != lane {
                         t[lane] = t[first(lanes)];
@@ -119,7 +119,7 @@ pub(super) fn load(
                             is_old: function.is_old,
                         },
                     };
-                    checked.run(ids, strands, || {
+                    checked.run(ids, clocks, || {
                         let (seen, wrote) = (load(), false);
                         Outcome {
                             seen,
@@ -162,17 +162,17 @@ pub(super) fn store(
         write: true,
     };
     let mut faults = Faults::default();
-    // What all lanes store in one place is one store, as it is on hardware: device code
-    // that hands something over in all lanes of a warp relies on it, as GCC's does. The
-    // checker has its own way, and looks at what each lane stores.
+    // Equal stores of all lanes to one address are one store, as on hardware. Device code that
+    // publishes in all lanes of a warp, such as GCC's, relies on it. The checker handles this
+    // itself, and checks each lane's store.
     let last = (LANES - 1) - active.leading_zeros() as usize;
-    let is_one = notes.strands.is_none() && lanes_of(active).all(|lane| at[lane] == at[last]);
+    let is_one = notes.clocks.is_none() && lanes_of(active).all(|lane| at[lane] == at[last]);
     for lane in lanes_of(active) {
         let found = spaces.find(lane, op.at.space, at[lane], access);
         let Some(place) = faults.unless(lane, found) else {
             continue;
         };
-        if is_one && lane != last && matches!(place, Place::Common(_)) {
+        if is_one && lane != last && matches!(place, MemoryRef::Common(_)) {
             continue;
         }
         for (part, &source) in op.sources.iter().enumerate() {
@@ -180,8 +180,8 @@ pub(super) fn store(
             let values = frame.src(function, source);
             let place = offset(place, by);
             let left = values[lane] & (u64::MAX >> (64 - op.bytes * 8));
-            let changed = match (&mut notes.strands, place) {
-                (Some(strands), Place::Common(_)) => {
+            let changed = match (&mut notes.clocks, place) {
+                (Some(clocks), MemoryRef::Common(_)) => {
                     let lanes = same(lane, active, &at, Some(values));
                     if first(lanes) != lane {
                         continue;
@@ -197,7 +197,7 @@ pub(super) fn store(
                             is_old: function.is_old,
                         },
                     };
-                    let seen = checked.run(ids, strands, || {
+                    let seen = checked.run(ids, clocks, || {
                         let seen = place.load(op.bytes, Semantics::Relaxed);
                         place.store(op.bytes, left, op.semantics);
                         Outcome {
@@ -240,8 +240,8 @@ pub(super) fn atom(
             continue;
         };
         let b = frame.src(function, op.b)[lane];
-        // Global memory flushes, shared memory does not.
-        let ftz = matches!(place, Place::Common(_));
+        // Subnormals are flushed in global memory, not in shared memory.
+        let ftz = matches!(place, MemoryRef::Common(_));
         let update = || {
             let mut left = 0;
             let seen = place.update(op.bytes, |old| {
@@ -261,8 +261,8 @@ pub(super) fn atom(
             changed = outcome.seen != outcome.left;
             outcome
         };
-        let old = match (&mut notes.strands, place) {
-            (Some(strands), Place::Common(_)) => {
+        let old = match (&mut notes.clocks, place) {
+            (Some(clocks), MemoryRef::Common(_)) => {
                 let checked = Checked {
                     lanes: 1 << lane,
                     operation: Operation {
@@ -274,7 +274,7 @@ pub(super) fn atom(
                         is_old: function.is_old,
                     },
                 };
-                checked.run(ids, strands, perform)?
+                checked.run(ids, clocks, perform)?
             }
             _ => perform().seen,
         };

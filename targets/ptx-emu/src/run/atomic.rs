@@ -1,12 +1,12 @@
-//! What atomic operations make of a word. Source: the PTX ISA, `atom`.
+//! The results of atomic operations. Source: the PTX ISA, `atom`.
 
 use crate::alu::float::flush;
 use crate::alu::{Value, half};
 use crate::code::op::AtomOp;
 use crate::text::types::Type;
 
-/// The new value of a word of `bytes`; compare-and-swap is not among them. With `ftz`
-/// subnormal numbers of single precision count as zeros.
+/// The new value of a word of `bytes`, except for compare-and-swap. With `ftz` subnormal numbers of
+/// single precision count as zeros.
 pub(super) fn combine(op: AtomOp, bytes: u32, old: u64, b: u64, ftz: bool) -> u64 {
     let wide = bytes == 8;
     let signed = |value: u64| {

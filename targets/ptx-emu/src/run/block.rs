@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::deadlock::DeadlockDetector;
 use super::exec::{Faulted, run};
 use super::launch::{Launch, place};
+use super::rendezvous::join;
 use super::space::{Private, Spare};
-use super::stuck::Watch;
-use super::together::join;
 use super::warp::{State, Warp};
 use crate::alu::{LANES, Mask};
-use crate::check::Strands;
+use crate::check::BlockClocks;
 use crate::code::op::BarrierKind;
 use crate::error::FaultKind;
-use crate::run::MOST_THREADS;
+use crate::spec::MAX_THREADS;
 
 /// Instructions of a warp in a turn.
 const TURN: u32 = 1024;
@@ -21,7 +21,7 @@ const TURN: u32 = 1024;
 /// Barriers of a block.
 pub(super) const BARRIERS: usize = 16;
 
-/// What the warps of a block share.
+/// State that the warps of a block share.
 pub(super) struct Common {
     pub(super) launch: Arc<Launch>,
     pub(super) index: [u32; 3],
@@ -29,44 +29,44 @@ pub(super) struct Common {
     pub(super) processor: u32,
     pub(super) shared: Private,
     barriers: [BarrierState; BARRIERS],
-    /// Phases of barriers that are complete, and whose threads still wait.
+    /// Complete phases of barriers whose threads still wait.
     opened: Vec<(usize, BarrierState)>,
-    /// Lanes that do not exist, or have ended, by warp.
+    /// Lanes that do not exist or have ended, by warp.
     gone: [Mask; WARPS],
-    /// Whether something happened that another thread may have waited for.
+    /// Whether there was an event for which another thread may wait.
     pub(super) progress: bool,
-    /// Whether a load was from memory that the host sees.
+    /// Whether there was a load from mapped memory.
     pub(super) asks_host: bool,
-    /// The threads as the checker knows them, if there is one.
-    pub(super) strands: Option<Strands>,
-    /// Whether an access or a fence was of the kind that is for waiting.
+    /// The checker's clocks of the threads.
+    pub(super) clocks: Option<BlockClocks>,
+    /// Whether there was an access or a fence of a kind that is used for waiting.
     pub(super) polls: bool,
 }
 
-/// Who is at a barrier.
+/// The state of a barrier.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BarrierState {
-    /// How often it has opened.
+    /// The number of completed phases.
     phase: u64,
-    /// Threads that it takes; `None` for all.
+    /// Expected threads; `None` for all.
     expects: Option<u32>,
-    /// Threads that came, by warp.
+    /// Arrived threads, by warp.
     came: [Mask; WARPS],
-    /// Those that wait, and those of them with the predicate.
+    /// Waiting threads, and those of them with the predicate.
     waiting: u32,
     holds: u32,
 }
 
 /// Warps of a block.
-const WARPS: usize = MOST_THREADS as usize / LANES;
+const WARPS: usize = MAX_THREADS as usize / LANES;
 
 impl BarrierState {
     fn is_empty(&self) -> bool {
         self.came.iter().all(|&came| came == 0)
     }
 
-    /// Threads that came. A barrier counts in warps: with one thread of a warp those come
-    /// that are not there, or no more.
+    /// The number of arrived threads. A barrier counts warps: threads of the warp that do not exist
+    /// or have ended arrive with the first.
     fn count(&self, gone: &[Mask; WARPS]) -> u32 {
         let warps = self.came.iter().zip(gone).filter(|(came, _)| **came != 0);
         warps.map(|(came, gone)| (came | gone).count_ones()).sum()
@@ -76,18 +76,18 @@ impl BarrierState {
 pub(super) struct Block {
     pub(super) common: Common,
     pub(super) warps: Vec<Warp>,
-    watch: Watch,
+    watch: DeadlockDetector,
 }
 
-/// How a turn of a block ended.
+/// The result of a turn of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum TurnResult {
     /// All threads have ended.
     Done,
-    /// It goes on.
+    /// It can continue.
     Busy,
-    /// Its threads wait: nothing happened that anybody could notice. If all of them sleep
-    /// or are stopped, until when.
+    /// Its threads wait, and nothing observable happened. If all of them sleep or are stopped, until
+    /// when.
     Idle(Option<Instant>),
 }
 
@@ -120,9 +120,9 @@ impl Block {
                 made
             })
             .collect();
-        let strands = launch.check.as_ref().map(|check| {
+        let clocks = launch.check.as_ref().map(|check| {
             let place = (launch.number, number);
-            Strands::new(&check.checker, &check.origin, place, threads, launch.model)
+            BlockClocks::new(&check.checker, &check.origin, place, threads, launch.model)
         });
         Self {
             common: Common {
@@ -135,16 +135,16 @@ impl Block {
                 gone,
                 progress: false,
                 asks_host: false,
-                strands,
+                clocks,
                 polls: false,
             },
             warps,
-            watch: Watch::default(),
+            watch: DeadlockDetector::default(),
         }
     }
 
     /// Lets each warp run for a while.
-    pub(super) fn turn(&mut self) -> Turn {
+    pub(super) fn turn(&mut self) -> TurnResult {
         let common = &mut self.common;
         common.progress = false;
         common.asks_host = false;
@@ -163,12 +163,12 @@ impl Block {
         }
         let released = self.release();
         if self.is_over() {
-            return Turn::Done;
+            return TurnResult::Done;
         }
         if released || self.common.progress {
             self.watch.reset();
             self.common.launch.activity.note();
-            return Turn::Busy;
+            return TurnResult::Busy;
         }
         let wakes = self.warps.iter().filter_map(Warp::wakes).min();
         if let Some(report) = self.watch.look(&self.common, &self.warps, ran, wakes) {
@@ -177,13 +177,13 @@ impl Block {
                 let faulted = Faulted::of(warp, kind.clone());
                 end_lanes(warp, &mut self.common, faulted);
             }
-            return Turn::Done;
+            return TurnResult::Done;
         }
         if ran && !self.common.polls {
-            // They compute.
-            return Turn::Busy;
+            // The threads compute.
+            return TurnResult::Busy;
         }
-        Turn::Idle(wakes.filter(|_| !ran))
+        TurnResult::Idle(wakes.filter(|_| !ran))
     }
 
     /// Whether all threads have ended.
@@ -191,7 +191,7 @@ impl Block {
         self.warps.iter().all(|warp| warp.live() == 0)
     }
 
-    /// Lets those on who wait at barriers that have opened; whether there was one.
+    /// Releases threads that wait at complete barriers. Returns whether there were any.
     fn release(&mut self) -> bool {
         let live: u32 = self.warps.iter().map(|warp| warp.live().count_ones()).sum();
         for number in 0..BARRIERS {
@@ -202,10 +202,10 @@ impl Block {
         }
         let opened = std::mem::take(&mut self.common.opened);
         for &(number, state) in &opened {
-            if let Some(strands) = &mut self.common.strands {
+            if let Some(clocks) = &mut self.common.clocks {
                 let at = |warp: &Warp| warp.at(number, state.phase);
                 let waiting = self.warps.iter().map(|warp| (warp.number, at(warp)));
-                strands.depart(number, waiting);
+                clocks.depart(number, waiting);
             }
             for warp in &mut self.warps {
                 open(warp, &self.common.launch, number, state);
@@ -214,14 +214,14 @@ impl Block {
         !opened.is_empty()
     }
 
-    /// What can be used again for other blocks.
+    /// Memory for reuse by other blocks.
     pub(super) fn dismantle(self, spare: &mut Spare) {
         let locals = self.warps.into_iter().map(|warp| warp.local);
         spare.add(self.common.shared, locals);
     }
 }
 
-/// Lets those of a warp on who wait at a barrier.
+/// Releases the lanes of a warp that wait at a barrier.
 fn open(warp: &mut Warp, launch: &Launch, number: usize, state: BarrierState) {
     for at in 0..warp.groups.len() {
         let group = warp.groups[at];
@@ -252,8 +252,8 @@ fn open(warp: &mut Warp, launch: &Launch, number: usize, state: BarrierState) {
 }
 
 impl Common {
-    /// `lanes` of a warp come to a barrier, of which `holds` have the predicate; what those
-    /// are at who wait there.
+    /// `lanes` of a warp arrive at a barrier; `holds` of them have the predicate. Returns the state of
+    /// the waiting lanes.
     pub(super) fn arrive(
         &mut self,
         (warp, lanes): (u32, Mask),
@@ -263,7 +263,7 @@ impl Common {
         holds: Mask,
     ) -> Result<State, FaultKind> {
         let bad = |what| Err(FaultKind::BadBarrier { number, what });
-        let most = u64::from(MOST_THREADS);
+        let most = u64::from(MAX_THREADS);
         let is_count =
             |count: u64| (1..=most).contains(&count) && count.is_multiple_of(LANES as u64);
         if number >= BARRIERS as u64 {
@@ -288,8 +288,8 @@ impl Common {
             ));
         }
         let number = number as usize;
-        if let Some(strands) = &mut self.strands {
-            strands.arrive(number, warp, lanes);
+        if let Some(clocks) = &mut self.clocks {
+            clocks.arrive(number, warp, lanes);
         }
         state.expects = expects;
         state.came[warp as usize] |= lanes;
@@ -302,7 +302,7 @@ impl Common {
         Ok(State::AtBarrier { number, phase })
     }
 
-    /// Lanes of a warp have ended: barriers wait for them no more.
+    /// Lanes of a warp have ended: barriers do not wait for them any more.
     pub(super) fn leave(&mut self, warp: u32, lanes: Mask) {
         self.gone[warp as usize] |= lanes;
         for number in 0..BARRIERS {
@@ -320,7 +320,7 @@ impl Common {
         }
     }
 
-    /// Ends a phase of a barrier; whoever comes now comes to the next.
+    /// Completes a phase of a barrier; later arrivals belong to the next.
     fn open(&mut self, number: usize) {
         let state = self.barriers[number];
         self.opened.push((number, state));
@@ -331,12 +331,12 @@ impl Common {
     }
 }
 
-/// Lanes end with a fault, which is the launch's; the others go on without them.
+/// Lanes end with a fault of the launch; the others continue without them.
 fn end_lanes(warp: &mut Warp, common: &mut Common, faulted: Faulted) {
     let launch = Arc::clone(&common.launch);
     let lane = faulted.lanes.trailing_zeros() as usize % LANES;
     let place = (faulted.function, faulted.pc);
-    // These did nothing that ends them elsewhere: others may wait for them.
+    // The lanes have not ended anywhere else, and others may wait for them.
     let is_race = matches!(faulted.kind, FaultKind::Race(_));
     launch.fail(common.index, warp.threads[lane], place, faulted.kind);
     if is_race {

@@ -1,47 +1,46 @@
-//! Where lanes that diverged meet again from `sm_70` on, and when one stops waiting for another.
+//! Reconvergence of divergent lanes from `sm_70` on, and forward progress.
 //!
-//! Compilers for these devices have the lanes of a branch meet at its post-dominator (BSSY and
-//! BSYNC in NVIDIA's machine code), and device code relies on it: GCC ends a `simd` region with
+//! Compilers for these devices make the lanes of a branch reconverge at its post-dominator (BSSY
+//! and BSYNC in NVIDIA's machine code), and device code relies on it: GCC ends a `simd` region with
 //! stores to the stack pointers that all lanes of a warp share, which are wrong as long as one
-//! lane is still inside a function. So a group of lanes that comes to such a point waits there
-//! for the others of its branch.
+//! lane is still inside a function. So a group of lanes waits at such a point for the others of
+//! its branch.
 //!
-//! But every lane must get on in the end: one that has a lock, or has yet to set a flag, must not
-//! wait for lanes that wait for it. Hardware lets lanes that yield be left behind; here a wait is
-//! given up as soon as no group of the warp gets on. A group gets on that is ready to run, unless
-//! it goes in circles, of which there are three signs:
+//! But every lane must eventually make progress: a lane that owns a lock, or will set a flag, must
+//! not wait for lanes that wait for it. Hardware leaves yielding lanes behind; here a wait is
+//! abandoned as soon as no group of the warp makes progress. A group that is ready makes progress,
+//! unless it is spinning, of which there are three signs:
 //!
-//! * The registers that decide what each of its lanes does next
-//!   ([`Deciding`](crate::code::Deciding)) have the values that they had before, at the same
-//!   instruction, and it has changed no memory since. Whatever it does next, it will do for ever,
-//!   until somebody else changes what it reads. Such a group is never one that computes, however
-//!   long; one that counts how often it asks is one.
-//! * Its lanes have asked [`MANY`] times for memory that others change, with volatile loads,
-//!   ordered ones, or atomic operations without effect, and found the same as the last time. So
-//!   do those that wait up to a deadline, or count in memory how often they ask. A loop that
-//!   computes may ask, too: its length alone tells the two apart.
+//! * The [`ControlRegisters`](crate::code::ControlRegisters) of each of its lanes have the same
+//!   values as before at the same instruction, and it has changed no memory since. It repeats
+//!   itself until another thread changes the memory that it reads. This never applies to a long
+//!   computation, but to a loop that counts its polls.
+//! * Its lanes have polled memory that others change [`MANY_POLLS`] times, by volatile or ordered
+//!   loads or by atomic operations without effect, and each time found the same values. This
+//!   covers waits with a deadline, and waits that count their polls in memory. A computation may
+//!   poll too: only the number of polls distinguishes the two.
 //! * Its lanes came back to the same values of those registers [`ROUNDS`] times, each after
-//!   [`SEVERAL`] atomic operations or other accesses of that kind, whatever they changed in memory
-//!   meanwhile. So do those that take a semaphore and give it back, or count by atomic operations.
+//!   [`SOME_POLLS`] atomic operations or volatile or ordered loads, whatever they changed in memory
+//!   meanwhile. This covers lanes that take a semaphore and release it, or count by atomics.
 //!
-//! These are remembered as long as lanes have yet to meet: lanes that wait for a lock wait for it
-//! whichever of them has it. But a group that gets on and changes memory, or begins to wait, may
-//! have given the others what they wait for. They have to ask once more before they are taken to
-//! go in circles again, and those that sleep have to wake up. A group that comes back to the same
-//! registers does not count as such, or two of them would wake each other for ever.
+//! These are remembered while lanes have to reconverge: lanes that wait for a lock wait for any
+//! owner of it. But a group that makes progress and changes memory, or begins to wait, may have
+//! ended the others' wait. They must poll once more before they count as spinning again, and
+//! sleeping ones must wake up. A group that comes back to the same registers does not count as
+//! such, or two of them would wake each other forever.
 //!
-//! A group that polls mapped memory waits for the host, not for a lane: it gets on for [`HOST`],
-//! whatever the signs. Not for ever, because the host's answer may depend on a lane that waits
-//! here and has yet to publish its request.
+//! A group that polls mapped memory waits for the host, not for a lane: it makes progress for
+//! [`HOST`], whatever the signs. Not longer, because the host's answer may depend on a lane that
+//! waits here and has yet to publish its request.
 //!
 //! No sign is certain to come: a loop may change registers and memory in each round. So a group
-//! also goes on alone once its warp has done [`LIMIT`] since it came, whatever the others do. In
-//! that way each lane gets on in the end. This limit and the host's time are halved each time they
-//! end a wait, so that lanes that queue up take twice as long as one, however many they are.
+//! also continues alone once its warp has done [`LIMIT`] since the group came, and each lane makes
+//! progress in the end. This limit and the host's time are halved each time they end a wait, so
+//! that a queue of lanes takes twice as long as one, however many they are.
 //!
-//! Groups that sleep, or wait at a barrier or for lanes that an instruction names, do not get on
-//! either: the first say themselves that they wait, the others may wait for those that wait here.
-//! One wait is given up at a time, the innermost first, for that disturbs the fewest; but none is
+//! Groups that sleep, or wait at a barrier or for the lanes of an instruction, make no progress
+//! either: the first wait by definition, the others may wait for groups that wait here. One wait
+//! is abandoned at a time, the innermost first, since that affects the fewest lanes; but no wait is
 //! passed over more often than a warp has lanes.
 
 use std::time::{Duration, Instant};
@@ -49,38 +48,38 @@ use std::time::{Duration, Instant};
 use super::frame::FrameId;
 use super::warp::{Group, State, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
-use crate::code::op::Pc;
-use crate::code::{Function, NOWHERE};
+use crate::code::Function;
+use crate::code::op::{FUNCTION_END, Pc};
 use crate::memory;
 
-/// How often a group asks in vain before it is taken to wait for somebody: more often than loops
-/// run whose bound is volatile, and few enough for a fraction of a second.
-const MANY: u32 = 1 << 14;
+/// Unsuccessful polls after which a group counts as spinning: more than a loop with a volatile
+/// bound makes, and few enough for a fraction of a second.
+const MANY_POLLS: u32 = 1 << 14;
 
-/// How often it asks before its registers are compared where it asks.
-const SEVERAL: u32 = 64;
+/// Polls after which its registers are compared at each poll.
+const SOME_POLLS: u32 = 64;
 
-/// How often a group that changes memory comes back to the same registers before it is taken to
-/// wait for somebody.
-const ROUNDS: u32 = MANY / SEVERAL;
+/// How often a group that changes memory comes back to the same registers before it counts as
+/// spinning.
+const ROUNDS: u32 = MANY_POLLS / SOME_POLLS;
 
-/// How much a warp does, in instructions, before a wait for its other lanes ends in any case: half
-/// an hour of computing, or some seconds of asking.
+/// Instructions of a warp that end a wait for its other lanes in any case: half an hour of
+/// computing, or some seconds of polling.
 const LIMIT: u64 = 1 << 36;
 
-/// Instructions that an access counts for which loops wait with, and a microsecond of sleep.
+/// Instructions that a poll or an atomic operation counts for, and a microsecond of sleep.
 const ACCESS: u64 = 1 << 14;
 
-/// For how long a group that polls mapped memory in vain is taken to wait for the host.
+/// How long a group that polls mapped memory without success waits for the host.
 const HOST: Duration = Duration::from_secs(5);
 
 /// How often the limit and the host's time are halved at most.
 const MOST_HALVINGS: u32 = 10;
 
-/// Places of which it is known what was found there last. Nobody waits for more at once.
-const PLACES: usize = 64;
+/// Polled addresses whose last values are kept. No thread waits for more at once.
+const POLLED_ADDRESSES: usize = 64;
 
-/// A point where lanes of a branch meet.
+/// A reconvergence point of a branch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reconvergence {
     frame: FrameId,
@@ -94,13 +93,13 @@ impl Reconvergence {
     }
 }
 
-/// What is known of a lane while others of its warp wait. Source of how circles are found:
-/// Brent, "An Improved Monte Carlo Factorization Algorithm" (1980).
+/// Detects that a lane repeats a state while others of its warp wait. Source: Brent, "An Improved
+/// Monte Carlo Factorization Algorithm" (1980).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Circle {
-    /// A state that the lane was in.
+pub(super) struct CycleDetector {
+    /// An earlier state of the lane.
     saved: u64,
-    /// States since, and after how many the next is saved.
+    /// The number of states since, and the number after which the next is saved.
     steps: u32,
     limit: u32,
     /// How often the lane came back to it, and after how many steps at most.
@@ -108,7 +107,7 @@ pub(super) struct Circle {
     longest: u32,
 }
 
-impl Circle {
+impl CycleDetector {
     fn step(&mut self, state: u64) {
         if self.limit > 0 && self.saved == state {
             self.times = self.times.saturating_add(1);
@@ -123,7 +122,7 @@ impl Circle {
                 saved: state,
                 steps: 0,
                 limit: self.limit.max(1).saturating_mul(2),
-                // It has left its circle, if it was in one.
+                // It has left its cycle, if it was in one.
                 times: 0,
                 longest: 0,
             };
@@ -133,29 +132,29 @@ impl Circle {
     }
 }
 
-/// What is known of a lane, memory disregarded, while others of its warp wait.
+/// The cycles of a lane, memory disregarded, while others of its warp wait.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rounds {
-    circle: Circle,
+    cycle: CycleDetector,
     /// Accesses and turns since its state was last compared.
     steps: u32,
 }
 
-/// What is known of a group while others of its warp wait.
+/// The polls of a group while others of its warp wait.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asking {
-    /// How often it asked in vain for memory that others change.
+pub(super) struct Polling {
+    /// Unsuccessful polls of memory that others change.
     polls: u32,
-    /// Lanes whose last atomic operation had an effect: they may have what they waited for.
+    /// Lanes whose last atomic operation had an effect: their wait may be over.
     acted: Mask,
-    /// Whether something happened that it may wait for, since it began to sleep.
+    /// Whether there was an event for which it may wait since it began to sleep.
     is_due: bool,
     /// Since when it has polled mapped memory in vain, and changed nothing.
     host: Option<Instant>,
 }
 
-impl Asking {
-    /// What is known of `lanes`, which part from the others.
+impl Polling {
+    /// The polls of `lanes`, which leave the group.
     pub(super) fn of(&self, lanes: Mask) -> Self {
         if self.acted & lanes != 0 {
             return Self::default();
@@ -163,9 +162,9 @@ impl Asking {
         Self { acted: 0, ..*self }
     }
 
-    /// Something happened that may be what the group waits for.
+    /// Records an event for which the group may wait.
     fn recheck(&mut self) {
-        self.polls = self.polls.min(MANY - 1);
+        self.polls = self.polls.min(MANY_POLLS - 1);
         self.is_due = true;
     }
 
@@ -181,23 +180,23 @@ impl Asking {
 }
 
 impl Warp {
-    /// Lanes of a branch in `group` are to meet at an instruction of a frame.
+    /// Adds a reconvergence point for the lanes of a branch in `group`.
     pub(super) fn reconverge(&mut self, frame: FrameId, pc: Pc, lanes: Mask) {
         let covers =
             |it: &&Reconvergence| it.frame == frame && it.pc == pc && lanes & !it.lanes == 0;
         if self.reconvergences.is_empty() {
-            self.forget_circles();
+            self.forget_cycles();
         }
-        // In a loop that lanes leave one after the other there is one for all.
+        // A loop that lanes leave one after the other has one point for all.
         if self.reconvergences.iter().find(covers).is_none() {
             self.reconvergences.push(Reconvergence { frame, pc, lanes });
         }
     }
 
-    /// The next point further down in its call where a group is to meet others.
+    /// The next reconvergence point of a group, further down in its call.
     #[inline]
     pub(super) fn next_reconvergence(&self, group: &Group) -> Pc {
-        let mut next = NOWHERE;
+        let mut next = FUNCTION_END;
         for it in &self.reconvergences {
             let is_its = it.frame == group.frame && it.lanes & group.lanes != 0;
             if is_its && it.pc > group.pc && it.pc < next {
@@ -207,14 +206,14 @@ impl Warp {
         next
     }
 
-    /// The lanes that those of `group`, where it is, are to meet there.
+    /// The lanes that must reconverge with `group` at its position.
     fn expected(&self, group: &Group) -> Mask {
         let its = |it: &&Reconvergence| it.is_at(group) && it.lanes & group.lanes != 0;
         let lanes = self.reconvergences.iter().filter(its);
         lanes.fold(0, |all, it| all | it.lanes) & self.live()
     }
 
-    /// The group has come to an instruction; whether it waits there for others of a branch.
+    /// The group has reached an instruction. Returns whether it waits there for others of a branch.
     pub(super) fn waits_at_reconvergence(&mut self, at: &mut usize) -> bool {
         if self.reconvergences.is_empty() {
             return false;
@@ -251,7 +250,7 @@ impl Warp {
         true
     }
 
-    /// Whether lanes have yet to meet.
+    /// Whether lanes have to reconverge.
     pub(super) fn is_diverged(&self) -> bool {
         !self.reconvergences.is_empty()
     }
@@ -270,17 +269,17 @@ impl Warp {
         })
     }
 
-    fn forget_circles(&mut self) {
+    fn forget_cycles(&mut self) {
         self.found.clear();
-        self.circles = [Circle::default(); LANES];
+        self.cycles = [CycleDetector::default(); LANES];
         self.rounds = [Rounds::default(); LANES];
         self.halvings = 0;
         for group in &mut self.groups {
-            group.asking = Asking::default();
+            group.asking = Polling::default();
         }
     }
 
-    /// Lanes have ended, for which nobody is to wait.
+    /// Lanes have ended: no group waits for them any more.
     pub(super) fn reconverge_without_ended(&mut self) {
         if self.reconvergences.is_empty() {
             return;
@@ -290,21 +289,22 @@ impl Warp {
             .retain(|it| (it.lanes & live).count_ones() > 1);
         for group in &mut self.groups {
             if let State::Reconverging { .. } = group.state {
-                // It looks again.
+                // It polls again.
                 group.state = State::Ready;
             }
         }
     }
 
-    fn is_in_circles(&self, group: &Group) -> bool {
+    fn is_in_cycle(&self, group: &Group) -> bool {
         let asking = &group.asking;
-        let is_found = || lanes_of(group.lanes).all(|lane| self.circles[lane].times > 0);
-        asking.acted == 0 && (asking.polls >= MANY || is_found()) || self.comes_back(group, ROUNDS)
+        let is_found = || lanes_of(group.lanes).all(|lane| self.cycles[lane].times > 0);
+        asking.acted == 0 && (asking.polls >= MANY_POLLS || is_found())
+            || self.comes_back(group, ROUNDS)
     }
 
     /// Whether the lanes of a group came back to the same registers so often.
     fn comes_back(&self, group: &Group, times: u32) -> bool {
-        lanes_of(group.lanes).all(|lane| self.rounds[lane].circle.times >= times)
+        lanes_of(group.lanes).all(|lane| self.rounds[lane].cycle.times >= times)
     }
 
     /// Whether a group is taken to wait for the host.
@@ -316,14 +316,15 @@ impl Warp {
             .is_some_and(|since| since.elapsed() < time)
     }
 
-    /// Lanes of a group do what they have not done before.
-    fn leave_circles(&mut self, at: usize) {
-        lanes_of(self.groups[at].lanes).for_each(|lane| self.circles[lane] = Circle::default());
+    /// Lanes of a group make progress: resets their cycle detection.
+    fn leave_cycles(&mut self, at: usize) {
+        lanes_of(self.groups[at].lanes)
+            .for_each(|lane| self.cycles[lane] = CycleDetector::default());
     }
 
     pub(super) fn no_group_gets_on(&self) -> bool {
         let gets_on = |group: &Group| match group.state {
-            State::Ready => !self.is_in_circles(group) || self.waits_for_host(group),
+            State::Ready => !self.is_in_cycle(group) || self.waits_for_host(group),
             State::Sleeping { .. } => group.asking.is_due || self.waits_for_host(group),
             _ => false,
         };
@@ -336,8 +337,8 @@ impl Warp {
         (self.work - work >= LIMIT >> self.halvings).then_some(at)
     }
 
-    /// If no group gets on, or one has waited until the limit, has one that waits for others of its
-    /// branch go on without them.
+    /// If no group makes progress, or one has waited until the limit, makes one that waits for
+    /// others of its branch continue.
     pub(super) fn give_up_if_stuck(&mut self) {
         if self.reconvergences.is_empty() {
             return;
@@ -364,10 +365,10 @@ impl Warp {
             group.asking.host = None;
         }
         self.given_up += 1;
-        // The others still go in circles, until they find something new.
-        self.leave_circles(at);
+        // The others are still spinning, until they find another value.
+        self.leave_cycles(at);
         lanes_of(self.groups[at].lanes).for_each(|lane| self.rounds[lane] = Rounds::default());
-        self.groups[at].asking = Asking::default();
+        self.groups[at].asking = Polling::default();
         self.groups[at].state = State::Ready;
         let group = self.groups[at];
         for it in &mut self.reconvergences {
@@ -380,7 +381,7 @@ impl Warp {
             .retain(|it| (it.lanes & live).count_ones() > 1);
     }
 
-    /// A group has asked for memory that others change, and found something.
+    /// Records a poll of memory that others change, and its value.
     pub(super) fn has_asked(
         &mut self,
         at: usize,
@@ -390,49 +391,49 @@ impl Warp {
         let known = self.found.iter_mut().find(|known| known.0 == place);
         let last = known.map(|known| std::mem::replace(&mut known.1, value));
         if last.is_none() {
-            if self.found.len() == PLACES {
+            if self.found.len() == POLLED_ADDRESSES {
                 self.found.clear();
             }
             self.found.push((place, value));
         }
         let asking = &mut self.groups[at].asking;
         if asking.acted != 0 || last.is_some_and(|last| last != value) {
-            *asking = Asking::default();
-            self.leave_circles(at);
+            *asking = Polling::default();
+            self.leave_cycles(at);
             return;
         }
         asking.polls = asking.polls.saturating_add(last.is_some().into());
         if last.is_some() && memory::is_mapped(place) {
             asking.host.get_or_insert_with(Instant::now);
         }
-        if last.is_none() || asking.polls >= SEVERAL {
-            self.look_for_circles(at, functions);
+        if last.is_none() || asking.polls >= SOME_POLLS {
+            self.look_for_cycles(at, functions);
         }
     }
 
-    /// Compares the lanes of a group with what they were before, while others wait: where they ask,
-    /// and at the end of a turn.
-    fn look_for_circles(&mut self, at: usize, functions: &[Function]) {
+    /// Compares the states of a group's lanes with earlier ones while others wait: at each poll, and
+    /// at the end of a turn.
+    fn look_for_cycles(&mut self, at: usize, functions: &[Function]) {
         if self.has_waiting() {
             let states = self.states_of(at, functions);
             for lane in lanes_of(self.groups[at].lanes) {
-                self.circles[lane].step(states[lane]);
+                self.cycles[lane].step(states[lane]);
             }
         }
     }
 
-    /// A group has changed memory, `acted` of it by atomic operations. Those get on: they may have
-    /// what they waited for. Plain stores may be those of a loop that counts.
+    /// A group has changed memory, the lanes `acted` by atomic operations. Those make progress: their
+    /// wait may be over. Plain stores may be those of a loop that counts.
     pub(super) fn changed_memory(&mut self, at: usize, acted: Mask, is_its_own: bool) {
         self.groups[at].asking.acted |= acted;
-        self.leave_circles(at);
+        self.leave_cycles(at);
         if is_its_own {
             return;
         }
         self.groups[at].asking.host = None;
         let group = &self.groups[at];
-        // Groups that go in circles must not wake each other for ever.
-        if !self.is_in_circles(group) && !self.comes_back(group, ROUNDS / 2) {
+        // Spinning groups must not wake each other forever.
+        if !self.is_in_cycle(group) && !self.comes_back(group, ROUNDS / 2) {
             self.recheck_others(at);
         }
     }
@@ -440,8 +441,8 @@ impl Warp {
     fn recheck_others(&mut self, at: usize) {
         let own = self.groups[at].lanes;
         for lane in lanes_of(!own) {
-            self.circles[lane].times = 0;
-            let times = &mut self.rounds[lane].circle.times;
+            self.cycles[lane].times = 0;
+            let times = &mut self.rounds[lane].cycle.times;
             *times = (*times).min(ROUNDS / 2);
         }
         for (other, group) in self.groups.iter_mut().enumerate() {
@@ -456,27 +457,27 @@ impl Warp {
         self.work += instructions;
     }
 
-    /// A group has done what loops wait with.
+    /// A group has polled or changed memory.
     pub(super) fn has_accessed(&mut self, at: usize, functions: &[Function]) {
         self.has_worked(ACCESS);
         self.count_round(at, 1, functions);
     }
 
-    /// A group begins to sleep, whatever happened before.
+    /// A group begins to sleep: forgets earlier events.
     pub(super) fn sleep(&mut self, at: usize, nanoseconds: u64, functions: &[Function]) {
         self.has_worked(nanoseconds * ACCESS / 1000);
-        self.count_round(at, SEVERAL, functions);
+        self.count_round(at, SOME_POLLS, functions);
         self.groups[at].asking.is_due = false;
     }
 
-    /// At the end of a turn, compares the lanes of a group with what they were before.
+    /// At the end of a turn, compares the states of a group's lanes with earlier ones.
     pub(super) fn end_of_turn(&mut self, at: usize, functions: &[Function]) {
-        self.look_for_circles(at, functions);
+        self.look_for_cycles(at, functions);
         self.count_round(at, 1, functions);
     }
 
-    /// Now and then compares the lanes of a group with what they were before, memory disregarded,
-    /// while others wait.
+    /// Every [`SOME_POLLS`] steps, compares the states of a group's lanes with earlier ones, memory
+    /// disregarded, while others wait.
     fn count_round(&mut self, at: usize, steps: u32, functions: &[Function]) {
         if !self.has_waiting() {
             return;
@@ -486,7 +487,7 @@ impl Warp {
         for lane in lanes_of(lanes) {
             let rounds = &mut self.rounds[lane];
             rounds.steps += steps;
-            is_due |= rounds.steps >= SEVERAL;
+            is_due |= rounds.steps >= SOME_POLLS;
         }
         if !is_due {
             return;
@@ -494,16 +495,16 @@ impl Warp {
         let states = self.states_of(at, functions);
         for lane in lanes_of(lanes) {
             let rounds = &mut self.rounds[lane];
-            if rounds.steps >= SEVERAL {
+            if rounds.steps >= SOME_POLLS {
                 rounds.steps = 0;
-                rounds.circle.step(states[lane]);
+                rounds.cycle.step(states[lane]);
             }
         }
     }
 
-    /// All that decides what each lane of a group does next, but for memory.
+    /// A hash of the state of each lane of a group, except for memory.
     fn states_of(&self, at: usize, functions: &[Function]) -> Lanes {
-        // Quick, and equal states alone must be equal.
+        // A quick hash; only equal states must have equal hashes.
         let mut hashes = [0u64; LANES];
         let add = |hash: &mut u64, value: u64| {
             *hash = (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -512,7 +513,7 @@ impl Warp {
         let mut next = Some((group.frame, group.pc));
         while let Some((frame, pc)) = next {
             let frame = self.frames.get(frame);
-            let deciding = &functions[frame.function as usize].deciding;
+            let control_registers = &functions[frame.function as usize].control_registers;
             for lane in lanes_of(group.lanes) {
                 let hash = &mut hashes[lane];
                 add(hash, u64::from(pc) << 32 | u64::from(frame.function));
@@ -520,10 +521,10 @@ impl Warp {
                     hash,
                     u64::from(frame.base) << 1 | u64::from(frame.carry >> lane & 1),
                 );
-                for &register in &deciding.regs {
+                for &register in &control_registers.regs {
                     add(hash, frame.regs[register as usize][lane]);
                 }
-                for &pred in &deciding.preds {
+                for &pred in &control_registers.preds {
                     add(hash, (frame.preds[pred as usize] >> lane & 1).into());
                 }
             }

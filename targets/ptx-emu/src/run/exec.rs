@@ -7,30 +7,33 @@ use super::access::{atom, load, store};
 use super::block::Common;
 use super::frame::Frame;
 use super::launch::Launch;
+use super::rendezvous::{collective, join};
 use super::space::{Spaces, is_in, window};
 use super::system;
-use super::together::{join, together};
-use super::warp::{Model, State, Warp};
+use super::warp::{State, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
-use crate::check::Strands;
-use crate::code::op::{BarrierKind, Callee, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where};
-use crate::code::{Function, NOWHERE};
+use crate::check::BlockClocks;
+use crate::code::Function;
+use crate::code::op::{
+    BarrierKind, Callee, FUNCTION_END, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where,
+};
 use crate::error::FaultKind;
+use crate::spec::Model;
 
-/// A fault and where it happened.
+/// A fault and its location.
 #[derive(Debug)]
 pub(super) struct Faulted {
-    /// The lanes that it ends; the first of them is blamed.
+    /// The lanes that it ends; the first one is reported.
     pub(super) lanes: Mask,
     pub(super) function: u32,
     pub(super) pc: Pc,
     pub(super) kind: FaultKind,
 }
 
-/// Lanes and what the first of them did.
+/// Lanes, and the fault of the first of them.
 pub(super) type LaneFault = (Mask, FaultKind);
 
-/// Of lanes that fault in one instruction, the first.
+/// The first lane that faults in an instruction.
 #[derive(Default)]
 pub(super) struct Faults {
     lanes: Mask,
@@ -43,7 +46,7 @@ impl Faults {
         self.first.get_or_insert(kind);
     }
 
-    /// What a lane found, unless it faulted.
+    /// The value of a lane, unless it faulted.
     pub(super) fn unless<T>(&mut self, lane: usize, found: Result<T, FaultKind>) -> Option<T> {
         found.map_err(|kind| self.add(lane, kind)).ok()
     }
@@ -57,7 +60,7 @@ impl Faults {
 }
 
 impl Faulted {
-    /// Of a warp as a whole: where its first lane is.
+    /// For a warp as a whole: the position of its first lane.
     pub(super) fn of(warp: &Warp, kind: FaultKind) -> Self {
         let lanes = warp.live();
         let first = lanes & lanes.wrapping_neg();
@@ -75,16 +78,16 @@ impl Faulted {
     }
 }
 
-/// What an instruction of control does to its group.
+/// The effect of a control instruction on its group.
 enum Flow {
     Next,
-    /// It is elsewhere, all of it.
+    /// The whole group has jumped.
     Jumped(Pc),
-    /// It waits, parted, or is another one.
+    /// The group waits, has diverged, or is another one.
     Changed,
 }
 
-/// Lets a warp execute up to `budget` instructions; whether it executed any.
+/// Executes up to `budget` instructions of a warp. Returns whether it executed any.
 pub(super) fn run(warp: &mut Warp, common: &mut Common, budget: u32) -> Result<bool, Faulted> {
     let launch = Arc::clone(&common.launch);
     let mut left = budget;
@@ -130,7 +133,7 @@ fn run_group(
             kind,
         }
     };
-    // From which instruction on others may be met.
+    // The instruction from which on the group may meet others.
     let mut meets = 0;
     loop {
         if pc >= meets {
@@ -141,12 +144,12 @@ fn run_group(
             lanes = warp.groups[at].lanes;
             meets = warp.next_meeting(at);
         }
-        if *left == 0 || pc == NOWHERE {
+        if *left == 0 || pc == FUNCTION_END {
             warp.groups[at].pc = pc;
             if *left == 0 {
                 warp.end_of_turn(at, &launch.module.functions);
             }
-            if pc == NOWHERE {
+            if pc == FUNCTION_END {
                 warp.ret(at, &launch.module, common);
             }
             return Ok(());
@@ -175,7 +178,7 @@ fn run_group(
             let mut notes = Notes {
                 progress: &mut common.progress,
                 asks_host: &mut common.asks_host,
-                strands: common.strands.as_mut(),
+                clocks: common.clocks.as_mut(),
                 polls: &mut polls,
                 changed: &mut changed,
                 acted: &mut acted,
@@ -184,7 +187,7 @@ fn run_group(
             is_data = access(
                 &instr.op, function, frame, active, &spaces, &ids, &mut notes,
             )
-            // The other lanes are through with it.
+            // The other lanes have finished it.
             .inspect_err(|_| warp.groups[at].pc = pc + 1)
             .map_err(fault(pc))?;
             common.polls |= polls;
@@ -226,7 +229,7 @@ fn run_group(
     }
 }
 
-/// What threads are asked for by special registers, and for reports.
+/// The indices of threads, for special registers and reports.
 pub(super) struct Ids<'a> {
     pub(super) launch: &'a Launch,
     pub(super) index: [u32; 3],
@@ -237,21 +240,21 @@ pub(super) struct Ids<'a> {
     pub(super) place: (u32, Pc),
 }
 
-/// What a block learns of its threads' accesses.
+/// The effects of threads' accesses that a block needs.
 pub(super) struct Notes<'a> {
     pub(super) progress: &'a mut bool,
     pub(super) asks_host: &'a mut bool,
-    pub(super) strands: Option<&'a mut Strands>,
+    pub(super) clocks: Option<&'a mut BlockClocks>,
     pub(super) polls: &'a mut bool,
-    /// Whether memory is other than before.
+    /// Whether memory has changed.
     pub(super) changed: &'a mut bool,
     /// Lanes whose atomic operation had an effect.
     pub(super) acted: &'a mut Mask,
-    /// Where a lane asked for what others change, and what it found.
+    /// The address and the value of a poll.
     pub(super) asked: &'a mut Option<(u64, u64)>,
 }
 
-/// Executes an instruction that computes; false if it is not one.
+/// Executes an arithmetic instruction; false for other instructions.
 #[expect(
     clippy::too_many_lines,
     reason = "one arm for each kind of instruction"
@@ -458,7 +461,7 @@ fn compute(op: &Op, function: &Function, frame: &mut Frame, active: Mask, ids: &
     true
 }
 
-/// Executes an instruction that uses memory; false if it is not one.
+/// Executes a memory instruction; false for other instructions.
 fn access(
     op: &Op,
     function: &Function,
@@ -475,8 +478,8 @@ fn access(
         Op::Fence { semantics, scope } => {
             std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
             *notes.polls = true;
-            if let Some(strands) = &mut notes.strands {
-                strands.fence(ids.warp, active, *semantics, *scope);
+            if let Some(clocks) = &mut notes.clocks {
+                clocks.fence(ids.warp, active, *semantics, *scope);
             }
         }
         _ => return Ok(false),
@@ -533,7 +536,7 @@ fn special(what: Special, ids: &Ids<'_>, t: &mut Lanes) {
     }
 }
 
-/// Executes an instruction after which lanes may be elsewhere.
+/// Executes a control instruction.
 fn control(
     warp: &mut Warp,
     common: &mut Common,
@@ -547,7 +550,7 @@ fn control(
     let function = &launch.module.functions[frame.function as usize];
     let meets = function.meets[group.pc as usize];
     let first = active.trailing_zeros() as usize;
-    // A part of independent lanes goes its own way from here.
+    // A part of independent lanes diverges here.
     let is_part = active != group.lanes;
     match &instr.op {
         Op::Branch { to } => {
@@ -571,7 +574,7 @@ fn control(
             if taken == group.lanes {
                 return Ok(Flow::Jumped(to));
             }
-            // Those that go elsewhere come back to this instruction.
+            // Those that jump return to this instruction.
             warp.part(at, taken, to, group.pc, meets);
             return Ok(Flow::Changed);
         }
@@ -589,7 +592,7 @@ fn control(
             exit(warp, common, at, active);
             return Ok(Flow::Changed);
         }
-        // Nobody waits for those that return from the kernel.
+        // No group waits for lanes that return from the kernel.
         Op::Return if frame.caller.is_none() => {
             exit(warp, common, at, active);
             return Ok(Flow::Changed);
@@ -598,7 +601,7 @@ fn control(
     }
     if is_part && (warp.model() == Model::Independent || matches!(instr.op, Op::Return)) {
         let to = match (&instr.op, warp.model()) {
-            (Op::Return, Model::LockStep) => NOWHERE,
+            (Op::Return, Model::LockStep) => FUNCTION_END,
             _ => group.pc,
         };
         warp.part(at, active, to, group.pc + 1, meets);
@@ -666,20 +669,20 @@ fn control(
             warp.groups[at].state = state;
             Ok(Flow::Changed)
         }
-        Op::Together(op) => together(warp, common, at, active, op)
+        Op::Collective(op) => collective(warp, common, at, active, op)
             .map(|done| if done { Flow::Next } else { Flow::Changed }),
         _ => Ok(Flow::Next),
     }
 }
 
-/// Lanes of a group end, and the others of it go on.
+/// Lanes of a group end, and the others continue.
 fn exit(warp: &mut Warp, common: &mut Common, at: usize, lanes: Mask) {
     warp.groups[at].pc += 1;
     warp.exit(lanes, common);
     join(warp, common);
 }
 
-/// The function at an address, if it can be called so.
+/// The function at an address, if it has that signature.
 fn callee(launch: &Launch, address: u64, call: &crate::code::op::Call) -> Result<u32, FaultKind> {
     let bad = |what| FaultKind::BadCall { address, what };
     let number = launch
@@ -700,7 +703,7 @@ fn callee(launch: &Launch, address: u64, call: &crate::code::op::Call) -> Result
 }
 
 impl Ids<'_> {
-    /// Whether a base address goes by the frame.
+    /// Whether a base address is relative to the frame.
     pub(super) fn address(&self, frame: &Frame, at: &crate::code::op::Address) -> i64 {
         match at.space {
             Where::Frame => at.offset + i64::from(frame.base),

@@ -1,4 +1,4 @@
-//! Calls under way: registers of a warp, one set per call.
+//! Active calls: one set of registers of a warp per call.
 
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::code::Function;
@@ -13,9 +13,9 @@ pub(super) struct Frame {
     pub(super) preds: Vec<Mask>,
     /// The carry flag.
     pub(super) carry: Mask,
-    /// Who called, and where that goes on; `None` for the kernel.
+    /// The caller, and its return address; `None` for the kernel.
     pub(super) caller: Option<(FrameId, Pc)>,
-    /// Where its part of local memory begins.
+    /// The begin of its local memory.
     pub(super) base: u32,
     /// Lanes that have not returned.
     pub(super) live: Mask,
@@ -25,7 +25,7 @@ pub(super) struct Frame {
 pub(super) type FrameId = usize;
 
 impl Frame {
-    /// What an operand stands for.
+    /// The value of an operand.
     pub(super) fn src<'a>(&'a self, function: &'a Function, src: Src) -> &'a Lanes {
         match src.0.checked_sub(Src::CONSTANTS) {
             Some(constant) => &function.constants[constant as usize],
@@ -112,7 +112,7 @@ impl Frames {
         id
     }
 
-    /// Lanes leave a call, which ends with the last of them.
+    /// Lanes leave a call, which ends with the last one.
     pub(super) fn leave(&mut self, id: FrameId, lanes: Mask) {
         let frame = &mut self.all[id];
         frame.live &= !lanes;

@@ -1,4 +1,4 @@
-//! A kernel under way.
+//! A running kernel.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,20 +6,37 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::frame::FrameId;
-use super::warp::{Model, Warp};
+use super::warp::Warp;
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::check::{Checker, Clock};
 use crate::code::op::Pc;
-use crate::error::{Fault, FaultKind, Place};
-use crate::machine::Trace;
+use crate::error::{Fault, FaultKind, SourceLocation};
 use crate::memory::Memory;
 use crate::module::{Kernel, Module};
+use crate::spec::Model;
 
-/// When something last happened on the device that may bring others on.
+/// A thread whose instructions are printed.
+#[derive(Clone)]
+pub struct Trace {
+    /// The block's place in the grid.
+    pub block: [u32; 3],
+    /// The thread's place in the block.
+    pub thread: [u32; 3],
+    /// Receives each line.
+    pub sink: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Trace(block {:?}, thread {:?})", self.block, self.thread)
+    }
+}
+
+/// The time of the last event on the device for which threads may wait.
 #[derive(Debug)]
 pub(crate) struct Activity {
     start: Instant,
-    /// Milliseconds since.
+    /// In milliseconds since `start`.
     last: AtomicU64,
 }
 
@@ -33,7 +50,7 @@ impl Activity {
 
     pub(crate) fn note(&self) {
         let now = self.start.elapsed().as_millis() as u64;
-        // A hint: nothing is ordered by it.
+        // Relaxed: advisory, it orders nothing.
         self.last.store(now, Ordering::Relaxed);
     }
 
@@ -44,10 +61,10 @@ impl Activity {
     }
 }
 
-/// What is to be told once how a launch has ended.
-pub type Ended = Box<dyn FnOnce(Result<(), Fault>) + Send>;
+/// Called once with the result of a launch.
+pub type OnEnd = Box<dyn FnOnce(Result<(), Fault>) + Send>;
 
-/// The checker, and what it knows where the launch begins.
+/// The checker, and its clock at the begin of the launch.
 pub(crate) struct Check {
     pub(crate) checker: Arc<Checker>,
     pub(crate) origin: Arc<Clock>,
@@ -79,18 +96,18 @@ pub(crate) struct Launch {
 
 #[derive(Default)]
 struct State {
-    /// Blocks that were handed out, and those that have ended.
+    /// Blocks that have begun, and blocks that have ended.
     begun: u64,
     done: u64,
     fault: Option<Fault>,
     /// A block was stopped before its end.
     is_cut: bool,
     is_over: bool,
-    call: Option<Ended>,
+    call: Option<OnEnd>,
 }
 
-/// What a launch is made of.
-pub(crate) struct Make {
+/// The parts of a launch.
+pub(crate) struct LaunchConfig {
     pub(crate) number: u64,
     pub(crate) module: Arc<Module>,
     pub(crate) kernel: Kernel,
@@ -108,17 +125,17 @@ pub(crate) struct Make {
     pub(crate) output: Arc<dyn Fn(&str) + Send + Sync>,
     pub(crate) trace: Option<Trace>,
     pub(crate) start: Instant,
-    pub(crate) ended: Ended,
+    pub(crate) ended: OnEnd,
 }
 
-/// The place of something by its number, x first.
+/// Three-dimensional indices by number, x first.
 pub(super) fn place(number: u64, [x, y, _]: [u32; 3]) -> [u32; 3] {
     let [x, y] = [x, y].map(u64::from);
     [number % x, number / x % y, number / x / y].map(|n| n as u32)
 }
 
 impl Launch {
-    pub(crate) fn new(make: Make) -> Self {
+    pub(crate) fn new(make: LaunchConfig) -> Self {
         Self {
             number: make.number,
             module: make.module,
@@ -160,7 +177,7 @@ impl Launch {
         self.blocks().div_ceil(self.processors.into())
     }
 
-    /// How long ago it was submitted.
+    /// The time since it was submitted.
     pub(super) fn age(&self) -> Duration {
         self.submitted.elapsed()
     }
@@ -178,7 +195,7 @@ impl Launch {
         Arc::as_ptr(&self.module) as u64
     }
 
-    /// The next block to run, unless there is none any more.
+    /// The next block to run.
     pub(super) fn take_block(&self) -> Option<u64> {
         let mut state = self.state();
         if !self.begins_more(&state) {
@@ -188,17 +205,17 @@ impl Launch {
         Some(state.begun - 1)
     }
 
-    /// Whether there are blocks left that are to begin.
+    /// Whether there are blocks that have not begun.
     pub(super) fn begins_blocks(&self) -> bool {
         self.begins_more(&self.state())
     }
 
-    /// After a fault those that have not begun stay away.
+    /// After a fault no more blocks begin.
     fn begins_more(&self, state: &State) -> bool {
         state.fault.is_none() && !self.is_stopped() && state.begun < self.blocks()
     }
 
-    /// A block has ended, or was cut off.
+    /// A block has ended, or was stopped.
     pub(super) fn end_block(&self, is_cut: bool) {
         let mut state = self.state();
         state.done += 1;
@@ -207,7 +224,7 @@ impl Launch {
         self.end_if_over();
     }
 
-    /// Says so if all blocks that ever begin have ended.
+    /// Ends the launch if all begun blocks have ended.
     pub(super) fn end_if_over(&self) {
         let mut state = self.state();
         if state.done < state.begun || self.begins_more(&state) {
@@ -219,13 +236,13 @@ impl Launch {
         drop(state);
         self.end_check();
         let outcome = self.fault(&self.state()).map_or(Ok(()), Err);
-        // Whoever waits must learn of the end, whatever this does.
+        // Waiting threads must be notified even if this panics.
         let _ = panic::catch_unwind(AssertUnwindSafe(|| call(outcome)));
         self.state().is_over = true;
         self.ended.notify_all();
     }
 
-    /// Tells the checker of the end; what it says then is a fault, too.
+    /// Ends the launch in the checker, whose report is a fault too.
     fn end_check(&self) {
         let Some(check) = &self.check else {
             return;
@@ -238,7 +255,7 @@ impl Launch {
         }
     }
 
-    /// Ends it at the next chance.
+    /// Ends it as soon as possible.
     pub(crate) fn stop(&self) {
         let _state = self.state();
         // Relaxed: see `is_stopped`.
@@ -246,7 +263,7 @@ impl Launch {
     }
 
     pub(super) fn is_stopped(&self) -> bool {
-        // A hint to those who run blocks; others hold the lock.
+        // Advisory for threads that run blocks; others hold the lock.
         self.stop.load(Ordering::Relaxed)
     }
 
@@ -254,7 +271,7 @@ impl Launch {
         self.state().is_over
     }
 
-    /// Waits for the end, at most until then; `None` if it has not come.
+    /// Waits for the end, at most until `until`; `None` if the launch still runs.
     pub(crate) fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
         let mut state = self.state();
         while !state.is_over {
@@ -273,7 +290,7 @@ impl Launch {
         Some(self.fault(&state).map_or(Ok(()), Err))
     }
 
-    /// What it has ended with, if not well.
+    /// The fault with which it ended.
     fn fault(&self, state: &State) -> Option<Fault> {
         let is_cut = || state.done < self.blocks() || state.is_cut;
         let stopped = || self.fault_of([0; 3], [0; 3], (self.kernel.index, 0), FaultKind::Stopped);
@@ -282,13 +299,13 @@ impl Launch {
     }
 
     pub(super) fn count(&self, instructions: u64) {
-        // Relaxed: a sum. Who has waited for the end sees all of it, by the lock of `state`.
+        // Relaxed: a sum. A thread that has waited for the end sees all of it, by the lock of `state`.
         self.instructions.fetch_add(instructions, Ordering::Relaxed);
     }
 
     /// Instructions that lanes have executed so far.
     pub(crate) fn instructions(&self) -> u64 {
-        // Relaxed: as above; until the end it may be any part of it.
+        // Relaxed: as above; until the end it may be a part of the sum.
         self.instructions.load(Ordering::Relaxed)
     }
 
@@ -303,8 +320,8 @@ impl Launch {
         now.map_or(0, |now| now.as_nanos() as u64)
     }
 
-    /// Where an instruction stands.
-    pub(super) fn place(&self, function: u32, pc: Pc) -> Place {
+    /// The source location of an instruction.
+    pub(super) fn place(&self, function: u32, pc: Pc) -> SourceLocation {
         self.module.place(function, pc)
     }
 
@@ -323,7 +340,7 @@ impl Launch {
         self.state().fault.get_or_insert(fault);
     }
 
-    /// What is near an address that cannot be reached; nothing if nothing is.
+    /// A description of the memory near an inaccessible address; empty without any.
     fn neighbour(&self, address: u64) -> String {
         let Some((start, bytes)) = self.memory.nearest(address) else {
             return String::new();
@@ -363,7 +380,7 @@ impl Launch {
         }
     }
 
-    /// The lane of a warp whose instructions are to be printed.
+    /// The traced lane of a warp.
     pub(super) fn traced_lane(
         &self,
         block: [u32; 3],
@@ -377,7 +394,7 @@ impl Launch {
         lanes_of(exists).find(|&lane| threads[lane] == trace.thread)
     }
 
-    /// Prints an instruction that the traced lane came to.
+    /// Prints an instruction of the traced lane.
     pub(super) fn trace(&self, warp: &Warp, frame: FrameId, (function, pc): (u32, Pc), on: bool) {
         let (Some(trace), Some(lane)) = (&self.trace, warp.traced) else {
             return;

@@ -6,28 +6,28 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::block::{Block, Turn};
+use super::block::{Block, TurnResult};
 use super::launch::Launch;
 use super::space::Spare;
 use crate::error::FaultKind;
 
-/// Threads and blocks that a multiprocessor holds at a time, as hardware does. Source:
+/// Resident threads and blocks of a multiprocessor, as on hardware. Source:
 /// the CUDA C++ programming guide, table "Technical Specifications per Compute
 /// Capability".
 const RESIDENT_THREADS: u32 = 2048;
 const RESIDENT_BLOCKS: usize = 32;
 
-/// Sleeps that are shorter cost more than they save.
+/// Shorter sleeps cost more than they save.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(50);
 
-/// Rounds in which nothing happens before a multiprocessor takes a rest.
+/// Rounds without progress before a multiprocessor sleeps.
 const IDLE_ROUNDS: u32 = 200;
 
-/// For so long the blocks of a launch are shared out evenly: other multiprocessors may need
-/// as much to wake up. What is left then goes to whoever has room.
+/// The time for which the blocks of a launch are distributed evenly: other multiprocessors may need
+/// as long to wake up. Then any multiprocessor with room takes the rest.
 const WAKING: Duration = Duration::from_millis(10);
 
-/// The multiprocessors of a device, which exist from the first launch on.
+/// The multiprocessors of a device, which start with the first launch.
 pub(crate) struct Processors {
     shared: Arc<Shared>,
     count: u32,
@@ -41,9 +41,9 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Launches with blocks that nobody has taken.
+    /// Launches with blocks that have not begun.
     waiting: VecDeque<Arc<Launch>>,
-    /// Those that may not be over.
+    /// Launches that may not be over.
     all: Vec<Weak<Launch>>,
     closing: bool,
 }
@@ -73,7 +73,7 @@ impl Processors {
     /// Runs a launch as soon as there is room for its blocks.
     ///
     /// # Errors
-    /// The system gives no threads.
+    /// The system has no threads.
     pub(crate) fn submit(&self, launch: Arc<Launch>) -> std::io::Result<()> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         while threads.len() < self.count as usize {
@@ -84,7 +84,7 @@ impl Processors {
                 .spawn(move || work(&shared, number));
             match thread {
                 Ok(thread) => threads.push(thread),
-                // Fewer do as well.
+                // Fewer threads suffice.
                 Err(_) if !threads.is_empty() => break,
                 Err(error) => return Err(error),
             }
@@ -112,7 +112,7 @@ impl Drop for Processors {
         let threads =
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
-            // The last owner may be what a launch's end calls.
+            // The callback at the end of a launch may be the last owner.
             if thread.thread().id() != std::thread::current().id() {
                 let _ = thread.join();
             }
@@ -133,7 +133,7 @@ fn work(shared: &Shared, number: u32) {
                 return;
             }
             if state.waiting.is_empty() {
-                // Nothing is kept for launches that may never come.
+                // Memory is not kept for launches that may never come.
                 spare = Spare::default();
                 drop(shared.work.wait(state));
             }
@@ -147,12 +147,12 @@ fn work(shared: &Shared, number: u32) {
             let block = &mut blocks[at];
             let over = block.common.launch.is_stopped()
                 || match guarded_turn(block) {
-                    Turn::Done => true,
-                    Turn::Busy => {
+                    TurnResult::Done => true,
+                    TurnResult::Busy => {
                         busy = true;
                         false
                     }
-                    Turn::Idle(until) => {
+                    TurnResult::Idle(until) => {
                         all_sleep &= until.is_some();
                         wakes = earlier(wakes, until);
                         false
@@ -174,9 +174,9 @@ fn work(shared: &Shared, number: u32) {
     }
 }
 
-/// A turn, which ends the block if it panics: somebody waits for the launch, and others
-/// for this thread.
-fn guarded_turn(block: &mut Block) -> Turn {
+/// A turn, which ends the block if it panics: a thread waits for the launch, and other blocks need
+/// this thread.
+fn guarded_turn(block: &mut Block) -> TurnResult {
     let turn = panic::catch_unwind(AssertUnwindSafe(|| block.turn()));
     turn.unwrap_or_else(|payload| {
         let words = payload
@@ -188,7 +188,7 @@ fn guarded_turn(block: &mut Block) -> Turn {
         let common = &block.common;
         let start = (common.launch.kernel.index, 0);
         common.launch.fail(common.index, [0; 3], start, what);
-        Turn::Done
+        TurnResult::Done
     })
 }
 
@@ -199,7 +199,7 @@ fn earlier(one: Option<Instant>, two: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// Leaves the core to others while all threads wait.
+/// Yields the core while all threads wait.
 fn rest(idle: u32, wakes: Option<Instant>) {
     if idle == 0 {
         return;
@@ -212,7 +212,7 @@ fn rest(idle: u32, wakes: Option<Instant>) {
     }
 }
 
-/// Takes as many blocks as there is room for, one of each launch in turn.
+/// Takes as many blocks as fit, one of each launch in turn.
 fn take_blocks(shared: &Shared, number: u32, blocks: &mut Vec<Block>, spare: &mut Spare) {
     loop {
         let threads: u32 = blocks

@@ -1,25 +1,25 @@
-//! Memory as a device thread sees it.
+//! The memory of a device thread.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use device_arena::Arena;
 
-use super::MOST_SHARED;
 use super::launch::Launch;
 use crate::alu::LANES;
 use crate::code::op::{Semantics, Where};
 use crate::error::FaultKind;
 use crate::memory::{self, CODE, LOCAL, Memory, PARAM, SHARED, WINDOW};
+use crate::spec::MAX_SHARED;
 
-/// Local memory of one thread, the most that hardware gives. Source: the CUDA C++
+/// Local memory of one thread, the maximum of hardware. Source: the CUDA C++
 /// programming guide, table "Technical Specifications per Compute Capability".
 pub(super) const LOCAL_BYTES: u32 = 512 << 10;
 
-/// Memory of one OS thread alone: bytes, aligned for every access, zeros at first.
+/// Zeroed memory of one OS thread, aligned for every access.
 ///
-/// It is a mapping of its own, pages of which are used as they are touched. The allocator
-/// would write zeros to all that it has had before, 16 MiB for a warp that uses a few words.
+/// It is a mapping of its own, whose pages are allocated at their first use. The allocator would
+/// zero reused memory, 16 MiB for a warp that uses a few words.
 #[derive(Debug)]
 pub(super) struct Private(Arena);
 
@@ -27,13 +27,13 @@ impl Private {
     fn new(bytes: usize) -> Self {
         let arena = Arena::new(bytes as u64, None);
         Self(arena.unwrap_or_else(|_| {
-            // As a box does that finds no memory.
+            // As a box does without memory.
             let layout = Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u64>());
             handle_alloc_error(layout)
         }))
     }
 
-    /// The place of an access that lies inside.
+    /// The address of an access, which must be inside.
     fn at(&self, offset: usize) -> *mut u8 {
         self.0.base().as_ptr().wrapping_add(offset)
     }
@@ -45,7 +45,7 @@ impl Private {
     /// Zeroes the first `bytes`.
     fn clear(&mut self, bytes: usize) {
         assert!(bytes <= self.bytes(), "inside the memory");
-        // SAFETY: inside, as was just asserted, and nobody else's.
+        // SAFETY: inside, as was just asserted, and not shared.
         unsafe { self.at(0).write_bytes(0, bytes) };
     }
 
@@ -56,8 +56,8 @@ impl Private {
     }
 }
 
-/// What blocks that have ended leave for others of their multiprocessor, so that the system
-/// is not asked for memory block by block.
+/// Memory of ended blocks for reuse by others of their multiprocessor, so that it is not allocated
+/// for each block.
 #[derive(Default)]
 pub(super) struct Spare {
     locals: Vec<Private>,
@@ -65,7 +65,7 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// Local memory of a warp, with whatever another left there.
+    /// Local memory of a warp, with the content of an earlier one.
     pub(super) fn local(&mut self) -> Private {
         let spare = self.locals.pop();
         spare.unwrap_or_else(|| Private::new(LANES * LOCAL_BYTES as usize))
@@ -74,32 +74,32 @@ impl Spare {
     /// Shared memory of a block, zeroed.
     pub(super) fn shared(&mut self, bytes: u32) -> Private {
         let spare = self.shared.pop();
-        let mut shared = spare.unwrap_or_else(|| Private::new(MOST_SHARED as usize));
+        let mut shared = spare.unwrap_or_else(|| Private::new(MAX_SHARED as usize));
         shared.clear(bytes as usize);
         shared
     }
 
-    /// Takes back what a block had.
+    /// Takes a block's memory back.
     pub(super) fn add(&mut self, shared: Private, locals: impl Iterator<Item = Private>) {
         self.shared.push(shared);
         self.locals.extend(locals);
     }
 }
 
-/// Where an access goes.
+/// The memory of an access.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    /// Memory that other threads, and perhaps the host, use at the same time.
+pub(super) enum MemoryRef {
+    /// Memory that other threads and the host may use concurrently.
     Common(*mut u8),
-    /// Memory that this OS thread alone uses.
+    /// Memory that only this OS thread uses.
     Own(*mut u8),
 }
 
-/// All that the threads of a warp can reach.
+/// The memory that the threads of a warp can access.
 pub(super) struct Spaces<'a> {
     global: &'a Memory,
     shared: &'a Private,
-    /// Bytes of shared memory that the launch has.
+    /// Bytes of shared memory of the launch.
     shared_bytes: u32,
     local: &'a Private,
     params: &'a [u64],
@@ -124,17 +124,17 @@ impl<'a> Spaces<'a> {
         }
     }
 
-    /// Finds the place of a lane's access to `address` in `space`.
+    /// The memory of a lane's access to `address` in `space`.
     ///
     /// # Errors
-    /// There is none.
+    /// The access is not allowed.
     pub(super) fn find(
         &self,
         lane: usize,
         space: Where,
         address: u64,
         access: Access,
-    ) -> Result<Place, FaultKind> {
+    ) -> Result<MemoryRef, FaultKind> {
         let bytes = u64::from(access.bytes);
         if !address.is_multiple_of(bytes) {
             return Err(FaultKind::Misaligned {
@@ -155,9 +155,9 @@ impl<'a> Spaces<'a> {
                 if !memory::is_global(address) {
                     return Err(unreachable("not in global memory"));
                 }
-                match self.global.reach(address, bytes, access.write) {
-                    Some(host) => Ok(Place::Common(host.as_ptr())),
-                    None if self.global.reach(address, bytes, false).is_some() => {
+                match self.global.resolve(address, bytes, access.write) {
+                    Some(host) => Ok(MemoryRef::Common(host.as_ptr())),
+                    None if self.global.resolve(address, bytes, false).is_some() => {
                         Err(unreachable("constant"))
                     }
                     None => Err(unreachable("not allocated")),
@@ -168,7 +168,7 @@ impl<'a> Spaces<'a> {
                 if end(address).is_none_or(|end| end > size) {
                     return Err(unreachable("beyond the block's shared memory"));
                 }
-                Ok(Place::Own(self.shared.at(address as usize)))
+                Ok(MemoryRef::Own(self.shared.at(address as usize)))
             }
             Where::Local | Where::Frame => {
                 if end(address).is_none_or(|end| end > u64::from(LOCAL_BYTES)) {
@@ -177,14 +177,14 @@ impl<'a> Spaces<'a> {
                     ));
                 }
                 let at = lane * LOCAL_BYTES as usize + address as usize;
-                Ok(Place::Own(self.local.at(at)))
+                Ok(MemoryRef::Own(self.local.at(at)))
             }
             Where::Param => {
                 if access.write || end(address).is_none_or(|end| end > 8 * self.params.len() as u64)
                 {
                     return Err(unreachable("no parameter, or to be written"));
                 }
-                Ok(Place::Own(
+                Ok(MemoryRef::Own(
                     self.params
                         .as_ptr()
                         .cast::<u8>()
@@ -216,7 +216,7 @@ impl<'a> Spaces<'a> {
     }
 }
 
-/// The same fault with the address that the program used.
+/// The fault with the program's address.
 fn with_address(fault: FaultKind, address: u64) -> FaultKind {
     match fault {
         FaultKind::Unreachable {
@@ -272,8 +272,8 @@ pub(super) fn is_local(space: Where, address: u64) -> bool {
     }
 }
 
-/// What orders a load does on this machine: relaxed where PTX asks for none, since its fences
-/// are fences here. Those that want less than there is get more.
+/// The order of a load on this machine: relaxed if PTX has no order, since its fences are fences
+/// here. Weaker orders become stronger ones.
 fn load_order(semantics: Semantics) -> Ordering {
     match semantics {
         Semantics::Weak | Semantics::Volatile | Semantics::Relaxed | Semantics::Release => {
@@ -300,8 +300,8 @@ macro_rules! atomic {
         match $bytes {
             1 => {
                 type $T = u8;
-                // SAFETY: the place is inside memory that is there (`find`), aligned for
-                // its size, and used by all with atomic operations only.
+                // SAFETY: the address is inside allocated memory (`find`), aligned for its size,
+                // and all threads use only atomic operations.
                 let $word = unsafe { AtomicU8::from_ptr($at) };
                 $result
             }
@@ -327,7 +327,7 @@ macro_rules! atomic {
     };
 }
 
-impl Place {
+impl MemoryRef {
     /// Loads 1, 2, 4 or 8 bytes.
     #[expect(clippy::useless_conversion, reason = "of the widest of all widths")]
     pub(super) fn load(self, bytes: u32, semantics: Semantics) -> u64 {
@@ -336,7 +336,7 @@ impl Place {
                 let order = load_order(semantics);
                 atomic!(at, bytes, |word: T| u64::from(word.load(order) as T))
             }
-            // SAFETY: the place is inside (`find`), aligned, and nobody else's.
+            // SAFETY: the address is inside (`find`), aligned, and not shared.
             Self::Own(at) => unsafe {
                 match bytes {
                     1 => u64::from(at.read()),
@@ -348,13 +348,13 @@ impl Place {
         }
     }
 
-    /// Stores 1, 2, 4 or 8 bytes; whether that changed them.
+    /// Stores 1, 2, 4 or 8 bytes. Returns whether that changed them.
     pub(super) fn store(self, bytes: u32, value: u64, semantics: Semantics) -> bool {
         match self {
             Self::Common(at) => {
                 let order = store_order(semantics);
                 atomic!(at, bytes, |word: T| {
-                    // Relaxed: a hint whether others can go on, of which nothing is read.
+                    // Relaxed: advisory for waiting threads; no other access depends on it.
                     let changed = word.load(Ordering::Relaxed) != value as T;
                     word.store(value as T, order);
                     changed
@@ -362,7 +362,7 @@ impl Place {
             }
             Self::Own(at) => {
                 let old = self.load(bytes, semantics);
-                // SAFETY: the place is inside (`find`), aligned, and nobody else's.
+                // SAFETY: the address is inside (`find`), aligned, and not shared.
                 unsafe {
                     match bytes {
                         1 => at.write(value as u8),
@@ -376,12 +376,12 @@ impl Place {
         }
     }
 
-    /// Replaces a word by what `change` makes of it; the old one.
+    /// Replaces a word by the result of `change`. Returns the old value.
     #[expect(clippy::useless_conversion, reason = "of the widest of all widths")]
     pub(super) fn update(self, bytes: u32, mut change: impl FnMut(u64) -> u64) -> u64 {
         match self {
-            // The strongest order: what an atomic may leave out, nobody can count on.
-            // Relaxed: what is seen there is but a guess, which the exchange confirms.
+            // The strongest order: programs cannot rely on a weaker one.
+            // Relaxed: a guess, which the exchange confirms.
             Self::Common(at) => atomic!(at, bytes, |word: T| {
                 let mut old = word.load(Ordering::Relaxed);
                 loop {

@@ -6,10 +6,10 @@ use super::space::{Access, LOCAL_BYTES, Spaces};
 use crate::code::op::{Call, Semantics, Slot, System, Where};
 use crate::error::FaultKind;
 
-/// The longest text that is read from a device.
+/// The longest string that is read from a device.
 const LONGEST: usize = 64 << 10;
 
-/// The widest item of a format, which is what Rust's own formatting takes.
+/// The widest item of a format, Rust's own limit.
 const WIDEST: usize = u16::MAX as usize;
 
 /// A lane calls `what`; its frame begins at `base`.
@@ -33,7 +33,7 @@ pub(super) fn call(
         }
         System::Malloc => {
             let bytes = argument(0)?;
-            // No room is null, as in C.
+            // Null without room, as in C.
             let address = launch.memory.malloc(bytes);
             thread.give(call.results[0], address)
         }
@@ -115,8 +115,8 @@ impl Thread<'_, '_> {
         Ok(text)
     }
 
-    /// What `printf` makes of it; arguments lie one after the other, aligned to their
-    /// sizes, floats as doubles. Also for how many of them there was an item.
+    /// Formats as `printf`. Arguments are consecutive, aligned to their sizes, floats as doubles. Also
+    /// returns the number of items.
     fn format(&mut self, format: &[u8], arguments: u64) -> Result<(String, u64), FaultKind> {
         let mut text = Vec::new();
         let mut items = 0;
@@ -181,7 +181,7 @@ impl Thread<'_, '_> {
                     let bits = self.argument(arguments, &mut offset, 8)?;
                     item.float(kind, f64::from_bits(bits))
                 }
-                // What no C library knows is printed as it is.
+                // Unknown items are printed verbatim.
                 Some(other) => format!("%{}", char::from(other)),
             };
             text.extend_from_slice(formatted.as_bytes());
@@ -228,7 +228,7 @@ impl Item {
         }
     }
 
-    /// The number in the width that the item names, with its sign.
+    /// The number in the item's width, with its sign.
     fn narrow(&self, value: u64) -> i128 {
         match (self.long, self.shorts) {
             (true, _) => i128::from(value as i64),

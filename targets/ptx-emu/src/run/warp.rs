@@ -1,33 +1,25 @@
-//! A warp: 32 lanes, which of them go together, and where they are.
+//! A warp: 32 lanes in groups that run together, and their positions.
 //!
-//! From `sm_70` on lanes are independent: those that parted are groups, of which each
-//! gets its turn, and groups that come to the same place in the same call are one again. Where
-//! all their ways lead they wait for each other (see `converge`).
-//! Before, lanes that parted meet where all their ways do, and until then one group runs
-//! while the others cannot: what the running one waits for must not be theirs to do.
+//! From `sm_70` on lanes are independent: divergent lanes are groups that are scheduled in turn,
+//! and groups at the same instruction of the same call merge. At reconvergence points they wait
+//! for each other (see `converge`).
+//! Before, divergent lanes reconverge at the post-dominator, and until then only one group runs:
+//! it must not wait for the others.
 
 use std::time::Instant;
 
 use super::block::Common;
-use super::converge::{Asking, Circle, Reconvergence, Rounds};
+use super::converge::{CycleDetector, Polling, Reconvergence, Rounds};
 use super::frame::{FrameId, Frames};
 use super::space::{LOCAL_BYTES, Private};
 use crate::alu::{LANES, Mask, lanes_of};
-use crate::code::op::{Call, Pc, Slot};
-use crate::code::{Function, NOWHERE};
+use crate::code::Function;
+use crate::code::op::{Call, FUNCTION_END, Pc, Slot};
 use crate::error::FaultKind;
 use crate::module::Module;
+use crate::spec::Model;
 
-/// Whether lanes of a warp progress independently.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
-    /// `sm_70` and newer.
-    Independent,
-    /// Older ones.
-    LockStep,
-}
-
-/// What a group of lanes is up to.
+/// The state of a group of lanes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum State {
     Ready,
@@ -39,60 +31,60 @@ pub(super) enum State {
         number: usize,
         phase: u64,
     },
-    /// Until the lanes that an instruction names are all there.
+    /// Until all members of a collective instruction have arrived.
     Joining {
         members: Mask,
     },
-    /// Until the others of a branch are there, too.
+    /// Until the others of a branch have arrived.
     Reconverging {
-        /// Waits that had been given up in the warp when this one began.
+        /// Abandoned waits of the warp at the begin of this one.
         since: u64,
         /// What the warp had done then.
         work: u64,
     },
 }
 
-/// Lanes that go together.
+/// Lanes that run together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     pub(super) lanes: Mask,
     pub(super) pc: Pc,
     pub(super) frame: FrameId,
     pub(super) state: State,
-    /// In lock-step: where the lanes meet those below them on the stack.
+    /// In lock-step: the reconvergence point with the lanes below on the stack.
     meets: Pc,
     /// In lock-step: whether it is the first of its call.
     is_base: bool,
-    pub(super) asking: Asking,
+    pub(super) asking: Polling,
 }
 
 #[derive(Debug)]
 pub(super) struct Warp {
     pub(super) number: u32,
-    /// Places of the threads in the block.
+    /// Indices of the threads in the block.
     pub(super) threads: [[u32; 3]; LANES],
     pub(super) exists: Mask,
     pub(super) exited: Mask,
-    /// In lock-step a stack, whose top alone runs.
+    /// In lock-step a stack, of which only the top runs.
     pub(super) groups: Vec<Group>,
     pub(super) frames: Frames,
     pub(super) local: Private,
-    /// Whose turn it is among groups.
+    /// The turn among groups.
     turn: usize,
     model: Model,
-    /// Where groups that parted are to meet.
+    /// Reconvergence points of divergent groups.
     pub(super) reconvergences: Vec<Reconvergence>,
-    /// What its groups last found where they asked, while lanes have yet to meet.
+    /// The last values of its groups' polls, while lanes have to reconverge.
     pub(super) found: Vec<(u64, u64)>,
-    pub(super) circles: [Circle; LANES],
+    pub(super) cycles: [CycleDetector; LANES],
     pub(super) rounds: [Rounds; LANES],
-    /// How often a group went on without those it was to meet.
+    /// The number of abandoned waits.
     pub(super) given_up: u64,
     /// Instructions of the warp, some of which count as many.
     pub(super) work: u64,
-    /// How often a wait ended by what limits all, while lanes have yet to meet.
+    /// How often a limit ended a wait, while lanes have to reconverge.
     pub(super) halvings: u32,
-    /// A lane whose instructions are printed.
+    /// A traced lane.
     pub(super) traced: Option<usize>,
 }
 
@@ -112,9 +104,9 @@ impl Warp {
             pc: 0,
             frame,
             state: State::Ready,
-            meets: NOWHERE,
+            meets: FUNCTION_END,
             is_base: true,
-            asking: Asking::default(),
+            asking: Polling::default(),
         };
         Self {
             number,
@@ -128,7 +120,7 @@ impl Warp {
             model,
             reconvergences: Vec::new(),
             found: Vec::new(),
-            circles: [Circle::default(); LANES],
+            cycles: [CycleDetector::default(); LANES],
             rounds: [Rounds::default(); LANES],
             given_up: 0,
             work: 0,
@@ -152,7 +144,7 @@ impl Warp {
         self.model
     }
 
-    /// When a group that sleeps wakes up, the first of several.
+    /// The first time at which a sleeping group wakes up.
     pub(super) fn wakes(&self) -> Option<Instant> {
         let candidates = &self.groups[self.first_candidate()..];
         let times = candidates.iter().filter_map(|group| match group.state {
@@ -162,7 +154,7 @@ impl Warp {
         times.min()
     }
 
-    /// The first of the groups that may run: all of them, or the top of the stack.
+    /// The first group that may run: of all of them, or the top of the stack.
     fn first_candidate(&self) -> usize {
         match self.model {
             Model::Independent => 0,
@@ -182,10 +174,10 @@ impl Warp {
         }
     }
 
-    /// The group to run next: of those that are ready the deepest in calls, and of those
-    /// the one that is least far, which is what brings lanes together again; but on each
-    /// other turn another, so that none waits for ever.
-    /// Also whether it is the one that is least far.
+    /// The group to run next: of the ready groups with the deepest calls, the one at the lowest
+    /// instruction, so that lanes merge again. Every other turn another group runs, so that none
+    /// starves.
+    /// Also returns whether it is the one at the lowest instruction.
     pub(super) fn choose(&mut self) -> Option<(usize, bool)> {
         self.awaken();
         if self.model == Model::LockStep {
@@ -217,8 +209,7 @@ impl Warp {
         self.turn = self.turn.wrapping_add(1);
     }
 
-    /// Whether the group, now at its pc, has to stop here: it met others, or is where it
-    /// meets others.
+    /// Whether the group must stop at its pc: it has merged with others, or waits for others.
     pub(super) fn meet(&mut self, at: &mut usize, is_first: bool) -> bool {
         match self.model {
             Model::LockStep => {
@@ -251,7 +242,7 @@ impl Warp {
         }
     }
 
-    /// The lanes of another group are this one's.
+    /// Merges another group into this one.
     pub(super) fn merge(&mut self, at: &mut usize, other: usize) {
         let it = self.groups.swap_remove(other);
         if *at == self.groups.len() {
@@ -262,14 +253,13 @@ impl Warp {
         group.asking.merge(&it.asking);
     }
 
-    /// The instruction at which a group that goes on step by step has to look whether it
-    /// meets others.
+    /// The next instruction at which the group must check for others.
     pub(super) fn next_meeting(&self, at: usize) -> Pc {
         let me = &self.groups[at];
         match self.model {
-            Model::LockStep if me.is_base => NOWHERE,
+            Model::LockStep if me.is_base => FUNCTION_END,
             Model::LockStep => me.meets,
-            Model::Independent if self.groups.len() == 1 && !self.is_diverged() => NOWHERE,
+            Model::Independent if self.groups.len() == 1 && !self.is_diverged() => FUNCTION_END,
             Model::Independent => {
                 let mut next = self.next_reconvergence(me);
                 for it in &self.groups {
@@ -283,13 +273,13 @@ impl Warp {
         }
     }
 
-    /// Some lanes of the group go to `to`, the others to `rest_to`.
+    /// Some lanes of the group jump to `to`, the others to `rest_to`.
     pub(super) fn part(&mut self, at: usize, taken: Mask, to: Pc, rest_to: Pc, meets: Pc) {
         let group = self.groups[at];
         let rest = group.lanes & !taken;
         match self.model {
             Model::Independent => {
-                if meets != NOWHERE {
+                if meets != FUNCTION_END {
                     self.reconverge(group.frame, meets, group.lanes);
                 } else if let Some((caller, back)) = self.frames.get(group.frame).caller {
                     self.reconverge(caller, back, group.lanes);
@@ -305,8 +295,8 @@ impl Warp {
                 });
             }
             Model::LockStep => {
-                // The group itself waits where they meet. If it is to stop there, too,
-                // those below it on the stack do the waiting.
+                // The group itself waits at the reconvergence point. If it must stop there too,
+                // the groups below it on the stack wait.
                 if !group.is_base && group.meets == meets {
                     self.groups.pop();
                 } else {
@@ -327,10 +317,10 @@ impl Warp {
         }
     }
 
-    /// Lanes of the group call a function. In lock-step the others go on.
+    /// Lanes of the group call a function. In lock-step the others continue.
     ///
     /// # Errors
-    /// Local memory is used up.
+    /// Local memory is exhausted.
     pub(super) fn call(
         &mut self,
         at: usize,
@@ -361,14 +351,14 @@ impl Warp {
             pc: 0,
             frame,
             state: State::Ready,
-            meets: NOWHERE,
+            meets: FUNCTION_END,
             is_base: true,
             asking: group.asking,
         };
         match self.model {
             Model::Independent if lanes == group.lanes => self.groups[at] = inner,
             Model::Independent => {
-                // The others are yet to call another function, from here.
+                // The others still have to call another function here.
                 self.groups[at].lanes = group.lanes & !lanes;
                 self.groups.push(inner);
             }
@@ -380,7 +370,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Copies pieces of one frame to those of another.
+    /// Copies slots of one frame to another.
     fn copy(&mut self, lanes: Mask, from: (u32, &[Slot]), to: (u32, &[Slot])) {
         for lane in lanes_of(lanes) {
             let start = lane * LOCAL_BYTES as usize;
@@ -394,11 +384,11 @@ impl Warp {
         }
     }
 
-    /// The group returns, all of it.
+    /// The whole group returns.
     pub(super) fn ret(&mut self, at: usize, module: &Module, common: &mut Common) {
         let group = self.groups[at];
         if self.model == Model::LockStep && !group.is_base {
-            // They wait for the others of the call.
+            // It waits for the others of the call.
             self.groups.pop();
             return;
         }

@@ -115,11 +115,11 @@ extern "C" fn probe_warp_size() -> u32 {
 unsafe extern "C" fn probe_claim(at: u64, slots: u32, hint: u32) -> u64 {
     // SAFETY: the caller vouches for the claims.
     let device = unsafe { arch::device_memory(at) };
-    let claim = lanes::rounds(|group| {
-        // SAFETY: `rounds` has the lanes of the group here.
+    let claim = lanes::waterfall(|group| {
+        // SAFETY: `waterfall` has the lanes of the group here.
         unsafe { claim(&device, slots, hint, group, arch::pause) }
     });
-    u64::from(claim.slot) << 32 | u64::from(claim.turn)
+    u64::from(claim.slot) << 32 | u64::from(claim.seq)
 }
 
 /// A message of `gcn-queue`: every word by itself, in order.

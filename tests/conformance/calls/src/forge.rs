@@ -15,11 +15,11 @@ pub struct Native {
     pub func: u64,
     /// The slot; nobody else may use it.
     pub slot: u32,
-    /// What is added to the turn that would be right.
+    /// What is added to the sequence number that would be right.
     pub jump: u32,
     /// Number of arguments.
     pub mapnum: u32,
-    /// First block of the bounce run.
+    /// First block of the bounce extent.
     pub bounce_first: u32,
     /// Blocks of the run.
     pub bounce_blocks: u32,
@@ -34,7 +34,7 @@ pub struct Native {
 }
 
 /// A request on one of GCC's wires, word by word, as GCC's own device code would
-/// write it: without a bounce run.
+/// write it: without a bounce extent.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable)]
 #[zerocopy(crate = "host_fn::zerocopy")]
 #[repr(C)]

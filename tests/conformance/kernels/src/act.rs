@@ -6,7 +6,7 @@ use device_rt::shared_abi::words::{Load, SystemWords};
 use conformance_calls::{Outcome, STOP, act, nothing, tally};
 use device_rt::thread;
 
-/// Thread `i` of all calls `act(what + i * step)` up to `rounds` times, and
+/// Thread `i` of all calls `act(what + i * step)` up to `waterfall` times, and
 /// writes the outcome to `outcomes[i]`.
 ///
 /// # Safety

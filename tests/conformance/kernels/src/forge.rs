@@ -11,7 +11,8 @@ use device_rt::shared_abi::wire::gcc_ring::{GccRing, GccRingSlot, SLOTS};
 use device_rt::shared_abi::wire::gcc_slot::GccSlot;
 use device_rt::shared_abi::wire::gcn_queue::{self, GcnCall};
 use device_rt::shared_abi::wire::native::{
-    MapEntry, ReplyHeader, RequestHeader, Slot, claim_of, door_offset, slot_offset, turn_and_status,
+    MapEntry, ReplyHeader, RequestHeader, Slot, claim_of, ready_offset, slot_offset,
+    unpack_completion,
 };
 use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
 use device_rt::wire::gcn_queue as producer;
@@ -29,15 +30,15 @@ pub fn die_with_slot() {
     // SAFETY: the host filled `runtime` with the address of claims that it keeps
     // while kernels of this image run.
     let device = unsafe { arch::device_memory(runtime.claims) };
-    let claim = lanes::rounds(|group| {
-        // SAFETY: `rounds` has the lanes of the group here.
+    let claim = lanes::waterfall(|group| {
+        // SAFETY: `waterfall` has the lanes of the group here.
         unsafe { claim(&device, runtime.slots, thread::global(), group, arch::pause) }
     });
     panic!("dies with slot {}", claim.slot);
 }
 
 /// Publishes `request` and writes the status of its reply to `status`. The reply
-/// to one whose turn jumps is not waited for.
+/// to one whose sequence number jumps is not waited for.
 ///
 /// # Safety
 /// `request` and `status` are there.
@@ -56,17 +57,17 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
         )
     };
     let (group, bit) = claim_of(request.slot);
-    let turns = claims::group_offset(group) + offset_of!(ClaimGroup, turns) + bit as usize * 4;
+    let seqs = claims::group_offset(group) + offset_of!(ClaimGroup, seqs) + bit as usize * 4;
     // Relaxed: nobody else uses the slot.
-    let last = DeviceWords::load32(&device, turns, Load::Relaxed);
-    let turn = last.wrapping_add(1).wrapping_add(request.jump);
-    DeviceWords::store32(&device, turns, turn, Store::Relaxed);
+    let last = DeviceWords::load32(&device, seqs, Load::Relaxed);
+    let seq = last.wrapping_add(1).wrapping_add(request.jump);
+    DeviceWords::store32(&device, seqs, seq, Store::Relaxed);
 
     let slot = slot_offset(runtime.slots, request.slot);
     for i in 0..request.count as usize {
         let at = i * size_of::<MapEntry>();
         for (word, value) in request.entries[i].into_iter().enumerate() {
-            // Relaxed, here and below: the turn's store orders it.
+            // Relaxed, here and below: the sequence number's store orders it.
             if request.entries_at == 0 {
                 let at = slot + offset_of!(Slot, request_payload) + at + word * 8;
                 wire.store64(at, value, Store::Relaxed);
@@ -99,19 +100,19 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
         request.func,
         Store::Relaxed,
     );
-    let place = at + offset_of!(RequestHeader, turn);
-    SystemWords::store32(&wire, place, turn, Store::Release);
-    SystemWords::store32(&wire, door_offset(request.slot), turn, Store::Relaxed);
-    arch::ring();
+    let place = at + offset_of!(RequestHeader, seq);
+    SystemWords::store32(&wire, place, seq, Store::Release);
+    SystemWords::store32(&wire, ready_offset(request.slot), seq, Store::Relaxed);
+    arch::wake_host();
 
     if request.jump != 0 {
         linger();
         return;
     }
     let reply = slot + offset_of!(Slot, reply);
-    let at = reply + offset_of!(ReplyHeader, turn);
-    let answer = || turn_and_status(wire.load64(at, Load::Acquire));
-    wait(|| answer().0 == turn);
+    let at = reply + offset_of!(ReplyHeader, seq);
+    let answer = || unpack_completion(wire.load64(at, Load::Acquire));
+    wait(|| answer().0 == seq);
     // SAFETY: the launcher's promise.
     unsafe { status.write(answer().1) };
 }
@@ -137,7 +138,7 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
         wire.store64(offset_of!(GccSlot, sizes), request.sizes, Store::Relaxed);
         wire.store64(offset_of!(GccSlot, kinds), request.kinds, Store::Relaxed);
         wire.store64(offset_of!(GccSlot, func), request.func, Store::Release);
-        arch::ring();
+        arch::wake_host();
         wait(|| wire.load64(offset_of!(GccSlot, func), Load::Acquire) == 0);
         return;
     }
@@ -147,7 +148,7 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
     }
     if request.jump != 0 {
         wire.fetch_add_relaxed(offset_of!(GccRing, next_slot), request.jump);
-        arch::ring();
+        arch::wake_host();
         linger();
         return;
     }
@@ -184,7 +185,7 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
         request.signal,
         Store::Release,
     );
-    arch::ring();
+    arch::wake_host();
     // SAFETY: the launcher's promise.
     unsafe { wait_for_signal(request, signal) };
 }
@@ -196,7 +197,7 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
 unsafe fn forge_gcn(wire: arch::Mapped, request: &Gcc, signal: *const u32) {
     if request.jump != 0 {
         producer::draw(&wire, request.jump);
-        arch::ring();
+        arch::wake_host();
         return linger();
     }
     let slots = gcn_queue::SLOTS;
@@ -204,7 +205,7 @@ unsafe fn forge_gcn(wire: arch::Mapped, request: &Gcc, signal: *const u32) {
     producer::claim(&wire, slots, ticket, arch::pause);
     if request.kind != gcn_queue::CALL {
         producer::publish_number(&wire, slots, ticket, b"", request.kind, request.func);
-        arch::ring();
+        arch::wake_host();
         return linger();
     }
     let call = GcnCall {
@@ -218,12 +219,12 @@ unsafe fn forge_gcn(wire: arch::Mapped, request: &Gcc, signal: *const u32) {
     };
     if request.signal != 0 {
         producer::publish_call(&wire, slots, ticket, &call);
-        arch::ring();
+        arch::wake_host();
         // SAFETY: the caller's promise.
         return unsafe { wait_for_signal(request, signal) };
     }
     producer::publish_call_in_slot(&wire, slots, ticket, &call);
-    arch::ring();
+    arch::wake_host();
     producer::wait_in_slot(&wire, slots, ticket, arch::pause);
 }
 

@@ -20,7 +20,7 @@ pub unsafe fn speak(queue: u64, spoken: *mut Spoken) {
     let me = thread::global();
     for round in 0..rounds {
         // A lane that waits for its ticket's turn may wait for its neighbour's.
-        lanes::one_by_one(|| {
+        lanes::serialize_lanes(|| {
             let ticket = producer::draw(&queue, 2);
             if me == 0 && round == 0 {
                 // SAFETY: as above; no other thread writes it.

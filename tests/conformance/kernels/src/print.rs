@@ -3,7 +3,7 @@
 use conformance_calls::{LONG_LINE, act};
 use device_rt::{print, thread};
 
-/// Thread `i` prints something in each of `rounds` rounds, of which round `r` has the number
+/// Thread `i` prints something in each of `waterfall` rounds, of which round `r` has the number
 /// `i * 1000000 + r`: in turn the number as an integer, as a double, and [`LONG_LINE`] with the number
 /// behind it. In each of `calls` rounds (0: none) it calls `act` with the number
 /// afterwards. `ways[i]` is how often there was a way to print.

@@ -12,7 +12,7 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 fn run(target: &Target, first: u32, slots: u32, grid: (u32, u32), rounds: u32) {
-    let builder = target.builder().first_turn(first).slots(slots);
+    let builder = target.builder().initial_seq(first).slots(slots);
     let session = Session::build(target, builder, &acting(|what| what));
     for _ in 0..2 {
         let (outcomes, result) = session.act(grid, 1, 1, rounds);
@@ -24,7 +24,7 @@ fn run(target: &Target, first: u32, slots: u32, grid: (u32, u32), rounds: u32) {
     }
 }
 
-/// `native`: the slot's turn wraps soon. `gcc-ring`, `gcn-queue`: so do the tickets, in the
+/// `native`: the slot's sequence number wraps soon. `gcc-ring`, `gcn-queue`: so do the tickets, in the
 /// midst of the first lap.
 fn counters_wrap_in_one_slot(target: &Target) {
     run(target, u32::MAX - 5, 1, (2, 2), 200);

@@ -369,7 +369,7 @@ fn a_device_that_is_dropped(target: &Target) {
             block: BlockShape::default(),
             key: 1,
             calls_host: false,
-            ring: Arc::new(|| ()),
+            wake_host: Arc::new(|| ()),
             ended: Arc::new(move || {
                 count.fetch_add(1, Ordering::Relaxed);
             }),

@@ -238,7 +238,7 @@ fn bounce_runs_that_are_none(target: &Target) {
             assert_eq!(status, Status::REFUSED_MAPPING);
             let text = text(&result);
             assert!(
-                text.contains("no such run"),
+                text.contains("no such extent"),
                 "{blocks} blocks at {first}: {text}"
             );
         }
@@ -325,7 +325,7 @@ fn too_many_arguments(target: &Target) {
             let (status, result) = send_native(&session, &request);
             assert_eq!(status, Status::REFUSED_MAPPING);
             let text = text(&result);
-            assert!(text.contains("do not fit a run of"), "{text}");
+            assert!(text.contains("do not fit an extent of"), "{text}");
         }
         // More carried ranges than there are bits.
         let carried = entry(memory.address(), 8, MapKind::TO, PLACE_BOUNCE, 0);
@@ -359,7 +359,7 @@ fn carried_in_run(session: &Session, request: Native, carried: [u64; 3]) {
     }
 }
 
-/// `native`: the slot's turn is not the next one. `gcc-ring`, `gcn-queue`: the ticket counter
+/// `native`: the slot's sequence number is not the next one. `gcc-ring`, `gcn-queue`: the ticket counter
 /// has gone backwards. What the wire can do afterwards, it does.
 fn turns_and_tickets_that_jump(target: &Target) {
     let session = open(target);
@@ -372,7 +372,7 @@ fn turns_and_tickets_that_jump(target: &Target) {
                 };
                 let (_, result) = send_native(&session, &request);
                 let text = text(&result);
-                assert!(text.contains("slot 31 has turn"), "{text}");
+                assert!(text.contains("slot 31 has sequence number"), "{text}");
                 // The slot goes on from there.
                 let (status, result) = send_native(&session, &native(&session, &[]));
                 assert_eq!(status, Status::DONE, "after a jump of {jump}");
@@ -493,7 +493,7 @@ fn messages_of_unknown_types(target: &Target) {
     }
 }
 
-/// Without a bounce run: arrays, data and completion word in device memory. They
+/// Without a bounce extent: arrays, data and completion word in device memory. They
 /// are served like any other; of which launch they are nobody can tell.
 fn requests_as_gcc_makes_them(target: &Target) {
     let session = open(target);

@@ -512,7 +512,10 @@ fn a_queue_fails_behind_its_copies(target: &Target) {
     assert_eq!(to, [7; 8]);
     before.sync().unwrap();
     let error = queue.synchronize().unwrap_err();
-    assert!(matches!(error, DeviceError::Before { .. }), "{error}");
+    assert!(
+        matches!(error, DeviceError::DependencyFailed { .. }),
+        "{error}"
+    );
     queue.synchronize().unwrap();
 }
 

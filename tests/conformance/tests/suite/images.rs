@@ -447,7 +447,7 @@ fn no_wire_at_all(target: &Target) {
         block: BlockShape::default(),
         key: 1,
         calls_host: false,
-        ring: Arc::new(|| ()),
+        wake_host: Arc::new(|| ()),
         ended: Arc::new(|| ()),
     };
     let grid = Grid {

@@ -56,7 +56,7 @@ fn print(session: &Session, grid: (u32, u32), rounds: u32, calls: u32) -> Vec<u3
     read(&ways)
 }
 
-/// The numbers of the lines are those that `threads` threads have printed in `rounds` rounds,
+/// The numbers of the lines are those that `threads` threads have printed in `waterfall` rounds,
 /// those of each in order.
 #[track_caller]
 fn check(lines: &[String], threads: usize, rounds: u32) {
@@ -249,7 +249,7 @@ fn nobody_watches_when_a_kernel_ends(target: &Target) {
 
 fn counters_wrap_while_kernels_print(target: &Target) {
     for first in [u32::MAX - 700, (1 << 31) - 700] {
-        let builder = target.builder().first_turn(first);
+        let builder = target.builder().initial_seq(first);
         let session = Session::build(target, builder, &acting(|what| what));
         let captured = Captured::begin();
         print(&session, (2, 16), 60, 5);

@@ -3,9 +3,8 @@
 use conformance::Target;
 use conformance_calls::Pair;
 use conformance_calls::launch::{AskHost, EveryForm, Increment, IncrementAndTrap, Places, other};
-use host_rt::data::Transfers;
 use host_rt::error::ImageError;
-use host_rt::{Error, Functions, Grid, LaunchError};
+use host_rt::{Error, Functions, Grid, LaunchError, Transfers};
 
 use crate::session::{Session, acting, acting_or};
 use crate::{Test, test};

@@ -55,7 +55,7 @@ fn run(session: &Session, kernel: &str, words: &[u64]) -> Result<Report, Error> 
     let kernel = session.program.kernel(kernel).unwrap();
     // SAFETY: each test passes what the function of that name in plain.c or words.c takes,
     // and memory that lives until it has returned.
-    unsafe { kernel.run_words(ONE, words) }
+    unsafe { kernel.call_inline(ONE, words) }
 }
 
 /// On GPUs it is a launch; on `host` such a kernel takes its parameters otherwise.
@@ -108,7 +108,7 @@ fn one_thread_alone(target: &Target) {
         for (teams, threads) in [(0, 0), (0, 1), (1, 0), (2, 1), (1, 2)] {
             let grid = Grid { teams, threads };
             // SAFETY: it is not run.
-            let error = unsafe { kernel.run_words(grid, &[0, 0, 0]) }.unwrap_err();
+            let error = unsafe { kernel.call_inline(grid, &[0, 0, 0]) }.unwrap_err();
             let wanted = format!(
                 "cannot launch {} of {}",
                 Count(teams.into(), "team"),
@@ -256,7 +256,7 @@ unsafe extern "C" fn nest(args: *mut *mut c_void) {
     let me = unsafe { (*args.add(2)).addr() };
     if me == 5 {
         // SAFETY: as in `run`.
-        unsafe { kernel.run_words(ONE, words) }.unwrap();
+        unsafe { kernel.call_inline(ONE, words) }.unwrap();
     }
 }
 

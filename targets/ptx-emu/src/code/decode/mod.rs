@@ -15,7 +15,7 @@ use super::op::{
     Address, Instr, Load, Op, Pc, Pred, PredSrc, Reg, Scope as MemoryScope, Semantics, Slot,
     Special, Src, Store, Where,
 };
-use super::{Deciding, Function, flow};
+use super::{ControlRegisters, Function, flow};
 use crate::alu::{LANES, Lanes};
 use crate::text::ast::{self, Instruction, Operand, Space, StatementKind, Variable};
 use crate::text::types::Type;
@@ -106,7 +106,7 @@ const LARGEST_PARAMETERS: u64 = 1 << 20;
 const LARGEST_FRAME: u64 = 1 << 24;
 /// Registers that a function may declare, and as many predicates: each has room in every
 /// call.
-const MOST_REGISTERS: u32 = 1 << 16;
+const MAX_REGISTERS: u32 = 1 << 16;
 
 /// Where `variable` is if it is put behind `end`, in a space of `most` bytes.
 fn behind(end: u32, variable: &Variable<'_>, align: u32, most: u64) -> Result<Slot> {
@@ -196,16 +196,16 @@ pub(crate) fn decode<'a>(
     decoder.guard = None;
     decoder.push_return();
     decoder.patch()?;
-    let meets = flow::meeting_points(&decoder.instrs);
+    let meets = flow::reconvergence_points(&decoder.instrs);
     let preds = decoder.preds.max(1);
-    let deciding = Deciding::of(&decoder.instrs, decoder.regs, preds);
+    let control_registers = ControlRegisters::of(&decoder.instrs, decoder.regs, preds);
     Ok(Function {
         name: function.name.to_owned(),
         part,
         is_kernel: function.is_kernel,
         is_old: false,
         meets,
-        deciding,
+        control_registers,
         sources,
         instrs: decoder.instrs,
         regs: decoder.regs,
@@ -421,7 +421,7 @@ impl<'a> Decoder<'a> {
         let first = *taken;
         // Numbers of a name are fewer than 2^20, and what is taken is bounded.
         *taken += count.unwrap_or(vector);
-        if *taken > MOST_REGISTERS {
+        if *taken > MAX_REGISTERS {
             return Err(format!("{taken} registers of a function are too many"));
         }
         // Names with numbers are looked up by their parts.

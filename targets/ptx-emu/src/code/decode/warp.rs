@@ -1,9 +1,9 @@
-//! What lanes of a warp and warps of a block do together.
+//! What lanes of a warp and warps of a block do collective.
 
 use super::memory::atom_op;
 use super::modifiers::Modifiers;
 use super::{Decoder, Result, exactly};
-use crate::code::op::{Barrier, BarrierKind, Joint, Op, Pred, Shuffle, Together};
+use crate::code::op::{Barrier, BarrierKind, Collective, CollectiveKind, Op, Pred, Shuffle};
 use crate::text::ast::Operand;
 use crate::text::types::Type;
 
@@ -39,7 +39,7 @@ impl<'a> Decoder<'a> {
                 };
                 let d = self.dst(d, 32)?;
                 let p = self.dst_pred(p)?.unwrap_or_else(|| self.new_pred());
-                self.together(Joint::Elect { d, p }, Some(members))
+                self.push_collective(CollectiveKind::Elect { d, p }, Some(members))
             }
             "activemask" => {
                 typed(m, &[Type::B32])?;
@@ -58,11 +58,15 @@ impl<'a> Decoder<'a> {
         self.preds - 1
     }
 
-    fn together(&mut self, joint: Joint, members: Option<&'a Operand<'a>>) -> Result<()> {
+    fn push_collective(
+        &mut self,
+        kind: CollectiveKind,
+        members: Option<&'a Operand<'a>>,
+    ) -> Result<()> {
         let members = members
             .map(|members| self.src(members, Type::B32))
             .transpose()?;
-        self.push(Op::Together(Box::new(Together { joint, members })));
+        self.push(Op::Collective(Box::new(Collective { kind, members })));
         Ok(())
     }
 
@@ -72,7 +76,7 @@ impl<'a> Decoder<'a> {
                 return Err("`.sync` is missing".to_owned());
             }
             let [members] = exactly(operands)?;
-            return self.together(Joint::Sync, Some(members));
+            return self.push_collective(CollectiveKind::Sync, Some(members));
         }
         m.take("cta");
         m.take("aligned");
@@ -172,8 +176,8 @@ impl<'a> Decoder<'a> {
             self.src(b, Type::B32)?,
             self.src(c, Type::B32)?,
         );
-        self.together(
-            Joint::Shuffle {
+        self.push_collective(
+            CollectiveKind::Shuffle {
                 mode,
                 d,
                 p,
@@ -202,19 +206,19 @@ impl<'a> Decoder<'a> {
             _ => return Err("another number of operands expected".to_owned()),
         };
         let p = self.pred_src(p)?;
-        let joint = if mode == "ballot" {
+        let kind = if mode == "ballot" {
             let d = self.dst(d, 32)?;
-            Joint::Ballot { d, p }
+            CollectiveKind::Ballot { d, p }
         } else {
             let d = self.dst_pred(d)?.unwrap_or_else(|| self.new_pred());
             match mode {
-                "all" => Joint::All { d, p },
-                "any" => Joint::Any { d, p },
-                "uni" => Joint::Uniform { d, p },
+                "all" => CollectiveKind::All { d, p },
+                "any" => CollectiveKind::Any { d, p },
+                "uni" => CollectiveKind::Uniform { d, p },
                 _ => return Err(format!("`.{mode}` is not known here")),
             }
         };
-        self.together(joint, members)
+        self.push_collective(kind, members)
     }
 
     fn matching(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
@@ -225,24 +229,24 @@ impl<'a> Decoder<'a> {
         let ty = typed(m, &[Type::B32, Type::B64])?;
         let [to, a, members] = exactly(operands)?;
         let a = self.src(a, ty)?;
-        let joint = match (mode, to) {
-            ("any", d) => Joint::MatchAny {
+        let kind = match (mode, to) {
+            ("any", d) => CollectiveKind::MatchAny {
                 d: self.dst(d, 32)?,
                 a,
             },
-            ("all", Operand::Pair(d, p)) => Joint::MatchAll {
+            ("all", Operand::Pair(d, p)) => CollectiveKind::MatchAll {
                 d: self.dst(d, 32)?,
                 p: self.dst_pred(p)?,
                 a,
             },
-            ("all", d) => Joint::MatchAll {
+            ("all", d) => CollectiveKind::MatchAll {
                 d: self.dst(d, 32)?,
                 p: None,
                 a,
             },
             _ => return Err(format!("`.{mode}` is not known here")),
         };
-        self.together(joint, Some(members))
+        self.push_collective(kind, Some(members))
     }
 
     fn reduce(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
@@ -258,6 +262,6 @@ impl<'a> Decoder<'a> {
             .ok_or("there is no such operation for this type")?;
         let [d, a, members] = exactly(operands)?;
         let (d, a) = (self.dst(d, 32)?, self.src(a, ty)?);
-        self.together(Joint::Reduce { op, d, a }, Some(members))
+        self.push_collective(CollectiveKind::Reduce { op, d, a }, Some(members))
     }
 }

@@ -1,0 +1,10 @@
+//! What every layer above uses.
+
+mod display;
+pub mod env;
+pub(crate) mod lock;
+pub(crate) mod output;
+pub mod ranges;
+pub(crate) mod sleep;
+
+pub(crate) use self::display::debug_as_display;

@@ -1,0 +1,23 @@
+//! What is said of addresses that no copy reaches.
+
+use super::DeviceError;
+
+/// Of a range that begins in device memory, and is not within one allocation.
+pub(super) const NOT_ALLOCATED: &str = "device memory that is not (all) allocated";
+
+/// Of what lies elsewhere on a GPU.
+pub(super) const BEYOND: &str = "no device memory that a copy reaches: a device thread's stack, \
+                                 memory that a kernel allocated, or a host address";
+
+pub(super) fn unreachable(address: u64, len: u64, what: &'static str) -> DeviceError {
+    DeviceError::Unreachable { address, len, what }
+}
+
+/// Refuses an address that no word can have.
+pub(super) fn check_word(address: u64) -> Result<(), DeviceError> {
+    if address.is_multiple_of(4) {
+        Ok(())
+    } else {
+        Err(unreachable(address, 4, "not aligned for a word"))
+    }
+}

@@ -1,0 +1,114 @@
+//! Copies from a device: out of the memory that they are staged in, once the device is done.
+
+use std::ptr::{NonNull, copy_nonoverlapping};
+use std::sync::{Arc, Mutex};
+
+use crate::base::lock::lock;
+
+/// A copy whose bytes are staged once the device gets there.
+pub(in crate::device) struct PendingCopy<S> {
+    /// Keeps the memory that they are staged in.
+    pub(in crate::device) staged: S,
+    /// Where in that they are.
+    pub(in crate::device) at: NonNull<u8>,
+    pub(in crate::device) to: *mut u8,
+    pub(in crate::device) len: usize,
+}
+
+// SAFETY: `at` is kept by `staged`, which may be sent; `to` is the memory of the copy's caller,
+// who leaves it alone until the copy has been waited for, on whatever thread that is.
+unsafe impl<S: Send> Send for PendingCopy<S> {}
+
+/// The copies that are staged when a stream gets to some place, until they are finished, or why
+/// they never will be.
+pub(in crate::device) struct Readback<S>(Mutex<Result<Vec<PendingCopy<S>>, String>>);
+
+impl<S> Readback<S> {
+    pub(in crate::device) fn new(copies: Vec<PendingCopy<S>>) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Ok(copies))))
+    }
+
+    /// Copies the bytes to where they belong, the first time.
+    ///
+    /// # Errors
+    /// Why they were given up: their targets may be gone.
+    ///
+    /// # Safety
+    /// The device is done with the copies, each of which has `len` bytes at `at`. Nobody has
+    /// waited for them before, unless this or [`give_up`](Self::give_up) has been called then.
+    pub(in crate::device) unsafe fn finish(&self) -> Result<(), String> {
+        // Locked meanwhile: who comes second finds the bytes there.
+        let mut copies = lock(&self.0);
+        let copies = copies.as_mut().map_err(|why| why.clone())?;
+        for PendingCopy {
+            staged,
+            at,
+            to,
+            len,
+        } in copies.drain(..)
+        {
+            // SAFETY: by the caller's promise, so many bytes are staged, and `to` is the copy's
+            // until it has been waited for, which is what happens here.
+            unsafe { copy_nonoverlapping(at.as_ptr(), to, len) };
+            drop(staged);
+        }
+        Ok(())
+    }
+
+    /// Whether there is nothing left to copy.
+    pub(in crate::device) fn is_over(&self) -> bool {
+        lock(&self.0).as_ref().map_or(true, Vec::is_empty)
+    }
+
+    /// Makes waiting for the bytes fail, unless they are copied already. Their targets may be freed
+    /// then: nothing that the device does later is copied there.
+    pub(in crate::device) fn give_up(&self, why: &str) {
+        let mut copies = lock(&self.0);
+        if copies.as_ref().is_ok_and(|copies| !copies.is_empty()) {
+            *copies = Err(why.to_owned());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readback(staged: &Arc<[u8]>, to: &mut [u8]) -> Arc<Readback<Arc<[u8]>>> {
+        Readback::new(vec![PendingCopy {
+            at: NonNull::new(staged.as_ptr().cast_mut()).unwrap(),
+            staged: Arc::clone(staged),
+            to: to.as_mut_ptr(),
+            len: to.len(),
+        }])
+    }
+
+    #[test]
+    fn bytes_are_copied_once() {
+        let (staged, mut to) = (Arc::from([1, 2, 3]), [0; 3]);
+        let readback = readback(&staged, &mut to);
+        assert!(!readback.is_over());
+        // SAFETY: both sides have three bytes, and are there.
+        unsafe { readback.finish() }.unwrap();
+        assert_eq!((to, readback.is_over()), ([1, 2, 3], true));
+        // Somebody has got the memory by now.
+        to = [7; 3];
+        readback.give_up("they are copied");
+        // SAFETY: as above.
+        unsafe { readback.finish() }.unwrap();
+        assert_eq!((to, Arc::strong_count(&staged)), ([7; 3], 1));
+    }
+
+    #[test]
+    fn what_is_given_up_is_never_copied() {
+        let (staged, mut to) = (Arc::from([1, 2, 3]), [0; 3]);
+        let readback = readback(&staged, &mut to);
+        readback.give_up("the device is lost");
+        readback.give_up("the first reason counts");
+        assert!(readback.is_over());
+        // SAFETY: both sides have three bytes, and are there.
+        let finished = unsafe { readback.finish() };
+        assert_eq!(finished.unwrap_err(), "the device is lost");
+        assert_eq!((to, Arc::strong_count(&staged)), ([0; 3], 1));
+    }
+}

@@ -1,0 +1,112 @@
+//! What queues of `emu` do: copies and launches.
+
+use std::sync::Arc;
+
+use ptx_emu::{Fault, FaultKind, Prepared};
+use shared_abi::image::PANIC_ASSERTION;
+
+use super::EmuDevice;
+use super::module::EmuModule;
+use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
+use crate::device::{DeviceError, Global, Grid, LaunchContext, Module};
+
+// SAFETY: device memory lives as long as the device, whose threads use it with atomic accesses.
+unsafe impl InProcess for EmuDevice {
+    type Held = ();
+
+    /// As on hardware, copies are for device memory alone.
+    fn resolve(
+        &self,
+        address: u64,
+        len: usize,
+        _write: bool,
+    ) -> Result<(*mut u8, ()), DeviceError> {
+        let place = self.machine.memory().host(address, len as u64);
+        let place = place.ok_or(DeviceError::Unreachable {
+            address,
+            len: len as u64,
+            what: "no device memory that is allocated from end to end",
+        })?;
+        Ok((place.as_ptr(), ()))
+    }
+
+    fn wrote(&self, address: u64, len: usize) {
+        self.machine.host_wrote(address, len as u64);
+    }
+
+    fn has_read(&self, address: u64, len: usize) {
+        self.machine.host_read(address, len as u64);
+    }
+
+    unsafe fn prepare(
+        self: &Arc<Self>,
+        module: &Arc<dyn Module>,
+        kernel: Global,
+        grid: Grid,
+        params: &[Vec<u8>],
+        context: LaunchContext,
+    ) -> Result<Box<dyn Work>, DeviceError> {
+        let Some(module) = module.as_any().downcast_ref::<EmuModule>() else {
+            unreachable!("a module of another device")
+        };
+        let Some(kernel) = module.loaded.kernel_at(kernel.address) else {
+            return Err(grid.bad("the function is no kernel of the image"));
+        };
+        let shape = ptx_emu::Grid {
+            grid: [grid.teams, 1, 1],
+            block: context.block.of_x(grid)?,
+            shared: context.block.shared_bytes,
+        };
+        let prepared = self.machine.prepare(&module.loaded, kernel, shape, params);
+        Ok(Box::new(EmuLaunch {
+            prepared: prepared.map_err(|error| grid.bad(error.to_string()))?,
+            ended: context.ended,
+            device: Arc::clone(self),
+        }))
+    }
+}
+
+/// The message about a fault, without the kernel, which the error of the launch names.
+fn message(fault: &Fault) -> String {
+    match &fault.what {
+        FaultKind::Assertion {
+            file,
+            line,
+            message,
+            ..
+        } if message == PANIC_ASSERTION => {
+            format!("panicked at {file}:{line}: {}", fault.location())
+        }
+        what => format!("{}: {what}", fault.location()),
+    }
+}
+
+/// A kernel that has not begun.
+struct EmuLaunch {
+    prepared: Prepared,
+    ended: Arc<dyn Fn() + Send + Sync>,
+    /// Its multiprocessors end with it.
+    device: Arc<EmuDevice>,
+}
+
+impl Work for EmuLaunch {
+    fn begin(self: Box<Self>, op: &Arc<QueueOp>) -> Option<Outcome> {
+        let machine = Arc::clone(&self.device.machine);
+        let op = Arc::clone(op);
+        let (ended, device) = (Arc::clone(&self.ended), self.device);
+        let over = move |outcome: Result<(), Fault>| {
+            ended();
+            // A thread that learns of the end finds it gone.
+            drop((ended, device));
+            op.finish(outcome.map_err(|fault| message(&fault).into()));
+        };
+        let started = machine.start(self.prepared, Box::new(over));
+        let error = started.err()?;
+        (self.ended)();
+        Some(Err(error.to_string().into()))
+    }
+
+    fn give_up(self: Box<Self>) {
+        (self.ended)();
+    }
+}

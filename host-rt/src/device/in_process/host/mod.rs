@@ -1,0 +1,197 @@
+//! `host`: the device that is always there. An image is a shared object, device
+//! threads are OS threads of this process.
+//!
+//! Copies and calls are as strict as on hardware: device memory is an arena of its own,
+//! what the host copies to or from must be memory that is allocated there, and a
+//! device thread's stack is out of the host's reach. Accesses of the kernel itself are
+//! not checked: those beyond a buffer are in the next one.
+
+mod active_launches;
+mod inline;
+mod launch;
+mod module;
+mod signals;
+mod thread;
+mod unattached_threads;
+mod words;
+mod worker_pool;
+
+use std::alloc::Layout;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, Weak};
+
+use device_arena::Arena;
+use targets::DeviceArch;
+use targets::count::Count;
+
+use self::inline::Stacks;
+use self::module::HostModule;
+use self::worker_pool::WorkerPool;
+use super::InProcessQueue;
+use crate::base::lock::lock;
+use crate::device::bounds::{NOT_ALLOCATED, unreachable};
+use crate::device::{
+    Device, DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module, Queue, Wanted,
+};
+use crate::image::{Image, ImageError};
+
+/// Device memory unless the environment says otherwise: addresses, not pages.
+const DEFAULT_MEMORY: u64 = 16 << 30;
+
+/// Stack of a device thread unless the environment says otherwise.
+const DEFAULT_STACK: u64 = 256 << 10;
+
+/// Alignment of mapped memory.
+const MAPPED_ALIGN: usize = 128;
+
+/// Opens the `host` device.
+pub(in crate::device) fn open(wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError> {
+    let env = wanted.env;
+    let bytes = env.host_memory.unwrap_or(DEFAULT_MEMORY);
+    let arena = Arena::new(bytes, None).map_err(|reason| DeviceError::System {
+        what: format!("reserving {bytes} bytes for the host device (REVOFF_HOST_MEMORY)"),
+        reason,
+    })?;
+    signals::watch();
+    Ok(Arc::new_cyclic(|this| HostDevice {
+        this: Weak::clone(this),
+        arena,
+        workers: WorkerPool::new(env.host_stack.unwrap_or(DEFAULT_STACK) as usize),
+        modules: Mutex::default(),
+        stacks: Stacks::default(),
+    }))
+}
+
+/// The device.
+struct HostDevice {
+    this: Weak<Self>,
+    arena: Arena,
+    workers: WorkerPool,
+    modules: Mutex<Vec<Weak<HostModule>>>,
+    /// Of kernels that run on their callers' threads.
+    stacks: Stacks,
+}
+
+impl HostDevice {
+    /// Refuses a range that host copies are not for. What is in an image stays
+    /// loaded while the result lives.
+    ///
+    /// Mapped memory is refused too: both sides use it at the same time, word by
+    /// word, and a copy that a device asks for must not get in between. What
+    /// travels through the bounce area is copied without a queue.
+    fn find(
+        &self,
+        address: u64,
+        len: u64,
+        write: bool,
+    ) -> Result<Option<Arc<HostModule>>, DeviceError> {
+        let unreachable = |what| Err(unreachable(address, len, what));
+        match self.arena.contains(address, len) {
+            Some(true) => return Ok(None),
+            Some(false) => return unreachable(NOT_ALLOCATED),
+            None => {}
+        }
+        let held = lock(&self.modules)
+            .iter()
+            .filter_map(Weak::upgrade)
+            .find(|module| module.is_loaded(address, len, |segment| segment.writable || !write));
+        match held {
+            Some(module) => Ok(Some(module)),
+            None => unreachable("no device memory: a device thread's stack, or a host address"),
+        }
+    }
+}
+
+impl Device for HostDevice {
+    fn name(&self) -> &str {
+        "host"
+    }
+
+    fn number(&self) -> u32 {
+        0
+    }
+
+    fn arch(&self) -> DeviceArch {
+        DeviceArch::this_machine()
+    }
+
+    fn description(&self) -> String {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let cores = Count(cores as u64, "core");
+        format!("{cores} of this machine ({})", std::env::consts::ARCH)
+    }
+
+    fn memory(&self) -> MemoryInfo {
+        MemoryInfo {
+            total: self.arena.bytes(),
+            used: self.arena.used(),
+        }
+    }
+
+    fn clock_khz(&self) -> u32 {
+        // Its threads have no such register.
+        1_000_000
+    }
+
+    fn can_wake_host(&self) -> bool {
+        true
+    }
+
+    fn inline_launch(&self) -> Option<&dyn InlineLaunch> {
+        Some(self)
+    }
+
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+        self.arena.alloc(bytes, fill).ok_or_else(|| {
+            let MemoryInfo { total, used } = self.memory();
+            DeviceError::OutOfMemory {
+                device: "host".to_owned(),
+                bytes,
+                free: total - used,
+                total,
+            }
+        })
+    }
+
+    fn free(&self, address: u64) {
+        self.arena.free(address);
+    }
+
+    fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
+        let failed = || DeviceError::OutOfMemory {
+            device: "host".to_owned(),
+            bytes: bytes as u64,
+            free: 0,
+            total: bytes as u64,
+        };
+        let layout = mapped_layout(bytes).ok_or_else(failed)?;
+        // SAFETY: the layout's size is not zero.
+        let host = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) }).ok_or_else(failed)?;
+        let device = host.as_ptr() as u64;
+        let free = move || {
+            // SAFETY: allocated above with the same layout; the owner's drop runs
+            // this once, when nobody uses the memory any more.
+            unsafe { std::alloc::dealloc(device as *mut u8, layout) };
+        };
+        Ok(MappedMemory::new(host, device, bytes, free))
+    }
+
+    fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {
+        let module = HostModule::load(image)?;
+        let mut modules = lock(&self.modules);
+        modules.retain(|module| module.strong_count() > 0);
+        modules.push(Arc::downgrade(&module));
+        Ok(module)
+    }
+
+    fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
+        match self.this.upgrade() {
+            Some(device) => Ok(Box::new(InProcessQueue::new(device))),
+            None => unreachable!("a method of the device runs, so the device exists"),
+        }
+    }
+}
+
+fn mapped_layout(bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(bytes.max(1), MAPPED_ALIGN).ok()
+}

@@ -1,0 +1,235 @@
+//! Loading a shared object as an image.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::sync::{Arc, Mutex};
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use shared_abi::host_arch::HostArch;
+use shared_abi::image::{HOST_ARCH, KERNEL_PREFIX};
+use targets::DeviceArch;
+use targets::gcc::TARGET_EXT;
+
+use super::launch::RESIDENT;
+use super::{lock, thread};
+use crate::device::in_process::MAX_THREADS;
+use crate::device::loader::{loader_reason, without};
+use crate::device::{DeviceError, Global, KernelLimits, Module};
+use crate::image::{Format, HOST_MACHINE, Image, ImageError, Segment};
+
+/// Why the loader does not load the file at `path`, which stands for the image.
+fn refusal(reason: &str, path: &str) -> String {
+    let reason = without(path, reason);
+    if reason.contains(&format!("undefined symbol: {TARGET_EXT}"))
+        || reason.contains("symbol: revoff_")
+    {
+        return format!(
+            "{reason}: link the image with librevoff_device.a (docs/linking.md); in Rust, call \
+             `device_rt::image!()` in the root of the kernel crate"
+        );
+    }
+    reason.to_owned()
+}
+
+/// Held while an image is loaded or unloaded. The system's loader has a lock of its
+/// own, but uses the addresses of an unloaded image again: what its last threads
+/// did there comes before what the next image's loading does, and a sanitizer that
+/// does not see the loader's lock sees this one.
+static LOADER: Mutex<()> = Mutex::new(());
+
+/// A loaded image.
+pub(super) struct HostModule {
+    image: Image,
+    /// What to add to an address in the image.
+    base: u64,
+    /// Keeps the code mapped; taken by the drop.
+    library: Option<Library>,
+    /// The loader tells images apart by the file's name, which has this number in
+    /// it: it must not be used again while the image is loaded.
+    _file: File,
+}
+
+impl HostModule {
+    pub(super) fn load(image: &Image) -> Result<Arc<Self>, ImageError> {
+        let name = image.name().to_owned();
+        if image.format() != Format::SharedObject(HOST_MACHINE) {
+            return Err(ImageError::OtherMachine {
+                name,
+                found: image.described(),
+                device: "host".to_owned(),
+                wanted: Format::SharedObject(HOST_MACHINE).to_string(),
+                arch: Box::new(DeviceArch::this_machine()),
+            });
+        }
+        let failed = |reason: String| ImageError::Load {
+            name: name.clone(),
+            reason,
+        };
+        let _loader = lock(&LOADER);
+        // A file of its own for each load: images loaded twice have their own
+        // variables, as on a GPU.
+        let file = memory_file(image.bytes()).map_err(|e| failed(e.to_string()))?;
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        // SAFETY: loading runs the image's initialisers. The caller that loads an image
+        // trusts its code as much as any library's; it is checked to be a shared
+        // object for this machine.
+        let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
+            .map_err(|e| failed(refusal(&loader_reason(&e), &path)))?;
+        let handle = library.into_raw();
+        // SAFETY: the handle is the library's, which is loaded.
+        let base = unsafe { base_of(handle) };
+        // SAFETY: as above; nobody else has it.
+        let library = unsafe { Library::from_raw(handle) };
+        let module = Arc::new(Self {
+            base: base.map_err(failed)?,
+            image: image.clone(),
+            library: Some(library),
+            _file: file,
+        });
+        module.set_host_arch()?;
+        Ok(module)
+    }
+
+    /// Tells the image where the device's services are.
+    fn set_host_arch(&self) -> Result<(), ImageError> {
+        let Some(global) = self.find(HOST_ARCH, false) else {
+            return Ok(());
+        };
+        let size = size_of::<*const HostArch>() as u64;
+        if global.size != size || !self.is_loaded(global.address, size, |segment| segment.writable)
+        {
+            return Err(ImageError::BadSymbol {
+                name: self.image.name().to_owned(),
+                symbol: HOST_ARCH.to_owned(),
+                reason: format!("has {} bytes, expected {size} writable ones", global.size),
+            });
+        }
+        let services: *const HostArch = &raw const thread::SERVICES;
+        // SAFETY: the symbol is a writable pointer-sized variable of the image,
+        // and no code of the image runs yet.
+        unsafe { (global.address as *mut *const HostArch).write_unaligned(services) };
+        Ok(())
+    }
+
+    /// Whether there is code at the address.
+    pub(super) fn is_code(&self, address: u64) -> bool {
+        self.is_loaded(address, 1, |segment| segment.executable)
+    }
+
+    /// Whether the range lies in one of the image's segments that are `suitable`.
+    pub(super) fn is_loaded(
+        &self,
+        address: u64,
+        len: u64,
+        suitable: impl Fn(&Segment) -> bool,
+    ) -> bool {
+        let Some(offset) = address.checked_sub(self.base) else {
+            return false;
+        };
+        self.image.segments().iter().any(|segment| {
+            suitable(segment)
+                && offset
+                    .checked_sub(segment.address)
+                    .and_then(|start| start.checked_add(len))
+                    .is_some_and(|end| end <= segment.size)
+        })
+    }
+
+    /// Writes which kernel of the image begins at `address`; whether the image describes its
+    /// parameters.
+    pub(super) fn describe_kernel(
+        &self,
+        address: u64,
+        f: &mut fmt::Formatter<'_>,
+    ) -> Result<bool, fmt::Error> {
+        let symbols = self.image.symbols();
+        let offset = address.wrapping_sub(self.base);
+        let found = symbols.iter().find(|s| s.is_code && s.address == offset);
+        let Some(kernel) = found else {
+            write!(f, "a kernel of {}", self.image.name())?;
+            return Ok(false);
+        };
+        write!(f, "kernel `{}` of {}", kernel.name, self.image.name())?;
+        let is_description = |name: &str| name.strip_prefix(KERNEL_PREFIX) == Some(&kernel.name);
+        Ok(symbols.iter().any(|symbol| is_description(&symbol.name)))
+    }
+
+    fn find(&self, name: &str, is_code: bool) -> Option<Global> {
+        let symbol = self
+            .image
+            .symbol(name)
+            .filter(|symbol| symbol.is_code == is_code)?;
+        Some(Global {
+            address: self.base.wrapping_add(symbol.address),
+            size: symbol.size,
+        })
+    }
+}
+
+impl Drop for HostModule {
+    fn drop(&mut self) {
+        let _loader = lock(&LOADER);
+        self.library = None;
+    }
+}
+
+impl Module for HostModule {
+    fn global(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        Ok(self.find(name, false))
+    }
+
+    fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
+        // The symbol table is the file's, which may name anything a function.
+        let found = self.find(name, true);
+        Ok(found.filter(|kernel| self.is_code(kernel.address)))
+    }
+
+    fn limits(&self, _kernel: Global) -> Result<KernelLimits, DeviceError> {
+        Ok(KernelLimits {
+            block: MAX_THREADS,
+            processor: RESIDENT,
+            processors: 1,
+            shared_bytes: 0,
+        })
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+/// What the loader has added to the addresses in an image.
+///
+/// # Safety
+/// It is a library's handle.
+unsafe fn base_of(library: *mut c_void) -> Result<u64, String> {
+    /// The part of the loader's `struct link_map` that debuggers are promised.
+    #[repr(C)]
+    struct LinkMap {
+        base: usize,
+    }
+    let mut map: *const LinkMap = std::ptr::null();
+    // SAFETY: the caller's promise; the request writes one pointer.
+    let failed = unsafe { libc::dlinfo(library, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
+    if failed != 0 || map.is_null() {
+        return Err("the loader does not say where it is".to_owned());
+    }
+    // SAFETY: the loader's own, as long as the library is loaded.
+    Ok(unsafe { (*map).base } as u64)
+}
+
+/// An unnamed file in memory with the given content.
+fn memory_file(bytes: &[u8]) -> std::io::Result<File> {
+    // SAFETY: the name is a C string; the result is checked.
+    let fd = unsafe { libc::memfd_create(c"revoff-image".as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was just made, nobody else owns it.
+    let mut file = unsafe { File::from_raw_fd(fd) };
+    file.write_all(bytes)?;
+    Ok(file)
+}

@@ -1,0 +1,188 @@
+//! Device threads: OS threads that run a kernel on a stack of its own, so that
+//! the stack's bounds are known and a trap can abandon it.
+
+use std::cell::Cell;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use shared_abi::host_arch::{HostArch, ThreadContext};
+
+use super::{active_launches, unattached_threads};
+use crate::base::output::printable;
+
+/// What the code of an image calls instead of special registers and instructions.
+pub(super) static SERVICES: HostArch = HostArch {
+    context,
+    pause,
+    wake_host,
+    clock,
+    trap,
+};
+
+/// What a device thread is while it runs a kernel.
+struct Current {
+    context: ThreadContext,
+    wake_host: *const (dyn Fn() + Send + Sync),
+    launched: *const dyn fmt::Display,
+    yielder: *const Yielder<(), String>,
+}
+
+thread_local! {
+    /// The kernel that this thread runs; null outside one. It points into the
+    /// frame of [`run`], which waits for the kernel.
+    static CURRENT: Cell<*const Current> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Runs `kernel` as the thread of `context` on `stack`, whose bounds it fills in.
+///
+/// `launched` names the kernel and its arguments, should a signal end the process. Returns the
+/// stack for the next thread, and the message of a kernel that trapped. `Copy`: a trap drops
+/// nothing of what the kernel's stack holds.
+///
+/// # Safety
+/// The frames of `kernel` can be abandoned where it traps, as
+/// [`Kernel::launch`](crate::Kernel::launch) and
+/// [`call_inline`](crate::Kernel::call_inline) ask of their callers. `launched` is valid until this
+/// returns.
+pub(super) unsafe fn run(
+    kernel: impl FnOnce() + Copy + 'static,
+    launched: *const dyn fmt::Display,
+    mut context: ThreadContext,
+    wake_host: &Arc<dyn Fn() + Send + Sync>,
+    stack: DefaultStack,
+) -> (DefaultStack, Result<(), String>) {
+    context.stack_low = stack.limit().get() as u64;
+    context.stack_high = stack.base().get() as u64;
+    let wake_host = Arc::as_ptr(wake_host);
+    // A kernel that waits for others may have one of them run on its thread meanwhile, as
+    // OpenMP's runtime does with tasks.
+    let outer = CURRENT.get();
+    let mut thread: Coroutine<(), String, (), DefaultStack> =
+        Coroutine::with_stack(stack, move |yielder, ()| {
+            let current = Current {
+                context,
+                wake_host,
+                launched,
+                yielder,
+            };
+            CURRENT.set(&raw const current);
+            kernel();
+        });
+    // Relaxed, here and below: see `pause`.
+    THREADS.fetch_add(1, Ordering::Relaxed);
+    let result = match thread.resume(()) {
+        CoroutineResult::Return(()) => Ok(()),
+        CoroutineResult::Yield(message) => {
+            // SAFETY: the frames on the stack are the kernel's, which by the caller's
+            // promise can be abandoned, and that of the closure above, which owns nothing.
+            unsafe { thread.force_reset() };
+            Err(message)
+        }
+    };
+    CURRENT.set(outer);
+    THREADS.fetch_sub(1, Ordering::Relaxed);
+    (thread.into_stack(), result)
+}
+
+/// This thread's kernel, if it runs one.
+fn current<'a>() -> Option<&'a Current> {
+    // SAFETY: null, or set by `run` to a value that lives while the kernel runs,
+    // and only code that the kernel calls on this thread gets here.
+    unsafe { CURRENT.get().as_ref() }
+}
+
+/// The device thread that this thread is, and the name of what it runs.
+pub(super) fn running<'a>() -> Option<(&'a ThreadContext, &'a dyn fmt::Display)> {
+    let current = current()?;
+    // SAFETY: valid while the kernel runs, by the promise of `run`'s caller.
+    Some((&current.context, unsafe { &*current.launched }))
+}
+
+unsafe extern "C" fn context() -> *const ThreadContext {
+    match current() {
+        Some(current) => &raw const current.context,
+        None => unattached_threads::context(),
+    }
+}
+
+/// Waits that only give the processor to another thread; those after them sleep.
+/// Together they last longer than it takes to wake a sleeping watcher.
+const YIELDS: u32 = 256;
+
+/// The longest sleep of a waiting device thread, where there are few.
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// Where there are many, each may sleep this long for every one of them: so many
+/// threads that wait for one slot must not keep the processors busy with waking
+/// up, or the one that has the slot gets nowhere.
+const SLEEP_PER_THREAD: Duration = Duration::from_micros(20);
+
+/// Sleeps of the same length, before they become twice as long: the time waited
+/// is then always some times the next sleep.
+const SLEEPS_OF_A_LENGTH: u32 = 12;
+
+/// Device threads that run kernels now.
+static THREADS: AtomicU32 = AtomicU32::new(0);
+
+unsafe extern "C" fn pause(attempt: u32) {
+    if attempt < YIELDS {
+        std::thread::yield_now();
+    } else {
+        // Relaxed: a rough measure of how busy it is here.
+        let longest = SLEEP_PER_THREAD * THREADS.load(Ordering::Relaxed);
+        let doublings = ((attempt - YIELDS) / SLEEPS_OF_A_LENGTH).min(20);
+        let sleep = Duration::from_micros(1 << doublings);
+        std::thread::sleep(sleep.min(longest.max(LONGEST_SLEEP)));
+    }
+}
+
+unsafe extern "C" fn wake_host() {
+    match current() {
+        // SAFETY: `run` borrows the closure for as long as the kernel runs.
+        Some(current) => unsafe { (*current.wake_host)() },
+        None => active_launches::wake_host(),
+    }
+}
+
+unsafe extern "C" fn clock() -> u64 {
+    thread_local!(static START: Instant = start());
+    START.with(Instant::elapsed).as_nanos() as u64
+}
+
+/// The moment that [`clock`] counts from.
+fn start() -> Instant {
+    static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    *START.get_or_init(Instant::now)
+}
+
+unsafe extern "C" fn trap(message: *const u8, len: u64) -> ! {
+    // SAFETY: the image hands a message of `len` bytes; `printable` takes any bytes.
+    let message = unsafe { std::slice::from_raw_parts(message, len.min(4096) as usize) };
+    // An image's text: control characters stay away from terminals.
+    let message = String::from_utf8_lossy(&printable(message)).into_owned();
+    let Some(current) = current() else {
+        end_process(&message)
+    };
+    // SAFETY: the yielder is alive while its coroutine runs, which is this code.
+    unsafe { (*current.yielder).suspend(message) };
+    unreachable!("a trapped device thread is never resumed")
+}
+
+/// Ends the process: code of an image has trapped on a thread that runs no kernel, so there
+/// is no stack to abandon. It is one that a kernel has started itself and waits for, or one
+/// that runs an initialiser.
+#[expect(
+    clippy::print_stderr,
+    reason = "the process ends here, whoever listens to the log"
+)]
+fn end_process(message: &str) -> ! {
+    const WHERE: &str = "an image trapped on a thread that runs no kernel, but was perhaps \
+                         started by one";
+    tracing::error!(message, "{WHERE}");
+    eprintln!("{WHERE}: {message}");
+    std::process::abort()
+}

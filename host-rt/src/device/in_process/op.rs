@@ -1,0 +1,331 @@
+//! Operations of queues. Each is begun by whoever completes the last of those that it waits
+//! for, so that no thread waits in between, however many are pending.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crate::device::{Event, EventState, Running};
+
+/// How an operation went; if not well, with the device's words.
+pub(in crate::device) type Outcome = Result<(), Arc<str>>;
+
+/// What an operation does.
+pub(in crate::device) trait Work: Send {
+    /// Does it; or has somebody do it who then [finishes](QueueOp::finish) `op`, and returns
+    /// `None`.
+    fn begin(self: Box<Self>, op: &Arc<QueueOp>) -> Option<Outcome>;
+
+    /// It will not be done, since something that it waits for failed.
+    fn give_up(self: Box<Self>) {}
+}
+
+/// An operation of a queue, or a place in it: that does nothing.
+pub(in crate::device) struct QueueOp {
+    /// Operations that it waits for, and one more while it is made.
+    missing: AtomicUsize,
+    state: Mutex<State>,
+    over: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// What it does, until it begins.
+    work: Option<Box<dyn Work>>,
+    /// It has begun, or was cancelled before.
+    begun: bool,
+    /// Why something that it waits for failed.
+    failed: Option<Arc<str>>,
+    /// What waits for it, until it is over.
+    next: Vec<Arc<QueueOp>>,
+    /// Threads that sleep until it is over.
+    sleepers: usize,
+    outcome: Option<Outcome>,
+}
+
+/// How the words about a failure begin that was another operation's.
+const NOT_RUN: &str = "not run, since what it waits for failed: ";
+
+impl QueueOp {
+    /// An operation that begins when those `before` it are done: here, or by whoever
+    /// completes the last of them.
+    pub(super) fn after(
+        work: Option<Box<dyn Work>>,
+        before: impl IntoIterator<Item = Arc<Self>>,
+    ) -> Arc<Self> {
+        let op = Arc::new(Self {
+            missing: AtomicUsize::new(1),
+            state: Mutex::new(State {
+                work,
+                ..State::default()
+            }),
+            over: Condvar::new(),
+        });
+        for before in before {
+            // Relaxed: it is `arrive` that orders what happened before.
+            op.missing.fetch_add(1, Ordering::Relaxed);
+            let mut state = before.state();
+            match state.outcome.clone() {
+                None => state.next.push(Arc::clone(&op)),
+                Some(outcome) => {
+                    op.arrive(&outcome);
+                }
+            }
+        }
+        if op.arrive(&Ok(())) {
+            run(VecDeque::from([Arc::clone(&op)]));
+        }
+        op
+    }
+
+    /// One that is over.
+    pub(super) fn over(outcome: Outcome) -> Arc<Self> {
+        Arc::new(Self {
+            missing: AtomicUsize::new(0),
+            state: Mutex::new(State {
+                begun: true,
+                outcome: Some(outcome),
+                ..State::default()
+            }),
+            over: Condvar::new(),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How it went, once it is over.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        self.state().outcome.clone()
+    }
+
+    /// One of those that it waits for is over; whether that was the last.
+    fn arrive(&self, outcome: &Outcome) -> bool {
+        if let Err(reason) = outcome {
+            let mut state = self.state();
+            state.failed.get_or_insert_with(|| Arc::clone(reason));
+        }
+        // AcqRel: whoever begins it has seen what all of them did.
+        self.missing.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// It is over; begins what has waited for it alone.
+    pub(in crate::device) fn finish(&self, outcome: Outcome) {
+        let mut ready = VecDeque::new();
+        self.close(outcome, &mut ready);
+        run(ready);
+    }
+
+    fn close(&self, outcome: Outcome, ready: &mut VecDeque<Arc<Self>>) {
+        let mut state = self.state();
+        state.outcome = Some(outcome.clone());
+        let next = std::mem::take(&mut state.next);
+        let has_sleepers = state.sleepers > 0;
+        drop(state);
+        // To wake nobody is a call of the system, too.
+        if has_sleepers {
+            self.over.notify_all();
+        }
+        ready.extend(next.into_iter().filter(|next| next.arrive(&outcome)));
+    }
+
+    /// Sleeps until it is over, at most until then.
+    pub(super) fn sleep(&self, until: Option<Instant>) -> Option<Outcome> {
+        let mut state = self.state();
+        while state.outcome.is_none() {
+            let left = match until {
+                Some(until) => Some(until.checked_duration_since(Instant::now())?),
+                None => None,
+            };
+            state.sleepers += 1;
+            state = match left {
+                None => self
+                    .over
+                    .wait(state)
+                    .unwrap_or_else(PoisonError::into_inner),
+                Some(left) => {
+                    let waited = self.over.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+            state.sleepers -= 1;
+        }
+        state.outcome.clone()
+    }
+}
+
+/// Begins what is ready, and what that makes ready. In a loop: a chain may be of any length.
+fn run(mut ready: VecDeque<Arc<QueueOp>>) {
+    while let Some(op) = ready.pop_front() {
+        let mut state = op.state();
+        if std::mem::replace(&mut state.begun, true) {
+            continue;
+        }
+        let (work, failed) = (state.work.take(), state.failed.take());
+        drop(state);
+        let outcome = match (work, failed) {
+            (Some(work), None) => work.begin(&op),
+            (Some(work), Some(reason)) => {
+                work.give_up();
+                Some(Err(not_run(&reason)))
+            }
+            (None, None) => Some(Ok(())),
+            (None, Some(reason)) => Some(Err(reason)),
+        };
+        if let Some(outcome) = outcome {
+            op.close(outcome, &mut ready);
+        }
+    }
+}
+
+/// Says once, however far the failure has come, that it was another's.
+fn not_run(reason: &Arc<str>) -> Arc<str> {
+    if reason.starts_with(NOT_RUN) {
+        Arc::clone(reason)
+    } else {
+        format!("{NOT_RUN}{reason}").into()
+    }
+}
+
+impl Event for QueueOp {
+    fn check(&self) -> EventState {
+        match self.outcome() {
+            None => EventState::Pending,
+            Some(Ok(())) => EventState::Done,
+            Some(Err(reason)) => EventState::Failed(reason.to_string()),
+        }
+    }
+
+    fn sync(&self) -> Result<(), String> {
+        loop {
+            if let Some(outcome) = Running::wait(self, None) {
+                return outcome;
+            }
+        }
+    }
+
+    fn cancel(&self) {
+        let mut state = self.state();
+        if std::mem::replace(&mut state.begun, true) {
+            return;
+        }
+        let work = state.work.take();
+        drop(state);
+        if let Some(work) = work {
+            work.give_up();
+        }
+        self.finish(Err(format!("{NOT_RUN}it was cancelled").into()));
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
+        self
+    }
+}
+
+impl Running for QueueOp {
+    fn is_done(&self) -> bool {
+        self.state().outcome.is_some()
+    }
+
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
+        let outcome = self.sleep(until)?;
+        Some(outcome.map_err(|reason| reason.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts in which order it was begun.
+    struct Count(Arc<Mutex<Vec<usize>>>, usize);
+
+    impl Work for Count {
+        fn begin(self: Box<Self>, _step: &Arc<QueueOp>) -> Option<Outcome> {
+            self.0.lock().unwrap().push(self.1);
+            Some(Ok(()))
+        }
+    }
+
+    /// Is done by whoever finishes the op.
+    struct Elsewhere;
+
+    impl Work for Elsewhere {
+        fn begin(self: Box<Self>, _step: &Arc<QueueOp>) -> Option<Outcome> {
+            None
+        }
+    }
+
+    fn chain(length: usize) -> (Arc<QueueOp>, Arc<QueueOp>, Arc<Mutex<Vec<usize>>>) {
+        let first = QueueOp::after(Some(Box::new(Elsewhere)), []);
+        let order = Arc::<Mutex<Vec<usize>>>::default();
+        let mut last = Arc::clone(&first);
+        for at in 0..length {
+            let count = Count(Arc::clone(&order), at);
+            last = QueueOp::after(Some(Box::new(count)), [last]);
+        }
+        (first, last, order)
+    }
+
+    #[test]
+    fn a_chain_of_any_length_is_done_in_order() {
+        let (first, last, order) = chain(100_000);
+        assert_eq!(last.check(), EventState::Pending);
+        assert!(order.lock().unwrap().is_empty());
+        first.finish(Ok(()));
+        assert_eq!(last.check(), EventState::Done);
+        assert!(order.lock().unwrap().iter().copied().eq(0..100_000));
+    }
+
+    #[test]
+    fn a_failure_goes_all_the_way_and_runs_nothing() {
+        let (first, last, order) = chain(1000);
+        let place = QueueOp::after(None, [Arc::clone(&first)]);
+        first.finish(Err("it broke".into()));
+        let expected = "not run, since what it waits for failed: it broke";
+        assert_eq!(last.check(), EventState::Failed(expected.to_owned()));
+        assert_eq!(
+            place.sync(),
+            Err("it broke".to_owned()),
+            "a place is not run"
+        );
+        assert!(order.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_has_not_begun_can_be_cancelled() {
+        let (first, last, order) = chain(2);
+        let between = QueueOp::after(None, [Arc::clone(&first)]);
+        let behind = QueueOp::after(
+            Some(Box::new(Count(Arc::clone(&order), 9))),
+            [between.clone()],
+        );
+        // It has begun.
+        first.cancel();
+        assert_eq!(first.check(), EventState::Pending);
+        between.cancel();
+        assert!(matches!(behind.check(), EventState::Failed(_)));
+        assert_eq!(last.check(), EventState::Pending);
+        first.finish(Ok(()));
+        assert!(matches!(between.check(), EventState::Failed(_)));
+        assert_eq!(last.check(), EventState::Done);
+        assert_eq!(*order.lock().unwrap(), [0, 1]);
+    }
+
+    #[test]
+    fn the_last_of_several_begins_it() {
+        let all = [(); 3].map(|()| QueueOp::after(Some(Box::new(Elsewhere)), []));
+        let place = QueueOp::after(None, all.clone());
+        for op in &all {
+            assert_eq!(place.check(), EventState::Pending);
+            op.finish(Ok(()));
+        }
+        assert_eq!(place.check(), EventState::Done);
+    }
+}

@@ -1,0 +1,74 @@
+//! Memory of devices.
+
+use std::ptr::NonNull;
+
+pub use device_arena::Fill;
+
+/// Device memory, addresses and sizes in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// What there is in all.
+    pub total: u64,
+    /// What is allocated.
+    pub used: u64,
+}
+
+/// Mapped memory: the host and the device see the same bytes.
+///
+/// Zeroed when allocated, aligned to 128 bytes, freed with the last owner.
+pub struct MappedMemory {
+    /// Where the host sees it.
+    pub host: NonNull<u8>,
+    /// Where the device sees it.
+    pub device: u64,
+    /// Its size.
+    pub bytes: usize,
+    /// Frees it; taken by the drop.
+    free: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
+
+impl std::fmt::Debug for MappedMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MappedMemory({} bytes at {:?})", self.bytes, self.host)
+    }
+}
+
+// SAFETY: it is an allocation; whoever accesses it does so with the care that
+// memory shared with a device asks for, from any thread.
+unsafe impl Send for MappedMemory {}
+// SAFETY: as above.
+unsafe impl Sync for MappedMemory {}
+
+impl Drop for MappedMemory {
+    fn drop(&mut self) {
+        if let Some(free) = self.free.take() {
+            free();
+        }
+    }
+}
+
+impl MappedMemory {
+    /// An allocation, which `free` frees.
+    pub(super) fn new(
+        host: NonNull<u8>,
+        device: u64,
+        bytes: usize,
+        free: impl FnOnce() + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            host,
+            device,
+            bytes,
+            free: Some(Box::new(free)),
+        }
+    }
+
+    /// Whether the device range lies in here.
+    #[must_use]
+    pub fn contains(&self, address: u64, len: u64) -> bool {
+        address
+            .checked_sub(self.device)
+            .and_then(|offset| offset.checked_add(len))
+            .is_some_and(|end| end <= self.bytes as u64)
+    }
+}

@@ -1,0 +1,141 @@
+//! What is wrong with an image.
+
+use std::path::PathBuf;
+
+use targets::DeviceArch;
+use targets::choose::WayOut;
+
+use crate::base::debug_as_display;
+
+/// An image that cannot be used, and why.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// The file cannot be read.
+    #[error("cannot read image {path}: {reason}", path = path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's words, which the message has too.
+        reason: std::io::Error,
+    },
+    /// The bytes are not in a format that any device loads.
+    #[error("{name} is no device image: {reason}")]
+    NoImage {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// What was found.
+        reason: String,
+    },
+    /// The image is for another device.
+    #[error(
+        "{name} is {found}, but device `{device}` loads {wanted} ({})",
+        WayOut(arch)
+    )]
+    OtherMachine {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// What the image is.
+        found: String,
+        /// The device that was to load it.
+        device: String,
+        /// What the device loads.
+        wanted: String,
+        /// What the device is.
+        arch: Box<DeviceArch>,
+    },
+    /// A bundle has none for the device.
+    #[error("{name}: {reason}")]
+    NoMember {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// What the device is, and what the file has.
+        reason: targets::choose::NoMatch,
+    },
+    /// The image was built with another version of the ABI.
+    #[error(
+        "{name} was built for ABI version {image}, this host speaks version {host}: rebuild the \
+         image with the device-rt of this version, or use the matching host"
+    )]
+    OtherAbi {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// Version of the image.
+        image: u32,
+        /// Version of the host.
+        host: u32,
+    },
+    /// A symbol has an unexpected size or content.
+    #[error("{name}: symbol `{symbol}` {reason}")]
+    BadSymbol {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The symbol.
+        symbol: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The image cannot speak the wire that was asked for.
+    #[error("{name} does not speak wire `{wire}`; it speaks {speaks}")]
+    NoWire {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The wire that was asked for.
+        wire: String,
+        /// The wires of the image.
+        speaks: String,
+    },
+    /// The image has no such kernel.
+    #[error("{name} has no kernel `{kernel}`; it has {has}")]
+    NoKernel {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The kernel that was asked for.
+        kernel: String,
+        /// The kernels of the image.
+        has: String,
+    },
+    /// The image and the host declare a host function differently.
+    #[error(
+        "{name} and this host declare `{function}` differently (signature {image:#018x} in the \
+         image, {host:#018x} here): build both from the same declaration"
+    )]
+    OtherSignature {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The function.
+        function: String,
+        /// Hash in the image.
+        image: u64,
+        /// Hash of the host's registration.
+        host: u64,
+    },
+    /// The image and the host declare a kernel differently, or the image has no
+    /// declaration of it.
+    #[error(
+        "{name} and this host declare kernel `{kernel}` differently (signature {} in the image, \
+         {host:#018x} here): build both from the same declaration, which the kernel's definition \
+         names, `#[device_rt::kernel(..)]`",
+        image.map_or("none".to_owned(), |image| format!("{image:#018x}"))
+    )]
+    OtherKernel {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The kernel.
+        kernel: String,
+        /// Hash in the image, if it says one.
+        image: Option<u64>,
+        /// Hash of the host's declaration.
+        host: u64,
+    },
+    /// The system's loader refused the image.
+    #[error("cannot load {name}: {reason}")]
+    Load {
+        /// The file, or where the bytes came from.
+        name: String,
+        /// The loader's words.
+        reason: String,
+    },
+}
+
+debug_as_display!(ImageError);

@@ -1,0 +1,96 @@
+//! Images that the device links to one: what C toolchains leave to the driver.
+
+use targets::DeviceArch;
+
+use super::contents::Contents;
+use super::{Format, Image, ImageError};
+
+impl Image {
+    /// The image that the device links `inputs` to, such as several PTX texts of which
+    /// one defines what another declares; `name` stands for it in messages. What the
+    /// inputs say of themselves, this image says.
+    ///
+    /// # Errors
+    /// There are none, or one is linked itself.
+    pub fn link(name: impl Into<String>, inputs: Vec<Self>) -> Result<Self, ImageError> {
+        let name = name.into();
+        let no_image = |reason: String| ImageError::NoImage {
+            name: name.clone(),
+            reason,
+        };
+        if inputs.is_empty() {
+            return Err(no_image("it has no parts".to_owned()));
+        }
+        if let Some(input) = inputs
+            .iter()
+            .find(|input| input.format == Format::LinkInputs)
+        {
+            return Err(no_image(format!(
+                "its part {} has parts itself",
+                input.name
+            )));
+        }
+        let mut contents = Contents::default();
+        for input in &inputs {
+            let Contents {
+                symbols,
+                segments: _,
+                entries,
+                params,
+                values,
+            } = &*input.contents;
+            // What is weak may be in several inputs; the linker takes one.
+            for symbol in symbols {
+                if !contents.symbols.iter().any(|s| s.name == symbol.name) {
+                    contents.symbols.push(symbol.clone());
+                }
+            }
+            for entry in entries {
+                if !contents.entries.contains(entry) {
+                    contents.entries.push(entry.clone());
+                }
+            }
+            contents
+                .params
+                .extend(params.iter().map(|(k, v)| (k.clone(), v.clone())));
+            contents
+                .values
+                .extend(values.iter().map(|(k, v)| (k.clone(), v.clone())));
+        }
+        Ok(Self {
+            name: name.into(),
+            bytes: [].into(),
+            format: Format::LinkInputs,
+            contents: contents.into(),
+            members: [].into(),
+            inputs: inputs.into(),
+        })
+    }
+
+    /// What the device links: the inputs, or the image alone.
+    #[must_use]
+    pub fn link_inputs(&self) -> &[Self] {
+        match self.format {
+            Format::LinkInputs => &self.inputs,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
+    /// Whether only the driver can say what is in the image, or in one of its inputs.
+    #[must_use]
+    pub fn is_opaque(&self) -> bool {
+        self.link_inputs()
+            .iter()
+            .any(|input| input.format == Format::Fatbin)
+    }
+
+    /// The inputs that suit a device, of inputs that are bundles.
+    pub(super) fn inputs_for_device(&self, arch: &DeviceArch) -> Result<Self, ImageError> {
+        let inputs: Result<_, _> = self
+            .inputs
+            .iter()
+            .map(|input| input.for_device(arch))
+            .collect();
+        Self::link(&*self.name, inputs?)
+    }
+}

@@ -1,0 +1,185 @@
+//! The arguments of one launch, on the device.
+
+use std::sync::Arc;
+
+use host_fn::{Argument, Memory, Travels};
+
+use super::copies::Copies;
+use super::on_device::OnDevice;
+use super::{Result, Runtime};
+use crate::base::ranges::HostRange;
+use crate::device::Fill;
+
+/// The arguments of one launch, on the device as long as this lives.
+pub(crate) struct StagedArgs<'a> {
+    runtime: &'a Runtime,
+    arguments: Vec<ArgLocation<'a>>,
+}
+
+/// Where one argument is.
+enum ArgLocation<'a> {
+    /// Nowhere: it travels as these bytes.
+    Value(&'a [u8]),
+    /// At no address: it is empty.
+    Empty(&'a Memory<'a>),
+    Buffer(BufferArg<'a>),
+}
+
+/// An argument of at least one byte of memory.
+struct BufferArg<'a> {
+    memory: &'a Memory<'a>,
+    range: HostRange,
+    /// `None` as long as that is to be found out.
+    on_device: Option<Arc<OnDevice>>,
+    /// It is there for this launch alone.
+    is_temporary: bool,
+}
+
+impl<'a> StagedArgs<'a> {
+    /// Copies to the device what goes there and is not there yet.
+    ///
+    /// # Errors
+    /// The device has not that much memory, or some of it is there only in part.
+    pub(crate) fn new(
+        runtime: &'a Runtime,
+        kernel: &str,
+        arguments: &'a [Argument<'a>],
+    ) -> Result<Self> {
+        let mut arguments: Vec<_> = arguments.iter().map(ArgLocation::of).collect();
+        {
+            let mut present = runtime.environment().read();
+            for location in &arguments {
+                if let ArgLocation::Buffer(buffer) = location
+                    && buffer.memory.form().comes_back()
+                {
+                    present.drop_forgotten(buffer.range);
+                }
+            }
+            for (number, location) in arguments.iter_mut().enumerate() {
+                if let ArgLocation::Buffer(buffer) = location {
+                    let what = || format!("argument {number} of kernel `{kernel}`");
+                    buffer.on_device = present.find(buffer.range, what)?;
+                }
+            }
+        }
+        let temporary = arguments.iter_mut().filter_map(|location| match location {
+            ArgLocation::Buffer(buffer) if buffer.on_device.is_none() => Some(buffer),
+            _ => None,
+        });
+        stage_temporary(runtime, temporary.collect())?;
+        Ok(StagedArgs { runtime, arguments })
+    }
+
+    /// The kernel's parameters.
+    pub(crate) fn params(&self) -> Vec<Vec<u8>> {
+        let mut params = Vec::new();
+        for location in &self.arguments {
+            let (address, memory) = match location {
+                ArgLocation::Value(bytes) => {
+                    params.push(bytes.to_vec());
+                    continue;
+                }
+                // As Rust has it: aligned, and not null.
+                ArgLocation::Empty(memory) => (memory.align() as u64, memory),
+                ArgLocation::Buffer(buffer) => (buffer.address(), &buffer.memory),
+            };
+            params.push(address.to_ne_bytes().to_vec());
+            if let Some(elements) = memory.elements() {
+                params.push((elements as u64).to_ne_bytes().to_vec());
+            }
+        }
+        params
+    }
+
+    /// Copies back what comes back and does not stay.
+    ///
+    /// # Errors
+    /// A copy failed.
+    pub(crate) fn copy_back(self) -> Result<()> {
+        let mut copies = Copies::new(self.runtime);
+        for location in &self.arguments {
+            if let ArgLocation::Buffer(buffer) = location
+                && buffer.is_temporary
+                && buffer.memory.form().comes_back()
+            {
+                let (to, len) = (buffer.memory.address(), buffer.memory.bytes());
+                // SAFETY: memory that comes back is writable, with any bytes, and used for
+                // nothing else as long as the argument is borrowed; until the copies are
+                // finished, below or by their drop, it is.
+                unsafe { copies.copy_from_device(to, buffer.address(), len)? };
+            }
+        }
+        copies.finish()
+    }
+}
+
+impl<'a> ArgLocation<'a> {
+    fn of(argument: &'a Argument<'a>) -> Self {
+        let memory = match argument.travels() {
+            Travels::Memory(memory) => memory,
+            Travels::Value(value) => return ArgLocation::Value(value.bytes()),
+        };
+        match HostRange::new(memory.address().addr(), memory.bytes()) {
+            Some(range) if !range.is_empty() => ArgLocation::Buffer(BufferArg {
+                memory,
+                range,
+                on_device: None,
+                is_temporary: false,
+            }),
+            _ => ArgLocation::Empty(memory),
+        }
+    }
+}
+
+impl BufferArg<'_> {
+    fn address(&self) -> u64 {
+        let start = self.range.start();
+        let on_device = self.on_device.as_ref();
+        on_device.map_or(0, |on_device| on_device.address_of(start))
+    }
+}
+
+/// Copies to the device what is not there. Arguments that overlap, which are all read and
+/// never written, share one copy, and no byte of them is copied twice.
+fn stage_temporary(runtime: &Runtime, mut temporary: Vec<&mut BufferArg<'_>>) -> Result<()> {
+    temporary.sort_by_key(|buffer| buffer.range.start());
+    let mut copies = Copies::new(runtime);
+    let mut rest = &mut temporary[..];
+    while let Some(first) = rest.first() {
+        let (start, mut end, mut len) = (first.range.start(), first.range.end(), 1);
+        while let Some(next) = rest.get(len)
+            && next.range.start() < end
+        {
+            end = end.max(next.range.end());
+            len += 1;
+        }
+        let (group, others) = rest.split_at_mut(len);
+        rest = others;
+
+        let goes = group.iter().any(|buffer| buffer.memory.form().goes());
+        let fill = if goes { Fill::Any } else { Fill::Zeros };
+        let Some(range) = HostRange::new(start, end - start) else {
+            continue;
+        };
+        let on_device = Arc::new(OnDevice::new(runtime, range, fill)?);
+        let mut copied = start;
+        for buffer in group {
+            let from = copied.max(buffer.range.start());
+            let bytes = buffer.range.end().saturating_sub(from);
+            if buffer.memory.form().goes() && bytes > 0 {
+                let source = buffer
+                    .memory
+                    .address()
+                    .wrapping_add(from - buffer.range.start());
+                // SAFETY: what is left of the argument from there on: readable, and
+                // written by nobody as long as it is borrowed; until the copies are
+                // finished, below or by their drop, it is.
+                unsafe { copies.copy_to_device(on_device.address_of(from), source, bytes)? };
+                copied = buffer.range.end();
+            }
+            buffer.on_device = Some(Arc::clone(&on_device));
+            buffer.is_temporary = true;
+        }
+    }
+    copies.finish()
+}

@@ -1,0 +1,125 @@
+//! What the functions of a runtime return: [`Error`], over the errors of the layers below.
+
+use crate::base::debug_as_display;
+use crate::base::env::EnvError;
+use crate::base::ranges::{HostRange, RangeError};
+use crate::device::DeviceError;
+use crate::image::ImageError;
+use crate::serve::LaunchError;
+
+/// Anything that this crate reports.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// See [`ImageError`].
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// See [`DeviceError`].
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// See [`LaunchError`].
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// A task's: a [`TaskError`](crate::task::TaskError), to be had by `downcast_ref`.
+    #[error(transparent)]
+    Task(Box<dyn std::error::Error + Send + Sync>),
+    /// See [`EnvError`].
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    /// The arguments of a launch do not fit the kernel.
+    #[error("kernel `{kernel}` takes {wants}, but got {given}")]
+    BadArguments {
+        /// The kernel.
+        kernel: String,
+        /// What it takes.
+        wants: String,
+        /// What was given.
+        given: String,
+    },
+    /// Host data lies only in part in data that is on the device.
+    #[error(
+        "{what}: host data {range} shares only some bytes with {present}, which is on the device: \
+         end that mapping first, or map all that is used together at once"
+    )]
+    Straddles {
+        /// What it is.
+        what: String,
+        /// The data.
+        range: HostRange,
+        /// The data on the device.
+        present: HostRange,
+    },
+    /// See [`RangeError`].
+    #[error(transparent)]
+    Range(#[from] RangeError),
+    /// A host function is registered twice.
+    #[error("host function `{name}` is registered twice")]
+    TwiceRegistered {
+        /// The function.
+        name: String,
+    },
+    /// A wire that does not exist.
+    #[error("no wire `{name}`; there are native, gcc-ring, gcn-queue and gcc-slot")]
+    NoWire {
+        /// What was asked for.
+        name: String,
+    },
+}
+
+debug_as_display!(Error);
+
+/// The result of this crate's functions.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[cfg(test)]
+mod tests {
+    use targets::DeviceArch;
+
+    use super::*;
+    use crate::serve::CallError;
+
+    #[test]
+    fn what_main_returns_is_printed_with_its_remedy() {
+        let arch = Box::new(DeviceArch::this_machine());
+        let image = ImageError::OtherMachine {
+            name: "k.ptx".to_owned(),
+            found: "PTX for sm_70".to_owned(),
+            device: "host".to_owned(),
+            wanted: "a shared object".to_owned(),
+            arch,
+        };
+        let error = Error::from(image);
+        assert!(
+            format!("{error:?}").contains("cargo xtask images --kernel-crate DIR --target host")
+        );
+        let launch = LaunchError::Deadline {
+            kernel: "slow".to_owned(),
+            after: std::time::Duration::from_secs(1),
+            pending: vec![],
+        };
+        for (debug, display) in [
+            (format!("{error:?}"), error.to_string()),
+            (format!("{launch:?}"), launch.to_string()),
+        ] {
+            assert_eq!(debug, display);
+        }
+    }
+
+    #[test]
+    fn one_of_a_thing_is_singular() {
+        let grid = DeviceError::BadGrid {
+            teams: 1,
+            threads: 2,
+            reason: "no".to_owned(),
+        };
+        assert_eq!(grid.to_string(), "cannot launch 1 team of 2 threads: no");
+        let call = |failed| LaunchError::Call {
+            kernel: "k".to_owned(),
+            first: CallError::ShuttingDown { word: 1 },
+            failed,
+        };
+        assert!(call(1).to_string().ends_with("shutting down"));
+        assert!(call(2).to_string().ends_with("(and 1 more failed call)"));
+        assert!(call(3).to_string().ends_with("(and 2 more failed calls)"));
+    }
+}

@@ -1,0 +1,63 @@
+//! The host functions that an image is loaded with.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use host_fn::HostFunction;
+
+use super::{Error, Result};
+use crate::serve::{Entry, RawFunction};
+
+/// The functions that an image is loaded with, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Functions {
+    by_name: BTreeMap<String, Arc<Entry>>,
+}
+
+impl Functions {
+    /// No functions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a function that was declared with
+    /// [`host_functions!`](host_fn::host_functions) and bound to a closure.
+    ///
+    /// # Errors
+    /// There is one of that name already.
+    pub fn add(&mut self, function: impl HostFunction) -> Result<&mut Self> {
+        let name = function.name().to_owned();
+        self.insert(Entry::typed(name, Box::new(function)))
+    }
+
+    /// Adds a function of C under `name`. It is called with as many addresses as
+    /// the device sent, which it has to know.
+    ///
+    /// # Safety
+    /// The function does what C's rules ask for with the arguments that images
+    /// loaded with it send, from any thread.
+    ///
+    /// # Errors
+    /// There is one of that name already.
+    pub unsafe fn add_raw(
+        &mut self,
+        name: impl Into<String>,
+        function: RawFunction,
+    ) -> Result<&mut Self> {
+        self.insert(Entry::raw(name.into(), function))
+    }
+
+    fn insert(&mut self, entry: Entry) -> Result<&mut Self> {
+        let name = entry.name().to_owned();
+        if self.by_name.contains_key(&name) {
+            return Err(Error::TwiceRegistered { name });
+        }
+        self.by_name.insert(name, Arc::new(entry));
+        Ok(self)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.by_name.values()
+    }
+}

@@ -1,0 +1,128 @@
+//! How calls and launches fail.
+
+use crate::base::debug_as_display;
+
+/// Why a call from a kernel was not carried out.
+#[derive(Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// The function word is not that of a registered function.
+    #[error(
+        "function {word:#x}{} was called and is not registered: add it to the functions that the \
+         image is loaded with",
+        name.as_ref().map(|n| format!(" (`{n}`)")).unwrap_or_default()
+    )]
+    NoSuchFunction {
+        /// The function word.
+        word: u64,
+        /// The image's name for it, if it has one.
+        name: Option<String>,
+    },
+    /// An argument could not be mapped.
+    #[error("call of `{function}`: {reason}")]
+    Refused {
+        /// The function.
+        function: String,
+        /// Which argument, and why.
+        reason: String,
+    },
+    /// The function returned an error.
+    #[error("host function `{function}` failed: {message}")]
+    Failed {
+        /// The function.
+        function: String,
+        /// Its error.
+        message: String,
+    },
+    /// The function panicked.
+    #[error("host function `{function}` panicked: {message}")]
+    Panicked {
+        /// The function.
+        function: String,
+        /// The panic's message.
+        message: String,
+    },
+    /// What stood on the wire cannot be a request.
+    #[error("wire `{wire}`: {reason}")]
+    Protocol {
+        /// The wire.
+        wire: &'static str,
+        /// What was found.
+        reason: String,
+    },
+    /// The runtime was shut down before the call was served.
+    #[error("call of function {word:#x} refused: the runtime is shutting down")]
+    ShuttingDown {
+        /// The function word.
+        word: u64,
+    },
+}
+
+/// A launch that did not end well.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum LaunchError {
+    /// The kernel ended itself, or the device ended it.
+    #[error(
+        "kernel `{kernel}`: {message}{}",
+        failed_call.as_ref().map(|call| format!("; before that, {call}")).unwrap_or_default()
+    )]
+    Fault {
+        /// The kernel.
+        kernel: String,
+        /// The device's words.
+        message: String,
+        /// The first call of the kernel that failed, on which it may have ended itself.
+        failed_call: Option<CallError>,
+    },
+    /// The kernel has not ended in time. It still runs, and what it uses stays
+    /// allocated for the life of the process.
+    #[error(
+        "kernel `{kernel}` has not ended after {after:?}, its deadline (REVOFF_DEADLINE, or that of \
+         the builder); {}",
+        if pending.is_empty() {
+            "no host function is under way on the device".to_owned()
+        } else {
+            format!("under way on the host: {}", pending.join(", "))
+        }
+    )]
+    Deadline {
+        /// The kernel.
+        kernel: String,
+        /// The time that it was given.
+        after: std::time::Duration,
+        /// The host functions that have not returned, of all kernels on the device, the standard
+        /// output if what they print is being written there, and the limits that calls have reached.
+        pending: Vec<String>,
+    },
+    /// The kernel has ended, but what it has printed could not be written by the deadline.
+    #[error(
+        "kernel `{kernel}` has ended, but the standard output has not accepted what it printed \
+         within {after:?}, its deadline (REVOFF_DEADLINE, or that of the builder): read that output \
+         to its end"
+    )]
+    Output {
+        /// The kernel.
+        kernel: String,
+        /// The time that it was given.
+        after: std::time::Duration,
+    },
+    /// Calls that the kernel made failed; the kernel itself ran to its end.
+    #[error(
+        "kernel `{kernel}`: {first}{}",
+        match failed.saturating_sub(1) {
+            0 => String::new(),
+            more => format!(" (and {more} more failed {})", if more == 1 { "call" } else { "calls" }),
+        }
+    )]
+    Call {
+        /// The kernel.
+        kernel: String,
+        /// The first failed call.
+        first: CallError,
+        /// Number of failed calls.
+        failed: u64,
+    },
+}
+
+debug_as_display!(CallError LaunchError);

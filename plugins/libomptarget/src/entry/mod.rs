@@ -1,0 +1,6 @@
+//! Functions that programs call.
+
+mod api;
+mod compiler;
+mod interop;
+mod legacy;

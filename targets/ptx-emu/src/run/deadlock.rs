@@ -1,0 +1,134 @@
+//! Detecting threads that wait for each other forever.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Instant;
+
+use super::block::Common;
+use super::warp::{State, Warp};
+use crate::alu::lanes_of;
+use crate::spec::Model;
+
+/// Turns without a new state after which a block counts as looping.
+const LOOPING_TURNS: u32 = 64;
+
+/// Detects a deadlock of a block without progress.
+///
+/// If all of its threads wait at barriers or for lanes, the deadlock is certain. Spinning threads
+/// are deadlocked if their registers repeat, no load is from memory that the host may change, and
+/// there was no progress on the whole device for the launch's patience.
+#[derive(Debug, Default)]
+pub(super) struct DeadlockDetector {
+    since: Option<Instant>,
+    seen: HashSet<u64>,
+    known: u32,
+}
+
+impl DeadlockDetector {
+    /// Records progress.
+    pub(super) fn reset(&mut self) {
+        self.since = None;
+        self.seen.clear();
+        self.known = 0;
+    }
+
+    /// Checks after a turn without progress. Returns a report of a deadlock.
+    pub(super) fn look(
+        &mut self,
+        common: &Common,
+        warps: &[Warp],
+        ran: bool,
+        wakes: Option<Instant>,
+    ) -> Option<String> {
+        if !ran && wakes.is_none() {
+            return Some(report(common, warps));
+        }
+        if common.asks_host {
+            common.launch.activity.note();
+        }
+        let now = Instant::now();
+        let since = *self.since.get_or_insert(now);
+        let patience = common.launch.patience;
+        let is_early = now - since < patience || common.launch.activity.is_recent(patience);
+        // Threads that do not poll are computing, however long.
+        if is_early || !ran || !common.polls {
+            return None;
+        }
+        if self.seen.insert(state(warps)) {
+            self.known = 0;
+        } else {
+            self.known += 1;
+        }
+        if self.seen.len() > 1 << 16 {
+            self.reset();
+        }
+        (self.known >= LOOPING_TURNS).then(|| report(common, warps))
+    }
+}
+
+/// A hash of the state of warps, except for memory.
+fn state(warps: &[Warp]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for warp in warps {
+        for group in &warp.groups {
+            (group.lanes, group.pc).hash(&mut hasher);
+            let mut next = Some((group.frame, group.pc));
+            while let Some((frame, pc)) = next {
+                let frame = warp.frames.get(frame);
+                (pc, frame.function, frame.base, frame.carry).hash(&mut hasher);
+                frame.regs.hash(&mut hasher);
+                frame.preds.hash(&mut hasher);
+                next = frame.caller;
+            }
+        }
+    }
+    hasher.finish()
+}
+
+/// A report of the waiting lanes.
+fn report(common: &Common, warps: &[Warp]) -> String {
+    let [x, y, z] = common.index;
+    let mut text = format!("no thread of block ({x}, {y}, {z}) gets on:");
+    for warp in warps {
+        let top = warp.groups.len().saturating_sub(1);
+        for (at, group) in warp.groups.iter().enumerate() {
+            let lanes = group.lanes & warp.live();
+            // In lock-step, lanes of groups higher on the stack are also in those below.
+            let above = match warp.model() {
+                Model::LockStep => warp.groups[at + 1..].iter().fold(0, |m, g| m | g.lanes),
+                Model::Independent => 0,
+            };
+            let lanes = lanes & !above;
+            if lanes == 0 {
+                continue;
+            }
+            let frame = warp.frames.get(group.frame);
+            let pc = group.pc.min(
+                common.launch.module.functions[frame.function as usize]
+                    .instrs
+                    .len() as u32
+                    - 1,
+            );
+            let place = common.launch.place(frame.function, pc);
+            let why = match group.state {
+                State::AtBarrier { number, .. } => format!("wait at barrier {number}"),
+                State::Joining { members } => format!("wait for lanes {members:#010x}"),
+                State::Reconverging { .. } => "wait for the others of a branch".to_owned(),
+                State::Ready | State::Sleeping { .. }
+                    if warp.model() == Model::LockStep && at < top =>
+                {
+                    "wait for the lanes below, from which they parted".to_owned()
+                }
+                State::Ready | State::Sleeping { .. } => "spin".to_owned(),
+            };
+            let first = lanes_of(lanes).next().unwrap_or(0);
+            let _ = write!(
+                text,
+                "\n  warp {}, lanes {lanes:#010x} (first {first}): {why}, at {place}",
+                warp.number
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,229 @@
+//! The wake word: a host that goes to sleep while requests come in. A lost wake-up is
+//! a deadlock, which loom reports.
+
+use core::mem::offset_of;
+use std::sync::Arc;
+
+use device_rt::claims::Claim;
+use device_rt::wake::wake_if_sleeping;
+use device_rt::wire::gcc_slot as slot_producer;
+use device_rt::wire::native::Producer;
+use host_rt::wire::{Poll, Taken, gcc_slot, native, wake};
+use loom::sync::{Condvar, Mutex};
+use model::Access::Fence;
+use model::Side::{Device, Host};
+use model::{Memory, Runs, Team, View, Weak, explore, pause};
+use shared_abi::wire::WakeWord;
+use shared_abi::wire::claims::ClaimsHeader;
+use shared_abi::wire::gcc_slot::GccSlot;
+use shared_abi::wire::native::{RequestHeader, Slot, ready_offset, slot_offset};
+
+/// How the host is woken, and the word that says whether it sleeps.
+struct Sleep {
+    words: (View, View),
+    woken: Mutex<bool>,
+    wake: Condvar,
+}
+
+impl Sleep {
+    fn new(weak: Option<Weak>) -> Arc<Self> {
+        Arc::new(Self {
+            words: Memory::new(weak)
+                .flag32(offset_of!(WakeWord, sleeping), "sleeping", 0)
+                .share(),
+            woken: Mutex::new(false),
+            wake: Condvar::new(),
+        })
+    }
+
+    fn woken(&self) -> loom::sync::MutexGuard<'_, bool> {
+        match self.woken.lock() {
+            Ok(woken) => woken,
+            Err(_) => panic!("another thread has failed"),
+        }
+    }
+
+    /// As the device wakes the host.
+    fn wake_if_sleeping(&self) {
+        wake_if_sleeping(&self.words.0, || {
+            *self.woken() = true;
+            self.wake.notify_one();
+        });
+    }
+
+    /// As the host sleeps, with a last look.
+    fn sleep(&self, look: impl FnOnce() -> Poll) -> Poll {
+        let mut found = Poll::Empty;
+        let look = || {
+            found = look();
+            found != Poll::Empty
+        };
+        wake::sleep(&self.words.1, look, || {
+            let mut woken = self.woken();
+            while !*woken {
+                woken = match self.wake.wait(woken) {
+                    Ok(woken) => woken,
+                    Err(_) => panic!("another thread has failed"),
+                };
+            }
+        });
+        *self.woken() = false;
+        found
+    }
+}
+
+fn join(threads: Vec<loom::thread::JoinHandle<()>>) {
+    for thread in threads {
+        if thread.join().is_err() {
+            panic!("a thread failed");
+        }
+    }
+}
+
+/// The sequence number that slots of the native wire have had.
+const SEQ: u32 = 7;
+
+/// Each of `callers` publishes once, in a slot of its own, and is gone; one thread
+/// takes the requests. So a lost wake-up leaves nothing that runs.
+fn run_native(callers: u32, weak: Option<Weak>) {
+    let mut memory = Memory::new(weak);
+    for slot in 0..callers {
+        let at = slot_offset(callers, slot);
+        let request = at + offset_of!(Slot, request);
+        memory = memory
+            .flag32(ready_offset(slot), "ready hint", SEQ)
+            .flag32(request + offset_of!(RequestHeader, seq), "request", SEQ)
+            .data32(request + offset_of!(RequestHeader, launch), "launch", 0)
+            .data64(request + offset_of!(RequestHeader, func), "func", 0)
+            .data32(request + offset_of!(RequestHeader, mapnum), "mapnum", 0)
+            .data32(request + offset_of!(RequestHeader, dev_num), "dev_num", 0)
+            .data32(
+                request + offset_of!(RequestHeader, bounce_first),
+                "bounce_first",
+                0,
+            )
+            .data32(
+                request + offset_of!(RequestHeader, bounce_blocks),
+                "bounce_blocks",
+                0,
+            );
+    }
+    let (system, host) = memory.share();
+    let sleep = Sleep::new(weak);
+    let mut threads = Vec::new();
+    for slot in 0..callers {
+        let producer = Producer::new(system.clone(), callers);
+        let sleep = Arc::clone(&sleep);
+        threads.push(loom::thread::spawn(move || {
+            let claim = Claim { slot, seq: SEQ + 1 };
+            let header = RequestHeader {
+                seq: 0,
+                launch: 0,
+                func: slot.into(),
+                mapnum: 0,
+                dev_num: 0,
+                bounce_first: 0,
+                bounce_blocks: 0,
+            };
+            producer.write_header(claim, &header);
+            producer.publish(claim);
+            sleep.wake_if_sleeping();
+        }));
+    }
+    let team = Team::new(native::Poller::new(host.clone(), callers, SEQ), callers);
+    team.work(
+        native::Poller::poll,
+        |poller, _| sleep.sleep(|| poller.poll_all()),
+        |taken: &Taken| assert!(taken.func < callers.into()),
+    );
+    join(threads);
+}
+
+/// Two callers share the slot, two threads serve: one may complete a request
+/// while the other is about to sleep.
+fn run_gcc_slot(weak: Option<Weak>) {
+    let (system, host) = Memory::new(weak)
+        .flag64(offset_of!(GccSlot, func), "func", 0)
+        .data64(offset_of!(GccSlot, mapnum), "mapnum", 0)
+        .data64(offset_of!(GccSlot, addrs), "addrs", 0)
+        .data64(offset_of!(GccSlot, sizes), "sizes", 0)
+        .data64(offset_of!(GccSlot, kinds), "kinds", 0)
+        .data32(offset_of!(GccSlot, dev_num), "dev_num", 0)
+        .share();
+    let (device, _) = Memory::new(weak)
+        .flag32(offset_of!(ClaimsHeader, slot_lock), "lock", 0)
+        .share();
+    let sleep = Sleep::new(weak);
+    let team = Arc::new(Team::new(gcc_slot::Poller::new(host.clone()), 2));
+    let caller = {
+        let sleep = Arc::clone(&sleep);
+        loom::thread::spawn(move || {
+            for func in 1..3 {
+                slot_producer::lock(&device, pause);
+                let request = GccSlot {
+                    func,
+                    mapnum: 0,
+                    addrs: 0,
+                    sizes: 0,
+                    kinds: 0,
+                    dev_num: 0,
+                    reserved: 0,
+                };
+                slot_producer::publish(&system, &request);
+                sleep.wake_if_sleeping();
+                slot_producer::wait(&system, pause);
+                slot_producer::unlock(&device);
+            }
+        })
+    };
+    let work = |team: &Team<gcc_slot::Poller<View>>, sleep: &Sleep, host: &View| {
+        team.work(
+            gcc_slot::Poller::poll,
+            |poller, _| sleep.sleep(|| poller.poll()),
+            |_| gcc_slot::complete(host),
+        );
+    };
+    let server = {
+        let (team, sleep, host) = (Arc::clone(&team), Arc::clone(&sleep), host.clone());
+        loom::thread::spawn(move || work(&team, &sleep, &host))
+    };
+    work(&team, &sleep, &host);
+    join(vec![caller, server]);
+}
+
+#[test]
+fn one_caller_wakes_the_host() {
+    explore("wake word, one caller", Runs::All, || run_native(1, None));
+}
+
+#[test]
+fn two_callers_wake_the_host() {
+    explore("wake word, two callers", Runs::Preemptions(2), || {
+        run_native(2, None)
+    });
+}
+
+#[test]
+fn completion_meets_sleep() {
+    explore(
+        "wake word, gcc-slot, two servers",
+        Runs::Preemptions(2),
+        || run_gcc_slot(None),
+    );
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn w1_without_device_fence() {
+    explore("wake word, weakened", Runs::All, || {
+        run_native(1, Some(Weak(Device, Fence, "fence")));
+    });
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn w1_without_host_fence() {
+    explore("wake word, weakened", Runs::All, || {
+        run_native(1, Some(Weak(Host, Fence, "fence")));
+    });
+}
