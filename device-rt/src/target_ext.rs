@@ -1,6 +1,6 @@
 //! `GOMP_target_ext`: where every reverse-offload call of an image starts.
 //!
-//! The symbol itself is defined by [`image!`](crate::image), in the image.
+//! The symbol itself is defined by [`image!`](crate::image!), in the image.
 
 use core::ffi::{c_int, c_uint, c_ushort, c_void};
 use core::ptr;

@@ -26,8 +26,8 @@ use self::in_process::{emu, host};
 pub use self::inline::{Caller, InlineCall, InlineLaunch};
 pub use self::memory::{Fill, MappedMemory, MemoryInfo};
 pub use self::module::{Global, KernelLimits, Module};
+pub(crate) use self::options::OpenOptions;
 pub use self::options::Trace;
-pub(crate) use self::options::Wanted;
 pub use self::queue::{Event, EventState, LaunchContext, Queue, Running};
 pub use self::traits::Device;
 use crate::base::env::Env;
@@ -53,10 +53,10 @@ enum Found {
     Numbered(Count, OpenNumbered),
 }
 
-type Open = fn(&Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError>;
-type OpenOfArch = fn(Option<&str>, &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError>;
+type Open = fn(&OpenOptions<'_>) -> Result<Arc<dyn Device>, DeviceError>;
+type OpenOfArch = fn(Option<&str>, &OpenOptions<'_>) -> Result<Arc<dyn Device>, DeviceError>;
 type Count = fn() -> Result<u32, DeviceError>;
-type OpenNumbered = fn(u32, &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError>;
+type OpenNumbered = fn(u32, &OpenOptions<'_>) -> Result<Arc<dyn Device>, DeviceError>;
 
 /// The kinds of devices that this build knows.
 pub const KINDS: [Kind; 4] = [
@@ -125,11 +125,14 @@ fn number(text: &str) -> Option<u32> {
 /// # Errors
 /// There is none of that name, or it cannot be opened.
 pub fn open(name: &str, env: &Env) -> Result<Arc<dyn Device>, DeviceError> {
-    open_as(name, &Wanted { env, trace: None })
+    open_as(name, &OpenOptions { env, trace: None })
 }
 
-/// As [`open`], with all that may be wanted of it.
-pub(crate) fn open_as(name: &str, wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError> {
+/// As [`open`], with all options.
+pub(crate) fn open_as(
+    name: &str,
+    options: &OpenOptions<'_>,
+) -> Result<Arc<dyn Device>, DeviceError> {
     let (kind, rest) = match name.split_once(':') {
         Some((kind, rest)) => (kind, Some(rest)),
         None => (name, None),
@@ -144,23 +147,23 @@ pub(crate) fn open_as(name: &str, wanted: &Wanted<'_>) -> Result<Arc<dyn Device>
     };
     let known = KINDS.iter().find(|known| known.name == kind);
     let known = known.ok_or_else(no_device)?;
-    if wanted.trace.is_some() && !known.traces {
+    if options.trace.is_some() && !known.traces {
         return Err(DeviceError::NotSuitable {
             device: name.to_owned(),
             reason: "its threads cannot be traced; those of `emu` can".to_owned(),
         });
     }
     match (&known.found, rest) {
-        (Found::One(open), None) => open(wanted),
+        (Found::One(open), None) => open(options),
         (Found::One(_), Some(_)) => Err(no_device()),
-        (Found::OfArch(open), arch) => open(arch, wanted),
+        (Found::OfArch(open), arch) => open(arch, options),
         (Found::Numbered(count, open), text) => {
             // Before the driver is asked: an invalid number is invalid without one, too.
             let number = text.map_or(Some(0), number).ok_or_else(no_device)?;
             if number >= count()? {
                 return Err(no_device());
             }
-            open(number, wanted)
+            open(number, options)
         }
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::base::env::Env;
 
-/// What a device is to be, as far as its name does not say.
-pub(crate) struct Wanted<'a> {
+/// Options of a device beyond its name.
+pub(crate) struct OpenOptions<'a> {
     /// What the environment says.
     pub(crate) env: &'a Env,
     /// The device thread to follow.

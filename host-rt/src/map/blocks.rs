@@ -16,7 +16,7 @@ pub(super) const CONGRUENCE: usize = 64;
 
 /// What a range is to the function.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum RangeKind {
     /// Bytes.
     Data,
     /// The extent of a structure, of which the members are arguments themselves.
@@ -34,7 +34,7 @@ pub(super) struct Range {
     pub(super) entry: usize,
     /// Binary logarithm of the alignment.
     pub(super) align_log: u8,
-    pub(super) what: What,
+    pub(super) kind: RangeKind,
     /// Copied to the host.
     pub(super) to: bool,
     /// Copied back.
@@ -117,7 +117,7 @@ impl Scratch {
         let mut furthest: Option<(u64, usize)> = None;
         for index in first..past {
             let range = self.ranges[index];
-            let to = range.to || (range.what == What::Pointer && stores);
+            let to = range.to || (range.kind == RangeKind::Pointer && stores);
             let copies = (to && range.end > fetched, range.from && range.end > stored);
             if copies.0 {
                 fetched = range.end;
@@ -127,7 +127,7 @@ impl Scratch {
             }
             self.place_range(args, &range, start, host, copies);
 
-            if range.what == What::Header {
+            if range.kind == RangeKind::Header {
                 continue;
             }
             if let Some((end, entry)) = furthest
@@ -162,10 +162,10 @@ impl Scratch {
             .as_ptr()
             .wrapping_add(arg.addr.wrapping_sub(start) as usize);
         self.args[entry].ptr = ptr;
-        self.args[entry].size = match range.what {
-            What::Data => arg.size,
-            What::Header => 0,
-            What::Pointer => POINTER_SIZE,
+        self.args[entry].size = match range.kind {
+            RangeKind::Data => arg.size,
+            RangeKind::Header => 0,
+            RangeKind::Pointer => POINTER_SIZE,
         };
         // SAFETY: the block is valid from `start` to at least `range.end`, and
         // `start <= range.start`.

@@ -6,7 +6,7 @@ use std::{ptr, sync::Arc};
 use super::{
     Arg, ArgInfo, HostArg, Limits, MapError, PresentTable, Scratch,
     arena::MAX_ALIGN,
-    blocks::{CONGRUENCE, Range, What},
+    blocks::{CONGRUENCE, Range, RangeKind},
     budget::UNCOUNTED,
     kinds::{Class, Missing, When, classify},
     pointers::{POINTER_SIZE, Site},
@@ -112,7 +112,7 @@ impl<'a> Plan<'a> {
         if present && (size > 0 || missing != Missing::Make || self.is_aligned(index)) {
             self.copy_present(index, copies);
         } else if made && size > 0 {
-            self.need(index, addr, end, What::Data, copies)?;
+            self.need(index, addr, end, RangeKind::Data, copies)?;
         } else {
             self.scratch.unbacked.push(index);
         }
@@ -146,7 +146,7 @@ impl<'a> Plan<'a> {
             self.scratch.unbacked.push(index);
         } else if !present {
             self.charge(index, size)?;
-            self.need(index, addr, end, What::Data, (true, false))?;
+            self.need(index, addr, end, RangeKind::Data, (true, false))?;
         }
         self.descriptor = Some((index, present));
         Ok(())
@@ -188,7 +188,7 @@ impl<'a> Plan<'a> {
         // The original of a present pointer points to the right place already.
         if !self.find(index, addr, end)? {
             self.charge(index, POINTER_SIZE)?;
-            self.need(index, addr, end, What::Pointer, (false, false))?;
+            self.need(index, addr, end, RangeKind::Pointer, (false, false))?;
             self.scratch.sites.push(Site::Free { entry: index });
         } else {
             self.scratch.args[index].size = POINTER_SIZE;
@@ -235,7 +235,7 @@ impl<'a> Plan<'a> {
             return Ok(());
         }
         self.charge(index, high - low)?;
-        self.need(index, low, high, What::Header, (false, false))
+        self.need(index, low, high, RangeKind::Header, (false, false))
     }
 
     /// Looks `[start, end)` up in the present data. If it is there, the argument
@@ -291,19 +291,19 @@ impl<'a> Plan<'a> {
         index: usize,
         start: u64,
         end: u64,
-        what: What,
+        kind: RangeKind,
         (to, from): (bool, bool),
     ) -> Result<(), MapError> {
-        let align_log = match what {
-            What::Pointer => POINTER_SIZE.trailing_zeros() as u8,
-            What::Data | What::Header => self.align_log(index)?,
+        let align_log = match kind {
+            RangeKind::Pointer => POINTER_SIZE.trailing_zeros() as u8,
+            RangeKind::Data | RangeKind::Header => self.align_log(index)?,
         };
         self.scratch.ranges.push(Range {
             start,
             end,
             entry: index,
             align_log,
-            what,
+            kind,
             to,
             from,
         });

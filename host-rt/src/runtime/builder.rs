@@ -9,7 +9,7 @@ use shared_abi::wire::bounce::{BLOCK, MAX_EXTENT};
 use super::overdue::Overdue;
 use super::{Environment, Inner, Result, Runtime};
 use crate::base::env::Env;
-use crate::device::{self, Trace, Wanted};
+use crate::device::{self, OpenOptions, Trace};
 use crate::serve::{Config, Server, Waiting};
 use crate::wire::WireConfig;
 
@@ -123,11 +123,11 @@ impl Builder {
     /// has an invalid value.
     pub fn build(self) -> Result<Runtime> {
         let env = Env::read()?;
-        let wanted = Wanted {
+        let options = OpenOptions {
             env: &env,
             trace: self.trace.as_ref(),
         };
-        let device = device::open_as(&self.device, &wanted)?;
+        let device = device::open_as(&self.device, &options)?;
         let config = Config {
             threads: self.threads.or(env.threads).unwrap_or(DEFAULT_THREADS),
             wire: WireConfig {

@@ -47,7 +47,7 @@ use self::stream::Stream;
 use super::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
 use super::gpu::pool::Pool;
 use super::gpu::reaper::CompletionReaper;
-use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue};
 use crate::base::lock::lock;
 use crate::image::{Image, ImageError};
 
@@ -56,7 +56,10 @@ use crate::image::{Image, ImageError};
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
-pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError> {
+pub(super) fn open(
+    number: u32,
+    _options: &OpenOptions<'_>,
+) -> Result<Arc<dyn Device>, DeviceError> {
     let start = Instant::now();
     loop {
         match open_once(number) {

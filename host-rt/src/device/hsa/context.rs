@@ -38,9 +38,9 @@ pub(super) struct Context {
 }
 
 /// Something of ROCr's that is freed later, when nothing may use it any more.
-pub(super) struct DeferredFree(What);
+pub(super) struct DeferredFree(Resource);
 
-enum What {
+enum Resource {
     /// The address of memory.
     Memory(u64),
     Code(Code),
@@ -61,7 +61,7 @@ impl DeferredFree {
     /// It is given back by this alone, and nobody uses it any more, but for what still runs on
     /// a device that is lost.
     pub(super) unsafe fn memory(address: u64) -> Self {
-        Self(What::Memory(address))
+        Self(Resource::Memory(address))
     }
 
     /// Both handles, and their image.
@@ -69,7 +69,7 @@ impl DeferredFree {
     /// # Safety
     /// As for [`memory`](Self::memory).
     pub(super) unsafe fn code(code: Code) -> Self {
-        Self(What::Code(code))
+        Self(Resource::Code(code))
     }
 }
 
@@ -289,11 +289,11 @@ impl Context {
         // the promise that was made for a `DeferredFree`; the image goes after its reader.
         let result = unsafe {
             match what.0 {
-                What::Memory(address) => {
+                Resource::Memory(address) => {
                     let status = self.rocr.hsa_amd_memory_pool_free(address as *mut c_void);
                     self.check("hsa_amd_memory_pool_free", status)
                 }
-                What::Code(Code {
+                Resource::Code(Code {
                     executable,
                     reader,
                     image,

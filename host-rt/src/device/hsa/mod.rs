@@ -53,7 +53,7 @@ use self::module::HsaModule;
 use self::queue::HsaQueue;
 use self::streams::Streams;
 use super::gpu::reaper::CompletionReaper;
-use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue};
 use crate::image::{Image, ImageError};
 
 /// How long opening waits for a device that is lost to go: when all that was made on it is
@@ -61,7 +61,10 @@ use crate::image::{Image, ImageError};
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
-pub(super) fn open(number: u32, _wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError> {
+pub(super) fn open(
+    number: u32,
+    _options: &OpenOptions<'_>,
+) -> Result<Arc<dyn Device>, DeviceError> {
     let start = Instant::now();
     loop {
         match open_once(number) {

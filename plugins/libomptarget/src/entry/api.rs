@@ -320,15 +320,15 @@ unsafe extern "C" fn omp_target_memcpy(
     }
 }
 
-/// A box out of an array on one side of a copy.
+/// A box in an array, on one side of a copy.
 #[derive(Clone)]
-struct Place {
+struct BoxInArray {
     start: Side,
     offsets: Vec<usize>,
     dimensions: Vec<usize>,
 }
 
-impl Place {
+impl BoxInArray {
     /// # Safety
     /// Both arrays have an element for each dimension.
     unsafe fn new(
@@ -380,8 +380,8 @@ impl Place {
 struct Rectangle {
     element: usize,
     volume: Vec<usize>,
-    to: Place,
-    from: Place,
+    to: BoxInArray,
+    from: BoxInArray,
 }
 
 impl Rectangle {
@@ -461,8 +461,8 @@ unsafe fn rectangle(
         Ok(Rectangle {
             element,
             volume: std::slice::from_raw_parts(volume, count).to_vec(),
-            to: Place::new(to, to_device, count, to_offsets, to_dimensions),
-            from: Place::new(from, from_device, count, from_offsets, from_dimensions),
+            to: BoxInArray::new(to, to_device, count, to_offsets, to_dimensions),
+            from: BoxInArray::new(from, from_device, count, from_offsets, from_dimensions),
         })
     }
 }
@@ -755,8 +755,8 @@ unsafe extern "C" fn omp_get_device_from_uid(wanted: *const c_char) -> c_int {
 mod tests {
     use super::*;
 
-    fn place(address: usize, offsets: &[usize], dimensions: &[usize]) -> Place {
-        Place {
+    fn box_at(address: usize, offsets: &[usize], dimensions: &[usize]) -> BoxInArray {
+        BoxInArray {
             start: Side {
                 address,
                 number: -1,
@@ -769,12 +769,12 @@ mod tests {
     #[test]
     fn rows_of_boxes() {
         // int a[4][5][6], the box at [1][2][3]
-        let box_ = place(1000, &[1, 2, 3], &[4, 5, 6]);
+        let box_ = box_at(1000, &[1, 2, 3], &[4, 5, 6]);
         assert_eq!(box_.row(&[0, 0], 4).address, 1000 + ((30 + 12) + 3) * 4);
         assert_eq!(
             box_.row(&[2, 1], 4).address,
             1000 + ((3 * 30 + 3 * 6) + 3) * 4
         );
-        assert_eq!(place(8, &[7], &[10]).row(&[], 2).address, 22);
+        assert_eq!(box_at(8, &[7], &[10]).row(&[], 2).address, 22);
     }
 }

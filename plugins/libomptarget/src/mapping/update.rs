@@ -133,7 +133,7 @@ unsafe fn update_range(
 /// Restores the host's pointers in data that [`update`] copied to the host.
 ///
 /// # Safety
-/// As for [`settle`](crate::mapping::unmap::settle).
+/// As for [`finish_unmap`](crate::mapping::unmap::finish_unmap).
 pub(crate) unsafe fn restore(copied: &[Arc<Mapped>]) {
     for mapped in copied {
         // SAFETY: the caller's promise.

@@ -80,7 +80,8 @@ fn low(bits: u64, width: u32) -> u64 {
 }
 
 impl Convert {
-    /// Whether there is such a conversion: what rounds must say how, and nothing else may.
+    /// Whether the conversion exists: those that round require a rounding mode, others must not have
+    /// one.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let (from, to) = (self.from.is_float(), self.to.is_float());
         let needs_rounding = match (from, to) {

@@ -45,7 +45,7 @@ impl Rounding {
     }
 }
 
-/// What all arithmetic of floats may be asked for.
+/// The modifiers of all arithmetic of floats.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style {
     pub(crate) rounding: Rounding,
@@ -354,7 +354,7 @@ pub(crate) fn rcp(ty: Type, style: Style) -> Option<Un> {
     })
 }
 
-/// Signs alone: NaN stays what it is.
+/// Operations on the sign only, which keep NaN.
 pub(crate) fn neg(ty: Type, ftz: bool) -> Option<Un> {
     Some(match (ty, ftz) {
         (Type::F32, false) => each!(|a: u32| a ^ (1 << 31)),
@@ -373,7 +373,7 @@ pub(crate) fn abs(ty: Type, ftz: bool) -> Option<Un> {
     })
 }
 
-/// What `min` and `max` may be asked for.
+/// The modifiers of `min` and `max`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extremum {
     pub(crate) max: bool,

@@ -30,7 +30,7 @@ fn soft_brain(bits: u16) -> BFloat {
     BFloat::from_bits(u128::from(bits))
 }
 
-/// What the types of 16 bits have in common.
+/// Common operations of the types of 16 bits.
 trait Small: Float {
     fn of(bits: u16) -> Self;
     fn single(bits: u16) -> f32;
@@ -82,7 +82,7 @@ impl Small for BFloat {
     }
 }
 
-/// What arithmetic may be asked for: it always rounds to nearest.
+/// The modifiers of arithmetic, which always rounds to nearest.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Style {
     pub(crate) ftz: bool,

@@ -1,4 +1,4 @@
-//! What instructions compute: 32 lanes at a time, without side effects.
+//! Arithmetic of instructions: 32 lanes at a time, without side effects.
 //!
 //! A register holds the bits of its type, zero-extended, whatever the type. Functions
 //! compute all lanes where that is quicker than asking which of them are active; those

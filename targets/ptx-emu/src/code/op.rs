@@ -1,4 +1,4 @@
-//! Decoded instructions: what a warp executes.
+//! Decoded instructions.
 
 use crate::alu::convert::Convert;
 use crate::alu::{Bin, Carry, Compare, Quad, Test, Tri, Un};
@@ -47,7 +47,7 @@ pub(crate) struct Instr {
     pub(crate) line: u32,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Debug)]
 pub(crate) enum Op {
     Nop,
@@ -165,7 +165,7 @@ pub(crate) enum Op {
         sources: Box<[Src]>,
         bits: u32,
     },
-    /// The address of what is in the frame, in the local space.
+    /// The address of a slot of the frame, in the local space.
     FrameAddress {
         d: Reg,
         offset: u32,
@@ -224,11 +224,11 @@ pub(crate) enum Where {
     Local,
     /// Parameters of the kernel.
     Param,
-    /// What is in the function's own frame: parameters and local variables.
+    /// The function's own frame: parameters and local variables.
     Frame,
 }
 
-/// Where an access goes: `[base + offset]`.
+/// The address of an access: `[base + offset]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
     pub(crate) space: Where,
@@ -248,7 +248,7 @@ pub enum Scope {
     Sys,
 }
 
-/// What an operation orders.
+/// The order of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Semantics {
     /// Nothing: no other thread may use the word meanwhile.
@@ -257,9 +257,9 @@ pub enum Semantics {
     Volatile,
     /// The word itself.
     Relaxed,
-    /// What follows.
+    /// Later accesses.
     Acquire,
-    /// What precedes.
+    /// Earlier accesses.
     Release,
     /// Both.
     AcqRel,
@@ -298,7 +298,7 @@ pub(crate) struct Store {
     pub(crate) scope: Scope,
 }
 
-/// What an atomic operation makes of a word.
+/// An atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtomOp {
     Add,
@@ -419,7 +419,7 @@ pub(crate) enum BarrierKind {
 pub(crate) struct Barrier {
     pub(crate) kind: BarrierKind,
     pub(crate) number: Src,
-    /// Threads that it takes; all if not given.
+    /// Expected threads; all if not given.
     pub(crate) count: Option<Src>,
 }
 
@@ -432,7 +432,7 @@ pub(crate) enum Shuffle {
     Index,
 }
 
-/// What lanes do collective.
+/// A collective operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CollectiveKind {
     /// `bar.warp.sync`
@@ -487,7 +487,7 @@ pub(crate) enum CollectiveKind {
 #[derive(Debug)]
 pub(crate) struct Collective {
     pub(crate) kind: CollectiveKind,
-    /// The lanes that take part; those that happen to be active if not given.
+    /// The participating lanes; the active ones if not given.
     pub(crate) members: Option<Src>,
 }
 
@@ -562,7 +562,7 @@ impl Special {
 }
 
 impl Op {
-    /// The register that takes the result, if there is one.
+    /// The register of the result, if there is one.
     pub(crate) fn result(&self) -> Option<Reg> {
         Some(match self {
             Self::Un { d, .. }

@@ -1,11 +1,11 @@
-//! What a thread may do by itself, whatever its loads return.
+//! The executions of a single thread, for all values of its loads.
 
 use std::collections::BTreeSet;
 
 use super::{Action, Domain, REGISTERS, Step, Term, Test, Update, Value};
 use crate::code::op::{Scope, Semantics};
 
-/// What an event does.
+/// The action of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Does {
     Read,
@@ -34,7 +34,7 @@ pub(super) struct Local {
     pub(super) events: Vec<Event>,
     /// Registers and the reads that they depend on.
     pub(super) registers: Vec<(u64, u64)>,
-    /// Reads on which it depends what is executed.
+    /// Reads on which the control flow depends.
     control: u64,
 }
 

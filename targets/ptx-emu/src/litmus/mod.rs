@@ -56,16 +56,16 @@ impl Agent {
     }
 }
 
-/// What is stored.
+/// A stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A number.
     Number(u64),
-    /// A register, and what is added to it.
+    /// A register plus a number.
     Register(usize, u64),
 }
 
-/// What an atomic operation leaves.
+/// The update of an atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     /// The sum.
@@ -90,16 +90,16 @@ pub enum Action {
     Store {
         /// The word.
         word: usize,
-        /// What.
+        /// The value.
         value: Value,
     },
     /// Both.
     Atomic {
-        /// The register for what was there.
+        /// The register for the old value.
         to: usize,
         /// The word.
         word: usize,
-        /// What is left there.
+        /// The new value.
         update: Update,
     },
     /// Neither.
@@ -109,9 +109,9 @@ pub enum Action {
 /// An instruction of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What it does.
+    /// Its action.
     pub action: Action,
-    /// What it orders.
+    /// Its order.
     pub semantics: Semantics,
     /// For whom.
     pub scope: Scope,
@@ -126,7 +126,7 @@ pub struct Step {
 pub struct Thread {
     /// Where it runs.
     pub agent: Agent,
-    /// What it does.
+    /// Its action.
     pub steps: Vec<Step>,
 }
 
@@ -139,14 +139,14 @@ pub enum Term {
         thread: usize,
         /// The register.
         register: usize,
-        /// What it has at the end.
+        /// The final value.
         value: u64,
     },
     /// A word.
     Word {
         /// The word.
         word: usize,
-        /// What it has at the end.
+        /// The final value.
         value: u64,
     },
 }
@@ -163,7 +163,7 @@ pub enum Races {
     Narrow,
 }
 
-/// What the model says.
+/// The verdict of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Whether the outcome may be.
@@ -183,7 +183,7 @@ pub struct Test {
     pub words: Vec<String>,
     /// The outcome.
     pub exists: Vec<Term>,
-    /// What is expected of it.
+    /// The expected verdict.
     pub expect: Option<Verdict>,
 }
 
@@ -193,7 +193,7 @@ pub struct Test {
 pub struct ParseError {
     /// From 1.
     pub line: u32,
-    /// What is wrong.
+    /// The error.
     pub what: String,
 }
 

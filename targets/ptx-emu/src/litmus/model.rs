@@ -256,7 +256,7 @@ impl<'a> Events<'a> {
             && rf.or(&fr).then(cause).is_irreflexive()
     }
 
-    /// An execution that may be: what it shows.
+    /// Records the outcome of a consistent execution.
     fn note(&self, co: &Relation, cause: &Relation, verdict: &mut Verdict) {
         let is_last = |event: usize| !(0..self.all.len()).any(|later| co.has(event, later));
         let holds = |term: &Term| match *term {

@@ -1,4 +1,4 @@
-//! What a text says, name for name.
+//! The syntax tree of a text.
 
 use super::types::Type;
 
@@ -15,7 +15,7 @@ pub(crate) struct Text<'a> {
     pub(crate) files: Vec<(u64, &'a str)>,
 }
 
-/// Who sees a name.
+/// The linkage of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Linkage {
     Static,
@@ -94,7 +94,7 @@ pub(crate) struct Function<'a> {
 #[derive(Debug)]
 pub(crate) struct Statement<'a> {
     pub(crate) line: u32,
-    /// File and line of the source, where `.loc` says so.
+    /// File and line of the source, from `.loc`.
     pub(crate) source: Option<(u64, u64)>,
     pub(crate) kind: StatementKind<'a>,
 }
@@ -120,7 +120,7 @@ pub(crate) enum StatementKind<'a> {
         name: &'a str,
         labels: Vec<&'a str>,
     },
-    /// What a function that is called by its address takes and returns.
+    /// The prototype of a function that is called by its address.
     Prototype {
         name: &'a str,
         results: Vec<Variable<'a>>,

@@ -17,14 +17,14 @@ pub(crate) enum TokenKind<'a> {
     Single(u32),
     /// The bits of a float of double precision (`0d3ff0000000000000`, `1.0`).
     Double(u64),
-    /// What stands between quotes.
+    /// The text between quotes.
     Text(&'a str),
     /// Any other character.
     Mark(char),
     End,
 }
 
-/// Takes a text apart.
+/// Splits a text into tokens.
 #[derive(Clone)]
 pub(crate) struct Lexer<'a> {
     text: &'a str,
@@ -79,7 +79,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Skips what is left of the line, as `.loc` and comments want; what it was.
+    /// Skips the rest of the line, for `.loc` and comments, and returns it.
     pub(crate) fn skip_line(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
         let line = &rest[..rest.find('\n').unwrap_or(rest.len())];

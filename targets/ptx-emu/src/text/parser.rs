@@ -10,7 +10,7 @@ use super::types::Type;
 /// Reads a text.
 ///
 /// # Errors
-/// The line, and what is wrong there.
+/// The line, and the error.
 pub(crate) fn parse(text: &str) -> Result<Text<'_>, (u32, String)> {
     let mut parser = Parser {
         lexer: Lexer::new(text),
@@ -31,16 +31,16 @@ struct Parser<'a> {
     lexer: Lexer<'a>,
     ahead: Option<Token<'a>>,
     last_line: u32,
-    /// Brackets around what is being read.
+    /// Open brackets around the current token.
     depth: u32,
-    /// What the last `.loc` of the function said.
+    /// The last `.loc` of the function.
     source: Option<(u64, u64)>,
     files: Vec<(u64, &'a str)>,
 }
 
 /// Brackets within each other, of initial values and operands: reading them recurses.
 const DEEPEST: u32 = 64;
-/// Bytes of a parameter, many more than any device takes.
+/// Most bytes of a parameter, many more than on any device.
 const LARGEST_PARAMETER: u64 = 1 << 20;
 
 /// The words of a declaration up to its name.
@@ -50,11 +50,11 @@ struct Declared<'a> {
     ty: Option<Type>,
     vector: u32,
     align: Option<u32>,
-    /// What follows is about what the parameter points to.
+    /// The next modifiers describe the parameter's target.
     is_pointer: bool,
     is_function: bool,
     is_kernel: bool,
-    /// A directive that stands by itself, and what followed its first dot.
+    /// A directive without an operand, and the text after its first dot.
     other: Option<&'a str>,
 }
 
@@ -205,7 +205,7 @@ impl<'a> Parser<'a> {
     /// Directives that change nothing here.
     fn ignored(&mut self, name: &str) -> Result2<()> {
         match name {
-            // More may stand on its line: GCC writes whole texts without a line's end.
+            // More may follow on the line: GCC writes whole texts without a line break.
             "file" => {
                 let number = self.int()?;
                 match self.next()? {
@@ -524,7 +524,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Up to three numbers of threads; dimensions that are not there are 1.
+    /// Up to three numbers of threads; missing dimensions are 1.
     fn dimensions(&mut self) -> Result2<[u32; 3]> {
         let mut dimensions = [1; 3];
         for (at, dimension) in dimensions.iter_mut().enumerate() {

@@ -15,7 +15,9 @@ use targets::device_arch::{self, DeviceArch};
 
 use self::module::EmuModule;
 use super::InProcessQueue;
-use crate::device::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, Queue, Wanted};
+use crate::device::{
+    Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
+};
 use crate::image::{Image, ImageError};
 
 /// What `emu` is by itself.
@@ -24,7 +26,7 @@ const DEFAULT_ARCH: &str = "sm_90";
 /// Opens an emulated GPU of architecture `arch`.
 pub(in crate::device) fn open(
     arch: Option<&str>,
-    wanted: &Wanted<'_>,
+    open_options: &OpenOptions<'_>,
 ) -> Result<Arc<dyn Device>, DeviceError> {
     let arch = arch.unwrap_or(DEFAULT_ARCH);
     let name = format!("emu:{arch}");
@@ -40,7 +42,7 @@ pub(in crate::device) fn open(
             });
         }
     };
-    let env = wanted.env;
+    let env = open_options.env;
     let defaults = Options::default();
     let options = Options {
         sm: sm.number,
@@ -49,7 +51,7 @@ pub(in crate::device) fn open(
         check: env.emu_check.unwrap_or(defaults.check),
         patience: env.emu_patience.unwrap_or(defaults.patience),
         output: Arc::new(|text: &str| crate::base::output::print(text.as_bytes())),
-        trace: wanted.trace.map(|trace| ptx_emu::Trace {
+        trace: open_options.trace.map(|trace| ptx_emu::Trace {
             block: [trace.team, 0, 0],
             thread: [trace.thread, 0, 0],
             sink: Arc::clone(&trace.sink),

@@ -31,7 +31,7 @@ use super::InProcessQueue;
 use crate::base::lock::lock;
 use crate::device::bounds::{NOT_ALLOCATED, unreachable};
 use crate::device::{
-    Device, DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module, Queue, Wanted,
+    Device, DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
 };
 use crate::image::{Image, ImageError};
 
@@ -45,8 +45,8 @@ const DEFAULT_STACK: u64 = 256 << 10;
 const MAPPED_ALIGN: usize = 128;
 
 /// Opens the `host` device.
-pub(in crate::device) fn open(wanted: &Wanted<'_>) -> Result<Arc<dyn Device>, DeviceError> {
-    let env = wanted.env;
+pub(in crate::device) fn open(options: &OpenOptions<'_>) -> Result<Arc<dyn Device>, DeviceError> {
+    let env = options.env;
     let bytes = env.host_memory.unwrap_or(DEFAULT_MEMORY);
     let arena = Arena::new(bytes, None).map_err(|reason| DeviceError::System {
         what: format!("reserving {bytes} bytes for the host device (REVOFF_HOST_MEMORY)"),

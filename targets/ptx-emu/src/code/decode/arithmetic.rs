@@ -16,7 +16,7 @@ const NARROW: [&str; 8] = [
     "e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e2m1x4", "e2m3x4", "e3m2x4", "e4m3x4",
 ];
 
-/// What of a product of integers is wanted.
+/// The requested part of a product of integers.
 #[derive(Clone, Copy)]
 enum Product {
     Low,
@@ -131,7 +131,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Rounds to nearest if nothing else is said; `.ftz` and `.sat` are for `.f32`.
+    /// Rounds to nearest by default; `.ftz` and `.sat` are for `.f32`.
     fn style(ty: Type, m: &mut Modifiers<'a>) -> Style {
         let is_single = ty == Type::F32;
         Style {
@@ -141,7 +141,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The same where the rounding must be said.
+    /// The same with a mandatory rounding.
     fn rounded_style(ty: Type, m: &mut Modifiers<'a>) -> Result<Style> {
         let rounding = m
             .rounding()
@@ -150,7 +150,7 @@ impl<'a> Decoder<'a> {
         Ok(Style { rounding, ..style })
     }
 
-    /// Arithmetic of 16-bit floats rounds to nearest, said or not.
+    /// Arithmetic of 16-bit floats always rounds to nearest.
     fn half_style(m: &mut Modifiers<'a>) -> half::Style {
         m.take("rn");
         half::Style {
@@ -428,7 +428,7 @@ impl<'a> Decoder<'a> {
         self.emit1(f.ok_or_else(wrong_type)?, ty, bits, operands)
     }
 
-    /// Roots, reciprocals and what hardware approximates.
+    /// Roots, reciprocals and approximations.
     fn function(&mut self, name: &str, ty: Type, m: &mut Modifiers<'a>) -> Result<Option<Un>> {
         if m.take("approx") {
             let ftz = m.take("ftz");

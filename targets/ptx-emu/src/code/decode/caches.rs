@@ -1,4 +1,4 @@
-//! What is about caches alone, and so of no consequence here. Source: the PTX ISA, "Cache
+//! Instructions and modifiers for caches, which have no effect here. Source: the PTX ISA, "Cache
 //! Operators", "Cache Eviction Priority Hints", "createpolicy".
 
 use super::modifiers::Modifiers;
@@ -9,7 +9,7 @@ use crate::code::op::{Op, Semantics, Where};
 use crate::text::ast::Operand;
 use crate::text::types::Type;
 
-/// Says that the last operand is a cache policy.
+/// The modifier for a cache policy as the last operand.
 pub(super) const CACHE_HINT: &str = "L2::cache_hint";
 
 impl<'a> Decoder<'a> {
@@ -33,7 +33,7 @@ impl<'a> Decoder<'a> {
         Ok(rest)
     }
 
-    /// Makes a cache policy, whose bits are nobody's business.
+    /// Makes a cache policy, whose bits are opaque.
     pub(super) fn policy(
         &mut self,
         m: &mut Modifiers<'a>,
@@ -86,7 +86,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Of no consequence without caches; what it names must exist all the same.
+    /// No effect without caches; but its operands must exist.
     pub(super) fn caches(
         &mut self,
         name: &str,
@@ -117,7 +117,7 @@ impl<'a> Decoder<'a> {
 /// here.
 pub(super) fn take_hints(name: &str, m: &mut Modifiers<'_>, semantics: Semantics) {
     let of_caches: &[&str] = match name {
-        // What is ordered goes to where all see it.
+        // Ordered accesses bypass private caches.
         _ if semantics != Semantics::Weak => &[],
         "ld" => &["ca", "cg", "cs", "lu", "cv"],
         "st" => &["wb", "cg", "cs", "wt"],

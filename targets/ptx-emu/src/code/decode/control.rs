@@ -56,7 +56,7 @@ impl<'a> Decoder<'a> {
                 let [] = exactly(operands)?;
                 self.push(Op::Trap);
             }
-            // Counters of profilers and debuggers, which nobody reads here.
+            // Counters of profilers and debuggers, which are ignored.
             "brkpt" | "pmevent" => {
                 m.take("mask");
                 self.push(Op::Nop);
@@ -157,7 +157,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Where an argument is that the function takes as `bytes`: a variable of the space .param,
+    /// The location of an argument for a parameter of `bytes`: a variable of the space .param,
     /// a register or a number.
     fn argument(&mut self, operand: &'a Operand<'a>, bytes: u32) -> Result<Slot> {
         let (source, bytes) = match operand {
@@ -185,7 +185,7 @@ impl<'a> Decoder<'a> {
         Ok(slot)
     }
 
-    /// Where a result of `bytes` goes, and the register that takes it from there.
+    /// The location of a result of `bytes`, and the register that it is loaded into.
     fn returned(&mut self, operand: &Operand<'_>, bytes: u32) -> Result<(Slot, Option<Reg>)> {
         match operand {
             Operand::Name("_") => Ok((self.slot_of(bytes)?, None)),

@@ -41,7 +41,7 @@ impl<'a> Decoder<'a> {
         .map(|()| true)
     }
 
-    /// What a load or a store orders, and for whom; `.relaxed` and stronger want a scope.
+    /// The order and the scope of a load or a store; `.relaxed` and stronger require a scope.
     fn ordering(name: &str, m: &mut Modifiers<'a>) -> Result<(Semantics, Scope)> {
         if matches!(name, "ld" | "st") && m.next(|part| (part == "mmio").then_some(())).is_some() {
             let is_relaxed = m.next(|part| (part == "relaxed").then_some(())).is_some();
@@ -78,7 +78,7 @@ impl<'a> Decoder<'a> {
         m: &mut Modifiers<'a>,
         operands: &'a [Operand<'a>],
     ) -> Result<()> {
-        // Before the ordering is where GCC's libgomp has it, and ptxas takes it.
+        // GCC's libgomp writes it before the ordering, which ptxas accepts.
         let before = m.next(|part| space_named(part).map(|_| part));
         let (semantics, scope) = Self::ordering(name, m)?;
         let word = before.or_else(|| m.next(|part| space_named(part).map(|_| part)));
@@ -92,7 +92,7 @@ impl<'a> Decoder<'a> {
         let space = word.and_then(space_named);
         take_hints(name, m, semantics);
         let has_policy = name != "ldu" && m.take(CACHE_HINT);
-        // A kernel promises that nobody stores there meanwhile; nothing is gained by it here.
+        // The kernel promises that the memory is constant; that has no effect here.
         let is_constant = name == "ld" && m.take("nc");
         if is_constant && (word != Some("global") || semantics != Semantics::Weak) {
             return Err("`.nc` is for weak loads from `.global`".to_owned());
@@ -147,7 +147,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// What is stored: registers, perhaps wider ones, or constants.
+    /// The stored values: registers, perhaps wider ones, or constants.
     pub(super) fn stored(
         &mut self,
         value: &'a Operand<'a>,
@@ -320,11 +320,11 @@ impl<'a> Decoder<'a> {
                 "fence",
                 ["proxy", "alias" | "async"] | ["proxy", "async", "global" | "shared::cta"],
             ) => {
-                // There is one way to memory here.
+                // Proxies have no effect here.
                 self.push(Op::Nop);
                 return Ok(());
             }
-            // The strongest unless it says otherwise.
+            // The strongest by default.
             ("fence", ["sc", scope] | [scope]) => (Semantics::Sc, scope_named(scope)),
             ("fence", ["acq_rel", scope]) => (Semantics::AcqRel, scope_named(scope)),
             ("fence", ["acquire", scope]) => (Semantics::Acquire, scope_named(scope)),

@@ -1,4 +1,4 @@
-//! Decoding functions: names become places, opcodes what they do.
+//! Decoding functions: resolving names and opcodes.
 
 mod arithmetic;
 mod caches;
@@ -20,7 +20,7 @@ use crate::alu::{LANES, Lanes};
 use crate::text::ast::{self, Instruction, Operand, Space, StatementKind, Variable};
 use crate::text::types::Type;
 
-/// What a name outside the function stands for.
+/// The meaning of a name outside the function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Symbol {
     /// A variable in global or constant memory, at this address.
@@ -35,13 +35,13 @@ pub(crate) enum Symbol {
 
 /// Finds names outside the function.
 pub(crate) trait Resolve {
-    /// What `name` stands for.
+    /// The symbol of `name`.
     fn symbol(&self, name: &str) -> Option<Symbol>;
     /// Parameters and results of a function, by its number.
     fn signature(&self, function: u32) -> (&[Slot], &[Slot]);
 }
 
-/// What a name inside the function stands for.
+/// The meaning of a name inside the function.
 #[derive(Clone, Debug)]
 enum Local<'a> {
     Reg(Reg, Type),
@@ -81,7 +81,7 @@ struct Decoder<'a> {
     guard: Option<PredSrc>,
     line: u32,
     is_kernel: bool,
-    /// Results that are registers, and where those who call find them.
+    /// Results that are registers, and their slots for the caller.
     results: Vec<(Reg, Slot)>,
 }
 
@@ -100,7 +100,7 @@ struct Fixup<'a> {
     scopes: Vec<u32>,
 }
 
-/// Bytes of all parameters of a function, many more than any device takes.
+/// Most bytes of all parameters of a function, many more than on any device.
 const LARGEST_PARAMETERS: u64 = 1 << 20;
 /// Bytes of a frame.
 const LARGEST_FRAME: u64 = 1 << 24;
@@ -166,7 +166,7 @@ pub(crate) fn decode<'a>(
         instrs: Vec::new(),
         labels: HashMap::new(),
         fixups: Vec::new(),
-        // Register 0 takes what goes to `_`.
+        // Register 0 is the destination `_`.
         regs: 1,
         preds: 0,
         constants: Vec::new(),
@@ -211,7 +211,7 @@ pub(crate) fn decode<'a>(
         regs: decoder.regs,
         preds,
         constants: decoder.constants,
-        // A call takes room even if it keeps nothing: recursion has an end.
+        // Every call needs room, even without variables, so that recursion ends.
         frame: decoder.largest_frame.next_multiple_of(16).max(16),
         reqntid: function.reqntid,
         maxntid: function.maxntid,

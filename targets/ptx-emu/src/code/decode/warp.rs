@@ -1,4 +1,4 @@
-//! What lanes of a warp and warps of a block do collective.
+//! Collectives of a warp's lanes, and barriers of a block.
 
 use super::memory::atom_op;
 use super::modifiers::Modifiers;
