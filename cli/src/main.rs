@@ -13,8 +13,11 @@ use clap::{CommandFactory, Parser};
 
 use crate::options::{Command, Options};
 
+/// What is logged unless the environment says otherwise: what nobody could know of.
+const SHOWN: &str = "host_rt::base::output=error";
+
 fn main() -> ExitCode {
-    if let Err(error) = revoff_log::show() {
+    if let Err(error) = revoff_log::show(Some(SHOWN)) {
         return output::failed(&anyhow::anyhow!(error));
     }
     let options = match Options::try_parse() {

@@ -25,6 +25,8 @@ pub(super) struct Blocks {
     /// The same as lengths and offsets.
     by_len: BTreeSet<(u64, u64)>,
     used_bytes: u64,
+    /// Bytes behind each block that belong to none, while there is room.
+    gap: u64,
     /// From here on no block has ever been: it is all zeros.
     fresh: u64,
 }
@@ -59,8 +61,14 @@ impl Blocks {
             free: BTreeMap::from([(0, bytes)]),
             by_len: BTreeSet::from([(bytes, 0)]),
             used_bytes: 0,
+            gap: 0,
             fresh: 0,
         }
+    }
+
+    /// Has the blocks from now on this far apart.
+    pub(super) fn set_gap(&mut self, gap: u64) {
+        self.gap = gap;
     }
 
     /// Bytes that are allocated.
@@ -70,7 +78,15 @@ impl Blocks {
 
     /// Allocates a block of `bytes` bytes.
     pub(super) fn alloc(&mut self, bytes: u64) -> Option<New> {
-        let len = bytes.max(1).checked_next_multiple_of(ALIGN)?;
+        let tight = bytes.max(1).checked_next_multiple_of(ALIGN)?;
+        let spaced = tight.checked_add(self.gap);
+        spaced
+            .and_then(|len| self.alloc_of(len, bytes))
+            .or_else(|| self.alloc_of(tight, bytes))
+    }
+
+    /// Allocates a block of `len` bytes, of which `bytes` were asked for.
+    fn alloc_of(&mut self, len: u64, bytes: u64) -> Option<New> {
         if let Some(offset) = self.take_kept(len, bytes) {
             self.used_bytes += len;
             return Some(New { offset, dirty: len });

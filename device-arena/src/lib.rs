@@ -83,6 +83,14 @@ impl Arena {
         })
     }
 
+    /// Leaves free bytes behind each block while there is room, so that an access just beyond one
+    /// is in no other.
+    #[must_use]
+    pub fn with_gaps(self) -> Self {
+        self.blocks().set_gap(ALIGN);
+        self
+    }
+
     fn blocks(&self) -> MutexGuard<'_, Blocks> {
         // What it guards is consistent wherever a panic could happen.
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)

@@ -175,3 +175,19 @@ proptest! {
         prop_assert!(arena.alloc(1 << 20, Fill::Any).is_some(), "all of it is one block again");
     }
 }
+
+#[test]
+fn gaps_keep_blocks_apart_while_there_is_room() {
+    let arena = Arena::new(1 << 20, None).unwrap().with_gaps();
+    let blocks: Vec<_> = std::iter::from_fn(|| arena.alloc(ALIGN, Fill::Zeros)).collect();
+    let apart = blocks
+        .windows(2)
+        .filter(|pair| pair[1] >= pair[0] + 2 * ALIGN);
+    assert_eq!(blocks.len(), (1 << 20) / (2 * ALIGN as usize));
+    assert_eq!(apart.count(), blocks.len() - 1);
+    for &block in &blocks {
+        arena.free(block);
+    }
+    // Without room for a gap.
+    assert!(arena.alloc(1 << 20, Fill::Zeros).is_some());
+}

@@ -6,17 +6,17 @@ use std::io::{self, IsTerminal};
 
 use tracing_subscriber::EnvFilter;
 
-/// The variable that says what is shown: nothing if it is not set, or empty.
+/// The variable that says what is shown: nothing if it is empty.
 const LOG: &str = "REVOFF_LOG";
 
-/// Shows from now on what the environment asks for, unless the program has somebody already to
-/// whom it is told.
+/// Shows from now on what the environment asks for, or `unset` where it asks for nothing, unless the
+/// program has a subscriber of its own.
 ///
 /// # Errors
 /// What the environment asks for is no filter: the variable, what it says and what is expected, in
 /// words. Nothing is shown then.
-pub fn show() -> Result<(), String> {
-    let Some(filter) = filter(env::var(LOG))? else {
+pub fn show(unset: Option<&str>) -> Result<(), String> {
+    let Some(filter) = filter(env::var(LOG), unset)? else {
         return Ok(());
     };
     // Who asks for no colours asks by this variable: https://no-color.org.
@@ -31,10 +31,13 @@ pub fn show() -> Result<(), String> {
 }
 
 /// What a value of the variable asks for.
-fn filter(value: Result<String, VarError>) -> Result<Option<EnvFilter>, String> {
+fn filter(
+    value: Result<String, VarError>,
+    unset: Option<&str>,
+) -> Result<Option<EnvFilter>, String> {
     let text = match value {
         Ok(text) => text,
-        Err(VarError::NotPresent) => return Ok(None),
+        Err(VarError::NotPresent) => unset.unwrap_or_default().to_owned(),
         Err(VarError::NotUnicode(bytes)) => bytes.to_string_lossy().into_owned(),
     };
     if text.is_empty() {
@@ -52,14 +55,19 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Option<String>, String> {
-        let filter = filter(Ok(text.to_owned()))?;
+        let filter = filter(Ok(text.to_owned()), Some("warn"))?;
         Ok(filter.map(|filter| filter.to_string()))
     }
 
     #[test]
     fn nothing_is_shown_unless_somebody_asks() {
         assert_eq!(of(""), Ok(None));
-        assert!(matches!(filter(Err(VarError::NotPresent)), Ok(None)));
+        assert!(matches!(filter(Err(VarError::NotPresent), None), Ok(None)));
+        let shown = filter(Err(VarError::NotPresent), Some("warn")).unwrap();
+        assert_eq!(
+            shown.map(|shown| shown.to_string()),
+            Some("warn".to_owned())
+        );
         assert_eq!(of("debug"), Ok(Some("debug".to_owned())));
     }
 

@@ -39,6 +39,9 @@ use crate::output;
 
 /// Measures everything and prints it.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    if let Some(dir) = &options.plot {
+        plot::prepare(dir)?;
+    }
     let mut failure = None;
     let report = match &options.from {
         Some(file) => Report::read(file)?,

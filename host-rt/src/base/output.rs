@@ -30,7 +30,7 @@ pub(crate) fn print(text: &[u8]) {
     if let Err(error) = write(&text)
         && !LOST.swap(true, Ordering::Relaxed)
     {
-        tracing::warn!(%error, "output of kernels is lost: writing to the standard output failed");
+        tracing::error!(%error, "output of kernels is lost: writing to the standard output failed");
     }
     WRITERS.fetch_sub(1, Ordering::Relaxed);
 }

@@ -22,7 +22,7 @@ pub(crate) struct Plugin {
 pub(crate) fn plugin() -> &'static Plugin {
     static PLUGIN: OnceLock<Plugin> = OnceLock::new();
     PLUGIN.get_or_init(|| {
-        if let Err(error) = revoff_log::show() {
+        if let Err(error) = revoff_log::show(None) {
             libgomp::error_of_all(&format!("{error}; nothing is shown"));
         }
         let names = choice::names();

@@ -203,20 +203,23 @@ pub enum FaultKind {
 }
 
 impl Fault {
+    /// Block and thread.
+    #[must_use]
+    pub fn lane(&self) -> String {
+        let [bx, by, bz] = self.block;
+        let [x, y, z] = self.thread;
+        format!("block ({bx}, {by}, {bz}), thread ({x}, {y}, {z})")
+    }
+
     /// Block, thread, function and instruction.
     #[must_use]
     pub fn location(&self) -> String {
-        let [bx, by, bz] = self.block;
-        let [x, y, z] = self.thread;
         let function = if self.at.function == self.kernel {
             String::new()
         } else {
             format!("in `{}`, ", self.at.function)
         };
-        format!(
-            "block ({bx}, {by}, {bz}), thread ({x}, {y}, {z}), {function}{}",
-            self.at
-        )
+        format!("{}, {function}{}", self.lane(), self.at)
     }
 }
 

@@ -48,7 +48,7 @@ struct Region {
 
 impl Region {
     fn new(bytes: u64, window: u64) -> io::Result<Self> {
-        let arena = Arena::new(bytes, Some(window))?;
+        let arena = Arena::new(bytes, Some(window))?.with_gaps();
         let steps = arena.bytes().div_ceil(ALIGN) as usize;
         // Zeroed pages of the system: none is allocated yet.
         // SAFETY: zero bytes are `AtomicU16`s, and the layout is that of the array.

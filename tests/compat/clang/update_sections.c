@@ -51,6 +51,8 @@ int main(int count, char **names)
     for (int length = 0; length <= n - 2; length++) {
         TO(a, a[0], 30, a [3:length:2], in(i, 3, length, 2));
         TO(t, t[0], 30, t [3:length:2], in(i, 3, length, 2));
+        TO(b, b[0][0], 48, b [0:n] [0:length:2], in(row, 0, n, 1) && in(column, 0, length, 2));
+        TO(b, b[0][0], 48, b [0:length] [0:1:2], in(row, 0, length, 1) && column == 0);
     }
     TO(b, b[0][0], 48, b [1:2] [2:3], in(row, 1, 2, 1) && in(column, 2, 3, 1));
     TO(b, b[0][0], 48, b [1:4] [1:3:2], in(row, 1, 4, 1) && in(column, 1, 3, 2));

@@ -19,10 +19,14 @@ use super::calls::CALLS;
 use super::caveats;
 use super::report::{Calls, Report};
 
+/// Makes the folder for [`draw`].
+pub(crate) fn prepare(dir: &Path) -> anyhow::Result<()> {
+    fs::create_dir_all(dir)
+        .with_context(|| format!("cannot make the folder {} (--plot)", dir.display()))
+}
+
 /// Draws everything that the report has into the folder `dir`.
 pub(crate) fn draw(report: &Report, dir: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(dir)
-        .with_context(|| format!("cannot make the folder {} (--plot)", dir.display()))?;
     let write = |name: String, svg: Option<String>| -> anyhow::Result<()> {
         let Some(svg) = svg else { return Ok(()) };
         let file = dir.join(name).with_extension("svg");

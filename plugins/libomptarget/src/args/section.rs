@@ -6,10 +6,12 @@ use crate::abi::Dimension;
 /// Most dimensions of a section: those of an array, and one for a stride.
 const MOST: usize = 32;
 
-/// The dimensions of a section; the last is one element, `{0, 1, its bytes}`. clang 22 passes their
-/// number as `size`, but the section's bytes where its length is known at run time alone. So the end
-/// is the one dimension of that form within those before it; of several, the one that `size` counts.
-/// `None` where that leaves no answer: what lies behind the last dimension may look like one.
+/// The dimensions of the section `name`; the last is one element, `{0, 1, its bytes}`. clang 22 passes
+/// their number as `size`, but the section's bytes if its length is known only at run time. So the
+/// end is the dimension of that form within those before it. A dimension of length 1 and memory
+/// after the last may have that form, too: then `size` decides if it is the number of one of them,
+/// otherwise the name, which programs compiled with `-g` have, and otherwise it is the last of them.
+/// `None` if there is no such dimension.
 ///
 /// # Safety
 /// [`MOST`] dimensions are readable: those of the section, and the caller's stack behind them, on
@@ -17,6 +19,7 @@ const MOST: usize = 32;
 pub(crate) unsafe fn dimensions<'a>(
     start: *const Dimension,
     size: usize,
+    name: &str,
 ) -> Option<&'a [Dimension]> {
     let mut ends = Vec::new();
     let mut bound = u64::MAX;
@@ -29,7 +32,8 @@ pub(crate) unsafe fn dimensions<'a>(
             .saturating_sub(1)
             .checked_mul(dimension.stride);
         let last = last.and_then(|last| last.checked_add(dimension.offset));
-        if dimension.stride == 0 || last.is_none_or(|last| last >= bound) {
+        let is_inside = last.is_some_and(|last| last < bound) && dimension.stride <= bound;
+        if dimension.stride == 0 || !is_inside {
             break;
         }
         if at > 0 && (dimension.offset, dimension.count) == (0, 1) {
@@ -37,10 +41,9 @@ pub(crate) unsafe fn dimensions<'a>(
         }
         bound = dimension.stride;
     }
-    let count = match ends.as_slice() {
-        [only] => *only,
-        _ => ends.into_iter().find(|count| *count == size)?,
-    };
+    let by = |wanted: usize| ends.iter().copied().find(|&end| end == wanted);
+    let by_name = || by(subscripts(name).len() + 1);
+    let count = by(size).or_else(by_name).or(ends.last().copied())?;
     // SAFETY: as many were read above.
     Some(unsafe { slice(start, count) })
 }
@@ -196,12 +199,13 @@ mod tests {
 
     #[test]
     fn dimensions_end_with_an_element() {
-        let count = |dimensions: &[Dimension], size| {
+        let count_of = |dimensions: &[Dimension], size, name| {
             let mut memory = dimensions.to_vec();
             memory.resize(MOST, dimension(0, 0, 0));
             // SAFETY: as many as it may read.
-            unsafe { super::dimensions(memory.as_ptr(), size) }.map(<[_]>::len)
+            unsafe { super::dimensions(memory.as_ptr(), size, name) }.map(<[_]>::len)
         };
+        let count = |dimensions: &[Dimension], size| count_of(dimensions, size, "unknown");
         let strided = [dimension(0, 12, 8), dimension(0, 1, 4)];
         // The size is the number of dimensions, or bytes: of one char, of many ints.
         for size in [2, 1, 48] {
@@ -211,10 +215,13 @@ mod tests {
         for behind in [dimension(48, 1, 7), dimension(0, 0, 3), dimension(0, 2, 1)] {
             assert_eq!(count(&[strided[0], strided[1], behind], 48), Some(2));
         }
-        // It may look like an element. Then the number of dimensions tells, and bytes do not.
+        // It may look like an element. Then the number of dimensions tells, or the name.
         let element = [strided[0], strided[1], dimension(0, 1, 2)];
         assert_eq!(count(&element, 2), Some(2));
-        assert_eq!(count(&element, 48), None);
+        assert_eq!(count_of(&element, 48, "a[0:n:2]"), Some(2));
+        // So does a dimension of length 1.
+        let narrow = [dimension(0, 4, 16), dimension(0, 1, 8), dimension(0, 1, 4)];
+        assert_eq!(count(&narrow, 16), Some(3));
         let plane = [
             dimension(1, 2, 96),
             dimension(0, 1, 24),

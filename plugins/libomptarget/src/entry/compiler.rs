@@ -31,7 +31,7 @@ use crate::task::{depend, pending};
 fn show_log() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        if let Err(error) = revoff_log::show() {
+        if let Err(error) = revoff_log::show(None) {
             message::error(&format!("{error}; the log is not shown"));
         }
     });

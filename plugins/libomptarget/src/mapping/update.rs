@@ -57,22 +57,20 @@ unsafe fn update_section(
     if arg.bytes() == 0 {
         return Ok(());
     }
+    let name = SourceName(arg.name).shown();
     // SAFETY: the caller's promise: the begin is an array of dimensions on the caller's stack,
     // which continues after it.
-    let dimensions = unsafe { section::dimensions(arg.begin as *const Dimension, arg.bytes()) };
+    let dimensions =
+        unsafe { section::dimensions(arg.begin as *const Dimension, arg.bytes(), &name) };
     let refuse = |why: &str| {
         Err(message::error(&format!(
-            "section {} cannot be updated: {why}",
-            SourceName(arg.name).shown()
+            "section {name} cannot be updated: {why}"
         )))
     };
     let Some(dimensions) = dimensions else {
-        return refuse(
-            "clang does not pass how many dimensions it has; give it constant lengths, or update its \
-             rows one by one",
-        );
+        return refuse("its description by clang does not end; update its rows one by one");
     };
-    let unclear = || section::unclear(dimensions, &SourceName(arg.name).shown());
+    let unclear = || section::unclear(dimensions, &name);
     let first = match arg.map.parent() {
         // The base is the structure's; the structure's argument begins where the section begins.
         Some(parent) if args.members(parent) == 1 => args.get(parent).begin,

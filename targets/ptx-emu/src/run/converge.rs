@@ -397,15 +397,20 @@ impl Warp {
             self.found.push((place, value));
         }
         let asking = &mut self.groups[at].asking;
-        if asking.acted != 0 || last.is_some_and(|last| last != value) {
+        let is_changed = last.is_some_and(|last| last != value);
+        let is_new = asking.acted != 0 || is_changed;
+        if is_new {
             *asking = Polling::default();
+        }
+        // From the first poll on: it may sleep until the second.
+        if !is_changed && memory::is_mapped(place) {
+            asking.host.get_or_insert_with(Instant::now);
+        }
+        if is_new {
             self.leave_cycles(at);
             return;
         }
         asking.polls = asking.polls.saturating_add(last.is_some().into());
-        if last.is_some() && memory::is_mapped(place) {
-            asking.host.get_or_insert_with(Instant::now);
-        }
         if last.is_none() || asking.polls >= SOME_POLLS {
             self.look_for_cycles(at, functions);
         }

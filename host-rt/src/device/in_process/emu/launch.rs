@@ -75,7 +75,7 @@ fn message(fault: &Fault) -> String {
             message,
             ..
         } if message == PANIC_ASSERTION => {
-            format!("panicked at {file}:{line}: {}", fault.location())
+            format!("panicked at {file}:{line}: {}", fault.lane())
         }
         what => format!("{}: {what}", fault.location()),
     }
