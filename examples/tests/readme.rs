@@ -1,12 +1,12 @@
-//! The example in README.md, built and run, with this checkout instead of its address.
+//! The example in README.md, built and run.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// How README names this repository.
-const ADDRESS: &str = "git = \"https://github.com/revoff/revoff\"";
+/// What README calls the path of this repository.
+const CLONE: &str = "CLONE";
 
 /// What the crates need to be built.
 const FILES: [&str; 7] = [
@@ -59,13 +59,7 @@ fn manifest(path: &str, dependencies: &str, root: &Path) -> String {
     let mut text = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{workspace}\n"
     );
-    for line in dependencies.lines() {
-        let here = match line.split_once(" = ") {
-            Some((krate, _)) => line.replace(ADDRESS, &format!("path = {:?}", root.join(krate))),
-            None => line.to_owned(),
-        };
-        text += &format!("{here}\n");
-    }
+    text += &dependencies.replace(CLONE, &root.display().to_string());
     text
 }
 
