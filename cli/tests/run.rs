@@ -283,6 +283,42 @@ fn a_forgotten_parameter_of_a_kernel_in_c_is_refused() {
     ]);
 }
 
+/// docs/native-wire.md is enough to call the host: no code of device-rt is in the image.
+#[test]
+fn a_producer_of_its_own_calls_the_host() {
+    let folder = scratch("run-producer");
+    let (image, functions) = (folder.join("producer.so"), folder.join("square.so"));
+    image::link_alone(&image::root().join("examples/c/producer.c"), &image);
+    let source = folder.join("square.c");
+    let square = "void square(unsigned long **args) { *args[0] *= *args[0]; }\n";
+    fs::write(&source, square).expect("written");
+    image::link_alone(&source, &functions);
+    // With fewer slots than device threads, they wait for each other.
+    for slots in ["1024", "2"] {
+        let squares = folder.join("squares");
+        let mut command = revoff();
+        command.arg("run").arg(&image).args(["--kernel", "squares"]);
+        command.args([
+            "--wire",
+            "native",
+            "--teams",
+            "20",
+            "--threads",
+            "10",
+            "--functions",
+        ]);
+        command.arg(&functions);
+        command.arg(format!("out:1600:{}", squares.display()));
+        let ended = run(command.env("REVOFF_SLOTS", slots));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let bytes = fs::read(&squares).expect("the results");
+        let numbers = bytes
+            .chunks_exact(8)
+            .map(|word| u64::from_le_bytes(word.try_into().unwrap()));
+        assert!(numbers.eq((0..200).map(|n: u64| n * n)), "{bytes:?}");
+    }
+}
+
 /// Nothing is known of a plain function: it may be launched with too little, and then the
 /// process ends as any other does, but not without a word.
 #[test]

@@ -44,13 +44,14 @@ pub(crate) fn link(source: &Path, image: &Path) {
 /// Builds a shared object from a source in C, without the device library.
 pub(crate) fn link_alone(source: &Path, image: &Path) {
     cc(Command::new("cc")
-        .arg("-shared")
+        .args(["-shared", "-I"])
+        .arg(root().join("shared-abi/include"))
         .arg("-o")
         .arg(image)
         .arg(source));
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
