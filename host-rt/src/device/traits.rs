@@ -50,11 +50,6 @@ pub trait Device: Send + Sync {
     fn inline_launch(&self) -> Option<&dyn InlineLaunch> {
         None
     }
-    /// Whether events are the device's own matter. Where they are not, the host waits:
-    /// [`Queue::wait_event`] may block.
-    fn has_events(&self) -> bool {
-        true
-    }
     /// A queue in which nothing is under way. Dropping it gives it back; what is under way
     /// in it goes on.
     ///

@@ -260,14 +260,6 @@ impl Runtime {
         Ok(self.inner.server.launch_queue()?)
     }
 
-    /// Whether queues wait for events without the host: see [`Device::has_events`].
-    ///
-    /// [`Device::has_events`]: crate::device::Device::has_events
-    #[must_use]
-    pub fn has_events(&self) -> bool {
-        self.inner.device.has_events()
-    }
-
     /// Ticks of the device's clock register in a second, in thousands.
     #[must_use]
     pub fn clock_khz(&self) -> u32 {

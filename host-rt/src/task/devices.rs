@@ -53,10 +53,7 @@ impl Devices {
             return (known.number, known.domain);
         }
         let number = all.len() as u32;
-        let same_kind = |known: &&Arc<Device>| {
-            let events = known.runtime.has_events() && runtime.has_events();
-            events && known.runtime.kind() == runtime.kind()
-        };
+        let same_kind = |known: &&Arc<Device>| known.runtime.kind() == runtime.kind();
         let domain = all
             .iter()
             .find(same_kind)
