@@ -249,7 +249,7 @@ impl<S: SystemWords> Producer<S> {
     }
 
     /// Writes the header of a request, which the host ignores until it is published.
-    /// `header.sequence number` is ignored: the claim has the sequence number.
+    /// `header.seq` is ignored: the claim has the sequence number.
     #[inline(always)]
     pub fn write_header(&self, claim: Claim, header: &RequestHeader) {
         let at = slot_offset(self.slots, claim.slot) + offset_of!(Slot, request);
