@@ -39,12 +39,12 @@ pub struct Env {
     pub host_stack: Option<u64>,
     /// `REVOFF_EMU_MEMORY`: device memory of `emu`, 1M to 1T.
     pub emu_memory: Option<u64>,
-    /// `REVOFF_EMU_THREADS`: threads that are its multiprocessors, 1 to 1024.
+    /// `REVOFF_EMU_THREADS`: number of its multiprocessors, each a host thread, 1 to 1024.
     pub emu_threads: Option<u32>,
-    /// `REVOFF_EMU_CHECK`: whether accesses that nothing orders are faults.
+    /// `REVOFF_EMU_CHECK`: whether unordered accesses to the same memory are faults.
     pub emu_check: Option<bool>,
-    /// `REVOFF_EMU_PATIENCE`: how long threads may go round in circles before they are
-    /// taken to do so for ever, 1 to 1000000 seconds.
+    /// `REVOFF_EMU_PATIENCE`: time without progress after which looping threads count as
+    /// deadlocked, 1 to 1000000 seconds.
     pub emu_patience: Option<Duration>,
 }
 
@@ -52,7 +52,7 @@ pub struct Env {
 pub const VARIABLES: [(&str, &str); 11] = [
     (
         "GOMP_REVERSE_OFFLOAD_THREADS",
-        "most host threads that serve calls, 1 to 1024 (8)",
+        "maximum number of host threads that serve calls, 1 to 1024 (8)",
     ),
     (
         "REVOFF_SLOTS",
@@ -80,20 +80,20 @@ pub const VARIABLES: [(&str, &str); 11] = [
     ),
     (
         "REVOFF_EMU_THREADS",
-        "threads that are emu's multiprocessors, 1 to 1024 (the machine's cores)",
+        "number of emu's multiprocessors, each a host thread, 1 to 1024 (the machine's cores)",
     ),
     (
         "REVOFF_EMU_CHECK",
-        "1: accesses of emu's threads that nothing orders are faults (0)",
+        "1: unordered accesses of emu's threads to the same memory are faults (0)",
     ),
     (
         "REVOFF_EMU_PATIENCE",
-        "seconds without any progress after which emu's threads that go round in circles are \
-         taken to wait for each other, 1 to 1000000 (10)",
+        "whole seconds without progress after which looping threads of emu count as deadlocked, \
+         1 to 1000000 (10)",
     ),
     (
         "REVOFF_REQUEST_MEMORY",
-        "host memory that the calls of a device may hold together, 1M to 1T (4G)",
+        "host memory that the arguments of all calls of a device may use together, 1M to 1T (4G)",
     ),
 ];
 
