@@ -10,9 +10,13 @@ use ptx_emu::{FaultKind, Grid, LaunchError, Machine, Module, Options, Part, Runn
 const LONG: Duration = Duration::from_secs(60);
 
 fn machine() -> Machine {
+    machine_with(1)
+}
+
+fn machine_with(processors: u32) -> Machine {
     let options = Options {
         memory: 1 << 26,
-        processors: 1,
+        processors,
         patience: Duration::from_millis(200),
         ..Options::default()
     };
@@ -115,6 +119,37 @@ fn a_lane_that_waits_for_the_host_is_waited_for() {
         });
         assert_eq!(words[2], 3, "lanes that met");
     }
+}
+
+/// Block 1 counts, and each lane of block 0 compares what it loads with what lane 0 loads.
+#[test]
+fn lanes_that_load_from_one_address_get_one_value() {
+    let machine = machine_with(2);
+    let body = "mov.u32 %r0, %ctaid.x; setp.eq.u32 %p0, %r0, 0; @%p0 bra look;
+        mov.u32 %r1, 0;
+        count: st.volatile.global.u32 [%o], %r1; add.u32 %r1, %r1, 1;
+        setp.lt.u32 %p1, %r1, 300000; @%p1 bra count;
+        st.volatile.global.u32 [%o+4], 1; exit;
+        look: ld.volatile.global.u32 %r1, [%o];
+        shfl.sync.idx.b32 %r2, %r1, 0, 31, 0xffffffff; setp.ne.u32 %p1, %r1, %r2;
+        @%p1 st.volatile.global.u32 [%o+8], 1;
+        ld.volatile.global.u32 %r2, [%o+4]; setp.eq.u32 %p1, %r2, 0; @%p1 bra look; exit;";
+    let module = module(&machine, "", body);
+    let (host, device) = machine.memory().alloc_mapped(4096).expect("room");
+    let grid = Grid {
+        grid: [2, 1, 1],
+        block: [32, 1, 1],
+        shared: 0,
+    };
+    let kernel = module.kernel("test").expect("is there");
+    let params = [device.to_le_bytes().to_vec()];
+    let running = machine.launch(&module, kernel, grid, &params, Box::new(|_| {}));
+    let running = running.expect("a good launch");
+    let until = Some(Instant::now() + LONG);
+    assert_eq!(running.wait(until).expect("it ends"), Ok(()));
+    // SAFETY: the kernel has ended, and the block has room for three words.
+    let words = unsafe { host.cast::<[u32; 3]>().read() };
+    assert_eq!(words, [299_999, 1, 0]);
 }
 
 #[test]

@@ -97,6 +97,9 @@ pub(super) fn load(
     }
     for (part, &d) in op.ds.iter().enumerate() {
         let mut t: Lanes = [0; LANES];
+        // Lanes that load from one address get one value, as on hardware: code that a compiler
+        // runs on all lanes as one thread diverges otherwise if another thread stores meanwhile.
+        let mut last = None;
         for lane in lanes_of(active) {
             let Some(place) = places[lane] else { continue };
             let by = part as u32 * op.bytes;
@@ -128,6 +131,14 @@ pub(super) fn load(
                         }
                     })?
                 }
+                (None, MemoryRef::Common(_)) => match last {
+                    Some((address, value)) if address == at[lane] => value,
+                    _ => {
+                        let value = load();
+                        last = Some((at[lane], value));
+                        value
+                    }
+                },
                 _ => load(),
             };
             if op.extend > 0 {
