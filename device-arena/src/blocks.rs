@@ -52,6 +52,11 @@ fn kept_at(len: u64) -> Option<usize> {
     (len <= LONGEST_KEPT).then(|| (len / ALIGN) as usize - 1)
 }
 
+/// The length of a block of `bytes`, without a gap.
+fn rounded(bytes: u64) -> Option<u64> {
+    bytes.max(1).checked_next_multiple_of(ALIGN)
+}
+
 impl Blocks {
     /// `bytes` of free memory, all zeros.
     pub(super) fn new(bytes: u64) -> Self {
@@ -71,14 +76,14 @@ impl Blocks {
         self.gap = gap;
     }
 
-    /// Bytes that are allocated.
+    /// Bytes that are allocated, gaps not counted.
     pub(super) fn used_bytes(&self) -> u64 {
         self.used_bytes
     }
 
     /// Allocates a block of `bytes` bytes.
     pub(super) fn alloc(&mut self, bytes: u64) -> Option<New> {
-        let tight = bytes.max(1).checked_next_multiple_of(ALIGN)?;
+        let tight = rounded(bytes)?;
         let spaced = tight.checked_add(self.gap);
         spaced
             .and_then(|len| self.alloc_of(len, bytes))
@@ -88,16 +93,16 @@ impl Blocks {
     /// Allocates a block of `len` bytes, of which `bytes` were asked for.
     fn alloc_of(&mut self, len: u64, bytes: u64) -> Option<New> {
         if let Some(offset) = self.take_kept(len, bytes) {
-            self.used_bytes += len;
+            self.used_bytes += rounded(bytes)?;
             return Some(New { offset, dirty: len });
         }
         let offset = self.cut(len).or_else(|| {
             self.release_kept();
             self.cut(len)
         })?;
+        self.used_bytes += rounded(bytes)?;
         let bytes = Some(bytes);
         self.blocks.insert(offset, Block { len, bytes });
-        self.used_bytes += len;
         let dirty = self.fresh.clamp(offset, offset + len) - offset;
         self.fresh = self.fresh.max(offset + len);
         Some(New { offset, dirty })
@@ -113,9 +118,9 @@ impl Blocks {
     /// Frees the block at `offset`, and says how long it was, if there is one.
     pub(super) fn free(&mut self, offset: u64) -> Option<u64> {
         let block = self.blocks.get_mut(&offset)?;
-        block.bytes.take()?;
+        let bytes = block.bytes.take()?;
         let len = block.len;
-        self.used_bytes -= len;
+        self.used_bytes -= rounded(bytes)?;
         match kept_at(len) {
             Some(at) => {
                 if self.kept.is_empty() {

@@ -185,9 +185,15 @@ fn gaps_keep_blocks_apart_while_there_is_room() {
         .filter(|pair| pair[1] >= pair[0] + 2 * ALIGN);
     assert_eq!(blocks.len(), (1 << 20) / (2 * ALIGN as usize));
     assert_eq!(apart.count(), blocks.len() - 1);
+    assert_eq!(
+        arena.used(),
+        blocks.len() as u64 * ALIGN,
+        "gaps are not counted"
+    );
     for &block in &blocks {
         arena.free(block);
     }
+    assert_eq!(arena.used(), 0);
     // Without room for a gap.
     assert!(arena.alloc(1 << 20, Fill::Zeros).is_some());
 }
