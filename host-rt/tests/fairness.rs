@@ -2,8 +2,8 @@
 
 use core::mem::offset_of;
 
-use host_rt::wire::native::Poller;
-use host_rt::wire::{At, Poll};
+use host_rt::wire::Poll;
+use host_rt::wire::native::{Poller, RequestWords};
 use shared_abi::wire::native::{RequestHeader, Slot, ready_offset, size, slot_offset};
 use shared_abi::words::{Coherent, Store, SystemWords};
 
@@ -48,10 +48,7 @@ impl Wire {
             if look == 100 {
                 self.publish(waiting);
             }
-            if let Poll::Taken(taken) = poller.poll() {
-                let At::Native { slot, .. } = taken.at else {
-                    panic!("not a request of this wire")
-                };
+            if let Poll::Request(RequestWords { slot, .. }) = poller.poll() {
                 if slot == waiting {
                     return Some(look);
                 }

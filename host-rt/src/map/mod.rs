@@ -160,11 +160,7 @@ impl Mapper {
             match classify(arg.kind) {
                 Some(Class::Descriptor) => in_descriptor = true,
                 Some(Class::Pointer | Class::DescriptorPointer) if in_descriptor => {
-                    return Arg {
-                        size: 0,
-                        kind: MapKind::ALLOC,
-                        ..arg
-                    };
+                    return Arg::new(arg.addr, 0, MapKind::ALLOC);
                 }
                 _ => in_descriptor = false,
             }

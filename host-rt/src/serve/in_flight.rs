@@ -12,8 +12,8 @@ use shared_abi::wire::claims::GROUP;
 
 use crate::base::output;
 
-use super::pool::Served;
 use super::{Server, current_call, lock};
+use crate::wire::Wire;
 
 /// How long a host function waits for a kernel until it checks whether calls can still be made.
 const WARN_AFTER: Duration = Duration::from_secs(1);
@@ -32,8 +32,8 @@ pub(super) struct InFlight {
 
 impl InFlight {
     /// Begins the call of the function with this word.
-    pub(super) fn begin(&self, word: u64, wire: &Served, bounce: &Range<u32>) {
-        let keeps_slot = wire.attached.wire.slots().is_some();
+    pub(super) fn begin(&self, word: u64, wire: &Wire, bounce: &Range<u32>) {
+        let keeps_slot = wire.shared_slots().is_some();
         let kind = if keeps_slot { wire.kind.0 } else { 0 };
         self.wire.store(kind, Ordering::Relaxed);
         self.bounce[0].store(bounce.start, Ordering::Relaxed);
@@ -139,14 +139,14 @@ impl Server {
         let calls = self.calls();
         let mut exhausted = Vec::new();
         for served in self.wires.iter().filter_map(OnceLock::get) {
-            let wire = &served.attached.wire;
-            let Some(slots) = wire.slots() else {
+            let wire = &served.wire;
+            let Some(slots) = wire.shared_slots() else {
                 continue;
             };
             let kinds = calls.iter().map(|call| call.wire.load(Ordering::Relaxed));
-            let used = kinds.filter(|kind| *kind == served.kind.0).count();
+            let used = kinds.filter(|kind| *kind == wire.kind.0).count();
             if used >= slots as usize {
-                let variable = match served.kind {
+                let variable = match wire.kind {
                     WireKind::NATIVE => " (REVOFF_SLOTS)",
                     _ => "",
                 };
@@ -155,7 +155,7 @@ impl Server {
                 } else {
                     "all slots"
                 };
-                exhausted.push(format!("{all} of the wire `{}`{variable}", wire.name()));
+                exhausted.push(format!("{all} of the wire `{}`{variable}", wire.name));
             }
         }
         let extents = calls.iter().map(|call| {

@@ -82,12 +82,14 @@ impl Launches {
     /// which it was, against all that can call. The key is the device's word: its
     /// kernels can blame each other, nobody else's.
     pub(super) fn report(&self, key: u32, error: CallError) {
-        tracing::warn!(launch = key, %error, "call failed");
         let running = lock(&self.0);
         let callers = || running.by_key.values().filter(|launch| launch.calls_host);
         match callers().find(|launch| launch.key == key) {
-            Some(launch) => launch.fail(error),
+            Some(launch) => launch.fail(error.clone()),
             None => callers().for_each(|launch| launch.fail(error.clone())),
         }
+        drop(running);
+        // Last: a subscriber of the log may panic.
+        tracing::warn!(launch = key, %error, "call failed");
     }
 }

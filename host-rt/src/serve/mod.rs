@@ -48,9 +48,11 @@ use self::queue::LaunchQueues;
 use self::text::Text;
 use self::wake::WakeWord;
 use crate::base::lock::lock;
-use crate::device::{Device, DeviceError, Fill, MappedMemory};
+use crate::device::{Device, DeviceError, Fill};
 use crate::map::{Budget, PresentTable};
-use crate::wire::{Copier, KINDS, Reservation, Reserved, WireConfig, WireParts, native};
+use crate::wire::{
+    Copier, DeviceAccess, KINDS, Reservation, Reserved, WireConfig, WireParts, native,
+};
 
 pub use self::worker::{CallContext, current_call};
 pub(crate) use self::worker::{panic_message, serve_until};
@@ -105,8 +107,8 @@ const READY_LAUNCHES: usize = 32;
 
 /// Memory that all wires of a device share.
 struct Common {
-    /// The bounce area.
-    bounce: Arc<MappedMemory>,
+    /// How requests reach the device's memory, the bounce area among it.
+    access: DeviceAccess,
     /// Device address of the claims.
     claims: u64,
     _reservation: Reservation,
@@ -114,7 +116,7 @@ struct Common {
 
 impl Common {
     fn new(
-        device: &dyn Device,
+        device: &Arc<dyn Device>,
         config: &Config,
         reserved: &Arc<Reserved>,
     ) -> Result<Self, DeviceError> {
@@ -136,7 +138,11 @@ impl Common {
             return Err(error);
         }
         Ok(Self {
-            bounce,
+            access: DeviceAccess {
+                device: Arc::clone(device),
+                bounce,
+                reserved: Arc::clone(reserved),
+            },
             claims,
             _reservation: reserved.reserve(claims, bytes.len() as u64),
         })
@@ -251,7 +257,7 @@ impl Server {
             slots: self.config.wire.slots,
             wire: self.attach(kind, common)?,
             claims: common.claims,
-            bounce: common.bounce.device,
+            bounce: common.access.bounce.device,
             wake_word: self.wake_word.device_address(),
             bounce_blocks: self.config.bounce_blocks(),
             reserved: 0,
@@ -263,7 +269,7 @@ impl Server {
         if let Some(common) = self.common.get() {
             return Ok(common);
         }
-        let common = Common::new(&*self.device, &self.config, &self.reserved)?;
+        let common = Common::new(&self.device, &self.config, &self.reserved)?;
         self.wake_word
             .attach(self.device.alloc_mapped(WakeWord::BYTES)?);
         Ok(self.common.get_or_init(|| common))
@@ -274,19 +280,19 @@ impl Server {
     fn attach(&self, kind: WireKind, common: &Common) -> Result<u64, DeviceError> {
         let index = wire_index(kind);
         if let Some(served) = self.wires[index].get() {
-            return Ok(served.attached.address);
+            return Ok(served.wire.address());
         }
         let config = &self.config.wire;
         let memory = self.device.alloc_mapped((KINDS[index].bytes)(config))?;
-        let parts = (KINDS[index].attach)(memory, config, &common.bounce);
-        let served = self.serve_wire(kind, parts);
-        Ok(self.wires[index].get_or_init(|| served).attached.address)
+        let parts = (KINDS[index].attach)(memory, config, &common.access);
+        let served = self.serve_wire(parts);
+        Ok(self.wires[index].get_or_init(|| served).wire.address())
     }
 
     /// Serves a wire from now on.
-    fn serve_wire(&self, kind: WireKind, parts: WireParts) -> Arc<Served> {
-        let WireParts { transport, poller } = parts;
-        let wire = Arc::new(Served::new(kind, transport));
+    fn serve_wire(&self, parts: WireParts) -> Arc<Served> {
+        let WireParts { wire, poller } = parts;
+        let wire = Arc::new(Served::new(wire));
         lock(&self.new_sources).push(Source {
             poller,
             wire: Arc::clone(&wire),
@@ -424,11 +430,7 @@ impl Server {
 
     fn copier(&self) -> Copier {
         match self.common.get() {
-            Some(common) => Copier::new(
-                Arc::clone(&self.device),
-                Arc::clone(&common.bounce),
-                Arc::clone(&self.reserved),
-            ),
+            Some(common) => common.access.copier(),
             None => unreachable!("only kernels of a connected image are served"),
         }
     }

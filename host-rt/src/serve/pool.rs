@@ -7,13 +7,11 @@ use std::sync::{Arc, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use shared_abi::wire::WireKind;
-
 use super::idle::Idle;
 use super::in_flight::NestedWait;
 use super::worker::Worker;
 use super::{CallError, Server, Waiting, lock};
-use crate::wire::{Attached, Poll, PollWire, Taken};
+use crate::wire::{Poll, PollWire, Request, RequestPoller, Wire};
 
 /// How often the standby checks while requests come in.
 const TICK: Duration = Duration::from_millis(1);
@@ -23,8 +21,7 @@ const LONG_TICK: Duration = Duration::from_millis(100);
 
 /// A wire that is served.
 pub(super) struct Served {
-    pub(super) kind: WireKind,
-    pub(super) attached: Attached,
+    pub(super) wire: Arc<Wire>,
     /// Key of the launch whose own it is; 0 if it is all launches'.
     pub(super) launch: AtomicU32,
     /// It is no longer served.
@@ -34,20 +31,19 @@ pub(super) struct Served {
 }
 
 impl Served {
-    pub(super) fn new(kind: WireKind, attached: Attached) -> Self {
+    pub(super) fn new(wire: Arc<Wire>) -> Self {
         Self {
-            kind,
-            attached,
+            wire,
             launch: AtomicU32::new(0),
             retired: AtomicBool::new(false),
             text_end: AtomicU64::new(0),
         }
     }
 
-    /// Whether text was ever taken from it.
-    fn has_text(&self) -> bool {
+    /// Where its text ends, in the server's; 0 if none was ever taken from it.
+    fn text_end(&self) -> u64 {
         // Relaxed: asked by the holder of the token alone, who writes it.
-        self.text_end.load(Ordering::Relaxed) > 0
+        self.text_end.load(Ordering::Relaxed)
     }
 
     /// The launch to blame for what is found on it.
@@ -57,10 +53,17 @@ impl Served {
     }
 }
 
-/// What finds the requests of a wire. The poller goes first: the wire keeps its memory.
+/// What finds the requests of a wire.
 pub(super) struct Source {
-    pub(super) poller: Box<dyn PollWire>,
+    pub(super) poller: Box<RequestPoller>,
     pub(super) wire: Arc<Served>,
+}
+
+/// A request that a thread has taken.
+pub(super) struct Found {
+    pub(super) request: Request,
+    /// Where the text ends that was printed on its wire before it.
+    pub(super) text_end: u64,
 }
 
 /// What the thread that polls holds.
@@ -133,9 +136,9 @@ impl Server {
             // returned before anything can panic.
             match catch_unwind(AssertUnwindSafe(|| self.poll_until_found(&mut token))) {
                 Ok(None) => return,
-                Ok(Some((wire, taken))) => {
+                Ok(Some(found)) => {
                     drop(token);
-                    worker.serve(&self, &wire, &taken);
+                    worker.serve(&self, found);
                 }
                 Err(panic) => std::mem::forget(panic),
             }
@@ -172,7 +175,7 @@ impl Server {
     }
 
     /// Polls until there is a request; `None` when the server stops.
-    fn poll_until_found(&self, token: &mut PollToken) -> Option<(Arc<Served>, Taken)> {
+    fn poll_until_found(&self, token: &mut PollToken) -> Option<Found> {
         let mut idle = Idle::new(self.config.waiting);
         if self.config.waiting != Waiting::Adaptive {
             // Also after a poll that found a request, which was the last one.
@@ -215,32 +218,31 @@ impl Server {
     fn poll(
         &self,
         token: &mut PollToken,
-        poll: fn(&mut (dyn PollWire + 'static)) -> Poll,
-    ) -> Option<(Arc<Served>, Taken)> {
+        poll: fn(&mut RequestPoller) -> Poll<Request>,
+    ) -> Option<Found> {
         self.refresh_wires(token);
         token.restless = false;
         let count = token.sources.len();
         for i in 0..count {
             let index = (token.begin + i) % count;
             let source = &mut token.sources[index];
-            let is_full = source.wire.has_text() && self.text.is_full();
+            let is_full = source.wire.text_end() > 0 && self.text.is_full();
             let poll = if is_full {
-                <dyn PollWire>::poll_requests
+                RequestPoller::poll_requests
             } else {
                 poll
             };
             for left in (0..PASS_LIMIT).rev() {
                 match poll(&mut *source.poller) {
-                    Poll::Taken(mut taken) => {
+                    Poll::Request(mut request) => {
                         // Relaxed: only the holder of the token writes it, and the
                         // standby only compares.
                         let count = self.taken.load(Ordering::Relaxed);
                         self.taken.store(count + 1, Ordering::Relaxed);
                         token.begin = index + 1;
-                        if taken.launch == 0 {
-                            taken.launch = source.wire.launch();
-                        }
-                        return Some((Arc::clone(&source.wire), taken));
+                        request.set_launch_if_unknown(source.wire.launch());
+                        let text_end = source.wire.text_end();
+                        return Some(Found { request, text_end });
                     }
                     other => {
                         if !self.handle_non_request(&source.wire, other) {
@@ -269,10 +271,10 @@ impl Server {
     }
 
     /// Handles text and protocol errors; `false` if there is neither.
-    pub(super) fn handle_non_request(&self, wire: &Served, found: Poll) -> bool {
+    pub(super) fn handle_non_request(&self, wire: &Served, found: Poll<Request>) -> bool {
         match found {
             Poll::Empty => false,
-            Poll::Taken(_) => unreachable!("a request is served"),
+            Poll::Request(_) => unreachable!("a request is served"),
             Poll::Printed(text) => {
                 let end = self.text.push(&text);
                 // Relaxed: only the holder of the token writes it, and a request that it takes
@@ -282,7 +284,7 @@ impl Server {
             }
             Poll::ProtocolError(reason) => {
                 let launch = wire.launch();
-                let wire = wire.attached.wire.name();
+                let wire = wire.wire.name;
                 self.launches
                     .report(launch, CallError::Protocol { wire, reason });
                 true
@@ -292,11 +294,9 @@ impl Server {
 
     /// Waits for what was printed on a wire before the request that was taken from it: what the
     /// host function prints comes behind that.
-    pub(super) fn wait_for_text_of(&self, wire: &Served) {
-        // Relaxed: see where it is written.
-        let end = wire.text_end.load(Ordering::Relaxed);
-        if end > 0 {
-            self.text.wait_before_call(end);
+    pub(super) fn wait_for_text_before(&self, found: &Found) {
+        if found.text_end > 0 {
+            self.text.wait_before_call(found.text_end);
         }
     }
 
@@ -418,10 +418,10 @@ impl Server {
                 self.with_token(|token| found = self.poll(token, PollWire::poll));
             }
             match found {
-                Some((wire, taken)) => {
+                Some(found) => {
                     let worker = worker.get_or_insert_with(|| Worker::new(self, 0));
                     DEEP.set(DEEP.get() + 1);
-                    worker.serve(self, &wire, &taken);
+                    worker.serve(self, found);
                     DEEP.set(DEEP.get() - 1);
                     idle = Idle::new(Waiting::Adaptive);
                 }
@@ -444,6 +444,8 @@ impl Server {
 #[cfg(test)]
 mod tests {
     use std::thread::sleep;
+
+    use shared_abi::wire::WireKind;
 
     use super::*;
     use crate::base::env::Env;

@@ -4,11 +4,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use shared_abi::wire::WireKind;
-
 use super::pool::Served;
 use super::{Server, lock};
 use crate::device::DeviceError;
+use crate::wire::WireParts;
 use crate::wire::gcn_queue::GcnQueue;
 
 /// Most that are kept for further launches.
@@ -66,8 +65,9 @@ impl Server {
     fn new_launch_queue(&self) -> Result<Entry, DeviceError> {
         let _attaching = lock(&self.attaching);
         let common = self.common()?;
-        let queue = GcnQueue::new(self.device.alloc_mapped(GcnQueue::BYTES)?, 0);
-        let served = self.serve_wire(WireKind::GCN_QUEUE, queue.attach(0, &common.bounce));
+        let memory = self.device.alloc_mapped(GcnQueue::BYTES)?;
+        let (queue, poller) = GcnQueue::new(memory, 0, &common.access);
+        let served = self.serve_wire(WireParts::new(Arc::clone(queue.wire()), poller));
         Ok(Entry { queue, served })
     }
 }
@@ -83,7 +83,7 @@ impl LaunchQueue {
     /// Device address of it, a [`GcnQueue`](shared_abi::wire::gcn_queue::GcnQueue).
     #[must_use]
     pub fn address(&self) -> u64 {
-        self.entry().served.attached.address
+        self.entry().served.wire.address()
     }
 
     /// What its kernel has left as its return value.

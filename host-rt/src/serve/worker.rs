@@ -12,11 +12,11 @@ use shared_abi::status::Status;
 
 use super::functions::Failed;
 use super::in_flight::InFlight;
-use super::pool::Served;
+use super::pool::Found;
 use super::{CallError, Entry, RequestMemory, Server};
 use crate::device::DeviceError;
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
-use crate::wire::{Copier, Place, Taken, Wire};
+use crate::wire::{ArgRange, Copier, Request};
 
 /// Which call a host function runs for, as the device says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,6 @@ pub(super) struct Worker {
     mapper: Mapper,
     copier: Copier,
     args: Vec<Arg>,
-    places: Vec<Place>,
     raw_args: Vec<RawArg>,
     in_flight: Arc<InFlight>,
 }
@@ -75,7 +74,6 @@ impl Worker {
             mapper: Mapper::new(limits, Arc::clone(&server.budget)),
             copier: server.copier(),
             args: Vec::new(),
-            places: Vec::new(),
             raw_args: Vec::new(),
         }
     }
@@ -83,74 +81,61 @@ impl Worker {
     /// Serves one request and answers it, whatever panics on the way: a host
     /// function, or what an application hangs into this library (a subscriber of
     /// its log, the drop of a panic's payload).
-    pub(super) fn serve(&mut self, server: &Arc<Server>, served: &Served, taken: &Taken) {
-        let wire = &*served.attached.wire;
-        server.wait_for_text_of(served);
-        let mut copied = 0;
-        let run = catch_unwind(AssertUnwindSafe(|| {
-            let result = self.run(server, served, taken, &mut copied);
-            result.map_err(|(status, error)| {
-                server.launches.report(taken.launch, error);
-                status
-            })
-        }));
-        let status = match run {
-            Ok(Ok(())) => Status::DONE,
-            Ok(Err(status)) => status,
+    pub(super) fn serve(&mut self, server: &Arc<Server>, found: Found) {
+        server.wait_for_text_before(&found);
+        let mut request = found.request;
+        let (wire, launch) = (request.wire().name, request.launch());
+        let run = AssertUnwindSafe(|| self.run(server, &mut request));
+        let (status, error) = match catch_unwind(run) {
+            Ok(Ok(())) => (Status::DONE, None),
+            Ok(Err((status, error))) => (status, Some(error)),
             Err(panic) => {
-                // Callers on GCC's wires learn nothing: the launch must.
                 let error = CallError::Protocol {
-                    wire: wire.name(),
+                    wire,
                     reason: format!("a request was not served: {}", panic_message(&*panic)),
                 };
-                // What has panicked may be a subscriber, which hears of this.
-                let told = AssertUnwindSafe(|| server.launches.report(taken.launch, error));
-                if let Err(again) = catch_unwind(told) {
-                    std::mem::forget(again);
-                }
                 // Its drop might panic too.
                 std::mem::forget(panic);
-                Status::FUNCTION_FAILED
+                (Status::FUNCTION_FAILED, Some(error))
             }
         };
-        if status != Status::DONE {
-            copied = 0;
+        // Before the caller goes on, and its kernel ends: callers on GCC's wires learn nothing.
+        let report = |error| {
+            let report = AssertUnwindSafe(|| server.launches.report(launch, error));
+            if let Err(panic) = catch_unwind(report) {
+                std::mem::forget(panic);
+            }
+        };
+        if let Some(error) = error {
+            report(error);
         }
-        if let Err(error) = wire.complete(taken, &mut self.copier, status, copied) {
-            let error = CallError::Protocol {
-                wire: wire.name(),
+        if let Err(error) = request.complete(&mut self.copier, status) {
+            report(CallError::Protocol {
+                wire,
                 reason: error.to_string(),
-            };
-            server.launches.report(taken.launch, error);
+            });
         }
     }
 
     fn run(
         &mut self,
         server: &Arc<Server>,
-        served: &Served,
-        taken: &Taken,
-        copied: &mut u64,
+        request: &mut Request,
     ) -> Result<(), (Status, CallError)> {
-        let wire = &*served.attached.wire;
         // Relaxed: seen soon enough.
         if server.refusing.load(Ordering::Relaxed) {
-            return Err((
-                Status::SHUTTING_DOWN,
-                CallError::ShuttingDown { word: taken.func },
-            ));
+            let word = request.func();
+            return Err((Status::SHUTTING_DOWN, CallError::ShuttingDown { word }));
         }
         let functions = server.functions.load();
-        let function = match functions.find(taken.func) {
+        let word = request.func();
+        let function = match functions.find(word) {
             Ok(function) => function,
             Err(name) => {
                 let name = name.map(str::to_owned);
                 return Err((
                     Status::NO_SUCH_FUNCTION,
-                    CallError::NoSuchFunction {
-                        word: taken.func,
-                        name,
-                    },
+                    CallError::NoSuchFunction { word, name },
                 ));
             }
         };
@@ -164,34 +149,23 @@ impl Worker {
             )
         };
         clear(&mut self.args);
-        clear(&mut self.places);
-        wire.read_args(
-            taken,
-            &mut self.copier,
-            self.limits.max_args,
-            &mut self.args,
-            &mut self.places,
-        )
-        .map_err(refused)?;
-
-        let bounce = taken.bounce_blocks(&self.args, &self.copier);
+        request
+            .read_args(&mut self.copier, self.limits.max_args, &mut self.args)
+            .map_err(|error| refused(with_sources(&error)))?;
+        let bounce = request.bounce_blocks(&self.args, &self.copier);
+        let launch = request.launch();
 
         // What panics here, `serve` tells.
         let maps = function.maps(&mut self.args);
         let mut transfer = RequestTransfer {
-            wire,
-            taken,
+            request,
             copier: &mut self.copier,
             args: &self.args,
-            places: &self.places,
-            copied,
         };
         let raw_args = &mut self.raw_args;
-        let outer = CALL.replace(Some(CallContext {
-            launch: taken.launch,
-        }));
+        let outer = CALL.replace(Some(CallContext { launch }));
         let outer_server = SERVER.replace(Some(NonNull::from(server)));
-        self.in_flight.begin(taken.func, served, &bounce);
+        self.in_flight.begin(word, transfer.request.wire(), &bounce);
         let result = catch_unwind(AssertUnwindSafe(|| {
             if maps {
                 let args = &self.args;
@@ -273,42 +247,29 @@ pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "(no message)".to_owned())
 }
 
-/// Moves the bytes of one request: from and to its slot, its bounce extent, or
-/// device memory.
+/// Moves the bytes of one request's arguments.
 struct RequestTransfer<'a> {
-    wire: &'a dyn Wire,
-    taken: &'a Taken,
+    request: &'a mut Request,
     copier: &'a mut Copier,
     args: &'a [Arg],
-    places: &'a [Place],
-    /// Carried ranges whose bytes were written back.
-    copied: &'a mut u64,
 }
 
 impl RequestTransfer<'_> {
-    /// Where a piece is: its argument's place, moved on by how far into the
-    /// argument it starts; its device address if it is not all carried.
-    fn place(&self, piece: &Piece) -> Place {
-        self.place_in(piece.entry(), piece.device(), piece.len())
+    fn range(&self, piece: &Piece) -> ArgRange {
+        ArgRange::in_arg(&self.args[piece.entry()], piece.device(), piece.len())
     }
 
-    /// Where the range is that argument `entry` may contain.
-    fn place_in(&self, entry: usize, device: u64, len: usize) -> Place {
-        let arg = &self.args[entry];
-        let Some(skip) = device.checked_sub(arg.addr) else {
-            return Place::Device;
-        };
-        if skip
-            .checked_add(len as u64)
-            .is_none_or(|end| end > arg.size)
-        {
-            return Place::Device;
-        }
-        // At most `arg.size`, which was checked to fit its place.
-        match self.places[entry] {
-            Place::Device => Place::Device,
-            Place::Slot(offset, bit) => Place::Slot(offset + skip as usize, bit),
-            Place::Bounce(offset, bit) => Place::Bounce(offset + skip as usize, bit),
+    /// Waits for the queue, also after a failure: it may still be copying.
+    fn finish(
+        &mut self,
+        pieces: &[Piece],
+        failed: Option<TransferError>,
+    ) -> Result<(), TransferError> {
+        let finished = self.copier.finish();
+        match (failed, finished, pieces.first()) {
+            (Some(error), ..) => Err(error),
+            (None, Err(error), Some(piece)) => Err(TransferError::new(piece, error)),
+            _ => Ok(()),
         }
     }
 }
@@ -317,11 +278,11 @@ impl Transfer for RequestTransfer<'_> {
     fn fetch(&mut self, pieces: &[Piece]) -> Result<(), TransferError> {
         let mut failed = None;
         for piece in pieces {
-            let (to, len) = (piece.host(), piece.len());
+            let range = self.range(piece);
             // SAFETY: a piece is writable for its length until this returns, and
             // `finish` below waits for what a queue still copies.
-            let result = unsafe { self.fetch_from(self.place(piece), to, piece.device(), len) };
-            if let Err(error) = result {
+            let read = unsafe { self.request.read(self.copier, range, piece.host()) };
+            if let Err(error) = read {
                 failed = Some(TransferError::new(piece, error));
                 break;
             }
@@ -332,10 +293,10 @@ impl Transfer for RequestTransfer<'_> {
     fn store(&mut self, pieces: &[Piece]) -> Result<(), TransferError> {
         let mut failed = None;
         for piece in pieces {
-            let (from, len) = (piece.host().cast_const(), piece.len());
+            let range = self.range(piece);
             // SAFETY: as in `fetch`, for reading.
-            let result = unsafe { self.store_at(self.place(piece), piece.device(), from, len) };
-            if let Err(error) = result {
+            let written = unsafe { self.request.write(self.copier, range, piece.host()) };
+            if let Err(error) = written {
                 failed = Some(TransferError::new(piece, error));
                 break;
             }
@@ -346,93 +307,16 @@ impl Transfer for RequestTransfer<'_> {
 
 impl RequestMemory for RequestTransfer<'_> {
     unsafe fn read(&mut self, to: *mut u8, from: u64, len: usize) -> Result<(), DeviceError> {
-        let place = self.carried(from, len);
+        let range = ArgRange::in_any(self.args, from, len);
         // SAFETY: the caller vouches for `to`, and `finish` waits for the copy.
-        let result = unsafe { self.fetch_from(place, to, from, len) };
+        let result = unsafe { self.request.read(self.copier, range, to) };
         result.and(self.copier.finish())
     }
 
     unsafe fn write(&mut self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError> {
-        let place = self.carried(to, len);
+        let range = ArgRange::in_any(self.args, to, len);
         // SAFETY: as above.
-        let result = unsafe { self.store_at(place, to, from, len) };
+        let result = unsafe { self.request.write(self.copier, range, from) };
         result.and(self.copier.finish())
-    }
-}
-
-impl RequestTransfer<'_> {
-    /// Where a range is that some argument may contain.
-    fn carried(&self, device: u64, len: usize) -> Place {
-        let places = (0..self.args.len()).map(|entry| self.place_in(entry, device, len));
-        places
-            .into_iter()
-            .find(|place| *place != Place::Device)
-            .unwrap_or(Place::Device)
-    }
-
-    /// Starts to copy `len` bytes to `to`.
-    ///
-    /// # Safety
-    /// `to` is writable for `len` bytes until the copier has finished; `place` is where
-    /// the range is, as `place_in` says.
-    unsafe fn fetch_from(
-        &mut self,
-        place: Place,
-        to: *mut u8,
-        device: u64,
-        len: usize,
-    ) -> Result<(), DeviceError> {
-        // SAFETY: the caller vouches for both; `place_in` checked the range in the slot
-        // or the bounce area.
-        unsafe {
-            match place {
-                Place::Slot(offset, _) => self.wire.read_slot(self.taken, offset, to, len),
-                Place::Bounce(offset, _) => self.copier.read_bounce(offset, to, len),
-                Place::Device => self.copier.fetch(to, device, len)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Starts to copy `len` bytes from `from`.
-    ///
-    /// # Safety
-    /// As for [`fetch_from`](Self::fetch_from), with `from` readable.
-    unsafe fn store_at(
-        &mut self,
-        place: Place,
-        device: u64,
-        from: *const u8,
-        len: usize,
-    ) -> Result<(), DeviceError> {
-        // SAFETY: as in `fetch_from`.
-        unsafe {
-            match place {
-                Place::Slot(offset, bit) => {
-                    self.wire.write_slot(self.taken, offset, from, len);
-                    *self.copied |= 1 << bit;
-                }
-                Place::Bounce(offset, bit) => {
-                    self.copier.write_bounce(offset, from, len);
-                    *self.copied |= 1 << bit;
-                }
-                Place::Device => self.copier.store(device, from, len)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits for the queue, also after a failure: it may still be copying.
-    fn finish(
-        &mut self,
-        pieces: &[Piece],
-        failed: Option<TransferError>,
-    ) -> Result<(), TransferError> {
-        let finished: Result<(), DeviceError> = self.copier.finish();
-        match (failed, finished, pieces.first()) {
-            (Some(error), ..) => Err(error),
-            (None, Err(error), Some(piece)) => Err(TransferError::new(piece, error)),
-            _ => Ok(()),
-        }
     }
 }

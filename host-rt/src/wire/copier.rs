@@ -7,72 +7,83 @@ use shared_abi::words::{Coherent, SystemWords};
 use super::Reserved;
 use crate::device::{Device, DeviceError, MappedMemory, Queue};
 
+/// How the host reaches the memory of a device: the same for all wires and threads.
+#[derive(Clone)]
+pub(crate) struct DeviceAccess {
+    pub(crate) device: Arc<dyn Device>,
+    pub(crate) bounce: Arc<MappedMemory>,
+    pub(crate) reserved: Arc<Reserved>,
+}
+
+impl DeviceAccess {
+    /// A copier for one thread.
+    pub(crate) fn copier(&self) -> Copier {
+        Copier {
+            access: self.clone(),
+            queue: None,
+        }
+    }
+}
+
 /// Reaches device memory through a queue of its own, and the bounce area, which
 /// is mapped, directly.
 pub(crate) struct Copier {
-    device: Arc<dyn Device>,
-    bounce: Arc<MappedMemory>,
-    reserved: Arc<Reserved>,
+    access: DeviceAccess,
     /// Made with the first copy that needs it.
     queue: Option<Box<dyn Queue>>,
 }
 
 impl Copier {
-    pub(crate) fn new(
-        device: Arc<dyn Device>,
-        bounce: Arc<MappedMemory>,
-        reserved: Arc<Reserved>,
-    ) -> Self {
-        Self {
-            device,
-            bounce,
-            reserved,
-            queue: None,
-        }
-    }
-
     /// The bounce area.
-    pub(crate) fn bounce(&self) -> Coherent {
+    pub(super) fn bounce(&self) -> Coherent {
         // SAFETY: every use checks its offsets against `bounce_bytes` or
         // `offset_in_bounce`; `self` keeps the memory alive, which is aligned to
         // 128 bytes; the device's accesses are atomic or ordered by the wire.
-        unsafe { Coherent::new(self.bounce.host.as_ptr()) }
+        unsafe { Coherent::new(self.access.bounce.host.as_ptr()) }
     }
 
     /// Size of the bounce area.
-    pub(crate) fn bounce_bytes(&self) -> usize {
-        self.bounce.bytes
+    pub(super) fn bounce_bytes(&self) -> usize {
+        self.access.bounce.bytes
     }
 
     /// Offset of a device range in the bounce area, if it is there.
-    pub(crate) fn offset_in_bounce(&self, address: u64, len: u64) -> Option<usize> {
-        self.bounce
+    pub(super) fn offset_in_bounce(&self, address: u64, len: u64) -> Option<usize> {
+        self.access
+            .bounce
             .contains(address, len)
-            .then(|| (address - self.bounce.device) as usize)
+            .then(|| (address - self.access.bounce.device) as usize)
     }
 
     /// Copies from the bounce area.
     ///
     /// # Safety
-    /// `to` is writable for `len` bytes; `at + len` is inside the area.
-    pub(crate) unsafe fn read_bounce(&self, at: usize, to: *mut u8, len: usize) {
-        // SAFETY: the caller vouches for both ranges.
+    /// `to` is writable for `len` bytes.
+    pub(super) unsafe fn read_bounce(&self, at: usize, to: *mut u8, len: usize) {
+        self.assert_in_bounce(at, len);
+        // SAFETY: the caller vouches for `to`; the range is in the area.
         unsafe { self.bounce().read_bytes(at, to, len) };
     }
 
     /// Copies to the bounce area.
     ///
     /// # Safety
-    /// `from` is readable for `len` bytes; `at + len` is inside the area.
-    pub(crate) unsafe fn write_bounce(&self, at: usize, from: *const u8, len: usize) {
-        // SAFETY: the caller vouches for both ranges.
+    /// `from` is readable for `len` bytes.
+    pub(super) unsafe fn write_bounce(&self, at: usize, from: *const u8, len: usize) {
+        self.assert_in_bounce(at, len);
+        // SAFETY: the caller vouches for `from`; the range is in the area.
         unsafe { self.bounce().write_bytes(at, from, len) };
+    }
+
+    fn assert_in_bounce(&self, at: usize, len: usize) {
+        let end = at.checked_add(len);
+        assert!(end.is_some_and(|end| end <= self.bounce_bytes()));
     }
 
     fn queue(&mut self) -> Result<&mut dyn Queue, DeviceError> {
         let queue = match self.queue.take() {
             Some(queue) => queue,
-            None => self.device.queue()?,
+            None => self.access.device.queue()?,
         };
         Ok(&mut **self.queue.insert(queue))
     }
@@ -82,7 +93,7 @@ impl Copier {
     /// # Safety
     /// `to` is writable for `len` bytes and left alone until
     /// [`finish`](Self::finish) returns.
-    pub(crate) unsafe fn fetch(
+    pub(super) unsafe fn fetch(
         &mut self,
         to: *mut u8,
         from: u64,
@@ -102,7 +113,7 @@ impl Copier {
     /// # Safety
     /// `from` is readable for `len` bytes and unwritten until
     /// [`finish`](Self::finish) returns.
-    pub(crate) unsafe fn store(
+    pub(super) unsafe fn store(
         &mut self,
         to: u64,
         from: *const u8,
@@ -113,7 +124,7 @@ impl Copier {
             Some(at) => unsafe { self.write_bounce(at, from, len) },
             // SAFETY: the caller vouches for `from` until `finish`.
             None => unsafe {
-                self.reserved.check(to, len)?;
+                self.access.reserved.check(to, len)?;
                 self.queue()?.copy_to_device(to, from, len)?;
             },
         }
@@ -121,8 +132,8 @@ impl Copier {
     }
 
     /// Stores a word in device memory, for a device thread that waits for it.
-    pub(crate) fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
-        self.reserved.check(to, 4)?;
+    pub(super) fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+        self.access.reserved.check(to, 4)?;
         let queue = self.queue()?;
         queue.store_word(to, word)?;
         queue.synchronize()

@@ -1,121 +1,103 @@
 //! What GCC's wires have in common: arguments at device addresses, and completion words.
 
 use core::mem::offset_of;
-use std::sync::Arc;
+use std::ops::Range;
 
 use shared_abi::map_kind::MapKind;
 use shared_abi::wire::bounce::{BLOCK, BounceHeader};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{Arg, At, Copier, Place, Poll, PollWire, Taken};
+use super::{Arg, ArgsError, Copier};
 use crate::device::{DeviceError, MappedMemory};
 
-/// A poller that also finds out which launch a request comes from.
-pub(super) struct Attributed<W> {
-    poller: W,
-    bounce: Arc<MappedMemory>,
+/// The words of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestWords {
+    /// Function word.
+    pub func: u64,
+    /// Number of arguments.
+    pub mapnum: u64,
+    /// Device address of `mapnum` addresses.
+    pub addrs: u64,
+    /// Device address of `mapnum` sizes.
+    pub sizes: u64,
+    /// Device address of `mapnum` kinds.
+    pub kinds: u64,
+    /// Where the caller waits.
+    pub completion: Completion,
 }
 
-impl<W: PollWire> Attributed<W> {
-    pub(super) fn new(poller: W, bounce: Arc<MappedMemory>) -> Self {
-        Self { poller, bounce }
-    }
+/// The word by which a request is completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// The function word of the `gcc-slot`.
+    FunctionWord,
+    /// The word of this slot of the `gcn-queue` that says that its message is written.
+    Slot(u32),
+    /// The word at this device address.
+    Signal(u64),
+}
 
-    fn attribute(&self, mut found: Poll) -> Poll {
-        if let Poll::Taken(taken) = &mut found
-            && let At::Gcc { addrs, .. } = taken.at
-        {
-            taken.launch = launch_of(addrs, &self.bounce);
+impl RequestWords {
+    /// Key of the launch that the request comes from, if `device-rt` made it: its extent, where
+    /// the addresses are, starts with one. 0 for requests of GCC's own code.
+    pub(super) fn launch(&self, bounce: &MappedMemory) -> u32 {
+        let header = size_of::<BounceHeader>() as u64;
+        let start = self.addrs.wrapping_sub(header);
+        let extent = start.wrapping_sub(bounce.device);
+        if !extent.is_multiple_of(BLOCK as u64) || !bounce.contains(start, header) {
+            return 0;
         }
-        found
+        // SAFETY: the header lies in the bounce area, whose other users access it
+        // atomically or ordered by the wire.
+        let words = unsafe { Coherent::new(bounce.host.as_ptr()) };
+        // Relaxed: S1, R1 or Q1 orders it.
+        words.load32(
+            extent as usize + offset_of!(BounceHeader, launch),
+            Load::Relaxed,
+        )
+    }
+
+    /// The bounce blocks of the request, whose arguments are `args`; none for requests of GCC's own
+    /// code.
+    pub(super) fn bounce_blocks(&self, args: &[Arg], copier: &Copier) -> Range<u32> {
+        let blocks = |addr, len| {
+            let at = copier.offset_in_bounce(addr, len)?;
+            Some(at / BLOCK..(at + len as usize).div_ceil(BLOCK))
+        };
+        let Some(first) = blocks(self.addrs, 8) else {
+            return 0..0;
+        };
+        let ends = args.iter().filter_map(|arg| blocks(arg.addr, arg.size));
+        let ends = ends.chain(blocks(self.kinds, 2 * self.mapnum));
+        let end = ends.map(|blocks| blocks.end).max();
+        first.start as u32..end.unwrap_or(first.end) as u32
     }
 }
 
-impl<W: PollWire> PollWire for Attributed<W> {
-    fn poll(&mut self) -> Poll {
-        let found = self.poller.poll();
-        self.attribute(found)
-    }
-
-    fn poll_requests(&mut self) -> Poll {
-        let found = self.poller.poll_requests();
-        self.attribute(found)
-    }
-
-    fn poll_text(&mut self) -> Poll {
-        self.poller.poll_text()
-    }
-}
-
-/// Key of the launch that a request with its addresses at `addrs` comes from, if
-/// `device-rt` made it: its extent starts with one. 0 for requests of GCC's own code.
-fn launch_of(addrs: u64, bounce: &MappedMemory) -> u32 {
-    let header = size_of::<BounceHeader>() as u64;
-    let extent = addrs.wrapping_sub(header).wrapping_sub(bounce.device);
-    if !extent.is_multiple_of(BLOCK as u64) || !bounce.contains(addrs.wrapping_sub(header), header)
-    {
-        return 0;
-    }
-    // SAFETY: the header lies in the bounce area, whose other users access it
-    // atomically or ordered by the wire.
-    let words = unsafe { Coherent::new(bounce.host.as_ptr()) };
-    // Relaxed: S1, R1 or Q1 orders it.
-    words.load32(
-        extent as usize + offset_of!(BounceHeader, launch),
-        Load::Relaxed,
-    )
-}
-
-/// Reads the three argument arrays.
+/// Reads the three argument arrays, of `words.mapnum` entries.
 pub(super) fn read_args(
-    taken: &Taken,
+    words: &RequestWords,
     copier: &mut Copier,
-    limit: u64,
     args: &mut Vec<Arg>,
-    places: &mut Vec<Place>,
-) -> Result<(), String> {
-    let At::Gcc {
-        addrs,
-        sizes,
-        kinds,
-        ..
-    } = taken.at
-    else {
-        unreachable!("a request is served by the wire it was taken from")
-    };
-    if taken.mapnum == 0 {
-        return Ok(());
-    }
-    if taken.mapnum > limit {
-        return Err(format!(
-            "{} arguments, at most {limit} are allowed",
-            taken.mapnum
-        ));
-    }
-    let count = taken.mapnum as usize;
+) -> Result<(), ArgsError> {
+    let count = words.mapnum as usize;
     let mut list = vec![0u64; count * 2];
-    let mut kind_list = vec![0u16; count];
+    let mut kinds = vec![0u16; count];
     let mut fetch = |to: *mut u8, from: u64, len: usize| {
         // SAFETY: the callers below pass vectors of that many bytes, which
         // outlive `finish`.
         unsafe { copier.fetch(to, from, len) }
     };
-    let fetched = fetch(list.as_mut_ptr().cast(), addrs, count * 8)
-        .and_then(|()| fetch(list[count..].as_mut_ptr().cast(), sizes, count * 8))
-        .and_then(|()| fetch(kind_list.as_mut_ptr().cast(), kinds, count * 2));
+    let fetched = fetch(list.as_mut_ptr().cast(), words.addrs, count * 8)
+        .and_then(|()| fetch(list[count..].as_mut_ptr().cast(), words.sizes, count * 8))
+        .and_then(|()| fetch(kinds.as_mut_ptr().cast(), words.kinds, count * 2));
     // Whatever was started has to end before the vectors go.
     let finished = copier.finish();
-    fetched
-        .and(finished)
-        .map_err(|error| format!("its argument arrays: {error}"))?;
-    for i in 0..count {
-        args.push(Arg {
-            addr: list[i],
-            size: list[count + i],
-            kind: MapKind(kind_list[i]),
-        });
-        places.push(Place::Device);
-    }
+    fetched.and(finished).map_err(ArgsError::Arrays)?;
+    let (addrs, sizes) = list.split_at(count);
+    let entries = addrs.iter().zip(sizes).zip(kinds);
+    args.extend(entries.map(|((&addr, &size), kind)| Arg::new(addr, size, MapKind(kind))));
     Ok(())
 }
 

@@ -6,16 +6,16 @@
 //! there does stop the ring after one lap; that is the protocol's.
 
 use core::mem::offset_of;
-use std::sync::Arc;
 
-use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcc_ring::{GccRing as Ring, GccRingSlot as Slot, SLOTS};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 pub use super::gcc::complete;
-use super::{Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireParts, gcc};
-use crate::device::{DeviceError, MappedMemory};
+use super::gcc::{Completion, RequestWords};
+use super::memory::{Wire, WireConfig};
+use super::{DeviceAccess, Poll, PollWire};
+use crate::device::MappedMemory;
 
 /// Finds published requests.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl<S: SystemWords> Poller<S> {
     }
 
     /// Looks for a request and takes it.
-    pub fn poll(&mut self) -> Poll {
+    pub fn poll(&mut self) -> Poll<RequestWords> {
         if self.broken {
             return Poll::Empty;
         }
@@ -66,13 +66,13 @@ impl<S: SystemWords> Poller<S> {
             if !self.taken[slot as usize]
                 && let Some(taken) = self.take(slot)
             {
-                return Poll::Taken(taken);
+                return Poll::Request(taken);
             }
         }
         Poll::Empty
     }
 
-    fn take(&mut self, slot: u32) -> Option<Taken> {
+    fn take(&mut self, slot: u32) -> Option<RequestWords> {
         let at = offset_of!(Ring, queue) + slot as usize * size_of::<Slot>();
         // Edge `R1`, consuming end: with the signal's address come the other words.
         let signal = self
@@ -83,17 +83,13 @@ impl<S: SystemWords> Poller<S> {
         }
         // Relaxed: R1 orders these.
         let word = |field| self.system.load64(at + field, Load::Relaxed);
-        let taken = Taken {
+        let taken = RequestWords {
             func: word(offset_of!(Slot, func)),
             mapnum: word(offset_of!(Slot, mapnum)),
-            launch: 0,
-            at: At::Gcc {
-                addrs: word(offset_of!(Slot, addrs)),
-                sizes: word(offset_of!(Slot, sizes)),
-                kinds: word(offset_of!(Slot, kinds)),
-                signal,
-                slot,
-            },
+            addrs: word(offset_of!(Slot, addrs)),
+            sizes: word(offset_of!(Slot, sizes)),
+            kinds: word(offset_of!(Slot, kinds)),
+            completion: Completion::Signal(signal),
         };
         // Relaxed: R3 orders it for the next lap's owner.
         self.system
@@ -122,85 +118,38 @@ impl<S: SystemWords> Poller<S> {
 }
 
 impl<S: SystemWords + Send> PollWire for Poller<S> {
-    fn poll(&mut self) -> Poll {
+    type Request = RequestWords;
+
+    fn poll(&mut self) -> Poll<RequestWords> {
         Poller::poll(self)
     }
 }
 
-/// How this wire is made.
-pub(super) const KIND: Kind = Kind {
-    kind: WireKind::GCC_RING,
-    bytes: |_| size_of::<Ring>(),
-    attach: |memory, config, bounce| {
-        let ticket = config.initial_seq;
-        let wire = GccRing::new(memory, ticket);
-        let poller = Poller::new(wire.words(), SLOTS, ticket);
-        let poller = gcc::Attributed::new(poller, Arc::clone(bounce));
-        let address = wire.memory.device;
-        WireParts {
-            transport: Attached {
-                address,
-                wire: Box::new(wire),
-            },
-            poller: Box::new(poller),
-        }
-    },
-};
+/// Bytes of mapped memory that it needs.
+pub(super) const BYTES: usize = size_of::<Ring>();
 
-/// The wire in mapped memory.
-struct GccRing {
+/// A wire in `memory`, which is zeroed and large enough, and its poller.
+pub(super) fn attach(
     memory: MappedMemory,
-}
-
-impl GccRing {
-    /// A wire in `memory`, which is zeroed and large enough, whose next ticket is
-    /// `ticket`.
-    fn new(memory: MappedMemory, ticket: u32) -> Self {
-        let this = Self { memory };
-        for counter in [
-            offset_of!(Ring, next_slot),
-            offset_of!(Ring, consumed),
-            offset_of!(Ring, claimed),
-        ] {
-            // Relaxed: no kernel runs yet; starting one orders it.
-            this.words().store32(counter, ticket, Store::Relaxed);
-        }
-        this
+    config: &WireConfig,
+    access: &DeviceAccess,
+) -> (Wire, Poller<Coherent>) {
+    let wire = Wire {
+        kind: WireKind::GCC_RING,
+        name: "gcc-ring",
+        slots: SLOTS,
+        keeps_slots: false,
+        memory,
+        access: access.clone(),
+    };
+    let (words, ticket) = (wire.words(), config.initial_seq);
+    for counter in [
+        offset_of!(Ring, next_slot),
+        offset_of!(Ring, consumed),
+        offset_of!(Ring, claimed),
+    ] {
+        // Relaxed: no kernel runs yet; starting one orders it.
+        words.store32(counter, ticket, Store::Relaxed);
     }
-
-    fn words(&self) -> Coherent {
-        // SAFETY: the memory is a `Ring`; wires and pollers live in a server,
-        // which drops them together; all accesses on both sides are atomic.
-        unsafe { Coherent::new(self.memory.host.as_ptr()) }
-    }
-}
-
-impl Wire for GccRing {
-    fn name(&self) -> &'static str {
-        "gcc-ring"
-    }
-
-    fn read_args(
-        &self,
-        taken: &Taken,
-        copier: &mut Copier,
-        limit: u64,
-        args: &mut Vec<Arg>,
-        places: &mut Vec<Place>,
-    ) -> Result<(), String> {
-        gcc::read_args(taken, copier, limit, args, places)
-    }
-
-    fn complete(
-        &self,
-        taken: &Taken,
-        copier: &mut Copier,
-        _: Status,
-        _: u64,
-    ) -> Result<(), DeviceError> {
-        let At::Gcc { signal, .. } = taken.at else {
-            unreachable!("a request is served by the wire it was taken from")
-        };
-        gcc::signal(copier, signal)
-    }
+    (wire, Poller::new(words, SLOTS, ticket))
 }

@@ -22,15 +22,16 @@ use core::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use shared_abi::status::Status;
 use shared_abi::wire::WireKind;
 use shared_abi::wire::gcn_queue::{
     CALL, DOUBLE, GcnCall, GcnMessage as Message, GcnQueue as Queue, INTEGER, LINE, RAW, SLOTS,
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireParts, gcc};
-use crate::device::{DeviceError, MappedMemory};
+use super::gcc::{Completion, RequestWords};
+use super::memory::Wire;
+use super::{DeviceAccess, Poll, PollWire};
+use crate::device::MappedMemory;
 
 /// Finds published messages.
 #[derive(Debug)]
@@ -90,21 +91,21 @@ impl<S: SystemWords> Poller<S> {
     }
 
     /// Looks for a message and takes it.
-    pub fn poll(&mut self) -> Poll {
+    pub fn poll(&mut self) -> Poll<RequestWords> {
         self.scan(Filter::All)
     }
 
     /// As [`poll`](Self::poll), but leaves calls where they are.
-    pub fn poll_text(&mut self) -> Poll {
+    pub fn poll_text(&mut self) -> Poll<RequestWords> {
         self.scan(Filter::Text)
     }
 
     /// As [`poll`](Self::poll), but leaves text where it is.
-    pub fn poll_requests(&mut self) -> Poll {
+    pub fn poll_requests(&mut self) -> Poll<RequestWords> {
         self.scan(Filter::Calls)
     }
 
-    fn scan(&mut self, filter: Filter) -> Poll {
+    fn scan(&mut self, filter: Filter) -> Poll<RequestWords> {
         // Relaxed: this thread's, or one's that had the poller before.
         if self.progress.broken.load(Ordering::Relaxed) {
             return Poll::Empty;
@@ -167,28 +168,27 @@ impl<S: SystemWords> Poller<S> {
         })
     }
 
-    fn take(&mut self, slot: u32, kind: u32) -> Poll {
+    fn take(&mut self, slot: u32, kind: u32) -> Poll<RequestWords> {
         let value = at(slot) + offset_of!(Message, value);
         // Relaxed: Q1 orders these.
         let word = |field| self.system.load64(value + field, Load::Relaxed);
         let mut state = State::Taken;
         let found = match kind {
             CALL => {
-                let signal = word(offset_of!(GcnCall, signal));
-                if signal == 0 {
-                    state = State::Answering;
-                }
-                Poll::Taken(Taken {
+                let completion = match word(offset_of!(GcnCall, signal)) {
+                    0 => {
+                        state = State::Answering;
+                        Completion::Slot(slot)
+                    }
+                    signal => Completion::Signal(signal),
+                };
+                Poll::Request(RequestWords {
                     func: word(offset_of!(GcnCall, func)),
                     mapnum: word(offset_of!(GcnCall, mapnum)),
-                    launch: 0,
-                    at: At::Gcc {
-                        addrs: word(offset_of!(GcnCall, addrs)),
-                        sizes: word(offset_of!(GcnCall, sizes)),
-                        kinds: word(offset_of!(GcnCall, kinds)),
-                        signal,
-                        slot,
-                    },
+                    addrs: word(offset_of!(GcnCall, addrs)),
+                    sizes: word(offset_of!(GcnCall, sizes)),
+                    kinds: word(offset_of!(GcnCall, kinds)),
+                    completion,
                 })
             }
             INTEGER => {
@@ -258,15 +258,17 @@ const fn at(slot: u32) -> usize {
 }
 
 impl<S: SystemWords + Send> PollWire for Poller<S> {
-    fn poll(&mut self) -> Poll {
+    type Request = RequestWords;
+
+    fn poll(&mut self) -> Poll<RequestWords> {
         Poller::poll(self)
     }
 
-    fn poll_text(&mut self) -> Poll {
+    fn poll_text(&mut self) -> Poll<RequestWords> {
         Poller::poll_text(self)
     }
 
-    fn poll_requests(&mut self) -> Poll {
+    fn poll_requests(&mut self) -> Poll<RequestWords> {
         Poller::poll_requests(self)
     }
 }
@@ -277,19 +279,9 @@ pub fn complete(system: &impl SystemWords, slot: u32) {
     system.store32(at(slot) + offset_of!(Message, written), 0, Store::Release);
 }
 
-/// How this wire is made.
-pub(super) const KIND: Kind = Kind {
-    kind: WireKind::GCN_QUEUE,
-    bytes: |_| GcnQueue::BYTES,
-    attach: |memory, config, bounce| {
-        GcnQueue::new(memory, config.initial_seq).attach(config.initial_seq, bounce)
-    },
-};
-
 /// The wire in mapped memory.
-#[derive(Clone)]
 pub(crate) struct GcnQueue {
-    memory: Arc<MappedMemory>,
+    wire: Arc<Wire>,
     progress: Arc<Progress>,
 }
 
@@ -298,43 +290,47 @@ impl GcnQueue {
     pub(crate) const BYTES: usize = size_of::<Queue>();
 
     /// A wire in `memory`, which is zeroed and large enough, whose next ticket is
-    /// `ticket`.
-    pub(crate) fn new(memory: MappedMemory, ticket: u32) -> Self {
-        let progress = Progress {
-            consumed: AtomicU32::new(ticket),
-            ..Progress::default()
+    /// `ticket`; and its poller.
+    pub(crate) fn new(
+        memory: MappedMemory,
+        ticket: u32,
+        access: &DeviceAccess,
+    ) -> (Self, Poller<Coherent>) {
+        let wire = Wire {
+            kind: WireKind::GCN_QUEUE,
+            name: "gcn-queue",
+            slots: SLOTS,
+            keeps_slots: false,
+            memory,
+            access: access.clone(),
         };
-        let this = Self {
-            memory: Arc::new(memory),
-            progress: Arc::new(progress),
-        };
+        let words = wire.words();
         for counter in [offset_of!(Queue, next_output), offset_of!(Queue, consumed)] {
             // Relaxed: no kernel runs yet; starting one orders it.
-            this.words().store32(counter, ticket, Store::Relaxed);
+            words.store32(counter, ticket, Store::Relaxed);
         }
-        this
+        let progress = Arc::new(Progress {
+            consumed: AtomicU32::new(ticket),
+            ..Progress::default()
+        });
+        let poller = Poller {
+            progress: Arc::clone(&progress),
+            ..Poller::new(words, SLOTS, ticket)
+        };
+        let wire = Arc::new(wire);
+        (Self { wire, progress }, poller)
     }
 
-    /// Its parts; its next ticket is `ticket`.
-    pub(crate) fn attach(&self, ticket: u32, bounce: &Arc<MappedMemory>) -> WireParts {
-        let poller = Poller {
-            progress: Arc::clone(&self.progress),
-            ..Poller::new(self.words(), SLOTS, ticket)
-        };
-        let poller = gcc::Attributed::new(poller, Arc::clone(bounce));
-        let address = self.memory.device;
-        let wire = Box::new(self.clone());
-        WireParts {
-            transport: Attached { address, wire },
-            poller: Box::new(poller),
-        }
+    /// The wire.
+    pub(crate) fn wire(&self) -> &Arc<Wire> {
+        &self.wire
     }
 
     /// What the kernel returns, by [`Queue::return_value`].
     pub(crate) fn return_value(&self) -> i32 {
         let place = offset_of!(Queue, return_value);
         // Relaxed: the end of the kernel orders it.
-        self.words().load32(place, Load::Relaxed).cast_signed()
+        self.wire.words().load32(place, Load::Relaxed).cast_signed()
     }
 
     /// Makes it fit for another kernel, whatever the last one has written there. `false` if it
@@ -342,7 +338,7 @@ impl GcnQueue {
     /// near that.
     pub(crate) fn renew(&self) -> bool {
         const FAR: u32 = 1 << 31;
-        let words = self.words();
+        let words = self.wire.words();
         // Relaxed, all: no kernel uses it, and starting one orders it; and the poller looks at
         // no slot whose ticket is not drawn.
         let consumed = self.progress.consumed.load(Ordering::Relaxed);
@@ -358,49 +354,5 @@ impl GcnQueue {
             words.store32(at(slot) + offset_of!(Message, written), 0, Store::Relaxed);
         }
         true
-    }
-
-    fn words(&self) -> Coherent {
-        // SAFETY: the memory is a `Queue`; a server drops the poller before the wire, which
-        // keeps the memory; all accesses on both sides are atomic.
-        unsafe { Coherent::new(self.memory.host.as_ptr()) }
-    }
-}
-
-impl Wire for GcnQueue {
-    fn name(&self) -> &'static str {
-        "gcn-queue"
-    }
-
-    fn read_args(
-        &self,
-        taken: &Taken,
-        copier: &mut Copier,
-        limit: u64,
-        args: &mut Vec<Arg>,
-        places: &mut Vec<Place>,
-    ) -> Result<(), String> {
-        gcc::read_args(taken, copier, limit, args, places)
-    }
-
-    fn complete(
-        &self,
-        taken: &Taken,
-        copier: &mut Copier,
-        _: Status,
-        _: u64,
-    ) -> Result<(), DeviceError> {
-        match taken.at {
-            At::Gcc {
-                signal: 0, slot, ..
-            } => {
-                complete(&self.words(), slot);
-                Ok(())
-            }
-            At::Gcc { signal, .. } => gcc::signal(copier, signal),
-            At::Native { .. } => {
-                unreachable!("a request is served by the wire it was taken from")
-            }
-        }
     }
 }

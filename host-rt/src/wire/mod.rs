@@ -1,36 +1,39 @@
 //! The consumers: how the host takes requests from each wire and answers them,
 //! one file per wire.
 //!
-//! A wire has two parts. Its poller (`PollWire`) finds and takes published requests and
-//! belongs to the holder of the poll token. The wire itself (`Wire`) reads the
-//! arguments of a request that was taken and completes it, from any thread.
+//! The holder of the poll token polls a wire ([`PollWire`]), which yields an owned
+//! [`Request`]. Any thread can serve that: read its arguments and their bytes, write
+//! results, and complete it. A request that is dropped completes as failed.
 //!
 //! A device is not trusted: everything read from a wire is read once, into a
 //! value of ours, and checked before use.
 
+mod arg;
 mod copier;
-mod gcc;
+mod error;
+pub mod gcc;
 pub mod gcc_ring;
 pub mod gcc_slot;
 pub mod gcn_queue;
+mod kinds;
+mod memory;
 pub mod native;
 pub mod panic;
+mod poll;
 mod request;
 mod reserved;
-mod traits;
+#[cfg(test)]
+mod tests;
 pub mod wake;
 
-pub(crate) use self::copier::Copier;
-pub(crate) use self::request::Place;
-pub use self::request::{Arg, At, Poll, Taken};
+pub use self::arg::Arg;
+pub(crate) use self::arg::ArgRange;
+pub(crate) use self::copier::{Copier, DeviceAccess};
+pub(crate) use self::error::ArgsError;
+pub(crate) use self::kinds::{KINDS, RequestPoller, WireParts};
+pub(crate) use self::memory::{Wire, WireConfig};
+pub use self::poll::Poll;
+pub(crate) use self::poll::PollWire;
+pub(crate) use self::request::Request;
 pub use self::reserved::Reservation;
 pub(crate) use self::reserved::Reserved;
-pub(crate) use self::traits::{Attached, Kind, PollWire, Wire, WireConfig, WireParts};
-
-/// The wires that this host serves.
-pub(crate) const KINDS: [Kind; 4] = [
-    native::KIND,
-    gcc_ring::KIND,
-    gcn_queue::KIND,
-    gcc_slot::KIND,
-];

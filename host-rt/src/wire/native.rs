@@ -1,6 +1,7 @@
 //! Consumer of [`native`](shared_abi::wire::native).
 
 use core::mem::offset_of;
+use std::ops::Range;
 
 use shared_abi::map_kind::MapKind;
 use shared_abi::status::Status;
@@ -14,10 +15,10 @@ use shared_abi::wire::native::{
 };
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{
-    Arg, At, Attached, Copier, Kind, Place, Poll, PollWire, Taken, Wire, WireConfig, WireParts,
-};
-use crate::device::{DeviceError, MappedMemory};
+use super::arg::{Arg, ArgLocation, CarriedBit};
+use super::memory::{Wire, WireConfig};
+use super::{ArgsError, Copier, DeviceAccess, Poll, PollWire};
+use crate::device::MappedMemory;
 
 /// Slots that are scanned together: those of one claim group.
 const GROUP: u32 = claims::GROUP;
@@ -31,6 +32,33 @@ const STREAK: u32 = 16;
 /// Polls of that slot alone after a request was taken from it, before a scan of
 /// the others: a lone caller is served without touching the lines of the ready hints.
 const PATIENCE: u32 = 8;
+
+/// The words of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestWords {
+    /// Function word.
+    pub func: u64,
+    /// Number of arguments.
+    pub mapnum: u32,
+    /// Key of the launch that asks.
+    pub launch: u32,
+    /// The slot.
+    pub slot: u32,
+    /// The request's sequence number.
+    pub seq: u32,
+    /// First block of its bounce extent.
+    pub bounce_first: u32,
+    /// Blocks of its bounce extent.
+    pub bounce_blocks: u32,
+}
+
+impl RequestWords {
+    /// Its bounce extent, which need not exist.
+    pub(super) fn bounce_blocks(&self) -> Range<u32> {
+        let first = self.bounce_first;
+        first..first.saturating_add(self.bounce_blocks)
+    }
+}
 
 /// Finds published requests.
 ///
@@ -99,7 +127,7 @@ impl<S: SystemWords> Poller<S> {
     }
 
     /// Looks for a request and takes it.
-    pub fn poll(&mut self) -> Poll {
+    pub fn poll(&mut self) -> Poll<RequestWords> {
         let Recent {
             slot,
             streak,
@@ -107,7 +135,7 @@ impl<S: SystemWords> Poller<S> {
         } = self.recent;
         if streak < STREAK && polls > 0 {
             let found = self.take(slot);
-            let taken = found != Poll::Empty;
+            let taken = !found.is_empty();
             self.recent.polls = if taken { PATIENCE } else { polls - 1 };
             self.recent.streak += u32::from(taken);
             return found;
@@ -119,7 +147,7 @@ impl<S: SystemWords> Poller<S> {
         };
         // Warm groups may always have something.
         if self.since_cold >= STREAK
-            && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.scan_cold()
+            && let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan_cold()
         {
             return found;
         }
@@ -127,7 +155,7 @@ impl<S: SystemWords> Poller<S> {
         for i in 0..count {
             let group = (self.begin + i) % count;
             if self.groups[group].empty < COLD
-                && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.scan(group)
+                && let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan(group)
             {
                 self.begin = group + 1;
                 self.since_cold += 1;
@@ -137,7 +165,7 @@ impl<S: SystemWords> Poller<S> {
         self.scan_cold()
     }
 
-    fn scan_cold(&mut self) -> Poll {
+    fn scan_cold(&mut self) -> Poll<RequestWords> {
         self.since_cold = 0;
         self.cold = (self.cold + 1) % self.groups.len();
         if self.groups[self.cold].empty < COLD {
@@ -150,16 +178,16 @@ impl<S: SystemWords> Poller<S> {
     /// As [`poll`](Self::poll), but reads every slot. After a fence, it finds
     /// every request whose publisher has passed its own fence: the ready hint comes
     /// before that, too.
-    pub fn poll_all(&mut self) -> Poll {
+    pub fn poll_all(&mut self) -> Poll<RequestWords> {
         for group in 0..self.groups.len() {
-            if let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.scan(group) {
+            if let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan(group) {
                 return found;
             }
         }
         Poll::Empty
     }
 
-    fn scan(&mut self, group: usize) -> Poll {
+    fn scan(&mut self, group: usize) -> Poll<RequestWords> {
         let first = group as u32 * GROUP;
         let count = GROUP.min(self.slots - first);
         let begin = self.groups[group].begin;
@@ -169,7 +197,7 @@ impl<S: SystemWords> Poller<S> {
             // lags behind is seen by a later scan.
             let ready = self.system.load32(ready_offset(slot), Load::Relaxed);
             if ready != self.last_seq[slot as usize]
-                && let found @ (Poll::Taken(_) | Poll::ProtocolError(_)) = self.take(slot)
+                && let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.take(slot)
             {
                 self.groups[group] = Group {
                     empty: 0,
@@ -189,7 +217,7 @@ impl<S: SystemWords> Poller<S> {
     }
 
     /// Takes the request in `slot`, if there is a new one.
-    fn take(&mut self, slot: u32) -> Poll {
+    fn take(&mut self, slot: u32) -> Poll<RequestWords> {
         let at = slot_offset(self.slots, slot) + offset_of!(Slot, request);
         // Edge `N1`, consuming end: with the sequence number come the header and the payload.
         let seq = self
@@ -217,28 +245,28 @@ impl<S: SystemWords> Poller<S> {
         }
         // Relaxed: N1 orders these.
         let word32 = |field| self.system.load32(at + field, Load::Relaxed);
-        Poll::Taken(Taken {
+        Poll::Request(RequestWords {
             func: self
                 .system
                 .load64(at + offset_of!(RequestHeader, func), Load::Relaxed),
-            mapnum: word32(offset_of!(RequestHeader, mapnum)).into(),
+            mapnum: word32(offset_of!(RequestHeader, mapnum)),
             launch: word32(offset_of!(RequestHeader, launch)),
-            at: At::Native {
-                slot,
-                seq,
-                bounce_first: word32(offset_of!(RequestHeader, bounce_first)),
-                bounce_blocks: word32(offset_of!(RequestHeader, bounce_blocks)),
-            },
+            slot,
+            seq,
+            bounce_first: word32(offset_of!(RequestHeader, bounce_first)),
+            bounce_blocks: word32(offset_of!(RequestHeader, bounce_blocks)),
         })
     }
 }
 
 impl<S: SystemWords + Send> PollWire for Poller<S> {
-    fn poll(&mut self) -> Poll {
+    type Request = RequestWords;
+
+    fn poll(&mut self) -> Poll<RequestWords> {
         Poller::poll(self)
     }
 
-    fn poll_all(&mut self) -> Poll {
+    fn poll_all(&mut self) -> Poll<RequestWords> {
         Poller::poll_all(self)
     }
 }
@@ -264,24 +292,39 @@ pub fn complete(
     );
 }
 
-/// How this wire is made.
-pub(super) const KIND: Kind = Kind {
-    kind: WireKind::NATIVE,
-    bytes: |config| size(config.slots),
-    attach: |memory, config, _bounce| {
-        let (slots, seq) = (config.slots, config.initial_seq);
-        let wire = Native::new(memory, slots, seq);
-        let poller = Poller::new(wire.words(), slots, seq);
-        let address = wire.memory.device;
-        WireParts {
-            transport: Attached {
-                address,
-                wire: Box::new(wire),
-            },
-            poller: Box::new(poller),
+/// Bytes of mapped memory that it needs.
+pub(super) fn bytes(config: &WireConfig) -> usize {
+    size(config.slots)
+}
+
+/// A wire in `memory`, which is zeroed and large enough, and its poller.
+pub(super) fn attach(
+    memory: MappedMemory,
+    config: &WireConfig,
+    access: &DeviceAccess,
+) -> (Wire, Poller<Coherent>) {
+    let (slots, seq) = (config.slots, config.initial_seq);
+    let wire = Wire {
+        kind: WireKind::NATIVE,
+        name: "native",
+        slots,
+        keeps_slots: true,
+        memory,
+        access: access.clone(),
+    };
+    let words = wire.words();
+    for slot in 0..slots {
+        let at = slot_offset(slots, slot);
+        let request = at + offset_of!(Slot, request) + offset_of!(RequestHeader, seq);
+        let reply = at + offset_of!(Slot, reply) + offset_of!(ReplyHeader, seq);
+        // Relaxed: no kernel runs yet; starting one orders it.
+        for place in [ready_offset(slot), request] {
+            words.store32(place, seq, Store::Relaxed);
         }
-    },
-};
+        words.store64(reply, pack_completion(seq, Status::NONE.0), Store::Relaxed);
+    }
+    (wire, Poller::new(words, slots, seq))
+}
 
 /// The claims on the slots of the wire and on `bounce_blocks`, as bytes for
 /// device memory.
@@ -305,172 +348,114 @@ pub(crate) fn claims(config: &WireConfig, bounce_blocks: u32) -> Vec<u8> {
     bytes
 }
 
-/// The wire in mapped memory.
-struct Native {
-    memory: MappedMemory,
-    slots: u32,
-}
-
-impl Native {
-    /// A wire in `memory`, which is zeroed and large enough, whose slots have had
-    /// the sequence number `seq`.
-    fn new(memory: MappedMemory, slots: u32, seq: u32) -> Self {
-        let this = Self { memory, slots };
-        let words = this.words();
-        for slot in 0..slots {
-            let at = slot_offset(slots, slot);
-            let request = at + offset_of!(Slot, request) + offset_of!(RequestHeader, seq);
-            let reply = at + offset_of!(Slot, reply) + offset_of!(ReplyHeader, seq);
-            // Relaxed: no kernel runs yet; starting one orders it.
-            for place in [ready_offset(slot), request] {
-                words.store32(place, seq, Store::Relaxed);
-            }
-            words.store64(reply, pack_completion(seq, Status::NONE.0), Store::Relaxed);
-        }
-        this
+/// Reads the entries of `request.mapnum` arguments.
+pub(super) fn read_args(
+    wire: &Wire,
+    request: &RequestWords,
+    copier: &Copier,
+    args: &mut Vec<Arg>,
+) -> Result<(), ArgsError> {
+    let (first, blocks) = (request.bounce_first, request.bounce_blocks);
+    let extent = first as usize * BLOCK;
+    let extent_len = blocks as usize * BLOCK;
+    let extent_end = extent.checked_add(extent_len);
+    if blocks > MAX_EXTENT || extent_end.is_none_or(|end| end > copier.bounce_bytes()) {
+        return Err(ArgsError::NoSuchExtent { first, blocks });
     }
-
-    fn words(&self) -> Coherent {
-        // SAFETY: the memory has the size of the layout that all offsets come
-        // from, with slots below `self.slots`; wires and pollers live in a
-        // server, which drops them together; all accesses on both sides are
-        // atomic.
-        unsafe { Coherent::new(self.memory.host.as_ptr()) }
-    }
-}
-
-fn native(taken: &Taken) -> (u32, u32, u32, u32) {
-    match taken.at {
-        At::Native {
-            slot,
-            seq,
-            bounce_first,
-            bounce_blocks,
-        } => (slot, seq, bounce_first, bounce_blocks),
-        At::Gcc { .. } => unreachable!("a request is served by the wire it was taken from"),
-    }
-}
-
-impl Wire for Native {
-    fn name(&self) -> &'static str {
-        "native"
-    }
-
-    fn slots(&self) -> Option<u32> {
-        Some(self.slots)
-    }
-
-    fn read_args(
-        &self,
-        taken: &Taken,
-        copier: &mut Copier,
-        limit: u64,
-        args: &mut Vec<Arg>,
-        places: &mut Vec<Place>,
-    ) -> Result<(), String> {
-        if taken.mapnum == 0 {
-            return Ok(());
-        }
-        if taken.mapnum > limit {
-            return Err(format!(
-                "{} arguments, at most {limit} are allowed",
-                taken.mapnum
-            ));
-        }
-        let (slot, _, first, blocks) = native(taken);
-        let extent = first as usize * BLOCK;
-        let extent_len = blocks as usize * BLOCK;
-        if blocks > MAX_EXTENT
-            || extent
-                .checked_add(extent_len)
-                .is_none_or(|end| end > copier.bounce_bytes())
-        {
-            return Err(format!("{blocks} bounce blocks at {first}: no such extent"));
-        }
-        let bounce = copier.bounce();
-        let words = self.words();
-        let count = taken.mapnum as usize;
-        let list = count * size_of::<MapEntry>();
-        let (source, base): (&Coherent, usize) = if count <= ENTRIES_IN_SLOT as usize {
-            (
-                &words,
-                slot_offset(self.slots, slot) + offset_of!(Slot, request_payload),
-            )
-        } else if list <= extent_len {
-            (&bounce, extent)
-        } else {
-            return Err(format!(
-                "{count} arguments do not fit an extent of {blocks} blocks"
-            ));
+    let bounce = copier.bounce();
+    let words = wire.words();
+    let count = request.mapnum as usize;
+    let list = count * size_of::<MapEntry>();
+    let (source, base): (&Coherent, usize) = if count <= ENTRIES_IN_SLOT as usize {
+        let slot = slot_offset(wire.slots, request.slot);
+        (&words, slot + offset_of!(Slot, request_payload))
+    } else if list <= extent_len {
+        (&bounce, extent)
+    } else {
+        return Err(ArgsError::ListTooLong { count, blocks });
+    };
+    let mut carried = 0;
+    for index in 0..count {
+        let at = base + index * size_of::<MapEntry>();
+        // Relaxed: N1 orders these.
+        let addr = source.load64(at + offset_of!(MapEntry, addr), Load::Relaxed);
+        let size = source.load64(at + offset_of!(MapEntry, size), Load::Relaxed);
+        let tail = source.load64(at + offset_of!(MapEntry, kind), Load::Relaxed);
+        let (kind, place, offset) = (tail as u16, (tail >> 16) as u16, (tail >> 32) as usize);
+        let fits = |start: usize, room: usize| {
+            offset.is_multiple_of(8)
+                && offset >= start
+                && usize::try_from(size)
+                    .ok()
+                    .and_then(|size| offset.checked_add(size))
+                    .is_some_and(|end| end <= room)
         };
-        let mut carried = 0;
-        for i in 0..count {
-            let at = base + i * size_of::<MapEntry>();
-            // Relaxed: N1 orders these.
-            let addr = source.load64(at + offset_of!(MapEntry, addr), Load::Relaxed);
-            let size = source.load64(at + offset_of!(MapEntry, size), Load::Relaxed);
-            let tail = source.load64(at + offset_of!(MapEntry, kind), Load::Relaxed);
-            let (kind, place, offset) = (tail as u16, (tail >> 16) as u16, (tail >> 32) as usize);
-            let fits = |start: usize, room: usize| {
-                offset.is_multiple_of(8)
-                    && offset >= start
-                    && usize::try_from(size)
-                        .ok()
-                        .and_then(|size| offset.checked_add(size))
-                        .is_some_and(|end| end <= room)
-            };
-            let place = match place {
-                PLACE_DEVICE => Place::Device,
-                _ if carried == MAX_CARRIED => {
-                    return Err(format!("more than {MAX_CARRIED} arguments are carried"));
-                }
-                PLACE_SLOT if fits(entry_bytes_in_slot(taken.mapnum), PAYLOAD) => {
-                    Place::Slot(offset, carried)
-                }
-                PLACE_BOUNCE if fits(0, extent_len) => Place::Bounce(extent + offset, carried),
-                _ => {
-                    return Err(format!(
-                        "argument {i} is said to be carried at place {place}, offset {offset}, \
-                         {size} bytes"
-                    ));
-                }
-            };
-            carried += u32::from(place != Place::Device);
-            args.push(Arg {
-                addr,
-                size,
-                kind: MapKind(kind),
-            });
-            places.push(place);
-        }
-        Ok(())
+        let bit = CarriedBit(carried);
+        let location = match place {
+            PLACE_DEVICE => ArgLocation::Device,
+            _ if carried == MAX_CARRIED => return Err(ArgsError::TooManyCarried),
+            PLACE_SLOT if fits(entry_bytes_in_slot(request.mapnum.into()), PAYLOAD) => {
+                ArgLocation::Slot(offset, bit)
+            }
+            PLACE_BOUNCE if fits(0, extent_len) => ArgLocation::Bounce(extent + offset, bit),
+            _ => {
+                return Err(ArgsError::NotCarried {
+                    index,
+                    place,
+                    offset,
+                    size,
+                });
+            }
+        };
+        carried += u32::from(location != ArgLocation::Device);
+        args.push(Arg {
+            addr,
+            size,
+            kind: MapKind(kind),
+            location,
+        });
     }
+    Ok(())
+}
 
-    unsafe fn read_slot(&self, taken: &Taken, offset: usize, to: *mut u8, len: usize) {
-        let (slot, ..) = native(taken);
-        let at = slot_offset(self.slots, slot) + offset_of!(Slot, request_payload) + offset;
-        // SAFETY: the caller vouches for `to` and for the range in the payload.
-        unsafe { self.words().read_bytes(at, to, len) };
-    }
+/// Copies `len` bytes that the request carries in its slot, at `offset` of the payload, to `to`.
+///
+/// # Safety
+/// `to` is writable for `len` bytes.
+pub(super) unsafe fn read_payload(
+    wire: &Wire,
+    request: &RequestWords,
+    offset: usize,
+    to: *mut u8,
+    len: usize,
+) {
+    assert!(is_in_payload(offset, len));
+    let at = slot_offset(wire.slots, request.slot) + offset_of!(Slot, request_payload) + offset;
+    // SAFETY: the caller vouches for `to`; the range is in the payload.
+    unsafe { wire.words().read_bytes(at, to, len) };
+}
 
-    unsafe fn write_slot(&self, taken: &Taken, offset: usize, from: *const u8, len: usize) {
-        let (slot, ..) = native(taken);
-        // `read_args` checked that the bytes come after the entries.
-        let offset = offset - entry_bytes_in_slot(taken.mapnum);
-        let at = slot_offset(self.slots, slot) + offset_of!(Slot, reply_payload) + offset;
-        // SAFETY: the caller vouches for `from` and for the range in the payload.
-        unsafe { self.words().write_bytes(at, from, len) };
+/// Copies `len` bytes to the reply's payload, where the range at `offset` of the request's goes.
+///
+/// # Safety
+/// `from` is readable for `len` bytes.
+pub(super) unsafe fn write_payload(
+    wire: &Wire,
+    request: &RequestWords,
+    offset: usize,
+    from: *const u8,
+    len: usize,
+) {
+    // The reply has no entries.
+    let entries = entry_bytes_in_slot(request.mapnum.into());
+    assert!(is_in_payload(offset, len) && offset >= entries);
+    let at = slot_offset(wire.slots, request.slot) + offset_of!(Slot, reply_payload);
+    // SAFETY: the caller vouches for `from`; the range is in the payload.
+    unsafe {
+        wire.words().write_bytes(at + offset - entries, from, len);
     }
+}
 
-    fn complete(
-        &self,
-        taken: &Taken,
-        _copier: &mut Copier,
-        status: Status,
-        copied: u64,
-    ) -> Result<(), DeviceError> {
-        let (slot, seq, ..) = native(taken);
-        complete(&self.words(), self.slots, slot, seq, status, copied);
-        Ok(())
-    }
+fn is_in_payload(offset: usize, len: usize) -> bool {
+    offset.checked_add(len).is_some_and(|end| end <= PAYLOAD)
 }

@@ -1,111 +1,228 @@
-//! Requests, as they are found on a wire.
+//! Requests, from the poll that takes them to their completion.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use shared_abi::map_kind::MapKind;
-use shared_abi::wire::bounce::BLOCK;
+use shared_abi::status::Status;
 
-use super::Copier;
+use super::arg::{ArgLocation, CarriedBit};
+use super::gcc::Completion;
+use super::memory::Wire;
+use super::{Arg, ArgRange, ArgsError, Copier, gcc, gcc_slot, gcn_queue, native};
+use crate::device::DeviceError;
 
-/// One argument as taken from a wire.
-#[derive(Clone, Copy, Debug)]
-pub struct Arg {
-    /// Device address, or the value itself for `FIRSTPRIVATE_INT`.
-    pub addr: u64,
-    /// Bytes, or what else the kind makes of it.
-    pub size: u64,
-    /// What to do with it.
-    pub kind: MapKind,
+/// The words of a request, by family of wires.
+#[derive(Debug)]
+pub(crate) enum RequestWords {
+    Native(native::RequestWords),
+    Gcc(gcc::RequestWords),
 }
 
-/// A request that was taken from a wire: what its words said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Taken {
-    /// Function word.
-    pub func: u64,
-    /// Number of arguments.
-    pub mapnum: u64,
-    /// Key of the launch that asks; 0 if the wire does not tell.
-    pub launch: u32,
-    /// Where the rest of the request is, and where the answer goes.
-    pub at: At,
-}
-
-/// Where a request is on its wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
-    /// In a slot of a `native` wire.
-    Native {
-        /// The slot.
-        slot: u32,
-        /// The request's sequence number.
-        seq: u32,
-        /// First block of its bounce extent.
-        bounce_first: u32,
-        /// Blocks of its bounce extent.
-        bounce_blocks: u32,
-    },
-    /// At device addresses, as GCC's wires have it.
-    Gcc {
-        /// `mapnum` addresses.
-        addrs: u64,
-        /// `mapnum` sizes.
-        sizes: u64,
-        /// `mapnum` kinds.
-        kinds: u64,
-        /// The caller's completion word; 0 where the answer goes to the slot.
-        signal: u64,
-        /// The slot.
-        slot: u32,
-    },
-}
-
-impl Taken {
-    /// The bounce blocks that the request, whose arguments are `args`, keeps until it is completed.
-    pub(crate) fn bounce_blocks(&self, args: &[Arg], copier: &Copier) -> Range<u32> {
-        match self.at {
-            At::Native {
-                bounce_first,
-                bounce_blocks,
-                ..
-            } => bounce_first..bounce_first.saturating_add(bounce_blocks),
-            At::Gcc { addrs, kinds, .. } => {
-                let blocks = |addr, len| {
-                    let at = copier.offset_in_bounce(addr, len)?;
-                    Some(at / BLOCK..(at + len as usize).div_ceil(BLOCK))
-                };
-                let Some(first) = blocks(addrs, 8) else {
-                    return 0..0;
-                };
-                let ends = args.iter().filter_map(|arg| blocks(arg.addr, arg.size));
-                let ends = ends.chain(blocks(kinds, 2 * self.mapnum));
-                let end = ends.map(|blocks| blocks.end).max();
-                first.start as u32..end.unwrap_or(first.end) as u32
-            }
-        }
+impl From<native::RequestWords> for RequestWords {
+    fn from(words: native::RequestWords) -> Self {
+        Self::Native(words)
     }
 }
 
-/// What a poll of a wire found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Poll {
-    /// No request.
-    Empty,
-    /// A request. It is ours; the wire must be told how it ended.
-    Taken(Taken),
-    /// Text that a device thread prints. There may be more.
-    Printed(Vec<u8>),
-    /// Something that no device runtime writes. It was passed over.
-    ProtocolError(String),
+impl From<gcc::RequestWords> for RequestWords {
+    fn from(words: gcc::RequestWords) -> Self {
+        Self::Gcc(words)
+    }
 }
 
-/// Where the bytes of an argument are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// At its device address.
-    Device,
-    /// Carried in the slot, at an offset of both payloads; bit of `copied`.
-    Slot(usize, u32),
-    /// Carried in the bounce area, at an offset of it; bit of `copied`.
-    Bounce(usize, u32),
+/// A request that was taken from a wire. Dropping it completes it as failed.
+pub(crate) struct Request {
+    wire: Arc<Wire>,
+    words: RequestWords,
+    launch: u32,
+    /// Carried arguments that were written, by their bits.
+    written: u64,
+    is_completed: bool,
+}
+
+impl Request {
+    /// A request with these words, which a poller of `wire` has taken.
+    pub(super) fn new(wire: &Arc<Wire>, words: RequestWords) -> Self {
+        let launch = match &words {
+            RequestWords::Native(words) => words.launch,
+            RequestWords::Gcc(words) => words.launch(&wire.access.bounce),
+        };
+        Self {
+            wire: Arc::clone(wire),
+            words,
+            launch,
+            written: 0,
+            is_completed: false,
+        }
+    }
+
+    /// The wire that it is on.
+    pub(crate) fn wire(&self) -> &Wire {
+        &self.wire
+    }
+
+    /// The function word.
+    pub(crate) fn func(&self) -> u64 {
+        match &self.words {
+            RequestWords::Native(words) => words.func,
+            RequestWords::Gcc(words) => words.func,
+        }
+    }
+
+    fn mapnum(&self) -> u64 {
+        match &self.words {
+            RequestWords::Native(words) => words.mapnum.into(),
+            RequestWords::Gcc(words) => words.mapnum,
+        }
+    }
+
+    /// Key of the launch that asks; 0 if the wire does not tell.
+    pub(crate) fn launch(&self) -> u32 {
+        self.launch
+    }
+
+    /// Sets the launch that asks, unless the wire told.
+    pub(crate) fn set_launch_if_unknown(&mut self, launch: u32) {
+        if self.launch == 0 {
+            self.launch = launch;
+        }
+    }
+
+    /// Reads the arguments, at most `limit`, into `args`, which is empty.
+    ///
+    /// # Errors
+    /// They are invalid, or cannot be read.
+    pub(crate) fn read_args(
+        &self,
+        copier: &mut Copier,
+        limit: u64,
+        args: &mut Vec<Arg>,
+    ) -> Result<(), ArgsError> {
+        let count = self.mapnum();
+        if count == 0 {
+            return Ok(());
+        }
+        if count > limit {
+            return Err(ArgsError::TooMany { count, limit });
+        }
+        match &self.words {
+            RequestWords::Native(words) => native::read_args(&self.wire, words, copier, args),
+            RequestWords::Gcc(words) => gcc::read_args(words, copier, args),
+        }
+    }
+
+    /// The bounce blocks that the request, whose arguments are `args`, keeps until it is completed.
+    pub(crate) fn bounce_blocks(&self, args: &[Arg], copier: &Copier) -> Range<u32> {
+        match &self.words {
+            RequestWords::Native(words) => words.bounce_blocks(),
+            RequestWords::Gcc(words) => words.bounce_blocks(args, copier),
+        }
+    }
+
+    /// Starts to copy a range of its arguments to `to`.
+    ///
+    /// # Errors
+    /// The host does not reach the range.
+    ///
+    /// # Safety
+    /// `to` is writable for the range's length and left alone until [`Copier::finish`] returns.
+    pub(crate) unsafe fn read(
+        &self,
+        copier: &mut Copier,
+        range: ArgRange,
+        to: *mut u8,
+    ) -> Result<(), DeviceError> {
+        let ArgRange { addr, len, .. } = range;
+        // SAFETY: the caller vouches for `to`.
+        unsafe {
+            match (range.location, &self.words) {
+                (ArgLocation::Slot(offset, _), RequestWords::Native(words)) => {
+                    native::read_payload(&self.wire, words, offset, to, len);
+                }
+                (ArgLocation::Bounce(offset, _), _) => copier.read_bounce(offset, to, len),
+                _ => copier.fetch(to, addr, len)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts to copy to a range of its arguments from `from`.
+    ///
+    /// # Errors
+    /// The host does not reach the range.
+    ///
+    /// # Safety
+    /// `from` is readable for the range's length and unwritten until [`Copier::finish`] returns.
+    pub(crate) unsafe fn write(
+        &mut self,
+        copier: &mut Copier,
+        range: ArgRange,
+        from: *const u8,
+    ) -> Result<(), DeviceError> {
+        let ArgRange { addr, len, .. } = range;
+        // SAFETY: the caller vouches for `from`.
+        unsafe {
+            match (range.location, &self.words) {
+                (ArgLocation::Slot(offset, bit), RequestWords::Native(words)) => {
+                    native::write_payload(&self.wire, words, offset, from, len);
+                    self.note_written(bit);
+                }
+                (ArgLocation::Bounce(offset, bit), _) => {
+                    copier.write_bounce(offset, from, len);
+                    self.note_written(bit);
+                }
+                _ => copier.store(addr, from, len)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn note_written(&mut self, CarriedBit(bit): CarriedBit) {
+        self.written |= 1 << bit;
+    }
+
+    /// Tells the caller how its request ended. If not well, nothing that was written counts.
+    ///
+    /// # Errors
+    /// The device does not let the host reach the caller.
+    pub(crate) fn complete(
+        mut self,
+        copier: &mut Copier,
+        status: Status,
+    ) -> Result<(), DeviceError> {
+        self.answer(copier, status)
+    }
+
+    fn answer(&mut self, copier: &mut Copier, status: Status) -> Result<(), DeviceError> {
+        self.is_completed = true;
+        let memory = self.wire.words();
+        match &self.words {
+            RequestWords::Native(words) => {
+                let copied = if status == Status::DONE {
+                    self.written
+                } else {
+                    0
+                };
+                let (slots, slot, seq) = (self.wire.slots, words.slot, words.seq);
+                native::complete(&memory, slots, slot, seq, status, copied);
+            }
+            RequestWords::Gcc(words) => match words.completion {
+                Completion::FunctionWord => gcc_slot::complete(&memory),
+                Completion::Slot(slot) => gcn_queue::complete(&memory, slot),
+                Completion::Signal(address) => gcc::signal(copier, address)?,
+            },
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if !self.is_completed {
+            // With a queue of its own: a thread's may be in the middle of a copy.
+            let mut copier = self.wire.access.copier();
+            // Its owner, which has lost it, cannot be told of an error.
+            let _ = self.answer(&mut copier, Status::FUNCTION_FAILED);
+        }
+    }
 }

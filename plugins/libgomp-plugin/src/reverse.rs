@@ -149,7 +149,9 @@ impl ForeignFunction for HostRegion {
 /// `FILE *`. libgomp gives the region the address of an empty allocation.
 fn retain(device: &Device, args: &mut [Arg]) {
     for at in 0..args.len() {
-        let Arg { addr, size, kind } = args[at];
+        let Arg {
+            addr, size, kind, ..
+        } = args[at];
         if kind.plain() != MapKind::ZERO_LEN_ARRAY_SECTION || size > 0 {
             continue;
         }
@@ -409,7 +411,7 @@ mod tests {
     use super::*;
 
     fn arg(addr: u64, size: u64, kind: MapKind) -> Arg {
-        Arg { addr, size, kind }
+        Arg::new(addr, size, kind)
     }
 
     #[test]

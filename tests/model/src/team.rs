@@ -1,6 +1,8 @@
 //! The host's threads in a model.
 
-use host_rt::wire::{Poll, Taken};
+use std::fmt::Debug;
+
+use host_rt::wire::Poll;
 use loom::sync::Mutex;
 
 /// Looks in vain after which a wait is explored in one way only. A further look
@@ -43,11 +45,11 @@ impl<W> Team<W> {
 
     /// The life of one of its threads. `look` looks once; `wait` waits, where it
     /// found nothing for the `u32`th time, and may look itself.
-    pub fn work(
+    pub fn work<R: Debug>(
         &self,
-        look: impl Fn(&mut W) -> Poll,
-        wait: impl Fn(&mut W, u32) -> Poll,
-        serve: impl Fn(&Taken),
+        look: impl Fn(&mut W) -> Poll<R>,
+        wait: impl Fn(&mut W, u32) -> Poll<R>,
+        serve: impl Fn(&R),
     ) {
         loop {
             let Ok(mut token) = self.token.lock() else {
@@ -58,25 +60,25 @@ impl<W> Team<W> {
             }
             let mut found = look(&mut token.poller);
             let mut attempt = 0;
-            while found == Poll::Empty {
+            while found.is_empty() {
                 found = wait(&mut token.poller, attempt);
                 attempt += 1;
-                if found == Poll::Empty {
+                if found.is_empty() {
                     found = look(&mut token.poller);
                 }
             }
-            let taken = match found {
-                Poll::Taken(taken) => taken,
+            let request = match found {
+                Poll::Request(request) => request,
                 other => panic!("{other:?}"),
             };
             token.missing -= 1;
             drop(token);
-            serve(&taken);
+            serve(&request);
         }
     }
 
     /// [`work`](Self::work), waiting by [`pause`].
-    pub fn spin(&self, look: impl Fn(&mut W) -> Poll, serve: impl Fn(&Taken)) {
+    pub fn spin<R: Debug>(&self, look: impl Fn(&mut W) -> Poll<R>, serve: impl Fn(&R)) {
         let wait = |_: &mut W, attempt| {
             pause(attempt);
             Poll::Empty

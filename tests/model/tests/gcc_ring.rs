@@ -4,8 +4,8 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use device_rt::wire::gcc_ring as producer;
+use host_rt::wire::gcc::{Completion, RequestWords};
 use host_rt::wire::gcc_ring::{Poller, complete};
-use host_rt::wire::{At, Taken};
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};
@@ -73,23 +73,16 @@ fn call(system: &View, caller: u64, id: u64) {
     assert_eq!(system.load64(own + 8, Relaxed), !id, "another result");
 }
 
-fn answer(host: &View, taken: &Taken) {
-    let id = taken.func;
-    let At::Gcc {
-        addrs,
-        sizes,
-        kinds,
-        signal,
-        ..
-    } = taken.at
-    else {
-        panic!("not a request of this wire")
-    };
+fn answer(host: &View, request: &RequestWords) {
+    let id = request.func;
     assert_eq!(
-        [taken.mapnum, addrs, sizes, kinds],
+        [request.mapnum, request.addrs, request.sizes, request.kinds],
         [id; 4],
         "words of another request"
     );
+    let Completion::Signal(signal) = request.completion else {
+        panic!("a request without a signal")
+    };
     let own = signal as usize;
     assert_eq!(
         host.load64(own + 8, Relaxed),
@@ -109,7 +102,7 @@ fn run(calls: &'static [u64], servers: u64, weak: Option<Weak>) {
     );
     let team = Arc::new(team);
     let serve = |team: &Team<Poller<View>>, host: &View| {
-        team.spin(Poller::poll, |taken| answer(host, taken));
+        team.spin(Poller::poll, |request| answer(host, request));
     };
     let mut threads = Vec::new();
     for (caller, &count) in (0..).zip(calls) {

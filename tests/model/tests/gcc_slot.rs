@@ -4,8 +4,8 @@ use core::mem::offset_of;
 use std::sync::Arc;
 
 use device_rt::wire::gcc_slot as producer;
+use host_rt::wire::gcc::RequestWords;
 use host_rt::wire::gcc_slot::{Poller, complete};
-use host_rt::wire::{At, Taken};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};
@@ -49,19 +49,10 @@ fn call(device: &View, system: &View, id: u64) {
     producer::unlock(device);
 }
 
-fn answer(host: &View, taken: &Taken) {
-    let id = taken.func;
-    let At::Gcc {
-        addrs,
-        sizes,
-        kinds,
-        ..
-    } = taken.at
-    else {
-        panic!("not a request of this wire")
-    };
+fn answer(host: &View, request: &RequestWords) {
+    let id = request.func;
     assert_eq!(
-        [taken.mapnum, addrs, sizes, kinds],
+        [request.mapnum, request.addrs, request.sizes, request.kinds],
         [id; 4],
         "words of another request"
     );
@@ -80,7 +71,7 @@ fn run(callers: u64, calls: u64, servers: u64, weak: Option<Weak>) {
         (callers * calls) as u32,
     ));
     let serve = |team: &Team<Poller<View>>, host: &View| {
-        team.spin(Poller::poll, |taken| answer(host, taken));
+        team.spin(Poller::poll, |request| answer(host, request));
     };
     let mut threads = Vec::new();
     for caller in 0..callers {

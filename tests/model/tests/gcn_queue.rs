@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use device_rt::wire::gcc_ring::wait;
 use device_rt::wire::gcn_queue as producer;
+use host_rt::wire::gcc::{Completion, RequestWords};
 use host_rt::wire::gcn_queue::{Poller, complete};
-use host_rt::wire::{At, Poll, Taken, gcc_ring};
+use host_rt::wire::{Poll, gcc_ring};
 use model::Access::{Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};
@@ -96,35 +97,27 @@ fn act(system: &View, caller: u64, id: u64, does: Does) {
     assert_eq!(system.load64(own + 8, Relaxed), !id, "another result");
 }
 
-fn answer(host: &View, taken: &Taken) {
-    let id = taken.func;
-    let At::Gcc {
-        addrs,
-        sizes,
-        kinds,
-        signal,
-        slot,
-    } = taken.at
-    else {
-        panic!("not a request of this wire")
-    };
+fn answer(host: &View, request: &RequestWords) {
+    let id = request.func;
     assert_eq!(
-        [taken.mapnum, sizes, kinds],
+        [request.mapnum, request.sizes, request.kinds],
         [id; 3],
         "words of another request"
     );
-    let own = addrs as usize;
+    let own = request.addrs as usize;
     assert_eq!(
         host.load64(own + 8, Relaxed),
         id,
         "bytes of another request"
     );
     host.store64(own + 8, !id, Order::Relaxed);
-    if signal == 0 {
-        complete(host, slot);
-    } else {
-        assert_eq!(signal, addrs, "another completion word");
-        gcc_ring::complete(host, own);
+    match request.completion {
+        Completion::Signal(signal) => {
+            assert_eq!(signal, request.addrs, "another completion word");
+            gcc_ring::complete(host, own);
+        }
+        Completion::Slot(slot) => complete(host, slot),
+        Completion::FunctionWord => panic!("not a request of this wire"),
     }
 }
 
@@ -137,7 +130,7 @@ struct Printing {
 }
 
 impl Printing {
-    fn poll(&mut self) -> Poll {
+    fn poll(&mut self) -> Poll<RequestWords> {
         loop {
             let found = self.poller.poll();
             match &found {
@@ -146,8 +139,8 @@ impl Printing {
                     let number = number.and_then(|text| text.trim_end().parse::<u64>().ok());
                     self.printed.extend(number);
                 }
-                Poll::Taken(taken) => {
-                    let is_printed = self.printed.contains(&taken.func);
+                Poll::Request(request) => {
+                    let is_printed = self.printed.contains(&request.func);
                     assert_eq!(is_printed, self.numbered, "a call before what was printed");
                     return found;
                 }
@@ -167,7 +160,7 @@ fn run(does: Does, calls: &'static [u64], servers: u64, weak: Option<Weak>) {
     };
     let team = Arc::new(Team::new(poller, calls.iter().sum::<u64>() as u32));
     let serve = |team: &Team<Printing>, host: &View| {
-        team.spin(Printing::poll, |taken| answer(host, taken));
+        team.spin(Printing::poll, |request| answer(host, request));
     };
     let mut threads = Vec::new();
     for (caller, &count) in (0..).zip(calls) {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use device_rt::wire::native::Producer;
 use device_rt::{claims, lanes};
-use host_rt::wire::native::{Poller, complete};
-use host_rt::wire::{At, Poll, Taken};
+use host_rt::wire::Poll;
+use host_rt::wire::native::{Poller, RequestWords, complete};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
 use model::{Memory, Runs, Team, View, Weak, explore, pause};
@@ -104,24 +104,15 @@ fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
 }
 
 /// What a serving thread does with a request.
-fn answer(host: &View, slots: u32, taken: &Taken) {
-    let At::Native {
-        slot,
-        seq,
-        bounce_first,
-        bounce_blocks,
-    } = taken.at
-    else {
-        panic!("not a request of this wire")
-    };
-    let id = taken.func;
+fn answer(host: &View, slots: u32, request: &RequestWords) {
+    let (slot, seq, id) = (request.slot, request.seq, request.func);
     let words = [
-        taken.mapnum,
-        taken.launch.into(),
-        bounce_first.into(),
-        bounce_blocks.into(),
+        request.mapnum,
+        request.launch,
+        request.bounce_first,
+        request.bounce_blocks,
     ];
-    assert_eq!(words, [id; 4], "words of another request");
+    assert_eq!(words.map(u64::from), [id; 4], "words of another request");
     let at = slot_offset(slots, slot);
     let mut payload = 0u64;
     // SAFETY: `payload` is a writable word of ours.
@@ -141,7 +132,7 @@ fn answer(host: &View, slots: u32, taken: &Taken) {
 
 /// A `poll` may leave slots out, which `poll_all` does not. Where the search is
 /// large anyway, the latter has to do.
-fn look(poller: &mut Poller<View>, servers: u32) -> Poll {
+fn look(poller: &mut Poller<View>, servers: u32) -> Poll<RequestWords> {
     if servers > 1 {
         return poller.poll_all();
     }
@@ -177,7 +168,7 @@ fn run(
     let serve = move |team: &Team<Poller<View>>, host: &View| {
         team.spin(
             |poller| look(poller, servers),
-            |taken| answer(host, slots, taken),
+            |request| answer(host, slots, request),
         );
     };
     let mut threads = Vec::new();

@@ -8,7 +8,7 @@ use device_rt::claims::Claim;
 use device_rt::wake::wake_if_sleeping;
 use device_rt::wire::gcc_slot as slot_producer;
 use device_rt::wire::native::Producer;
-use host_rt::wire::{Poll, Taken, gcc_slot, native, wake};
+use host_rt::wire::{Poll, gcc_slot, native, wake};
 use loom::sync::{Condvar, Mutex};
 use model::Access::Fence;
 use model::Side::{Device, Host};
@@ -52,11 +52,11 @@ impl Sleep {
     }
 
     /// As the host sleeps, with a last look.
-    fn sleep(&self, look: impl FnOnce() -> Poll) -> Poll {
+    fn sleep<R>(&self, look: impl FnOnce() -> Poll<R>) -> Poll<R> {
         let mut found = Poll::Empty;
         let look = || {
             found = look();
-            found != Poll::Empty
+            !found.is_empty()
         };
         wake::sleep(&self.words.1, look, || {
             let mut woken = self.woken();
@@ -134,7 +134,7 @@ fn run_native(callers: u32, weak: Option<Weak>) {
     team.work(
         native::Poller::poll,
         |poller, _| sleep.sleep(|| poller.poll_all()),
-        |taken: &Taken| assert!(taken.func < callers.into()),
+        |request| assert!(request.func < callers.into()),
     );
     join(threads);
 }

@@ -81,7 +81,7 @@ impl Transfer for Sim {
 }
 
 pub(super) fn arg(kind: MapKind, addr: u64, size: u64) -> Arg {
-    Arg { addr, size, kind }
+    Arg::new(addr, size, kind)
 }
 
 pub(super) fn mapper() -> Mapper {

@@ -6,7 +6,8 @@ use shared_abi::wire::gcn_queue::{CALL, DOUBLE, GcnMessage, GcnQueue, INTEGER, L
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::{Poller, at, complete};
-use crate::wire::{At, Poll, Taken};
+use crate::wire::Poll;
+use crate::wire::gcc::{Completion, RequestWords};
 
 const SLOTS: u32 = 4;
 
@@ -92,20 +93,16 @@ fn prints(poller: &mut Poller<Coherent>, text: &[u8]) {
 }
 
 #[track_caller]
-fn takes(poller: &mut Poller<Coherent>, func: u64, signal: u64, slot: u32) {
-    let taken = Taken {
+fn takes(poller: &mut Poller<Coherent>, func: u64, completion: Completion) {
+    let words = RequestWords {
         func,
         mapnum: 0,
-        launch: 0,
-        at: At::Gcc {
-            addrs: 11,
-            sizes: 12,
-            kinds: 13,
-            signal,
-            slot,
-        },
+        addrs: 11,
+        sizes: 12,
+        kinds: 13,
+        completion,
     };
-    assert_eq!(poller.poll(), Poll::Taken(taken));
+    assert_eq!(poller.poll(), Poll::Request(words));
 }
 
 /// The words of a text.
@@ -150,8 +147,7 @@ fn counters_wrap_and_slots_are_used_again() {
         device.send(INTEGER, b"\0", &[n]);
         prints(&mut poller, format!("{n}\n").as_bytes());
         device.call(100 + n);
-        let slot = device.get32(4).wrapping_sub(1) % SLOTS;
-        takes(&mut poller, 100 + n, 14, slot);
+        takes(&mut poller, 100 + n, Completion::Signal(14));
         assert_eq!(device.consumed(), device.get32(4));
     }
 }
@@ -163,7 +159,7 @@ fn a_slow_thread_holds_up_text_and_no_calls() {
         let slow = device.draw();
         device.send(LINE, b"later\0", &[0]);
         device.call(7);
-        takes(&mut poller, 7, 14, 2);
+        takes(&mut poller, 7, Completion::Signal(14));
         assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 0));
         if kernel_ended {
             assert_eq!(poller.poll_text(), Poll::Printed(b"later\n".to_vec()));
@@ -199,8 +195,8 @@ fn a_call_without_a_completion_word_is_answered_in_its_slot() {
     }
     let (one, two) = (device.call_in_slot(1), device.call_in_slot(2));
     device.send(LINE, b"beside\0", &[0]);
-    takes(&mut poller, 1, 0, 0);
-    takes(&mut poller, 2, 0, 1);
+    takes(&mut poller, 1, Completion::Slot(0));
+    takes(&mut poller, 2, Completion::Slot(1));
     prints(&mut poller, b"beside\n");
     assert_eq!((device.written(one), device.written(two)), (1, 1));
     assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 4));
@@ -220,8 +216,8 @@ fn text_is_found_behind_calls_that_stay() {
     device.call(2);
     assert_eq!(poller.poll_text(), Poll::Printed(b"text\n".to_vec()));
     assert_eq!(poller.poll_text(), Poll::Empty);
-    takes(&mut poller, 1, 14, 0);
-    takes(&mut poller, 2, 14, 2);
+    takes(&mut poller, 1, Completion::Signal(14));
+    takes(&mut poller, 2, Completion::Signal(14));
     assert_eq!(device.consumed(), 3);
 }
 
