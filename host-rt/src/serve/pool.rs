@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::idle::Idle;
 use super::in_flight::NestedWait;
-use super::worker::Worker;
+use super::worker::{Worker, serving};
 use super::{CallError, Server, Waiting, lock};
 use crate::wire::{Poll, PollWire, Request, RequestPoller, Wire};
 
@@ -113,18 +113,18 @@ impl Server {
         let handle = std::thread::Builder::new()
             .name(name)
             .stack_size(STACK)
-            .spawn(move || server.thread())?;
+            .spawn(move || serving(&server, || server.thread()))?;
         pool.handles.push(handle);
         pool.threads += 1;
         Ok(())
     }
 
     /// The life of a serving thread.
-    fn thread(self: Arc<Self>) {
+    fn thread(self: &Arc<Self>) {
         if self.config.waiting == Waiting::Adaptive {
             crate::base::sleep::sharpen();
         }
-        let mut worker = Worker::new(&self, self.config.keep_bytes());
+        let mut worker = Worker::new(self, self.config.keep_bytes());
         loop {
             let Some(mut token) = self.try_token() else {
                 if self.wait_for_work() {
@@ -138,7 +138,7 @@ impl Server {
                 Ok(None) => return,
                 Ok(Some(found)) => {
                     drop(token);
-                    worker.serve(&self, found);
+                    worker.serve(self, found);
                 }
                 Err(panic) => std::mem::forget(panic),
             }
@@ -421,7 +421,7 @@ impl Server {
                 Some(found) => {
                     let worker = worker.get_or_insert_with(|| Worker::new(self, 0));
                     DEEP.set(DEEP.get() + 1);
-                    worker.serve(self, found);
+                    serving(self, || worker.serve(self, found));
                     DEEP.set(DEEP.get() - 1);
                     idle = Idle::new(Waiting::Adaptive);
                 }

@@ -1,9 +1,8 @@
 //! Serving one request: arguments, function, results, answer.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -28,20 +27,35 @@ pub struct CallContext {
 
 thread_local! {
     static CALL: Cell<Option<CallContext>> = const { Cell::new(None) };
-    /// The server that the call is one of, as long as it runs.
-    static SERVER: Cell<Option<NonNull<Arc<Server>>>> = const { Cell::new(None) };
+    /// The server whose calls this thread serves.
+    static SERVER: RefCell<Option<Arc<Server>>> = const { RefCell::new(None) };
+}
+
+/// Runs `act` on a thread that serves calls of `server` meanwhile.
+pub(super) fn serving<R>(server: &Arc<Server>, act: impl FnOnce() -> R) -> R {
+    /// Puts back what there was.
+    struct Restore(Option<Arc<Server>>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            // Outside of the cell: it may be the last owner, whose end runs the application's code.
+            drop(SERVER.replace(self.0.take()));
+        }
+    }
+    let _restore = Restore(SERVER.replace(Some(Arc::clone(server))));
+    act()
 }
 
 /// In a host function: serves calls of its runtime as [`Server::serve_until`] does.
 /// Elsewhere: `false`, at once.
 pub(crate) fn serve_until(done: impl Fn() -> bool) -> bool {
-    let Some(server) = SERVER.get() else {
-        return false;
-    };
-    // SAFETY: this thread is inside the call, during which the reference that this was made
-    // from is borrowed.
-    unsafe { server.as_ref() }.serve_until(done);
-    true
+    let server = SERVER.with_borrow(Clone::clone);
+    match server.filter(|_| CALL.get().is_some()) {
+        Some(server) => {
+            server.serve_until(done);
+            true
+        }
+        None => false,
+    }
 }
 
 /// The call that the running host function serves; `None` outside one.
@@ -164,7 +178,6 @@ impl Worker {
         };
         let raw_args = &mut self.raw_args;
         let outer = CALL.replace(Some(CallContext { launch }));
-        let outer_server = SERVER.replace(Some(NonNull::from(server)));
         self.in_flight.begin(word, transfer.request.wire(), &bounce);
         let result = catch_unwind(AssertUnwindSafe(|| {
             if maps {
@@ -181,7 +194,6 @@ impl Worker {
         }));
         self.in_flight.end();
         CALL.set(outer);
-        SERVER.set(outer_server);
         let function = || function.name().to_owned();
         match result {
             Ok(Ok(())) => Ok(()),
