@@ -54,16 +54,10 @@ impl Kernel {
         let lock = File::create(out.join("lock")).context("cannot lock the folder of images")?;
         lock.lock()?;
         let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.folder);
-        let (work, images) = (out.join("work"), out.join(arch.name));
+        let images = out.join(arch.name);
         let assemblers = Assemblers::find()?;
-        let built = image_build::device::build(
-            &toolchain,
-            &assemblers,
-            &crate_folder,
-            arch,
-            &work,
-            &images,
-        )?;
+        let built =
+            image_build::device::build(&toolchain, &assemblers, &crate_folder, arch, &images)?;
         let file = images.join(image_build::file_name(&crate_folder)? + ".offload");
         // Put there at once: it may be open elsewhere.
         let part = file.with_extension(format!("{}.part", std::process::id()));

@@ -88,7 +88,7 @@ impl Images {
 
 /// Has the build script run again when its user names other tools.
 pub(crate) fn watch_toolchain() {
-    for variable in [crate::RUSTC, device::PTXAS] {
+    for variable in [crate::RUSTC, device::PTXAS, crate::WORK] {
         emit(&format!("rerun-if-env-changed={variable}"));
     }
 }
@@ -106,10 +106,10 @@ pub(crate) fn build_watched(
         "rerun-if-changed={}",
         dir.join("Cargo.toml").display()
     ));
-    let (work, out) = (out_dir().join("gpu"), out_dir().join("gpu-images"));
+    let out = out_dir().join("gpu-images");
     let build = |arch: &&'static Arch| {
         let out = out.join(arch.name);
-        let image = device::build(toolchain, &assemblers, &dir, arch, &work, &out)?;
+        let image = device::build(toolchain, &assemblers, &dir, arch, &out)?;
         for source in &image.sources {
             emit(&format!("rerun-if-changed={}", source.display()));
         }

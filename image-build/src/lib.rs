@@ -23,6 +23,9 @@
 //! GPUs take a compiler with the source of `core` ([`device::Toolchain`]), and
 //! assemblers for NVIDIA's only where cubins are wanted ([`device::Assemblers`]).
 //!
+//! All of a workspace's kernel crates are compiled in one folder of its target directory; the
+//! environment variable [`WORK`] names another, which workspaces may share.
+//!
 //! With the environment variable [`SKIP`] set, nothing is built and an empty file
 //! takes each image's place, for `cargo doc`, an editor, or a machine without such a
 //! compiler; loading it fails with "it is empty".
@@ -35,12 +38,14 @@ mod krate;
 mod messages;
 mod piece;
 mod script;
+mod work;
 
 pub use error::{BuildError, RUSTC};
 pub use file::{Images, images, write_file};
 pub use host::{c_image, c_shared_object, host_image, host_library, kernel_crate, static_library};
 pub use piece::ptx;
 pub use script::{Artifact, SKIP};
+pub use work::WORK;
 
 /// The name that the files of the kernel crate in the folder `dir` have.
 ///

@@ -4,7 +4,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
 
 use image_build::BuildError;
@@ -23,9 +22,6 @@ fn root() -> &'static Path {
         .parent()
         .expect("the workspace")
 }
-
-/// One build at a time in the folder that all share, as for any user of it.
-static WORK: Mutex<()> = Mutex::new(());
 
 /// Whether nothing here builds for GPUs; says so.
 fn skipped(test: &str) -> bool {
@@ -73,10 +69,7 @@ fn refusal(name: &str, source: &str, arch: &str) -> String {
     let arch = arch::find(arch).expect("in the table");
     let toolchain = Toolchain::find(&[arch]).expect("not skipped");
     let none = image_build::device::Assemblers::default();
-    // One folder for all: `core` is built once for each architecture.
-    let work = place("work");
-    let _alone = WORK.lock().unwrap_or_else(PoisonError::into_inner);
-    image_build::device::build(&toolchain, &none, &dir, arch, &work, &dir.join("out"))
+    image_build::device::build(&toolchain, &none, &dir, arch, &dir.join("out"))
         .expect_err("no GPU takes this")
         .to_string()
 }
@@ -85,7 +78,7 @@ fn refusal(name: &str, source: &str, arch: &str) -> String {
 fn a_forgotten_macro_is_named_without_a_gpu() {
     let dir = place("no-image");
     kernel_crate(&dir, &KERNEL.replace("device_rt::image!();", ""));
-    let error = image_build::host_image(&dir, &place("work-host")).expect_err("no panic handler");
+    let error = image_build::host_image(&dir, &place("host-out")).expect_err("no panic handler");
     let error = error.to_string();
     assert!(error.contains("call `device_rt::image!()`"), "{error}");
 }
@@ -158,10 +151,12 @@ fn program(dir: &Path, set: Option<(&str, &str)>) -> Output {
         "fn main() { print!(\"{}\", env!(\"IMAGES\")); }\n",
     )
     .expect("written");
+    // The one that this test was built in, which has the dependencies.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args(["run", "--quiet", "--target-dir"])
-        .arg(dir.join("target"))
+        .arg(target.expect("a target directory"))
         .current_dir(dir);
     for name in [image_build::SKIP, image_build::RUSTC, "RUSTFLAGS"] {
         cargo.env_remove(name);
@@ -240,13 +235,12 @@ fn crates_of_one_name_are_not_taken_for_each_other() {
     let arch = arch::find("sm_70").expect("in the table");
     let toolchain = Toolchain::find(&[arch]).expect("not skipped");
     let none = image_build::device::Assemblers::default();
-    let (work, out) = (place("work"), place("one-name"));
-    let _alone = WORK.lock().unwrap_or_else(PoisonError::into_inner);
+    let out = place("one-name");
     for kernel in ["only_in_a", "only_in_b", "only_in_a"] {
         let dir = place("one-name").join(kernel);
         kernel_crate(&dir, &KERNEL.replace("fn one(", &format!("fn {kernel}(")));
-        let image = image_build::device::build(&toolchain, &none, &dir, arch, &work, &out)
-            .expect("it builds");
+        let image =
+            image_build::device::build(&toolchain, &none, &dir, arch, &out).expect("it builds");
         let ptx = fs::read_to_string(image.ptx.expect("there")).expect("read");
         assert!(
             ptx.contains(&format!(".entry {kernel}(")),

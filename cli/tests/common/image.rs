@@ -72,32 +72,8 @@ fn out() -> PathBuf {
 fn device_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let target = out().join("target");
-        let status = Command::new(env!("CARGO"))
-            .current_dir(root())
-            .args([
-                "rustc",
-                "--quiet",
-                "-p",
-                "revoff-device",
-                "--release",
-                "--lib",
-            ])
-            .args([
-                "--crate-type",
-                "staticlib",
-                "--config",
-                "profile.release.panic=\"abort\"",
-            ])
-            .arg("--target-dir")
-            .arg(&target)
-            .status()
-            .expect("cargo runs");
-        assert!(
-            status.success(),
-            "cargo failed to build revoff-device: {status}"
-        );
-        target.join("release/librevoff_device.a")
+        image_build::host_library(&root().join("device-rt/linkable"), &out())
+            .expect("the device library builds")
     })
 }
 

@@ -16,6 +16,7 @@ pub use toolchain::Toolchain;
 
 use crate::error::{BuildError, io_at};
 use crate::krate::Crate;
+use crate::work::Work;
 
 /// What a kernel or a function takes of a thread's resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub struct DeviceImage {
     pub assembler: Option<String>,
     /// A code object; for AMD alone.
     pub code_object: Option<PathBuf>,
-    /// The compiler's assembly as it is, in the work folder.
+    /// The compiler's assembly as it is.
     pub assembly: PathBuf,
     /// LLVM bitcode of the whole, as the toolchain's LLVM writes it.
     pub bitcode: PathBuf,
@@ -74,7 +75,7 @@ impl DeviceImage {
 }
 
 /// Builds the crate in the folder `dir` for `arch`. What comes out goes to `out`, which
-/// is made; cargo works in `work`.
+/// is made. Other builds for the same architecture in the same [`WORK`](crate::WORK) folder wait.
 ///
 /// # Errors
 /// The crate does not build, or a tool fails.
@@ -83,26 +84,28 @@ pub fn build(
     assemblers: &Assemblers,
     dir: &Path,
     arch: &'static Arch,
-    work: &Path,
     out: &Path,
 ) -> Result<DeviceImage, BuildError> {
     let krate = Crate::at(dir)?;
-    let compiled = cargo::compile(toolchain, &krate, arch, &work.join(arch.name))?;
     fs::create_dir_all(out).map_err(io_at(out))?;
+    let work = Work::lock(out, arch.name)?;
+    let compiled = cargo::compile(toolchain, &krate, arch, work.dir())?;
     let place = |extension: &str| out.join(format!("{}.{extension}", krate.file));
     // What this build does not make must not look as if it had.
-    for extension in ["ptx", "cubin", "hsaco", "bc"] {
+    for extension in ["ptx", "cubin", "hsaco", "bc", "s"] {
         remove(&place(extension))?;
     }
     let bitcode = place("bc");
     copy(&compiled.bitcode, &bitcode)?;
+    let assembly = place("s");
+    copy(&compiled.assembly, &assembly)?;
     let mut image = DeviceImage {
         arch,
         ptx: None,
         cubin: None,
         assembler: None,
         code_object: None,
-        assembly: compiled.assembly.clone(),
+        assembly,
         bitcode,
         archive: None,
         usage: vec![],
@@ -112,8 +115,7 @@ pub fn build(
     match arch.target {
         Target::Nvptx => {
             let path = place("ptx");
-            let written =
-                fs::read_to_string(&compiled.assembly).map_err(io_at(&compiled.assembly))?;
+            let written = fs::read_to_string(&image.assembly).map_err(io_at(&image.assembly))?;
             let ptx = ptx::with_markers(&written);
             fs::write(&path, &ptx).map_err(io_at(&path))?;
             image.has_kernels = !ptx::kernels(&ptx).is_empty();
@@ -129,7 +131,7 @@ pub fn build(
                 let cubin = place("cubin");
                 image.usage = ptxas.assemble(&path, arch.name, &cubin, !image.has_kernels)?;
                 if !image.has_kernels {
-                    image.usage = usage_in_a_kernel(ptxas, &ptx, arch, work)?;
+                    image.usage = usage_in_a_kernel(ptxas, &ptx, arch, &place("caller.ptx"))?;
                 }
                 image.cubin = Some(cubin);
                 image.assembler = Some(ptxas.description());
@@ -144,7 +146,7 @@ pub fn build(
             image.usage = code_object::usage(&code_object)?;
             image.has_kernels = !image.usage.is_empty();
             if !image.has_kernels {
-                let assembly = &compiled.assembly;
+                let assembly = &image.assembly;
                 let text = fs::read_to_string(assembly).map_err(io_at(assembly))?;
                 image.usage = code_object::usage_of_target_ext(&text);
             }
@@ -185,14 +187,13 @@ fn usage_in_a_kernel(
     ptxas: &ptxas::Ptxas,
     ptx: &str,
     arch: &Arch,
-    work: &Path,
+    caller: &Path,
 ) -> Result<Vec<Usage>, BuildError> {
     if !ptx.contains(".func GOMP_target_ext(") || ptx::undefined(ptx).is_some() {
         return Ok(vec![]);
     }
-    let caller = work.join(arch.name).join("caller.ptx");
-    fs::write(&caller, format!("{ptx}{}", ptx::CALLER)).map_err(io_at(&caller))?;
-    ptxas.assemble(&caller, arch.name, &caller.with_extension("cubin"), false)
+    fs::write(caller, format!("{ptx}{}", ptx::CALLER)).map_err(io_at(caller))?;
+    ptxas.assemble(caller, arch.name, &caller.with_extension("cubin"), false)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {

@@ -62,11 +62,11 @@ impl OpenMp {
     }
 
     /// Puts what programs for `arch` are linked with to `folder`, if that is asked for.
-    pub(crate) fn put(&self, root: &Path, arch: &Arch, folder: &Path, work: &Path) -> Result<()> {
+    pub(crate) fn put(&self, root: &Path, arch: &Arch, folder: &Path, out: &Path) -> Result<()> {
         let Some(runtime) = self.runtime(arch)? else {
             return Ok(());
         };
-        let work = work.join(format!("openmp-{}", arch.name));
+        let work = out.join(".work").join(format!("openmp-{}", arch.name));
         fs::create_dir_all(&work).with_context(|| format!("cannot make {}", work.display()))?;
         let additions = work.join("additions.bc");
         let mut clang = Command::new("clang-22");

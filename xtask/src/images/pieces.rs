@@ -47,15 +47,10 @@ pub(crate) fn put_headers(root: &Path, pieces: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts what is linked into images for the `host` device to `pieces`; cargo works in `work`.
-pub(crate) fn put_for_host(root: &Path, pieces: &Path, work: &Path) -> Result<()> {
-    let library = image_build::host_library(&root.join("device-rt/linkable"), work)?;
-    let folder = pieces.join("host");
-    make(&folder)?;
-    copy(
-        &library,
-        &folder.join(library.file_name().unwrap_or_default()),
-    )
+/// Puts what is linked into images for the `host` device to `pieces`.
+pub(crate) fn put_for_host(root: &Path, pieces: &Path) -> Result<()> {
+    image_build::host_library(&root.join("device-rt/linkable"), &pieces.join("host"))?;
+    Ok(())
 }
 
 impl Piece {

@@ -73,14 +73,12 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(2);
     let arches: Vec<&'static Arch> = ARCHES.iter().collect();
     let work = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // Where `cargo xtask images` compiles: `core` for all architectures takes minutes.
-    let builds = work.with_file_name("images").join(".work");
     let bench = match Toolchain::find(&arches) {
         Ok(toolchain) => Some(Arc::new(Workbench::new(
             toolchain,
             Assemblers::find().expect("assemblers, or none"),
             &Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
-            (&builds, work),
+            work,
             &arches,
         ))),
         Err(reason) => {
