@@ -164,9 +164,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         teams: options.teams,
         threads: options.threads,
     };
-    // SAFETY: that the code is a kernel with these parameters is what the command
-    // line says, and the help text what that means; the buffers live until `wait`
-    // has returned, or the launch has not begun.
+    // SAFETY: the user asserts on the command line that the code is a kernel with these parameters,
+    // as the help text requires; the buffers live until `wait` has returned, or the launch has not
+    // begun.
     let launch = unsafe { kernel.launch(grid, &args)? };
     let ended = launch
         .wait()
