@@ -15,8 +15,8 @@ use super::{Context, Space};
 static HOST_ARCH: AtomicPtr<HostArch> = AtomicPtr::new(core::ptr::null_mut());
 
 fn services() -> Option<&'static HostArch> {
-    // Relaxed: the host writes it before it starts the first device thread, and
-    // starting a thread orders that.
+    // Relaxed: the host writes it before it starts the first device thread, and starting a thread
+    // orders the write.
     let table = HOST_ARCH.load(Ordering::Relaxed);
     // SAFETY: null, or what the host wrote: a table that outlives every thread
     // that runs code of this image, never written again.
@@ -43,7 +43,7 @@ pub type DeviceMemory = Coherent;
 /// As for [`Coherent::new`].
 #[must_use]
 pub unsafe fn mapped(address: u64) -> Mapped {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises what `Coherent::new` requires.
     unsafe { Coherent::new(address as *mut u8) }
 }
 
@@ -53,7 +53,7 @@ pub unsafe fn mapped(address: u64) -> Mapped {
 /// As for [`Coherent::new`].
 #[must_use]
 pub unsafe fn device_memory(address: u64) -> DeviceMemory {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises what `Coherent::new` requires.
     unsafe { Coherent::new(address as *mut u8) }
 }
 
@@ -65,9 +65,9 @@ pub struct Spaces {
 }
 
 impl Spaces {
-    /// The calling thread's.
+    /// The calling thread's view.
     #[must_use]
-    pub fn here() -> Self {
+    pub fn current() -> Self {
         thread_context().map_or(
             Self {
                 stack_low: 0,
@@ -162,28 +162,28 @@ pub fn active_lanes() -> u64 {
     1
 }
 
-/// `value`.
+/// Returns `value`: the thread is its only lane.
 ///
 /// # Safety
-/// None is asked for; other architectures do.
+/// No requirements here; other architectures have some.
 #[must_use]
 pub unsafe fn first(_lanes: u64, value: u32) -> u32 {
     value
 }
 
-/// `vote`.
+/// Returns `vote`: the thread is its only lane.
 ///
 /// # Safety
-/// None is asked for; other architectures do.
+/// No requirements here; other architectures have some.
 #[must_use]
 pub unsafe fn any(_lanes: u64, vote: bool) -> bool {
     vote
 }
 
-/// Nothing.
+/// Does nothing: the thread is its only lane.
 ///
 /// # Safety
-/// None is asked for; other architectures do.
+/// No requirements here; other architectures have some.
 pub unsafe fn converge(_lanes: u64) {}
 
 /// Whether a device thread can wake the host.
@@ -220,7 +220,7 @@ pub fn trap(message: &str) -> ! {
 
 #[cfg(test)]
 impl Spaces {
-    /// Those of a thread whose stack is `low..high`.
+    /// The view of a thread whose stack is `low..high`.
     pub(crate) const fn with_stack(low: u64, high: u64) -> Self {
         Self {
             stack_low: low,

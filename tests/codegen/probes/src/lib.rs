@@ -45,7 +45,7 @@ probes! {
 
 #[unsafe(no_mangle)]
 extern "C" fn probe_space_of(address: u64) -> u32 {
-    match Spaces::here().of(address) {
+    match Spaces::current().of(address) {
         Space::Global => 0,
         Space::Local => 1,
         Space::Shared => 2,
