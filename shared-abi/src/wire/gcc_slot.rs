@@ -20,7 +20,7 @@ pub struct GccSlot {
     pub sizes: u64,
     /// Device address of `mapnum` kinds (`u16`).
     pub kinds: u64,
-    /// Number of the device that asks.
+    /// Number of the calling device.
     pub dev_num: i32,
     /// Padding to the alignment of the whole; nobody reads it.
     pub reserved: u32,
