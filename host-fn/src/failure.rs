@@ -1,10 +1,10 @@
-//! Why a host function has no result.
+//! Reasons why a host function returns no result.
 
 use core::fmt;
 
 use shared_abi::map_kind::MapKind;
 
-/// Why a host function has no result.
+/// The reason why a host function returned no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The device's arguments are not those of the declaration. The function did
@@ -15,7 +15,7 @@ pub enum Failure {
     Function,
 }
 
-/// What is wrong with the arguments that a device sent. Arguments count from 0;
+/// A mismatch between a declaration and the arguments that a device sent. Arguments count from 0;
 /// the last one is the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadArguments {
@@ -28,7 +28,7 @@ pub enum BadArguments {
     },
     /// Another kind of mapping (alignment aside).
     Kind {
-        /// Which argument.
+        /// The argument's index.
         argument: usize,
         /// As declared.
         expected: MapKind,
@@ -37,7 +37,7 @@ pub enum BadArguments {
     },
     /// Another size.
     Size {
-        /// Which argument.
+        /// The argument's index.
         argument: usize,
         /// As declared.
         expected: u64,
@@ -46,27 +46,27 @@ pub enum BadArguments {
     },
     /// Not a whole number of elements.
     Elements {
-        /// Which argument.
+        /// The argument's index.
         argument: usize,
         /// Size of an element, as declared.
         element: u64,
         /// Size of the argument, as sent.
         found: u64,
     },
-    /// Memory that is not aligned for the type, or none at all.
+    /// Memory that is null or not aligned for the type.
     Address {
-        /// Which argument.
+        /// The argument's index.
         argument: usize,
         /// Alignment of the declared type.
         align: u64,
-        /// Where the memory is.
+        /// The address.
         found: u64,
     },
-    /// Memory that another argument has too, and one of both is written.
+    /// Memory shared with another argument, and one of the two is written.
     Overlap {
-        /// Which argument.
+        /// The argument's index.
         argument: usize,
-        /// The argument before it that has the memory too.
+        /// The index of the earlier argument that shares the memory.
         other: usize,
     },
 }
