@@ -71,7 +71,8 @@ pub unsafe fn time(
     let times = counts.then(|| unsafe { &mut *times.add(i * buckets::COUNT).cast() });
     let span = measure::time(Window { from, until }, times, caller(what));
     if counts {
-        // SAFETY: as above.
+        // SAFETY: the launcher provides one span for each thread that is timed, and `i` is this
+        // thread's.
         unsafe { spans.add(i).write(span) };
     }
 }

@@ -109,7 +109,7 @@ fn fan<'scope>(
         &device.blocks[2],
         WORDS,
     );
-    // SAFETY: as above.
+    // SAFETY: the kernel takes these; the dependencies below cover its accesses.
     let last = unsafe { tasks.target(&device.kernel, GRID, args) };
     let last = device.blocks[1..count - 1]
         .iter()

@@ -16,14 +16,14 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // Relaxed: a statistic.
         ALLOCATED.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
-        // SAFETY: passed on.
+        // SAFETY: the caller keeps `alloc`'s contract, which is the system allocator's.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         // Relaxed: a statistic.
         ALLOCATED.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
-        // SAFETY: passed on.
+        // SAFETY: the caller keeps `dealloc`'s contract; `at` came from the system's allocator.
         unsafe { System.dealloc(at, layout) }
     }
 }
