@@ -307,19 +307,22 @@ macro_rules! atomic {
             }
             2 => {
                 type $T = u16;
-                // SAFETY: as above.
+                // SAFETY: the address is inside allocated memory (`find`), aligned for its size,
+                // and all threads use only atomic operations.
                 let $word = unsafe { AtomicU16::from_ptr($at.cast()) };
                 $result
             }
             4 => {
                 type $T = u32;
-                // SAFETY: as above.
+                // SAFETY: the address is inside allocated memory (`find`), aligned for its size,
+                // and all threads use only atomic operations.
                 let $word = unsafe { AtomicU32::from_ptr($at.cast()) };
                 $result
             }
             _ => {
                 type $T = u64;
-                // SAFETY: as above.
+                // SAFETY: the address is inside allocated memory (`find`), aligned for its size,
+                // and all threads use only atomic operations.
                 let $word = unsafe { AtomicU64::from_ptr($at.cast()) };
                 $result
             }
