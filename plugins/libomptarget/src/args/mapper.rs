@@ -155,7 +155,7 @@ pub(crate) unsafe fn components(arg: &OneArg) -> Components {
     let mapper = unsafe { std::mem::transmute::<*mut c_void, Mapper>(arg.mapper) };
     let mut handle = Handle::EMPTY;
     let (base, begin) = (arg.base as *mut c_void, arg.begin as *mut c_void);
-    // SAFETY: as above.
+    // SAFETY: the caller's promise: the mapper takes a handle and these values of the argument.
     unsafe {
         mapper(
             &raw mut handle,

@@ -211,7 +211,7 @@ impl KernelEnvironment {
 pub(crate) struct Environment {
     /// The environments and the calls, which device code reads. Dropped before their memory.
     _reserved: Vec<Reservation>,
-    /// The environment of launches without reductions: zeros, which nobody writes.
+    /// The environment of launches without reductions: zeros, which are never written.
     idle: Option<DeviceBuffer>,
     /// The array of [`DeviceEnvironment::indirect_calls`].
     _calls: Option<DeviceBuffer>,
