@@ -1,5 +1,4 @@
-//! The floor of a device: a word handed to the host and back, with nothing between
-//! the two but the words.
+//! The floor of a device: a word passed to the host and back, and nothing else.
 
 use bench_calls::{PING, PONG};
 use device_rt::shared_abi::words::{Load, Store, SystemWords};
@@ -7,7 +6,7 @@ use device_rt::{arch, thread};
 
 use crate::measure::{self, Window};
 
-/// Hands words over and back; `false` if none comes back in `polls` polls.
+/// Passes words to the host and back; `false` if none comes back within `polls` polls.
 ///
 /// # Safety
 /// `flags` is mapped memory of [`bench_calls::FLAGS`] bytes.
@@ -17,7 +16,7 @@ unsafe fn pings(flags: *mut u8, polls: u64) -> impl FnMut() -> bool {
     let mut word = 0u32;
     move || {
         word = word.wrapping_add(1);
-        // Relaxed, as is the load: the words are all that is handed over.
+        // Relaxed, as is the load: the words carry no other data.
         words.store32(PING, word, Store::Relaxed);
         let mut left = polls;
         while left > 0 {
@@ -30,8 +29,8 @@ unsafe fn pings(flags: *mut u8, polls: u64) -> impl FnMut() -> bool {
     }
 }
 
-/// Counts round trips: the first thread writes to `count` how many there were in the
-/// `time` nanoseconds after the first `warm_up`; 0 if the host did not answer.
+/// Counts round trips: the first thread writes to `count` the number of round trips in the `time`
+/// nanoseconds after the first `warm_up`; 0 if the host did not answer.
 ///
 /// # Safety
 /// `flags` is mapped memory of [`bench_calls::FLAGS`] bytes, `count` one word.

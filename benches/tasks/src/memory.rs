@@ -1,9 +1,9 @@
-//! How much memory is allocated.
+//! The amount of allocated memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// The system's allocator, which counts.
+/// The system's allocator, with a counter.
 struct Counting;
 
 static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
@@ -28,7 +28,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes that are allocated now.
+/// Currently allocated bytes.
 pub(crate) fn allocated() -> isize {
     // Relaxed: a statistic.
     ALLOCATED.load(Ordering::Relaxed)
