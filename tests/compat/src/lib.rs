@@ -1,5 +1,5 @@
-//! Programs that other compilers build: what a test needs to find the compiler, build a
-//! program, run it and judge how it ended.
+//! Programs built by other compilers: finding the compiler, building a program, running it and
+//! judging the result.
 
 mod build;
 mod built;

@@ -1,4 +1,4 @@
-//! What PTX may contain.
+//! Instructions allowed in PTX.
 
 use targets::arch::Arch;
 
@@ -51,7 +51,7 @@ const VOLATILE: [&str; 6] = [
     "st.volatile.global.u64",
 ];
 
-/// What is wrong with `instruction` in the function `name`, if anything is.
+/// The reason why `instruction` in the function `name` is forbidden, if it is.
 pub(super) fn wrong(arch: &Arch, name: &str, instruction: &Instruction) -> Option<&'static str> {
     let number: u32 = arch.name.strip_prefix("sm_")?.parse().ok()?;
     let has_order = number >= 70;
@@ -92,7 +92,7 @@ pub(super) fn wrong(arch: &Arch, name: &str, instruction: &Instruction) -> Optio
         }
         "membar" => (has_order || !["membar.sys", "membar.gl"].contains(&op))
             .then_some("a fence that is none of device-rt's"),
-        // Lanes in lock-step that may end on their way meet only behind it: too late to vote.
+        // Lanes in lock-step that may end the launch converge only after it: too late to vote.
         "trap" => name
             .contains("wire7call_on")
             .then_some("a panic on the way of a call"),

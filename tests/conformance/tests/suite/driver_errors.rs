@@ -1,5 +1,5 @@
-//! What becomes of errors of NVIDIA's driver: with what stands in for it, which makes
-//! them at will. Most take an environment, and so a process, of their own.
+//! Errors of NVIDIA's driver, injected by its stand-in. Most tests need an environment, and so a
+//! separate process.
 
 use conformance::{Target, process};
 use cuda_standin::image::{DOES_NOT_LINK, FATBIN};
@@ -12,7 +12,7 @@ use crate::refusal::{refusal, says};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
-/// Precedes the names of these tests.
+/// The prefix of these tests' names.
 pub(crate) const PREFIX: &str = "stand_in_errors";
 
 pub(crate) const TESTS: &[Test] = &[
@@ -41,7 +41,7 @@ fn no_driver(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
     says(&error, &["no NVIDIA driver", "libcuda.so"]);
-    // The others are there all the same.
+    // Other devices are not affected.
     Runtime::open("host").unwrap();
 }
 
@@ -84,7 +84,7 @@ fn nothing_is_left() {
     assert_eq!(loader::leaks(), 0);
 }
 
-/// Device memory comes from elsewhere, then.
+/// Device memory is then allocated in another way.
 fn no_memory_pools(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     session.works();
@@ -124,7 +124,7 @@ fn out_of_pinned_memory(target: &Target) {
     nothing_is_left();
 }
 
-/// PTX that nothing but its reader understands.
+/// PTX that only the reader accepts.
 fn bad_text(name: &str) -> Image {
     let text = format!(".version 7.8\n// stand-in: {DOES_NOT_LINK}\n.target sm_90\n");
     Image::from_bytes(name, text.into_bytes()).unwrap()
@@ -167,7 +167,7 @@ fn parts_are_linked(target: &Target) {
     assert_eq!(read::<u64>(&number), [42]);
 }
 
-/// Only the driver knows what is in one.
+/// Only the driver knows the contents of a fatbin.
 fn a_fatbin_is_asked_for_what_it_is(target: &Target) {
     let fatbin = [&FATBIN[..], image(target).bytes(), b"\0"].concat();
     let fatbin = Image::from_bytes("a fatbin", fatbin).unwrap();
@@ -187,7 +187,7 @@ fn frees_may_wait_for_kernels(target: &Target) {
     Session::on(&runtime, &image(target), &functions).works();
 }
 
-/// As a kernel's panic does: the driver alone has its place.
+/// As in a kernel's panic: only the driver has its location.
 fn an_assertion_fails(target: &Target) {
     let runtime = target.builder().build().unwrap();
     match runtime.queue().unwrap().synchronize() {
@@ -199,7 +199,7 @@ fn an_assertion_fails(target: &Target) {
     }
 }
 
-/// Whoever does not wait for one sees something else.
+/// Without waiting for a copy, the data would be wrong.
 fn copies_may_take_their_time(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let numbers: Vec<u64> = (0..100_000).collect();
