@@ -21,11 +21,10 @@ pub struct Args<'a> {
 impl<'a> Args<'a> {
     /// Arguments of a function that has `count`, the reply included.
     ///
-    /// As for [`HostFunction::call`](crate::HostFunction::call), for `'a`; and the memory is used
-    ///   only through the result.
+    /// # Safety
     ///
     /// As for [`HostFunction::call`](crate::HostFunction::call), for `'a`; and the memory is used
-    /// through the result alone.
+    /// only through the result.
     pub(crate) unsafe fn new(all: &'a [RawArg], count: usize) -> Result<Self, BadArguments> {
         if all.len() != count {
             return Err(BadArguments::Count {
@@ -68,7 +67,7 @@ impl<'a> Args<'a> {
         let place = self.single::<T>(MapKind::TO)?;
         // SAFETY: `place` is aligned and has the size of `T`, or `T` has none; its
         // bytes are initialised and readable for `'a` (promised to `new`), any bytes
-        // are a `T`, and nobody writes them: no writable argument overlaps it.
+        // are a `T`, and they are not written: no writable argument overlaps it.
         Ok(unsafe { place.as_ref() })
     }
 

@@ -557,7 +557,7 @@ typedef struct REVOFF_ALIGNED(64) revoff_bounce_header {
  */
 typedef struct REVOFF_ALIGNED(128) revoff_claims_header {
     /**
-     * The lock that `gcc-slot` requires: bit 0, 1 while a request is under way.
+     * The lock that `gcc-slot` requires: bit 0, which is 1 during a request.
      */
     uint32_t slot_lock;
     /**
@@ -618,7 +618,7 @@ typedef struct revoff_gcc_ring_slot {
      */
     int32_t dev_num;
     /**
-     * Padding to the alignment of the whole; nobody reads it.
+     * Padding to the structure's alignment; not read.
      */
     uint32_t reserved;
 } revoff_gcc_ring_slot;
@@ -641,7 +641,7 @@ typedef struct revoff_gcc_ring {
      */
     uint32_t claimed;
     /**
-     * Padding; nobody reads it.
+     * Padding; not read.
      */
     uint32_t reserved;
     /**
@@ -680,7 +680,7 @@ typedef struct revoff_gcc_slot {
      */
     int32_t dev_num;
     /**
-     * Padding to the alignment of the whole; nobody reads it.
+     * Padding to the structure's alignment; not read.
      */
     uint32_t reserved;
 } revoff_gcc_slot;
@@ -763,7 +763,7 @@ typedef struct revoff_gcn_queue {
      */
     uint32_t consumed;
     /**
-     * Padding; nobody reads it.
+     * Padding; not read.
      */
     uint32_t reserved;
 } revoff_gcn_queue;
@@ -777,8 +777,8 @@ typedef uint32_t revoff_wire_kind;
  * One word in mapped memory by which a sleeping host asks to be woken.
  *
  * Only for devices that can wake a host (the `host` device can, through
- * `revoff_host_arch.wake_host`); on others nobody reads
- * it and the host wakes by itself.
+ * `revoff_host_arch.wake_host`); on others it is not read,
+ * and the host wakes by itself.
  *
  * Edge `W1`: the device publishes a request, then `fence`s, then loads
  * `sleeping`; the host stores `sleeping`, then fences, then looks for requests once

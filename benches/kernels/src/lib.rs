@@ -74,9 +74,9 @@ pub unsafe fn time(
     }
 }
 
-/// Makes `count` calls, each after a pause of `pause` nanoseconds in which it uses
-/// as little of its processor as it can, and writes how many ticks they took to
-/// `times`; to `span`, how many nanoseconds and how many ticks all of it took.
+/// Makes `count` calls, each after a pause of `pause` nanoseconds in which the thread uses as little
+/// of its processor as possible. Writes the ticks of each call to `times`, and the total nanoseconds
+/// and ticks to `span`.
 ///
 /// # Safety
 /// `times` has `count` words; one thread runs.

@@ -132,7 +132,7 @@ pub fn clock() -> u64 {
     services().map_or(0, |services| unsafe { (services.clock)() })
 }
 
-/// As [`clock`]: there is no finer counter.
+/// The same counter as [`clock`]: there is no finer one.
 #[must_use]
 pub fn ticks() -> u64 {
     clock()
@@ -200,7 +200,7 @@ pub fn wake_host() {
 /// The host gets the message.
 pub const HAS_MESSAGES: bool = true;
 
-/// As [`trap`]. The message contains the location on this architecture.
+/// Like [`trap`]. The message contains the location on this architecture.
 pub fn trap_at(_place: Option<&Location<'_>>) -> ! {
     trap("")
 }

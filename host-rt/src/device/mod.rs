@@ -49,7 +49,7 @@ enum Found {
     One(Open),
     /// There is one of any architecture, whose name may follow a colon.
     OfArch(OpenOfArch),
-    /// As many as the first function counts; the second opens one of them.
+    /// The first function counts the devices; the second opens one of them.
     Numbered(Count, OpenNumbered),
 }
 

@@ -16,7 +16,7 @@ pub const GROUP: u32 = 32;
 #[repr(C, align(128))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimsHeader {
-    /// The lock that `gcc-slot` requires: bit 0, 1 while a request is under way.
+    /// The lock that `gcc-slot` requires: bit 0, which is 1 during a request.
     pub slot_lock: u32,
     /// Keeps the lock on a line of its own.
     pub reserved: [u32; 31],

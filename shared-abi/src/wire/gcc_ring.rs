@@ -33,7 +33,7 @@ pub struct GccRingSlot {
     pub kinds: u64,
     /// Number of the calling device.
     pub dev_num: i32,
-    /// Padding to the alignment of the whole; nobody reads it.
+    /// Padding to the structure's alignment; not read.
     pub reserved: u32,
 }
 
@@ -48,7 +48,7 @@ pub struct GccRing {
     pub consumed: u32,
     /// Tickets that host threads have taken; used only by the host.
     pub claimed: u32,
-    /// Padding; nobody reads it.
+    /// Padding; not read.
     pub reserved: u32,
     /// The slots.
     pub queue: [GccRingSlot; SLOTS as usize],

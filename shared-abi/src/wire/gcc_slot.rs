@@ -22,7 +22,7 @@ pub struct GccSlot {
     pub kinds: u64,
     /// Number of the calling device.
     pub dev_num: i32,
-    /// Padding to the alignment of the whole; nobody reads it.
+    /// Padding to the structure's alignment; not read.
     pub reserved: u32,
 }
 

@@ -85,7 +85,7 @@ pub struct GcnQueue {
     pub queue: [GcnMessage; SLOTS as usize],
     /// Tickets whose slots may be used again; written by the host.
     pub consumed: u32,
-    /// Padding; nobody reads it.
+    /// Padding; not read.
     pub reserved: u32,
 }
 

@@ -58,8 +58,8 @@ impl WireKind {
 /// One word in mapped memory by which a sleeping host asks to be woken.
 ///
 /// Only for devices that can wake a host (the `host` device can, through
-/// [`HostArch::wake_host`](crate::host_arch::HostArch::wake_host)); on others nobody reads
-/// it and the host wakes by itself.
+/// [`HostArch::wake_host`](crate::host_arch::HostArch::wake_host)); on others it is not read,
+/// and the host wakes by itself.
 ///
 /// Edge `W1`: the device publishes a request, then [`fence`]s, then loads
 /// `sleeping`; the host stores `sleeping`, then fences, then looks for requests once

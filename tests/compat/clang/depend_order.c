@@ -263,7 +263,7 @@ static int device_value(const int *there)
     return value;
 }
 
-/* Whoever waits on the host for a region finds it at its end, though nothing is copied. */
+/* A wait on the host for a region returns after the region's end, even if nothing is copied. */
 static void waits_for_the_end(void)
 {
     int x = 0, seen[4] = {0};

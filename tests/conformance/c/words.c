@@ -43,7 +43,7 @@ static void *work(void *argument)
 
     *work->told = revoff_thread();
     for (uint64_t i = 0; i < work->rounds; i++) {
-        /* Until whoever serves calls sleeps. */
+        /* Long enough for the host threads that serve calls to sleep. */
         usleep(2000);
         *work->result += look_up(work->number, work->me);
     }

@@ -37,7 +37,7 @@ fn compare(is: &str, should: &str) -> Result<()> {
     let Some(line) = first_difference(is, should) else {
         return Ok(());
     };
-    bail!("{FILE}:{line}: error: stale; `cargo xtask headers` writes it anew")
+    bail!("{FILE}:{line}: error: stale; run `cargo xtask headers`")
 }
 
 /// Number of the first line that differs.

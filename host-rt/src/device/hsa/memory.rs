@@ -87,7 +87,7 @@ impl Memory {
             return unreachable(NOT_ALLOCATED);
         }
         drop(allocated);
-        // What others in this process have allocated, and variables of images.
+        // The address may belong to an allocation of another library or to an image's variable.
         // SAFETY: a struct of numbers and pointers, for which zeros are valid.
         let mut info: hsa_amd_pointer_info_t = unsafe { std::mem::zeroed() };
         info.size = size_of::<hsa_amd_pointer_info_t>() as u32;

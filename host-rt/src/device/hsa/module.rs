@@ -37,7 +37,7 @@ pub(super) struct HsaModule {
     image: Image,
     /// Kernels by address.
     kernels: HashMap<u64, Loaded>,
-    /// Of the device.
+    /// The device's vector registers, which limit a team's threads.
     registers: VectorRegisters,
 }
 

@@ -72,8 +72,8 @@ pub unsafe fn mix_and_trap(to: *mut u64, from: *const u64, count: u64, add: u64)
 /// A row of a stencil: `to[i]` is the sum of `from[i]` and the words beside it, with those of
 /// `before` and `after` at the ends of the row.
 ///
+/// # Safety
 /// All have `count` words, at least one; no other thread uses those of `to`.
-/// All have so many words, at least one; nobody else uses those of `to`.
 #[device_rt::kernel]
 pub unsafe fn stencil(
     to: *mut u64,

@@ -309,7 +309,7 @@ fn events_of_gpus(target: &Target) {
     }
     session.works();
     second.alloc(8).unwrap();
-    // It was reported, whoever handled it.
+    // The fault was reported, although another runtime handled the event.
     refusal("hsa:2");
     assert_eq!(loader::tell_event(memory_fault, 0), None);
     assert_eq!(loader::tell_event(memory_error, 0), taken);

@@ -225,7 +225,7 @@ fn memory_file(bytes: &[u8]) -> std::io::Result<File> {
     if fd < 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the descriptor was just made, nobody else owns it.
+    // SAFETY: the descriptor was just made, and it has no other owner.
     let mut file = unsafe { File::from_raw_fd(fd) };
     file.write_all(bytes)?;
     Ok(file)

@@ -175,7 +175,7 @@ unsafe extern "C" fn trap(message: *const u8, len: u64) -> ! {
 /// initialiser.
 #[expect(
     clippy::print_stderr,
-    reason = "the process ends here, whoever listens to the log"
+    reason = "the process ends here, and a log sink may be missing"
 )]
 fn end_process(message: &str) -> ! {
     const WHERE: &str = "an image trapped on a thread that runs no kernel, but was perhaps \
