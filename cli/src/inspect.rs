@@ -268,7 +268,7 @@ fn render_image(text: &mut String, image: &Described) -> fmt::Result {
         Some(version) => {
             writeln!(
                 text,
-                "ABI version: {version}; this host speaks version {ABI_VERSION}"
+                "ABI version: {version}; this host supports version {ABI_VERSION}"
             )?;
         }
         None => writeln!(text, "ABI version: none")?,

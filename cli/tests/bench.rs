@@ -75,7 +75,7 @@ fn json_is_as_documented() {
     assert_eq!(answer["floor"]["kind"], "threads");
     assert!(answer["floor"]["p50_ns"].as_u64() > Some(0), "{answer}");
     let calls = answer["calls"].as_array().expect("a list");
-    // Three transports, and one that waits as the patch does: one call with one thread, four with
+    // Three wires, and one that waits as the patch does: one call with one thread, four with
     // one and two. Then one and two host threads instead of eight, with a service that works, and
     // on native also with one that does not.
     assert_eq!(calls.len(), 4 * (1 + 4 * 2) + 4 * 2 + 2);

@@ -360,7 +360,7 @@ fn a_signal_names_the_kernel_and_its_arguments() {
         libc::SIGSEGV,
         &[null, "REVOFF_KERNEL", forgotten],
     );
-    let given = "launched with 0x10 (8 bytes), 0x5 (4 bytes) (its image does not say";
+    let given = "launched with 0x10 (8 bytes), 0x5 (4 bytes) (its image does not describe";
     let args = ["u64:0x10", "u32:5"];
     died(
         "reads",

@@ -4,7 +4,7 @@
 //! ```console
 //! $ cargo bench -p examples --bench emu
 //! ```
-#![expect(clippy::print_stdout, reason = "figures are what it is for")]
+#![expect(clippy::print_stdout, reason = "the benchmark prints its figures")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

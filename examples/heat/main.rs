@@ -44,7 +44,7 @@ const KERNEL: Kernel = Kernel {
 /// The initial heat, all in one cell.
 const HEAT: i64 = 1_000_000_000_000;
 
-#[expect(clippy::print_stderr, reason = "what a program says of its failure")]
+#[expect(clippy::print_stderr, reason = "the program reports its error")]
 fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,

@@ -125,7 +125,9 @@ fn print(
     for &(start, end) in found {
         // They came from a device, which may send anything.
         let Some(line) = text.get(start as usize..end as usize) else {
-            let what = format!("the kernel found a line from {start} to {end}, which is none");
+            let what = format!(
+                "the kernel found a line from {start} to {end}, which is not a line of the text"
+            );
             return Err(io::Error::other(what));
         };
         out.write_all(path.as_os_str().as_bytes())?;

@@ -114,7 +114,7 @@ impl fmt::Display for BadArguments {
                 found,
             } => write!(
                 f,
-                "argument {argument} lies at {found:#x}, its type asks for an alignment of {align}"
+                "argument {argument} is at {found:#x}, but its type requires an alignment of {align}"
             ),
             Self::Overlap { argument, other } => write!(
                 f,

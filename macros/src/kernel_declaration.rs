@@ -54,7 +54,7 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
     let is_unsafe = unsafety.is_some();
     let other_safety = match is_unsafe {
         false => format!(
-            "the kernel `{text}` is declared as safe to launch, with whatever arguments: define it as `fn`, or declare it as `unsafe fn`"
+            "the kernel `{text}` is declared as safe to launch, with any arguments: define it as `fn`, or declare it as `unsafe fn`"
         ),
         true => format!(
             "the kernel `{text}` is declared as `unsafe fn`: define it as `unsafe fn`, or declare it as `fn`"

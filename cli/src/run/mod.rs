@@ -238,7 +238,7 @@ fn only_kernel(image: &Image) -> anyhow::Result<String> {
     match names.as_slice() {
         [name] => Ok(name.clone()),
         [] if image.is_opaque() => {
-            bail!("only a driver can tell which kernels {image_name} has: name one (--kernel)")
+            bail!("only a driver can list the kernels of {image_name}: name one (--kernel)")
         }
         [] => bail!("{image_name} has no kernels"),
         _ => bail!(

@@ -41,7 +41,7 @@ pub enum DeviceError {
     /// The memory could not be allocated for both host and device.
     #[error(
         "device `{device}` cannot map {bytes} bytes of host memory (REVOFF_SLOTS and \
-         REVOFF_BOUNCE say how much calls take; `ulimit -l` may limit it)"
+         REVOFF_BOUNCE set the size of the memory for calls; `ulimit -l` may limit it)"
     )]
     NoMappedMemory {
         /// The device.

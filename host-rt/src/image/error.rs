@@ -54,7 +54,7 @@ pub enum ImageError {
     },
     /// The image was built with another version of the ABI.
     #[error(
-        "{name} was built for ABI version {image}, this host speaks version {host}: rebuild the \
+        "{name} was built for ABI version {image}, this host supports version {host}: rebuild the \
          image with the device-rt of this version, or use the matching host"
     )]
     OtherAbi {
@@ -76,7 +76,7 @@ pub enum ImageError {
         reason: String,
     },
     /// The image does not support the requested wire.
-    #[error("{name} does not speak wire `{wire}`; it speaks {speaks}")]
+    #[error("{name} does not support wire `{wire}`; it supports {speaks}")]
     NoWire {
         /// The file, or the name of the bytes.
         name: String,

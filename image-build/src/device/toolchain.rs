@@ -83,7 +83,7 @@ impl Toolchain {
                 .lines()
                 .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
                 .map(str::to_owned)
-                .ok_or_else(|| format!("`-vV` says no {name}"))
+                .ok_or_else(|| format!("`-vV` prints no {name}"))
         };
         let release = field("release")?;
         let mut numbers = release

@@ -57,7 +57,7 @@ fn read(path: &Path) -> Result<Member> {
         }
     }
     let found = found.context(
-        "no member has GOMP_target_ext: it is GCC's for NVIDIA that is wanted, \
+        "no member has GOMP_target_ext: pass GCC's libgomp.a for NVIDIA, \
          .../accel/nvptx-none/mgomp/libgomp.a",
     )?;
     if !is_for_openmp {

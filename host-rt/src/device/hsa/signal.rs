@@ -150,7 +150,7 @@ impl Signal {
             0 if !is_abandoned => Some(self.context().check_lost()),
             ..0 => Some(Err(self
                 .context()
-                .lose("a copy failed, and ROCr does not say why".to_owned()))),
+                .lose("a copy failed, and ROCr gives no reason".to_owned()))),
             _ => self.context().check_lost().err().map(Err),
         }
     }

@@ -45,7 +45,7 @@ struct State {
 }
 
 /// The prefix of the message about another operation's failure.
-const NOT_RUN: &str = "not run, since what it waits for failed: ";
+const NOT_RUN: &str = "not run, because an operation before it failed: ";
 
 impl QueueOp {
     /// An operation that begins when those `before` it are done: here, or on the thread that
@@ -289,7 +289,7 @@ mod tests {
         let (first, last, order) = chain(1000);
         let place = QueueOp::after(None, [Arc::clone(&first)]);
         first.finish(Err("it broke".into()));
-        let expected = "not run, since what it waits for failed: it broke";
+        let expected = "not run, because an operation before it failed: it broke";
         assert_eq!(last.check(), EventState::Failed(expected.to_owned()));
         assert_eq!(
             place.sync(),

@@ -371,7 +371,7 @@ pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<DeviceFunction>
     let name = library.entries[at].name.clone();
     if loaded.kernel(at).is_none() {
         return Err(message::error(&format!(
-            "Failed to load kernel {name}: the image has none of this name"
+            "Failed to load kernel {name}: the image has no kernel of this name"
         )));
     }
     let found = Arc::new(DeviceFunction { loaded, at, name });

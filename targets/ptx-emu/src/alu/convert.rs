@@ -93,13 +93,13 @@ impl Convert {
             _ => false,
         };
         if needs_rounding && self.rounding.is_none() {
-            return Err("it rounds, but does not say how (.rn, .rz, .rm, .rp)");
+            return Err("the rounding modifier is missing (.rn, .rz, .rm, .rp)");
         }
         if !needs_rounding && self.rounding.is_some() {
             return Err("it does not round");
         }
         if from && !to && self.integral.is_none() {
-            return Err("it does not say how to round (.rni, .rzi, .rmi, .rpi)");
+            return Err("the rounding modifier is missing (.rni, .rzi, .rmi, .rpi)");
         }
         if self.integral.is_some() && (!from || (to && self.from != self.to)) {
             return Err("integer rounding is for floats of one type, or integers made of them");

@@ -31,7 +31,7 @@ pub(super) fn wrong(arch: &Arch, instruction: &Instruction) -> Option<&'static s
             .iter()
             .any(|operation| op == format!("global_atomic_{operation}"));
     if !known {
-        return Some("a read-modify-write that is none of device-rt's");
+        return Some("a read-modify-write that is not device-rt's");
     }
     // Other processors always act on the memory itself, or on the shared cache.
     let scope = match arch.name {

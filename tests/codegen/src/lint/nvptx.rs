@@ -67,7 +67,7 @@ pub(super) fn wrong(arch: &Arch, name: &str, instruction: &Instruction) -> Optio
                 _ => bare,
             };
             if !known.contains(&op) {
-                return Some("a read-modify-write that is none of device-rt's");
+                return Some("a read-modify-write that is not device-rt's");
             }
             // Its words are in mapped memory, where PCIe has no such operation.
             (has(&["add"]) && name.contains("6native6Native"))
@@ -77,21 +77,21 @@ pub(super) fn wrong(arch: &Arch, name: &str, instruction: &Instruction) -> Optio
             if has_order {
                 Some("a volatile access, which has an order and a scope from sm_70 on")
             } else {
-                (!VOLATILE.contains(&op)).then_some("a volatile access that is none of device-rt's")
+                (!VOLATILE.contains(&op)).then_some("a volatile access that is not device-rt's")
             }
         }
         "ld" | "st" if has(&["relaxed", "acquire", "release", "sys", "gpu", "cta"]) => {
             if has_order {
-                (!ORDERED.contains(&op)).then_some("an atomic access that is none of device-rt's")
+                (!ORDERED.contains(&op)).then_some("an atomic access that is not device-rt's")
             } else {
                 Some("an order or a scope, which there is none of below sm_70")
             }
         }
         "fence" => {
-            (!(has_order && op == "fence.sc.sys")).then_some("a fence that is none of device-rt's")
+            (!(has_order && op == "fence.sc.sys")).then_some("a fence that is not device-rt's")
         }
         "membar" => (has_order || !["membar.sys", "membar.gl"].contains(&op))
-            .then_some("a fence that is none of device-rt's"),
+            .then_some("a fence that is not device-rt's"),
         // Lanes in lock-step that may end the launch converge only after it: too late to vote.
         "trap" => name
             .contains("wire7call_on")

@@ -211,7 +211,7 @@ fn a_failure_travels(target: &Target) {
     if target.survives_faults() {
         assert!(words.contains(&cause), "{words}");
         assert!(
-            words.starts_with("not run, since what it waits for failed: "),
+            words.starts_with("not run, because an operation before it failed: "),
             "{words}"
         );
     }

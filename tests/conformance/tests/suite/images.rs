@@ -283,7 +283,7 @@ fn another_abi_version(target: &Target) {
                 let text = error.to_string();
                 assert!(text.contains(&format!("ABI version {version}")), "{text}");
                 assert!(
-                    text.contains(&format!("speaks version {ABI_VERSION}")),
+                    text.contains(&format!("supports version {ABI_VERSION}")),
                     "{text}"
                 );
             }
@@ -312,10 +312,10 @@ fn a_wire_that_is_not_spoken(target: &Target) {
                 let text = error.to_string();
                 let name = wire.name().unwrap();
                 assert!(
-                    text.contains(&format!("does not speak wire `{name}`")),
+                    text.contains(&format!("does not support wire `{name}`")),
                     "{text}"
                 );
-                assert!(text.contains("it speaks gcc-slot"), "{text}");
+                assert!(text.contains("it supports gcc-slot"), "{text}");
             }
             other => panic!("{:?}", other.map(|_| "loaded")),
         }
@@ -329,7 +329,7 @@ fn a_wire_that_is_not_spoken(target: &Target) {
     assert!(
         refusal(target, &none)
             .to_string()
-            .contains("it speaks none")
+            .contains("it supports none")
     );
 }
 

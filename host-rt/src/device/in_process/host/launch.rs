@@ -127,7 +127,7 @@ impl fmt::Display for HostLaunch {
             _ => write!(f, ", launched with {}", Arguments(params))?,
         }
         if !described {
-            f.write_str(" (its image does not say what it takes, REVOFF_KERNEL would)")?;
+            f.write_str(" (its image does not describe its parameters, REVOFF_KERNEL would)")?;
         }
         Ok(())
     }

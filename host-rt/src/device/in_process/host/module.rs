@@ -212,7 +212,7 @@ unsafe fn base_of(library: *mut c_void) -> Result<u64, String> {
     // SAFETY: the caller's promise; the request writes one pointer.
     let failed = unsafe { libc::dlinfo(library, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
     if failed != 0 || map.is_null() {
-        return Err("the loader does not say where it is".to_owned());
+        return Err("the loader does not report its address".to_owned());
     }
     // SAFETY: owned by the loader, as long as the library is loaded.
     Ok(unsafe { (*map).base } as u64)

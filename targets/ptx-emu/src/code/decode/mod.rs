@@ -586,7 +586,7 @@ impl<'a> Decoder<'a> {
                     };
                     if !fits {
                         return Err(format!(
-                            "`{name}` has {} bits where {} are wanted",
+                            "`{name}` has {} bits where {} are expected",
                             found.bits(),
                             ty.bits()
                         ));
@@ -607,7 +607,7 @@ impl<'a> Decoder<'a> {
             }
             Operand::Sum(name, addend) => return self.address_of(name, *addend),
             Operand::Int(_) if matches!(ty, Type::F32 | Type::F64) => {
-                return Err("a float expected: an integer stands for no number here".to_owned());
+                return Err("a float expected, found an integer".to_owned());
             }
             Operand::Int(value) => *value,
             Operand::Single(bits) => match ty {
