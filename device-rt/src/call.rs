@@ -78,7 +78,7 @@ impl StatusTo {
     }
 
     /// # Safety
-    /// Where the word is not null, it is writable and aligned.
+    /// If the word is not null, it is writable and aligned.
     #[inline(always)]
     pub(crate) unsafe fn write(self, status: Status) {
         if !self.0.is_null() {
@@ -96,7 +96,7 @@ pub(crate) struct Call {
     pub(crate) args: Args,
     /// The device's number, which the host has set.
     pub(crate) device_num: i32,
-    /// Where searches for slots and blocks begin: the index of the warp in the launch.
+    /// The start of searches for slots and blocks: the index of the warp in the launch.
     pub(crate) home_group: u32,
     pub(crate) launch: u32,
     pub(crate) spaces: Spaces,

@@ -93,7 +93,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
             if step % options.every == 0 || step == options.steps {
                 let lines = &lines;
                 let report = tasks.try_host(move || {
-                    let line = look(to, cells)?;
+                    let line = summary(to, cells)?;
                     let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
                     lines.push((step, line));
                     Ok::<(), Error>(())
@@ -115,7 +115,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// The total heat, its maximum, and the position of the maximum.
-fn look(state: &[DeviceBuffer], cells: u32) -> host_rt::Result<(i64, i64, usize)> {
+fn summary(state: &[DeviceBuffer], cells: u32) -> host_rt::Result<(i64, i64, usize)> {
     let (mut total, mut hottest) = (0, (i64::MIN, 0));
     let mut block = vec![0i64; cells as usize];
     for (number, buffer) in state.iter().enumerate() {

@@ -16,7 +16,7 @@ pub struct Argument<'a>(Travels<'a>);
 pub enum Travels<'a> {
     /// By value: these bytes.
     Value(Value),
-    /// As an address on the device.
+    /// By its address on the device.
     Memory(Memory<'a>),
 }
 

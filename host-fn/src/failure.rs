@@ -23,7 +23,7 @@ pub enum BadArguments {
     Count {
         /// As declared.
         expected: usize,
-        /// As sent.
+        /// The received value.
         found: usize,
     },
     /// Another kind of mapping (alignment aside).
@@ -32,7 +32,7 @@ pub enum BadArguments {
         argument: usize,
         /// As declared.
         expected: MapKind,
-        /// As sent.
+        /// The received value.
         found: MapKind,
     },
     /// Another size.
@@ -41,7 +41,7 @@ pub enum BadArguments {
         argument: usize,
         /// As declared.
         expected: u64,
-        /// As sent.
+        /// The received value.
         found: u64,
     },
     /// Not a whole number of elements.

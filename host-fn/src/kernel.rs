@@ -26,7 +26,7 @@ pub trait Kernel {
 
 /// Launches one kernel. For host runtimes.
 pub trait Launcher {
-    /// How many threads a launch has.
+    /// The teams and threads of a launch.
     type Grid;
     /// The result of a successful launch.
     type Report;

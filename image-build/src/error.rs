@@ -61,7 +61,7 @@ pub enum BuildError {
         tool: &'static str,
         /// The architecture.
         arch: String,
-        /// Where to get it.
+        /// The source to install it from.
         help: String,
     },
     /// A tool failed.

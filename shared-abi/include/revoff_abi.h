@@ -846,7 +846,7 @@ typedef struct revoff_native_reply_header {
      */
     uint32_t status;
     /**
-     * Bit `c`: the bytes of the `c`-th carried range are to be copied to its
+     * Bit `c`: the caller must copy the bytes of the `c`-th carried range to its
      * address.
      */
     uint64_t copied;
@@ -896,7 +896,7 @@ typedef struct revoff_native_map_entry {
      */
     uint16_t kind;
     /**
-     * Where the bytes are, a `PLACE_*`. An entry is *carried* if it is not
+     * The location of the bytes, a `PLACE_*`. An entry is *carried* if it is not
      * `REVOFF_NATIVE_PLACE_DEVICE`.
      */
     uint16_t place;

@@ -21,23 +21,23 @@ host_fn::host_functions! {
 /// The duration of `work`, in nanoseconds.
 pub const WORK_NS: u64 = 10_000;
 
-/// What the kernel calls repeatedly: nothing, which shows the cost of measuring.
+/// The kernel's loop calls nothing, which shows the cost of measuring.
 pub const MEASURE: u32 = 0;
 
-/// What the kernel calls repeatedly: the host function `bare`, without arguments, directly by
+/// The kernel's loop calls the host function `bare`, without arguments, directly by
 /// `GOMP_target_ext`.
 pub const EMPTY: u32 = 1;
 
-/// What the kernel calls repeatedly: [`touch`].
+/// The kernel's loop calls [`touch`].
 pub const TOFROM: u32 = 2;
 
-/// What the kernel calls repeatedly: [`nothing`].
+/// The kernel's loop calls [`nothing`].
 pub const TYPED: u32 = 3;
 
-/// What the kernel calls repeatedly: [`touch_large`].
+/// The kernel's loop calls [`touch_large`].
 pub const LARGE: u32 = 4;
 
-/// What the kernel calls repeatedly: [`work`].
+/// The kernel's loop calls [`work`].
 pub const WORK: u32 = 5;
 
 /// The name of the host function that is called without a declaration.

@@ -101,7 +101,7 @@ struct Answer<'a> {
     image: &'a str,
     kernel: &'a str,
     device: &'a str,
-    /// As requested.
+    /// The requested wire.
     wire: Option<&'static str>,
     teams: u32,
     threads: u32,

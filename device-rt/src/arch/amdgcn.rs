@@ -128,7 +128,7 @@ impl TicketWord for Mapped {
     }
 }
 
-/// Where memory lives: the aperture of a flat address.
+/// The kind of memory of a flat address, by its aperture.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces;
 
@@ -139,7 +139,7 @@ impl Spaces {
         Self
     }
 
-    /// Where `addr` lives.
+    /// The kind of memory at `addr`.
     #[must_use]
     pub fn of(&self, addr: u64) -> Space {
         let addr = addr as *const u8;

@@ -57,7 +57,7 @@ pub unsafe fn device_memory(address: u64) -> DeviceMemory {
     unsafe { Coherent::new(address as *mut u8) }
 }
 
-/// Where memory lives, for the calling thread.
+/// Determines the kind of memory of an address, for the calling thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces {
     stack_low: u64,
@@ -80,7 +80,7 @@ impl Spaces {
         )
     }
 
-    /// Where `addr` lives. Teams have no shared memory on this device.
+    /// The kind of memory at `addr`. Teams have no shared memory on this device.
     #[must_use]
     pub fn of(&self, addr: u64) -> Space {
         if (self.stack_low..self.stack_high).contains(&addr) {

@@ -205,7 +205,7 @@ impl<T> HostRanges<T> {
 
     /// The entries that share bytes with `range`, by address.
     pub fn overlapping(&self, range: HostRange) -> impl Iterator<Item = (HostRange, &T)> {
-        // Of the earlier entries only the last can overlap it.
+        // Only the last one of the earlier entries can overlap it.
         let before = self.entries.range(..range.start).next_back();
         let later = self.entries.range(range.start..range.end());
         let all = before.into_iter().chain(later);

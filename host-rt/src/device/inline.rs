@@ -22,9 +22,9 @@ pub struct InlineCall<'a> {
 
 /// Properties of a launch for a kernel that can call the host and runs on the caller's thread.
 pub struct Caller {
-    /// As [`LaunchContext::key`](super::LaunchContext::key).
+    /// The same as [`LaunchContext::key`](super::LaunchContext::key).
     pub key: u32,
-    /// As [`LaunchContext::wake_host`](super::LaunchContext::wake_host).
+    /// The same as [`LaunchContext::wake_host`](super::LaunchContext::wake_host).
     pub wake_host: Arc<dyn Fn() + Send + Sync>,
 }
 

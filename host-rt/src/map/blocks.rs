@@ -56,7 +56,7 @@ impl Scratch {
     /// Assigns memory to all ranges, and lists their copies.
     pub(super) fn lay_out(&mut self, args: &[Arg]) -> Result<(), MapError> {
         if self.ranges.len() > 1 {
-            // Of ranges with the same start the longest first: it covers the others.
+            // Ranges with the same start are ordered longest first, because it covers the others.
             self.ranges
                 .sort_unstable_by_key(|range| (range.start, Reverse(range.end)));
         }

@@ -207,7 +207,7 @@ mod tests {
         let requested = |teams, threads| RequestedGrid { teams, threads };
         assert_eq!(read(&[0x200, 0x1_0100, 0]), requested(1, 0));
         assert_eq!(read(&[0x180, 70_000, 0x4_0200, 0]), requested(70_000, 4));
-        // Of another device, and a negative number.
+        // The word of another device, and a negative number.
         assert_eq!(read(&[0x7_0105, 0x280, usize::MAX, 0]), requested(0, 0));
     }
 }

@@ -67,7 +67,7 @@ pub struct ReplyHeader {
     pub seq: u32,
     /// How it ended, a [`Status`](crate::status::Status).
     pub status: u32,
-    /// Bit `c`: the bytes of the `c`-th carried range are to be copied to its
+    /// Bit `c`: the caller must copy the bytes of the `c`-th carried range to its
     /// address.
     pub copied: u64,
     /// Not used; zero.
@@ -112,7 +112,7 @@ pub struct MapEntry {
     pub size: u64,
     /// `kinds[i]`, a [`MapKind`](crate::map_kind::MapKind).
     pub kind: u16,
-    /// Where the bytes are, a `PLACE_*`. An entry is *carried* if it is not
+    /// The location of the bytes, a `PLACE_*`. An entry is *carried* if it is not
     /// [`PLACE_DEVICE`].
     pub place: u16,
     /// Byte offset of the bytes in the payload or in the bounce extent, a multiple

@@ -283,7 +283,7 @@ fn what_is_right_is_not_reported() {
     }
 }
 
-/// What to remove from one of them, and how the report then begins.
+/// The text to remove from one of them, and the beginning of the report that follows.
 const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "a barrier between stores and others' loads",

@@ -372,7 +372,7 @@ fn integers() {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            // Of all magnitudes.
+            // Numbers of all magnitudes.
             ((state >> 3) as i64 ^ (state << 50) as i64) >> (state >> 58)
         };
         let mut data: Vec<_> = (0..64).map(|_| any() | 1).collect();

@@ -245,7 +245,7 @@ mod tests {
         )
     }
 
-    fn told(texts: &[&str]) -> Option<WireKind> {
+    fn detected(texts: &[&str]) -> Option<WireKind> {
         wire(texts.iter().map(|text| text.as_bytes()))
     }
 
@@ -292,10 +292,16 @@ st.volatile.global.u64 [%o+16],%f;";
     #[test]
     fn both_are_known() {
         let other = ".version 6.0\n.visible .func f { call GOMP_target_ext,(a,b); }";
-        assert_eq!(told(&[other, &function(SLOT)]), Some(WireKind::GCC_SLOT));
-        assert_eq!(told(&[&function(RING), other]), Some(WireKind::GCC_RING));
+        assert_eq!(
+            detected(&[other, &function(SLOT)]),
+            Some(WireKind::GCC_SLOT)
+        );
+        assert_eq!(
+            detected(&[&function(RING), other]),
+            Some(WireKind::GCC_RING)
+        );
         let end = format!("{}\0", function(RING));
-        assert_eq!(told(&[&end]), Some(WireKind::GCC_RING));
+        assert_eq!(detected(&[&end]), Some(WireKind::GCC_RING));
     }
 
     #[test]
@@ -311,7 +317,7 @@ st.volatile.global.u64 [%o+16],%f;";
         ] {
             let text = SLOT.replace(from, to);
             assert_ne!(text, SLOT, "{from}");
-            let known = told(&[&function(&text)]);
+            let known = detected(&[&function(&text)]);
             assert_eq!(known, Some(WireKind::GCC_SLOT), "{to}");
         }
         for (from, to) in [
@@ -326,7 +332,7 @@ st.volatile.global.u64 [%o+16],%f;";
         ] {
             let text = RING.replace(from, to);
             assert_ne!(text, RING, "{from}");
-            let known = told(&[&function(&text)]);
+            let known = detected(&[&function(&text)]);
             assert_eq!(known, Some(WireKind::GCC_RING), "{to}");
         }
     }
@@ -342,7 +348,7 @@ st.volatile.global.u64 [%o+16],%f;";
             &[&function("")],
         ];
         for texts in texts {
-            assert_eq!(told(texts), None, "{texts:?}");
+            assert_eq!(detected(texts), None, "{texts:?}");
         }
         let unknown = [
             // With another layout, or another type.
@@ -372,7 +378,7 @@ st.volatile.global.u64 [%o+16],%f;";
         for (text, from, to) in unknown {
             let other = text.replace(from, to);
             assert_ne!(other, text, "{from}");
-            assert_eq!(told(&[&function(&other)]), None, "{to}");
+            assert_eq!(detected(&[&function(&other)]), None, "{to}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Compares runs of a program with two libraries, or on a device and on the host.
 
-use crate::{Outcome, Program, Report, Reports, told};
+use crate::{Outcome, Program, Report, Reports, program_output};
 
 /// Compares a run with LLVM's own library and one with ours: same output, same end, same reports;
 /// ours copies no more, and nothing at another time.
@@ -14,7 +14,7 @@ pub fn compare(program: &Program, stock: &Outcome, ours: &Outcome) -> Result<(),
     }
     let differ = fault(program, stock, ours);
     differ.map_or(Ok(()), |fault| {
-        let (stock, ours) = (told(stock), told(ours));
+        let (stock, ours) = (program_output(stock), program_output(ours));
         Err(format!("{fault}\n== LLVM's:\n{stock}\n== ours:\n{ours}"))
     })
 }

@@ -27,4 +27,4 @@ pub use process::{Outcome, run};
 pub use program::{Ending, Language, Program, Reports};
 pub use report::Report;
 pub use rustc::Rustc;
-pub use verdict::{fails, judge, told};
+pub use verdict::{fails, judge, program_output};

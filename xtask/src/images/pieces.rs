@@ -17,7 +17,7 @@ pub(crate) enum Piece {
     /// Directly: as bitcode and, for NVIDIA, PTX. There are no object files for AMD: a kernel
     /// states how many registers it and its callees use, and no linker corrects that.
     Plain,
-    /// As an archive of this name with the PTX, which GCC's linker reads, and with the rest of
+    /// An archive of this name with the PTX, which GCC's linker reads, and with the rest of
     /// libgomp's member if requested.
     Archive(&'static str),
 }

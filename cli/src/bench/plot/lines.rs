@@ -26,7 +26,7 @@ pub(super) struct Lines {
     pub(super) head: Head,
     /// The label of the numbers of threads.
     pub(super) x: String,
-    /// Requests a second that no single thread exceeds, if they are to be drawn.
+    /// The rate of the floor, which no single thread exceeds, if it is drawn.
     pub(super) floor: Option<f64>,
     pub(super) lines: Vec<Line>,
 }

@@ -41,7 +41,7 @@ unsafe extern "C" {
     safe fn is_shared(address: *const u8) -> bool;
 }
 
-/// Where memory lives, by its address.
+/// Determines the kind of memory of an address.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces;
 
@@ -52,7 +52,7 @@ impl Spaces {
         Self
     }
 
-    /// Where `addr` lives. Memory that is neither global nor shared is local, or a constant or a
+    /// The kind of memory at `addr`. Memory that is neither global nor shared is local, or a constant or a
     /// parameter: this thread has to marshal it.
     #[must_use]
     pub fn of(&self, addr: u64) -> Space {

@@ -88,8 +88,8 @@ impl Stream {
         Some(unsafe { self.staging.host.add(offset) })
     }
 
-    /// Records a copy of `len` bytes to `at` in the staging memory, which are to be copied on to
-    /// `to`.
+    /// Records a copy of `len` bytes to `at` in the staging memory, whose bytes must then be copied
+    /// to `to`.
     pub(super) fn arrives(&mut self, at: NonNull<u8>, to: *mut u8, len: usize) {
         let staged = Arc::clone(&self.staging);
         self.pending.push(PendingCopy {

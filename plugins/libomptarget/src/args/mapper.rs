@@ -86,7 +86,7 @@ impl Handle {
         let capacity = (2 * len).max(8);
         let bytes = capacity * size_of::<Component>();
         let allocator = allocator();
-        // SAFETY: the function allocates so many bytes, or does not return.
+        // SAFETY: the function allocates the requested bytes, or does not return.
         let begin = unsafe { (allocator.new)(bytes) }.cast::<Component>();
         if begin.is_null() {
             std::alloc::handle_alloc_error(std::alloc::Layout::new::<Component>());

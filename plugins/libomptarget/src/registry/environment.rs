@@ -60,7 +60,7 @@ struct Configuration {
     max_threads: i32,
     min_teams: i32,
     max_teams: i32,
-    /// Of one team.
+    /// The bytes of one team.
     reduction_bytes: u32,
     /// Teams that the buffer has room for.
     reduction_teams: u32,

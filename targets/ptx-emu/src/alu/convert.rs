@@ -18,7 +18,7 @@ pub(crate) enum Integral {
 }
 
 impl Integral {
-    /// As modifiers name it.
+    /// The name in modifiers.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "rni" => Self::Nearest,
@@ -205,7 +205,7 @@ impl Convert {
     }
 
     fn float_of_int(&self, value: i128) -> u64 {
-        // Of integers 0 and 1 are all that there is from 0 to 1.
+        // 0 and 1 are the only integers from 0 to 1.
         let value = if self.sat { value.clamp(0, 1) } else { value };
         match (self.to, self.round()) {
             (Type::F32, Round::NearestTiesToEven) => self.finish32(value as f32),

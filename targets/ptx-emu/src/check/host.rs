@@ -56,7 +56,7 @@ impl View {
     }
 
     /// Compares with the current value. Returns the bytes that the host has changed.
-    pub(super) fn look(&mut self, address: u64, mask: u8, value: u64, now: u64) -> u8 {
+    pub(super) fn observe(&mut self, address: u64, mask: u8, value: u64, now: u64) -> u8 {
         let value = spread(address, value);
         let mut changed = 0;
         for byte in bytes_of(mask) {
@@ -228,7 +228,7 @@ impl Checker {
         let mut changed = 0;
         for at in start..start + 8 {
             if let Some(value) = byte(at) {
-                changed |= view.look(at, 1 << (at - start), u64::from(value), now);
+                changed |= view.observe(at, 1 << (at - start), u64::from(value), now);
             }
         }
         self.host_did(start, cell, changed, true)

@@ -31,7 +31,7 @@ use std::collections::BTreeSet;
 
 use crate::code::op::{Scope, Semantics};
 
-/// Where a thread runs.
+/// The position of a thread: its block and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
     /// On a device.
@@ -124,7 +124,7 @@ pub struct Step {
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// Where it runs.
+    /// Its position.
     pub agent: Agent,
     /// Its action.
     pub steps: Vec<Step>,

@@ -34,7 +34,7 @@ impl DeadlockDetector {
     }
 
     /// Checks after a turn without progress. Returns a report of a deadlock.
-    pub(super) fn look(
+    pub(super) fn check(
         &mut self,
         common: &Common,
         warps: &[Warp],

@@ -27,7 +27,7 @@ impl Private {
     fn new(bytes: usize) -> Self {
         let arena = Arena::new(bytes as u64, None);
         Self(arena.unwrap_or_else(|_| {
-            // As a box does without memory.
+            // The same reaction as `Box`'s to a lack of memory.
             let layout = Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u64>());
             handle_alloc_error(layout)
         }))

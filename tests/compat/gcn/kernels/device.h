@@ -1,9 +1,7 @@
-/* What the device's side of a simulated kernel needs: how the stand-in for ROCr calls it, and
-   what GCC's device code for AMD GPUs finds in its arguments and does with its queue.
-
-   No instruction of a GPU's runs: a simulated kernel does by hand what the code that GCC made
-   for the program beside it would do, with the tables, variables, sizes and kinds of the
-   image that GCC made. */
+/* The device side of a simulated kernel: the interface to the stand-in for ROCr, the kernel
+   arguments as GCC's device code for AMD GPUs finds them, and its queue. No GPU instruction
+   runs. A simulated kernel performs by hand the operations that GCC's code for the program
+   would perform, with the tables, variables, sizes and kinds of the image that GCC made. */
 #ifndef DEVICE_H
 #define DEVICE_H
 

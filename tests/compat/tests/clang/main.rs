@@ -54,7 +54,7 @@ type Runs = Vec<Outcome>;
 /// The place where a program finds a library.
 #[derive(Clone, Copy)]
 enum Place {
-    /// Where LLVM's would be.
+    /// In the place of LLVM's library.
     Usual,
     /// Before all other libraries.
     First,

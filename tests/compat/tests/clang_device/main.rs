@@ -16,8 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compat::{
-    LIBOMPTARGET, Language, Outcome, Program, complete, folder, limit, prepare, run, say, test,
-    told,
+    LIBOMPTARGET, Language, Outcome, Program, complete, folder, limit, prepare, program_output,
+    run, say, test,
 };
 use libtest_mimic::Arguments;
 
@@ -164,7 +164,7 @@ impl Bench {
             Some(status) if status.success() && !outcome.stdout.is_empty() => Ok(outcome),
             _ => {
                 let fault = format!("{command:?}: {:?}", outcome.status);
-                Err(format!("{fault}\n{}", told(&outcome)))
+                Err(format!("{fault}\n{}", program_output(&outcome)))
             }
         }
     }
@@ -191,8 +191,8 @@ impl Bench {
         if host.stdout != ours.stdout {
             return Err(format!(
                 "it does not print what it does on the host\n== host:\n{}\n== {device}:\n{}",
-                told(&host),
-                told(&ours)
+                program_output(&host),
+                program_output(&ours)
             ));
         }
         Ok(())

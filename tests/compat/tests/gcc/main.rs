@@ -5,16 +5,16 @@
 //! - `REVOFF_GCC_PLUGIN_DIR`: the folder with the plugin (`cargo xtask plugins --out ..`);
 //!   without it nothing is run.
 //! - `REVOFF_GCC_ROOT`: a folder with a system that has a GCC (`ci/gcc-root`), if the
-//!   machine's own is not to be used.
+//!   machine's own is not used.
 //! - `REVOFF_GCC_BUILT`: a folder with programs built earlier (`build-programs`), which
 //!   are run without a compiler.
-//! - `REVOFF_GCC_VERSION`: 13 to 16, if not the newest is to be used.
-//! - `REVOFF_GCC_OWN_LIBGOMP`: 1, if programs are to be linked with the libgomp of the
-//!   compiler's version, and not use the system's, which is the newest's.
+//! - `REVOFF_GCC_VERSION`: 13 to 16, to use another version than the newest.
+//! - `REVOFF_GCC_OWN_LIBGOMP`: 1 links programs with the libgomp of the compiler's
+//!   version. By default they use the system's, which is the newest version's.
 //! - `REVOFF_TEST_DEVICE`: devices, with commas between them (`emu`). On `none` the programs
 //!   themselves are tested: their target regions run on the host, without a plugin.
-//! - `REVOFF_GCC_BUILDS`: `all`, if programs that are compared with the host are to be built in
-//!   every way, each level of optimisation for each architecture, and not in four.
+//! - `REVOFF_GCC_BUILDS`: `all` builds the programs that are compared with the host at each level
+//!   of optimisation for each architecture, instead of in four ways.
 //! - `REVOFF_TEST_SECONDS`: the time limit of a program (60).
 
 mod bad;

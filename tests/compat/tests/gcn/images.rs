@@ -84,11 +84,11 @@ fn check(bench: &Bench, arch: &Arch, program: &Program) -> Result<(), String> {
     let path = bench.gcc.outside(&folder.join(&program.name));
     let bytes = fs::read(&path).map_err(|error| error.to_string())?;
     let image = place(&bytes).ok_or("no code object in the program")?;
-    look(&bytes[image], arch)
+    check_image(&bytes[image], arch)
 }
 
 /// Checks an image.
-fn look(image: &[u8], arch: &Arch) -> Result<(), String> {
+fn check_image(image: &[u8], arch: &Arch) -> Result<(), String> {
     let is = |what: &str, found: u64, wanted: u64| match found == wanted {
         true => Ok(()),
         false => Err(format!("{what}: {found:#x}, expected {wanted:#x}")),

@@ -40,7 +40,7 @@ pub mod other {
     #[host_fn::kernel]
     pub fn increment(count: &mut u32);
 
-    /// Has no declaration in the image.
+    /// A kernel without a declaration in the image.
     #[host_fn::kernel]
     pub fn call_forms(memory: &mut [u64], results: &mut [u64]);
 }

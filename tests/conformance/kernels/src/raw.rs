@@ -69,7 +69,7 @@ pub unsafe fn call_stack(call: *const RawCall) {
     unsafe { on_stack::<STACK_BYTES>(&*call) };
 }
 
-/// As `call_stack`, for up to [`DEEP_STACK_BYTES`].
+/// Like `call_stack`, for up to [`DEEP_STACK_BYTES`].
 ///
 /// # Safety
 /// As for `call_stack`.

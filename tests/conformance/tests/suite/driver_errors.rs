@@ -8,7 +8,7 @@ use host_rt::error::{DeviceError, ImageError};
 use host_rt::{Error, Functions, Image, Runtime};
 
 use crate::image::{c_silent, image};
-use crate::refusal::{refusal, says};
+use crate::refusal::{assert_names, refusal};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
@@ -40,7 +40,7 @@ pub(crate) const TESTS: &[Test] = &[
 fn no_driver(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    says(&error, &["no NVIDIA driver", "libcuda.so"]);
+    assert_names(&error, &["no NVIDIA driver", "libcuda.so"]);
     // Other devices are not affected.
     Runtime::open("host").unwrap();
 }
@@ -48,33 +48,33 @@ fn no_driver(target: &Target) {
 fn an_old_driver(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    says(&error, &["is for CUDA 11.3", "CUDA 11.4 or newer"]);
+    assert_names(&error, &["is for CUDA 11.3", "CUDA 11.4 or newer"]);
 }
 
 fn a_driver_that_does_not_start(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    says(&error, &["cuInit: ", "100"]);
+    assert_names(&error, &["cuInit: ", "100"]);
 }
 
 fn no_such_device(_: &Target) {
     for name in ["cuda:2", "cuda:99999999999", "cuda:", "cuda:x", "cuda:-1"] {
         let error = refusal(name);
         assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-        says(&error, &[&format!("`{name}`"), "host, emu, cuda:0, cuda:1"]);
+        assert_names(&error, &[&format!("`{name}`"), "host, emu, cuda:0, cuda:1"]);
     }
 }
 
 fn no_device_at_all(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-    says(&error, &["`cuda:0`", "host"]);
+    assert_names(&error, &["`cuda:0`", "host"]);
 }
 
 fn no_unified_addressing(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
-    says(&error, &["`cuda:0`", "unified addressing"]);
+    assert_names(&error, &["`cuda:0`", "unified addressing"]);
     nothing_is_left();
 }
 
@@ -101,7 +101,7 @@ fn out_of_memory(target: &Target) {
     let runtime = target.builder().build().unwrap();
     match runtime.alloc(1 << 50).map(drop) {
         Err(Error::Device(error @ DeviceError::OutOfMemory { .. })) => {
-            says(&error, &["`cuda:0`", &(1u64 << 50).to_string()]);
+            assert_names(&error, &["`cuda:0`", &(1u64 << 50).to_string()]);
         }
         other => panic!("{other:?}"),
     }
@@ -116,7 +116,7 @@ fn out_of_pinned_memory(target: &Target) {
     });
     match failed {
         Err(Error::Device(error @ DeviceError::NoMappedMemory { .. })) => {
-            says(&error, &["`cuda:0`", "REVOFF_BOUNCE", "ulimit -l"]);
+            assert_names(&error, &["`cuda:0`", "REVOFF_BOUNCE", "ulimit -l"]);
         }
         other => panic!("{other:?}"),
     }
@@ -141,7 +141,7 @@ fn load_error(target: &Target, image: &Image) -> ImageError {
 
 fn the_compiler_says_why(target: &Target) {
     let error = load_error(target, &bad_text("a bad text"));
-    says(
+    assert_names(
         &error,
         &["a bad text", "CUDA_ERROR_INVALID_PTX", DOES_NOT_LINK],
     );
@@ -150,10 +150,10 @@ fn the_compiler_says_why(target: &Target) {
 fn the_linker_says_why(target: &Target) {
     let parts = vec![image(target), bad_text("a bad part")];
     let error = load_error(target, &Image::link("both", parts).unwrap());
-    says(&error, &["cuLinkAddData", "a bad part", DOES_NOT_LINK]);
+    assert_names(&error, &["cuLinkAddData", "a bad part", DOES_NOT_LINK]);
     let parts = vec![c_silent(target), c_silent(target)];
     let error = load_error(target, &Image::link("twice", parts).unwrap());
-    says(&error, &["Multiple definition of 'silent'"]);
+    assert_names(&error, &["Multiple definition of 'silent'"]);
 }
 
 fn parts_are_linked(target: &Target) {
@@ -187,11 +187,11 @@ fn frees_may_wait_for_kernels(target: &Target) {
     Session::on(&runtime, &image(target), &functions).works();
 }
 
-/// As in a kernel's panic: only the driver has its location.
+/// A failed assertion, as in a kernel's panic: only the driver has its location.
 fn an_assertion_fails(target: &Target) {
     let runtime = target.builder().build().unwrap();
     match runtime.queue().unwrap().synchronize() {
-        Err(error @ DeviceError::Lost { .. }) => says(
+        Err(error @ DeviceError::Lost { .. }) => assert_names(
             &error,
             &["CUDA_ERROR_ASSERT", "panicked", "standard error output"],
         ),

@@ -13,7 +13,7 @@ use host_rt::{Error, Functions, Grid, Image, KernelArg, LaunchError, Runtime};
 use hsa_standin::{image::code_object, loader};
 
 use crate::image::{c_silent, image, shared_object};
-use crate::refusal::{refusal, says};
+use crate::refusal::{assert_names, refusal};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
@@ -62,7 +62,7 @@ pub(crate) const TESTS: &[Test] = &[
 fn it_does_not_start(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    says(&error, &["no AMD GPU", "hsa_init: ", "OUT_OF_RESOURCES"]);
+    assert_names(&error, &["no AMD GPU", "hsa_init: ", "OUT_OF_RESOURCES"]);
     // Other devices are not affected.
     Runtime::open("host").unwrap();
 }
@@ -70,21 +70,21 @@ fn it_does_not_start(target: &Target) {
 fn it_tells_of_no_events(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    says(&error, &["hsa_amd_register_system_event_handler: "]);
+    assert_names(&error, &["hsa_amd_register_system_event_handler: "]);
 }
 
 fn no_such_device(_: &Target) {
     for name in ["hsa:2", "hsa:99999999999", "hsa:", "hsa:x", "hsa:-1"] {
         let error = refusal(name);
         assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-        says(&error, &[&format!("`{name}`"), "hsa:0, hsa:1"]);
+        assert_names(&error, &[&format!("`{name}`"), "hsa:0, hsa:1"]);
     }
 }
 
 fn no_device_at_all(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-    says(&error, &["`hsa:0`", "host"]);
+    assert_names(&error, &["`hsa:0`", "host"]);
 }
 
 fn out_of_memory(target: &Target) {
@@ -92,7 +92,7 @@ fn out_of_memory(target: &Target) {
     for bytes in [1 << 45, 1 << 50, u64::MAX] {
         match runtime.alloc(bytes).map(drop) {
             Err(Error::Device(error @ DeviceError::OutOfMemory { .. })) => {
-                says(&error, &["`hsa:0`", &bytes.to_string()]);
+                assert_names(&error, &["`hsa:0`", &bytes.to_string()]);
             }
             other => panic!("{other:?}"),
         }
@@ -108,7 +108,7 @@ fn out_of_mapped_memory(target: &Target) {
     });
     match failed {
         Err(Error::Device(error @ DeviceError::NoMappedMemory { .. })) => {
-            says(&error, &["`hsa:0`", "REVOFF_BOUNCE"]);
+            assert_names(&error, &["`hsa:0`", "REVOFF_BOUNCE"]);
         }
         other => panic!("{other:?}"),
     }
@@ -134,14 +134,16 @@ fn an_image_for_another_gpu(target: &Target) {
             Ok(_) => assert!(fits, "{made_for} was loaded"),
             Err(Error::Image(error @ ImageError::OtherMachine { .. })) => {
                 assert!(!fits, "{error}");
-                says(&error, &[made_for, "gfx90a:sramecc+:xnack-", "hsa:0"]);
+                assert_names(&error, &[made_for, "gfx90a:sramecc+:xnack-", "hsa:0"]);
             }
             Err(other) => panic!("{other}"),
         }
     }
     // Nor for another kind of device.
     match runtime.load(&object, &Functions::new()) {
-        Err(Error::Image(error)) => says(&error, &["a shared object", "code objects for gfx90a"]),
+        Err(Error::Image(error)) => {
+            assert_names(&error, &["a shared object", "code objects for gfx90a"])
+        }
         other => panic!("{:?}", other.map(drop)),
     }
 }
@@ -162,7 +164,7 @@ fn parameters_of_other_sizes(target: &Target) {
         // SAFETY: it is not launched.
         match unsafe { kernel.launch(grid, args) } {
             Err(error @ Error::BadArguments { .. }) => {
-                says(&error, &["`silent` takes 1 parameter of 8 bytes, but got "]);
+                assert_names(&error, &["`silent` takes 1 parameter of 8 bytes, but got "]);
             }
             other => panic!("{:?}", other.map(drop)),
         }
@@ -209,7 +211,9 @@ fn blocks_of_no_lanes(target: &Target) {
     // SAFETY: the parameter is that of `add_one`, with a count for the thread, allocated until the
     // launch has been waited for.
     match unsafe { kernel.launch(grid, &[&count]) } {
-        Err(Error::Device(error @ DeviceError::BadGrid { .. })) => says(&error, &["0 lanes"]),
+        Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
+            assert_names(&error, &["0 lanes"])
+        }
         other => panic!("{:?}", other.map(drop)),
     }
     session.works();
@@ -234,7 +238,7 @@ fn more_memory_of_a_team_than_there_is(target: &Target) {
             }
             Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
                 assert!(!fits, "{error}");
-                says(&error, &[&bytes.to_string(), &MOST.to_string()]);
+                assert_names(&error, &[&bytes.to_string(), &MOST.to_string()]);
             }
             Err(other) => panic!("{other}"),
         }
@@ -264,7 +268,7 @@ fn a_memory_fault(target: &Target) {
     for device in [target.device, target.second()] {
         let error = refusal(device);
         assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
-        says(
+        assert_names(
             &error,
             &[device, "one memory fault per process", "new process"],
         );
@@ -315,7 +319,7 @@ fn events_of_gpus(target: &Target) {
     assert_eq!(loader::tell_event(memory_error, 0), taken);
     match session.runtime.alloc(8).map(drop) {
         Err(Error::Device(error @ DeviceError::Lost { .. })) => {
-            says(&error, &["`hsa:0`", "cannot be given back"]);
+            assert_names(&error, &["`hsa:0`", "cannot be given back"]);
         }
         other => panic!("{other:?}"),
     }
@@ -323,7 +327,7 @@ fn events_of_gpus(target: &Target) {
     assert_eq!(loader::tell_event(hw_exception, 1), taken);
     match second.alloc(8).map(drop) {
         Err(Error::Device(error @ DeviceError::Lost { .. })) => {
-            says(&error, &["`hsa:1`", "hangs"]);
+            assert_names(&error, &["`hsa:1`", "hangs"]);
         }
         other => panic!("{other:?}"),
     }
@@ -336,7 +340,7 @@ fn a_gpu_that_hangs(target: &Target) {
     assert_eq!(loader::tell_event(HW_EXCEPTION, 2), Some(0x1000));
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
-    says(&error, &["has hung", "once per process", "new process"]);
+    assert_names(&error, &["has hung", "once per process", "new process"]);
     assert!(!error.to_string().contains("memory fault"), "{error}");
     open.alloc(8).unwrap();
 }
@@ -437,7 +441,7 @@ fn a_copy_that_cannot_wait_fails(target: &Target) {
     let copied = unsafe { queue.copy_to_device(outcomes.address(), word.as_ptr(), word.len()) };
     queued.send(()).unwrap();
     let error = copied.expect_err("nobody tells when the kernel has ended");
-    says(&error, &["`hsa:0`", "hsa_amd_signal_async_handler: "]);
+    assert_names(&error, &["`hsa:0`", "hsa_amd_signal_async_handler: "]);
     queue.synchronize().unwrap();
     launch.wait().unwrap();
     assert_eq!(read::<Outcome>(&outcomes)[0].sum, 7);
@@ -541,7 +545,7 @@ fn a_copy_that_is_refused_half_way(target: &Target) {
             drop(held);
             let error = refused.join().unwrap().unwrap_err();
             assert!(waits, "pieces of it are under way: {error}");
-            says(&error, &["`hsa:0`", "hsa_amd_memory_async_copy: "]);
+            assert_names(&error, &["`hsa:0`", "hsa_amd_memory_async_copy: "]);
         });
     }
     assert_eq!(loader::faults(), 2);

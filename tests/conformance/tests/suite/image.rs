@@ -103,7 +103,7 @@ fn open(path: &str) -> Image {
 }
 
 /// Whether the suite's kernels exist for the device.
-pub(crate) fn look(target: &Target) -> Result<(), String> {
+pub(crate) fn check_available(target: &Target) -> Result<(), String> {
     if target.takes_gpu_images() {
         for_gpu(target)?;
     }

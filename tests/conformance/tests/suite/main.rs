@@ -164,7 +164,7 @@ fn main() -> ExitCode {
         };
         let named = per_device().into_iter().filter(|test| (test.fits)(&target));
         of_device.extend(named.map(|test| trial(target, target::device_name(device), test)));
-        match look(&target) {
+        match check_available(&target) {
             Ok(()) => trials.extend(of_device),
             Err(reason) => {
                 say_skipped(device, of_device.len(), &reason);
@@ -208,12 +208,12 @@ fn main() -> ExitCode {
 }
 
 /// Whether the device and the suite's kernels for it exist.
-fn look(target: &Target) -> Result<(), String> {
+fn check_available(target: &Target) -> Result<(), String> {
     if child::is_one() {
         return Ok(());
     }
     Runtime::open(target.device).map_err(|e| e.to_string())?;
-    image::look(target)
+    image::check_available(target)
 }
 
 fn trial(target: Target, prefix: String, test: Test) -> Trial {

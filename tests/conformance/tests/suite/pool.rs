@@ -176,7 +176,7 @@ impl Meeting {
         })
     }
 
-    fn meet(&self, patience: Duration) -> Result<u64, String> {
+    fn wait_for_all(&self, patience: Duration) -> Result<u64, String> {
         let mut came = self.came.lock().unwrap();
         *came += 1;
         self.all_there.notify_all();
@@ -193,7 +193,7 @@ impl Meeting {
     }
 }
 
-fn meet(target: &Target, count: u32, before: u32) {
+fn run_at_once(target: &Target, count: u32, before: u32) {
     let meeting = Meeting::of(count);
     let patience = if target.is_parallel() {
         LONG
@@ -209,7 +209,7 @@ fn meet(target: &Target, count: u32, before: u32) {
             if what == 0 {
                 Ok(0)
             } else {
-                meeting.meet(patience)
+                meeting.wait_for_all(patience)
             }
         })
     };
@@ -232,14 +232,14 @@ fn meet(target: &Target, count: u32, before: u32) {
 
 fn callers_meet(target: &Target) {
     for count in [2, 4, 8] {
-        meet(target, count, 0);
+        run_at_once(target, count, 0);
     }
 }
 
 /// A function that has been fast for long is checked less often.
 fn callers_meet_in_a_function_that_was_fast(target: &Target) {
     for count in [2, 4, 8] {
-        meet(target, count, 2000);
+        run_at_once(target, count, 2000);
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) fn refusal(device: &str) -> DeviceError {
 
 /// Checks that an error's text contains all these words.
 #[track_caller]
-pub(crate) fn says(error: &dyn std::error::Error, words: &[&str]) {
+pub(crate) fn assert_names(error: &dyn std::error::Error, words: &[&str]) {
     let text = error.to_string();
     for word in words {
         assert!(text.contains(word), "no `{word}` in: {text}");

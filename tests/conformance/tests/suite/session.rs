@@ -90,7 +90,7 @@ impl Session {
         self.runtime.alloc_from(data).expect("device memory")
     }
 
-    /// Has all threads of a grid call `act(what + step * thread)` `rounds` times.
+    /// Launches a grid whose threads each call `act(what + step * thread)` `rounds` times.
     pub(crate) fn act(
         &self,
         grid: (u32, u32),

@@ -85,7 +85,7 @@ pub(crate) fn block(first: u64) -> Vec<u64> {
     (first..first + COUNT).collect()
 }
 
-/// What the kernel `mix` does.
+/// The computation of the kernel `mix`.
 pub(crate) fn mixed(to: &mut [u64], from: &[u64], add: u64) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = to.wrapping_mul(3).wrapping_add(from.wrapping_add(add));

@@ -42,7 +42,7 @@ fn session(target: &Target) -> Session {
     Session::new(target, &Functions::new())
 }
 
-/// What was copied since `before`: (copies, bytes) to the device and from it.
+/// The copies since `before`: (copies, bytes) to the device and from it.
 fn since(session: &Session, before: Transfers) -> ((u64, u64), (u64, u64)) {
     let now = session.runtime.transfers();
     (

@@ -61,7 +61,7 @@ fn bitcode() {
     }
 }
 
-/// As the driver does, for the newest architecture: NVIDIA's linker supports no older ones.
+/// Links like the driver, for the newest architecture: NVIDIA's linker supports no older ones.
 #[test]
 fn ptx() {
     const TEST: &str = "PTX and nvlink";

@@ -115,8 +115,8 @@ const YIELDS: u32 = 256;
 /// The longest sleep of a waiting device thread if there are few.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// The sleep per device thread if there are many: so many threads that wait for one slot must not
-/// keep the processors busy with waking up, and delay the thread that owns the slot.
+/// The sleep per device thread if there are many: the wake-ups of hundreds of threads that wait for
+/// one slot must not keep the processors busy and delay the thread that owns the slot.
 const SLEEP_PER_THREAD: Duration = Duration::from_micros(20);
 
 /// Sleeps of the same length before the length doubles: the next sleep is then always a fraction of

@@ -5,7 +5,7 @@ use codegen::listing::{Function, find};
 use codegen::shared::shared;
 use targets::arch::{Arch, Target};
 
-use super::{check, says};
+use super::{check, expect_instruction};
 
 /// A step of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -326,7 +326,7 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
         ("warp_size", family.size_of_wave()),
     ] {
         check(functions, name, &mut wrong, |function| {
-            says(function, words)
+            expect_instruction(function, words)
         });
     }
     check(functions, "claim", &mut wrong, |function| {
@@ -334,7 +334,7 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
     });
     // A separate function if traps are not allowed in others.
     let trap = find(functions, "revoff_trap").ok_or("it is not there".to_owned());
-    if let Err(said) = trap.and_then(|function| says(function, &["s_trap", " 2"])) {
+    if let Err(said) = trap.and_then(|function| expect_instruction(function, &["s_trap", " 2"])) {
         wrong.push(format!("revoff_trap: {said}"));
     }
     wrong

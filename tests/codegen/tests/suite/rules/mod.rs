@@ -63,7 +63,7 @@ fn check(
 }
 
 /// Checks that some instruction of `function` contains all these words.
-fn says(function: &Function, words: &[&str]) -> Result<(), String> {
+fn expect_instruction(function: &Function, words: &[&str]) -> Result<(), String> {
     let mut instructions = function
         .instructions()
         .map(|(_, instruction)| instruction.to_string());

@@ -4,7 +4,7 @@ use codegen::listing::Function;
 use codegen::shared::shared;
 use targets::arch::{Arch, Target};
 
-use super::{check, number, says};
+use super::{check, expect_instruction, number};
 
 /// All memory operations and warp operations of a primitive, from `sm_70` on.
 const ORDERED: &[(&str, &[&str])] = &[
@@ -120,7 +120,7 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
     // These instructions accept only addresses of the global space.
     for name in ["system_load32_acquire", "device_or_acquire"] {
         check(functions, name, &mut wrong, |function| {
-            says(function, &["cvta.to.global.u64"])
+            expect_instruction(function, &["cvta.to.global.u64"])
         });
     }
     for (name, words) in [
@@ -130,14 +130,14 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
         ("trap", ["trap", ""]),
     ] {
         check(functions, name, &mut wrong, |function| {
-            says(function, &words)
+            expect_instruction(function, &words)
         });
     }
     if number(arch) >= 70 {
         // From 32 ns up to about a microsecond.
         for (name, nanoseconds) in [("pause_first", ", 32"), ("pause_late", ", 1024")] {
             check(functions, name, &mut wrong, |function| {
-                says(function, &["mov.b32", nanoseconds])
+                expect_instruction(function, &["mov.b32", nanoseconds])
             });
         }
     }
