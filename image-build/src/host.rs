@@ -1,5 +1,4 @@
-//! Images for the `host` device, and other things that the machine's own compilers
-//! build.
+//! Images for the `host` device, and other shared objects built by the machine's own compilers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +14,7 @@ use crate::work::{WORK, Work};
 /// crate, into an image for the `host` device.
 ///
 /// # Panics
-/// The build fails: what cargo said is then above.
+/// The build fails; cargo's messages precede the panic.
 pub fn kernel_crate(dir: impl AsRef<Path>) -> Artifact {
     crate_as(dir.as_ref(), "cdylib")
 }
@@ -61,8 +60,8 @@ pub fn c_shared_object(
     emit("rerun-if-env-changed=CC");
     let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let mut command = Command::new(&compiler);
-    // An image's calls go to its own runtime, also in a process that has another
-    // `GOMP_target_ext`: -Bsymbolic.
+    // -Bsymbolic: an image's calls go to its own runtime, even if the process has another
+    // `GOMP_target_ext`.
     command.args([
         "-shared",
         "-fPIC",
@@ -169,10 +168,10 @@ fn compile(
         command.args(["--target", target]);
     }
     if crate_type == "cdylib" {
-        // See `c_shared_object`.
+        // -Bsymbolic: see `c_shared_object`.
         command.args(["--", "-C", "link-arg=-Wl,-Bsymbolic"]);
     }
-    // Set for the crate whose build script this is; cargo gives its own.
+    // Set for the crate whose build script this is; the inner cargo sets its own.
     for name in ["RUSTC_WORKSPACE_WRAPPER", "CARGO_MAKEFLAGS", "MAKEFLAGS"] {
         command.env_remove(name);
     }

@@ -1,5 +1,5 @@
-//! Builds for GPUs as a user meets them: from a build script, and with crates that no
-//! GPU, or no device at all, takes. Each test makes crates of its own in a temporary folder.
+//! Builds for GPUs as users run them: from a build script, and with crates that GPUs or all devices
+//! reject. Each test makes its own crates in a temporary folder.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use image_build::BuildError;
 use image_build::device::Toolchain;
 use targets::arch;
 
-/// A folder for crates, on which a second run builds faster.
+/// A folder for crates; a second run builds faster in it.
 fn place(name: &str) -> PathBuf {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&place).expect("a temporary folder");
@@ -23,7 +23,7 @@ fn root() -> &'static Path {
         .expect("the workspace")
 }
 
-/// Whether nothing here builds for GPUs; says so.
+/// Whether no compiler here builds for GPUs; prints that.
 fn skipped(test: &str) -> bool {
     let arch = arch::find("sm_70").expect("in the table");
     let error = match Toolchain::find(&[arch]) {
@@ -62,7 +62,7 @@ pub unsafe fn one(to: *mut u32) {
 }
 ";
 
-/// What the build of a kernel crate with this source says for `arch`.
+/// The error of a build of a kernel crate with this source for `arch`.
 fn refusal(name: &str, source: &str, arch: &str) -> String {
     let dir = place(name);
     kernel_crate(&dir, source);
@@ -128,8 +128,8 @@ fn what_no_gpu_takes_is_refused_with_the_way_out() {
     }
 }
 
-/// Runs cargo on a program whose build script builds the kernel crate beside it, for
-/// `sm_70` and the host; with a variable set.
+/// Runs cargo on a program whose build script builds the kernel crate beside it, for `sm_70` and
+/// the host, with a variable set.
 fn program(dir: &Path, set: Option<(&str, &str)>) -> Output {
     kernel_crate(&dir.join("kernel"), KERNEL);
     fs::create_dir_all(dir.join("src")).expect("a folder");
@@ -186,7 +186,7 @@ fn a_build_script_builds_one_file_for_gpu_and_host() {
     let host = targets::DeviceArch::this_machine().to_string();
     assert!(held.contains(&(&*host, "")), "{held:?}");
 
-    // A machine that cannot build it says so, and the variable is the way around.
+    // A machine that cannot build it reports that, and the variable turns the build off.
     let refused = program(&dir, Some((image_build::RUSTC, "/nowhere/rustc")));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success(), "{said}");
@@ -202,8 +202,8 @@ fn a_build_script_builds_one_file_for_gpu_and_host() {
 
 #[test]
 fn a_compiler_that_is_too_old_is_named_with_its_release() {
-    // The one that builds this test may or may not do; either way it is not enough to
-    // be a compiler. Asked for by its variable alone, in a process of its own.
+    // The compiler that builds this test may be suitable or not; being a compiler is not enough.
+    // Named by its variable alone, in a separate process.
     let dir = place("old");
     let fake = dir.join("rustc");
     fs::write(

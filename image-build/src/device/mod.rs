@@ -18,21 +18,21 @@ use crate::error::{BuildError, io_at};
 use crate::krate::Crate;
 use crate::work::Work;
 
-/// What a kernel or a function takes of a thread's resources.
+/// The resources that a kernel or function takes of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The kernel or function.
     pub name: String,
-    /// Vector registers of a thread, with all that it calls; none for a function,
-    /// whose kernel has the number.
+    /// Vector registers of a thread, including callees; `None` for a function, whose kernel has the
+    /// number.
     pub registers: Option<u32>,
-    /// Bytes of its stack frame, and on AMD of what it calls.
+    /// Bytes of its stack frame; on AMD including callees.
     pub stack: u32,
-    /// Whether it may use more than that, which the compiler cannot tell.
+    /// Whether it may use more stack than that, which the compiler cannot determine.
     pub has_dynamic_stack: bool,
     /// Bytes of shared memory that each block of the kernel reserves.
     pub shared: u32,
-    /// Bytes of registers that are kept on the stack for lack of registers.
+    /// Bytes of registers spilled to the stack.
     pub spilled: u32,
 }
 
@@ -41,41 +41,41 @@ pub struct Usage {
 pub struct DeviceImage {
     /// The architecture.
     pub arch: &'static Arch,
-    /// PTX, marked for nvptx-tools; for NVIDIA alone.
+    /// PTX, marked for nvptx-tools; only for NVIDIA.
     pub ptx: Option<PathBuf>,
-    /// A cubin, where an assembler was found. Relocatable if there is no kernel in it.
+    /// A cubin, if an assembler was found. Relocatable if it has no kernel.
     pub cubin: Option<PathBuf>,
-    /// The assembler, in a word or two.
+    /// The assembler's name and release.
     pub assembler: Option<String>,
-    /// A code object; for AMD alone.
+    /// A code object; only for AMD.
     pub code_object: Option<PathBuf>,
-    /// The compiler's assembly as it is.
+    /// The compiler's unchanged assembly.
     pub assembly: PathBuf,
-    /// LLVM bitcode of the whole, as the toolchain's LLVM writes it.
+    /// LLVM bitcode of the whole crate, written by the toolchain's LLVM.
     pub bitcode: PathBuf,
-    /// A static library of object files; for AMD alone.
+    /// A static library of object files; only for AMD.
     pub archive: Option<PathBuf>,
-    /// What kernels and functions use. Empty where nothing was there to tell.
+    /// The resources of kernels and functions; empty if no tool reported them.
     pub usage: Vec<Usage>,
     has_kernels: bool,
     pub(crate) sources: Vec<PathBuf>,
 }
 
 impl DeviceImage {
-    /// Whether a device has something to launch in it.
+    /// Whether it has kernels to launch.
     #[must_use]
     pub fn has_kernels(&self) -> bool {
         self.has_kernels
     }
 
-    /// The cubin, if a driver loads it: one without kernels is for a linker.
+    /// The cubin, if a driver can load it: one without kernels is for a linker.
     pub(crate) fn loadable_cubin(&self) -> Option<PathBuf> {
         self.cubin.clone().filter(|_| self.has_kernels)
     }
 }
 
-/// Builds the crate in the folder `dir` for `arch`. What comes out goes to `out`, which
-/// is made. Other builds for the same architecture in the same [`WORK`](crate::WORK) folder wait.
+/// Builds the crate in the folder `dir` for `arch`. The results go to the folder `out`, which is
+/// created. Other builds for the same architecture in the same [`WORK`](crate::WORK) folder wait.
 ///
 /// # Errors
 /// The crate does not build, or a tool fails.
@@ -91,7 +91,7 @@ pub fn build(
     let work = Work::lock(out, arch.name)?;
     let compiled = cargo::compile(toolchain, &krate, arch, work.dir())?;
     let place = |extension: &str| out.join(format!("{}.{extension}", krate.file));
-    // What this build does not make must not look as if it had.
+    // Removes old files, so that a file that this build does not make is not taken for its result.
     for extension in ["ptx", "cubin", "hsaco", "bc", "s"] {
         remove(&place(extension))?;
     }
@@ -119,8 +119,8 @@ pub fn build(
             let ptx = ptx::with_markers(&written);
             fs::write(&path, &ptx).map_err(io_at(&path))?;
             image.has_kernels = !ptx::kernels(&ptx).is_empty();
-            // Here the assembler is a linker too, and one day the driver is; neither
-            // says what to do about it. Without kernels it is for another linker.
+            // The assembler links here, and later the driver does; neither explains an undefined
+            // symbol. Without kernels another linker resolves it.
             if let Some(symbol) = ptx::undefined(&ptx).filter(|_| image.has_kernels) {
                 return Err(BuildError::Undefined {
                     path,
@@ -165,7 +165,7 @@ pub fn build(
     Ok(image)
 }
 
-/// Whether others can link their kernels with it.
+/// Whether others can link it with their kernels.
 fn defines_target_ext(image: &DeviceImage) -> Result<bool, BuildError> {
     let text = fs::read_to_string(&image.assembly).map_err(io_at(&image.assembly))?;
     Ok(match image.arch.target {
@@ -181,8 +181,8 @@ fn remove(path: &Path) -> Result<(), BuildError> {
     }
 }
 
-/// What a kernel takes that calls the `GOMP_target_ext` of `ptx`, which has no kernel.
-/// Empty for PTX that another's variables are to be linked to.
+/// The resources of a kernel that calls the `GOMP_target_ext` of `ptx`, which has no kernel. Empty
+/// for PTX that needs other files' variables.
 fn usage_in_a_kernel(
     ptxas: &ptxas::Ptxas,
     ptx: &str,

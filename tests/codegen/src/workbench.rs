@@ -1,4 +1,4 @@
-//! Building crates: where, and each once for an architecture.
+//! Builds crates, each once per architecture.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::listing::{Function, functions};
 /// A built crate.
 #[derive(Debug)]
 pub struct Built {
-    /// What came out.
+    /// The build's result.
     pub image: DeviceImage,
     /// The compiler's assembly.
     pub functions: Vec<Function>,

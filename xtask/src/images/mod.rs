@@ -25,7 +25,7 @@ use table::Row;
 
 use crate::output;
 
-/// What to build.
+/// The command line.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Build for all architectures of these (default: nvptx and amdgcn); host is one more
@@ -153,7 +153,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     Ok(said)
 }
 
-/// Waits until no other run writes to the same folder. Other runs wait while the result lives.
+/// Waits until no other run writes to the same folder. Other runs wait as long as the result lives.
 fn alone(out: &Path) -> Result<fs::File> {
     let lock = fs::File::create(out.join(".lock"))?;
     if lock.try_lock().is_err() {
@@ -170,7 +170,7 @@ fn arches(options: &Options) -> Result<Vec<&'static Arch>> {
         .iter()
         .map(|name| arch::find(name))
         .collect::<Result<Vec<_>, _>>()?;
-    // The host goes with any architecture, and is no family of them.
+    // The host is combined with any architecture, and belongs to no family.
     let mut families = options.target.clone();
     families.retain(|family| *family != Family::Host);
     if options.pieces && families.is_empty() && !options.target.is_empty() {
@@ -198,9 +198,9 @@ fn arches(options: &Options) -> Result<Vec<&'static Arch>> {
     Ok(arches)
 }
 
-/// Builds every crate for every architecture that it is for, as many architectures at a
-/// time as there are processors. The result is in the order of `arches`, then of
-/// `crates`; an image has its crate's index.
+/// Builds every crate for each of its architectures, as many architectures at a time as there are
+/// processors. The result is in the order of `arches`, then of `crates`; an image has its crate's
+/// index.
 fn build_all(
     toolchain: &Toolchain,
     crates: &[KernelCrate],
@@ -232,7 +232,7 @@ fn build_all(
                     };
                     let result = build(arch);
                     if result.is_err() {
-                        // Nothing more is started; what runs ends.
+                        // Starts nothing more; running builds finish.
                         lock(&queue).clear();
                     }
                     lock(&results).push((index, result));
