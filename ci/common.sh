@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# Sourced by every script in ci/: the repository's root, cargo, and how a job
-# says that it did nothing.
+# Sourced by every script in ci/: sets the working directory to the
+# repository's root, finds cargo, and reports skipped jobs.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Where rustup puts cargo, for shells that have not read its profile.
+# rustup's folder for cargo, for shells that have not read its profile.
 PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
 
-# Exit status of a job that could not run here. `ci/test` counts it.
+# Exit status of a job that could not run here. `ci/test` counts such jobs.
 readonly SKIPPED=77
 
 # skip REASON: ends the job, with its reason as the last line.
@@ -17,7 +17,7 @@ skip() {
     exit "$SKIPPED"
 }
 
-# Where ci/setup puts NVIDIA's assemblers, absolute: tests run in other folders.
+# ci/setup puts NVIDIA's assemblers here. The path is absolute because tests run in other folders.
 ptxas_place=$(realpath -m "${CARGO_TARGET_DIR:-target}/ci/ptxas")
 if [ -z "${REVOFF_PTXAS:-}" ]; then
     for found in "$ptxas_place"/*/nvidia/*/bin/ptxas; do
@@ -26,12 +26,12 @@ if [ -z "${REVOFF_PTXAS:-}" ]; then
     export REVOFF_PTXAS=${REVOFF_PTXAS:-}
 fi
 
-# Where ci/setup puts LLVM 19's OpenMP runtime for GPUs.
+# ci/setup puts LLVM 19's OpenMP runtime for GPUs here.
 openmp_place=$(realpath -m "${CARGO_TARGET_DIR:-target}/ci/libomp-19-dev")
 readonly openmp_runtime=$openmp_place/usr/lib/llvm-19/lib
 
-# openmp_options: those of `cargo xtask images --pieces` for complete programs by clang, one a
-# line; none where there is no such runtime.
+# openmp_options: prints the `cargo xtask images --pieces` options for complete clang programs, one
+# per line; nothing without that runtime.
 openmp_options() {
     [ -e "$openmp_runtime/libomptarget-nvptx-sm_70.bc" ] || return 0
     printf '%s\n' --openmp-runtime "$openmp_runtime"
@@ -42,8 +42,8 @@ openmp_options() {
     [ -z "$last" ] || printf '%s\n' --libdevice "$last"
 }
 
-# need_device_toolchain [OPTION..]: ends the job where nothing here builds what
-# `cargo xtask images` would with these options.
+# need_device_toolchain [OPTION..]: skips the job unless this machine can build the images of `cargo
+# xtask images OPTION..`.
 need_device_toolchain() {
     local status=0
     cargo build -q -p xtask
@@ -57,7 +57,7 @@ version_ge() {
     [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$2" ]
 }
 
-# need_tests LOG: fails where cargo test ran no test at all.
+# need_tests LOG: fails if cargo test ran no test.
 need_tests() {
     if ! grep -qE '^running [1-9][0-9]* tests?$' "$1"; then
         echo "no test ran: that is no pass"

@@ -1,5 +1,4 @@
-//! What the programs in the folders beside this file share: where the image of their kernel
-//! comes from.
+//! Shared by the example programs: finding the image of their kernel.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,18 +12,18 @@ use image_build::device::{Assemblers, Toolchain};
 /// The kernel of an example.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
-    /// Its crate, in the folder that this file is in.
+    /// Its crate, in this file's folder.
     pub folder: &'static str,
-    /// The image for the `host` device, which the build script has made.
+    /// The image for the `host` device, from the build script.
     pub host: &'static str,
 }
 
 impl Kernel {
-    /// The image for the device of `runtime`: the one in the file `named`, if any; for `host` that
-    /// of the build script; for a GPU, or an emulated one, built now.
+    /// The image for the device of `runtime`: the one in the file `named`, if any; for `host` the
+    /// build script's; for a GPU, or an emulated one, built now.
     ///
     /// # Errors
-    /// The file is no image, or nothing here builds images for the device.
+    /// The file is not an image, or no compiler here builds images for the device.
     pub fn image(&self, runtime: &Runtime, named: Option<&Path>) -> anyhow::Result<Image> {
         if let Some(named) = named {
             return Ok(Image::open(named)?);
@@ -45,27 +44,21 @@ impl Kernel {
         Ok(Image::open(built)?)
     }
 
-    /// Builds it for a GPU; where nothing has changed, that takes a moment.
+    /// Builds it for a GPU; quick if nothing has changed.
     fn build(&self, arch: &'static Arch) -> anyhow::Result<PathBuf> {
         let toolchain = Toolchain::find(&[arch])?;
         let out = Path::new(env!("OUT_DIR")).join("gpu");
         fs::create_dir_all(&out).with_context(|| format!("cannot make {}", out.display()))?;
-        // Another program that builds the same waits until this one has read it.
+        // Another program with the same build waits until this one has read it.
         let lock = File::create(out.join("lock")).context("cannot lock the folder of images")?;
         lock.lock()?;
         let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(self.folder);
-        let (work, images) = (out.join("work"), out.join(arch.name));
+        let images = out.join(arch.name);
         let assemblers = Assemblers::find()?;
-        let built = image_build::device::build(
-            &toolchain,
-            &assemblers,
-            &crate_folder,
-            arch,
-            &work,
-            &images,
-        )?;
+        let built =
+            image_build::device::build(&toolchain, &assemblers, &crate_folder, arch, &images)?;
         let file = images.join(image_build::file_name(&crate_folder)? + ".offload");
-        // Put there at once: it may be open elsewhere.
+        // Replaced atomically, since it may be open elsewhere.
         let part = file.with_extension(format!("{}.part", std::process::id()));
         image_build::write_file(&part, &[built], None)?;
         fs::rename(&part, &file).with_context(|| format!("cannot write {}", file.display()))?;

@@ -30,7 +30,7 @@ struct Device {
     /// Its description; absent if it cannot be opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     opened: Option<Opened>,
-    /// Why it cannot be opened.
+    /// The reason why it cannot be opened.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
 }

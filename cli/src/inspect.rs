@@ -65,7 +65,7 @@ struct Member {
     bytes: usize,
     /// Absent if it cannot be read.
     image: Option<Described>,
-    /// Why it cannot be read.
+    /// The reason why it cannot be read.
     problem: Option<String>,
 }
 
@@ -143,7 +143,7 @@ fn members(image: &Image, arch: Option<&str>) -> anyhow::Result<Vec<Member>> {
 }
 
 impl Member {
-    /// Its target, in a word.
+    /// Its target, as one word.
     fn name(&self) -> &str {
         if self.arch.is_empty() {
             &self.triple
@@ -268,7 +268,7 @@ fn render_image(text: &mut String, image: &Described) -> fmt::Result {
         Some(version) => {
             writeln!(
                 text,
-                "ABI version: {version}; this host speaks version {ABI_VERSION}"
+                "ABI version: {version}; this host supports version {ABI_VERSION}"
             )?;
         }
         None => writeln!(text, "ABI version: none")?,

@@ -13,7 +13,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::options::{Command, Options};
 
-/// What is logged unless the environment says otherwise: what nobody could know of.
+/// The default log filter: only lost output, which nothing else reports.
 const SHOWN: &str = "host_rt::base::output=error";
 
 fn main() -> ExitCode {

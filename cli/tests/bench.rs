@@ -1,5 +1,5 @@
-//! `revoff bench`: its JSON has the fields that docs/bench-json.md says and no others,
-//! its pictures are there, and nonsense is refused.
+//! `revoff bench`: its JSON report has exactly the fields of docs/bench-json.md, its charts are
+//! written, and invalid arguments are refused.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::image::link_alone;
 use common::{revoff, run, scratch};
 use serde_json::Value;
 
-/// The paths of all values, list items as `list[]`, in the notation of the document.
+/// The paths of all values in the document's notation, with list items as `list[]`.
 fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) if path == "environment" => {
@@ -39,7 +39,7 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// First column of the document's table.
+/// The first column of the document's table.
 fn documented() -> BTreeSet<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/bench-json.md");
     let text = std::fs::read_to_string(&file).expect("docs/bench-json.md");
@@ -49,7 +49,7 @@ fn documented() -> BTreeSet<String> {
     rows.map(|(path, _)| path.to_owned()).collect()
 }
 
-/// A run that takes little time.
+/// A short run of the benchmark.
 fn quick(more: &[&str]) -> Command {
     let mut command = revoff();
     command.args(["bench", "--quick", "--host-threads", "1,2"]);
@@ -64,7 +64,7 @@ fn json_is_as_documented() {
     let answer: Value = serde_json::from_str(&run(&mut command).answer()).expect("JSON");
     let mut found = BTreeSet::new();
     paths(&answer, "", &mut found);
-    // What the list would have in it, another test looks at.
+    // The items of `failed` are checked by another test.
     assert!(found.remove("failed"), "nothing failed");
     let mut documented = documented();
     documented.retain(|path| !path.starts_with("failed[]"));
@@ -75,9 +75,9 @@ fn json_is_as_documented() {
     assert_eq!(answer["floor"]["kind"], "threads");
     assert!(answer["floor"]["p50_ns"].as_u64() > Some(0), "{answer}");
     let calls = answer["calls"].as_array().expect("a list");
-    // Three wires and one that waits as the patch does: one call with one thread, four
-    // with one and two. Then one and two host threads instead of eight, with a call
-    // that works, on native also with one that does not.
+    // Three wires, and one that waits as the patch does: one call with one thread, four with
+    // one and two. Then one and two host threads instead of eight, with a service that works, and
+    // on native also with one that does not.
     assert_eq!(calls.len(), 4 * (1 + 4 * 2) + 4 * 2 + 2);
     for call in calls {
         assert!(call["p50_ns"].as_u64() > Some(0), "{call}");
@@ -121,7 +121,7 @@ fn the_table_has_what_was_asked_for() {
 
 #[test]
 fn what_cannot_be_measured_is_in_the_report_and_the_rest_too() {
-    // The device has no such teams.
+    // Teams that the device does not support.
     let grids = [
         "--wires",
         "native",
@@ -209,7 +209,7 @@ fn pictures_are_drawn_from_a_run_and_from_its_report() {
     );
     let mut command = quick(&["--json", "--wires", "native", "--threads", "1,2", "--plot"]);
     let report = run(command.arg(&now)).answer();
-    // What is not ours may be anything.
+    // Fields that `revoff bench` does not write may have any value.
     let report = report.replacen("\"description\": \"", "\"description\": \"<a & b> ", 1);
     std::fs::write(&file, report).expect("a file");
     let mut command = revoff();
@@ -244,7 +244,7 @@ fn pictures_are_drawn_from_a_run_and_from_its_report() {
         assert!(text.contains("&lt;a &amp; b&gt;"), "{name}");
     }
 
-    // What the table warns of, the pictures do too.
+    // A warning of the table is in the charts as well.
     let mut report: Value =
         serde_json::from_str(&std::fs::read_to_string(&file).expect("a file")).expect("JSON");
     report["machine"]["others_percent"] = 50.into();
@@ -290,7 +290,7 @@ fn pictures_are_drawn_from_a_run_and_from_its_report() {
     assert!(ended.stderr.contains("no-folder"), "{}", ended.stderr);
 }
 
-/// Whether tags are closed as they were opened, and `&` begins an entity.
+/// Whether each tag is closed in order and each `&` begins an entity.
 fn well_formed(text: &str) -> Result<(), String> {
     let mut open = Vec::new();
     let mut parts = text.split('<');

@@ -1,4 +1,4 @@
-//! The command as such: help, wrong words, environment, pipes; and `devices`.
+//! The command line itself (help, unknown words, environment, pipes), and `revoff devices`.
 
 mod common;
 
@@ -69,7 +69,7 @@ fn unknown_names_list_what_exists() {
         "gpu9",
     ]))
     .refused(&devices);
-    // Whether there is a driver or not.
+    // With or without a driver.
     for name in [
         "hsa:x",
         "hsa:-1",
@@ -116,7 +116,7 @@ fn events_have_no_colours_in_a_file() {
     let mut command = revoff();
     command.args(["run", common::image::BENCH, "--kernel", "missing"]);
     let ended = run(command.env("REVOFF_LOG", "debug"));
-    // The image is loaded before the kernel is looked for.
+    // The image is loaded before the kernel is looked up.
     assert!(ended.stderr.contains("loaded"), "{}", ended.stderr);
     assert!(!ended.stderr.contains('\u{1b}'), "{}", ended.stderr);
 }

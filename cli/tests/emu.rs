@@ -1,4 +1,4 @@
-//! `revoff run` on emulated GPUs, with PTX written for the purpose.
+//! `revoff run` on emulated GPUs, with PTX written for these tests.
 
 mod common;
 
@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use common::{revoff, run, scratch};
 
-/// Each thread writes its number plus `bias`; number 40 goes astray if it is told to.
+/// Each thread writes its number plus `bias`. On request, thread 40 stores outside the buffer.
 const PTX: &str = "\
 .version 7.0
 .target sm_60
@@ -32,7 +32,7 @@ const PTX: &str = "\
 }
 ";
 
-/// A kernel that panics as those of device-rt do, in line 7 of `k.rs`.
+/// A kernel that panics in line 7 of `k.rs`, like a kernel that uses device-rt.
 const PANICS: &str = "\
 .version 7.0
 .target sm_60
@@ -111,7 +111,7 @@ fn a_panic_is_named_before_the_thread() {
     );
 }
 
-/// A store behind the end of a buffer, which is in no other one.
+/// A store past the end of a buffer, into memory of no other buffer.
 const STRAY: &str = "\
 .version 7.0
 .target sm_60
@@ -153,7 +153,7 @@ fn the_next_buffer_is_out_of_reach() {
     assert!(ended.stderr.contains("4096 bytes"), "{}", ended.stderr);
 }
 
-/// A kernel that prints more than a pipe takes.
+/// A kernel that prints more than a pipe holds.
 const PRINTS: &str = "\
 .version 7.0
 .target sm_60
@@ -191,7 +191,7 @@ fn a_deadline_names_an_output_that_nobody_reads() {
     let mut stderr = String::new();
     let mut from = child.stderr.take().unwrap();
     from.read_to_string(&mut stderr).unwrap();
-    // The pipe is read by nobody until here.
+    // Until here nothing reads the pipe, so the kernel has filled it.
     let status = child.wait().unwrap();
     assert!(!status.success());
     let message = "under way on the host: the standard output";

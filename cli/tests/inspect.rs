@@ -1,4 +1,4 @@
-//! `revoff inspect`, on images and on what is none.
+//! `revoff inspect`, on images and on other files.
 
 mod common;
 
@@ -110,7 +110,7 @@ fn a_library_has_no_reverse_offload() {
     );
 }
 
-/// As rustc and clang write it, by hand.
+/// PTX in the form that rustc and clang write, by hand.
 const PTX: &str = "// made by hand
 .version 7.0
 .target sm_70
@@ -141,7 +141,7 @@ fn ptx_is_read_as_text() {
         content["functions"],
         serde_json::json!([{ "name": "greet", "signature": "0x1122334455667788" }])
     );
-    // Of a text without the runtime, the code tells what a launch takes.
+    // Without the runtime's declarations, the parameters are read from the code.
     fs::write(
         &path,
         ".version 7.0\n.target sm_90a, debug\n.visible .entry bare() { ret; }\n\
@@ -161,7 +161,7 @@ fn ptx_is_read_as_text() {
     }
 }
 
-/// A code object with nothing in it but what it is for.
+/// A code object whose only content is the name of its target.
 fn code_object(target: &str) -> Vec<u8> {
     // MessagePack: a map of one text to another.
     let mut text = b"\x81\xadamdhsa.target\xd9".to_vec();
@@ -207,7 +207,7 @@ fn a_code_object_says_what_it_is_for() {
         text.contains("k.hsaco: a code object for an AMD GPU, gfx90a:xnack-\n"),
         "{text}"
     );
-    // So does a device that does not load it, and what to build for the device.
+    // The error of a device that does not load the image names the target to build for.
     for (device, way_out) in [("host", "--target host"), ("emu:sm_60", "--arch sm_60")] {
         let mut run_it = revoff();
         run_it.arg("run").arg(&path);
@@ -220,7 +220,7 @@ fn a_code_object_says_what_it_is_for() {
     }
 }
 
-/// A file with the benchmark's image, PTX, and what nobody reads.
+/// A file with the benchmark's image, PTX, and an entry of an unknown kind.
 fn several(folder: &Path) -> PathBuf {
     let here = DeviceArch::this_machine().to_string();
     let host = fs::read(image::BENCH).expect("the image");
@@ -271,7 +271,7 @@ fn each_of_several_is_shown() {
         members[0]["image"]["content"]["functions"][0]["name"],
         "greet"
     );
-    // What a member says is what the image says by itself.
+    // The description of a member equals the description of the same image alone.
     let alone = inspect_json(image::BENCH);
     for field in ["format", "abi_version", "content"] {
         assert_eq!(members[1]["image"][field], alone[field], "{field}");

@@ -1,4 +1,4 @@
-//! `revoff run`, on the example in C and the benchmark's image.
+//! `revoff run`, on the example in C and on the benchmark's image.
 
 mod common;
 
@@ -11,7 +11,7 @@ use host_rt::targets::DeviceArch;
 use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use serde_json::Value;
 
-/// A run of the C example's kernel on `teams` teams of two threads.
+/// Runs the C example's kernel on `teams` teams of two threads.
 fn hello(teams: u32) -> Command {
     let mut command = revoff();
     command
@@ -22,7 +22,7 @@ fn hello(teams: u32) -> Command {
     command
 }
 
-/// A kernel that needs no functions: it writes the device's time to one word.
+/// Runs a kernel that needs no functions: it writes the device's time to one word.
 fn now(args: &[&str]) -> Command {
     let mut command = revoff();
     command
@@ -60,7 +60,7 @@ fn kernels_in_c_call_functions_in_c() {
             expected.sort_unstable();
             assert_eq!(lines, expected, "{wire}");
 
-            // The numbers 0 to 15, in an order of each thread's own.
+            // The numbers 0 to 15, in a different order for each thread.
             let sum = (0..16u64).sum::<u64>().to_ne_bytes();
             assert_eq!(
                 fs::read(&sums).expect("the sums"),
@@ -71,7 +71,7 @@ fn kernels_in_c_call_functions_in_c() {
     }
 }
 
-/// Its functions are looked up for the image that the device loads.
+/// The functions are looked up for the image that the device loads.
 #[test]
 fn the_image_may_be_one_of_several() {
     let folder = scratch("run-several");
@@ -178,7 +178,7 @@ fn only_a_librarys_own_functions_count() {
     .expect("written");
     let own = folder.join("own.so");
     image::link(&source, &own);
-    // `puts` is the C library's, which hello_host.so uses.
+    // `puts` is a function of the C library, which hello_host.so uses.
     run(revoff()
         .args(["run", "--kernel", "own"])
         .arg(&own)
@@ -260,7 +260,7 @@ fn the_kernel_of_an_image_with_one_need_not_be_named() {
     ]);
 }
 
-/// What `REVOFF_KERNEL` says of a kernel in C is compared before the launch.
+/// The parameters that `REVOFF_KERNEL` declares for a kernel in C are compared before the launch.
 #[test]
 fn a_forgotten_parameter_of_a_kernel_in_c_is_refused() {
     let refused = |args: &[&str], given: &str| {
@@ -283,7 +283,7 @@ fn a_forgotten_parameter_of_a_kernel_in_c_is_refused() {
     ]);
 }
 
-/// docs/native-wire.md is enough to call the host: no code of device-rt is in the image.
+/// docs/native-wire.md is sufficient for calling the host: the image has no code of device-rt.
 #[test]
 fn a_producer_of_its_own_calls_the_host() {
     let folder = scratch("run-producer");
@@ -293,7 +293,7 @@ fn a_producer_of_its_own_calls_the_host() {
     let square = "void square(unsigned long **args) { *args[0] *= *args[0]; }\n";
     fs::write(&source, square).expect("written");
     image::link_alone(&source, &functions);
-    // With fewer slots than device threads, they wait for each other.
+    // With fewer slots than device threads, the threads wait for each other's slots.
     for slots in ["1024", "2"] {
         let squares = folder.join("squares");
         let mut command = revoff();
@@ -319,8 +319,8 @@ fn a_producer_of_its_own_calls_the_host() {
     }
 }
 
-/// Nothing is known of a plain function: it may be launched with too little, and then the
-/// process ends as any other does, but not without a word.
+/// A plain function has no declaration, so a launch with too few arguments is accepted. The process
+/// then ends with a signal, and the message names the kernel.
 #[test]
 fn a_signal_names_the_kernel_and_its_arguments() {
     let folder = scratch("run-signals");
@@ -360,7 +360,7 @@ fn a_signal_names_the_kernel_and_its_arguments() {
         libc::SIGSEGV,
         &[null, "REVOFF_KERNEL", forgotten],
     );
-    let given = "launched with 0x10 (8 bytes), 0x5 (4 bytes) (its image does not say";
+    let given = "launched with 0x10 (8 bytes), 0x5 (4 bytes) (its image does not describe";
     let args = ["u64:0x10", "u32:5"];
     died(
         "reads",
@@ -387,7 +387,8 @@ fn a_result_that_cannot_be_written_is_an_error() {
 fn what_cannot_be_loaded_is_refused() {
     let kernel = ["--kernel", "k"];
     run(revoff().args(["run", "/nowhere.so"]).args(kernel)).refused(&["/nowhere.so"]);
-    // A program is a shared object to ELF, not to the loader.
+    // ELF calls a position-independent program a shared object; the loader does not accept it as
+    // one.
     let program = env!("CARGO_BIN_EXE_revoff");
     run(revoff().args(["run", program]).args(kernel)).refused(&[program]);
     let alone = scratch("run-alone");

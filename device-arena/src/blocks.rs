@@ -1,33 +1,33 @@
-//! Which parts of an arena are allocated, and which are free.
+//! The allocated and free blocks of an arena.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ALIGN;
 
-/// The longest blocks that are kept for the next of their length.
+/// The longest blocks that are kept for reuse.
 const LONGEST_KEPT: u64 = 64 << 10;
 
-/// Kinds of lengths up to that.
+/// The number of lengths up to that.
 const LENGTHS: usize = (LONGEST_KEPT / ALIGN) as usize;
 
 /// The blocks of an arena, by their offsets.
 ///
-/// Short ones that are freed are first kept as they are, so that the next one of the same
-/// length costs one look-up. They become free memory when there is not enough of that.
+/// A freed short block is first kept for reuse, so that the next allocation of its length costs one
+/// look-up. Kept blocks become free memory when memory runs short.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    /// All that is cut out of free memory.
+    /// All blocks cut out of free memory.
     blocks: BTreeMap<u64, Block>,
-    /// Offsets of kept blocks, by their length.
+    /// Offsets of kept blocks, by length.
     kept: Vec<Vec<u64>>,
-    /// Offset to length of what is free; neighbours are merged.
+    /// Free memory by offset, with its length; neighbours are merged.
     free: BTreeMap<u64, u64>,
     /// The same as lengths and offsets.
     by_len: BTreeSet<(u64, u64)>,
     used_bytes: u64,
-    /// Bytes behind each block that belong to none, while there is room.
+    /// Bytes after each block that belong to none, while there is room.
     gap: u64,
-    /// From here on no block has ever been: it is all zeros.
+    /// No block has been allocated from this offset on, so memory there is all zeros.
     fresh: u64,
 }
 
@@ -35,19 +35,19 @@ pub(super) struct Blocks {
 struct Block {
     /// A multiple of [`ALIGN`].
     len: u64,
-    /// What was asked for; `None` if it is kept.
+    /// The requested size; `None` if the block is kept.
     bytes: Option<u64>,
 }
 
-/// A block that was allocated.
+/// A newly allocated block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct New {
     pub(super) offset: u64,
-    /// How much of it, from its start on, may hold something.
+    /// The length of its start that may be non-zero.
     pub(super) dirty: u64,
 }
 
-/// Where the blocks of a length are kept.
+/// The index of kept blocks of a length.
 fn kept_at(len: u64) -> Option<usize> {
     (len <= LONGEST_KEPT).then(|| (len / ALIGN) as usize - 1)
 }
@@ -71,12 +71,12 @@ impl Blocks {
         }
     }
 
-    /// Has the blocks from now on this far apart.
+    /// Sets the distance between blocks that are allocated from now on.
     pub(super) fn set_gap(&mut self, gap: u64) {
         self.gap = gap;
     }
 
-    /// Bytes that are allocated, gaps not counted.
+    /// Allocated bytes, without gaps.
     pub(super) fn used_bytes(&self) -> u64 {
         self.used_bytes
     }
@@ -90,7 +90,7 @@ impl Blocks {
             .or_else(|| self.alloc_of(tight, bytes))
     }
 
-    /// Allocates a block of `len` bytes, of which `bytes` were asked for.
+    /// Allocates a block of `len` bytes, of which `bytes` were requested.
     fn alloc_of(&mut self, len: u64, bytes: u64) -> Option<New> {
         if let Some(offset) = self.take_kept(len, bytes) {
             self.used_bytes += rounded(bytes)?;
@@ -115,7 +115,7 @@ impl Blocks {
         Some(offset)
     }
 
-    /// Frees the block at `offset`, and says how long it was, if there is one.
+    /// Frees the block at `offset`. Returns its length; `None` if there is no such block.
     pub(super) fn free(&mut self, offset: u64) -> Option<u64> {
         let block = self.blocks.get_mut(&offset)?;
         let bytes = block.bytes.take()?;
@@ -136,7 +136,7 @@ impl Blocks {
         Some(len)
     }
 
-    /// What was asked for with the block at `offset`, if there is one.
+    /// The requested size of the block at `offset`, if there is one.
     pub(super) fn bytes(&self, offset: u64) -> Option<u64> {
         self.blocks.get(&offset)?.bytes
     }
@@ -151,7 +151,7 @@ impl Blocks {
             .is_some_and(|(end, bytes)| end <= bytes)
     }
 
-    /// Cuts a block out of the shortest free memory that has room, and of those the first.
+    /// Cuts a block out of the shortest free range that has room, preferring the lowest offset.
     fn cut(&mut self, len: u64) -> Option<u64> {
         let &(room, offset) = self.by_len.range((len, 0)..).next()?;
         self.remove_free(offset, room);
@@ -161,7 +161,7 @@ impl Blocks {
         Some(offset)
     }
 
-    /// Makes all that is kept free memory.
+    /// Turns all kept blocks into free memory.
     fn release_kept(&mut self) {
         for offset in std::mem::take(&mut self.kept).into_iter().flatten() {
             if let Some(block) = self.blocks.remove(&offset) {
@@ -170,7 +170,7 @@ impl Blocks {
         }
     }
 
-    /// Makes a range free memory, with what is free beside it.
+    /// Frees a range, and merges it with its free neighbours.
     fn merge(&mut self, mut offset: u64, mut len: u64) {
         if let Some(&next) = self.free.get(&(offset + len)) {
             self.remove_free(offset + len, next);

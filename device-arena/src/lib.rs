@@ -1,5 +1,5 @@
-//! Device memory of devices that have the host's: one reserved range of addresses,
-//! pages of it used as they are touched.
+//! Device memory for devices that share the host's: one reserved range of addresses, whose pages
+//! are allocated when they are touched.
 
 mod blocks;
 #[cfg(test)]
@@ -15,10 +15,10 @@ use self::blocks::{Blocks, New};
 /// Alignment of every block, and the granularity of sizes.
 pub const ALIGN: u64 = 256;
 
-/// Size of the system's pages. Where they are larger, some are not given back.
+/// The system's page size. With larger pages, some are not returned to the system.
 const PAGE: u64 = 4 << 10;
 
-/// What new memory holds.
+/// The initial content of new memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
     /// Zeros.
@@ -27,19 +27,19 @@ pub enum Fill {
     Any,
 }
 
-/// The longest blocks whose pages stay when they are freed. Getting pages anew costs more
-/// than all else, and a program that frees a block often allocates one like it; but what one
-/// of these held would be as much as some machines have.
+/// The longest blocks whose pages stay when they are freed. New pages cost more than everything
+/// else, and a program that frees a block often allocates another like it; but keeping longer
+/// blocks could take up a machine's memory.
 const LONGEST_WITH_PAGES: u64 = 1 << 30;
 
 /// An arena of device memory.
 ///
-/// The pages of what is freed stay with it, for the next blocks, unless the block was longer
-/// than 1 GiB: those go back to the system.
+/// Freed memory keeps its pages for the next blocks. Blocks longer than 1 GiB return theirs to the
+/// system.
 #[derive(Debug)]
 pub struct Arena {
     base: NonNull<u8>,
-    /// Where the device sees the first byte.
+    /// The device address of the first byte.
     window: u64,
     bytes: u64,
     blocks: Mutex<Blocks>,
@@ -48,15 +48,15 @@ pub struct Arena {
 // SAFETY: the arena is a mapping that lives as long as `self`; its bookkeeping is
 // behind a mutex, and its bytes are accessed only through raw pointers.
 unsafe impl Send for Arena {}
-// SAFETY: as above.
+// SAFETY: the bookkeeping is behind a mutex, and the bytes are accessed only through raw pointers.
 unsafe impl Sync for Arena {}
 
 impl Arena {
-    /// Reserves `bytes` of addresses, which the device sees from `window` on, or where
-    /// the host sees them.
+    /// Reserves `bytes` of addresses. The device sees them from `window` on, by default at the
+    /// host's addresses.
     ///
     /// # Errors
-    /// The system does not give that much.
+    /// The system does not provide that much.
     pub fn new(bytes: u64, window: Option<u64>) -> io::Result<Self> {
         let bytes = bytes.next_multiple_of(PAGE);
         // SAFETY: an anonymous mapping at an address of the kernel's choice
@@ -83,8 +83,8 @@ impl Arena {
         })
     }
 
-    /// Leaves free bytes behind each block while there is room, so that an access just beyond one
-    /// is in no other.
+    /// Leaves a gap after each block while there is room, so that an access just past the end of
+    /// one hits no other.
     #[must_use]
     pub fn with_gaps(self) -> Self {
         self.blocks().set_gap(ALIGN);
@@ -92,17 +92,17 @@ impl Arena {
     }
 
     fn blocks(&self) -> MutexGuard<'_, Blocks> {
-        // What it guards is consistent wherever a panic could happen.
+        // No panic leaves the bookkeeping inconsistent.
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the device sees the first byte.
+    /// The device address of the first byte.
     #[must_use]
     pub fn window(&self) -> u64 {
         self.window
     }
 
-    /// Where the host sees the first byte.
+    /// The host address of the first byte.
     #[must_use]
     pub fn base(&self) -> NonNull<u8> {
         self.base
@@ -120,7 +120,7 @@ impl Arena {
         self.blocks().used_bytes()
     }
 
-    /// Where the host sees a device address; `None` if it is not in the range.
+    /// The host address for a device address; `None` outside the range.
     #[must_use]
     pub fn host(&self, address: u64) -> Option<*mut u8> {
         let offset = address
@@ -142,15 +142,15 @@ impl Arena {
     /// Fills a part of a new block, whole words of it, with zeros.
     fn clear(&self, offset: u64, len: u64) {
         for word in (offset..offset + len).step_by(8) {
-            // SAFETY: inside the mapping, whose blocks are aligned to more. Device threads
-            // that still use what was freed do so with atomic accesses, as this one is.
+            // SAFETY: inside the mapping, whose blocks are aligned to more. Device threads that
+            // still use freed memory access it atomically, as this does.
             let word = unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(word as usize).cast()) };
-            // Whoever tells others of the block orders this.
+            // Relaxed: the caller orders it when it shares the block.
             word.store(0, Ordering::Relaxed);
         }
     }
 
-    /// Size, as asked for, of the block at `address`, if there is one.
+    /// The requested size of the block at `address`, if there is one.
     #[must_use]
     pub fn block(&self, address: u64) -> Option<u64> {
         self.blocks().bytes(address.wrapping_sub(self.window))
@@ -164,25 +164,24 @@ impl Arena {
             return;
         };
         if len > LONGEST_WITH_PAGES {
-            // Under the lock, while nobody has the range.
+            // Under the lock, so that the range is not allocated meanwhile.
             self.give_pages_back(offset, len);
         }
     }
 
-    /// Leaves the pages inside a range that is free to the system.
+    /// Returns the pages inside a free range to the system.
     fn give_pages_back(&self, offset: u64, len: u64) {
         let (start, end) = (offset.next_multiple_of(PAGE), (offset + len) / PAGE * PAGE);
         let bytes = end.saturating_sub(start);
-        // SAFETY: inside the mapping, which stays; what is read there afterwards is zeros, also
-        // by device threads that still use what was freed.
+        // SAFETY: inside the mapping, which stays; later reads return zeros, also those of device
+        // threads that still use freed memory.
         unsafe {
             let start = self.base.as_ptr().add(start as usize);
             libc::madvise(start.cast(), bytes as usize, libc::MADV_DONTNEED);
         }
     }
 
-    /// Whether the range lies in one allocated block; `None` if it does not even
-    /// start in the arena.
+    /// Whether the range lies in one allocated block; `None` if it starts outside the arena.
     pub fn contains(&self, address: u64, len: u64) -> Option<bool> {
         let offset = address
             .checked_sub(self.window)
@@ -193,8 +192,8 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, of this size, and nobody uses it any more:
-        // device memory must not outlive its device.
+        // SAFETY: the mapping is ours, of this size, and no longer used: device memory must not
+        // outlive its device.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes as usize) };
     }
 }

@@ -51,7 +51,7 @@ fn memory_is_zeroed_again() {
     unsafe { std::ptr::write_bytes(a as *mut u8, 7, 64) };
     arena.free(a);
     let b = arena.zeros(64).unwrap();
-    // SAFETY: as above.
+    // SAFETY: `b` is a block of 64 bytes of ours.
     assert_eq!(unsafe { *(b as *const u64) }, 0);
 }
 
@@ -60,7 +60,7 @@ fn freed_memory_keeps_what_it_had_for_those_who_take_anything() {
     let arena = Arena::new(1 << 20, None).unwrap();
     for bytes in [64, 100 << 10] {
         let a = arena.zeros(bytes).unwrap();
-        // SAFETY: `a` is a block of as many bytes of ours.
+        // SAFETY: `a` is a block of `bytes` bytes of ours.
         unsafe { (a as *mut u64).write(7) };
         arena.free(a);
         assert_eq!(
@@ -68,7 +68,7 @@ fn freed_memory_keeps_what_it_had_for_those_who_take_anything() {
             Some(a),
             "the block that was freed"
         );
-        // SAFETY: as above.
+        // SAFETY: the block was allocated again, with the same size.
         assert_eq!(unsafe { *(a as *const u64) }, 7);
     }
 }
@@ -93,7 +93,7 @@ fn what_is_very_long_gives_its_pages_back() {
     let short = arena.zeros(LONGEST_WITH_PAGES).unwrap();
     let long = arena.zeros(LONGEST_WITH_PAGES + 1).unwrap();
     for block in [short, long] {
-        // SAFETY: it is ours, and longer.
+        // SAFETY: the block is ours, and longer.
         unsafe { ((block + 8192) as *mut u64).write(7) };
         arena.free(block);
     }
@@ -123,7 +123,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// The bytes of a block.
 fn block_at(address: u64, bytes: u64) -> &'static mut [u8] {
-    // SAFETY: a block of the arena, one of which is looked at at a time, by this thread.
+    // SAFETY: a block of the arena; this thread uses one slice at a time.
     unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes as usize) }
 }
 
@@ -142,7 +142,7 @@ proptest! {
                     prop_assert!(address.is_multiple_of(ALIGN));
                     let block = block_at(address, bytes);
                     prop_assert!(!zeros || block.iter().all(|&byte| byte == 0));
-                    // What two have would be told apart by neither.
+                    // Each block has another value, so that an overlap shows.
                     block.fill(blocks.len() as u8 + 1);
                     blocks.insert(address, (bytes, blocks.len() as u8 + 1));
                 }

@@ -1,8 +1,7 @@
-// What complete OpenMP programs by clang 22 take beyond LLVM 19's device runtime: functions that
-// it lacks, and those that do not work there. `cargo xtask images --pieces --openmp-runtime ..`
-// links both; where both define a function, ours is taken. docs/llvm.md has the rest.
-//
-// All of it is hidden: the linker of device code then drops what no kernel calls.
+// Functions for complete OpenMP programs by clang 22 that LLVM 19's device runtime lacks or
+// implements wrongly. `cargo xtask images --pieces --openmp-runtime ..` links both; if both
+// define a function, this one is used. See docs/llvm.md for details. All functions are hidden,
+// so that the linker of device code drops those that no kernel calls.
 
 #pragma clang attribute push(__attribute__((visibility("hidden"))), apply_to = any(function, variable))
 
@@ -31,7 +30,7 @@ void __kmpc_parallel_60(ident_t *where, int thread, int is_parallel, int threads
                        number_of_args);
 }
 
-// `critical` with a hint, which may be ignored.
+// `critical` with a hint, which is ignored.
 
 typedef int critical_name[8];
 
@@ -42,12 +41,11 @@ void __kmpc_critical_with_hint(ident_t *where, int thread, critical_name *name, 
     __kmpc_critical(where, thread, name);
 }
 
-// Loops whose iterations are handed out while they run. LLVM 19's take part in the barrier of
-// the whole block, which ends the wait of a team's first thread for `parallel` early, and look
-// at a shared variable before it, so that some threads may miss it.
-//
-// All threads of a team run the same loop, so that the team keeps one for all of them. One that
-// is alone in its team keeps nothing: clang sets *is_last to 0 before a loop.
+// Loops with a dynamic schedule. LLVM 19's functions take part in the barrier of the whole
+// block, which ends the wait of a team's first thread for `parallel` too early. They also read
+// a shared variable before that barrier, so that some threads may miss its value. All threads
+// of a team run the same loop, so a team has one state for all of them. A thread that is alone
+// in its team needs no state: clang sets *is_last to 0 before a loop.
 
 struct loop {
     uint64 next;
@@ -77,7 +75,7 @@ static void loop_begin(ident_t *where, int thread, int schedule, int64 first, ui
     }
     if (is_even)
         chunk = (int64)((iterations + threads - 1) / threads);
-    // Nobody is in the loop before, where that has no barrier.
+    // Without this barrier, a thread may still be in the previous loop if that has `nowait`.
     __kmpc_barrier(where, thread);
     if (omp_get_thread_num() == 0) {
         team_loop.next = 0;
@@ -89,7 +87,8 @@ static void loop_begin(ident_t *where, int thread, int schedule, int64 first, ui
     __kmpc_barrier(where, thread);
 }
 
-// The first iteration of the next chunk and how many it has; 0 if there is none.
+// Sets *begin to the first iteration of the next chunk and returns the chunk's length, 0 if
+// none is left.
 static uint64 loop_next(uint64 *begin) {
     uint64 next = __scoped_atomic_fetch_add(&team_loop.next, team_loop.chunk, __ATOMIC_RELAXED,
                                             __MEMORY_SCOPE_WRKGRP);
@@ -100,8 +99,9 @@ static uint64 loop_next(uint64 *begin) {
     return rest < team_loop.chunk ? rest : team_loop.chunk;
 }
 
-// NAME is the suffix of the runtime's functions for loop variables of type T, S the signed one.
-// A loop alone in its team has its bounds where clang put them before.
+// NAME is the suffix of the runtime's functions for loop variables of type T; S is the signed
+// type of the same width. A loop that is alone in its team keeps the bounds that clang has
+// stored.
 #define LOOPS(NAME, T, S)                                                                         \
     void __kmpc_dispatch_init_##NAME(ident_t *where, int thread, int schedule, T first, T last,   \
                                      S step, S chunk) {                                           \
@@ -145,8 +145,8 @@ void __kmpc_dispatch_deinit(ident_t *where, int thread) {
 
 #if defined(__NVPTX__)
 
-// Locks. omp_set_lock of LLVM 19 goes on where it finds the lock taken, and omp_test_lock does not
-// take it.
+// Locks. LLVM 19's omp_set_lock continues if the lock is taken, and its omp_test_lock does not
+// take a free lock.
 
 int omp_test_lock(int *lock) {
     int is_free = 0;
@@ -163,8 +163,8 @@ void omp_unset_lock(int *lock) {
     __scoped_atomic_store_n(lock, 0, __ATOMIC_RELEASE, __MEMORY_SCOPE_DEVICE);
 }
 
-// Those of `critical`, impl::setCriticalLock and impl::unsetCriticalLock: LLVM 19 declares them
-// for NVIDIA and defines them for AMD alone.
+// The locks of `critical`, impl::setCriticalLock and impl::unsetCriticalLock: LLVM 19 declares
+// them for NVIDIA but defines them only for AMD.
 
 void _ZN4impl15setCriticalLockEP10omp_lock_t(int *lock) {
     omp_set_lock(lock);
@@ -174,8 +174,8 @@ void _ZN4impl17unsetCriticalLockEP10omp_lock_t(int *lock) {
     omp_unset_lock(lock);
 }
 
-// Barriers of a team. In one of a single thread (`num_threads` below 32, `if` that does not
-// hold, `parallel` in `parallel`) LLVM 19's wait for threads that are elsewhere.
+// Barriers of a team. In a team of one thread (`num_threads` below 32, a false `if`, nested
+// `parallel`), LLVM 19's barrier waits for threads that never arrive.
 
 int __kmpc_is_spmd_exec_mode(void);
 void __kmpc_barrier_simple_spmd(ident_t *where, int thread);
@@ -187,18 +187,18 @@ void __kmpc_barrier(ident_t *where, int thread) {
     else if (__kmpc_is_spmd_exec_mode())
         __kmpc_barrier_simple_spmd(where, thread);
     else
-        // The first thread of the team waits at another one.
+        // The first thread of the team waits at another barrier.
         __asm__ volatile("barrier.sync 7, %0;" : : "r"(threads) : "memory");
 }
 
 #elif defined(__AMDGCN__)
 
-// The version of the code objects that clang 22 writes: where kernels find the sizes of their
-// grid. AMD's device libraries define it elsewhere.
+// The version of the code objects that clang 22 writes; it determines how kernels find the
+// sizes of their grid. Otherwise AMD's device libraries define it.
 extern const int __oclc_ABI_version;
 const int __oclc_ABI_version = 600;
 
-// Copies that clang leaves as calls. There is no C library.
+// Functions that clang calls for copies. There is no C library.
 
 void *memset(void *to, int byte, uint64 size) {
     for (uint64 i = 0; i < size; i++)

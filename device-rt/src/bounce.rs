@@ -1,7 +1,7 @@
 //! Claims on extents of bounce blocks.
 //!
-//! A thread claims its extent *before* its slot. The owner of a slot then has everything that it
-//! needs and finishes, so waiting for either cannot deadlock.
+//! A thread claims its extent *before* its slot. The owner of a slot then needs nothing else to
+//! finish, so waiting for either cannot deadlock.
 
 use shared_abi::wire::{bounce, claims};
 use shared_abi::words::{DeviceWords, Load};
@@ -56,8 +56,8 @@ pub fn claim(
         return Extent::NONE;
     }
     let words = area / claims::GROUP;
-    // A word below `words` for each home, without a division: the golden ratio of 2^32
-    // sends neighbours far apart.
+    // A word below `words` for each home, without a division: the golden ratio of 2^32 spreads
+    // neighbouring homes.
     let spread = home.wrapping_mul(0x9e37_79b9);
     let mut word = ((u64::from(spread) * u64::from(words)) >> 32) as u32;
     let mut attempt = 0;

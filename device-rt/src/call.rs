@@ -31,7 +31,7 @@ impl Args {
         }
     }
 
-    /// Their number, and the arrays.
+    /// The number of arguments, and the arrays.
     #[inline]
     pub(crate) fn into_parts(self) -> (u32, *const u64, *const u64, *const u16) {
         (self.count, self.addrs, self.sizes, self.kinds)
@@ -45,8 +45,8 @@ impl Args {
 
     /// Address, size and kind of argument `i`; an argument past the end has no bytes.
     ///
-    /// It never panics: lanes in lock-step that can end the launch on a path converge only after
-    /// that path, and callers vote inside it.
+    /// Never panics: if a path could end the launch, lanes in lock-step would converge only after
+    /// it, but callers vote inside it.
     #[must_use]
     pub fn get(&self, i: u32) -> (u64, u64, MapKind) {
         if i >= self.count {
@@ -66,20 +66,19 @@ impl Args {
 
 /// The destination of a call's status, or null.
 ///
-/// The wire writes it, so that `GOMP_target_ext` has nothing left to do, or to keep in
-/// registers, when the call returns.
+/// The wire writes the status, so that `GOMP_target_ext` needs no registers for it while it waits.
 #[derive(Clone, Copy)]
 pub(crate) struct StatusTo(*mut u32);
 
 impl StatusTo {
-    /// `word`, which may be null.
+    /// The destination `word`, which may be null.
     #[inline(always)]
     pub(crate) const fn new(word: *mut u32) -> Self {
         Self(word)
     }
 
     /// # Safety
-    /// Where the word is not null, it is writable and aligned.
+    /// If the word is not null, it is writable and aligned.
     #[inline(always)]
     pub(crate) unsafe fn write(self, status: Status) {
         if !self.0.is_null() {
@@ -97,7 +96,7 @@ pub(crate) struct Call {
     pub(crate) args: Args,
     /// The device's number, which the host has set.
     pub(crate) device_num: i32,
-    /// Where searches for slots and blocks begin: the index of the warp in the launch.
+    /// The start of searches for slots and blocks: the index of the warp in the launch.
     pub(crate) home_group: u32,
     pub(crate) launch: u32,
     pub(crate) spaces: Spaces,

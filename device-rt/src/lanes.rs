@@ -137,6 +137,7 @@ pub unsafe fn once_per_warp(action: impl FnOnce() + Copy) {
     if arch::lane() == 0 {
         action();
     }
-    // SAFETY: as above; the lanes that did not act get here too.
+    // SAFETY: all lanes of the warp get here, by the caller's promise, including those that skipped
+    // the action.
     unsafe { arch::converge(warp) };
 }

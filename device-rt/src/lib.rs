@@ -17,23 +17,23 @@
 //! }
 //! ```
 //!
-//! A module imports from modules below its own row alone:
+//! Modules import only from modules below their own row:
 //!
 //! | module | job |
 //! |---|---|
 //! | [`panic`](mod@panic) | the panic handler |
 //! | [`image`](mod@image) | the description of the image that the host reads |
-//! | [`thread`](mod@thread) | which thread of which team runs |
+//! | [`thread`](mod@thread) | indices of the calling thread |
 //! | [`print`](mod@print) | text and numbers for the host to print |
 //! | [`target_ext`](mod@target_ext) | `GOMP_target_ext`: early returns, then a call on the wire |
 //! | [`wire`] | the wires: a producer each, the calls on them, their table |
 //! | [`wake`] | waking a host that sleeps |
-//! | [`marshal`] | the bytes that go along with a request, on `native` and on GCC's wires |
-//! | [`call`] | a call to the host: its arguments, and where its status goes |
+//! | [`marshal`] | copies argument data that the host cannot reach, on `native` and on GCC's wires |
+//! | [`call`] | a call to the host: its arguments, and the destination of its status |
 //! | [`bounce`], [`claims`] | device-scope ownership of bounce extents and slots |
-//! | [`lanes`] | what the lanes of a warp do together |
+//! | [`lanes`] | warp operations |
 //! | [`arch`] | everything that depends on the target |
-//! | `panic_record` | the record of a panic's place on AMD GPUs |
+//! | `panic_record` | the record of a panic's location on AMD GPUs |
 //! | [`runtime`] | the variables that the host writes |
 
 #![no_std]
@@ -86,14 +86,14 @@ pub use panic::panicked;
 pub use revoff_macros::kernel;
 pub use shared_abi;
 
-/// Makes the crate that calls it a device image: defines `GOMP_target_ext`, the
-/// control variables and the panic handler.
+/// Makes the calling crate a device image: defines `GOMP_target_ext`, the control variables and the
+/// panic handler.
 ///
-/// A panic in a kernel ends the launch with an error: on `host` it carries the message, on
-/// GPUs the place in the source.
+/// A panic in a kernel ends the launch with an error: on `host` the error has the message, on GPUs
+/// the location in the source.
 ///
-/// Attributes go to the control variables: an image that is linked as bitcode says
-/// `used(linker)` of them (see [`runtime`]), for which this macro cannot ask in stable
+/// The attributes given to the macro apply to the control variables. An image that is linked as
+/// bitcode passes `used(linker)` (see [`runtime`]), which the macro cannot use by itself in stable
 /// Rust.
 #[macro_export]
 macro_rules! image {

@@ -1,4 +1,4 @@
-//! A panic in a kernel ends its launch. What the host learns of it depends on the device:
+//! A panic in a kernel ends its launch. The device decides how much of it the host learns:
 //!
 //! | device | reported to the host |
 //! |---|---|

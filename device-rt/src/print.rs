@@ -26,7 +26,7 @@ pub fn integer(label: &str, value: i64) -> bool {
     number(label, INTEGER, value as u64)
 }
 
-/// As [`integer`], with six digits after the point.
+/// Like [`integer`], for a number with six digits after the point.
 pub fn double(label: &str, value: f64) -> bool {
     number(label, DOUBLE, value.to_bits())
 }

@@ -31,7 +31,7 @@ impl<T: Copy + Send> HostWritten<T> {
     /// The host's value, or the initial one.
     #[inline(always)]
     pub fn get(&self) -> T {
-        // SAFETY: nobody writes while a kernel runs, see `Sync`.
+        // SAFETY: the host writes this only before a kernel starts, so no write overlaps this read.
         unsafe { *self.0.get() }
     }
 }

@@ -26,9 +26,9 @@ use crate::wire;
 /// `icvs` is the image's `__gomp_additional_icvs`.
 ///
 /// # Safety
-/// `hostaddrs`, `sizes` and `kinds` are readable for `mapnum` elements, and the
-/// range of every entry for what its kind says. With [`REVOFF_FLAG_STATUS`],
-/// `args` points to a writable, aligned `u32`.
+/// `hostaddrs`, `sizes` and `kinds` are readable for `mapnum` elements, and every entry's range is
+/// readable or writable as its kind says. With [`REVOFF_FLAG_STATUS`], `args` points to a writable,
+/// aligned `u32`.
 #[expect(clippy::too_many_arguments, reason = "libgomp's, and one")]
 #[inline]
 pub unsafe fn target_ext(
@@ -52,7 +52,7 @@ pub unsafe fn target_ext(
         return unsafe { status.write(Status::NOT_OFFLOADED) };
     }
     let Ok(count) = u32::try_from(mapnum) else {
-        // SAFETY: as above.
+        // SAFETY: the caller vouches for the word.
         return unsafe { status.write(Status::REFUSED_MAPPING) };
     };
     // SAFETY: the caller vouches for the arrays and the word; on every target of this

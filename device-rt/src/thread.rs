@@ -1,4 +1,4 @@
-//! Which thread of which team runs, for Rust and for C.
+//! Indices of the calling thread, for Rust and for C.
 
 use crate::arch;
 

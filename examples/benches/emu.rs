@@ -1,10 +1,10 @@
-//! How fast `emu` is: instructions per second, and the digest example's kernel beside the
-//! same on the `host` device.
+//! The speed of `emu`: instructions per second, and the digest example's kernel compared with the
+//! `host` device.
 //!
 //! ```console
 //! $ cargo bench -p examples --bench emu
 //! ```
-#![expect(clippy::print_stdout, reason = "figures are what it is for")]
+#![expect(clippy::print_stdout, reason = "the benchmark prints its figures")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use examples::Kernel;
 use host_rt::{Functions, Grid, Image, Runtime};
 use ptx_emu::{Machine, Options, Part};
 
-/// Integer arithmetic as hashes have it: ten instructions a round.
+/// Integer arithmetic as in hashes: ten instructions per round.
 const ROUNDS: &str = "
 .version 7.0
 .target sm_70
@@ -46,7 +46,7 @@ round:
 }
 ";
 
-/// What a figure takes at least.
+/// The minimum time of a measurement.
 const TIME: Duration = Duration::from_millis(500);
 
 fn main() {
@@ -147,8 +147,8 @@ fn bytes_per_second(runtime: &Runtime, image: &Image, bytes: usize) -> f64 {
         threads: FILES / 2,
     };
     let start = Instant::now();
-    // SAFETY: the parameters are those of `digest`, with memory for as many threads as
-    // run, which lives until the kernel has ended.
+    // SAFETY: the parameters are those of `digest`, with memory for all threads, which lives until
+    // the kernel has ended.
     let launch = unsafe { kernel.launch(grid, &[&buffers, &CHUNK, &times, &16u64, &counts]) };
     launch.expect("it starts").wait().expect("it ends well");
     bytes as f64 / start.elapsed().as_secs_f64()

@@ -1,29 +1,29 @@
 /*
- * A kernel in C that calls two functions of its host, by GOMP_target_ext: what
- * compilers make of OpenMP's `target device(ancestor:1)`.
+ * A kernel in C that calls two functions of its host through GOMP_target_ext, as compilers do
+ * for OpenMP's `target device(ancestor:1)`.
  */
 
 #include <stdint.h>
 
 #include "revoff.h"
 
-/* The host provides these, see hello_host.c. */
+/* The host provides these functions, see hello_host.c. */
 REVOFF_HOST_FUNCTION(greet)
 REVOFF_HOST_FUNCTION(sort)
 
-/* How many numbers each thread has sorted. */
+/* The count of numbers that each thread sorts. */
 #define COUNT 16
 
-/* An unsigned short for `kinds`: what is done with the bytes, and how they are aligned. */
+/* An unsigned short for `kinds`: the mapping and the alignment of the bytes. */
 #define KIND(map, log2_align) ((unsigned short)((map) | (log2_align) << 8))
 
-/* Kernel parameter: where each thread puts the sum of its numbers, or 0. */
+/* Kernel parameter: the array in which each thread stores the sum of its numbers, or 0. */
 REVOFF_KERNEL(hello, uint64_t *)
 {
     uint64_t *sums = REVOFF_PARAM(uint64_t *, 0);
     uint32_t me = revoff_team() * revoff_threads() + revoff_thread();
 
-    /* A text to the host, and two numbers that travel in place of an address. */
+    /* Passes a text to the host, and two numbers by value. */
     static const char text[] = "hello from a device thread";
     {
         void *addrs[] = {(void *)text, (void *)(uintptr_t)revoff_team(),
@@ -36,7 +36,7 @@ REVOFF_KERNEL(hello, uint64_t *)
                         NULL, NULL);
     }
 
-    /* An array on this thread's stack to the host and back, and a result. */
+    /* Passes an array on this thread's stack to the host and back, and receives a result. */
     uint32_t numbers[COUNT];
     for (uint32_t i = 0; i < COUNT; i++)
         numbers[i] = (i * 7 + me) % COUNT;
@@ -47,7 +47,7 @@ REVOFF_KERNEL(hello, uint64_t *)
 
     sums[me] = 0;
     uint32_t status = revoff_call(REVOFF_CALL(sort), 2, addrs, sizes, kinds);
-    /* GCC's wires carry no status: there the results alone tell. */
+    /* GCC's wires carry no status; there, only the results show whether the call was served. */
     if (status != REVOFF_STATUS_DONE && status != REVOFF_STATUS_NONE)
         return;
     for (uint32_t i = 1; i < COUNT; i++)

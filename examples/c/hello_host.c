@@ -1,7 +1,7 @@
 /*
- * The host functions that the kernel in hello.c calls. Each gets one pointer, to
- * the addresses of its arguments: its own copies, which go back to the device
- * afterwards where the call says so. Several device threads may call at a time.
+ * The host functions that the kernel in hello.c calls. Each gets an array with the addresses of
+ * its arguments, which are copies. The runtime copies them back to the device afterwards if the
+ * call requests that. Several device threads may call at the same time.
  */
 
 #include <stdint.h>
@@ -11,7 +11,7 @@
 void greet(void **args);
 void sort(void **args);
 
-/* args: a text, and two numbers that are not addresses at all. */
+/* args: a text, and two numbers that are passed by value. */
 void greet(void **args)
 {
     const char *text = args[0];
@@ -29,7 +29,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* args: 16 numbers, sorted in place, and where their sum goes. */
+/* args: 16 numbers, sorted in place, and the variable for their sum. */
 void sort(void **args)
 {
     uint32_t *numbers = args[0];

@@ -1,7 +1,7 @@
 /*
- * A producer of the `native` wire without device-rt, as docs/native-wire.md specifies it: an image
- * for the `host` device whose kernel has the host square a number, from as many device threads as
- * there are.
+ * A producer of the `native` wire without device-rt, as docs/native-wire.md specifies it: an
+ * image for the `host` device. Each device thread of its kernel calls a host function that
+ * squares a number.
  */
 
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 
 #include "revoff_abi.h"
 
-/* What the host looks for in an image, and what it fills in. */
+/* The symbols that the host looks up in an image, and the variables that it writes. */
 const revoff_image_info __revoff_image = {REVOFF_IMAGE_MAGIC, REVOFF_ABI_VERSION, 1u << REVOFF_WIRE_NATIVE};
 revoff_device_config __revoff_runtime;
 const revoff_host_arch *__revoff_host_arch;
@@ -25,7 +25,7 @@ static uint32_t square(uint64_t *number)
     const revoff_device_config *config = &__revoff_runtime;
     uint32_t hints = (config->slots * 4 + 127) / 128 * 128, slot = 0, attempt = 0, status;
 
-    /* Claim: the first bit that nobody has, in the claims of all slots. */
+    /* Claim: the first clear bit in the claims of all slots. */
     char *claims = (char *)config->claims + sizeof(revoff_claims_header);
     revoff_claim_group *group;
     for (;; slot = (slot + 1) % config->slots) {
@@ -38,7 +38,7 @@ static uint32_t square(uint64_t *number)
     }
     uint32_t seq = ++group->seqs[slot % REVOFF_CLAIMS_GROUP];
 
-    /* Request: the header, one entry, and behind it the 8 bytes that it carries. */
+    /* Request: the header, one entry, and then the 8 bytes of the argument. */
     revoff_native_slot *at = (revoff_native_slot *)((char *)config->wire + hints) + slot;
     at->request.launch = __revoff_host_arch->context()->launch;
     at->request.func = (uint64_t)&__revoff_fn_square;
@@ -65,7 +65,8 @@ static uint32_t square(uint64_t *number)
             break;
     }
     status = (uint32_t)(done >> 32);
-    /* Results lie as far from the start as they were from the end of the entries. */
+    /* The results' offset in the reply payload is their offset in the request minus the size of
+       the entries. */
     if (at->reply.copied & 1)
         memcpy(number, at->reply_payload, sizeof *number);
 

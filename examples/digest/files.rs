@@ -1,4 +1,4 @@
-//! The files: found, handed out, read, and their digests collected.
+//! The files: finding them, handing them out, reading them, and collecting their digests.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// A file and what has become of it.
+/// A file and its result.
 struct Entry {
     path: PathBuf,
     /// Open from the first chunk to the digest.
@@ -50,19 +50,19 @@ impl Files {
         }
     }
 
-    /// Bytes of all files, as far as the system tells.
+    /// Total bytes of all files, as far as the system reports them.
     pub(crate) fn total_bytes(&self) -> u64 {
         self.total_bytes
     }
 
-    /// Bytes that were read.
+    /// Bytes read.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// The next file that nobody has begun.
+    /// The next file that was not handed out yet.
     pub(crate) fn next(&self) -> u32 {
-        // Those that were found unreadable have their result.
+        // Unreadable files have their result already.
         loop {
             let next = self.next.fetch_add(1, Ordering::Relaxed);
             match self.entries.get(next as usize) {
@@ -97,8 +97,7 @@ impl Files {
         }
     }
 
-    /// Paths with their digests or errors, in order. A file that was never
-    /// finished has neither.
+    /// Paths with their digests or errors, in order. An unfinished file has neither.
     pub(crate) fn results(
         &self,
     ) -> impl Iterator<Item = (&Path, Option<&Result<[u8; 32], io::Error>>)> {
@@ -140,8 +139,8 @@ impl Entry {
     }
 }
 
-/// Adds the file at `path`, or those below it. `named` paths are followed if they
-/// are links; what is found on the walk is not, as `find -type f` has it.
+/// Adds the file at `path`, or those below it. `named` paths are followed if they are links; others
+/// are not, as in `find -type f`.
 fn walk(path: &Path, named: bool, found: &mut Vec<Entry>) {
     let mut add = |result: Option<io::Error>| {
         let cell = OnceLock::new();

@@ -1,8 +1,7 @@
 //! Prints the SHA-256 digests of files, as `sha256sum` does, computed by a kernel.
 //!
-//! The kernel (`kernel/`) knows nothing of files: its threads ask the host for the
-//! next file, for chunks of it, and hand the digest back, all through the
-//! functions declared in `calls/`.
+//! The kernel (`kernel/`) has no access to files: its threads ask the host for the next file and
+//! for chunks of it, and return the digest, all through the functions declared in `calls/`.
 
 mod files;
 mod options;
@@ -26,7 +25,7 @@ const KERNEL: Kernel = Kernel {
     host: env!("REVOFF_IMAGE_DIGEST"),
 };
 
-/// Calls of a device thread whose times are kept.
+/// The number of call times kept per device thread.
 const SAMPLES: u64 = 4096;
 
 fn main() -> ExitCode {
@@ -44,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Digests everything; whether all of it could be read.
+/// Digests everything; returns whether all files could be read.
 fn run(options: &Options) -> anyhow::Result<bool> {
     let mut builder = Runtime::builder(&options.device);
     if let Some(wire) = &options.wire {

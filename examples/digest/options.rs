@@ -7,9 +7,9 @@ use clap::Parser;
 /// Prints the SHA-256 digests of files, computed by a kernel that reads them
 /// through its host.
 ///
-/// Prints what `sha256sum` prints for the same files, ordered by path; folders
-/// are walked. A summary goes to the standard error. Exits with 1 if a file could
-/// not be read, with 2 if nothing could be done.
+/// Prints what `sha256sum` prints for the same files, ordered by path; folders are walked. A
+/// summary goes to the standard error. Exits with 1 if a file could not be read, with 2 after an
+/// invalid command line or a failed launch.
 #[derive(Debug, Parser)]
 #[command(name = "digest", version)]
 pub(crate) struct Options {
@@ -37,7 +37,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: u32,
 
-    /// Bytes that a device thread asks for at a time, e.g. 64K or 1M
+    /// Bytes that a device thread requests at a time, e.g. 64K or 1M
     #[arg(long, default_value = "256K", value_parser = chunk)]
     pub(crate) chunk: u64,
 
@@ -55,7 +55,7 @@ fn chunk(text: &str) -> Result<u64, String> {
         })
 }
 
-/// Says on the standard error what went wrong, as coreutils do.
+/// Prints an error on the standard error, in the style of coreutils.
 #[expect(clippy::print_stderr, reason = "a command's messages go there")]
 pub(crate) fn complain(message: &str) {
     eprintln!("digest: {message}");

@@ -1,4 +1,4 @@
-//! A progress bar where somebody looks at it.
+//! A progress bar on terminals.
 
 use std::io::IsTerminal;
 

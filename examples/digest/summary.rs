@@ -1,4 +1,4 @@
-//! What is printed: digests, complaints, and a line of figures.
+//! The output: digests, errors, and a line of figures.
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -21,8 +21,8 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// From the calls of each device thread and the times, in nanoseconds, of the
-    /// last `samples` of them.
+    /// The figures, from the calls of each device thread and the times, in nanoseconds, of the last
+    /// `samples` of them.
     pub(crate) fn new(
         files: &Files,
         report: &host_rt::Report,
@@ -110,8 +110,8 @@ fn print_summary(summary: &Summary) {
     );
 }
 
-/// A line as `sha256sum` writes it: paths with a backslash or a line break are
-/// escaped, and the line then starts with a backslash.
+/// A line in the format of `sha256sum`: paths with a backslash or a line break are escaped, and the
+/// line then starts with a backslash.
 fn write_line(out: &mut impl Write, path: &Path, digest: &[u8; 32]) -> io::Result<()> {
     let bytes = path.as_os_str().as_bytes();
     let mut name = Vec::with_capacity(bytes.len());
@@ -135,7 +135,7 @@ fn hex(digest: &[u8; 32]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The system's words without Rust's addition of the error's number.
+/// The system's message without Rust's addition of the error's number.
 fn words(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {

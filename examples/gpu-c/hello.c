@@ -1,28 +1,28 @@
 /*
- * A kernel in C for GPUs that calls two functions of its host, by GOMP_target_ext: what
- * compilers make of OpenMP's `target device(ancestor:1)`. As CUDA it is the same text.
+ * A kernel in C for GPUs that calls two functions of its host through GOMP_target_ext, as
+ * compilers do for OpenMP's `target device(ancestor:1)`. The same file compiles as CUDA.
  */
 
 #include <stdint.h>
 
 #include "revoff.h"
 
-/* The host provides these, see ../c/hello_host.c. */
+/* The host provides these functions, see ../c/hello_host.c. */
 REVOFF_HOST_FUNCTION(greet)
 REVOFF_HOST_FUNCTION(sort)
 
-/* How many numbers each thread has sorted. */
+/* The count of numbers that each thread sorts. */
 #define COUNT 16
 
-/* An unsigned short for `kinds`: what is done with the bytes, and how they are aligned. */
+/* An unsigned short for `kinds`: the mapping and the alignment of the bytes. */
 #define KIND(map, log2_align) ((unsigned short)((map) | (log2_align) << 8))
 
-/* `sums` is where each thread puts the sum of its numbers, or 0. */
+/* Each thread stores the sum of its numbers, or 0, in `sums`. */
 REVOFF_GPU_KERNEL void hello(uint64_t *sums)
 {
     uint32_t me = revoff_team() * revoff_threads() + revoff_thread();
 
-    /* A text to the host, and two numbers that travel in place of an address. */
+    /* Passes a text to the host, and two numbers by value. */
     char text[] = "hello from a device thread";
     {
         void *addrs[] = {text, (void *)(uintptr_t)revoff_team(),
@@ -35,7 +35,7 @@ REVOFF_GPU_KERNEL void hello(uint64_t *sums)
                         NULL, NULL);
     }
 
-    /* An array on this thread's stack to the host and back, and a result. */
+    /* Passes an array on this thread's stack to the host and back, and receives a result. */
     uint32_t numbers[COUNT];
     for (uint32_t i = 0; i < COUNT; i++)
         numbers[i] = (i * 7 + me) % COUNT;
@@ -46,7 +46,7 @@ REVOFF_GPU_KERNEL void hello(uint64_t *sums)
 
     sums[me] = 0;
     uint32_t status = revoff_call(REVOFF_CALL(sort), 2, addrs, sizes, kinds);
-    /* GCC's wires carry no status: there the results alone tell. */
+    /* GCC's wires carry no status; there, only the results show whether the call was served. */
     if (status != REVOFF_STATUS_DONE && status != REVOFF_STATUS_NONE)
         return;
     for (uint32_t i = 1; i < COUNT; i++)

@@ -1,9 +1,9 @@
-//! Lets heat flow along a ring of cells, in blocks of which each is a task for each step, and
-//! prints now and then how much heat there is and where it is hottest.
+//! Simulates heat in a ring of cells. Each step of a block of cells is a task. Prints the total
+//! heat and the maximum at intervals.
 //!
-//! Nothing here waits for a step: a block's task needs three blocks of the step before, and
-//! says so. What is printed are tasks of the host, which need all blocks of one step; the
-//! device goes on meanwhile, as far as it does not overwrite what they read.
+//! The program never waits for a step: a block's task declares that it needs three blocks of the
+//! step before. Output is printed by host tasks, which need all blocks of one step; the device
+//! continues meanwhile, as far as it does not overwrite these.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,7 +31,7 @@ struct Options {
     /// Steps.
     #[arg(long, default_value_t = 100)]
     steps: u32,
-    /// Steps between two lines of what is printed.
+    /// Steps between two lines of output.
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     every: u32,
 }
@@ -41,10 +41,10 @@ const KERNEL: Kernel = Kernel {
     host: env!("REVOFF_IMAGE_HEAT"),
 };
 
-/// The heat that is there in the beginning, all in one cell.
+/// The initial heat, all in one cell.
 const HEAT: i64 = 1_000_000_000_000;
 
-#[expect(clippy::print_stderr, reason = "what a program says of its failure")]
+#[expect(clippy::print_stderr, reason = "the program reports its error")]
 fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
@@ -83,8 +83,8 @@ fn run(options: &Options) -> anyhow::Result<()> {
                 let before = &from[(at + blocks - 1) % blocks];
                 let after = &from[(at + 1) % blocks];
                 let args = (&to[at], before, &from[at], after, u64::from(cells));
-                // SAFETY: the kernel takes these; blocks have as many cells. It writes the
-                // first and reads the others, which the task says.
+                // SAFETY: the kernel takes these; blocks have this many cells. It writes the first
+                // and reads the others, as the task declares.
                 let task = unsafe { tasks.target(&flow, grid, args) };
                 let task = task.reads(before).reads(&from[at]).reads(after);
                 task.writes(&to[at]).spawn()?;
@@ -93,7 +93,7 @@ fn run(options: &Options) -> anyhow::Result<()> {
             if step % options.every == 0 || step == options.steps {
                 let lines = &lines;
                 let report = tasks.try_host(move || {
-                    let line = look(to, cells)?;
+                    let line = summary(to, cells)?;
                     let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
                     lines.push((step, line));
                     Ok::<(), Error>(())
@@ -114,8 +114,8 @@ fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How much heat there is, and how much where it is hottest.
-fn look(state: &[DeviceBuffer], cells: u32) -> host_rt::Result<(i64, i64, usize)> {
+/// The total heat, its maximum, and the position of the maximum.
+fn summary(state: &[DeviceBuffer], cells: u32) -> host_rt::Result<(i64, i64, usize)> {
     let (mut total, mut hottest) = (0, (i64::MIN, 0));
     let mut block = vec![0i64; cells as usize];
     for (number, buffer) in state.iter().enumerate() {

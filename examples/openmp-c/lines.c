@@ -1,6 +1,6 @@
 /*
- * Counts the lines of a file in an OpenMP target region, whose threads ask the host for
- * pieces of the file.
+ * Counts the lines of a file in an OpenMP target region whose threads request pieces of the
+ * file from the host.
  */
 
 #include <fcntl.h>
@@ -11,12 +11,12 @@
 
 enum { PIECE = 1024 };
 
-/* Device code calls it; below is what runs on the host. */
+/* Device code calls this function, which is defined below and runs on the host. */
 REVOFF_HOST_FUNCTION(read_piece)
 
 static int file;
 
-/* args: where to read (to), the piece (from), and how long it is, or -1 (from). */
+/* args: the offset (to), the piece (from), and its length, or -1 (from). */
 void read_piece(void **args)
 {
     const uint64_t *offset = args[0];
@@ -27,7 +27,8 @@ void read_piece(void **args)
 
 #pragma omp begin declare target
 
-/* The lines that end in a piece; how long it is, 0 at the end, or below 0 for an error. */
+/* Counts the lines that end in a piece. Sets the piece's length: 0 at the end of the file,
+   below 0 for an error. */
 static int64_t lines_of(uint64_t offset, uint64_t *lines)
 {
     char piece[PIECE];
@@ -55,7 +56,7 @@ int main(int argc, char **argv)
         return 2;
     }
 
-    /* GPU code cannot have LLVM's device runtime here, and takes threads as they are. */
+    /* GPU code without LLVM's device runtime: the region uses the launch's threads directly. */
 #ifdef GPU
 #pragma omp target teams ompx_bare num_teams(4) thread_limit(32) map(tofrom : lines, failed)
 #else

@@ -1,10 +1,9 @@
-//! Prints the lines of files that have one of several texts in them, as `grep -abHF` does,
-//! found by a kernel.
+//! Prints the lines of files that contain one of several texts, like `grep -abHF`, found by a
+//! kernel.
 //!
-//! Host and kernel call each other. The host launches the kernel (`kernel/`) with its own
-//! slices; a file goes to the device once, however many patterns are looked for in it. The
-//! kernel calls the host for each line that it finds, and hears whether to go on. Both are
-//! declared in `calls/`.
+//! Host and kernel call each other. The host launches the kernel (`kernel/`) with its own slices; a
+//! file is copied to the device once, for all patterns. The kernel calls the host for each matching
+//! line, and the result tells it whether to continue. Both are declared in `calls/`.
 
 mod options;
 
@@ -29,7 +28,7 @@ const KERNEL: Kernel = Kernel {
     host: env!("REVOFF_IMAGE_SEARCH"),
 };
 
-/// Lines of the file at hand, by where they start and end.
+/// Lines of the current file, by start and end.
 type Lines = Arc<Mutex<BTreeSet<(u64, u64)>>>;
 
 fn main() -> ExitCode {
@@ -126,7 +125,9 @@ fn print(
     for &(start, end) in found {
         // They came from a device, which may send anything.
         let Some(line) = text.get(start as usize..end as usize) else {
-            let what = format!("the kernel found a line from {start} to {end}, which is none");
+            let what = format!(
+                "the kernel found a line from {start} to {end}, which is not a line of the text"
+            );
             return Err(io::Error::other(what));
         };
         out.write_all(path.as_os_str().as_bytes())?;
@@ -137,7 +138,7 @@ fn print(
     Ok(())
 }
 
-/// A set is whole whatever panics.
+/// No panic leaves the set inconsistent.
 fn lock(lines: &Lines) -> std::sync::MutexGuard<'_, BTreeSet<(u64, u64)>> {
     lines.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Parser;
 
-/// Prints the lines of files that have one of several texts in them, found by a kernel.
+/// Prints the lines of files that contain one of several texts, found by a kernel.
 ///
-/// Prints what `grep -abHF` prints. Exits with 0 if a line was found, with 1 if none was,
-/// and with 2 if something went wrong.
+/// Prints what `grep -abHF` prints. Exits with 0 if a line was found, with 1 if none was, and with
+/// 2 after an error.
 #[derive(Debug, Parser)]
 #[command(name = "search", version)]
 pub(crate) struct Options {
@@ -25,11 +25,11 @@ pub(crate) struct Options {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Print nothing, and let each device thread stop at the first line that it finds
+    /// Print nothing, and let each device thread stop at its first match
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Say on the standard error what was looked at, called and copied
+    /// Print the numbers of searched lines, calls and copies on the standard error
     #[arg(long)]
     pub(crate) stats: bool,
 
@@ -50,7 +50,7 @@ pub(crate) struct Options {
     pub(crate) threads: u32,
 }
 
-/// Says on the standard error what went wrong, or what was done.
+/// Prints a message on the standard error.
 #[expect(clippy::print_stderr, reason = "a command's messages go there")]
 pub(crate) fn say(message: &str) {
     eprintln!("search: {message}");

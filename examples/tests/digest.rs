@@ -1,5 +1,5 @@
-//! The digest example beside `sha256sum`, on files with odd names and sizes and on
-//! what cannot be read.
+//! Compares the digest example with `sha256sum`, on files with odd names and sizes and on
+//! unreadable ones.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn digest() -> Command {
     common::example("digest")
 }
 
-/// A folder of this test's own, empty.
+/// An empty folder for this test.
 fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&path);
@@ -23,7 +23,7 @@ fn scratch(name: &str) -> PathBuf {
     path
 }
 
-/// Bytes that are different in every file and everywhere in it.
+/// Bytes that differ between files and between positions.
 fn bytes(len: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..len)
@@ -37,10 +37,10 @@ fn bytes(len: usize, seed: u64) -> Vec<u8> {
         .collect()
 }
 
-/// The chunk that sizes are chosen around.
+/// The chunk size on which the file sizes are based.
 const CHUNK: usize = 4096;
 
-/// A tree with every size and name that has ever been a problem.
+/// A tree with every size and name that has caused a problem.
 fn tree(name: &str) -> PathBuf {
     let root = scratch(name);
     fs::create_dir_all(root.join("folder/deeper")).expect("folders");
@@ -76,12 +76,12 @@ fn tree(name: &str) -> PathBuf {
         let path = root.join("folder/deeper").join(OsStr::from_bytes(name));
         fs::write(path, bytes(100 + seed, 100 + seed as u64)).expect("written");
     }
-    // What is found on the walk and is no regular file is passed over.
+    // Other entries than regular files are ignored.
     symlink("size 1", root.join("folder/link")).expect("a link");
     root
 }
 
-/// What `sha256sum` prints for the regular files below `root`, ordered by path.
+/// The output of `sha256sum` for the regular files below `root`, ordered by path.
 fn sha256sum(root: &Path) -> Vec<u8> {
     let script = "find \"$0\" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum";
     let output = Command::new("sh")
@@ -179,7 +179,7 @@ fn single_files_links_and_repetitions() {
     assert!(ours.status.success());
 }
 
-/// The lines that a program writes about files, without its own name.
+/// A program's lines about files, without its own name.
 fn complaints(stderr: &[u8], program: &str) -> Vec<String> {
     let text = String::from_utf8_lossy(stderr);
     text.lines()
@@ -243,8 +243,8 @@ fn a_file_that_vanishes_is_named_and_the_rest_digested() {
         .status()
         .expect("mkfifo runs");
     assert!(made.success());
-    // One device thread goes from file to file, in order. It waits at the pipe until
-    // somebody opens its other end, and by then `c` is gone.
+    // One device thread processes files in order. It waits at the pipe until the other end is
+    // opened, and by then `c` is gone.
     let child = digest()
         .args(["--teams", "1", "--threads", "1"])
         .args(["a", "b", "c", "d"].map(path))
@@ -307,7 +307,7 @@ fn json_has_every_file() {
     assert_eq!(summary["files"], 20);
     // One call for each file and digest, and at least one for its bytes.
     assert!(summary["requests"].as_u64() >= Some(60), "{summary}");
-    // The digest of nothing.
+    // The digest of an empty file.
     let empty = files.iter().find(|file| {
         file["path"]
             .as_str()

@@ -1,4 +1,4 @@
-//! The heat example beside the same computed cell by cell.
+//! Compares the heat example with a computation cell by cell.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn heat(args: &[&str]) -> Output {
     command.args(args).output().expect("heat runs")
 }
 
-/// What the example prints, for `len` cells.
+/// The example's output for `len` cells.
 fn expected(len: usize, steps: u32, every: u32) -> String {
     let mut cells = vec![0i64; len];
     cells[0] = 1_000_000_000_000;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// What README calls the path of this repository.
+/// The README's placeholder for this repository.
 const CLONE: &str = "CLONE";
 
-/// What the crates need to be built.
+/// The files that the crates need.
 const FILES: [&str; 7] = [
     "Cargo.toml",
     "calls/Cargo.toml",
@@ -19,8 +19,8 @@ const FILES: [&str; 7] = [
     "src/main.rs",
 ];
 
-/// The files of the example, by their paths: each block of code belongs to the path in backquotes
-/// that the text named last; in a block, a comment with a path begins another file.
+/// The files of the example, by path: a block of code belongs to the last path in backquotes in the
+/// text; in a block, a comment with a path begins another file.
 fn files(readme: &str) -> HashMap<String, String> {
     let (_, example) = readme.split_once("\n## An example\n").expect("an example");
     let (example, _) = example.split_once("\n## ").expect("an end");
@@ -50,7 +50,7 @@ fn files(readme: &str) -> HashMap<String, String> {
     files
 }
 
-/// A manifest as `cargo new` writes it, with README's dependencies.
+/// A manifest as written by `cargo new`, with the README's dependencies.
 fn manifest(path: &str, dependencies: &str, root: &Path) -> String {
     let (name, workspace) = match path.split_once('/') {
         Some((folder, _)) => (folder, ""),

@@ -1,4 +1,4 @@
-//! The search example beside `grep`, on files with odd contents.
+//! Compares the search example with `grep`, on files with odd contents.
 
 mod common;
 
@@ -10,8 +10,8 @@ fn search() -> Command {
     common::example("search")
 }
 
-/// Files whose ends, empty lines and bytes have ever been a problem, and a real one; in a
-/// folder of the test's own.
+/// Files whose ends, empty lines and bytes have caused problems, and a real one; in a folder for
+/// the test.
 fn files(test: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("search-{test}"));
     fs::create_dir_all(&folder).expect("a folder for the test");
@@ -102,7 +102,7 @@ fn a_file_goes_to_the_device_once() {
     assert!(stderr.contains(&expected), "no `{expected}` in: {stderr}");
 }
 
-/// The kernel does what the host answers.
+/// The kernel obeys the host's answer.
 #[test]
 fn the_host_can_say_stop() {
     let readme = readme();

@@ -1,4 +1,4 @@
-//! The host side: from what a device sent to what a closure takes.
+//! The host side: turns the raw arguments of a request into those of a closure.
 
 use core::fmt::{Display, Write};
 use core::marker::PhantomData;
@@ -11,8 +11,8 @@ use crate::plain::Plain;
 use crate::reply::{Mark, Reply};
 use shared_abi::map_kind::MapKind;
 
-/// The arguments of one call, taken one after the other. Each can be taken once,
-/// which is why exclusive references to their memory can be given out.
+/// The arguments of one call, taken one after the other. Each can be taken only once, so exclusive
+/// references to their memory are sound.
 pub struct Args<'a> {
     all: &'a [RawArg],
     next: usize,
@@ -23,8 +23,8 @@ impl<'a> Args<'a> {
     ///
     /// # Safety
     ///
-    /// As [`HostFunction::call`](crate::HostFunction::call), for `'a`; and the
-    /// memory is used through the result alone.
+    /// As for [`HostFunction::call`](crate::HostFunction::call), for `'a`; and the memory is used
+    /// only through the result.
     pub(crate) unsafe fn new(all: &'a [RawArg], count: usize) -> Result<Self, BadArguments> {
         if all.len() != count {
             return Err(BadArguments::Count {
@@ -67,14 +67,16 @@ impl<'a> Args<'a> {
         let place = self.single::<T>(MapKind::TO)?;
         // SAFETY: `place` is aligned and has the size of `T`, or `T` has none; its
         // bytes are initialised and readable for `'a` (promised to `new`), any bytes
-        // are a `T`, and nobody writes them: no writable argument overlaps it.
+        // are a `T`, and they are not written: no writable argument overlaps it.
         Ok(unsafe { place.as_ref() })
     }
 
     /// `&[T]`
     pub fn to_slice<T: Plain>(&mut self) -> Result<&'a [T], BadArguments> {
         let (first, len) = self.elements::<T>(MapKind::TO)?;
-        // SAFETY: as in `to`, for `len` elements.
+        // SAFETY: `first` is aligned for `len` elements, or they have no bytes; these are
+        // initialised and readable for `'a` (promised to `new`), any bytes are a `T`, and no
+        // writable argument overlaps them.
         Ok(unsafe { slice::from_raw_parts(first.as_ptr(), len) })
     }
 
@@ -98,8 +100,8 @@ impl<'a> Args<'a> {
         self.exclusive_slice(MapKind::FROM)
     }
 
-    /// Where the result goes. Taken last; until [`ReplyTo::finish`] it says that
-    /// there is none.
+    /// The destination of the result. Taken last; until [`ReplyTo::finish`] it is marked as having
+    /// none.
     pub fn reply<R: Plain>(&mut self) -> Result<ReplyTo<'a, R>, BadArguments> {
         let place = self.single::<Reply<R>>(MapKind::FROM)?;
         // SAFETY: `place` has the size of a `Reply<R>`, can be written for `'a`
@@ -125,7 +127,9 @@ impl<'a> Args<'a> {
 
     fn exclusive_slice<T: Plain>(&mut self, kind: MapKind) -> Result<&'a mut [T], BadArguments> {
         let (first, len) = self.elements::<T>(kind)?;
-        // SAFETY: as in `exclusive`, for `len` elements.
+        // SAFETY: `first` is aligned for `len` elements, or they have no bytes; these are
+        // initialised, readable and, since `kind` writes, writable for `'a` (promised to `new`);
+        // any bytes are a `T`. No other argument overlaps them, and each is taken once.
         Ok(unsafe { slice::from_raw_parts_mut(first.as_ptr(), len) })
     }
 
@@ -158,19 +162,19 @@ impl<'a> Args<'a> {
     fn take(&mut self) -> (usize, &'a RawArg) {
         let argument = self.next;
         self.next += 1;
-        // As many as were compared in `new` are taken.
+        // `new` compared the count, so no argument past the end is taken.
         (argument, &self.all[argument])
     }
 }
 
-/// Where a result goes.
+/// The destination of a result.
 pub struct ReplyTo<'a, R> {
     place: NonNull<Reply<R>>,
     lifetime: PhantomData<&'a mut Reply<R>>,
 }
 
 impl<R> ReplyTo<'_, R> {
-    /// Writes the result and only then that there is one; or `message`.
+    /// Writes the result, followed by its mark; or writes the error to `message`.
     pub fn finish<E: Display>(
         self,
         result: Result<R, E>,
@@ -189,7 +193,7 @@ impl<R> ReplyTo<'_, R> {
                 Ok(())
             }
             Err(error) => {
-                // A message that does not fit is cut short; the failure stands.
+                // A message that does not fit is cut; the call fails in any case.
                 let _ = write!(message, "{error}");
                 Err(Failure::Function)
             }
@@ -222,7 +226,7 @@ fn check_size<T>(argument: usize, raw: &RawArg) -> Result<(), BadArguments> {
     }
 }
 
-/// Where the memory is, aligned for `T`.
+/// The address of an argument's memory, aligned for `T`.
 fn place<T>(argument: usize, raw: &RawArg) -> Result<NonNull<T>, BadArguments> {
     if raw.size == 0 {
         return Ok(NonNull::dangling());
@@ -241,10 +245,10 @@ fn misplaced<T>(argument: usize, raw: &RawArg) -> BadArguments {
     }
 }
 
-/// Two arguments may share memory only where both are read.
+/// Rejects arguments that share memory, unless both are only read.
 ///
-/// By the kinds that the device sent: that each is the declared one is checked
-/// when it is taken, before a reference is made.
+/// It goes by the kinds that the device sent. Each is compared with the declared one when the
+/// argument is taken, before a reference is made.
 fn refuse_overlaps(all: &[RawArg]) -> Result<(), BadArguments> {
     for (argument, one) in all.iter().enumerate() {
         for (other, two) in all[..argument].iter().enumerate() {

@@ -7,17 +7,16 @@ use crate::plain::Plain;
 use crate::scalar::Scalar;
 use crate::signature::Form;
 
-/// An argument of a kernel's launch, good for as long as what it was made from is
-/// borrowed.
+/// An argument of a kernel's launch; borrows the value or memory that it was made from.
 #[derive(Debug)]
 pub struct Argument<'a>(Travels<'a>);
 
-/// How an [`Argument`] travels.
+/// How an [`Argument`] is passed.
 #[derive(Debug)]
 pub enum Travels<'a> {
     /// By value: these bytes.
     Value(Value),
-    /// As an address on the device.
+    /// By its address on the device.
     Memory(Memory<'a>),
 }
 
@@ -36,7 +35,7 @@ impl Value {
     }
 }
 
-/// Host memory that a kernel is to have.
+/// Host memory that a kernel accesses.
 #[derive(Debug)]
 pub struct Memory<'a> {
     address: *mut u8,
@@ -48,8 +47,8 @@ pub struct Memory<'a> {
 }
 
 impl Memory<'_> {
-    /// Where it is: readable for all [`bytes`](Self::bytes), which are initialised, and
-    /// writable, with any bytes, if it [comes back](Form::comes_back).
+    /// Its address: readable for all [`bytes`](Self::bytes), which are initialised, and writable,
+    /// with any bytes, if it [comes back](Form::comes_back).
     #[must_use]
     pub fn address(&self) -> *mut u8 {
         self.address
@@ -67,13 +66,13 @@ impl Memory<'_> {
         self.align
     }
 
-    /// Whether it goes, comes back, or both.
+    /// Whether it is copied to the device, back, or both.
     #[must_use]
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// Of a slice the number of elements, which follows the address.
+    /// The number of elements of a slice, which follows the address.
     #[must_use]
     pub fn elements(&self) -> Option<usize> {
         self.form.is_slice().then_some(self.count)
@@ -81,10 +80,10 @@ impl Memory<'_> {
 }
 
 impl<'a> Argument<'a> {
-    /// The largest alignment of what a kernel gets.
+    /// The largest alignment of an argument's memory.
     pub const MAX_ALIGN: usize = 256;
 
-    /// How it travels.
+    /// How it is passed.
     #[must_use]
     pub fn travels(&self) -> &Travels<'a> {
         &self.0
@@ -138,7 +137,7 @@ impl<'a> Argument<'a> {
     fn memory<T>(form: Form, first: *mut T, count: usize) -> Self {
         Argument(Travels::Memory(Memory {
             address: first.cast(),
-            // Of something that is in memory, so it does not wrap.
+            // The memory exists, so its size does not wrap.
             bytes: count.wrapping_mul(size_of::<T>()),
             align: align_of::<T>(),
             count,

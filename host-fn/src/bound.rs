@@ -17,10 +17,10 @@ pub struct Bound<A> {
     adapter: A,
 }
 
-/// A closure that takes its arguments one by one; only generated code has one.
+/// A closure that takes its arguments one by one; generated code makes it.
 ///
-/// Implemented for all closures of the right type, which nothing outside this
-/// crate can run: [`Args`] come from nowhere else.
+/// Implemented for all closures of the right type. Only this crate can run them, since only it
+/// makes [`Args`].
 pub trait Adapter: Send + Sync + 'static {
     /// Takes the arguments, runs the function, delivers the result.
     #[doc(hidden)]

@@ -9,8 +9,8 @@ use shared_abi::image::FunctionInfo;
 use shared_abi::status::Status;
 
 unsafe extern "C" {
-    /// GCC's entry point to reverse offload, with GCC's types. `device-rt` defines
-    /// it in an image, or the device runtime of the compiler that made the image.
+    /// GCC's entry point to reverse offload, with GCC's types. It is defined by `device-rt`, or by
+    /// the device runtime of the compiler that made the image.
     fn GOMP_target_ext(
         device: c_int,
         func: *mut c_void,
@@ -24,10 +24,9 @@ unsafe extern "C" {
     );
 }
 
-/// Has the host run a function, and waits for it.
+/// Calls a host function and waits for it.
 ///
-/// Inlined together with its caller: the entries become three arrays on the
-/// stack, and nothing else is left of them.
+/// Inlined with its caller, so that only three arrays on the stack remain of the entries.
 #[inline(always)]
 #[must_use]
 pub fn call<const N: usize>(function: &'static FunctionInfo, entries: [Entry<'_>; N]) -> Status {
@@ -40,11 +39,10 @@ pub fn call<const N: usize>(function: &'static FunctionInfo, entries: [Entry<'_>
         kinds[n] = entry.kind;
     }
     let mut status = Status::NONE.0;
-    // SAFETY: the three arrays have `N` elements each. Every entry was made from a
-    // reference that is alive until this returns, an exclusive one where the kind
-    // lets the host write, and to a `Plain` type, of which any bytes are a value.
-    // With `REVOFF_FLAG_STATUS`, `args` is a place for a `u32`; who does not know
-    // the flag ignores both.
+    // SAFETY: the three arrays have `N` elements each. Every entry was made from a reference that
+    // is alive until this returns, an exclusive one where the kind lets the host write, and to a
+    // `Plain` type, of which any bytes are a value. With `REVOFF_FLAG_STATUS`, `args` points to a
+    // `u32`; runtimes that do not know the flag ignore both.
     unsafe {
         GOMP_target_ext(
             GOMP_DEVICE_HOST_FALLBACK,

@@ -1,4 +1,4 @@
-//! What device code gets instead of a result.
+//! The error of a call in device code.
 
 use core::fmt;
 
@@ -13,8 +13,8 @@ impl CallError {
         CallError(status)
     }
 
-    /// How the call ended. [`Status::NONE`] where nothing was reported: the
-    /// device runtime is GCC's own, which reports no status.
+    /// How the call ended. [`Status::NONE`] if the device runtime reports no status, as GCC's own
+    /// does.
     #[must_use]
     pub const fn status(self) -> Status {
         self.0
@@ -24,7 +24,7 @@ impl CallError {
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == Status::DONE {
-            // What is registered under the name is no typed function.
+            // The function registered under the name is not a typed one.
             f.write_str("the host function ran and sent no result")
         } else {
             write!(f, "call to the host failed: {}", self.0)

@@ -8,12 +8,10 @@ use crate::plain::Plain;
 use crate::reply::Reply;
 use shared_abi::map_kind::MapKind;
 
-/// Address, size and kind of an argument, good for as long as what it was made
-/// from is borrowed.
+/// Address, size and kind of an argument; borrows the value that it was made from.
 ///
-/// What is made from a shared reference has a kind that the host only reads;
-/// what the host writes was made from an exclusive one. `call`
-/// relies on that.
+/// An entry made from a shared reference has a kind that the host only reads. Memory that the host
+/// writes comes from an exclusive reference. `call` relies on both.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
     pub(crate) address: *mut c_void,
@@ -23,7 +21,7 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// A copy: in the address itself where it fits, else at it.
+    /// A copy of a value: in the address itself if it fits, otherwise at it.
     #[inline(always)]
     #[must_use]
     pub fn value<T: Plain>(value: &'a T) -> Self {
@@ -31,9 +29,9 @@ impl<'a> Entry<'a> {
             return Self::mapped(ptr::from_ref(value), 1, MapKind::FIRSTPRIVATE);
         }
         let mut bits = 0_u64;
-        // SAFETY: `size_of::<T>()` bytes can be read at `value`, all initialised
-        // since `T` is `IntoBytes`, and as many can be written at `bits`, which
-        // is no smaller (checked above). The two are different variables.
+        // SAFETY: `size_of::<T>()` bytes can be read at `value`, all initialised since `T` is
+        // `IntoBytes`, and the same number can be written at `bits`, which is no smaller (checked
+        // above). The two are different variables.
         unsafe {
             ptr::copy_nonoverlapping(
                 ptr::from_ref(value).cast::<u8>(),
@@ -99,11 +97,11 @@ impl<'a> Entry<'a> {
 
     #[inline(always)]
     fn mapped<T>(first: *const T, count: usize, kind: MapKind) -> Self {
-        // Of something that is in memory, so it does not wrap.
+        // The memory exists, so its size does not wrap.
         let size = count.wrapping_mul(size_of::<T>());
         Entry {
-            // Nothing lies at the address of an empty slice. Null says so: a host
-            // then has nothing to look up or copy.
+            // An empty slice's address means nothing. With null, a host has nothing to look up or
+            // copy.
             address: if size == 0 {
                 ptr::null_mut()
             } else {

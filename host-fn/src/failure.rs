@@ -1,10 +1,10 @@
-//! Why a host function has no result.
+//! Reasons why a host function returns no result.
 
 use core::fmt;
 
 use shared_abi::map_kind::MapKind;
 
-/// Why a host function has no result.
+/// The reason why a host function returned no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The device's arguments are not those of the declaration. The function did
@@ -15,7 +15,7 @@ pub enum Failure {
     Function,
 }
 
-/// What is wrong with the arguments that a device sent. Arguments count from 0;
+/// A mismatch between a declaration and the arguments that a device sent. Arguments count from 0;
 /// the last one is the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadArguments {
@@ -23,50 +23,50 @@ pub enum BadArguments {
     Count {
         /// As declared.
         expected: usize,
-        /// As sent.
+        /// The received value.
         found: usize,
     },
     /// Another kind of mapping (alignment aside).
     Kind {
-        /// Which argument.
+        /// The argument's index.
         argument: usize,
         /// As declared.
         expected: MapKind,
-        /// As sent.
+        /// The received value.
         found: MapKind,
     },
     /// Another size.
     Size {
-        /// Which argument.
+        /// The argument's index.
         argument: usize,
         /// As declared.
         expected: u64,
-        /// As sent.
+        /// The received value.
         found: u64,
     },
     /// Not a whole number of elements.
     Elements {
-        /// Which argument.
+        /// The argument's index.
         argument: usize,
         /// Size of an element, as declared.
         element: u64,
         /// Size of the argument, as sent.
         found: u64,
     },
-    /// Memory that is not aligned for the type, or none at all.
+    /// Memory that is null or not aligned for the type.
     Address {
-        /// Which argument.
+        /// The argument's index.
         argument: usize,
         /// Alignment of the declared type.
         align: u64,
-        /// Where the memory is.
+        /// The address.
         found: u64,
     },
-    /// Memory that another argument has too, and one of both is written.
+    /// Memory shared with another argument, and one of the two is written.
     Overlap {
-        /// Which argument.
+        /// The argument's index.
         argument: usize,
-        /// The argument before it that has the memory too.
+        /// The index of the earlier argument that shares the memory.
         other: usize,
     },
 }
@@ -114,7 +114,7 @@ impl fmt::Display for BadArguments {
                 found,
             } => write!(
                 f,
-                "argument {argument} lies at {found:#x}, its type asks for an alignment of {align}"
+                "argument {argument} is at {found:#x}, but its type requires an alignment of {align}"
             ),
             Self::Overlap { argument, other } => write!(
                 f,

@@ -1,4 +1,4 @@
-//! The host side: what a host runtime calls.
+//! The host side: the interface that a host runtime calls.
 
 use core::fmt;
 
@@ -9,9 +9,8 @@ use shared_abi::map_kind::MapKind;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct RawArg {
-    /// Host memory of `size` bytes. For
-    /// [`FIRSTPRIVATE_INT`](MapKind::FIRSTPRIVATE_INT) the value itself, and no
-    /// memory. Where `size` is 0 it may be anything, null too.
+    /// Host memory of `size` bytes. For [`FIRSTPRIVATE_INT`](MapKind::FIRSTPRIVATE_INT) the value
+    /// itself, and no memory. Any value, even null, if `size` is 0.
     pub ptr: *mut u8,
     /// Size in bytes, as the device sent it.
     pub size: u64,
@@ -21,25 +20,24 @@ pub struct RawArg {
 
 /// A function that devices call by name.
 pub trait HostFunction: Send + Sync + 'static {
-    /// Its name: in an image, the symbol
-    /// [`FUNCTION_PREFIX`](shared_abi::image::FUNCTION_PREFIX)`NAME` stands for it.
+    /// Its name. In an image, the symbol
+    /// [`FUNCTION_PREFIX`](shared_abi::image::FUNCTION_PREFIX)`NAME` represents it.
     fn name(&self) -> &str;
 
-    /// Hash of its declaration, to be compared with the image's
-    /// ([`FunctionInfo`](shared_abi::image::FunctionInfo)); 0: not checked.
+    /// Hash of its declaration, which is compared with the image's
+    /// ([`FunctionInfo`](shared_abi::image::FunctionInfo)); 0: not compared.
     fn signature(&self) -> u64;
 
-    /// Runs it. Any number, kind and size of arguments is in order and is checked;
-    /// what the arguments say of host memory must be true.
+    /// Runs it. The number, kinds and sizes of the arguments need no check by the caller; their
+    /// host memory must be valid.
     ///
-    /// Where the function itself fails, it writes what it has to say to `message`.
-    /// Panics of the function pass through; nothing is left half-written then
-    /// that a caller needs to know of.
+    /// If the function itself fails, it writes its error to `message`. Panics of the function pass
+    /// through, without leaving any state half-written that a caller depends on.
     ///
     /// # Errors
     ///
-    /// Fails where the arguments are not the declared ones, or where the function
-    /// does. The caller then copies nothing back to the device.
+    /// The arguments differ from the declared ones, or the function fails. The caller then copies
+    /// nothing back to the device.
     ///
     /// # Safety
     ///
@@ -50,7 +48,7 @@ pub trait HostFunction: Send + Sync + 'static {
     ///   device see what was there before),
     /// - valid for reads, and for writes where [`MapKind::writes_device`] says so,
     ///   until this returns,
-    /// - touched by nobody else until this returns, least of all a device.
+    /// - accessed by nothing else until this returns, in particular by no device.
     ///
     /// Ranges may overlap each other: that is checked.
     unsafe fn call(&self, args: &[RawArg], message: &mut dyn fmt::Write) -> Result<(), Failure>;

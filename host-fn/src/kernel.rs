@@ -1,47 +1,45 @@
-//! Kernels that are declared: what stands for one, and what launches it.
+//! Declared kernels: the type of a kernel, and the interface that launches it.
 
 use shared_abi::image::KernelInfo;
 
 use crate::argument::Argument;
 use crate::signature::Form;
 
-/// A kernel, as [`kernel`](macro@crate::kernel) declares it: implemented by the type that
-/// the macro makes.
+/// A kernel as [`kernel`](macro@crate::kernel) declares it: implemented by the type that the macro
+/// makes.
 pub trait Kernel {
     /// Its name in images.
     const NAME: &'static str;
-    /// What an image of the same declaration says of it.
+    /// The description of the kernel in an image with the same declaration.
     const INFO: KernelInfo;
 
-    /// The kernel together with what launches it; has the method `launch`, with the
-    /// declared parameters.
+    /// The kernel bound to its launcher; has the method `launch`, with the declared parameters.
     type Bound<L: Launcher>;
 
-    /// Binds the kernel to what launches it. For host runtimes.
+    /// Binds the kernel to its launcher. For host runtimes.
     ///
     /// # Safety
     ///
-    /// `launcher` launches a kernel whose image says [`INFO`](Self::INFO) of it.
+    /// `launcher` launches a kernel whose image describes it by [`INFO`](Self::INFO).
     unsafe fn bound<L: Launcher>(launcher: L) -> Self::Bound<L>;
 }
 
-/// What launches one kernel. For host runtimes.
+/// Launches one kernel. For host runtimes.
 pub trait Launcher {
-    /// How many threads a launch has.
+    /// The teams and threads of a launch.
     type Grid;
-    /// What a launch that ended well has to say.
+    /// The result of a successful launch.
     type Report;
-    /// Why a launch did not end well.
+    /// The error of a failed launch.
     type Error;
 
-    /// Copies to the device what `arguments` say, runs the kernel to its end, and copies
-    /// back.
+    /// Copies `arguments` to the device, runs the kernel to its end, and copies back.
     ///
     /// # Safety
     ///
-    /// In number, forms and types these are the arguments of the declaration that the
-    /// kernel's image was built from, and what they were made of is used for nothing else
-    /// meanwhile. What the kernel's author asks for beyond that holds.
+    /// In number, forms and types these are the arguments of the declaration that the kernel's
+    /// image was built from, and the values and memory that they borrow are not used otherwise
+    /// meanwhile. Further conditions of the kernel's author hold.
     ///
     /// # Errors
     ///
@@ -60,7 +58,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// None.
+    /// No parameters.
     #[must_use]
     pub const fn new() -> Self {
         Parameters {
@@ -69,7 +67,7 @@ impl Parameters {
         }
     }
 
-    /// And one more. A slice is two, address and length.
+    /// Adds a parameter. A slice counts as two, address and length.
     #[must_use]
     pub const fn parameter<T>(self, form: Form) -> Self {
         if matches!(form, Form::Value) {
@@ -83,7 +81,7 @@ impl Parameters {
         self.and(words, words as usize * size_of::<u64>())
     }
 
-    /// What an image says of such a kernel.
+    /// The description of such a kernel in an image.
     #[must_use]
     pub const fn info(self, signature: u64) -> KernelInfo {
         KernelInfo {

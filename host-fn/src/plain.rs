@@ -1,4 +1,4 @@
-//! Which types can travel.
+//! Types that can be passed between device and host.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -21,6 +21,6 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 )]
 pub trait Plain: FromBytes + IntoBytes + Immutable {}
 
-// So that the message above is given, and not one for each of the three.
+// Gives this message instead of one for each of the three traits.
 #[diagnostic::do_not_recommend]
 impl<T: FromBytes + IntoBytes + Immutable> Plain for T {}

@@ -1,9 +1,7 @@
-//! How a result travels back: in one more argument, mapped `from`, behind all
-//! that were declared.
+//! The encoding of a result: one more argument, mapped `from`, after the declared ones.
 //!
-//! The mark beside the value is how the device knows that the function ran. Not
-//! every device runtime reports a status, GCC's own does not, but every one
-//! copies back what is mapped.
+//! A mark beside the value tells the device that the function ran. Some device runtimes, such as
+//! GCC's own, report no status, but every one copies mapped data back.
 
 use core::mem::offset_of;
 
@@ -12,8 +10,8 @@ use crate::entry::Entry;
 use crate::plain::Plain;
 use shared_abi::status::Status;
 
-/// Whether the value beside it is one. Aligned like the wires carry bytes, in
-/// whole units of eight.
+/// Whether the value beside it is valid. Aligned like the data that wires carry, in units of eight
+/// bytes.
 #[repr(C, align(8))]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark(u64);
@@ -21,30 +19,29 @@ pub(crate) struct Mark(u64);
 impl Mark {
     /// No value yet.
     const PENDING: Mark = Mark(0);
-    /// The value is the function's. Not a number that memory holds by chance.
+    /// The value is the function's. A number that memory is unlikely to hold by chance.
     pub(crate) const DONE: Mark = Mark(u64::from_le_bytes(*b"returned"));
 }
 
-/// The memory behind the last argument, the same type on both sides.
+/// The memory of the last argument, the same type on both sides.
 ///
-/// There may be padding around the mark. It holds no uninitialised bytes when it
-/// travels: it only ever comes from the host, and the host writes zeroes over
-/// the whole of it first.
+/// Padding around the mark is never uninitialised when it is copied: only the host sends a reply,
+/// and it zeroes the whole of it first.
 #[repr(C)]
 pub struct Reply<R> {
     pub(crate) value: R,
     pub(crate) done: Mark,
 }
 
-// Frozen: device images and hosts of different builds meet here.
+// Frozen: device images and hosts of different builds exchange it.
 const _: () = {
     assert!(size_of::<Reply<()>>() == 8 && offset_of!(Reply<()>, done) == 0);
     assert!(size_of::<Reply<u32>>() == 16 && offset_of!(Reply<u32>, done) == 8);
     assert!(size_of::<Reply<u64>>() == 16 && offset_of!(Reply<u64>, done) == 8);
     assert!(size_of::<Reply<[u8; 9]>>() == 24 && offset_of!(Reply<[u8; 9]>, done) == 16);
     assert!(align_of::<Reply<u8>>() == 8);
-    // On amdgcn `u128` is aligned to 8 bytes. The hash of a signature with one says
-    // so, and host and image refuse each other.
+    // On amdgcn, `u128` is aligned to 8 bytes. The hash of a signature with one includes the
+    // alignment, so that host and image reject each other.
     if align_of::<u128>() == 16 {
         assert!(size_of::<Reply<u128>>() == 32 && offset_of!(Reply<u128>, done) == 16);
         assert!(align_of::<Reply<u128>>() == 16);
@@ -52,7 +49,7 @@ const _: () = {
 };
 
 impl<R> Reply<R> {
-    /// Where nobody has answered yet.
+    /// A reply before any answer.
     #[inline(always)]
     #[must_use]
     pub fn pending() -> Self
@@ -65,14 +62,14 @@ impl<R> Reply<R> {
         }
     }
 
-    /// The argument that asks for it.
+    /// The argument for the reply.
     #[inline(always)]
     #[must_use]
     pub fn entry(&mut self) -> Entry<'_> {
         Entry::reply(self)
     }
 
-    /// What the call came to. The mark decides; `status` is for the error.
+    /// The result of the call. The mark decides; `status` is for the error.
     #[inline(always)]
     pub fn result(self, status: Status) -> Result<R, CallError> {
         if self.done == Mark::DONE {

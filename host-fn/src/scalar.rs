@@ -1,4 +1,4 @@
-//! Which types a kernel takes by value.
+//! Types that a kernel takes by value.
 
 use crate::plain::Plain;
 

@@ -1,13 +1,12 @@
 //! The hash by which both sides compare declarations.
 //!
-//! FNV-1a, 64 bits. Device code and host code compute it at compile time, each
-//! with its own compiler, and the host compares before the first launch. It
-//! covers the name, the form of each parameter, and for each type its name as
-//! written, its size and its alignment. So a parameter of another type, or a
-//! structure that was changed on one side alone, is found before it does harm;
-//! names of parameters do not matter.
+//! FNV-1a, 64 bits. Device code and host code compute it at compile time, each with its own
+//! compiler, and the host compares before the first launch. It covers the name, the form of each
+//! parameter, and for each type its name as written, its size and its alignment. So a parameter of
+//! another type, or a structure that was changed on one side only, is detected before a launch.
+//! Names of parameters are not included.
 
-/// How a parameter travels, as it stands in the hash.
+/// The form of a parameter, as encoded in the hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Form {
@@ -34,36 +33,36 @@ impl Form {
         matches!(self, Form::ToSlice | Form::ToFromSlice | Form::FromSlice)
     }
 
-    /// Whether what the caller has goes to the other side.
+    /// Whether the caller's data is copied to the other side.
     #[must_use]
     pub const fn goes(self) -> bool {
         !matches!(self, Form::From | Form::FromSlice)
     }
 
-    /// Whether what the other side leaves comes back.
+    /// Whether the other side's data is copied back.
     #[must_use]
     pub const fn comes_back(self) -> bool {
         !matches!(self, Form::Value | Form::To | Form::ToSlice)
     }
 }
 
-/// Stands in the hash where a [`Form`] would, before the return type.
+/// Takes a [`Form`]'s place in the hash, before the return type.
 const RETURNS: u8 = 0;
 
-/// A hash in the making.
+/// An unfinished hash.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature(u64);
 
 impl Signature {
-    /// Of a function of this name.
+    /// The hash of a function's name.
     #[must_use]
     pub const fn new(name: &str) -> Self {
         Signature(0xcbf2_9ce4_8422_2325).text(name)
     }
 
-    /// With a parameter more.
+    /// Adds a parameter.
     ///
-    /// The length of a slice travels as its size in bytes, so its elements have one:
+    /// A slice is sent with its size in bytes, so its elements must have a size:
     ///
     /// ```compile_fail,E0080
     /// host_fn::host_functions! { pub fn nothing(a: &[()]); }
@@ -80,13 +79,13 @@ impl Signature {
         self.byte(form as u8).layout::<T>(type_name)
     }
 
-    /// With a return type. Comes last.
+    /// Adds a return type. Comes last.
     #[must_use]
     pub const fn returns<T>(self, type_name: &str) -> Self {
         self.byte(RETURNS).layout::<T>(type_name)
     }
 
-    /// The hash. Never 0, which stands for "not checked".
+    /// The hash. Never 0, which means "not compared".
     #[must_use]
     pub const fn finish(self) -> u64 {
         if self.0 == 0 { 1 } else { self.0 }
@@ -98,8 +97,8 @@ impl Signature {
             .number(align_of::<T>() as u64)
     }
 
-    /// Text and a byte that no text contains, so that no two lists of texts are
-    /// the same bytes.
+    /// Adds text and a byte that no text contains, so that no two lists of texts are the same
+    /// bytes.
     const fn text(self, text: &str) -> Self {
         self.bytes(text.as_bytes()).byte(0xff)
     }
@@ -122,9 +121,9 @@ impl Signature {
     }
 }
 
-/// The hash in the [`KernelInfo`](shared_abi::image::KernelInfo) of a kernel without a
-/// declaration: of its parameter types by name
-/// (`"u32"`, `"f64"`, ...), `"*"` for every pointer, joined by commas.
+/// The hash in the [`KernelInfo`](shared_abi::image::KernelInfo) of a kernel without a declaration:
+/// it covers its parameter types by name (`"u32"`, `"f64"`, ...), `"*"` for every pointer, joined
+/// by commas.
 #[must_use]
 pub const fn of_kernel(parameters: &[&str]) -> u64 {
     let mut hash = Signature(0xcbf2_9ce4_8422_2325);

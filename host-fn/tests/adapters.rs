@@ -1,4 +1,4 @@
-//! What a device may send, straight into an adapter.
+//! Arguments that a device may send, passed to an adapter directly.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -29,7 +29,7 @@ impl Memory {
         }
     }
 
-    /// What it holds.
+    /// The bytes of a range.
     fn bytes(&self, range: Range<usize>) -> Vec<u8> {
         self.0[range].iter().map(Cell::get).collect()
     }
@@ -57,7 +57,7 @@ fn refused(function: &impl HostFunction, args: &[RawArg]) -> BadArguments {
     }
 }
 
-/// What `read_chunk` gets from an honest device.
+/// The arguments that an honest device sends to `read_chunk`.
 fn honest(memory: &Memory) -> [RawArg; 4] {
     [
         int(7, 4),
@@ -91,13 +91,13 @@ fn honest_arguments_pass_and_are_answered() {
 fn a_failure_leaves_no_mark() {
     let memory = Memory::new();
     let args = honest(&memory);
-    // As if the memory had held a reply before.
+    // The memory holds an earlier reply.
     for (cell, byte) in memory.0[136..144].iter().zip(b"returned") {
         cell.set(*byte);
     }
     let mut message = String::new();
     let failing = ReadChunk::try_bind(|_, _, _| Err("no such file"));
-    // SAFETY: as in `call`.
+    // SAFETY: `honest` describes cells of `memory`, which outlives the call.
     let result = unsafe { failing.call(&args, &mut message) };
     assert_eq!(result, Err(Failure::Function));
     assert_eq!(message, "no such file");
@@ -167,7 +167,7 @@ fn kind_of_each_argument() {
         ] {
             let memory = Memory::new();
             let mut args = honest(&memory);
-            // Memory for it, should the adapter believe in it.
+            // Memory for the argument, in case the adapter accepts it.
             args[argument] = memory.at(256, args[argument].size, kind);
             let expected = if argument < 2 { INT } else { MapKind::FROM };
             assert_eq!(
@@ -287,7 +287,7 @@ fn alignment_and_null() {
     for (argument, align) in [(0, 4), (1, 2), (2, 8), (3, 4), (4, 16), (5, 8), (6, 16)] {
         let memory = Memory::new();
         let mut args = lend_args(&memory);
-        // Out of everyone's way, and misplaced by one.
+        // Overlaps no other argument, but is misaligned by one.
         args[argument] = memory.at(257, args[argument].size, args[argument].kind);
         let found = args[argument].ptr.addr() as u64;
         let lend = Lend::bind(|_, _, _, _, _, _| panic!("must not run"));
@@ -326,7 +326,7 @@ fn empty_slices_lie_anywhere() {
         )
         .unwrap();
     }
-    // Inside another argument, too.
+    // Once more inside another argument.
     let mut args = lend_args(&memory);
     args[3] = RawArg { size: 0, ..args[4] };
     args[3].kind = MapKind::TOFROM;
@@ -370,8 +370,8 @@ fn large_values_need_no_alignment_but_memory() {
 
 #[test]
 fn memory_of_two_arguments_is_refused_where_one_writes() {
-    // Each pair of `lend`'s arguments, the second moved onto the first's last byte
-    // (rounded to what is aligned for both: checks of alignment come later).
+    // Each pair of `lend`'s arguments, with the second moved onto the first's last byte, rounded
+    // down to an alignment that suits both, because alignment is checked later.
     for argument in 1..7 {
         for other in 0..argument {
             let memory = Memory::new();
@@ -384,7 +384,7 @@ fn memory_of_two_arguments_is_refused_where_one_writes() {
                 &args,
             );
             if (other, argument) == (0, 1) {
-                // Both are read only: it is the alignment then.
+                // Both are read only, so the alignment is reported.
                 assert!(
                     matches!(bad, BadArguments::Address { argument: 1, .. }),
                     "{bad}"

@@ -6,14 +6,14 @@ use host_fn::signature::{Form, Signature};
 use host_fn::{Argument, Kernel, Launcher, Travels};
 use host_fn_test_calls::{Colour, Loop, Saxpy, Shapes, Stats, Touch};
 
-/// What a launch had: of values the bytes; of memory form, bytes, alignment and elements.
+/// An argument of a launch: the bytes of a value, or form, bytes, alignment and elements of memory.
 #[derive(Debug, PartialEq)]
 enum Had {
     Value(Vec<u8>),
     Memory(Form, usize, usize, Option<usize>),
 }
 
-/// Writes ones to all that comes back.
+/// Writes ones to all memory that comes back.
 #[derive(Default)]
 struct Fake(RefCell<Vec<Had>>);
 
@@ -46,13 +46,13 @@ impl Launcher for &Fake {
 }
 
 fn bound<K: Kernel>(fake: &Fake) -> K::Bound<&Fake> {
-    // SAFETY: nothing is launched, and it writes what it may.
+    // SAFETY: nothing is launched, and only writable memory is written.
     unsafe { K::bound(fake) }
 }
 
 #[test]
 fn frozen() {
-    // A change here means: images that were built before no longer match.
+    // If this number changes, images that were built before no longer match.
     let expected = Signature::new("saxpy")
         .parameter::<f32>(Form::Value, "f32")
         .parameter::<f32>(Form::ToSlice, "f32")
@@ -144,5 +144,5 @@ fn the_launcher_has_the_last_word() {
     );
 }
 
-/// As another program computed it.
+/// Computed by a separate program.
 const SAXPY: u64 = 0xfe33_db52_224a_230c;

@@ -1,5 +1,5 @@
-//! A host program binds functions and calls none: it must not need
-//! `GOMP_target_ext`, optimised or not. Nothing in this test defines it.
+//! A host program that binds functions and calls none must not need `GOMP_target_ext`, optimised or
+//! not. Nothing in this test defines it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,8 +20,8 @@ fn a_program_that_only_binds_links() {
     assert_eq!(functions[1].name(), Ping::NAME);
 }
 
-/// Some linkers forgive what nothing live refers to, so that the test above
-/// passes on luck. This one looks at the library itself.
+/// Some linkers ignore references from unused code, so the test above may pass by luck. This one
+/// looks at the library itself.
 #[test]
 fn the_library_of_declarations_refers_to_no_device_runtime() {
     let library = fs::read(declarations()).unwrap();

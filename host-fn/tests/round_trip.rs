@@ -223,8 +223,7 @@ fn nobody_answers() {
     }
 }
 
-/// What a C function under the name of a typed one does: it runs, is `DONE`, and
-/// knows nothing of the reply.
+/// A C function under the name of a typed one runs and is `DONE`, but writes no reply.
 #[test]
 fn done_without_a_result_is_an_error() {
     host(Runtime::Refuses(Status::DONE), Ping::bind(|| ()));
@@ -235,7 +234,7 @@ fn done_without_a_result_is_an_error() {
     );
 }
 
-/// A host of another declaration, past a check of signatures that did not happen.
+/// A host with another declaration, if no check of signatures has rejected it.
 #[test]
 fn a_host_of_another_declaration() {
     host(

@@ -1,14 +1,14 @@
-//! The hash of a declaration: what changes it, and that it stays what it is.
+//! The hash of a declaration: which changes alter it, and its frozen values.
 
 use host_fn::signature::{Form, Signature, of_kernel};
 use host_fn_test_calls::{__revoff_fn_read_chunk, Ping, ReadChunk, Report, Stats, Type};
 
 #[test]
 fn frozen() {
-    // A change here means: images that were built before no longer match. Both
-    // numbers were computed by another program too.
+    // If these numbers change, images that were built before no longer match. Both were also
+    // computed by another program.
     assert_eq!(ReadChunk::SIGNATURE, 0x3036_1592_c8f5_301b);
-    // The macro's own copy of the hash is held to the same number.
+    // The macro's own copy of the hash has to give the same number.
     assert_eq!(of_kernel(&["u32", "*", "f64"]), 0xaa12_2db3_2f6c_47c7);
 }
 
@@ -73,7 +73,7 @@ fn everything_that_is_declared_counts() {
     assert_ne!(declared, two.finish());
 }
 
-/// One side's structure has a field more, or the same bytes aligned otherwise.
+/// One side's structure has one more field, or the same bytes with another alignment.
 #[test]
 fn a_changed_layout_changes_the_hash() {
     fn of<T: host_fn::Plain>() -> [u64; 2] {
@@ -92,7 +92,7 @@ fn a_changed_layout_changes_the_hash() {
     }
 }
 
-/// Two lists that run together to the same text.
+/// Two lists whose concatenations are the same text.
 #[test]
 fn boundaries_count() {
     let of = |name, type_name| Signature::new(name).returns::<()>(type_name).finish();

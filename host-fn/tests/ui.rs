@@ -1,8 +1,8 @@
-//! What must not compile, and that the reason is said where it is; and that a hint of the
-//! compiler compiles when it is followed.
+//! Wrong uses must fail to compile with an error at the right place; and the compiler's hint must
+//! compile when followed.
 //!
-//! `TRYBUILD=overwrite cargo test --test ui` writes the expected messages anew;
-//! they are those of the toolchain that `rust-version` names.
+//! `TRYBUILD=overwrite cargo test --test ui` rewrites the expected messages, which are those of the
+//! toolchain that `rust-version` names.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ fn messages() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }
 
-/// The lines that a message asks for are pasted before a structure, in a crate that depends on
-/// `host-fn` alone, as a user's does: `zerocopy` is no name there.
+/// Pastes the lines that a message asks for before a structure, in a crate that depends only on
+/// `host-fn`, like a user's: the name `zerocopy` is not in scope.
 #[test]
 fn the_hint_for_a_structure_compiles() {
     let messages = fs::read_to_string("tests/ui/not_plain.stderr").expect("expected messages");

@@ -23,8 +23,8 @@
 //! # }
 //! ```
 //!
-//! A kernel that is declared with [`host_fn::kernel`](macro@host_fn::kernel) is launched
-//! with the host's own data, which is copied both ways:
+//! A kernel that is declared with [`host_fn::kernel`](macro@host_fn::kernel) is launched with host
+//! data, which is copied both ways:
 //!
 //! ```no_run
 //! # use host_rt::{Functions, Grid, Image, Runtime};
@@ -52,13 +52,13 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `base` | what all others use: [environment variables](mod@env), [ranges of host memory](ranges) |
+//! | `base` | utilities: [environment variables](mod@env), [ranges of host memory](ranges) |
 //! | [`image`] | reading device images |
-//! | [`device`] | where kernels run: the traits and the kinds |
+//! | [`device`] | devices: the traits and the kinds |
 //! | [`wire`] | the consumer of each wire |
 //! | [`map`] | mapping the arguments of a call |
 //! | `serve` | the threads that serve calls |
-//! | `runtime` | loading, launching, and data that has a copy on the device |
+//! | `runtime` | loading, launching, and mapped data |
 //! | [`task`] | tasks on devices and host that depend on each other |
 //!
 //! No module imports from one below it in this table.
@@ -76,9 +76,9 @@ pub mod task;
 pub mod wire;
 
 pub mod error {
-    //! What can go wrong, by layer: [`ImageError`] (a file is no usable image), [`DeviceError`] (a
-    //! device refuses), [`LaunchError`] (a kernel or a call it made failed), and [`Error`] over all
-    //! of them.
+    //! The errors, by layer: [`ImageError`] (a file is not a usable image), [`DeviceError`] (an
+    //! operation of a device failed), [`LaunchError`] (a kernel or a call that it made failed), and
+    //! [`Error`] over all of them.
 
     pub use crate::base::env::EnvError;
     pub use crate::device::DeviceError;

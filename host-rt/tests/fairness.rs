@@ -1,4 +1,4 @@
-//! A request is found however busy the other slots of its wire are.
+//! A request is found even if the other slots of its wire are always busy.
 
 use core::mem::offset_of;
 
@@ -7,7 +7,7 @@ use host_rt::wire::native::{Poller, RequestWords};
 use shared_abi::wire::native::{RequestHeader, Slot, ready_offset, size, slot_offset};
 use shared_abi::words::{Coherent, Store, SystemWords};
 
-/// A `native` wire, and the sequence numbers that its slots have had.
+/// A `native` wire, and the current sequence numbers of its slots.
 struct Wire {
     words: Coherent,
     seqs: Vec<u32>,
@@ -20,8 +20,8 @@ impl Wire {
         let slot: Slot = unsafe { std::mem::zeroed() };
         let mut memory = vec![slot; size(slots).div_ceil(size_of::<Slot>())];
         Self {
-            // SAFETY: the vector has the size and the alignment of the wire, is
-            // never touched otherwise, and is dropped with `words`.
+            // SAFETY: the vector has the size and the alignment of the wire, is not accessed
+            // otherwise, and is dropped with `words`.
             words: unsafe { Coherent::new(memory.as_mut_ptr().cast()) },
             seqs: vec![0; slots as usize],
             _memory: memory,
@@ -38,8 +38,8 @@ impl Wire {
         self.words.store32(ready_offset(slot), *seq, Store::Relaxed);
     }
 
-    /// Looks until the request in `waiting` is found, while callers in the slots
-    /// `busy` call again as soon as they are served.
+    /// Polls until the request in `waiting` is found, while callers in the slots `busy` call again
+    /// as soon as they are served.
     fn looks_until(&mut self, waiting: u32, busy: &[u32]) -> Option<u32> {
         let slots = self.seqs.len() as u32;
         let mut poller = Poller::new(self.words, slots, 0);

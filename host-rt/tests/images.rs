@@ -1,4 +1,4 @@
-//! What images for GPUs say of themselves, and files of several.
+//! Descriptions of images for GPUs, and bundles.
 
 use host_rt::error::ImageError;
 use host_rt::image::Format;
@@ -7,7 +7,7 @@ use host_rt::targets::DeviceArch;
 use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use host_rt::{Error, Functions, Image, Runtime};
 
-/// As rustc and clang write it, by hand.
+/// In the form that rustc and clang write.
 const PTX: &str = "
 .version 6.3
 .target sm_70
@@ -28,8 +28,8 @@ fn image(bytes: &[u8]) -> Image {
     Image::from_bytes("it", bytes).expect("an image")
 }
 
-/// What [`Image::kernels`] found: names, and where they are declared number and
-/// size of the parameters.
+/// The result of [`Image::kernels`]: names, and for declared ones number and size of the
+/// parameters.
 fn kernels(image: &Image) -> Vec<(String, Option<(u32, u32)>)> {
     let kernels = image.kernels().expect("legible kernels").into_iter();
     kernels
@@ -72,7 +72,7 @@ fn undeclared_kernels_of_ptx_are_its_entries() {
     assert_eq!(image.info().expect("none"), None);
 }
 
-/// Without them nothing can be known of the image: no guess is made.
+/// Without them nothing is known of the image, and nothing is guessed.
 #[test]
 fn what_ptx_says_of_itself_must_be_plain() {
     let odd = PTX.replace("{114, 101,", "{other, 101,");
@@ -152,7 +152,7 @@ fn elf(kind: u16, machine: u16, data: &[u8], symbols: &[ElfSymbol]) -> Vec<u8> {
         (table_type, table_at, table.len(), 3, 1, 24),
         (3, names_at, names.len(), 0, 0, 0),
     ] {
-        // Nothing here looks at a section's name or flags.
+        // The reader uses no names or flags of sections.
         words(
             &mut file,
             &[
@@ -269,7 +269,7 @@ fn a_code_object_has_a_descriptor_for_each_kernel() {
 
     assert!(!image.has_reverse_offload());
 
-    // What is not linked yet is nothing that a driver loads.
+    // Drivers load only linked files.
     let error = Image::from_bytes("k.o", elf(1, AMDGPU, &data, &[])).expect_err("an object file");
     assert!(error.to_string().contains("not a shared object"), "{error}");
 }
@@ -280,8 +280,8 @@ fn gccs_code_for_amd_calls_the_host_without_a_wire() {
     symbols[2].name = "GOMP_target_ext";
     let image = image(&elf(SHARED, AMDGPU, &[0; 64], &symbols));
     assert!(image.has_reverse_offload());
-    // Whether it speaks the wire that is wanted is not asked, as it is of what needs one; only
-    // the device refuses it.
+    // Whether the image supports the requested wire does not matter, since it makes no calls; only
+    // the device rejects it.
     let runtime = Runtime::builder("host").wire(WireKind::NATIVE);
     let runtime = runtime.build().expect("a device");
     match runtime.load(&image, &Functions::new()) {
@@ -310,7 +310,7 @@ fn variables_that_start_as_zeros_have_no_bytes_in_the_file() {
     ] {
         let whole = image(&zeroed(elf(kind, machine, &data, symbols)));
         assert_eq!(functions(&whole), [("greet".into(), 0)], "{machine}");
-        // One that does not lie there altogether has no value.
+        // A variable that is only partly in the file has no value.
         let cut = image(&zeroed(elf(kind, machine, &data[..12], symbols)));
         assert!(cut.functions().is_err(), "{machine}");
     }
@@ -364,7 +364,7 @@ fn a_device_gets_the_best_of_several() {
     let newer = PTX.replace("sm_70", "sm_80");
     let file = image(&write(&[
         entry("sm_70", ImageKind::PTX, PTX.as_bytes()),
-        // What LLVM's packer says of a file called `k.ptx`: nothing.
+        // LLVM's packer stores no kind for a file called `k.ptx`.
         entry("sm_80", ImageKind::NONE, newer.as_bytes()),
         entry("gfx90a", ImageKind::NONE, &code_object),
         entry("sm_90", ImageKind::BITCODE, b"BC\xc0\xde"),
@@ -433,7 +433,7 @@ fn a_broken_member_costs_only_those_who_want_it() {
     );
 }
 
-/// The device that has no GPU says what it was given and what it takes.
+/// The error names the image's format and the formats that the device takes.
 #[test]
 fn the_host_device_refuses_images_for_gpus() {
     let code_object = elf(SHARED, AMDGPU, &[0; 64], &CODE_OBJECT_SYMBOLS);

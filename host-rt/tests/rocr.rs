@@ -1,4 +1,4 @@
-//! What the ROCr of this machine says where there is no AMD GPU.
+//! The behaviour of this machine's ROCr without an AMD GPU.
 
 use host_rt::error::DeviceError;
 use host_rt::{Error, Runtime};
@@ -26,10 +26,10 @@ fn no_amd_gpu_is_said_so() {
             let is_there = std::path::Path::new("/dev/kfd").exists();
             assert!(is_there || text.contains("amdgpu"), "a way out: {text}");
         }
-        // It starts, and lists none.
+        // It starts, and lists no GPU.
         DeviceError::NoDevice { .. } => assert!(text.contains("`hsa:0`"), "{text}"),
         other => panic!("{other}"),
     }
-    // The others are there all the same.
+    // Other devices are not affected.
     Runtime::open("host").expect("it is always there");
 }

@@ -1,4 +1,4 @@
-//! Tasks on the host: what needs no device.
+//! Tasks on the host, which need no device.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,7 +27,7 @@ fn tasks_that_wait_for_their_own() {
     }
 }
 
-/// A task that waits for one that is no child of it: there are more threads for that.
+/// Tasks that wait for tasks other than their children get further threads.
 #[test]
 fn tasks_that_wait_for_others() {
     Options::default()
@@ -58,7 +58,7 @@ fn a_hundred_thousand_pending_tasks() {
         for n in 0..TASKS {
             let (ran, place) = (&ran, &place);
             let task = tasks.host(move || {
-                // Relaxed: tasks that update one place come after each other.
+                // Relaxed: tasks that update one place are ordered.
                 assert_eq!(ran.fetch_add(1, Ordering::Relaxed), n);
             });
             task.updates(place).spawn()?;
@@ -200,7 +200,7 @@ fn what_has_not_started_can_be_cancelled() {
             assert!(matches!(never.wait(), Err(TaskError::Cancelled { .. })));
             Ok(())
         })?;
-        // Others go on, but for what needs them.
+        // Other tasks continue, except those that depend on them.
         tasks.host(run(4)).reads(&place).spawn()?;
         let needs = tasks.host(run(5)).reads(&other).spawn()?;
         let text = needs.wait().unwrap_err().to_string();
@@ -211,7 +211,7 @@ fn what_has_not_started_can_be_cancelled() {
     assert_eq!(ran.into_inner().unwrap(), [4]);
 }
 
-/// Children of different tasks are no siblings: nothing orders them.
+/// Children of different tasks are not siblings, so nothing orders them.
 #[test]
 fn dependencies_are_among_siblings() {
     let place = 0u8;
@@ -252,7 +252,7 @@ fn threads_may_spawn() {
     assert_eq!(sum.into_inner(), 600);
 }
 
-/// An error whose words panic.
+/// An error whose formatting panics.
 struct NoWords;
 
 impl fmt::Display for NoWords {
@@ -261,7 +261,7 @@ impl fmt::Display for NoWords {
     }
 }
 
-/// A result whose end panics.
+/// A result whose drop panics.
 struct NoEnd;
 
 impl Drop for NoEnd {
@@ -284,7 +284,7 @@ fn an_error_that_panics_as_it_is_displayed() {
 fn a_result_that_panics_as_it_is_dropped() {
     let result = task::scope(|tasks| {
         let (go, gone) = mpsc::channel();
-        // Its handle is gone by then, so that the task drops the result.
+        // The handle is dropped before, so that the task drops the result.
         tasks
             .host(move || {
                 gone.recv().unwrap();
@@ -308,7 +308,7 @@ fn no_panic_leaves_a_scope_whose_tasks_run() {
             tasks
                 .host(|| {
                     both.wait();
-                    // Long enough for a scope that is left to be left.
+                    // Long enough for a wrong early return of the scope.
                     for _ in 0..20 {
                         std::thread::sleep(Duration::from_millis(5));
                         SEEN.fetch_or(LEFT.load(Ordering::SeqCst), Ordering::SeqCst);

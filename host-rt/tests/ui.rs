@@ -1,7 +1,7 @@
-//! What must not compile: tasks that use what may go before they run.
+//! Tasks that use data which may be dropped before they run must fail to compile.
 //!
-//! `TRYBUILD=overwrite cargo test -p host-rt --test ui` writes the expected messages anew;
-//! they are those of the toolchain that `rust-version` names.
+//! `TRYBUILD=overwrite cargo test -p host-rt --test ui` rewrites the expected messages, which are
+//! those of the toolchain that `rust-version` names.
 
 #[test]
 fn messages() {

@@ -1,4 +1,4 @@
-//! What can go wrong with a build for a GPU.
+//! Errors of a build for a GPU.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,18 +16,18 @@ pub enum BuildError {
         tried.join("\n")
     )]
     NoToolchain {
-        /// Each candidate, and why it will not do.
+        /// Each candidate, with the reason why it is unsuitable.
         tried: Vec<String>,
     },
-    /// A folder with no crate in it.
+    /// A folder without a crate.
     #[error("no kernel crate at {}: {reason}", path.display())]
     NoCrate {
-        /// Where it should be.
+        /// The folder.
         path: PathBuf,
-        /// What is wrong there.
+        /// The reason.
         reason: String,
     },
-    /// The compiler refused the crate.
+    /// The crate does not compile.
     #[error(
         "the kernel crate `{krate}` does not build for {arch} ({status}){}",
         hint(help)
@@ -37,12 +37,12 @@ pub enum BuildError {
         krate: String,
         /// The architecture.
         arch: String,
-        /// How cargo ended.
+        /// Cargo's exit status.
         status: ExitStatus,
-        /// What the messages mean, where that is known.
+        /// An explanation of the messages, if there is one.
         help: Option<&'static str>,
     },
-    /// An image that a device would load refers to something that is not in it.
+    /// An image that a device would load refers to an undefined symbol.
     #[error(
         "{}: nothing defines `{symbol}`; `device_rt::image!()` in the root of the kernel \
          crate defines what host calls take, the rest is the crate's own",
@@ -51,17 +51,17 @@ pub enum BuildError {
     Undefined {
         /// The image.
         path: PathBuf,
-        /// What is missing.
+        /// The undefined symbol.
         symbol: String,
     },
-    /// A tool that a step takes is missing.
+    /// A tool that a step needs is missing.
     #[error("no {tool} for {arch}; {help}")]
     NoTool {
         /// The tool.
         tool: &'static str,
         /// The architecture.
         arch: String,
-        /// Where to get it.
+        /// The source to install it from.
         help: String,
     },
     /// A tool failed.
@@ -69,20 +69,20 @@ pub enum BuildError {
     Tool {
         /// The tool.
         tool: PathBuf,
-        /// What it was given.
+        /// Its input.
         input: PathBuf,
-        /// What it said.
+        /// Its output.
         said: String,
     },
-    /// What a compiler or tool wrote is not what this crate knows.
+    /// A compiler or tool wrote a file in an unknown format.
     #[error("{}: {reason}", path.display())]
     Output {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// Two requests of one build contradict each other, or one makes no sense.
+    /// Requests of a build contradict each other, or one is invalid.
     #[error("{0}")]
     Request(String),
     /// A file could not be read or written.
@@ -90,19 +90,20 @@ pub enum BuildError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: io::Error,
     },
 }
 
-/// As [`Display`](std::fmt::Display), which has the remedy: `fn main() -> Result` prints this.
+/// Same as [`Display`](std::fmt::Display), which includes the remedy, because `fn main() -> Result`
+/// prints this.
 impl std::fmt::Debug for BuildError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
 }
 
-/// The environment variable that names the compiler to build for GPUs with.
+/// The environment variable that names the compiler for GPUs.
 pub const RUSTC: &str = "REVOFF_DEVICE_RUSTC";
 
 fn hint(help: &Option<&'static str>) -> String {

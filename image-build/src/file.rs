@@ -12,7 +12,7 @@ use crate::error::{BuildError, io_at};
 use crate::host;
 use crate::script::{Artifact, SKIP, emit, manifest_dir, out_dir, skipped};
 
-/// Images of a kernel crate for several architectures, to be built by a build script.
+/// Images of a kernel crate for several architectures, for a build script.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Images {
@@ -21,8 +21,8 @@ pub struct Images {
     host: bool,
 }
 
-/// Images of the kernel crate in the folder `dir`, which is relative to the calling
-/// crate; say with [`Images::arch`] and the others for what.
+/// Starts a build of the kernel crate in the folder `dir`, which is relative to the calling crate.
+/// Choose targets with [`Images::arch`] and the other methods.
 pub fn images(dir: impl AsRef<Path>) -> Images {
     Images {
         dir: dir.as_ref().to_owned(),
@@ -32,32 +32,33 @@ pub fn images(dir: impl AsRef<Path>) -> Images {
 }
 
 impl Images {
-    /// For the architecture `name`, one of [`targets::arch::ARCHES`].
+    /// Adds the architecture `name`, one of [`targets::arch::ARCHES`].
     pub fn arch(mut self, name: &str) -> Self {
         self.arches.push(name.to_owned());
         self
     }
 
-    /// For every architecture in the table.
+    /// Adds every architecture in the table.
     pub fn every_arch(mut self) -> Self {
         self.arches
             .extend(arch::ARCHES.iter().map(|arch| arch.name.to_owned()));
         self
     }
 
-    /// For the `host` device too.
+    /// Adds the `host` device.
     pub fn host(mut self) -> Self {
         self.host = true;
         self
     }
 
-    /// Builds them into one file in LLVM's offload-binary format, from which the host
-    /// takes what suits its device.
+    /// Builds all images into one file in LLVM's offload-binary format, from which the host picks
+    /// an image for its device.
     ///
     /// # Panics
-    /// A build fails: what cargo said is then above.
+    /// A build fails; cargo's messages precede the panic.
     pub fn build(self) -> Artifact {
-        // Of the whole path: kernel crates in several folders may all be called `kernel`.
+        // A hash of the whole path, since kernel crates in several folders may all be called
+        // `kernel`.
         let name = self.dir.to_string_lossy().replace('/', "-");
         let path = out_dir().join(format!("{name}.offload"));
         watch_toolchain();
@@ -86,15 +87,15 @@ impl Images {
     }
 }
 
-/// Has the build script run again when its user names other tools.
+/// Makes cargo rerun the build script when the user names other tools.
 pub(crate) fn watch_toolchain() {
-    for variable in [crate::RUSTC, device::PTXAS] {
+    for variable in [crate::RUSTC, device::PTXAS, crate::WORK] {
         emit(&format!("rerun-if-env-changed={variable}"));
     }
 }
 
-/// Builds the crate in the folder `dir`, which is relative to the one whose build script
-/// this is, for each of `arches`, and has the script run again when a source changes.
+/// Builds the crate in the folder `dir`, relative to the build script's crate, for each of
+/// `arches`, and makes cargo rerun the script when a source changes.
 pub(crate) fn build_watched(
     toolchain: &Toolchain,
     dir: &Path,
@@ -106,10 +107,10 @@ pub(crate) fn build_watched(
         "rerun-if-changed={}",
         dir.join("Cargo.toml").display()
     ));
-    let (work, out) = (out_dir().join("gpu"), out_dir().join("gpu-images"));
+    let out = out_dir().join("gpu-images");
     let build = |arch: &&'static Arch| {
         let out = out.join(arch.name);
-        let image = device::build(toolchain, &assemblers, &dir, arch, &work, &out)?;
+        let image = device::build(toolchain, &assemblers, &dir, arch, &out)?;
         for source in &image.sources {
             emit(&format!("rerun-if-changed={}", source.display()));
         }
@@ -121,7 +122,7 @@ pub(crate) fn build_watched(
 /// Writes one file with `images` and the shared object `host` to `path`.
 ///
 /// # Errors
-/// There is nothing to write, or a file cannot be read or written.
+/// There are no images, or a file cannot be read or written.
 pub fn write_file(
     path: &Path,
     images: &[DeviceImage],
@@ -130,7 +131,7 @@ pub fn write_file(
     let read = |path: &Path| fs::read(path).map_err(io_at(path));
     let mut parts = vec![];
     for image in images {
-        // An image without kernels is no image that a device loads.
+        // A device cannot load an image without kernels.
         for (kind, file) in [
             (ImageKind::PTX, &image.ptx),
             (ImageKind::CUBIN, &image.loadable_cubin()),
@@ -171,14 +172,14 @@ pub fn write_file(
     fs::write(path, offload_binary::write(&entries)).map_err(io_at(path))
 }
 
-/// What a part of a file is for.
+/// The device of a part of a file.
 enum Of {
     Gpu(&'static Arch),
     Host,
 }
 
 impl Of {
-    /// Whose runtime loads such images; LLVM's tools show it.
+    /// The runtime that loads such images, as LLVM's tools show it.
     fn offload_kind(&self) -> OffloadKind {
         match self {
             Self::Gpu(arch) if arch.target == Target::Nvptx => OffloadKind::CUDA,

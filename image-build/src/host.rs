@@ -1,20 +1,20 @@
-//! Images for the `host` device, and other things that the machine's own compilers
-//! build.
+//! Images for the `host` device, and other shared objects built by the machine's own compilers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-use crate::error::BuildError;
+use crate::error::{BuildError, io_at};
 use crate::krate::{self, Crate};
 use crate::messages;
 use crate::script::{Artifact, emit, manifest_dir, out_dir, run, skipped, var};
+use crate::work::{WORK, Work};
 
 /// Builds the kernel crate in the folder `dir`, which is relative to the calling
 /// crate, into an image for the `host` device.
 ///
 /// # Panics
-/// The build fails: what cargo said is then above.
+/// The build fails; cargo's messages precede the panic.
 pub fn kernel_crate(dir: impl AsRef<Path>) -> Artifact {
     crate_as(dir.as_ref(), "cdylib")
 }
@@ -60,8 +60,8 @@ pub fn c_shared_object(
     emit("rerun-if-env-changed=CC");
     let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let mut command = Command::new(&compiler);
-    // An image's calls go to its own runtime, also in a process that has another
-    // `GOMP_target_ext`: -Bsymbolic.
+    // -Bsymbolic: an image's calls go to its own runtime, even if the process has another
+    // `GOMP_target_ext`.
     command.args([
         "-shared",
         "-fPIC",
@@ -102,36 +102,41 @@ fn crate_as(dir: &Path, crate_type: &str) -> Artifact {
         return Artifact::at(path);
     }
     let (cargo, target) = (var("CARGO"), var("TARGET"));
-    let work = out_dir().join("images");
-    let built = compile(&krate, crate_type, cargo.as_ref(), Some(&target), &work)
+    let sources = compile(&krate, crate_type, cargo.as_ref(), Some(&target), &path)
         .unwrap_or_else(|error| panic!("{error}"));
-    fs::copy(&built, &path)
-        .unwrap_or_else(|error| panic!("cannot copy {}: {error}", built.display()));
+    emit(&format!("rerun-if-env-changed={WORK}"));
     emit(&format!("rerun-if-changed={}", krate.manifest.display()));
-    let dep_info = built.with_file_name(format!("lib{}.d", krate.file));
-    for source in krate::sources(&dep_info).unwrap_or_else(|error| panic!("{error}")) {
+    for source in sources {
         emit(&format!("rerun-if-changed={}", source.display()));
     }
     Artifact::at(path)
 }
 
 /// Builds the kernel crate in the folder `dir` into an image for the `host` device of
-/// this machine, outside a build script; cargo works in `work`.
+/// this machine, outside a build script. The image goes to the folder `out`.
 ///
 /// # Errors
 /// There is no such crate, or it does not build.
-pub fn host_image(dir: &Path, work: &Path) -> Result<PathBuf, BuildError> {
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    compile(&Crate::at(dir)?, "cdylib", cargo.as_ref(), None, work)
+pub fn host_image(dir: &Path, out: &Path) -> Result<PathBuf, BuildError> {
+    compile_to(dir, "cdylib", out)
 }
 
-/// Likewise into a static library, see [`static_library`].
+/// Builds the kernel crate in the folder `dir` into a static library, see [`static_library`],
+/// outside a build script. The library goes to the folder `out`.
 ///
 /// # Errors
-/// As of [`host_image`].
-pub fn host_library(dir: &Path, work: &Path) -> Result<PathBuf, BuildError> {
+/// There is no such crate, or it does not build.
+pub fn host_library(dir: &Path, out: &Path) -> Result<PathBuf, BuildError> {
+    compile_to(dir, "staticlib", out)
+}
+
+fn compile_to(dir: &Path, crate_type: &str, out: &Path) -> Result<PathBuf, BuildError> {
+    let krate = Crate::at(dir)?;
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    compile(&Crate::at(dir)?, "staticlib", cargo.as_ref(), None, work)
+    fs::create_dir_all(out).map_err(io_at(out))?;
+    let path = out.join(built_name(&krate, crate_type));
+    compile(&krate, crate_type, cargo.as_ref(), None, &path)?;
+    Ok(path)
 }
 
 fn built_name(krate: &Crate, crate_type: &str) -> String {
@@ -141,13 +146,15 @@ fn built_name(krate: &Crate, crate_type: &str) -> String {
     }
 }
 
+/// Compiles `krate` to the file `to`; its sources are the result.
 fn compile(
     krate: &Crate,
     crate_type: &str,
     cargo: &Path,
     target: Option<&str>,
-    work: &Path,
-) -> Result<PathBuf, BuildError> {
+    to: &Path,
+) -> Result<Vec<PathBuf>, BuildError> {
+    let work = Work::lock(to.parent().unwrap_or(to), "host")?;
     let mut command = Command::new(cargo);
     command
         .arg("rustc")
@@ -156,15 +163,15 @@ fn compile(
         .args(["--release", "--lib", "--crate-type", crate_type])
         .args(["--config", "profile.release.panic=\"abort\""])
         .arg("--target-dir")
-        .arg(work);
+        .arg(work.dir());
     if let Some(target) = target {
         command.args(["--target", target]);
     }
     if crate_type == "cdylib" {
-        // See `c_shared_object`.
+        // -Bsymbolic: see `c_shared_object`.
         command.args(["--", "-C", "link-arg=-Wl,-Bsymbolic"]);
     }
-    // Set for the crate whose build script this is; cargo gives its own.
+    // Set for the crate whose build script this is; the inner cargo sets its own.
     for name in ["RUSTC_WORKSPACE_WRAPPER", "CARGO_MAKEFLAGS", "MAKEFLAGS"] {
         command.env_remove(name);
     }
@@ -177,6 +184,8 @@ fn compile(
             help: messages::help_for(&said.text),
         });
     }
-    let folder = work.join(target.unwrap_or_default()).join("release");
-    Ok(folder.join(built_name(krate, crate_type)))
+    let folder = work.dir().join(target.unwrap_or_default()).join("release");
+    let built = folder.join(built_name(krate, crate_type));
+    fs::copy(&built, to).map_err(io_at(&built))?;
+    krate::sources(&folder.join(format!("lib{}.d", krate.file)))
 }

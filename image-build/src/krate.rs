@@ -52,8 +52,7 @@ impl Crate {
             .flatten()
             .find(|package| package["manifest_path"].as_str().map(Path::new) == Some(&manifest))
             .ok_or_else(|| no_crate("there is no package in it, only a workspace".to_owned()))?;
-        // What cargo calls a library for its kind of file; a build script or a program
-        // is none.
+        // Cargo's names for the kinds of libraries; build scripts and programs have others.
         const LIBRARIES: [&str; 5] = ["lib", "rlib", "cdylib", "staticlib", "dylib"];
         let is_library = |target: &&Value| {
             let mut kinds = target["kind"].as_array().into_iter().flatten();
@@ -74,8 +73,8 @@ impl Crate {
     }
 }
 
-/// The sources that a file of cargo's dependency information lists, where a blank in a
-/// path has a backslash: "output: source source ..".
+/// The sources that a file of cargo's dependency information lists, in which blanks in paths are
+/// escaped by backslashes: "output: source source ..".
 pub(crate) fn sources(dep_info: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let listed = fs::read_to_string(dep_info).map_err(crate::error::io_at(dep_info))?;
     Ok(listed

@@ -15,17 +15,18 @@
 //!     .export("REVOFF_IMAGES_MY_KERNEL");
 //! ```
 //!
-//! A kernel crate is a `no_std` library that calls `device_rt::image!()`. It is
-//! built by a cargo of its own, with its own panic strategy and without the
-//! features that other crates of the workspace ask for. Its sources are watched:
-//! a change builds it again.
+//! A kernel crate is a `no_std` library that calls `device_rt::image!()`. A separate cargo builds
+//! it, with its own panic strategy and without features that other crates of the workspace enable.
+//! If one of its sources changes, it is built again.
 //!
-//! GPUs take a compiler with the source of `core` ([`device::Toolchain`]), and
-//! assemblers for NVIDIA's only where cubins are wanted ([`device::Assemblers`]).
+//! GPUs require a compiler with the source of `core` ([`device::Toolchain`]); cubins also require
+//! NVIDIA's assembler ([`device::Assemblers`]).
 //!
-//! With the environment variable [`SKIP`] set, nothing is built and an empty file
-//! takes each image's place, for `cargo doc`, an editor, or a machine without such a
-//! compiler; loading it fails with "it is empty".
+//! All of a workspace's kernel crates are compiled in one folder of its target directory; the
+//! environment variable [`WORK`] names another, which workspaces may share.
+//!
+//! With the environment variable [`SKIP`] set, an empty file replaces each image, for `cargo doc`,
+//! an editor, or a machine without such a compiler; loading it fails with "it is empty".
 
 pub mod device;
 mod error;
@@ -35,14 +36,16 @@ mod krate;
 mod messages;
 mod piece;
 mod script;
+mod work;
 
 pub use error::{BuildError, RUSTC};
 pub use file::{Images, images, write_file};
 pub use host::{c_image, c_shared_object, host_image, host_library, kernel_crate, static_library};
 pub use piece::ptx;
 pub use script::{Artifact, SKIP};
+pub use work::WORK;
 
-/// The name that the files of the kernel crate in the folder `dir` have.
+/// The file name of images of the kernel crate in the folder `dir`.
 ///
 /// # Errors
 /// There is no such crate.

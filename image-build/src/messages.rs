@@ -1,4 +1,4 @@
-//! The messages of cargo and the compiler, and what is behind some of them.
+//! The messages of cargo and the compiler, and explanations of some.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -6,22 +6,21 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use crate::error::{BuildError, io_at};
 
-/// What cargo said, and how it ended.
+/// Cargo's messages and exit status.
 pub(crate) struct Said {
     pub(crate) status: ExitStatus,
     pub(crate) text: String,
 }
 
-/// Runs cargo; its messages go where they always go, but for one, and are kept for a
-/// look.
+/// Runs cargo. Passes its messages on, except for one, and keeps a copy.
 pub(crate) fn run(command: &mut Command, cargo: &Path) -> Result<Said, BuildError> {
     let mut child = command
         .stderr(Stdio::piped())
         .spawn()
         .map_err(io_at(cargo))?;
     let mut text = String::new();
-    // rustc says of each crate that the version of PTX is an unstable feature, which is
-    // how it is asked for; cargo then counts that.
+    // rustc warns for each crate that the PTX version is an unstable feature, although there is no
+    // other way to request it; cargo then counts these warnings.
     let mut in_notice = false;
     if let Some(messages) = child.stderr.take() {
         for line in BufReader::new(messages).split(b'\n').map_while(Result::ok) {
@@ -42,9 +41,9 @@ pub(crate) fn run(command: &mut Command, cargo: &Path) -> Result<Said, BuildErro
     Ok(Said { status, text })
 }
 
-/// What is behind a message of the compiler that does not say so itself.
+/// An explanation for a compiler message that lacks one.
 pub(crate) fn help_for(messages: &str) -> Option<&'static str> {
-    // Most telling first: one cause brings several messages.
+    // In order of significance, since one cause may produce several messages.
     const KNOWN: [(&str, &str); 6] = [
         (
             "can't find crate for `std`",

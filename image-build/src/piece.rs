@@ -1,4 +1,4 @@
-//! PTX that others link into images of theirs.
+//! PTX that others link into their images.
 
 use std::fs;
 use std::path::Path;
@@ -10,18 +10,18 @@ use crate::error::{BuildError, io_at};
 use crate::file::{build_watched, watch_toolchain};
 use crate::script::{Artifact, SKIP, emit, out_dir, skipped};
 
-/// The PTX of the crate in the folder `dir`, which is relative to the calling crate, for
-/// each of `arches`: a crate without kernels, to be linked into others' images.
+/// Builds PTX of the crate in the folder `dir`, relative to the calling crate, for each of
+/// `arches`. The crate has no kernels and is linked into others' images.
 ///
-/// Where nothing on this machine builds for GPUs, the files are empty and cargo shows a
-/// warning: a program that would be better for it can be built without.
+/// If no compiler on this machine builds for GPUs, the files are empty and cargo shows a warning,
+/// for programs in which the PTX is optional.
 ///
 /// # Panics
-/// A build fails: what cargo said is then above.
+/// A build fails; cargo's messages precede the panic.
 pub fn ptx<const N: usize>(dir: impl AsRef<Path>, arches: [&str; N]) -> [Artifact; N] {
     watch_toolchain();
     let paths = arches.map(|arch| out_dir().join(format!("{arch}.ptx")));
-    // Each of them is made empty.
+    // Each file is created empty.
     let is_skipped = paths.each_ref().map(|path| skipped(path)).contains(&true);
     if !is_skipped {
         build_to(dir.as_ref(), arches, paths.each_ref().map(AsRef::as_ref))

@@ -1,10 +1,10 @@
-//! What a build script is told and tells.
+//! The interface between build scripts and cargo.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// The environment variable that makes every build do nothing.
+/// The environment variable that turns every build off.
 pub const SKIP: &str = "REVOFF_IMAGE_BUILD_SKIP";
 
 /// A built file.
@@ -15,14 +15,14 @@ pub struct Artifact {
 }
 
 impl Artifact {
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Tells the crate under construction where it is, as the environment variable
-    /// `name` of its compiler.
+    /// Passes its path to the crate under construction, as the environment variable `name` of its
+    /// compiler.
     pub fn export(&self, name: &str) {
         emit(&format!("rustc-env={name}={}", self.path.display()));
     }

@@ -1,17 +1,16 @@
-//! Builds for GPUs as a user meets them: from a build script, and with crates that no
-//! GPU, or no device at all, takes. Each test makes crates of its own in a temporary folder.
+//! Builds for GPUs as users run them: from a build script, and with crates that GPUs or all devices
+//! reject. Each test makes its own crates in a temporary folder.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
 
 use image_build::BuildError;
 use image_build::device::Toolchain;
 use targets::arch;
 
-/// A folder for crates, on which a second run builds faster.
+/// A folder for crates; a second run builds faster in it.
 fn place(name: &str) -> PathBuf {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&place).expect("a temporary folder");
@@ -24,10 +23,7 @@ fn root() -> &'static Path {
         .expect("the workspace")
 }
 
-/// One build at a time in the folder that all share, as for any user of it.
-static WORK: Mutex<()> = Mutex::new(());
-
-/// Whether nothing here builds for GPUs; says so.
+/// Whether no compiler here builds for GPUs; prints that.
 fn skipped(test: &str) -> bool {
     let arch = arch::find("sm_70").expect("in the table");
     let error = match Toolchain::find(&[arch]) {
@@ -66,17 +62,14 @@ pub unsafe fn one(to: *mut u32) {
 }
 ";
 
-/// What the build of a kernel crate with this source says for `arch`.
+/// The error of a build of a kernel crate with this source for `arch`.
 fn refusal(name: &str, source: &str, arch: &str) -> String {
     let dir = place(name);
     kernel_crate(&dir, source);
     let arch = arch::find(arch).expect("in the table");
     let toolchain = Toolchain::find(&[arch]).expect("not skipped");
     let none = image_build::device::Assemblers::default();
-    // One folder for all: `core` is built once for each architecture.
-    let work = place("work");
-    let _alone = WORK.lock().unwrap_or_else(PoisonError::into_inner);
-    image_build::device::build(&toolchain, &none, &dir, arch, &work, &dir.join("out"))
+    image_build::device::build(&toolchain, &none, &dir, arch, &dir.join("out"))
         .expect_err("no GPU takes this")
         .to_string()
 }
@@ -85,7 +78,7 @@ fn refusal(name: &str, source: &str, arch: &str) -> String {
 fn a_forgotten_macro_is_named_without_a_gpu() {
     let dir = place("no-image");
     kernel_crate(&dir, &KERNEL.replace("device_rt::image!();", ""));
-    let error = image_build::host_image(&dir, &place("work-host")).expect_err("no panic handler");
+    let error = image_build::host_image(&dir, &place("host-out")).expect_err("no panic handler");
     let error = error.to_string();
     assert!(error.contains("call `device_rt::image!()`"), "{error}");
 }
@@ -135,8 +128,8 @@ fn what_no_gpu_takes_is_refused_with_the_way_out() {
     }
 }
 
-/// Runs cargo on a program whose build script builds the kernel crate beside it, for
-/// `sm_70` and the host; with a variable set.
+/// Runs cargo on a program whose build script builds the kernel crate beside it, for `sm_70` and
+/// the host, with a variable set.
 fn program(dir: &Path, set: Option<(&str, &str)>) -> Output {
     kernel_crate(&dir.join("kernel"), KERNEL);
     fs::create_dir_all(dir.join("src")).expect("a folder");
@@ -158,10 +151,12 @@ fn program(dir: &Path, set: Option<(&str, &str)>) -> Output {
         "fn main() { print!(\"{}\", env!(\"IMAGES\")); }\n",
     )
     .expect("written");
+    // The one that this test was built in, which has the dependencies.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent();
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args(["run", "--quiet", "--target-dir"])
-        .arg(dir.join("target"))
+        .arg(target.expect("a target directory"))
         .current_dir(dir);
     for name in [image_build::SKIP, image_build::RUSTC, "RUSTFLAGS"] {
         cargo.env_remove(name);
@@ -191,7 +186,7 @@ fn a_build_script_builds_one_file_for_gpu_and_host() {
     let host = targets::DeviceArch::this_machine().to_string();
     assert!(held.contains(&(&*host, "")), "{held:?}");
 
-    // A machine that cannot build it says so, and the variable is the way around.
+    // A machine that cannot build it reports that, and the variable turns the build off.
     let refused = program(&dir, Some((image_build::RUSTC, "/nowhere/rustc")));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(!refused.status.success(), "{said}");
@@ -207,8 +202,8 @@ fn a_build_script_builds_one_file_for_gpu_and_host() {
 
 #[test]
 fn a_compiler_that_is_too_old_is_named_with_its_release() {
-    // The one that builds this test may or may not do; either way it is not enough to
-    // be a compiler. Asked for by its variable alone, in a process of its own.
+    // The compiler that builds this test may be suitable or not; being a compiler is not enough.
+    // Named by its variable alone, in a separate process.
     let dir = place("old");
     let fake = dir.join("rustc");
     fs::write(
@@ -240,13 +235,12 @@ fn crates_of_one_name_are_not_taken_for_each_other() {
     let arch = arch::find("sm_70").expect("in the table");
     let toolchain = Toolchain::find(&[arch]).expect("not skipped");
     let none = image_build::device::Assemblers::default();
-    let (work, out) = (place("work"), place("one-name"));
-    let _alone = WORK.lock().unwrap_or_else(PoisonError::into_inner);
+    let out = place("one-name");
     for kernel in ["only_in_a", "only_in_b", "only_in_a"] {
         let dir = place("one-name").join(kernel);
         kernel_crate(&dir, &KERNEL.replace("fn one(", &format!("fn {kernel}(")));
-        let image = image_build::device::build(&toolchain, &none, &dir, arch, &work, &out)
-            .expect("it builds");
+        let image =
+            image_build::device::build(&toolchain, &none, &dir, arch, &out).expect("it builds");
         let ptx = fs::read_to_string(image.ptx.expect("there")).expect("read");
         assert!(
             ptx.contains(&format!(".entry {kernel}(")),

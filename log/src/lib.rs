@@ -1,36 +1,36 @@
-//! What the libraries log, on the standard error: for programs, and for plugins of programs that
-//! know nothing of it. Libraries themselves never show anything.
+//! Shows the libraries' log on the standard error: for programs, and for plugins of programs that
+//! do not know of it. Libraries themselves never print.
 
 use std::env::{self, VarError};
 use std::io::{self, IsTerminal};
 
 use tracing_subscriber::EnvFilter;
 
-/// The variable that says what is shown: nothing if it is empty.
+/// The variable with the filter; empty for no output.
 const LOG: &str = "REVOFF_LOG";
 
-/// Shows from now on what the environment asks for, or `unset` where it asks for nothing, unless the
-/// program has a subscriber of its own.
+/// Shows the log by the filter in the environment, or by `unset` if there is none, unless the
+/// program has installed a subscriber.
 ///
 /// # Errors
-/// What the environment asks for is no filter: the variable, what it says and what is expected, in
-/// words. Nothing is shown then.
+/// The environment's filter is invalid: a text with the variable, its value and the expected form.
+/// Nothing is shown then.
 pub fn show(unset: Option<&str>) -> Result<(), String> {
     let Some(filter) = filter(env::var(LOG), unset)? else {
         return Ok(());
     };
-    // Who asks for no colours asks by this variable: https://no-color.org.
+    // This variable turns colours off: https://no-color.org.
     let wants_colours = env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let shown = tracing_subscriber::fmt()
         .with_writer(io::stderr)
         .with_ansi(wants_colours && io::stderr().is_terminal())
         .with_env_filter(filter);
-    // The program's own is not to be replaced.
+    // Fails if the program has a subscriber, which stays.
     let _ = shown.try_init();
     Ok(())
 }
 
-/// What a value of the variable asks for.
+/// The filter for a value of the variable.
 fn filter(
     value: Result<String, VarError>,
     unset: Option<&str>,

@@ -8,7 +8,7 @@ use syn::{Attribute, Error, FnArg, Pat, Result, ReturnType, Signature, Token, Ty
 
 use crate::form::Form;
 
-/// What a signature is of.
+/// The kind of a declaration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     HostFunction,
@@ -16,7 +16,7 @@ pub(crate) enum What {
 }
 
 impl What {
-    /// As messages name it.
+    /// Its name in messages.
     fn name(self) -> &'static str {
         match self {
             What::HostFunction => "host function",
@@ -29,15 +29,15 @@ impl What {
 pub(crate) struct Declaration {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) visibility: Visibility,
-    /// Of kernels alone.
+    /// Only for kernels.
     pub(crate) unsafety: Option<Token![unsafe]>,
     pub(crate) name: Ident,
     pub(crate) parameters: Vec<Parameter>,
-    /// `None`: nothing is returned.
+    /// `None` for functions without a result.
     pub(crate) returns: Option<Type>,
 }
 
-/// One parameter of it.
+/// One parameter of a declaration.
 pub(crate) struct Parameter {
     pub(crate) name: Ident,
     pub(crate) form: Form,
@@ -85,14 +85,13 @@ impl Declaration {
         })
     }
 
-    /// The type that stands for it on the side that does not call it, or is to be
-    /// bound first: `ReadChunk` of `read_chunk`.
+    /// The name of the type that stands for the declaration: `ReadChunk` for `read_chunk`.
     pub(crate) fn token(&self) -> Result<Ident> {
         Ok(Ident::new(&camel_case(&self.name)?, self.name.span()))
     }
 }
 
-/// The words and lists around a function that mean nothing across devices.
+/// Rejects qualifiers and lists that mean nothing across devices.
 pub(crate) fn refuse_qualifiers(signature: &Signature, what: What) -> Result<()> {
     let refuse = |tokens: &dyn quote::ToTokens, why: &str| {
         Err(Error::new_spanned(
@@ -126,7 +125,7 @@ pub(crate) fn refuse_qualifiers(signature: &Signature, what: What) -> Result<()>
     Ok(())
 }
 
-/// The name becomes part of a symbol, which device assemblers take in ASCII only.
+/// Rejects names that device assemblers do not accept in symbols: they must be ASCII.
 pub(crate) fn refuse_extern_name(name: &Ident) -> Result<()> {
     if name.unraw().to_string().is_ascii() {
         Ok(())
@@ -138,7 +137,7 @@ pub(crate) fn refuse_extern_name(name: &Ident) -> Result<()> {
     }
 }
 
-/// Name and type of a parameter whose pattern is a plain name.
+/// Name and type of a parameter whose pattern is a single name.
 pub(crate) fn named(input: &FnArg) -> Result<(&Ident, &Type)> {
     let typed = match input {
         FnArg::Typed(typed) => typed,
@@ -174,7 +173,7 @@ fn parameter(input: &FnArg) -> Result<Parameter> {
     })
 }
 
-/// A kernel returns nothing.
+/// Rejects a result, since kernels return nothing.
 pub(crate) fn refuse_return(output: &ReturnType, instead: &str) -> Result<()> {
     match output {
         ReturnType::Type(_, returned) => Err(Error::new_spanned(
@@ -199,7 +198,7 @@ fn returned(output: ReturnType) -> Result<Option<Type>> {
     }
 }
 
-/// `ReadChunk` of `read_chunk`.
+/// `ReadChunk` for `read_chunk`.
 fn camel_case(name: &Ident) -> Result<String> {
     let mut text = String::new();
     for word in name

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Error, GenericArgument, PathArguments, Result, Type};
 
-/// How a parameter travels, apart from its type.
+/// The form of a parameter, without its type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Value,
@@ -89,7 +89,7 @@ impl Form {
         }
     }
 
-    /// The type of the parameter in a kernel, whose threads share what it writes.
+    /// The type of the parameter in a kernel, whose threads share the memory that it writes.
     pub(crate) fn kernel_type(self, plain: &Type) -> TokenStream {
         match self {
             Form::Value | Form::To | Form::ToSlice => self.rust_type(plain),
@@ -98,7 +98,7 @@ impl Form {
         }
     }
 
-    /// What the entry of this form is made from, given the parameter.
+    /// The expression from which an entry of this form is made, given the parameter.
     pub(crate) fn argument(self, name: &Ident) -> TokenStream {
         match self {
             Form::Value => quote!(&#name),
@@ -107,8 +107,8 @@ impl Form {
     }
 }
 
-/// `declared` without parentheses and without the invisible groups that a type
-/// gets on its way through another macro.
+/// `declared` without parentheses and without the invisible groups that another macro adds to a
+/// type.
 pub(crate) fn bare(declared: &Type) -> &Type {
     match declared {
         Type::Paren(inner) => bare(&inner.elem),
@@ -127,7 +127,7 @@ fn refuse_str(target: &Type) -> Result<()> {
     }
 }
 
-/// `X` of `Out<X>`.
+/// `X` for `Out<X>`.
 fn out_target(declared: &Type) -> Result<Option<&Type>> {
     let Type::Path(path) = declared else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! `host_functions!`: what becomes of each declaration.
+//! `host_functions!`: the code generated for each declaration.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -34,7 +34,7 @@ fn expand_one(declaration: &Declaration) -> Result<TokenStream> {
 }
 
 fn symbol_name(declaration: &Declaration) -> Ident {
-    // `call_site`: other crates and hand-written code refer to it.
+    // `call_site`, because other crates and handwritten code refer to it.
     format_ident!(
         "__revoff_fn_{}",
         declaration.name.unraw(),
@@ -101,19 +101,19 @@ fn stub(declaration: &Declaration) -> TokenStream {
             let argument = form.argument(name);
             quote!(::host_fn::__private::Entry::#method::<#plain>(#argument))
         });
-    // Names of our own are hygienic: a parameter may be called `reply` too.
+    // Generated names are hygienic: a parameter may be called `reply` too.
     let reply = Ident::new("reply", Span::mixed_site());
     let status = Ident::new("status", Span::mixed_site());
     quote! {
         #(#attributes)*
         ///
-        /// For device code: runs on the host, returns when the host has answered.
+        /// For device code: runs on the host, and returns when the host has answered.
         ///
         /// # Errors
         ///
-        /// Fails with the status of the call where the host sent no result.
-        // `inline`, so that a program that depends on the declaration but calls
-        // nothing has no reference to `GOMP_target_ext`.
+        /// The host sent no result; the error has the status of the call.
+        // `inline`, so that a program that depends on the declaration without calling it has no
+        // reference to `GOMP_target_ext`.
         #[inline]
         #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
         #visibility fn #name(#(#parameters),*)
@@ -153,7 +153,7 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
             let method = form.method();
             quote!(#method::<#plain>)
         });
-    // One entry more than parameters: the reply.
+    // One more entry than parameters: the reply.
     let count = Literal::usize_unsuffixed(types.len() + 1);
     let doc =
         format!("The host side of [`{text}`]: binds the function that runs when it is called.");
@@ -162,7 +162,7 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
         #visibility enum #token {}
 
         impl #token {
-            /// The name under which it is known.
+            /// The function's name.
             pub const NAME: &'static str = #text;
             /// Hash of the declaration, see [`host_fn::signature`](::host_fn::signature).
             pub const SIGNATURE: u64 = #symbol.signature;
@@ -180,8 +180,8 @@ fn token(declaration: &Declaration) -> Result<TokenStream> {
                 })
             }
 
-            /// Binds a function that may fail. Its error ends the call with a status,
-            /// and the error's text is for the host.
+            /// Binds a function that may fail. Its error ends the call with a status, and the host
+            /// reports the error's text.
             pub fn try_bind<F, E>(function: F) -> ::host_fn::Bound<impl ::host_fn::Adapter>
             where
                 F: ::core::ops::Fn(#(#types),*) -> ::core::result::Result<#returns, E>

@@ -14,10 +14,9 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     let gpu = kernel.gpu();
     let host = kernel.host();
     let information = kernel.information();
-    // Code for one architecture belongs into `device-rt`'s own modules. A kernel's
-    // calling convention cannot live there: it is part of the item that the user
-    // writes, in the user's crate, so the choice has to be made in place. (rustc's
-    // name for the architecture of its amdgcn target is `amdgpu`.)
+    // Code for one architecture belongs in `device-rt`'s modules, except for a kernel's calling
+    // convention: it is part of the item that the user writes, in the user's crate. (rustc's name
+    // for the architecture of its amdgcn target is `amdgpu`.)
     Ok(quote! {
         #[cfg(any(target_arch = "nvptx64", target_arch = "amdgpu"))]
         #gpu
@@ -27,7 +26,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     })
 }
 
-/// The declaration that the kernel is of, if any.
+/// The declaration that the kernel defines, if any.
 fn declaration(arguments: TokenStream) -> Result<Option<Path>> {
     if arguments.is_empty() {
         return Ok(None);
@@ -40,7 +39,7 @@ fn declaration(arguments: TokenStream) -> Result<Option<Path>> {
     })
 }
 
-/// A kernel whose parameters are fit for one.
+/// A kernel whose parameters are valid.
 struct Kernel {
     declaration: Option<Path>,
     function: ItemFn,
@@ -70,7 +69,7 @@ impl Kernel {
         })
     }
 
-    /// The parameters as they are, in the convention of GPU kernels.
+    /// The kernel with its own parameters, in the convention of GPU kernels.
     fn gpu(&self) -> TokenStream {
         let ItemFn {
             attrs,
@@ -97,15 +96,14 @@ impl Kernel {
             #vis unsafe extern "gpu-kernel" fn #name(#(#travels),*) {
                 #body
                 #information
-                // SAFETY: the parameters are what the host sends for this declaration: of
-                // slices address and length, all valid as long as the kernel runs. Beyond
-                // that, the caller's promise.
+                // SAFETY: the host sends parameters of this declaration: for slices address and
+                // length, all valid as long as the kernel runs. The caller promises the rest.
                 unsafe { #call }
             }
         }
     }
 
-    /// An array of pointers to the parameters, as the `host` device passes them.
+    /// The kernel with an array of pointers to its parameters, as the `host` device passes them.
     fn host(&self) -> TokenStream {
         let ItemFn {
             attrs, vis, sig, ..
@@ -122,7 +120,8 @@ impl Kernel {
             quote!(let _ = #params; #call;)
         } else {
             quote! {
-                // SAFETY: the caller's promise, see above.
+                // SAFETY: the caller promises that each `params[i]` points to the parameter's
+                // value.
                 unsafe {
                     let _ = #params;
                     #(#reads)*
@@ -135,8 +134,8 @@ impl Kernel {
             ///
             /// # Safety
             ///
-            /// `params[i]` points to the value of parameter `i`; a slice is two, address
-            /// and length. Beyond that, what the kernel itself asks of its parameters.
+            /// `params[i]` points to the value of parameter `i`; a slice is two, address and
+            /// length. Beyond that, the kernel's own conditions hold.
             #[unsafe(no_mangle)]
             #vis unsafe extern "C" fn #name(#params: *const *const ::core::ffi::c_void) {
                 #body
@@ -146,7 +145,7 @@ impl Kernel {
         }
     }
 
-    /// The function as it was written, within the one that is exported.
+    /// The function as written, within the exported one.
     fn body(&self) -> TokenStream {
         let ItemFn {
             attrs, sig, block, ..
@@ -164,7 +163,7 @@ impl Kernel {
         }
     }
 
-    /// A call of it, with what travelled put together.
+    /// A call of it, with parameters built from the received values.
     fn call(&self) -> TokenStream {
         let body = self.body_name();
         let values = self.parameters.iter().map(|parameter| &parameter.value);
@@ -173,7 +172,7 @@ impl Kernel {
 
     fn body_name(&self) -> Ident {
         match self.declaration {
-            // Messages about the declaration name it.
+            // Messages about the declaration point to its name.
             Some(_) => Ident::new(
                 &self.function.sig.ident.to_string(),
                 Span::mixed_site().located_at(self.function.sig.ident.span()),
@@ -202,8 +201,8 @@ impl Kernel {
         }))
     }
 
-    /// The same from the declaration, which refuses a function of another type, or one that
-    /// is `unsafe` where the launch is not. Stands beside [`body`](Self::body).
+    /// The same from the declaration, which rejects a function of another type, or one that is
+    /// `unsafe` if the launch is not. Emitted beside [`body`](Self::body).
     fn defined(&self) -> TokenStream {
         let (declaration, body) = (&self.declaration, self.body_name());
         let sig = &self.function.sig;

@@ -1,4 +1,4 @@
-//! `#[host_fn::kernel]`: what becomes of a kernel's declaration.
+//! `#[host_fn::kernel]`: the code generated for a kernel's declaration.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
@@ -24,7 +24,7 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
     Ok(quote!(#kind #launch))
 }
 
-/// The type that stands for the kernel, and what image and host compare.
+/// The kernel's type, and the description that image and host compare.
 fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
     let Declaration {
         attributes,
@@ -54,7 +54,7 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
     let is_unsafe = unsafety.is_some();
     let other_safety = match is_unsafe {
         false => format!(
-            "the kernel `{text}` is declared as safe to launch, with whatever arguments: define it as `fn`, or declare it as `unsafe fn`"
+            "the kernel `{text}` is declared as safe to launch, with any arguments: define it as `fn`, or declare it as `unsafe fn`"
         ),
         true => format!(
             "the kernel `{text}` is declared as `unsafe fn`: define it as `unsafe fn`, or declare it as `fn`"
@@ -64,8 +64,8 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
     quote! {
         #(#attributes)*
         ///
-        /// Stands for the kernel: a host program binds it to an image that has it, and
-        /// then can launch it.
+        /// Stands for the kernel. A host program binds it to an image that has the kernel, and then
+        /// can launch it.
         #[derive(::core::clone::Clone, ::core::fmt::Debug)]
         #visibility struct #token<#launcher = ()> {
             launcher: #launcher,
@@ -78,8 +78,8 @@ fn kind(declaration: &Declaration, token: &Ident) -> TokenStream {
             pub const SIGNATURE: u64 =
                 ::host_fn::signature::Signature::new(#text) #(#hashed)* .finish();
 
-            /// For `#[device_rt::kernel]`: what the image says of the kernel, given of its
-            /// definition the name, whether it is an `unsafe fn`, and the type.
+            /// For `#[device_rt::kernel]`: the image's description of the kernel, given its
+            /// definition's name, whether it is an `unsafe fn`, and its type.
             #[doc(hidden)]
             #[must_use]
             pub const fn defined_by(
@@ -136,22 +136,21 @@ fn launch(declaration: &Declaration, token: &Ident) -> TokenStream {
             ///
             /// # Safety
             ///
-            /// What the declaration asks for.
+            /// The conditions that the declaration states.
         }
     });
     quote! {
         impl<#launcher: ::host_fn::Launcher> #token<#launcher> {
             #(#documented)*
             ///
-            /// Copies to the device what is not there yet, runs the kernel to its end, and
-            /// copies back what it may have written.
+            /// Copies arguments to the device, runs the kernel to its end, and copies back the
+            /// memory that it may have written.
             #safety
             ///
             /// # Errors
             ///
-            /// The kernel could not be launched or failed; then nothing is copied back. Or
-            /// copying back failed; then it is unspecified what the memory holds that was to
-            /// come back.
+            /// The kernel could not be launched or failed; then nothing is copied back. Or copying
+            /// back failed; then the memory that was to be copied back has unspecified contents.
             #[allow(clippy::too_many_arguments, reason = "as many as were declared")]
             pub #unsafety fn launch(
                 &self,
@@ -162,9 +161,8 @@ fn launch(declaration: &Declaration, token: &Ident) -> TokenStream {
                 <#launcher as ::host_fn::Launcher>::Error,
             > {
                 let arguments: [::host_fn::__private::Argument<'_>; #count] = [#(#arguments),*];
-                // SAFETY: these are arguments of the declared forms and types, used for
-                // this alone. The launcher is that of this kernel, as the caller of `bound`
-                // promised.
+                // SAFETY: these are arguments of the declared forms and types, not used otherwise
+                // meanwhile. The launcher is this kernel's, as the caller of `bound` promised.
                 unsafe { self.launcher.launch(#grid, &arguments) }
             }
         }

@@ -8,18 +8,18 @@ use crate::declaration::named;
 use crate::form::bare;
 use crate::type_name;
 
-/// What travels for a parameter, and how it is put together again.
+/// The values passed for a parameter, and the expression that combines them.
 pub(crate) struct Parameter {
-    /// Names and types of the values that travel.
+    /// Names and types of the passed values.
     pub(crate) travels: Vec<(Ident, TokenStream)>,
-    /// The parameter, made of them.
+    /// The parameter, made from them.
     pub(crate) value: TokenStream,
-    /// The type as the signature hash of a kernel without declaration has it.
+    /// The type as encoded in the signature hash of a kernel without a declaration.
     pub(crate) code: String,
 }
 
 impl Parameter {
-    /// Of a kernel without declaration, which takes what the host sends as it is.
+    /// A parameter of a kernel without a declaration, which is passed unchanged.
     pub(crate) fn raw(_index: usize, input: &FnArg) -> Result<Self> {
         let (name, declared) = named(input)?;
         Ok(Parameter {
@@ -29,8 +29,8 @@ impl Parameter {
         })
     }
 
-    /// Of a kernel whose declaration says what travels. That the type is the declared one
-    /// is the compiler's to see.
+    /// A parameter of a kernel whose declaration determines the passed values. The compiler checks
+    /// that the types agree.
     pub(crate) fn declared(index: usize, input: &FnArg) -> Result<Self> {
         let (_, declared) = named(input)?;
         let place = format_ident!("argument_{index}", span = Span::mixed_site());
@@ -84,8 +84,7 @@ impl Parameter {
     }
 }
 
-/// What the signature hash has for a parameter type: the type's name, `*` for
-/// every pointer.
+/// The encoding of a parameter type in the signature hash: the type's name, `*` for every pointer.
 fn code(declared: &Type) -> Result<String> {
     const SCALARS: [&str; 12] = [
         "u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64", "isize", "f32", "f64",

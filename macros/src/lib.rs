@@ -44,7 +44,7 @@ pub fn host_functions(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Declares a kernel, for the crate that kernel and host program share. To be used as
+/// Declares a kernel, for the crate that kernel and host program share. Used as
 /// `#[host_fn::kernel]`.
 ///
 /// ```ignore
@@ -60,16 +60,16 @@ pub fn host_functions(input: TokenStream) -> TokenStream {
 /// | `Out<T>`, `Out<[T]>` | `&mut T`, `&mut [T]` | from the device | `*mut T`, `*mut [T]` to zeroes |
 /// | a number | the same | by value | the same |
 ///
-/// `T` is plain data, see `host_fn::Plain`; numbers are integers and floats of at most
-/// eight bytes. The type `Saxpy` that this makes stands for the kernel:
-/// - the kernel crate defines it with `#[device_rt::kernel(Saxpy)]`, which another
-///   signature does not get past;
+/// `T` is plain data, see `host_fn::Plain`; numbers are integers and floats of at most eight bytes.
+/// The generated type `Saxpy` stands for the kernel:
+/// - the kernel crate defines it with `#[device_rt::kernel(Saxpy)]`, which rejects
+///   another signature;
 /// - a host program binds it with `program.bind::<Saxpy>()?`, which compares the hash of
-///   the declaration with the image's, and launches what it gets with
+///   the declaration with the image's, and launches the result with
 ///   `launch(grid, a, &x, &mut y)`.
 ///
-/// Of a declaration as `pub unsafe fn` the launch is `unsafe` too, and so is the definition:
-/// for a kernel that asks more of its arguments or grid than their types say.
+/// A declaration as `pub unsafe fn` makes the launch and the definition `unsafe` too: for a kernel
+/// with conditions on its arguments or grid that their types do not express.
 #[proc_macro_attribute]
 pub fn kernel_declaration(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel_declaration::expand(arguments.into(), item.into())
@@ -77,7 +77,7 @@ pub fn kernel_declaration(arguments: TokenStream, item: TokenStream) -> TokenStr
         .into()
 }
 
-/// Makes a function a kernel: what a host launches on a device.
+/// Makes a function a kernel, which a host can launch on a device.
 ///
 /// ```ignore
 /// #[device_rt::kernel]
@@ -90,17 +90,16 @@ pub fn kernel_declaration(arguments: TokenStream, item: TokenStream) -> TokenStr
 /// `extern "C" fn(params: *const *const c_void)`, the form of the `host` device.
 /// The data symbol `__revoff_kernel_digest` describes its parameters.
 ///
-/// With a declaration (`#[host_fn::kernel]`) the function is what is declared:
+/// With a declaration (`#[host_fn::kernel]`) the function has the declared parameters:
 ///
 /// ```ignore
 /// #[device_rt::kernel(shared::Saxpy)]
 /// pub fn saxpy(a: f32, x: &[f32], y: *mut [f32]) { /* ... */ }
 /// ```
 ///
-/// A slice takes two parameters, address and length. The function is `unsafe` if its
-/// declaration is. Otherwise it does nothing undefined whatever its arguments and its grid
-/// are, given that each `&` and `*mut` is valid as long as it runs; all threads of a launch
-/// share the latter. Nothing but a launch gets to call it.
+/// A slice takes two parameters, address and length. The function is `unsafe` if its declaration
+/// is. Otherwise it must be sound for all arguments and grids, given that each `&` and `*mut` is
+/// valid as long as it runs; all threads of a launch share the latter. Only a launch can call it.
 #[proc_macro_attribute]
 pub fn kernel(arguments: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(arguments.into(), item.into())

@@ -5,8 +5,8 @@ use quote::ToTokens;
 
 /// Text of `tokens` with spaces only where two words would run together.
 ///
-/// Device code and host code are often compiled by two compilers, and the
-/// spacing of `TokenStream::to_string` is nothing that they agree on.
+/// Two compilers often compile device code and host code, and they need not agree on the spacing of
+/// `TokenStream::to_string`.
 pub(crate) fn canonical(tokens: &impl ToTokens) -> String {
     let mut text = String::new();
     append(tokens.to_token_stream(), &mut text);
@@ -21,7 +21,7 @@ fn append(tokens: TokenStream, text: &mut String) {
                     Delimiter::Parenthesis => ("(", ")"),
                     Delimiter::Brace => ("{", "}"),
                     Delimiter::Bracket => ("[", "]"),
-                    // Where a type came through another macro.
+                    // The type came through another macro.
                     Delimiter::None => ("", ""),
                 };
                 text.push_str(open);

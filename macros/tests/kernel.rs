@@ -1,6 +1,6 @@
-//! Kernels as the `host` device sees them.
+//! Kernels as the `host` device calls them.
 
-// What the macro generates refers to `::device_rt`, of which it needs this much.
+// The generated code refers to `::device_rt`, of which it needs this much.
 extern crate self as device_rt;
 pub use shared_abi;
 
@@ -9,7 +9,7 @@ use std::ptr;
 
 use revoff_macros::kernel;
 
-/// Doubles a value, in place. The parameters are named to be in the way.
+/// Doubles a value in place. The parameters have names that generated code might use.
 #[kernel]
 pub fn double(params: *mut f64, body: u32, scale: f64) {
     if body == 3 {
@@ -22,7 +22,7 @@ pub fn double(params: *mut f64, body: u32, scale: f64) {
 #[kernel]
 pub fn idle() {}
 
-/// Of every width that has to be read unaligned.
+/// Parameters of every width, to be read unaligned.
 ///
 /// # Safety
 ///
@@ -78,7 +78,7 @@ fn parameters_need_no_alignment() {
         (&raw const packed.6).cast(),
         (&raw const packed.7).cast(),
     ];
-    // One byte stands before all that have an alignment.
+    // A byte comes before all aligned parameters.
     assert!(
         params[1..]
             .iter()
@@ -92,7 +92,7 @@ fn parameters_need_no_alignment() {
 
 #[test]
 fn no_parameters() {
-    // SAFETY: there is nothing to read.
+    // SAFETY: the kernel reads no parameters.
     unsafe { idle(ptr::null()) };
 }
 

@@ -1,7 +1,7 @@
-//! What must not compile, and that the reason is said where it is.
+//! Wrong uses must fail to compile with an error at the right place.
 //!
-//! `TRYBUILD=overwrite cargo test --test ui` writes the expected messages anew;
-//! they are those of the toolchain that `rust-version` names.
+//! `TRYBUILD=overwrite cargo test --test ui` rewrites the expected messages, which are those of the
+//! toolchain that `rust-version` names.
 
 #[test]
 fn messages() {

@@ -1,4 +1,4 @@
-//! Gives the shared object the name by which libgomp asks for it.
+//! Gives the shared object the name by which libgomp loads it.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

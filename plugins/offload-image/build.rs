@@ -1,4 +1,4 @@
-//! What the documentation asks of programs, for this crate's own tests.
+//! The linker option that the documentation requires, for this crate's own tests.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -53,12 +53,13 @@ extern "C" {
 #define REVOFF_C_LINKAGE extern
 #endif
 
-/** What the host finds by name in an image built with -fvisibility=hidden too. */
+/** Makes a symbol visible to the host, even in an image built with -fvisibility=hidden. */
 #define REVOFF_EXPORTED __attribute__((visibility("default")))
 
 /**
- * In CUDA and HIP, says that a function or a variable is the device's; elsewhere all
- * are. A `const` variable may go to constant memory there, where no host looks for it.
+ * In CUDA and HIP, marks a function or a variable as device code; empty for other compilers. In
+ * CUDA, a `const` variable may be placed in constant memory, where the host does not look for
+ * it.
  */
 #if defined(__CUDA__) || defined(__CUDACC__) || defined(__HIP__)
 #define REVOFF_DEVICE __attribute__((device))
@@ -88,8 +89,8 @@ REVOFF_DEVICE void GOMP_target_ext(int device, void (*fn)(void *), size_t mapnum
                                    unsigned int flags, void **depend, void **args);
 
 /**
- * GOMP_target_ext with a status for a result, a REVOFF_STATUS_*: _NONE where none is
- * reported, which is so on GCC's wires.
+ * GOMP_target_ext that returns the call's status, a REVOFF_STATUS_*: _NONE if the device
+ * runtime reports none, as on GCC's wires.
  */
 REVOFF_DEVICE static inline uint32_t revoff_call(void (*fn)(void *), size_t mapnum,
                                                  void **hostaddrs, size_t *sizes,
@@ -102,21 +103,19 @@ REVOFF_DEVICE static inline uint32_t revoff_call(void (*fn)(void *), size_t mapn
 }
 
 /**
- * Says, at file scope and without a semicolon, that this image calls the host
- * function `name`. May stand in several files of an image.
- *
- * Defines the revoff_function_info by which the host finds the name. Signature
- * 0: a C declaration has none to compare.
+ * Declares, at file scope and without a semicolon, that this image calls the host function
+ * `name`. May occur in several files of an image. Defines the revoff_function_info by which the
+ * host finds the name. The signature is 0, because a C declaration has none to compare.
  */
 #define REVOFF_HOST_FUNCTION(name) REVOFF_FUNCTION_INFO(name)
 
 /**
- * The `fn` argument of GOMP_target_ext for a REVOFF_HOST_FUNCTION. It is a name
- * for the host, no code: calling it on the device goes wrong.
+ * The `fn` argument of GOMP_target_ext for a REVOFF_HOST_FUNCTION. It identifies the function
+ * for the host and is not code: do not call it on the device.
  */
 #define REVOFF_CALL(name) REVOFF_FUNCTION_WORD(name)
 
-/* What the two are made of, for headers that make more of them. */
+/* The parts of the two macros above, for headers that define more such macros. */
 #define REVOFF_FUNCTION_INFO(name)                                                               \
     REVOFF_C_LINKAGE REVOFF_EXPORTED __attribute__((weak)) REVOFF_DEVICE_CONST                   \
         revoff_function_info __revoff_fn_##name;                                                 \
@@ -124,18 +123,17 @@ REVOFF_DEVICE static inline uint32_t revoff_call(void (*fn)(void *), size_t mapn
 #define REVOFF_FUNCTION_WORD(name) ((void (*)(void *))(uintptr_t)&__revoff_fn_##name)
 
 /**
- * Head of a kernel for the `host` device: its name and the types of its parameters, at
- * most 16; its body follows. `params[i]` points to the value of parameter `i`, see
- * REVOFF_PARAM.
- *
- * Defines the revoff_kernel_info by which the host refuses a launch with other
- * parameters. Signature 0, as for REVOFF_HOST_FUNCTION.
+ * Head of a kernel for the `host` device: its name and the types of its parameters, at most 16;
+ * the body follows. `params[i]` points to the value of parameter `i`, see REVOFF_PARAM. Defines
+ * the revoff_kernel_info by which the host rejects a launch with other parameters. The
+ * signature is 0, as for REVOFF_HOST_FUNCTION.
  */
 #define REVOFF_KERNEL(...)                                                                       \
     REVOFF_DEFINE_KERNEL(REVOFF_FIRST(__VA_ARGS__, 0), REVOFF_TYPES(__VA_ARGS__),                \
                          REVOFF_BYTES(REVOFF_TYPES(__VA_ARGS__))(__VA_ARGS__))
 
-/* What it is made of. Its arguments are expanded once more before names are put together. */
+/* The parts of REVOFF_KERNEL. Its arguments are expanded once more before names are
+   concatenated. */
 #define REVOFF_DEFINE_KERNEL(name, types, bytes) REVOFF_DESCRIBED_KERNEL(name, types, bytes)
 #define REVOFF_DESCRIBED_KERNEL(name, types, bytes)                                              \
     REVOFF_C_LINKAGE REVOFF_EXPORTED const revoff_kernel_info __revoff_kernel_##name;            \
@@ -143,7 +141,8 @@ REVOFF_DEVICE static inline uint32_t revoff_call(void (*fn)(void *), size_t mapn
     REVOFF_C_LINKAGE REVOFF_EXPORTED void name(const void *const *params);                       \
     void name(const void *const *params)
 #define REVOFF_FIRST(name, ...) name
-/* How many types follow a name, and the macro that adds up so many sizes. */
+/* Counts the types after a name; REVOFF_BYTES selects the macro that adds up that many sizes.
+   */
 #define REVOFF_TYPES(...)                                                                        \
     REVOFF_18TH(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0)
 #define REVOFF_18TH(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, \
@@ -170,10 +169,9 @@ REVOFF_DEVICE static inline uint32_t revoff_call(void (*fn)(void *), size_t mapn
 #define REVOFF_BYTES_16(name, type, ...) (sizeof(type) + REVOFF_BYTES_15(name, __VA_ARGS__))
 
 /**
- * In a REVOFF_KERNEL, the value of parameter `i`, counted from 0, of type `type`.
- *
- * Neither is checked: give the `i`-th of the types that REVOFF_KERNEL lists. Another index or a
- * larger type reads memory that is no parameter.
+ * In a REVOFF_KERNEL, the value of parameter `i`, counted from 0, of type `type`. Neither
+ * argument is checked: `type` must be the `i`-th type of REVOFF_KERNEL. Another index or a
+ * larger type reads memory outside the parameters.
  */
 #define REVOFF_PARAM(type, i) (*(type const *)params[i])
 

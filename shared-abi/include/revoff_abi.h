@@ -81,17 +81,17 @@
 
 /**
  * Symbol of the address of the `revoff_panic_record` that a panic fills in; 0 for none. Images without
- * this symbol report panics in another way, or not at all.
+ * this symbol report panics in other ways or not.
  */
 #define REVOFF_IMAGE_PANIC "__revoff_panic"
 
 /**
- * What precedes a host function's name in the symbol of its `revoff_function_info`.
- * The *address* of that symbol is the function word of a request.
+ * The start of the symbol of a host function's `revoff_function_info`; the function's name follows. The
+ * *address* of that symbol is the function word of a request.
  */
 #define REVOFF_IMAGE_FUNCTION_PREFIX "__revoff_fn_"
 
-/** What precedes a kernel's name in the symbol of its `revoff_kernel_info`. */
+/** The start of the symbol of a kernel's `revoff_kernel_info`; the kernel's name follows. */
 #define REVOFF_IMAGE_KERNEL_PREFIX "__revoff_kernel_"
 
 /**
@@ -103,16 +103,16 @@
 /** Value of `revoff_panic_record.state` once the record is complete. */
 #define REVOFF_IMAGE_PANIC_RECORDED 1u
 
-/** Most bytes of a file's name in a `revoff_panic_record`. */
+/** Maximum bytes of a file's name in a `revoff_panic_record`. */
 #define REVOFF_IMAGE_PANIC_FILE 256u
 
 /** First word of an `revoff_image_info`: "revoff" and two zero bytes, little-endian. */
 #define REVOFF_IMAGE_MAGIC 0x66666f766572ull
 
 /**
- * Version of every layout in this crate, carried by each image
- * (`revoff_image_info.abi_version`) and compared by the host before the
- * first launch. It grows with any change that an older peer would misread.
+ * Version of every layout in this crate, carried by each image (`revoff_image_info.abi_version`)
+ * and compared by the host before the first launch. Any change that an older peer would misread
+ * increments it.
  */
 #define REVOFF_ABI_VERSION 1u
 
@@ -182,16 +182,16 @@
 /** Attach a pointer to its mapped target; `sizes[i]` is the bias. */
 #define REVOFF_MAP_ATTACH 80
 
-/** `REVOFF_MAP_ALLOC`, without looking for a mapping first. */
+/** `REVOFF_MAP_ALLOC`, without searching for a mapping first. */
 #define REVOFF_MAP_FORCE_ALLOC 128
 
-/** `REVOFF_MAP_TO`, copied in any case. */
+/** `REVOFF_MAP_TO`, copied even if present. */
 #define REVOFF_MAP_FORCE_TO 129
 
-/** `REVOFF_MAP_FROM`, copied in any case. */
+/** `REVOFF_MAP_FROM`, copied even if present. */
 #define REVOFF_MAP_FORCE_FROM 130
 
-/** `REVOFF_MAP_TOFROM`, copied in any case. */
+/** `REVOFF_MAP_TOFROM`, copied even if present. */
 #define REVOFF_MAP_FORCE_TOFROM 131
 
 /** Present, and copied to the function. */
@@ -204,8 +204,8 @@
 #define REVOFF_MAP_ALWAYS_PRESENT_TOFROM 151
 
 /**
- * Nobody answered: what a caller's status word holds before the call, and
- * after it where the device runtime reports no status (GCC's own).
+ * No answer: the value of a caller's status word before the call, and after it if the device
+ * runtime reports no status (GCC's own).
  */
 #define REVOFF_STATUS_NONE 0u
 
@@ -254,13 +254,13 @@
 /** Type of a message that prints `label`, an `i64` in decimal, and the end of the line. */
 #define REVOFF_GCN_QUEUE_INTEGER 0u
 
-/** As `REVOFF_GCN_QUEUE_INTEGER`, with a `double`, as `%f` prints it. */
+/** Like `REVOFF_GCN_QUEUE_INTEGER`, with a `double`, printed as by `%f`. */
 #define REVOFF_GCN_QUEUE_DOUBLE 1u
 
 /** Type of a message that prints `label`, more text, and the end of the line. */
 #define REVOFF_GCN_QUEUE_LINE 2u
 
-/** As `REVOFF_GCN_QUEUE_LINE`, without the end of the line. */
+/** Like `REVOFF_GCN_QUEUE_LINE`, without the end of the line. */
 #define REVOFF_GCN_QUEUE_RAW 3u
 
 /** Type of a message that is a call: a `revoff_gcn_call`. */
@@ -307,7 +307,7 @@
 
 
 /**
- * Where a device thread is, and where its stack lies.
+ * A device thread's indices, and the range of its stack.
  */
 typedef struct revoff_thread_context {
     /**
@@ -404,7 +404,7 @@ typedef struct revoff_offload_icvs {
 } revoff_offload_icvs;
 
 /**
- * What an image says of itself.
+ * An image's description of itself.
  */
 typedef struct revoff_image_info {
     /**
@@ -423,7 +423,7 @@ typedef struct revoff_image_info {
 } revoff_image_info;
 
 /**
- * What the host tells an image before its first kernel.
+ * The configuration that the host writes before an image's first kernel.
  *
  * All addresses are device addresses. Zero-initialised in the image: no wire.
  */
@@ -493,14 +493,14 @@ typedef struct revoff_kernel_info {
 } revoff_kernel_info;
 
 /**
- * The place in the source of the first panic in an image's kernels, in mapped memory.
+ * The source location of the first panic in an image's kernels, in mapped memory.
  *
  * The host allocates and zeroes it when it loads the image; the first device thread to panic
  * fills it in before it ends the launch.
  */
 typedef struct revoff_panic_record {
     /**
-     * `REVOFF_IMAGE_PANIC_RECORDED`, stored after all else (edge `P1`); 0 if nothing has panicked.
+     * `REVOFF_IMAGE_PANIC_RECORDED`, stored last (edge `P1`); 0 if nothing has panicked.
      */
     uint32_t state;
     /**
@@ -516,13 +516,13 @@ typedef struct revoff_panic_record {
      */
     uint32_t file_len;
     /**
-     * The file's name in UTF-8, as the compiler was given it; of a longer one the last bytes.
+     * The file's name in UTF-8, as passed to the compiler; the last bytes of a longer one.
      */
     uint8_t file[256];
 } revoff_panic_record;
 
 /**
- * A mapping kind with its alignment, as it stands on the wire.
+ * A mapping kind with its alignment, as encoded on the wire.
  */
 typedef uint16_t revoff_map_kind;
 
@@ -533,8 +533,8 @@ typedef uint16_t revoff_map_kind;
 typedef uint32_t revoff_status;
 
 /**
- * What an extent starts with on GCC's wires, whose slots have no room for it. The
- * request's addresses, sizes and kinds follow, then the carried bytes.
+ * The header of an extent on GCC's wires, whose slots have no room for it. The request's
+ * addresses, sizes and kinds follow, then the carried bytes.
  */
 typedef struct REVOFF_ALIGNED(64) revoff_bounce_header {
     /**
@@ -542,7 +542,7 @@ typedef struct REVOFF_ALIGNED(64) revoff_bounce_header {
      */
     uint32_t signal;
     /**
-     * Key of the launch that asks, as in
+     * Key of the calling launch, as in
      * `revoff_native_request_header.launch`.
      */
     uint32_t launch;
@@ -557,7 +557,7 @@ typedef struct REVOFF_ALIGNED(64) revoff_bounce_header {
  */
 typedef struct REVOFF_ALIGNED(128) revoff_claims_header {
     /**
-     * The lock that `gcc-slot` requires: bit 0, 1 while a request is under way.
+     * The lock that `gcc-slot` requires: bit 0, which is 1 during a request.
      */
     uint32_t slot_lock;
     /**
@@ -575,11 +575,11 @@ typedef struct REVOFF_ALIGNED(128) revoff_claim_group {
      */
     uint32_t taken;
     /**
-     * Keeps the word that everybody writes off the sequence numbers.
+     * Keeps `taken`, which all threads write, on another line than the sequence numbers.
      */
     uint32_t reserved[31];
     /**
-     * The sequence number that slot `i`'s last request had; whoever holds the slot owns it.
+     * The sequence number of slot `i`'s last request; belongs to the slot's owner.
      */
     uint32_t seqs[32];
 } revoff_claim_group;
@@ -614,11 +614,11 @@ typedef struct revoff_gcc_ring_slot {
      */
     uint64_t kinds;
     /**
-     * Number of the device that asks.
+     * Number of the calling device.
      */
     int32_t dev_num;
     /**
-     * Padding to the alignment of the whole; nobody reads it.
+     * Padding to the structure's alignment; not read.
      */
     uint32_t reserved;
 } revoff_gcc_ring_slot;
@@ -637,11 +637,11 @@ typedef struct revoff_gcc_ring {
      */
     uint32_t consumed;
     /**
-     * Tickets that host threads have taken on; only the host uses it.
+     * Tickets that host threads have taken; used only by the host.
      */
     uint32_t claimed;
     /**
-     * Padding; nobody reads it.
+     * Padding; not read.
      */
     uint32_t reserved;
     /**
@@ -676,11 +676,11 @@ typedef struct revoff_gcc_slot {
      */
     uint64_t kinds;
     /**
-     * Number of the device that asks.
+     * Number of the calling device.
      */
     int32_t dev_num;
     /**
-     * Padding to the alignment of the whole; nobody reads it.
+     * Padding to the structure's alignment; not read.
      */
     uint32_t reserved;
 } revoff_gcc_slot;
@@ -702,14 +702,14 @@ typedef struct revoff_gcn_message {
      */
     uint32_t kind;
     /**
-     * What comes behind the label: an `i64` or a `double` in the first word, text of
-     * `REVOFF_GCN_QUEUE_TEXT` bytes, or a `revoff_gcn_call`.
+     * The value after the label: an `i64` or a `double` in the first word, text of `REVOFF_GCN_QUEUE_TEXT` bytes,
+     * or a `revoff_gcn_call`.
      */
     uint64_t value[16];
 } revoff_gcn_message;
 
 /**
- * What a message of type `REVOFF_GCN_QUEUE_CALL` has in `value`.
+ * The `value` of a message of type `REVOFF_GCN_QUEUE_CALL`.
  */
 typedef struct revoff_gcn_call {
     /**
@@ -733,12 +733,11 @@ typedef struct revoff_gcn_call {
      */
     uint64_t kinds;
     /**
-     * Number of the device that asks.
+     * Number of the calling device.
      */
     uint64_t dev_num;
     /**
-     * Device address of the caller's `int`; 0 where it waits for the slot's
-     * `written`.
+     * Device address of the caller's `int`; 0 if the caller waits for the slot's `written`.
      */
     uint64_t signal;
 } revoff_gcn_call;
@@ -748,7 +747,7 @@ typedef struct revoff_gcn_call {
  */
 typedef struct revoff_gcn_queue {
     /**
-     * What the kernel returns; not used for reverse offload.
+     * The kernel's result; not used for reverse offload.
      */
     int32_t return_value;
     /**
@@ -764,22 +763,22 @@ typedef struct revoff_gcn_queue {
      */
     uint32_t consumed;
     /**
-     * Padding; nobody reads it.
+     * Padding; not read.
      */
     uint32_t reserved;
 } revoff_gcn_queue;
 
 /**
- * Which protocol a wire speaks. A newtype, not an enum: images carry it.
+ * The protocol of a wire. A newtype, not an enum: images contain it.
  */
 typedef uint32_t revoff_wire_kind;
 
 /**
- * One word in mapped memory by which a host that sleeps asks to be woken.
+ * One word in mapped memory by which a sleeping host asks to be woken.
  *
  * Only for devices that can wake a host (the `host` device can, through
- * `revoff_host_arch.wake_host`); on others nobody reads
- * it and the host wakes by itself.
+ * `revoff_host_arch.wake_host`); on others it is not read,
+ * and the host wakes by itself.
  *
  * Edge `W1`: the device publishes a request, then `fence`s, then loads
  * `sleeping`; the host stores `sleeping`, then fences, then looks for requests once
@@ -798,7 +797,7 @@ typedef struct REVOFF_ALIGNED(128) revoff_wake_word {
 } revoff_wake_word;
 
 /**
- * What the device writes first. The payload follows: `revoff_native_map_entry`s, then bytes
+ * The header of a request, written by the device. The payload follows: `revoff_native_map_entry`s, then bytes
  * that the request carries.
  */
 typedef struct revoff_native_request_header {
@@ -807,8 +806,7 @@ typedef struct revoff_native_request_header {
      */
     uint32_t seq;
     /**
-     * Key of the launch that asks, given by the host; 0 where the device does
-     * not know it.
+     * Key of the calling launch, given by the host; 0 if the device does not know it.
      */
     uint32_t launch;
     /**
@@ -820,7 +818,7 @@ typedef struct revoff_native_request_header {
      */
     uint32_t mapnum;
     /**
-     * Number of the device that asks.
+     * Number of the calling device.
      */
     int32_t dev_num;
     /**
@@ -834,14 +832,13 @@ typedef struct revoff_native_request_header {
 } revoff_native_request_header;
 
 /**
- * What the host writes. A payload follows: bytes for ranges carried in the slot
- * that come back, each as far from its start as they are in the request's from
- * the end of the entries, so that short results share the header's line.
+ * The header of a reply, written by the host. The payload follows: the new bytes of ranges carried
+ * in the slot. A range's distance from the payload's start is its distance from the end of the
+ * entries in the request, so that short results share the header's line.
  */
 typedef struct revoff_native_reply_header {
     /**
-     * The sequence number of the request that this answers. Written last, together with the
-     * status.
+     * The sequence number of the answered request. Written last, together with the status.
      */
     uint32_t seq;
     /**
@@ -849,7 +846,7 @@ typedef struct revoff_native_reply_header {
      */
     uint32_t status;
     /**
-     * Bit `c`: the bytes of the `c`-th carried range are to be copied to its
+     * Bit `c`: the caller must copy the bytes of the `c`-th carried range to its
      * address.
      */
     uint64_t copied;
@@ -899,7 +896,7 @@ typedef struct revoff_native_map_entry {
      */
     uint16_t kind;
     /**
-     * Where the bytes are, a `PLACE_*`. An entry is *carried* if it is not
+     * The location of the bytes, a `PLACE_*`. An entry is *carried* if it is not
      * `REVOFF_NATIVE_PLACE_DEVICE`.
      */
     uint16_t place;

@@ -34,7 +34,7 @@
 extern "C" {
 #endif
 
-/* OpenMP's, which omp.h has too. */
+/* OpenMP's functions, which omp.h declares as well. */
 int omp_get_team_num(void);
 int omp_get_num_teams(void);
 int omp_get_thread_num(void);
@@ -57,7 +57,8 @@ static inline void GOMP_target_ext(int device, void (*fn)(void *), size_t mapnum
         *(uint32_t *)(void *)args = status;
 }
 
-/* As in revoff.h; that one was compiled before there was a GOMP_target_ext of the host's. */
+/* As in revoff.h, whose function was compiled before the host's GOMP_target_ext was declared.
+   */
 static inline uint32_t revoff_call(void (*fn)(void *), size_t mapnum, void **hostaddrs,
                                    size_t *sizes, unsigned short *kinds)
 {
@@ -70,8 +71,9 @@ static inline uint32_t revoff_call(void (*fn)(void *), size_t mapnum, void **hos
 #pragma omp end declare variant
 
 /*
- * On processors OpenMP's runtime makes teams and threads, of one call of a region. Outside
- * `parallel` one thread of a team runs, and LLVM's runtime counts those that may.
+ * On processors, OpenMP's runtime creates teams and threads from one call of a region. Outside
+ * `parallel` one thread of a team runs, and LLVM's runtime returns the number of threads that a
+ * `parallel` would have.
  */
 #pragma omp begin declare variant match(device = {kind(cpu)})
 static inline uint32_t revoff_team(void) { return (uint32_t)omp_get_team_num(); }
@@ -90,8 +92,8 @@ static inline uint32_t revoff_threads(void)
 #pragma omp end declare target
 
 /**
- * As in revoff.h, and declares the function, for the host alone: it may be anything
- * there, and no device compiles it. The executable exports it, see docs/llvm.md.
+ * As in revoff.h; also declares the function, for the host only: devices do not compile it. The
+ * executable exports it, see docs/llvm.md.
  */
 #undef REVOFF_HOST_FUNCTION
 #define REVOFF_HOST_FUNCTION(name)                                                               \

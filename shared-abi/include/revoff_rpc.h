@@ -20,7 +20,7 @@
 
 #pragma omp begin declare target
 
-/* The host knows this name; on the host there is no such function. */
+/* The host's name for this function; it is not defined on the host. */
 REVOFF_FUNCTION_INFO(rpc_host_call)
 
 #ifdef __cplusplus

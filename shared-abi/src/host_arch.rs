@@ -1,12 +1,12 @@
-//! What takes the place of special registers and instructions on the `host`
-//! device, where a kernel is machine code in a shared object.
+//! The substitutes for special registers and instructions on the `host` device, where a kernel is
+//! machine code in a shared object.
 //!
 //! A `host` kernel is a function `extern "C" fn(params: *const *const c_void)`:
 //! `params[i]` points to the value of parameter `i`, as in `cuLaunchKernel`. One that a
 //! compiler has made of an OpenMP target region takes integers of 64 bits instead; it is one
 //! device thread, and those that it starts itself may call the host, too.
 
-/// Where a device thread is, and where its stack lies.
+/// A device thread's indices, and the range of its stack.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadContext {

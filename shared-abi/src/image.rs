@@ -20,12 +20,12 @@ pub const RUNTIME: &str = "__revoff_runtime";
 /// Symbol of a `host` image's pointer to its [`HostArch`](crate::host_arch::HostArch).
 pub const HOST_ARCH: &str = "__revoff_host_arch";
 /// Symbol of the address of the [`PanicRecord`] that a panic fills in; 0 for none. Images without
-/// this symbol report panics in another way, or not at all.
+/// this symbol report panics in other ways or not.
 pub const PANIC: &str = "__revoff_panic";
-/// What precedes a host function's name in the symbol of its [`FunctionInfo`].
-/// The *address* of that symbol is the function word of a request.
+/// The start of the symbol of a host function's [`FunctionInfo`]; the function's name follows. The
+/// *address* of that symbol is the function word of a request.
 pub const FUNCTION_PREFIX: &str = "__revoff_fn_";
-/// What precedes a kernel's name in the symbol of its [`KernelInfo`].
+/// The start of the symbol of a kernel's [`KernelInfo`]; the kernel's name follows.
 pub const KERNEL_PREFIX: &str = "__revoff_kernel_";
 
 /// The assertion of a panic in an image for NVIDIA GPUs, which CUDA's driver prints with file and
@@ -34,13 +34,13 @@ pub const PANIC_ASSERTION: &str = "panic";
 
 /// Value of [`PanicRecord::state`] once the record is complete.
 pub const PANIC_RECORDED: u32 = 1;
-/// Most bytes of a file's name in a [`PanicRecord`].
+/// Maximum bytes of a file's name in a [`PanicRecord`].
 pub const PANIC_FILE: usize = 256;
 
 /// First word of an [`ImageInfo`]: "revoff" and two zero bytes, little-endian.
 pub const IMAGE_MAGIC: u64 = u64::from_le_bytes(*b"revoff\0\0");
 
-/// What an image says of itself.
+/// An image's description of itself.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageInfo {
@@ -53,7 +53,7 @@ pub struct ImageInfo {
     pub wires: u32,
 }
 
-/// What the host tells an image before its first kernel.
+/// The configuration that the host writes before an image's first kernel.
 ///
 /// All addresses are device addresses. Zero-initialised in the image: no wire.
 #[repr(C)]
@@ -99,14 +99,14 @@ pub struct KernelInfo {
     pub signature: u64,
 }
 
-/// The place in the source of the first panic in an image's kernels, in mapped memory.
+/// The source location of the first panic in an image's kernels, in mapped memory.
 ///
 /// The host allocates and zeroes it when it loads the image; the first device thread to panic
 /// fills it in before it ends the launch.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PanicRecord {
-    /// [`PANIC_RECORDED`], stored after all else (edge `P1`); 0 if nothing has panicked.
+    /// [`PANIC_RECORDED`], stored last (edge `P1`); 0 if nothing has panicked.
     pub state: u32,
     /// Line, from 1 on.
     pub line: u32,
@@ -114,7 +114,7 @@ pub struct PanicRecord {
     pub column: u32,
     /// Bytes of `file` in use.
     pub file_len: u32,
-    /// The file's name in UTF-8, as the compiler was given it; of a longer one the last bytes.
+    /// The file's name in UTF-8, as passed to the compiler; the last bytes of a longer one.
     pub file: [u8; PANIC_FILE],
 }
 

@@ -1,21 +1,21 @@
 //! Everything that the two sides of a reverse-offload call must agree on.
 //!
-//! A kernel on a device (see `device-rt`) publishes a request in memory that the
-//! host can see; the host (see `host-rt`) takes it, runs a function and
-//! completes it. This crate holds the `repr(C)` layouts and the constants of
-//! that conversation, nothing else: no algorithm, no allocation, no dependency.
+//! A kernel on a device (see `device-rt`) publishes a request in memory that the host can see; the
+//! host (see `host-rt`) takes it, runs a function and completes it. This crate holds only the
+//! `repr(C)` layouts and the constants of that exchange: no algorithm, no allocation, no
+//! dependency.
 //!
-//! `RULES.md` beside this crate says what a type in here may contain and why;
-//! `cargo xtask check-abi` enforces it. `include/` holds the same for C.
+//! `RULES.md` beside this crate states which types this crate may contain, and why; `cargo xtask
+//! check-abi` enforces it. `include/` holds the same for C.
 //!
-//! | module | what it describes |
+//! | module | content |
 //! |---|---|
 //! | [`gomp`] | constants of GCC's `GOMP_target_ext` interface |
 //! | [`map_kind`] | the kinds of an argument mapping |
 //! | [`status`] | how a request ended |
 //! | [`icv`] | the OpenMP internal control variables a device sees |
 //! | [`image`] | the symbols by which host and image find each other |
-//! | [`host_arch`] | what takes the place of special registers on the `host` device |
+//! | [`host_arch`] | substitutes for special registers on the `host` device |
 //! | [`wire`] | the protocols: `gcc-slot`, `gcc-ring`, `gcn-queue`, `native` |
 //! | [`words`] | how either side touches shared words: scope, order, width |
 
@@ -30,7 +30,7 @@ pub mod status;
 pub mod wire;
 pub mod words;
 
-/// Version of every layout in this crate, carried by each image
-/// ([`image::ImageInfo::abi_version`]) and compared by the host before the
-/// first launch. It grows with any change that an older peer would misread.
+/// Version of every layout in this crate, carried by each image ([`image::ImageInfo::abi_version`])
+/// and compared by the host before the first launch. Any change that an older peer would misread
+/// increments it.
 pub const ABI_VERSION: u32 = 1;

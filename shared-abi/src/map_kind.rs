@@ -8,7 +8,7 @@
 /// change what the host does.
 pub const IMPLICIT_BITS: u8 = 0x60;
 
-/// A mapping kind with its alignment, as it stands on the wire.
+/// A mapping kind with its alignment, as encoded on the wire.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MapKind(
@@ -74,13 +74,13 @@ kinds! {
     DELETE_ZERO_LEN_ARRAY_SECTION = 0x1f;
     /// Attach a pointer to its mapped target; `sizes[i]` is the bias.
     ATTACH = 0x50;
-    /// [`ALLOC`](Self::ALLOC), without looking for a mapping first.
+    /// [`ALLOC`](Self::ALLOC), without searching for a mapping first.
     FORCE_ALLOC = 0x80;
-    /// [`TO`](Self::TO), copied in any case.
+    /// [`TO`](Self::TO), copied even if present.
     FORCE_TO = 0x81;
-    /// [`FROM`](Self::FROM), copied in any case.
+    /// [`FROM`](Self::FROM), copied even if present.
     FORCE_FROM = 0x82;
-    /// [`TOFROM`](Self::TOFROM), copied in any case.
+    /// [`TOFROM`](Self::TOFROM), copied even if present.
     FORCE_TOFROM = 0x83;
     /// Present, and copied to the function.
     ALWAYS_PRESENT_TO = 0x95;
@@ -111,8 +111,8 @@ impl MapKind {
         MapKind(self.base())
     }
 
-    /// Alignment in bytes that the high byte asks for, a power of two; `None`
-    /// where the exponent is no address width.
+    /// Alignment in bytes that the high byte requests, a power of two; `None` if the exponent is
+    /// too large for an address.
     #[must_use]
     pub const fn align(self) -> Option<usize> {
         1usize.checked_shl((self.0 >> 8) as u32)

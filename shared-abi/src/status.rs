@@ -10,8 +10,8 @@ pub struct Status(
 );
 
 impl Status {
-    /// Nobody answered: what a caller's status word holds before the call, and
-    /// after it where the device runtime reports no status (GCC's own).
+    /// No answer: the value of a caller's status word before the call, and after it if the device
+    /// runtime reports no status (GCC's own).
     pub const NONE: Status = Status(0);
     /// The host function ran and its results are in place.
     pub const DONE: Status = Status(1);
@@ -27,7 +27,7 @@ impl Status {
     /// wire: the early return of `GOMP_target_ext`.
     pub const NOT_OFFLOADED: Status = Status(6);
 
-    /// Short text for messages; unknown values read as such.
+    /// Short text for messages; for unknown values too.
     #[must_use]
     pub const fn describe(self) -> &'static str {
         match self {

@@ -1,5 +1,4 @@
-//! The architectures that images are built for. This table is the one place that
-//! names them: a new one is one more row.
+//! The architectures that images are built for. Only this table names them: a new one is a new row.
 
 use std::fmt;
 
@@ -16,7 +15,7 @@ impl Target {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Nvptx, Self::Amdgcn];
 
-    /// What rustc calls it.
+    /// rustc's name for it.
     #[must_use]
     pub const fn rust_triple(self) -> &'static str {
         match self {
@@ -25,7 +24,7 @@ impl Target {
         }
     }
 
-    /// What clang and LLVM's tools write into [offload binaries](crate::offload_binary).
+    /// The triple that clang and LLVM's tools write into [offload binaries](crate::offload_binary).
     #[must_use]
     pub const fn offload_triple(self) -> &'static str {
         match self {
@@ -38,38 +37,37 @@ impl Target {
 /// An architecture that images are built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arch {
-    /// Its name, as `-C target-cpu` takes it.
+    /// Its name, as for `-C target-cpu`.
     pub name: &'static str,
     /// Its family.
     pub target: Target,
-    /// Version of PTX that images for it are written in, major and minor; none for
-    /// other targets. It is the oldest that knows the architecture, so that old
-    /// drivers read the images too, but not below 6.3.
+    /// The PTX version of images for it, major and minor; none for other targets. It is the oldest
+    /// that supports the architecture, so that old drivers read the images too, but not below 6.3.
     pub ptx: Option<(u32, u32)>,
-    /// Whether a trap may stand anywhere in a function. LLVM up to 22 forgets to expand
-    /// what comes after one on gfx11, and then fails with "Unsupported instruction"
-    /// (llvm-project #208912, mended by #174774).
+    /// Whether a trap may stand anywhere in a function. LLVM up to 22 forgets to expand what comes
+    /// after one on gfx11, and then fails with "Unsupported instruction" (llvm-project #208912,
+    /// fixed by #174774).
     pub traps_in_place: bool,
-    /// Whether LLVM up to 22 waits for the write-back of a release in any case. On gfx90a
-    /// and gfx942 it does not where it knows of no access on its way (llvm-project
+    /// Whether LLVM up to 22 waits for the write-back of a release in any case. On gfx90a and
+    /// gfx942 it does not if it knows of no access in flight (llvm-project
     /// #178316); device-rt then waits itself.
     pub waits_for_write_back: bool,
-    /// What the waves of a SIMD unit share of vector registers; none for other targets.
+    /// The vector registers that the waves of a SIMD unit share; none for other targets.
     pub vector_registers: Option<VectorRegisters>,
 }
 
-/// Vector registers of a SIMD unit of an AMD GPU, for waves as large as they are by default.
-/// Source: LLVM, `AMDGPUBaseInfo.cpp`, `getTotalNumVGPRs` and `getVGPRAllocGranule`.
+/// Vector registers of a SIMD unit of an AMD GPU, for waves of the default size. Source: LLVM,
+/// `AMDGPUBaseInfo.cpp`, `getTotalNumVGPRs` and `getVGPRAllocGranule`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VectorRegisters {
-    /// Those of one lane of all waves together.
+    /// Registers of one lane of all waves together.
     pub of_lane: u32,
-    /// A wave has a multiple of so many.
+    /// The granularity of a wave's registers.
     pub granule: u32,
 }
 
 impl VectorRegisters {
-    /// Those of a processor such as `gfx90a`; the fewest that one has, if the table does not know it.
+    /// The registers of a processor such as `gfx90a`; for an unknown one the minimum of all.
     #[must_use]
     pub fn of(processor: &str) -> Self {
         let known = find(processor).ok().and_then(|arch| arch.vector_registers);
@@ -79,8 +77,8 @@ impl VectorRegisters {
         })
     }
 
-    /// How many waves a SIMD unit has at a time, of which a lane takes `used` registers: one at
-    /// least, since a compiler gives a kernel no more than there are.
+    /// The number of waves that a SIMD unit holds at a time if a lane takes `used` registers: at
+    /// least one, since compilers never use more registers than there are.
     #[must_use]
     pub fn waves(self, used: u32) -> u32 {
         let taken = used.max(1).checked_next_multiple_of(self.granule);
@@ -149,7 +147,7 @@ pub const ARCHES: &[Arch] = &[
 /// The architecture called `name`.
 ///
 /// # Errors
-/// The table has none of that name.
+/// The table has no architecture of that name.
 pub fn find(name: &str) -> Result<&'static Arch, UnknownArch> {
     ARCHES
         .iter()
@@ -169,7 +167,7 @@ pub fn names() -> String {
 /// A name that is not in the [table](ARCHES).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownArch {
-    /// What was asked for.
+    /// The requested name.
     pub name: String,
 }
 

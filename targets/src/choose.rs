@@ -1,4 +1,4 @@
-//! Which of several images suits a device best.
+//! Choice of the image that suits a device best.
 
 use std::fmt;
 
@@ -9,12 +9,11 @@ use crate::offload_binary::{Entry, ImageKind};
 /// An image to choose from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate<'a> {
-    /// Triple of what it is for.
+    /// The target triple.
     pub triple: &'a str,
-    /// Architecture that it is for, in the words of [`DeviceArch`]; may be empty for
-    /// a machine.
+    /// The architecture, in the notation of [`DeviceArch`]; may be empty for a machine.
     pub arch: &'a str,
-    /// What it is.
+    /// The kind of image.
     pub kind: ImageKind,
 }
 
@@ -40,19 +39,18 @@ impl fmt::Display for Candidate<'_> {
     }
 }
 
-/// How well an image fits, best last. Images of different families never meet: a
-/// device has one.
+/// How well an image fits; the best is last. Images of different families are never compared, since
+/// a device has one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// The nearest architecture; there, what needs no translation; there, what uses
-    /// most of the architecture.
+    /// The nearest architecture; of these, machine code; of these, the image that uses most of the
+    /// architecture.
     Nvidia {
         number: u32,
         is_cubin: bool,
         variant: Variant,
     },
-    /// The processor itself before a generic one; there, what relies on most of its
-    /// features.
+    /// The processor itself before a generic one; of these, the image with most fixed features.
     Amd {
         fit: AmdFit,
         features: usize,
@@ -67,7 +65,7 @@ fn fit(device: &DeviceArch, candidate: &Candidate<'_>) -> Option<Fit> {
     match device {
         DeviceArch::Nvidia(of) | DeviceArch::Emulated(of) => {
             let sm: Sm = candidate.arch.parse().ok()?;
-            // clang calls what its linker wrapper assembled an object.
+            // clang calls the output of its assembler an object.
             let is_cubin = matches!(candidate.kind, ImageKind::CUBIN | ImageKind::OBJECT);
             let runs = if is_cubin {
                 matches!(device, DeviceArch::Nvidia(_)) && sm.cubin_runs_on(*of)
@@ -93,8 +91,7 @@ fn fit(device: &DeviceArch, candidate: &Candidate<'_>) -> Option<Fit> {
     }
 }
 
-/// The index of the candidate that suits `device` best; the first of several that
-/// do so equally.
+/// The index of the candidate that suits `device` best; the first if several do so equally.
 ///
 /// - NVIDIA: the highest architecture that runs there, and of several images for
 ///   that one machine code before PTX.
@@ -103,7 +100,7 @@ fn fit(device: &DeviceArch, candidate: &Candidate<'_>) -> Option<Fit> {
 /// - A machine: the same architecture in the triple.
 ///
 /// # Errors
-/// None runs there.
+/// No candidate runs there.
 pub fn choose(device: &DeviceArch, candidates: &[Candidate<'_>]) -> Result<usize, NoMatch> {
     let mut best: Option<(Fit, usize)> = None;
     for (index, candidate) in candidates.iter().enumerate() {
@@ -122,17 +119,17 @@ pub fn choose(device: &DeviceArch, candidates: &[Candidate<'_>]) -> Result<usize
 /// No image of a file runs on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NoMatch {
-    /// What the device is.
+    /// The device.
     pub device: DeviceArch,
-    /// What the file holds.
+    /// The images of the file.
     pub held: Vec<String>,
 }
 
-/// The row of the table to build for, so that the image runs on `device`; `None` where the table
-/// has none, or the device is a machine.
+/// The row of the table to build for, so that the image runs on `device`; `None` if the table has
+/// none, or the device is a machine.
 #[must_use]
 pub fn to_build(device: &DeviceArch) -> Option<&'static Arch> {
-    // The table has the oldest first.
+    // The table begins with the oldest.
     ARCHES
         .iter()
         .rev()
@@ -160,7 +157,7 @@ impl fmt::Display for NoMatch {
     }
 }
 
-/// How there comes to be an image for a device, for messages.
+/// The way to build an image for a device, for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct WayOut<'a>(pub &'a DeviceArch);
 
@@ -196,7 +193,7 @@ mod tests {
     const AMD: &str = "amdgcn-amd-amdhsa";
     const X86: &str = "x86_64-unknown-linux-gnu";
 
-    /// A candidate from words as `sm_70 ptx`; `-` stands for no architecture.
+    /// A candidate in short form, such as `sm_70 ptx`; `-` means no architecture.
     fn candidate(words: &str) -> Candidate<'_> {
         let (arch, kind) = words.split_once(' ').expect("two words");
         let kind = ImageKind::ALL
@@ -235,7 +232,7 @@ mod tests {
     #[test]
     fn the_best_of_what_runs() {
         let cases: &[(&str, &[&str], Option<&str>)] = &[
-            // PTX runs on what comes later, the nearest is best.
+            // PTX runs on later architectures; the nearest is best.
             ("sm_70", &["sm_70 ptx"], Some("sm_70 ptx")),
             (
                 "sm_86",
@@ -251,11 +248,11 @@ mod tests {
             ("sm_120", &["sm_100 cubin"], None),
             ("sm_103", &["sm_100 cubin"], Some("sm_100 cubin")),
             ("sm_86", &["sm_80 object"], Some("sm_80 object")),
-            // The higher one before the one without translation.
+            // The higher one before machine code.
             ("sm_89", &["sm_80 ptx", "sm_80 cubin"], Some("sm_80 cubin")),
             ("sm_89", &["sm_80 cubin", "sm_86 ptx"], Some("sm_86 ptx")),
             ("sm_89", &["sm_70 cubin", "sm_70 ptx"], Some("sm_70 ptx")),
-            // Suffixes: `a` here alone, `f` in the generation.
+            // Suffixes: `a` only runs on this architecture, `f` in the generation.
             ("sm_90", &["sm_90a ptx", "sm_90 ptx"], Some("sm_90a ptx")),
             ("sm_90a", &["sm_90 ptx"], Some("sm_90 ptx")),
             ("sm_90a", &["sm_90a cubin"], Some("sm_90a cubin")),
@@ -269,14 +266,14 @@ mod tests {
             ("sm_103", &["sm_100f ptx"], Some("sm_100f ptx")),
             ("sm_120", &["sm_100f ptx", "sm_100f cubin"], None),
             ("sm_100", &["sm_103f ptx"], None),
-            // What no driver loads, or is for somebody else.
+            // Images that no driver loads, or of other families.
             (
                 "sm_80",
                 &["sm_80 bitcode", "sm_80 fatbin", "gfx906 object"],
                 None,
             ),
             ("sm_80", &[], None),
-            // AMD: the same processor, features that do not contradict.
+            // AMD: the same processor, without contradicting features.
             (
                 "gfx90a",
                 &["gfx908 object", "gfx90a object"],

@@ -1,8 +1,7 @@
-//! What a code object, which is an image for AMD GPUs, says of itself and its kernels.
+//! The metadata of a code object, which is an image for AMD GPUs.
 //!
-//! Its notes `NT_AMDGPU_METADATA` hold a MessagePack map each: one in all from LLVM, one for
-//! each file that was linked from GCC. Source: LLVM, "User Guide for
-//! AMDGPU Backend", code object metadata.
+//! Its notes `NT_AMDGPU_METADATA` hold a MessagePack map each: LLVM writes a single one, GCC one
+//! for each linked file. Source: LLVM, "User Guide for AMDGPU Backend", code object metadata.
 
 mod flags;
 
@@ -13,61 +12,60 @@ use rmpv::Value;
 
 use crate::device_arch::AmdTarget;
 
-/// What a code object says.
+/// The metadata of a code object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeObject {
-    /// What it is for, by its metadata or else by its header; none where neither says, as before
+    /// The target, from the metadata or else from the header; none if neither has it, as before
     /// version 4.
     pub target: Option<AmdTarget>,
     /// Its kernels.
     pub kernels: Vec<Kernel>,
 }
 
-/// A kernel, and what it uses of a compute unit. Sizes are in bytes.
+/// A kernel and its resources. Sizes are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernel {
     /// Its name.
     pub name: String,
     /// The symbol of its descriptor.
     pub symbol: String,
-    /// What is to be in the memory that it takes its arguments from; none where that is not
-    /// said, as by GCC.
+    /// The layout of its arguments' memory; none if the metadata lacks it, as GCC's does.
     pub args: Option<Vec<Arg>>,
     /// Size of that memory.
     pub kernarg_size: u32,
     /// Alignment of that memory.
     pub kernarg_align: u32,
-    /// Most threads of a team.
+    /// Maximum threads of a team.
     pub most_threads: u32,
     /// Vector registers of a lane.
     pub vgprs: u32,
-    /// Those that did not fit and are in memory.
+    /// Spilled vector registers of a lane.
     pub spilled_vgprs: u32,
     /// Memory of each thread.
     pub private: u32,
-    /// Whether it may take more of that, which the compiler cannot tell.
+    /// Whether it may take more, which the compiler cannot determine.
     pub has_dynamic_stack: bool,
     /// Memory of each team.
     pub group: u32,
 }
 
-/// An argument, or something that the compiler wants to know of a launch.
+/// An argument, or a property of the launch that the compiler needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arg {
-    /// Where it is in the memory of arguments.
+    /// Its offset in the memory of arguments.
     pub offset: u32,
     /// Its size.
     pub size: u32,
-    /// What it is.
+    /// The kind of argument.
     pub kind: ArgKind,
 }
 
-/// What an argument is.
+/// The kind of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArgKind {
     /// A parameter of the kernel.
     Parameter,
-    /// Something of the launch, by its name without `hidden_`.
+    /// A property of the launch, by its name without `hidden_`.
     Hidden(String),
 }
 
@@ -82,7 +80,7 @@ impl Kernel {
 /// Reads a code object.
 ///
 /// # Errors
-/// It is none, or says what makes no sense; in words.
+/// The bytes are not a code object, or its metadata is invalid; a description of the error.
 pub fn read(bytes: &[u8]) -> Result<CodeObject, String> {
     let file = ElfFile64::<Endianness>::parse(bytes);
     let file = file.map_err(|_| "no AMDGPU metadata")?;
@@ -132,7 +130,7 @@ fn kernel(map: &Value) -> Result<Kernel, String> {
         has_dynamic_stack: field(map, ".uses_dynamic_stack").and_then(Value::as_bool) == Some(true),
         group: number(".group_segment_fixed_size"),
     };
-    // Whoever writes arguments shall not have to look.
+    // Checked here, so that code that writes arguments need not check.
     let is_outside = |arg: &&Arg| {
         let end = arg.offset.checked_add(arg.size);
         end.is_none_or(|end| end > kernel.kernarg_size)
@@ -155,7 +153,7 @@ fn arg(map: &Value) -> Arg {
     }
 }
 
-/// The number called `key`; 0 where there is none, as the format has it.
+/// The number called `key`; 0 if it is missing, as the format defines.
 fn number(map: &Value, key: &str) -> u32 {
     let number = field(map, key).and_then(Value::as_u64);
     number.map_or(0, |number| u32::try_from(number).unwrap_or(u32::MAX))
@@ -197,7 +195,7 @@ fn notes<'b>(file: &ElfFile64<'b, Endianness>, bytes: &'b [u8]) -> object::Resul
 mod tests {
     use super::*;
 
-    /// A file with nothing but these notes.
+    /// A file with only these notes.
     fn with_notes(roots: &[Value]) -> Vec<u8> {
         let mut note = Vec::new();
         for root in roots {
@@ -275,7 +273,7 @@ mod tests {
 
     #[test]
     fn each_note_has_kernels() {
-        // As GCC writes them.
+        // In GCC's form.
         let kernel = |name: &str, bytes: u32| {
             let kernel = map(&[
                 (".name", name.into()),
@@ -308,7 +306,7 @@ mod tests {
         for bytes in [&b""[..], b"\x7fELF", &with_notes(&[Value::Nil])[..100]] {
             read(bytes).expect_err("no code object");
         }
-        // What the second note says would be missing.
+        // The second note's contents would be missing.
         let mut file = with_notes(&[Value::Nil, object(8)]);
         let first = read(&file);
         first.expect("a code object");
@@ -316,7 +314,7 @@ mod tests {
         file[second + 4..second + 8].copy_from_slice(&u32::MAX.to_le_bytes());
         let error = read(&file).expect_err("a note is longer than the file");
         assert!(error.contains("a note that is not"), "{error}");
-        // One without anything is one.
+        // An empty note is valid.
         assert_eq!(read(&with_notes(&[Value::Nil])), Ok(CodeObject::default()));
     }
 }

@@ -1,8 +1,8 @@
-//! Numbers of things in messages, in singular and plural.
+//! Numbers in messages, with singular and plural.
 
 use std::fmt;
 
-/// `1 team`, `2 teams`: a number of things whose plural ends in `s`.
+/// `1 team`, `2 teams`: a number and a noun whose plural ends in `s`.
 #[derive(Clone, Copy, Debug)]
 pub struct Count<'a>(pub u64, pub &'a str);
 
@@ -32,12 +32,12 @@ impl fmt::Display for Parameters<'_> {
     }
 }
 
-/// Names with commas between them, the first of many: `a, b and 3 more`.
+/// Names separated by commas, at most the first few: `a, b and 3 more`.
 #[derive(Clone, Copy, Debug)]
 pub struct Names<'a>(pub &'a [String]);
 
 impl Names<'_> {
-    /// How many are named.
+    /// The maximum number of names.
     const SHOWN: usize = 10;
 }
 

@@ -1,7 +1,7 @@
-//! What a device says it is, and whether code for something else runs there.
+//! The architecture of a device, and whether code for another one runs there.
 //!
-//! Devices are not only those of the [table](crate::arch::ARCHES): any `sm_NN` and
-//! any `gfxNNN` is understood.
+//! Devices are not limited to the [table](crate::arch::ARCHES): any `sm_NN` and any `gfxNNN` is
+//! accepted.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use crate::arch::Target;
 pub enum DeviceArch {
     /// An NVIDIA GPU.
     Nvidia(Sm),
-    /// An NVIDIA GPU that is emulated: it runs PTX, and no machine code.
+    /// An emulated NVIDIA GPU: it runs PTX, and no machine code.
     Emulated(Sm),
     /// An AMD GPU.
     Amd(AmdTarget),
@@ -23,13 +23,13 @@ pub enum DeviceArch {
 }
 
 impl DeviceArch {
-    /// The machine that this runs on.
+    /// The current machine.
     #[must_use]
     pub fn this_machine() -> Self {
         Self::Host(format!("{}-unknown-linux-gnu", std::env::consts::ARCH))
     }
 
-    /// Whether code for `triple` is of this device's family.
+    /// Whether code for `triple` is for this device's family.
     #[must_use]
     pub fn is_of(&self, triple: &str) -> bool {
         architecture(triple)
@@ -41,8 +41,8 @@ impl DeviceArch {
     }
 }
 
-/// What a triple begins with. What follows varies between producers of the same
-/// code (`amdgcn-amd-amdhsa`, `amdgcn-amd-amdhsa--`).
+/// The first part of a triple. The rest varies between producers of the same code
+/// (`amdgcn-amd-amdhsa`, `amdgcn-amd-amdhsa--`).
 fn architecture(triple: &str) -> &str {
     triple.split('-').next().unwrap_or(triple)
 }
@@ -73,7 +73,7 @@ impl FromStr for DeviceArch {
     }
 }
 
-/// Numbers of NVIDIA's architectures, from the oldest that GCC compiles for. Source: the PTX ISA,
+/// The numbers of NVIDIA's architectures, from the oldest that GCC supports. Source: the PTX ISA,
 /// "Directives: .target".
 const NVIDIA: &[u32] = &[
     30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110,
@@ -96,26 +96,26 @@ pub struct Sm {
     pub variant: Variant,
 }
 
-/// What code for an NVIDIA architecture may use beyond what later ones keep.
+/// The features of an NVIDIA architecture that code may use, beyond those that later ones keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Variant {
     /// Nothing.
     Plain,
-    /// Suffix `f`: what the family keeps, which is the same major version.
+    /// Suffix `f`: features of the family, which is the same major version.
     Family,
-    /// Suffix `a`: what this architecture alone has.
+    /// Suffix `a`: features of only this architecture.
     Specific,
 }
 
 impl Sm {
-    /// Whether NVIDIA has such an architecture. Images may be for one that is not known yet.
+    /// Whether NVIDIA has such an architecture. Images may be for an unknown one.
     #[must_use]
     pub fn exists(self) -> bool {
         NVIDIA.contains(&self.number)
     }
 
-    /// Whether PTX for `self` runs on `device`. Source: the PTX ISA, "Directives:
-    /// .target". Whether the device's own name has a suffix makes no difference.
+    /// Whether PTX for `self` runs on `device`. Source: the PTX ISA, "Directives: .target". A
+    /// suffix of the device's own name makes no difference.
     #[must_use]
     pub fn ptx_runs_on(self, device: Self) -> bool {
         match self.variant {
@@ -172,13 +172,13 @@ impl FromStr for Sm {
     }
 }
 
-/// An AMD processor and what is known of its features: `gfx90a:sramecc+:xnack-`.
-/// Source: "Target ID" in LLVM's user guide for AMDGPU.
+/// An AMD processor and its known features: `gfx90a:sramecc+:xnack-`. Source: "Target ID" in LLVM's
+/// user guide for AMDGPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmdTarget {
     /// The processor, perhaps a generic one: `gfx90a`, `gfx9-4-generic`.
     pub processor: String,
-    /// Features that are known to be on or off, in the order of the name.
+    /// Features known to be on or off, in the order of the name.
     pub features: Vec<(String, bool)>,
 }
 
@@ -219,8 +219,8 @@ const GENERIC: &[(&str, &[&str])] = &[
 ];
 
 impl AmdTarget {
-    /// Whether and how well code for `self` runs on `device`. A feature that one of
-    /// them does not name fits both ways of the other.
+    /// Whether and how well code for `self` runs on `device`. A feature that only one of them names
+    /// never contradicts.
     #[must_use]
     pub fn runs_on(&self, device: &Self) -> Option<AmdFit> {
         let contradicts = |(feature, on): &(String, bool)| {

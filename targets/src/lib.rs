@@ -1,14 +1,14 @@
-//! What differs between GPU architectures, in tables rather than in code.
+//! The differences between GPU architectures, in tables rather than in code.
 //!
 //! | module | job |
 //! |---|---|
 //! | [`arch`] | the architectures that images are built for, one row each |
-//! | [`device_arch`] | what a device says it is, any model, and what runs there |
+//! | [`device_arch`] | the architecture of a device, and which code runs there |
 //! | [`offload_binary`] | one file with images for several architectures, in LLVM's format |
-//! | [`code_object`] | what a code object says of itself and its kernels |
-//! | [`choose`](mod@choose) | which of several images suits a device best |
-//! | [`ptx`] | what stands in a PTX file |
-//! | [`gcc`] | images that GCC links, and making room in them for device-rt |
+//! | [`code_object`] | metadata of code objects and their kernels |
+//! | [`choose`](mod@choose) | choice of the best image for a device |
+//! | [`ptx`] | the contents of a PTX file |
+//! | [`gcc`] | images that GCC links, and replacing a function in them by device-rt's |
 //!
 //! ```
 //! use targets::choose::{Candidate, choose};

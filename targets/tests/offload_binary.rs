@@ -1,4 +1,4 @@
-//! The file format: against itself, against broken bytes, and against LLVM's tool.
+//! The file format: round trips, broken bytes, and LLVM's tool.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use targets::offload_binary::{Entry, ImageKind, OffloadKind, is_offload_binary, read, write};
 
-/// What `llvm-offload-binary` of LLVM 22 wrote for the PTX `aaaa` and `sm_70`.
+/// The output of LLVM 22's `llvm-offload-binary` for the PTX `aaaa` and `sm_70`.
 const BY_LLVM: &[u8] = b"\
     \x10\xff\x10\xad\x01\0\0\0\x98\0\0\0\0\0\0\0\x20\0\0\0\0\0\0\0\x28\0\0\0\0\0\0\0\
     \x05\0\x02\0\0\0\0\0\x48\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x90\0\0\0\0\0\0\0\
@@ -39,8 +39,8 @@ const HOST: Entry<'_> = Entry {
 
 const ALL: [Entry<'_>; 3] = [PTX, OBJECT, HOST];
 
-/// A file of version 2 or 3 as later versions of LLVM write it: all entries, then
-/// all rows of strings, the strings, the images. Values do not end in a zero byte.
+/// A file of version 2 or 3 in the order of later versions of LLVM: all entries, then all rows of
+/// strings, the strings, the images. Values do not end in a zero byte.
 fn later(version: u32, entries: &[Entry<'_>], flags: u32) -> Vec<u8> {
     let header = if version == 3 { 40 } else { 32 };
     let rows_at = header + entries.len() * 40;
@@ -173,7 +173,7 @@ fn a_zero_byte_cannot_be_written() {
     }]));
 }
 
-/// Every way to cut a file off is noticed, but between two binaries.
+/// Every truncation is noticed, except between two binaries.
 #[test]
 fn cut_off_files() {
     for file in [write(&ALL), later(2, &ALL, 0), later(3, &ALL, 0)] {
@@ -186,7 +186,7 @@ fn cut_off_files() {
     }
 }
 
-/// No byte that is wrong does worse than an error or other entries.
+/// A wrong byte causes at worst an error or other entries.
 #[test]
 fn wrong_bytes() {
     for file in [write(&ALL), later(2, &ALL, 0), later(3, &ALL, 0)] {
@@ -207,7 +207,7 @@ fn wrong_bytes() {
     }
 }
 
-/// A file that names the same strings again and again costs no more than its size.
+/// A file that repeats the same strings costs no more than its size.
 #[test]
 fn work_is_bounded() {
     let entries = vec![Entry { image: b"", ..PTX }; 2000];
@@ -237,14 +237,14 @@ fn tool() -> Option<PathBuf> {
         output.is_ok_and(|output| output.status.success())
     });
     if found.is_none() {
-        // Not the macro's output, which the harness keeps to itself.
+        // Written directly, since the harness captures the macro's output.
         let _ = std::io::stderr()
             .write_all(b"SKIPPED: no llvm-offload-binary (Debian: apt-get install llvm-22)\n");
     }
     found
 }
 
-/// An empty folder of a test's own.
+/// An empty folder for a test.
 fn scratch(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -264,7 +264,7 @@ fn run(tool: &Path, folder: &Path, arguments: &[&str]) {
 fn the_tools_files_are_read() {
     let Some(tool) = tool() else { return };
     let folder = scratch("offload-binary-read");
-    // The tool knows what an image is by the file's extension.
+    // The tool derives the kind of image from the file's extension.
     std::fs::write(folder.join("k.s"), PTX.image).expect("written");
     std::fs::write(folder.join("k.o"), OBJECT.image).expect("written");
     run(

@@ -1,5 +1,5 @@
-//! docs/dependencies.md gives a reason for each third-party crate that a member
-//! of the workspace names in its manifest, and for nothing else.
+//! Checks that docs/dependencies.md gives a reason for exactly the third-party crates that the
+//! manifests of the workspace's members name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

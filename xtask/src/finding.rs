@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::{Result, bail};
 
-/// One breach of a rule, printed as a compiler prints an error.
+/// A violation of a rule, printed like a compiler error.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     /// Path relative to the workspace.
@@ -19,7 +19,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Fails with all findings, a line each, if there are any.
+/// Fails with all findings, one per line, if there are any.
 pub(crate) fn report(mut findings: Vec<Finding>) -> Result<()> {
     findings.sort();
     findings.dedup();

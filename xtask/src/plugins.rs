@@ -12,8 +12,8 @@ struct Plugin {
     built: &'static str,
     /// The name under which it is loaded.
     loaded: &'static str,
-    /// Of a static library that a shared object is made of: the script with the versions of
-    /// its symbols. Cargo writes such scripts itself, and linkers take one.
+    /// For a static library that becomes a shared object: the version script of its symbols. Cargo
+    /// writes such scripts itself, and linkers take only one.
     versions: Option<&'static str>,
 }
 
@@ -58,7 +58,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> anyhow::Result<String> {
     for plugin in PLUGINS {
         let from = build(root, plugin.package, plugin.built, options.debug)?;
         let to = out.join(plugin.loaded);
-        // Another file, where the old one is loaded: what is running keeps it.
+        // Replaces the old file instead of writing to it, since running programs may have loaded
+        // it.
         let _ = std::fs::remove_file(&to);
         match plugin.versions {
             Some(versions) => link(&from, &root.join(versions), &to)?,
@@ -88,7 +89,7 @@ fn link(library: &Path, versions: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Builds `package`; where its `built` is.
+/// Builds `package`; returns the path of its `built`.
 fn build(root: &Path, package: &str, built: &str, debug: bool) -> anyhow::Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(root);

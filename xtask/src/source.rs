@@ -21,8 +21,8 @@ impl Module {
     }
 }
 
-/// Parses every file under `dir`, a crate's `src`. It goes by the files there,
-/// not by `mod` declarations, so that none is missed for the way it is declared.
+/// Parses every file under `dir`, a crate's `src`. It lists the files instead of following `mod`
+/// declarations, so that no way of declaring a module is missed.
 pub(crate) fn read_crate(root: &Path, dir: &Path) -> Result<Vec<Module>> {
     let mut modules = Vec::new();
     read_dir(root, dir, &[], &mut modules)?;

@@ -4,7 +4,7 @@
 /// Buckets of an octave, as a power of two.
 const BITS: u32 = 10;
 
-/// Longer times, half a minute of a fast GPU's, count as this one.
+/// Longer times (half a minute of a fast GPU's) count as this one.
 const LONGEST: u64 = (1 << 36) - 1;
 
 /// Number of buckets.

@@ -1,5 +1,5 @@
-//! What the benchmark kernels and their host share: the host functions, and how
-//! times are counted.
+//! Shared by the benchmark kernels and their host: the host functions, and the format of counted
+//! times.
 #![no_std]
 
 pub mod buckets;
@@ -8,48 +8,47 @@ host_fn::host_functions! {
     /// Does nothing.
     pub fn nothing();
 
-    /// Adds one to the first byte, so that both sides can tell that it travelled.
+    /// Adds one to the first byte, so that both sides can verify the copy.
     pub fn touch(data: &mut [u8; 64]);
 
-    /// As `touch`, with more than fits beside a request.
+    /// Like `touch`, with more data than a slot holds.
     pub fn touch_large(data: &mut [u8; 4096]);
 
-    /// Takes [`WORK_NS`] of the host's time.
+    /// Takes [`WORK_NS`] nanoseconds of the host's time.
     pub fn work();
 }
 
-/// How long `work` lasts, in nanoseconds.
+/// The duration of `work`, in nanoseconds.
 pub const WORK_NS: u64 = 10_000;
 
-/// What a kernel calls over and over: nothing at all, which shows what measuring
-/// costs.
+/// The kernel's loop calls nothing, which shows the cost of measuring.
 pub const MEASURE: u32 = 0;
 
-/// What a kernel calls over and over: the host function `bare`, without arguments,
-/// by `GOMP_target_ext` alone.
+/// The kernel's loop calls the host function `bare`, without arguments, directly by
+/// `GOMP_target_ext`.
 pub const EMPTY: u32 = 1;
 
-/// What a kernel calls over and over: [`touch`].
+/// The kernel's loop calls [`touch`].
 pub const TOFROM: u32 = 2;
 
-/// What a kernel calls over and over: [`nothing`].
+/// The kernel's loop calls [`nothing`].
 pub const TYPED: u32 = 3;
 
-/// What a kernel calls over and over: [`touch_large`].
+/// The kernel's loop calls [`touch_large`].
 pub const LARGE: u32 = 4;
 
-/// What a kernel calls over and over: [`work`].
+/// The kernel's loop calls [`work`].
 pub const WORK: u32 = 5;
 
-/// The host function that is called without a declaration: its name.
+/// The name of the host function that is called without a declaration.
 pub const BARE: &str = "bare";
 
-/// Where the word that the kernel of the floor writes stands in the memory that it
-/// shares with the host: far from the other, since processors fetch lines in pairs.
+/// The offset of the word that the kernel of the floor writes, in the memory that it shares with
+/// the host. It is far from the other word, since processors fetch lines in pairs.
 pub const PING: usize = 0;
 
-/// Where the word stands that the host answers with.
+/// The offset of the word with the host's answer.
 pub const PONG: usize = 512;
 
-/// Bytes of that memory.
+/// The size of that memory in bytes.
 pub const FLAGS: usize = 1024;

@@ -1,4 +1,4 @@
-//! What is called.
+//! The calls to measure.
 
 use core::ptr::null_mut;
 
@@ -9,7 +9,7 @@ use device_rt::shared_abi::status::Status;
 
 use crate::GOMP_target_ext;
 
-/// What is called; `false` once a call has failed.
+/// A closure that makes the call, and returns `false` once a call has failed.
 pub(crate) fn caller(what: u32) -> impl FnMut() -> bool {
     let mut small = [0u8; 64];
     let mut large = [0u8; 4096];
@@ -29,7 +29,7 @@ pub(crate) fn caller(what: u32) -> impl FnMut() -> bool {
     }
 }
 
-/// Ends the launch if the call was served and the host's bytes are not there.
+/// Ends the launch if the call was served and the host's bytes did not arrive.
 fn arrived(done: bool, first: u8, expected: u8) -> bool {
     assert!(
         !done || first == expected,
@@ -38,11 +38,11 @@ fn arrived(done: bool, first: u8, expected: u8) -> bool {
     done
 }
 
-/// Stands for the host function [`bench_calls::BARE`].
+/// Represents the host function [`bench_calls::BARE`].
 #[unsafe(no_mangle)]
 static __revoff_fn_bare: FunctionInfo = FunctionInfo { signature: 0 };
 
-/// Calls it; `false` if that is known to have failed (GCC's wires do not tell).
+/// Calls it; `false` if the call is known to have failed (GCC's wires carry no status).
 fn bare() -> bool {
     let mut status = Status::NONE;
     // SAFETY: no arguments, and `args` points to the status word.

@@ -1,7 +1,7 @@
 //! The kernels of `revoff bench`.
 //!
-//! Windows are this device's time: the host has it from [`now`], so that all threads
-//! of a launch measure over the same stretch. All kernels end soon after theirs.
+//! Windows are in the device's time, which the host gets from [`now`], so that all threads of a
+//! launch measure the same interval. All kernels end soon after theirs.
 #![no_std]
 #![cfg_attr(
     any(target_arch = "nvptx64", target_arch = "amdgpu"),
@@ -35,9 +35,8 @@ pub unsafe fn now(time: *mut u64) {
     unsafe { time.write(thread::clock()) };
 }
 
-/// Calls from now on, and counts the calls between `from` and `until`; thread `i`
-/// writes their number to `counts[i]`. One in `batch` calls is followed by a look at
-/// the clock.
+/// Calls from now on, and counts the calls between `from` and `until`; thread `i` writes their
+/// number to `counts[i]`. Reads the clock after every `batch` calls.
 ///
 /// # Safety
 /// `counts` has a word for each thread.
@@ -48,10 +47,9 @@ pub unsafe fn count(what: u32, from: u64, until: u64, batch: u64, counts: *mut u
     unsafe { counts.add(thread::global() as usize).write(counted) };
 }
 
-/// Calls from now on, and times each call between `from` and `until` of one thread
-/// in `every`. The `i`th of these counts the ticks in the [`buckets::COUNT`] words
-/// from `times + i * buckets::COUNT` on, and writes to `spans[i]` how many nanoseconds
-/// and how many ticks all of it took.
+/// Calls from now on, and times each call between `from` and `until` of one thread in `every`. The
+/// `i`th of these counts the ticks in the [`buckets::COUNT`] words from `times + i *
+/// buckets::COUNT` on, and writes the total nanoseconds and ticks to `spans[i]`.
 ///
 /// # Safety
 /// `times` has the words, zeroed, and `spans` a pair for each of these threads.
@@ -66,19 +64,19 @@ pub unsafe fn time(
 ) {
     let i = (thread::global() / every) as usize;
     let counts = thread::global().is_multiple_of(every);
-    // SAFETY: the launcher provides the memory, a part of its own for each of these
-    // threads.
+    // SAFETY: the launcher provides the memory, with a separate part for each of these threads.
     let times = counts.then(|| unsafe { &mut *times.add(i * buckets::COUNT).cast() });
     let span = measure::time(Window { from, until }, times, caller(what));
     if counts {
-        // SAFETY: as above.
+        // SAFETY: the launcher provides one span for each thread that is timed, and `i` is this
+        // thread's.
         unsafe { spans.add(i).write(span) };
     }
 }
 
-/// Makes `count` calls, each after a pause of `pause` nanoseconds in which it uses
-/// as little of its processor as it can, and writes how many ticks they took to
-/// `times`; to `span`, how many nanoseconds and how many ticks all of it took.
+/// Makes `count` calls, each after a pause of `pause` nanoseconds in which the thread uses as little
+/// of its processor as possible. Writes the ticks of each call to `times`, and the total nanoseconds
+/// and ticks to `span`.
 ///
 /// # Safety
 /// `times` has `count` words; one thread runs.

@@ -1,9 +1,9 @@
-//! The loops that count and time, whatever is called.
+//! The loops that count and time any call.
 
 use bench_calls::buckets;
 use device_rt::thread;
 
-/// A stretch of the device's time, in nanoseconds of [`thread::clock`].
+/// An interval of the device's time, in nanoseconds of [`thread::clock`].
 #[derive(Clone, Copy)]
 pub(crate) struct Window {
     pub(crate) from: u64,
@@ -11,7 +11,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// The stretch of `time` that begins `warm_up` from now.
+    /// The interval of `time` that begins `warm_up` from now.
     pub(crate) fn after(warm_up: u64, time: u64) -> Self {
         let from = thread::clock() + warm_up;
         Self {
@@ -21,8 +21,8 @@ impl Window {
     }
 }
 
-/// Calls until the window ends; the number of calls in it, of which one in `batch`
-/// is followed by a look at the clock. 0 if one failed.
+/// Calls until the window ends; returns the number of calls in it. Reads the clock after every
+/// `batch` calls. 0 if a call failed.
 pub(crate) fn count(window: Window, batch: u64, mut call: impl FnMut() -> bool) -> u64 {
     let mut counted = 0;
     loop {
@@ -48,7 +48,7 @@ struct Moment {
     tick: u64,
 }
 
-/// Now: of some pairs the one between whose halves the least time went by.
+/// Now: of several pairs of readings, the one with the least time in between.
 fn moment() -> Moment {
     let mut best = Moment { ns: 0, tick: 0 };
     let mut least = u64::MAX;
@@ -65,7 +65,7 @@ fn moment() -> Moment {
     best
 }
 
-/// How long ticks are: the clock and the ticks from its beginning on.
+/// The length of ticks: the clock and the ticks since construction.
 #[derive(Clone, Copy)]
 pub(crate) struct Calibration(Moment);
 
@@ -81,12 +81,11 @@ impl Calibration {
     }
 }
 
-/// Calls until the window ends, and counts in `times`, by [`buckets`], the ticks that
-/// each call in it took. Neither the counting nor the look at the clock is in them.
-/// Without `times` it does the same and counts nothing, so that lanes which count and
-/// lanes which do not stay together.
+/// Calls until the window ends, and counts in `times`, by [`buckets`], the ticks of each call in
+/// it, without the cost of counting and of reading the clock. Without `times` it does the same and
+/// counts nothing, so that lanes with and without counts stay together.
 ///
-/// Returns the nanoseconds and the ticks that all of it took.
+/// Returns the total nanoseconds and ticks.
 pub(crate) fn time(
     window: Window,
     mut times: Option<&mut [u32; buckets::COUNT]>,

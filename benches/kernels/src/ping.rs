@@ -1,5 +1,4 @@
-//! The floor of a device: a word handed to the host and back, with nothing between
-//! the two but the words.
+//! The floor of a device: a word passed to the host and back, and nothing else.
 
 use bench_calls::{PING, PONG};
 use device_rt::shared_abi::words::{Load, Store, SystemWords};
@@ -7,19 +6,19 @@ use device_rt::{arch, thread};
 
 use crate::measure::{self, Window};
 
-/// Hands words over and back; `false` if none comes back in `looks` looks.
+/// Passes words to the host and back; `false` if none comes back within `polls` polls.
 ///
 /// # Safety
 /// `flags` is mapped memory of [`bench_calls::FLAGS`] bytes.
-unsafe fn pings(flags: *mut u8, looks: u64) -> impl FnMut() -> bool {
+unsafe fn pings(flags: *mut u8, polls: u64) -> impl FnMut() -> bool {
     // SAFETY: the caller's promise; both words are in it and aligned.
     let words = unsafe { arch::mapped(flags.addr() as u64) };
     let mut word = 0u32;
     move || {
         word = word.wrapping_add(1);
-        // Relaxed, as is the load: the words are all that is handed over.
+        // Relaxed, as is the load: the words carry no other data.
         words.store32(PING, word, Store::Relaxed);
-        let mut left = looks;
+        let mut left = polls;
         while left > 0 {
             if words.load32(PONG, Load::Relaxed) == word {
                 return true;
@@ -30,18 +29,18 @@ unsafe fn pings(flags: *mut u8, looks: u64) -> impl FnMut() -> bool {
     }
 }
 
-/// Counts round trips: the first thread writes to `count` how many there were in the
-/// `time` nanoseconds after the first `warm_up`; 0 if the host did not answer.
+/// Counts round trips: the first thread writes to `count` the number of round trips in the `time`
+/// nanoseconds after the first `warm_up`; 0 if the host did not answer.
 ///
 /// # Safety
 /// `flags` is mapped memory of [`bench_calls::FLAGS`] bytes, `count` one word.
 #[device_rt::kernel]
-pub unsafe fn ping_count(flags: *mut u8, looks: u64, warm_up: u64, time: u64, count: *mut u64) {
+pub unsafe fn ping_count(flags: *mut u8, polls: u64, warm_up: u64, time: u64, count: *mut u64) {
     if thread::global() != 0 {
         return;
     }
     // SAFETY: the launcher's promise.
-    let call = unsafe { pings(flags, looks) };
+    let call = unsafe { pings(flags, polls) };
     let counted = measure::count(Window::after(warm_up, time), 16, call);
     // SAFETY: the launcher's promise; one thread gets here.
     unsafe { count.write(counted) };
@@ -55,7 +54,7 @@ pub unsafe fn ping_count(flags: *mut u8, looks: u64, warm_up: u64, time: u64, co
 #[device_rt::kernel]
 pub unsafe fn ping_time(
     flags: *mut u8,
-    looks: u64,
+    polls: u64,
     warm_up: u64,
     time: u64,
     times: *mut u32,
@@ -65,8 +64,8 @@ pub unsafe fn ping_time(
         return;
     }
     // SAFETY: the launcher's promise; one thread gets here.
-    let (call, times) = unsafe { (pings(flags, looks), &mut *times.cast()) };
+    let (call, times) = unsafe { (pings(flags, polls), &mut *times.cast()) };
     let took = measure::time(Window::after(warm_up, time), Some(times), call);
-    // SAFETY: as above.
+    // SAFETY: the launcher provides the span; only this thread writes it.
     unsafe { span.write(took) };
 }

@@ -1,11 +1,10 @@
 //! Some milliseconds of work without memory and without calls.
 
-/// Walks `steps` steps through the states of a generator (xorshift). All threads walk
-/// the same way.
+/// Performs `steps` steps of a generator (xorshift), the same in all threads.
 ///
 /// # Safety
-/// `seed` is not 0. No state is 0 then, so that nothing is ever written to `out`;
-/// but no compiler knows this, and the work stays.
+/// `seed` is not 0. Then no state is 0, so that nothing is ever written to `out`; but no compiler
+/// knows this, and the work stays.
 #[inline(always)]
 pub(crate) unsafe fn run(steps: u64, seed: u64, out: *mut u64) {
     let mut state = seed;
@@ -15,7 +14,7 @@ pub(crate) unsafe fn run(steps: u64, seed: u64, out: *mut u64) {
         state ^= state << 17;
     }
     if state == 0 {
-        // SAFETY: not reached, see above.
+        // SAFETY: not reached, since no state is 0.
         unsafe { out.write(state) };
     }
 }

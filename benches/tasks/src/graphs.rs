@@ -35,7 +35,7 @@ impl Device {
     }
 }
 
-/// A graph: its name, how many tasks it has, and what spawns them.
+/// A graph: its name, its number of tasks, and the function that spawns them.
 pub(crate) struct Graph {
     pub(crate) name: &'static str,
     pub(crate) tasks: usize,
@@ -71,7 +71,7 @@ pub(crate) const GRAPHS: &[Graph] = &[
     },
 ];
 
-/// Spawns the kernel: `to` from its old self and two others on the device.
+/// Spawns the kernel: updates `to` from itself and two other blocks.
 fn mix<'scope>(
     tasks: &'scope Tasks<'scope, '_>,
     device: &'scope Device,
@@ -80,7 +80,7 @@ fn mix<'scope>(
 ) -> Result<()> {
     let [to, before, after] = [to, before, after].map(|at| &device.blocks[at]);
     let args = (to, before, after, WORDS);
-    // SAFETY: the kernel takes these; the task says what it does with them.
+    // SAFETY: the kernel takes these; the dependencies cover its accesses.
     let task = unsafe { tasks.target(&device.kernel, GRID, args) };
     task.reads(before).reads(after).updates(to).spawn()?;
     Ok(())
@@ -94,7 +94,7 @@ fn chain<'scope>(
     (0..count).try_for_each(|n| mix(tasks, &devices[0], n % 2, [1 - n % 2; 2]))
 }
 
-/// One, all others after it, and one after all of these.
+/// One task, all others after it, and one after all of these.
 fn fan<'scope>(
     tasks: &'scope Tasks<'scope, '_>,
     devices: &'scope [Device],
@@ -109,7 +109,7 @@ fn fan<'scope>(
         &device.blocks[2],
         WORDS,
     );
-    // SAFETY: as above.
+    // SAFETY: the kernel takes these; the dependencies below cover its accesses.
     let last = unsafe { tasks.target(&device.kernel, GRID, args) };
     let last = device.blocks[1..count - 1]
         .iter()
@@ -118,7 +118,7 @@ fn fan<'scope>(
     Ok(())
 }
 
-/// Rows of two states, each of which needs those beside it in the other state.
+/// Rows of two states; each needs its neighbours in the other state.
 fn stencil<'scope>(
     tasks: &'scope Tasks<'scope, '_>,
     devices: &'scope [Device],
@@ -133,7 +133,7 @@ fn stencil<'scope>(
     Ok(())
 }
 
-/// Kernels on two devices, and now and then a host task that needs a block of each.
+/// Kernels on two devices, and sometimes a host task that needs a block of each.
 fn random<'scope>(
     tasks: &'scope Tasks<'scope, '_>,
     devices: &'scope [Device],

@@ -1,5 +1,5 @@
-//! What tasks cost whose dependencies the device resolves, beside the same tasks resolved by
-//! the host: each graph is run both ways, one after the other, and again.
+//! The cost of tasks with dependencies that the device resolves, compared with the same tasks
+//! resolved by the host: each graph is run both ways alternately.
 
 mod graphs;
 mod memory;
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::graphs::{Device, GRAPHS, Graph};
 
-/// Tasks that wait, to see what memory they take.
+/// The number of waiting tasks for the measurement of memory.
 const WAITING: usize = 100_000;
 
 /// Measures tasks whose dependencies the device resolves, and whose the host does.
@@ -32,7 +32,7 @@ struct Arguments {
     /// benches/tasks/kernel --target host`; without, one for `host`.
     #[arg(long)]
     image: Option<PathBuf>,
-    /// How often each graph is run each way.
+    /// Number of runs of each graph in each way.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Prints JSON.
@@ -40,15 +40,15 @@ struct Arguments {
     json: bool,
 }
 
-/// One graph, both ways. Times are medians, of microseconds for each task.
+/// One graph, both ways. Times are medians, in microseconds per task.
 #[derive(Serialize)]
 struct Row {
     graph: &'static str,
     tasks: usize,
     device_resolved_us: f64,
     host_resolved_us: f64,
-    /// How many times as long the host takes: the median of the rounds, and the quartiles,
-    /// which say how far to believe it.
+    /// The host's time relative to the device's: the median of the rounds, and the quartiles, which
+    /// show the spread.
     ratio: f64,
     ratio_quartiles: [f64; 2],
     device_resolved_host_waits: u64,
@@ -114,10 +114,10 @@ fn run(graph: &Graph, devices: &[Device], resolve: Resolve) -> anyhow::Result<(f
 fn measure(graph: &Graph, devices: &[Device], rounds: u32) -> anyhow::Result<Row> {
     let (mut device, mut host, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let mut waits = (0, 0);
-    // The first time is for warmth.
+    // The first round warms up.
     for round in 0..=rounds {
         let mut times = [(Resolve::OnDevice, 0.0), (Resolve::OnHost, 0.0)];
-        // Whoever comes second finds threads awake and memory warm: each in turn.
+        // The order alternates, since the second run finds threads awake and memory warm.
         if round % 2 == 1 {
             times.reverse();
         }
@@ -158,7 +158,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Bytes that a target task takes which waits for a host task.
+/// Bytes of a target task that waits for a host task.
 fn waiting(devices: &[Device]) -> anyhow::Result<f64> {
     let (open, opened) = mpsc::channel::<()>();
     let bytes = scope(|tasks| {

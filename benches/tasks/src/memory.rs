@@ -1,9 +1,9 @@
-//! How much memory is allocated.
+//! The amount of allocated memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// The system's allocator, which counts.
+/// The system's allocator, with a counter.
 struct Counting;
 
 static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
@@ -16,19 +16,19 @@ unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // Relaxed: a statistic.
         ALLOCATED.fetch_add(layout.size().cast_signed(), Ordering::Relaxed);
-        // SAFETY: passed on.
+        // SAFETY: the caller keeps `alloc`'s contract, which is the system allocator's.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         // Relaxed: a statistic.
         ALLOCATED.fetch_sub(layout.size().cast_signed(), Ordering::Relaxed);
-        // SAFETY: passed on.
+        // SAFETY: the caller keeps `dealloc`'s contract; `at` came from the system's allocator.
         unsafe { System.dealloc(at, layout) }
     }
 }
 
-/// Bytes that are allocated now.
+/// Currently allocated bytes.
 pub(crate) fn allocated() -> isize {
     // Relaxed: a statistic.
     ALLOCATED.load(Ordering::Relaxed)

@@ -17,7 +17,7 @@ use super::shape::Shape;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) name: &'static str,
-    /// What the kernels call it.
+    /// The kernels' number for it.
     what: u32,
     /// Bytes that are passed each way.
     bytes: u32,
@@ -31,10 +31,10 @@ pub(crate) const CALLS: [Call; 5] = [
     // The same by way of `host-fn`, which maps a result to tell whether the call was
     // served.
     Call::new("typed", TYPED, 0),
-    // With bytes of the device thread's stack, both ways.
+    // With bytes on the device thread's stack, both ways.
     Call::new("tofrom-64", TOFROM, 64),
     Call::new("tofrom-4096", LARGE, 4096),
-    // A function that takes its time.
+    // A function that runs for 10 us.
     Call::new("work-10us", WORK, 0),
 ];
 
@@ -52,7 +52,7 @@ pub(crate) struct Case {
     rates: Vec<f64>,
     latency: Latency,
     pinned: bool,
-    /// Why it could not be measured.
+    /// The reason why it could not be measured.
     pub(crate) failure: Option<anyhow::Error>,
 }
 
@@ -146,7 +146,7 @@ impl Case {
         })
     }
 
-    /// What could not be measured, and why.
+    /// The failed measurement and its error.
     pub(crate) fn failed(&self) -> Option<Failed> {
         let error = self.failure.as_ref()?;
         Some(Failed {

@@ -86,7 +86,7 @@ fn open(file: &Path, arch: &DeviceArch) -> anyhow::Result<Image> {
         .map_err(|error| anyhow!("{error}. {}", build(arch)))
 }
 
-/// What builds images for such a device.
+/// The command that builds images for such a device.
 fn build(arch: &DeviceArch) -> String {
     let arch = match arch {
         DeviceArch::Host(_) => "--target host".to_owned(),

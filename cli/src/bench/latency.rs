@@ -1,9 +1,9 @@
-//! Times of calls, put together from those of all device threads.
+//! Times of calls, merged from all device threads.
 
 use bench_calls::buckets;
 use hdrhistogram::Histogram;
 
-/// A minute and more than any call takes.
+/// More than two minutes, longer than any call takes.
 const LONGEST: u64 = 1 << 37;
 
 /// Times of calls in nanoseconds, exact to about a thousandth.
@@ -15,7 +15,7 @@ impl Latency {
         Ok(Self(Histogram::new_with_max(LONGEST, 3)?))
     }
 
-    /// Adds what a thread counted in [`buckets`], whose ticks last so long.
+    /// Adds a thread's counts in [`buckets`], whose ticks last `tick_ns` nanoseconds.
     pub(crate) fn add_buckets(&mut self, counts: &[u32], tick_ns: f64) {
         for (bucket, &count) in counts.iter().enumerate().filter(|&(_, &count)| count > 0) {
             let ns = in_ns(buckets::shortest(bucket), tick_ns);
@@ -23,7 +23,7 @@ impl Latency {
         }
     }
 
-    /// Adds single times in ticks that last so long.
+    /// Adds single times in ticks of `tick_ns` nanoseconds.
     pub(crate) fn add(&mut self, times: &[u64], tick_ns: f64) {
         for &time in times {
             self.0.saturating_record(in_ns(time, tick_ns));
@@ -50,7 +50,7 @@ fn in_ns(ticks: u64, tick_ns: f64) -> u64 {
     (ticks as f64 * tick_ns).round() as u64
 }
 
-/// How long a tick lasts, by what threads saw of the clock and of their ticks.
+/// The length of a tick, from the spans that threads measured by the clock and in ticks.
 pub(crate) fn tick_ns(spans: &[[u64; 2]]) -> anyhow::Result<f64> {
     let sum = |index: usize| spans.iter().map(|span| span[index] as f64).sum::<f64>();
     let (ns, ticks) = (sum(0), sum(1));

@@ -8,14 +8,14 @@ use super::context::Bench;
 use super::report::Linked;
 use super::shape::Shape;
 
-/// The least time of a kernel, and the number of runs of each of the two.
+/// The minimum run time of a kernel, and the number of runs of each of the two.
 const FULL: (Duration, usize) = (Duration::from_millis(5), 50);
 const QUICK: (Duration, usize) = (Duration::from_millis(1), 10);
 
-/// Steps to begin with; twice as many until the kernel runs long enough.
+/// The initial number of steps; doubled until the kernel runs long enough.
 const STEPS: u64 = 1 << 12;
 
-/// No device walks these in a few milliseconds.
+/// More than a device runs in a few milliseconds.
 const MOST_STEPS: u64 = 1 << 32;
 
 /// Times both kernels in turn with this grid; `None` without an image without the runtime.
@@ -75,7 +75,7 @@ fn figures(grid: Shape, linked: &[u64], bare: &[u64]) -> Linked {
     }
 }
 
-/// The value that so many quarters of the values do not exceed.
+/// The value that `quarters` quarters of the values do not exceed.
 fn quartile(values: &[f64], quarters: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

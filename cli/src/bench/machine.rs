@@ -1,11 +1,11 @@
-//! Where and when it was measured, and beside what.
+//! The machine and time of the measurement, and the load by other programs.
 
 use std::fs;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::report::Machine;
 
-/// This machine, and what others did on it.
+/// This machine, and the load by `others`.
 pub(crate) fn machine(others: &Others) -> Machine {
     Machine {
         model: model(),
@@ -16,14 +16,14 @@ pub(crate) fn machine(others: &Others) -> Machine {
     }
 }
 
-/// The processor's name, where the system tells.
+/// The processor's name, if the system reports it.
 fn model() -> Option<String> {
     let text = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// Looks at what else the machine does, from when it is made.
+/// Measures the load by other programs, from construction on.
 pub(crate) struct Others {
     start: Instant,
     used: Option<Duration>,
@@ -37,16 +37,16 @@ impl Others {
         }
     }
 
-    /// Processor time that all other programs have used since, in percent of a core;
-    /// `None` where the system does not tell.
+    /// Processor time that all other programs have used since construction, in percent of a core;
+    /// `None` if the system does not report it.
     pub(crate) fn percent(&self) -> Option<f64> {
         let used = used_by_others()?.saturating_sub(self.used?);
         Some(used.as_secs_f64() / self.start.elapsed().as_secs_f64() * 100.0)
     }
 }
 
-/// Processor time that was used since the machine's start by others than us, what
-/// a hypervisor gave away included.
+/// Processor time that other programs have used since the machine started, including time stolen by
+/// a hypervisor.
 fn used_by_others() -> Option<Duration> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     let fields = text
@@ -55,7 +55,7 @@ fn used_by_others() -> Option<Duration> {
         .strip_prefix("cpu ")?
         .split_ascii_whitespace();
     let ticks: Vec<u64> = fields.map(str::parse).collect::<Result<_, _>>().ok()?;
-    // user nice system idle iowait irq softirq steal, and two that user has in it.
+    // user nice system idle iowait irq softirq steal, and two that user includes.
     let busy: u64 = [0, 1, 2, 5, 6, 7]
         .iter()
         .map(|&i| ticks.get(i).unwrap_or(&0))
@@ -64,7 +64,7 @@ fn used_by_others() -> Option<Duration> {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: one asks for a number; the other writes to `own`, a `timespec`.
+    // SAFETY: `sysconf` takes a constant; `clock_gettime` writes to `own`, a `timespec`.
     let (ok, second) = unsafe {
         let ok = libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut own) == 0;
         (ok, libc::sysconf(libc::_SC_CLK_TCK))
@@ -76,7 +76,7 @@ fn used_by_others() -> Option<Duration> {
     Some(Duration::from_secs_f64(busy as f64 / second as f64).saturating_sub(own))
 }
 
-/// Date and time of day in UTC, as ISO 8601 has them.
+/// Date and time of day in UTC, in ISO 8601 format.
 pub(crate) fn now() -> String {
     let seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     } else {
         output::print(&table::render(&report)?)?;
     }
-    // Afterwards: the figures are not lost if drawing fails.
+    // After printing, so that the figures are not lost if drawing fails.
     if let Some(dir) = &options.plot {
         plot::draw(&report, dir)?;
     }
@@ -66,7 +66,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 /// first error.
 fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Result<Report> {
     let (others, start) = (machine::Others::watch(), Instant::now());
-    // First: the device exists, it has images, and the environment is valid.
+    // First, because this checks the device, its images and the environment.
     let bench = Bench::open(options)?;
     let wanted = wanted(options, &bench)?;
     let items = plan::plan(&wanted);

@@ -166,7 +166,7 @@ impl Options {
         Duration::from_secs(self.patience)
     }
 
-    /// The calls, in the order of the list of all.
+    /// The selected calls, in the order of [`CALLS`].
     pub(super) fn calls(&self) -> Vec<&'static Call> {
         let chosen = |call: &&Call| {
             self.calls.is_empty() || self.calls.iter().any(|chosen| chosen.name == call.name)

@@ -154,7 +154,7 @@ pub(crate) struct Pauses {
 }
 
 impl Report {
-    /// Reads what `--json` wrote.
+    /// Reads a report that `--json` wrote.
     pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
         let named = || format!("{} is no report of `revoff bench --json`", file.display());
         let text = std::fs::read_to_string(file)

@@ -59,7 +59,7 @@ struct Window {
 pub(crate) struct Use {
     pub(crate) setup: Setup,
     pub(crate) grid: Shape,
-    /// Most host threads; the environment's if not given.
+    /// The maximum number of host threads; by default the environment's.
     pub(crate) host_threads: Option<usize>,
     /// The cores of the device threads and of the serving threads.
     pub(crate) cores: Option<[usize; 2]>,
@@ -128,8 +128,8 @@ impl<'a> Session<'a> {
         let times = self.runtime.alloc(words as u64 * 4)?;
         let spans = self.runtime.alloc(timed as u64 * 16)?;
         let Window { from, until } = self.window(time)?;
-        // SAFETY: the parameters are the kernel's; `times` and `spans` have what it
-        // asks for each thread that is timed, and live until `wait` returns.
+        // SAFETY: the parameters are the kernel's; `times` and `spans` have room for each thread
+        // that is timed, and live until `wait` returns.
         let launch = unsafe {
             let args: [&dyn KernelArg; 6] = [&what, &from, &until, &every, &times, &spans];
             self.launch("time", self.grid, &args)?
@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
         args: &[&dyn KernelArg],
     ) -> anyhow::Result<Launch> {
         self.bench.watchdog.alive();
-        // SAFETY: passed on.
+        // SAFETY: the caller promises what `Kernel::launch` requires.
         Ok(unsafe { self.program.kernel(name)?.launch(grid.into(), args)? })
     }
 

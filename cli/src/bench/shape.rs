@@ -1,4 +1,4 @@
-//! Grids, as the command line and the figures have them.
+//! Grids, as the command line and the figures show them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ impl Shape {
         threads: 1,
     };
 
-    /// Threads in all.
+    /// The total number of threads.
     pub(crate) fn device_threads(self) -> u64 {
         u64::from(self.teams) * u64::from(self.threads)
     }
@@ -51,7 +51,7 @@ impl FromStr for Shape {
                     threads: number(threads)?,
                 })
             })
-            // A word for each thread must fit into what a kernel can number.
+            // The kernel numbers a word for each thread.
             .filter(|shape| shape.device_threads() <= 1 << 24)
             .ok_or_else(|| {
                 "teams and threads of a team are expected, such as 132x256: two numbers from 1 \

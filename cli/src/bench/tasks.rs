@@ -1,17 +1,17 @@
-//! Threads of this process, found by their names: those of the runtime and the
-//! device are not ours to ask.
+//! Threads of this process, found by their names, since neither the runtime nor the device exposes
+//! its threads.
 
 use std::fs;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
-/// What the names of the threads begin with that serve calls.
+/// The prefix of the names of threads that serve calls.
 pub(crate) const SERVING: &str = "serve ";
 
-/// What the names of the `host` device's threads begin with.
+/// The prefix of the names of the `host` device's threads.
 pub(crate) const DEVICE: &str = "device ";
 
-/// How long a new thread is given to have its name.
+/// The time that a new thread gets to set its name.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// The ids of the threads whose names begin with `prefix`.
@@ -28,8 +28,8 @@ fn named(prefix: &str) -> Vec<libc::pid_t> {
         .collect()
 }
 
-/// Keeps the threads whose names begin with `prefix` on one core; whether there
-/// were any and all obeyed. Threads that these create later stay there too.
+/// Pins the threads whose names begin with `prefix` to one core, and with them the threads that
+/// they create later. Returns whether there were any and all could be pinned.
 pub(crate) fn pin(prefix: &str, core: usize) -> bool {
     let start = Instant::now();
     loop {
@@ -44,14 +44,14 @@ pub(crate) fn pin(prefix: &str, core: usize) -> bool {
     }
 }
 
-/// Keeps the calling thread on one core; whether it obeyed.
+/// Pins the calling thread to one core; returns whether that succeeded.
 pub(crate) fn pin_this(core: usize) -> bool {
     pin_task(0, core)
 }
 
 fn pin_task(task: libc::pid_t, core: usize) -> bool {
-    // SAFETY: all bytes zero is an empty set; `CPU_SET` ignores cores that the
-    // set has no room for; the system only reads the set, which is that long.
+    // SAFETY: all bytes zero is an empty set; `CPU_SET` ignores cores outside the set; the system
+    // only reads the set, which is that long.
     unsafe {
         let mut cores: libc::cpu_set_t = MaybeUninit::zeroed().assume_init();
         libc::CPU_SET(core, &mut cores);
@@ -59,10 +59,10 @@ fn pin_task(task: libc::pid_t, core: usize) -> bool {
     }
 }
 
-/// The first two cores that this process may use; `None` if it has but one.
+/// The first two cores that this process may use; `None` if it has only one.
 pub(crate) fn two_cores() -> Option<[usize; 2]> {
-    // SAFETY: all bytes zero is an empty set; the system writes no more than the
-    // length it is told; `CPU_ISSET` is asked for cores that the set has room for.
+    // SAFETY: all bytes zero is an empty set; the system writes no more than the given length;
+    // `CPU_ISSET` gets only cores inside the set.
     let cores: Vec<usize> = unsafe {
         let mut cores: libc::cpu_set_t = MaybeUninit::zeroed().assume_init();
         if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut cores) != 0 {
@@ -75,8 +75,8 @@ pub(crate) fn two_cores() -> Option<[usize; 2]> {
     cores.first_chunk().copied()
 }
 
-/// Processor time that the threads have used whose names begin with `prefix`;
-/// `None` if there are none, or the system does not tell.
+/// Processor time of the threads whose names begin with `prefix`; `None` if there are none, or the
+/// system does not report it.
 pub(crate) fn cpu_time(prefix: &str) -> Option<Duration> {
     let tasks = named(prefix);
     if tasks.is_empty() {
@@ -86,9 +86,8 @@ pub(crate) fn cpu_time(prefix: &str) -> Option<Duration> {
 }
 
 fn task_cpu_time(task: libc::pid_t) -> Option<Duration> {
-    // Linux's clock of a thread, exact to the nanosecond where /proc counts in
-    // hundredths of a second: `pthread_getcpuclockid` makes the same number, but
-    // wants a handle.
+    // Linux's clock of a thread, exact to the nanosecond, unlike the hundredths of a second in
+    // /proc. `pthread_getcpuclockid` computes the same number, but needs a handle.
     let clock: libc::clockid_t = (!task << 3) | 0b110;
     let mut time = libc::timespec {
         tv_sec: 0,

@@ -1,16 +1,16 @@
-//! Ends the command if nothing gets on: a kernel that never ends cannot be ended, nor
-//! can anything be freed that it uses.
+//! Ends the command if there is no progress: a kernel that never ends can neither be stopped nor
+//! have its memory freed.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use crate::output;
 
-/// Waits for signs of life, in a thread of its own, until it is dropped.
+/// Waits for signs of progress, in a thread of its own, until it is dropped.
 pub(crate) struct Watchdog(Sender<Option<String>>);
 
 impl Watchdog {
-    /// One that waits for as long as `patience`.
+    /// Starts a watchdog that ends the command after `patience` without progress.
     pub(crate) fn start(patience: Duration) -> anyhow::Result<Self> {
         let (sender, signs) = mpsc::channel::<Option<String>>();
         let watch = move || {
@@ -33,15 +33,15 @@ impl Watchdog {
         Ok(Self(sender))
     }
 
-    /// From now on, `what` is done.
+    /// Reports progress: the command now does `what`.
     pub(crate) fn at(&self, what: impl Into<String>) {
-        // The other end lives as long as this one, or ends the command.
+        // The receiver lives as long as this sender, or ends the command.
         let _ = self.0.send(Some(what.into()));
     }
 
-    /// It is still done.
+    /// Reports progress of the current activity.
     pub(crate) fn alive(&self) {
-        // As above.
+        // The receiver lives as long as this sender, or ends the command.
         let _ = self.0.send(None);
     }
 }

@@ -11,7 +11,7 @@ use host_rt::{DeviceBuffer, KernelArg, Runtime, env};
 /// Bytes of a buffer that are written to a file at a time.
 const PIECE: usize = 1 << 20;
 
-/// A parameter as it was written.
+/// A parameter as written on the command line.
 #[derive(Clone, Debug)]
 pub(crate) enum Arg {
     /// A number: its bytes.
@@ -125,7 +125,7 @@ impl KernelArg for Param {
 }
 
 impl Param {
-    /// Puts a parameter on the device.
+    /// Copies a parameter to the device.
     pub(crate) fn new(runtime: &Runtime, arg: &Arg) -> anyhow::Result<Self> {
         let (buffer, out) = match arg {
             Arg::Value(bytes) => {

@@ -18,7 +18,7 @@ pub(crate) struct Found {
 pub(crate) fn find(image: &Image, paths: &[PathBuf]) -> anyhow::Result<Found> {
     let libraries = paths
         .iter()
-        .map(|path| Functionary::open(path))
+        .map(|path| HostLibrary::open(path))
         .collect::<Result<Vec<_>, _>>()?;
     let mut found = Found {
         functions: Functions::new(),
@@ -29,9 +29,9 @@ pub(crate) fn find(image: &Image, paths: &[PathBuf]) -> anyhow::Result<Found> {
         match libraries.iter().find(|library| library.has(&name)) {
             Some(library) => {
                 let function = library.function(&name)?;
-                // SAFETY: whoever names a library on the command line says that its
-                // functions of these names are host functions of this image; the
-                // help text says what that takes. They are never unloaded.
+                // SAFETY: a user who names a library on the command line asserts that its functions
+                // of these names are host functions of this image; the help text lists the
+                // conditions. They are never unloaded.
                 unsafe { found.functions.add_raw(name, function)? };
             }
             None => found.missing.push(name),
@@ -40,8 +40,8 @@ pub(crate) fn find(image: &Image, paths: &[PathBuf]) -> anyhow::Result<Found> {
     Ok(found)
 }
 
-/// A library with host functions.
-struct Functionary {
+/// A library that exports host functions.
+struct HostLibrary {
     name: String,
     /// Its exports. The loader would also find functions of its dependencies: a host function `read`
     /// is not the C library's.
@@ -50,7 +50,7 @@ struct Functionary {
     library: &'static Library,
 }
 
-impl Functionary {
+impl HostLibrary {
     fn open(path: &Path) -> anyhow::Result<Self> {
         let name = path.display().to_string();
         let unreadable = || format!("cannot read the library {name} (--functions)");
@@ -76,8 +76,8 @@ impl Functionary {
     }
 
     fn function(&self, name: &str) -> anyhow::Result<RawFunction> {
-        // SAFETY: the symbol is code of the library (`has`), and by the command
-        // line a host function, see `find`.
+        // SAFETY: the symbol is code of the library (`has`), and the user asserts that it is a host
+        // function, as the help text requires.
         let function = unsafe { self.library.get::<RawFunction>(name.as_bytes()) };
         Ok(*function.with_context(|| format!("cannot find `{name}` in {}", self.name))?)
     }

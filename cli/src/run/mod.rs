@@ -101,7 +101,7 @@ struct Answer<'a> {
     image: &'a str,
     kernel: &'a str,
     device: &'a str,
-    /// As requested.
+    /// The requested wire.
     wire: Option<&'static str>,
     teams: u32,
     threads: u32,
@@ -164,9 +164,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         teams: options.teams,
         threads: options.threads,
     };
-    // SAFETY: that the code is a kernel with these parameters is what the command
-    // line says, and the help text what that means; the buffers live until `wait`
-    // has returned, or the launch has not begun.
+    // SAFETY: the user asserts on the command line that the code is a kernel with these parameters,
+    // as the help text requires; the buffers live until `wait` has returned, or the launch has not
+    // begun.
     let launch = unsafe { kernel.launch(grid, &args)? };
     let ended = launch
         .wait()
@@ -238,7 +238,7 @@ fn only_kernel(image: &Image) -> anyhow::Result<String> {
     match names.as_slice() {
         [name] => Ok(name.clone()),
         [] if image.is_opaque() => {
-            bail!("only a driver can tell which kernels {image_name} has: name one (--kernel)")
+            bail!("only a driver can list the kernels of {image_name}: name one (--kernel)")
         }
         [] => bail!("{image_name} has no kernels"),
         _ => bail!(

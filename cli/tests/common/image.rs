@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The image of `revoff bench`: kernels and functions with declarations.
+/// The image of `revoff bench`: its kernels and functions have declarations.
 pub(crate) const BENCH: &str = env!("REVOFF_IMAGE_BENCH");
 
 /// The example in C.
@@ -13,7 +13,7 @@ pub(crate) struct Hello {
     pub(crate) functions: PathBuf,
 }
 
-/// Builds the example in C as its makefile does, once for a test program.
+/// Builds the example in C as its makefile does, once per test program.
 pub(crate) fn hello() -> &'static Hello {
     static HELLO: OnceLock<Hello> = OnceLock::new();
     HELLO.get_or_init(|| {
@@ -28,7 +28,7 @@ pub(crate) fn hello() -> &'static Hello {
     })
 }
 
-/// Builds an image from a source in C.
+/// Builds an image from C source.
 pub(crate) fn link(source: &Path, image: &Path) {
     cc(Command::new("cc")
         .args(["-shared", "-Wl,-Bsymbolic", "-I"])
@@ -41,7 +41,7 @@ pub(crate) fn link(source: &Path, image: &Path) {
         .arg("-Wl,--no-whole-archive"));
 }
 
-/// Builds a shared object from a source in C, without the device library.
+/// Builds a shared object from C source, without the device library.
 pub(crate) fn link_alone(source: &Path, image: &Path) {
     cc(Command::new("cc")
         .args(["-shared", "-I"])
@@ -55,8 +55,8 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// Where images are built. Each test program has a folder of its own: two may
-/// build at the same time.
+/// The folder for built images. Each test program has its own, because two may build at the same
+/// time.
 fn out() -> PathBuf {
     let program = std::env::current_exe().expect("the test's path");
     let name = format!(
@@ -68,36 +68,12 @@ fn out() -> PathBuf {
     out
 }
 
-/// The static library that images in C are linked with, built once.
+/// The static library for images in C, built once.
 fn device_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
-        let target = out().join("target");
-        let status = Command::new(env!("CARGO"))
-            .current_dir(root())
-            .args([
-                "rustc",
-                "--quiet",
-                "-p",
-                "revoff-device",
-                "--release",
-                "--lib",
-            ])
-            .args([
-                "--crate-type",
-                "staticlib",
-                "--config",
-                "profile.release.panic=\"abort\"",
-            ])
-            .arg("--target-dir")
-            .arg(&target)
-            .status()
-            .expect("cargo runs");
-        assert!(
-            status.success(),
-            "cargo failed to build revoff-device: {status}"
-        );
-        target.join("release/librevoff_device.a")
+        image_build::host_library(&root().join("device-rt/linkable"), &out())
+            .expect("the device library builds")
     })
 }
 

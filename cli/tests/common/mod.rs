@@ -1,4 +1,4 @@
-//! What the tests of the command share.
+//! Helpers of the command's tests.
 #![allow(dead_code, reason = "no test uses all of it")]
 
 pub(crate) mod image;
@@ -6,7 +6,7 @@ pub(crate) mod image;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// The built command, with nothing in its environment that changes what it does.
+/// The built command, without environment variables that change its behaviour.
 pub(crate) fn revoff() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_revoff"));
     for (name, _) in std::env::vars_os() {
@@ -18,7 +18,7 @@ pub(crate) fn revoff() -> Command {
     command
 }
 
-/// A folder of this test's own, empty.
+/// An empty folder of this test's own.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -26,7 +26,7 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     path
 }
 
-/// How a run of a command ended.
+/// The output and exit status of a command.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -49,7 +49,8 @@ pub(crate) fn run(command: &mut Command) -> Ended {
 }
 
 impl Ended {
-    /// Fails unless the command did what it was told, and had nothing to say of it.
+    /// Returns the standard output; fails unless the command succeeded and wrote nothing to
+    /// standard error.
     #[track_caller]
     pub(crate) fn answer(self) -> String {
         assert_eq!(self.code, Some(0), "{}{}", self.stdout, self.stderr);
@@ -57,14 +58,14 @@ impl Ended {
         self.stdout
     }
 
-    /// Fails unless the command refused, named itself and every one of `words`, and
-    /// answered nothing.
+    /// Fails unless the command ended with status 2, named itself and each of `words` in its
+    /// message, and wrote nothing to standard output.
     #[track_caller]
     pub(crate) fn refused(&self, words: &[&str]) {
         self.failed(2, words);
     }
 
-    /// As [`refused`](Self::refused), with another exit status.
+    /// Like [`refused`](Self::refused), with exit status `code`.
     #[track_caller]
     pub(crate) fn failed(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);

@@ -1,9 +1,9 @@
 //! device-rt as a linkable piece for images that GCC compiles (`-foffload=nvptx-none`).
 //!
-//! In GCC's OpenMP code for NVIDIA a warp is one thread of the program: all 32 lanes run
-//! the same code with the same values, and all of them call `GOMP_target_ext`. Here one
-//! of them makes the call. In a `simd` loop each lane is a thread and makes its own call. The
-//! control variables are those of GCC's libgomp.
+//! In GCC's OpenMP code for NVIDIA a warp is one thread of the program: all 32 lanes run the same
+//! code with the same values, and all of them call `GOMP_target_ext`. Here one of them makes the
+//! call. In a `simd` loop each lane is a thread and makes its own call. The control variables
+//! belong to GCC's libgomp.
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch, stdarch_nvptx))]
 
@@ -16,7 +16,7 @@ use device_rt::runtime::Icvs;
 use device_rt::target_ext::target_ext;
 
 unsafe extern "C" {
-    /// libgomp's.
+    /// Defined by libgomp.
     static __gomp_additional_icvs: Icvs;
 }
 

@@ -9,7 +9,7 @@
 #[cfg(target_arch = "nvptx64")]
 core::arch::global_asm!(".extern .shared .align 4 .u32 __nvptx_uni[32];");
 
-/// Whether each lane is a thread of the program. All lanes of a warp see the same.
+/// Whether each lane is a thread of the program. The result is the same in all lanes of a warp.
 #[cfg(target_arch = "nvptx64")]
 #[inline(always)]
 pub(crate) fn lanes_are_threads() -> bool {

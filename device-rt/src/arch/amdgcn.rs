@@ -128,18 +128,18 @@ impl TicketWord for Mapped {
     }
 }
 
-/// Where memory lives: the aperture of a flat address.
+/// The kind of memory of a flat address, by its aperture.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces;
 
 impl Spaces {
-    /// The calling thread's.
+    /// The calling thread's view.
     #[must_use]
-    pub fn here() -> Self {
+    pub fn current() -> Self {
         Self
     }
 
-    /// Where `addr` lives.
+    /// The kind of memory at `addr`.
     #[must_use]
     pub fn of(&self, addr: u64) -> Space {
         let addr = addr as *const u8;
@@ -164,7 +164,7 @@ struct DispatchPacket {
     grid_size: [u32; 3],
 }
 
-/// Which thread runs. Grids and groups of several dimensions are counted x first.
+/// The calling thread's indices. Grids and groups of several dimensions are counted x first.
 #[must_use]
 pub fn context() -> Context {
     // SAFETY: the packet that started this kernel, which stays as it is while the
@@ -211,7 +211,7 @@ pub fn pause(attempt: u32) {
     }
 }
 
-/// Lanes of a wavefront: 64, or 32 as the processor or the compiler chose.
+/// Lanes of a wavefront: 64 or 32, as the processor or the compiler chose.
 #[inline(always)]
 #[must_use]
 pub fn warp_size() -> u32 {
@@ -232,7 +232,7 @@ pub fn lane() -> u32 {
     amdgpu::mbcnt_hi(u32::MAX, amdgpu::mbcnt_lo(u32::MAX, 0))
 }
 
-/// The lanes that run this together, bit by bit.
+/// The lanes that run this together, as a mask.
 #[inline(always)]
 #[must_use]
 pub fn active_lanes() -> u64 {
@@ -259,8 +259,7 @@ pub unsafe fn any(_lanes: u64, vote: bool) -> bool {
     amdgpu::ballot(vote) != 0
 }
 
-/// A compiler barrier. The lanes themselves are always together, and so are their accesses to
-/// memory.
+/// A compiler barrier: lanes in lock-step need no more.
 ///
 /// # Safety
 /// As for [`first`].
@@ -300,7 +299,7 @@ unsafe impl Sync for Claim {}
 
 static CLAIM: Claim = Claim(UnsafeCell::new(0));
 
-/// A function of its own, as [`revoff_trap`], so that its code is not repeated at every panic.
+/// A separate function, like [`revoff_trap`], so that its code is not repeated at every panic.
 #[unsafe(no_mangle)]
 fn revoff_panic(place: &Location<'_>) -> ! {
     let address = PANIC.get();

@@ -15,8 +15,8 @@ use super::{Context, Space};
 static HOST_ARCH: AtomicPtr<HostArch> = AtomicPtr::new(core::ptr::null_mut());
 
 fn services() -> Option<&'static HostArch> {
-    // Relaxed: the host writes it before it starts the first device thread, and
-    // starting a thread orders that.
+    // Relaxed: the host writes it before it starts the first device thread, and starting a thread
+    // orders the write.
     let table = HOST_ARCH.load(Ordering::Relaxed);
     // SAFETY: null, or what the host wrote: a table that outlives every thread
     // that runs code of this image, never written again.
@@ -43,7 +43,7 @@ pub type DeviceMemory = Coherent;
 /// As for [`Coherent::new`].
 #[must_use]
 pub unsafe fn mapped(address: u64) -> Mapped {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises what `Coherent::new` requires.
     unsafe { Coherent::new(address as *mut u8) }
 }
 
@@ -53,11 +53,11 @@ pub unsafe fn mapped(address: u64) -> Mapped {
 /// As for [`Coherent::new`].
 #[must_use]
 pub unsafe fn device_memory(address: u64) -> DeviceMemory {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises what `Coherent::new` requires.
     unsafe { Coherent::new(address as *mut u8) }
 }
 
-/// Where memory lives, for the calling thread.
+/// Determines the kind of memory of an address, for the calling thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces {
     stack_low: u64,
@@ -65,9 +65,9 @@ pub struct Spaces {
 }
 
 impl Spaces {
-    /// The calling thread's.
+    /// The calling thread's view.
     #[must_use]
-    pub fn here() -> Self {
+    pub fn current() -> Self {
         thread_context().map_or(
             Self {
                 stack_low: 0,
@@ -80,7 +80,7 @@ impl Spaces {
         )
     }
 
-    /// Where `addr` lives. Teams have no shared memory on this device.
+    /// The kind of memory at `addr`. Teams have no shared memory on this device.
     #[must_use]
     pub fn of(&self, addr: u64) -> Space {
         if (self.stack_low..self.stack_high).contains(&addr) {
@@ -132,7 +132,7 @@ pub fn clock() -> u64 {
     services().map_or(0, |services| unsafe { (services.clock)() })
 }
 
-/// As [`clock`]: there is no finer counter.
+/// The same counter as [`clock`]: there is no finer one.
 #[must_use]
 pub fn ticks() -> u64 {
     clock()
@@ -162,28 +162,28 @@ pub fn active_lanes() -> u64 {
     1
 }
 
-/// `value`.
+/// Returns `value`: the thread is its only lane.
 ///
 /// # Safety
-/// None is asked for; other architectures do.
+/// No requirements here; other architectures have some.
 #[must_use]
 pub unsafe fn first(_lanes: u64, value: u32) -> u32 {
     value
 }
 
-/// `vote`.
+/// Returns `vote`: the thread is its only lane.
 ///
 /// # Safety
-/// None is asked for; other architectures do.
+/// No requirements here; other architectures have some.
 #[must_use]
 pub unsafe fn any(_lanes: u64, vote: bool) -> bool {
     vote
 }
 
-/// Nothing.
+/// Does nothing: the thread is its only lane.
 ///
 /// # Safety
-/// None is asked for; other architectures do.
+/// No requirements here; other architectures have some.
 pub unsafe fn converge(_lanes: u64) {}
 
 /// Whether a device thread can wake the host.
@@ -200,7 +200,7 @@ pub fn wake_host() {
 /// The host gets the message.
 pub const HAS_MESSAGES: bool = true;
 
-/// As [`trap`]. The message contains the location on this architecture.
+/// Like [`trap`]. The message contains the location on this architecture.
 pub fn trap_at(_place: Option<&Location<'_>>) -> ! {
     trap("")
 }
@@ -220,7 +220,7 @@ pub fn trap(message: &str) -> ! {
 
 #[cfg(test)]
 impl Spaces {
-    /// Those of a thread whose stack is `low..high`.
+    /// The view of a thread whose stack is `low..high`.
     pub(crate) const fn with_stack(low: u64, high: u64) -> Self {
         Self {
             stack_low: low,

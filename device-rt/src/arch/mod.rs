@@ -43,7 +43,7 @@ pub use simulated::{
     active_lanes, any, converge, first, independent_lanes, lane, pause, warp_size,
 };
 
-/// Where memory lives, by who can reach it.
+/// The kind of memory, by the threads and the host that can access it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Space {
     /// Device or mapped memory: host copies reach it.

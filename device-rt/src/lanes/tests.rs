@@ -1,4 +1,4 @@
-//! In simulated warps, of both kinds.
+//! Tests in simulated warps of both kinds.
 
 extern crate std;
 

@@ -1,4 +1,4 @@
-//! The bytes that go along with a call on one of GCC's wires.
+//! Copies argument data that the host cannot reach, for calls on GCC's wires.
 //!
 //! These wires carry addresses only. So every call claims a bounce extent: a header
 //! (with the completion word of `gcc-ring` and `gcn-queue`), the argument arrays, and a copy of
@@ -178,7 +178,7 @@ impl<'a> Prepared<'a> {
     /// Copies the results back and frees the extent.
     #[inline(always)]
     pub(crate) fn finish(self) -> Status {
-        // As when the extent was filled.
+        // The same hulls as when the extent was filled.
         if let Some(hulls) = Hulls::of(self.call.args, self.call.spaces) {
             for i in 0..self.call.args.count() {
                 let (addr, size, kind) = self.call.args.get(i);
@@ -209,14 +209,16 @@ impl<'a> Prepared<'a> {
     /// Claims, and the lock of `gcc-slot`.
     #[inline(always)]
     pub(crate) fn device(&self) -> DeviceMemory {
-        // SAFETY: as for `wire`.
+        // SAFETY: the host wrote the address of the claims, which it keeps while kernels of this
+        // image run.
         unsafe { arch::device_memory(self.runtime.get().claims) }
     }
 
     /// The bounce area.
     #[inline(always)]
     pub(crate) fn area(&self) -> Mapped {
-        // SAFETY: as for `wire`.
+        // SAFETY: the host wrote the address of the bounce area, which it keeps while kernels of
+        // this image run.
         unsafe { arch::mapped(self.runtime.get().bounce) }
     }
 

@@ -1,4 +1,4 @@
-//! What goes along with a request: the bytes that the host cannot reach itself.
+//! Copies argument data that the host cannot reach.
 
 pub(crate) mod gcc;
 pub mod native;

@@ -1,8 +1,8 @@
-//! The bytes that go along with a request on `native`.
+//! Copies argument data that the host cannot reach, for requests on `native`.
 //!
 //! The host copies to and from device memory through a queue, but it reaches neither a thread's
-//! stack nor a team's shared memory. Ranges there go along with the request: in its slot, or in
-//! a bounce extent if they do not fit. Small ranges in device memory also go into the slot if
+//! stack nor a team's shared memory. Ranges there are copied with the request: into its slot, or
+//! into a bounce extent if they do not fit. Small ranges in device memory also go into the slot if
 //! there is room, which saves two trips through a queue.
 
 use shared_abi::map_kind::MapKind;
@@ -13,7 +13,7 @@ use shared_abi::wire::native::{
 
 use crate::arch::{Space, Spaces};
 
-/// Largest range in device memory that is marshalled although the host could copy it: for
+/// The largest range in device memory that is marshalled although the host could copy it. For
 /// larger ones the stores cost more than the copies.
 const SMALL: u64 = 128;
 

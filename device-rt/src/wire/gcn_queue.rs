@@ -1,9 +1,9 @@
 //! Producer of [`gcn_queue`](shared_abi::wire::gcn_queue).
 //!
-//! Every word of a message is an atomic store of system scope, in the order of this file. A plain
-//! store before the releasing one would not do: on gfx908, as the authors of the parallel
-//! reverse-offload patch found, it may reach memory after the released word.
-//! Of the two forms of a call, this makes the one with a completion word of its own.
+//! Every word of a message is an atomic store of system scope, in the order of this file. Plain
+//! stores before a releasing one are not enough: on gfx908, as the authors of the parallel
+//! reverse-offload patch found, they may reach memory after the released word. A call has two
+//! forms; this file makes the one with a separate completion word.
 //!
 //! One fault of GCC's own device code is fixed here: tickets are compared by difference, so the
 //! counters may wrap.
@@ -134,8 +134,8 @@ pub fn publish_call(system: &impl SystemWords, slots: u32, ticket: u32, call: &G
     publish_call_in_slot(system, slots, ticket, call);
 }
 
-/// As [`publish_call`], for a call that is answered in its slot: like GCC's own code, it leaves
-/// the completion word's address alone.
+/// Like [`publish_call`], for a call whose reply goes into its slot: like GCC's own code, it leaves
+/// the completion word's address unchanged.
 pub fn publish_call_in_slot(system: &impl SystemWords, slots: u32, ticket: u32, call: &GcnCall) {
     let at = slot_at(slots, ticket);
     let value = at + offset_of!(GcnMessage, value);

@@ -55,7 +55,7 @@ unsafe fn call_on<W: Wire>(
         // Lanes of a warp claim together.
         home_group: context.global() / arch::warp_size(),
         launch: context.launch,
-        spaces: Spaces::here(),
+        spaces: Spaces::current(),
     };
     // SAFETY: the caller's promise.
     unsafe { status.write(W::call(&RUNTIME, call)) };

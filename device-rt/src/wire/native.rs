@@ -93,7 +93,7 @@ impl<'a> Request<'a> {
             call.home_group,
             pause,
         );
-        // A lane with an extent goes alone, whichever other lanes are active.
+        // A lane with an extent claims alone, since the other active lanes may not need one.
         let group = if blocks != 0 {
             Group::alone()
         } else {
@@ -174,7 +174,8 @@ impl<'a> Request<'a> {
                     self.written(PLACE_BOUNCE)
                 };
                 let (at, to) = (base + entry.offset as usize, entry.addr as *mut u8);
-                // SAFETY: as above; the kind says that the range is writable.
+                // SAFETY: the caller of `GOMP_target_ext` vouches for the range, which is writable
+                // by its kind.
                 unsafe { memory.read_bytes(at, to, entry.size as usize) };
             }
         });
@@ -187,7 +188,8 @@ impl<'a> Request<'a> {
             let producer = self.producer();
             (producer.system, producer.request_payload(self.claim))
         } else {
-            // SAFETY: as for `producer`.
+            // SAFETY: the host wrote the address of the bounce area, which it keeps while kernels
+            // of this image run.
             let area = unsafe { arch::mapped(self.runtime.get().bounce) };
             (area, self.extent.offset())
         }
@@ -204,7 +206,8 @@ impl<'a> Request<'a> {
 
     #[inline(always)]
     fn device(&self) -> DeviceMemory {
-        // SAFETY: as for `producer`.
+        // SAFETY: the host wrote the address of the claims, which it keeps while kernels of this
+        // image run.
         unsafe { arch::device_memory(self.runtime.get().claims) }
     }
 }

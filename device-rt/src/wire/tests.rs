@@ -1,5 +1,5 @@
-//! Calls that no wire can carry are refused before any memory is accessed: the configuration of
-//! these tests has null addresses.
+//! Calls that no wire can carry are refused before any memory access: the configuration of these
+//! tests has null addresses.
 
 mod serving;
 mod warps;
@@ -19,7 +19,7 @@ use crate::arch::Spaces;
 use crate::call::{Args, StatusTo};
 use crate::runtime::HostWritten;
 
-/// The start of the stack. It ends with the address space, so that a range of any size can start
+/// The start of the stack, which ends with the address space so that a range of any size can start
 /// in it.
 const STACK: u64 = 0x1000;
 
@@ -85,7 +85,7 @@ fn ranges_that_no_extent_holds_are_refused() {
         // Short, but around the end of the address space.
         &[(u64::MAX - 7, 16)],
         &[(u64::MAX - 7, 1024)],
-        // Each fits the address space, together they do not.
+        // Each fits into the address space, but not both together.
         &[
             (STACK, 1000),
             (STACK, u64::MAX - STACK),

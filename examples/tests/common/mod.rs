@@ -1,8 +1,8 @@
-//! What tests of several examples use.
+//! Code shared by tests of several examples.
 
 use std::process::Command;
 
-/// The built example of this name, with nothing in its environment that changes what it does.
+/// The built example of this name, in an environment without variables that affect it.
 pub(crate) fn example(name: &str) -> Command {
     let mut path = std::env::current_exe().expect("the test's path");
     // target/PROFILE/deps/TEST

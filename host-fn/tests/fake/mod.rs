@@ -51,7 +51,7 @@ thread_local! {
     };
 }
 
-/// Sets the host of this thread up: `function` is what it has.
+/// Sets up this thread's host, with `function`.
 pub(crate) fn host(runtime: Runtime, function: impl HostFunction) {
     WORLD.with_borrow_mut(|world| {
         world.runtime = runtime;
@@ -71,12 +71,12 @@ pub(crate) fn seen() -> Vec<Seen> {
     WORLD.with_borrow(|world| world.seen.clone())
 }
 
-/// What the host function of the last call had to say.
+/// The message of the last call's host function.
 pub(crate) fn message() -> String {
     WORLD.with_borrow(|world| world.message.clone())
 }
 
-/// How it failed.
+/// The failure of the last call.
 pub(crate) fn failure() -> Option<Failure> {
     WORLD.with_borrow(|world| world.failure)
 }
@@ -103,7 +103,7 @@ unsafe extern "C" fn GOMP_target_ext(
     assert_eq!(flags, REVOFF_FLAG_STATUS);
     assert!(depend.is_null());
     let status = args.cast::<u32>();
-    // SAFETY: the three arrays have `mapnum` elements, as GCC's interface says.
+    // SAFETY: the three arrays have `mapnum` elements, as GCC's interface requires.
     let (addresses, sizes, kinds) = unsafe {
         (
             std::slice::from_raw_parts(hostaddrs.cast_const().cast::<*mut u8>(), mapnum),
@@ -135,7 +135,7 @@ unsafe extern "C" fn GOMP_target_ext(
                         if kind.base() == MapKind::FIRSTPRIVATE_INT.0 {
                             ptr = addresses[n];
                         } else if kind.reads_device() {
-                            // SAFETY: `sizes[n]` bytes at the address, as the kind says.
+                            // SAFETY: `sizes[n]` bytes are at the address, by the entry's kind.
                             unsafe { ptr.copy_from(addresses[n], sizes[n]) };
                         }
                         RawArg {
@@ -153,7 +153,8 @@ unsafe extern "C" fn GOMP_target_ext(
                     Ok(()) => {
                         for n in 0..mapnum {
                             if MapKind(kinds[n]).writes_device() {
-                                // SAFETY: as above; the kind says that it is written.
+                                // SAFETY: `sizes[n]` bytes are at the address, writable by the
+                                // entry's kind.
                                 unsafe { addresses[n].copy_from(raw[n].ptr, sizes[n]) };
                             }
                         }
@@ -165,7 +166,8 @@ unsafe extern "C" fn GOMP_target_ext(
             }
         };
         if world.runtime != Runtime::ReportsNothing {
-            // SAFETY: see above.
+            // SAFETY: only `Runtime::ReportsNothing` ignores the flag; with it, `args` points to a
+            // `u32`.
             unsafe { status.write(outcome.0) };
         }
     });

@@ -1,4 +1,4 @@
-//! Of each form one, with a type that is no plain data.
+//! One of each form, with a type that is not plain data.
 
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 

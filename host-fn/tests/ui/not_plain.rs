@@ -1,4 +1,4 @@
-//! Of each form one, with a type that is no plain data.
+//! One of each form, with a type that is not plain data.
 
 /// Holds padding, a `bool` and a pointer, and derives nothing.
 pub struct Handle {

@@ -1,4 +1,4 @@
-//! How errors are printed.
+//! Formatting of errors.
 
 /// Implements `Debug` as `Display`: `fn main() -> Result` and `unwrap` print `Debug`, and their
 /// readers need the remedy too.

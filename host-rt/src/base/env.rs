@@ -1,6 +1,5 @@
-//! Every environment variable that this crate reads, in one place. A builder's
-//! value beats the environment's, which beats the default. An empty value counts
-//! as unset.
+//! All environment variables that this crate reads. A builder's value overrides the environment's,
+//! which overrides the default. An empty value counts as unset.
 
 use std::time::Duration;
 
@@ -14,16 +13,16 @@ pub struct EnvError {
     pub name: &'static str,
     /// Its value.
     pub value: String,
-    /// What is allowed.
+    /// The allowed values.
     pub expected: String,
 }
 
 debug_as_display!(EnvError);
 
-/// How the environment configures a [`Runtime`](crate::Runtime).
+/// The environment's configuration of a [`Runtime`](crate::Runtime).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Env {
-    /// `GOMP_REVERSE_OFFLOAD_THREADS`: most threads that serve calls, 1 to 1024.
+    /// `GOMP_REVERSE_OFFLOAD_THREADS`: maximum threads that serve calls, 1 to 1024.
     pub threads: Option<usize>,
     /// `REVOFF_SLOTS`: slots of a `native` wire, a power of two from 1 to 1024.
     pub slots: Option<u32>,
@@ -106,7 +105,7 @@ impl Env {
         Self::from_lookup(|name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned()))
     }
 
-    /// As [`read`](Self::read), from any source.
+    /// Like [`read`](Self::read), from any source.
     ///
     /// # Errors
     /// As for [`read`](Self::read).

@@ -1,19 +1,19 @@
-//! Mutexes that outlive panics.
+//! Mutexes without poisoning.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Locks a mutex, also after a panic of who had it: for what no panic leaves half done.
+/// Locks a mutex, even after a panic of its owner: for data that no panic leaves inconsistent.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// As [`Condvar::wait`], of a mutex that is locked so.
+/// Like [`Condvar::wait`], for a mutex locked by [`lock`].
 pub(crate) fn wait<'a, T>(condvar: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
     condvar.wait(guard).unwrap_or_else(PoisonError::into_inner)
 }
 
-/// As [`wait`], but not longer than until `until`: `Err` if that is over.
+/// Like [`wait`], but at most until `until`: `Err` if that has passed.
 pub(crate) fn wait_until<'a, T>(
     condvar: &Condvar,
     guard: MutexGuard<'a, T>,
@@ -28,8 +28,8 @@ pub(crate) fn wait_until<'a, T>(
     }
 }
 
-/// Takes what a mutex holds, which is unlocked again when this returns: in the head of a `for` loop
-/// a guard would live as long as the loop.
+/// Takes the value of a mutex, which is unlocked when this returns: in the head of a `for` loop a
+/// guard would live as long as the loop.
 pub(crate) fn take<T: Default>(mutex: &Mutex<T>) -> T {
     std::mem::take(&mut *lock(mutex))
 }

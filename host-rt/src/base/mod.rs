@@ -1,4 +1,4 @@
-//! What every layer above uses.
+//! Utilities for all layers above.
 
 mod display;
 pub mod env;

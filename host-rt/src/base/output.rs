@@ -11,15 +11,15 @@ unsafe extern "C" {
     static stdout: *mut libc::FILE;
 }
 
-/// Prints it: output of the program, as with NVIDIA's driver and GCC's plugins. Behind what
-/// C code of the program has printed before, and not by Rust's handle, whose lock the program
-/// may hold while it waits for the kernel. On a terminal, control characters are escaped: a device
-/// is no more trusted with it than with the host's memory.
+/// Prints `text` as output of the program, like NVIDIA's driver and GCC's plugins. It first flushes
+/// C's standard output, and does not use Rust's handle, whose lock the program may hold while it
+/// waits for the kernel. On a terminal, control characters are escaped: a device is not trusted
+/// with the terminal either.
 pub(crate) fn print(text: &[u8]) {
     static LOST: AtomicBool = AtomicBool::new(false);
-    // Relaxed, here and where it is read: a count for messages.
+    // Relaxed, here and at the load: a count for messages.
     WRITERS.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: asks about a descriptor.
+    // SAFETY: `isatty` takes any number as a descriptor.
     let is_terminal = unsafe { libc::isatty(libc::STDOUT_FILENO) } == 1;
     let text = if is_terminal {
         printable(text)
@@ -35,10 +35,10 @@ pub(crate) fn print(text: &[u8]) {
     WRITERS.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// Threads that are printing.
+/// The number of threads that are printing.
 static WRITERS: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether text is being written, for which the standard output may keep its writer waiting.
+/// Whether text is being written. The standard output may block its writer.
 pub(crate) fn is_writing() -> bool {
     WRITERS.load(Ordering::Relaxed) > 0
 }
@@ -51,7 +51,7 @@ fn write(mut text: &[u8]) -> std::io::Result<()> {
     }
     while !text.is_empty() {
         let from = text.as_ptr().cast::<c_void>();
-        // SAFETY: the bytes are there.
+        // SAFETY: the pointer and the length are those of a slice.
         let count = unsafe { libc::write(libc::STDOUT_FILENO, from, text.len()) };
         match usize::try_from(count) {
             Ok(count) => text = &text[count..],
@@ -61,7 +61,7 @@ fn write(mut text: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// After a write that failed: waits until it may be tried again, or tells why it failed for good.
+/// After a failed write: waits until it may be retried, or returns the permanent error.
 fn wait_to_retry() -> std::io::Result<()> {
     let error = std::io::Error::last_os_error();
     match error.kind() {
@@ -72,15 +72,15 @@ fn wait_to_retry() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Waits until the standard output, which does not block, accepts text.
+/// Waits until the non-blocking standard output accepts text.
 fn wait_until_ready() {
     let mut output = libc::pollfd {
         fd: libc::STDOUT_FILENO,
         events: libc::POLLOUT,
         revents: 0,
     };
-    // SAFETY: one descriptor, which the function writes an answer to. Whatever it answers, the
-    // next write says how it is.
+    // SAFETY: one descriptor, to which the function writes its result. The result is ignored, since
+    // the next write reports errors.
     unsafe { libc::poll(&raw mut output, 1, -1) };
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn printable(text: &[u8]) -> Cow<'_, [u8]> {
             }
         }
         for byte in chunk.invalid() {
-            // To a string: it cannot fail.
+            // Writing to a string cannot fail.
             let _ = write!(escaped, "\\x{byte:02x}");
         }
     }
@@ -124,7 +124,7 @@ mod tests {
             "\\u{1b}]0;title\\u{7} \\u{1b}[2J"
         );
         assert_eq!(text(b"over\rwritten\x08\0"), "over\\rwritten\\u{8}\\u{0}");
-        // Control characters of eight bits: as characters, and as bytes alone.
+        // 8-bit control characters, as characters and as single bytes.
         assert_eq!(text("\u{9b}31m".as_bytes()), "\\u{9b}31m");
         assert_eq!(text(b"\x9b31m"), "\\x9b31m");
     }

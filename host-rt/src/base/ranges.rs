@@ -5,8 +5,7 @@ use std::fmt;
 
 use super::debug_as_display;
 
-/// A range of host addresses that does not wrap. It is a place, not a permission to
-/// go there.
+/// A range of host addresses that does not wrap. It gives no permission to access them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HostRange {
     start: usize,
@@ -24,7 +23,7 @@ impl HostRange {
         }
     }
 
-    /// Where `value` lies.
+    /// The range of `value`.
     #[must_use]
     pub fn of<T: ?Sized>(value: &T) -> Self {
         // No object wraps.
@@ -46,19 +45,19 @@ impl HostRange {
         self.start + self.len
     }
 
-    /// Bytes.
+    /// The number of bytes.
     #[must_use]
     pub const fn len(self) -> usize {
         self.len
     }
 
-    /// Whether all of `other`, which has bytes, lies in here.
+    /// Whether all of the non-empty `other` lies in this range.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {
         self.start <= other.start && other.end() <= self.end()
     }
 
-    /// Whether both have a byte in common.
+    /// Whether the two have a byte in common.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {
         self.start < other.end() && other.start < self.end()
@@ -83,13 +82,13 @@ impl fmt::Display for HostRange {
     }
 }
 
-/// What a look-up found. `T` is a reference to the entry.
+/// The result of a look-up. `T` is a reference to the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found<T> {
     /// All of the range lies in this entry.
     Inside(HostRange, T),
-    /// The range shares bytes with this entry, but has others outside of it. If it
-    /// shares bytes with several, this is the one of the lowest address.
+    /// The range shares bytes with this entry, but has others outside of it. If it shares bytes
+    /// with several entries, this is the one with the lowest address.
     Partly(HostRange, T),
     /// The range shares no byte with any entry.
     Absent,
@@ -105,7 +104,7 @@ impl Found<()> {
     }
 }
 
-/// Why a range was not inserted.
+/// The reason why a range was not inserted.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RangeError {
@@ -117,21 +116,21 @@ pub enum RangeError {
     Overlap {
         /// The range to be inserted.
         range: HostRange,
-        /// The entry, of several the one of the lowest address.
+        /// The entry; the one with the lowest address if there are several.
         present: HostRange,
     },
 }
 
 debug_as_display!(RangeError);
 
-/// Entries for ranges of host addresses that are not empty and do not overlap. It
-/// locks nothing and looks at no memory: addresses are keys.
+/// Entries for ranges of host addresses that are not empty and do not overlap. It takes no lock and
+/// accesses no memory: addresses are only keys.
 ///
-/// An empty range that is looked up lies in the entry that has the byte at its
-/// address; the end of an entry is outside.
+/// An empty range lies in the entry that has the byte at its address; the end of an entry is
+/// outside.
 #[derive(Clone, Debug)]
 pub struct HostRanges<T> {
-    /// By start: length and entry.
+    /// Length and entry, by start.
     entries: BTreeMap<usize, (usize, T)>,
 }
 
@@ -150,10 +149,10 @@ impl<T> HostRanges<T> {
         }
     }
 
-    /// Adds `entry` for `range`, and gives it back to be worked on.
+    /// Adds `entry` for `range`, and returns a reference to it.
     ///
     /// # Errors
-    /// The range is empty, or shares bytes with an entry; the table is as it was.
+    /// The range is empty, or shares bytes with an entry; the table is unchanged.
     pub fn insert(&mut self, range: HostRange, entry: T) -> Result<&mut T, RangeError> {
         if range.is_empty() {
             return Err(RangeError::Empty(range.start));
@@ -171,7 +170,7 @@ impl<T> HostRanges<T> {
         self.place(range).map(|at| &self.entries[&at.start].1)
     }
 
-    /// As [`find`](Self::find), to change the entry.
+    /// Like [`find`](Self::find), with a mutable reference.
     #[must_use]
     pub fn find_mut(&mut self, range: HostRange) -> Found<&mut T> {
         self.place(range).map(|at| {
@@ -187,7 +186,7 @@ impl<T> HostRanges<T> {
         Some((HostRange { start, len: *len }, entry))
     }
 
-    /// The entry whose range begins at `start`, to change it.
+    /// The entry whose range begins at `start`, with a mutable reference.
     #[must_use]
     pub fn get_mut(&mut self, start: usize) -> Option<&mut T> {
         self.entries.get_mut(&start).map(|(_, entry)| entry)
@@ -206,7 +205,7 @@ impl<T> HostRanges<T> {
 
     /// The entries that share bytes with `range`, by address.
     pub fn overlapping(&self, range: HostRange) -> impl Iterator<Item = (HostRange, &T)> {
-        // Of those that begin before, only the last can reach into it.
+        // Only the last one of the earlier entries can overlap it.
         let before = self.entries.range(..range.start).next_back();
         let later = self.entries.range(range.start..range.end());
         let all = before.into_iter().chain(later);
@@ -214,7 +213,7 @@ impl<T> HostRanges<T> {
             .filter(move |(at, _)| at.overlaps(range))
     }
 
-    /// Takes out the entry whose range begins at `start`.
+    /// Removes the entry whose range begins at `start`.
     pub fn remove(&mut self, start: usize) -> Option<(HostRange, T)> {
         let (len, entry) = self.entries.remove(&start)?;
         Some((HostRange { start, len }, entry))
@@ -226,7 +225,7 @@ impl<T> HostRanges<T> {
         entries.map(|(&start, (len, entry))| (HostRange { start, len: *len }, entry))
     }
 
-    /// All entries, by address, to change them.
+    /// All entries, by address, with mutable references.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (HostRange, &mut T)> {
         let entries = self.entries.iter_mut();
         entries.map(|(&start, (len, entry))| (HostRange { start, len: *len }, entry))
@@ -238,17 +237,17 @@ impl<T> HostRanges<T> {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Whether the table has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How `range` lies to the entries.
+    /// The position of `range` relative to the entries.
     fn place(&self, range: HostRange) -> Found<()> {
         let at = |(&start, &(len, _)): (&usize, &(usize, T))| HostRange { start, len };
-        // Entries do not overlap, so of those that begin at or before `range` only the
-        // last can reach into it.
+        // Entries do not overlap, so of those that begin at or before `range` only the last can
+        // overlap it.
         let before = self.entries.range(..=range.start).next_back().map(at);
         if let Some(before) = before.filter(|entry| entry.end() > range.start) {
             return match range.end() <= before.end() {
@@ -256,7 +255,7 @@ impl<T> HostRanges<T> {
                 false => Found::Partly(before, ()),
             };
         }
-        // Whatever begins later lacks the first byte of `range`.
+        // Later entries lack the first byte of `range`.
         let mut later = self.entries.range(range.start..range.end());
         match later.next().map(at) {
             Some(entry) => Found::Partly(entry, ()),
@@ -394,7 +393,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a model that knows the owner of each single address.
+        /// Compares it with a model that stores the owner of each address.
         #[test]
         fn does_what_the_model_does(steps in prop::collection::vec(step(), 0..60)) {
             let mut table = HostRanges::new();

@@ -1,11 +1,11 @@
-//! What is said of addresses that no copy reaches.
+//! Errors for addresses that copies cannot reach.
 
 use super::DeviceError;
 
-/// Of a range that begins in device memory, and is not within one allocation.
+/// A range that begins in device memory but leaves its allocation.
 pub(super) const NOT_ALLOCATED: &str = "device memory that is not (all) allocated";
 
-/// Of what lies elsewhere on a GPU.
+/// A range that is not device memory of a GPU.
 pub(super) const BEYOND: &str = "no device memory that a copy reaches: a device thread's stack, \
                                  memory that a kernel allocated, or a host address";
 
@@ -13,7 +13,7 @@ pub(super) fn unreachable(address: u64, len: u64, what: &'static str) -> DeviceE
     DeviceError::Unreachable { address, len, what }
 }
 
-/// Refuses an address that no word can have.
+/// Rejects misaligned addresses.
 pub(super) fn check_word(address: u64) -> Result<(), DeviceError> {
     if address.is_multiple_of(4) {
         Ok(())

@@ -1,24 +1,24 @@
-//! What a device refuses.
+//! Errors of devices.
 
 use targets::count::Count;
 
 use crate::base::debug_as_display;
 
-/// A device that cannot do what it is asked.
+/// A device cannot perform an operation.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
     /// There is no device of that name.
     #[error("no device `{name}`; available: {available}; names are {names}")]
     NoDevice {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The available devices.
         available: String,
-        /// How devices are called.
+        /// The forms of names.
         names: String,
     },
-    /// The device has no memory of that size left.
+    /// The device has not enough free memory.
     #[error(
         "device `{device}` cannot allocate {}: {free} of {total} are free{}",
         Count(*bytes, "byte"),
@@ -31,22 +31,22 @@ pub enum DeviceError {
     OutOfMemory {
         /// The device.
         device: String,
-        /// What was asked for.
+        /// The requested size.
         bytes: u64,
-        /// What is free.
+        /// The free bytes.
         free: u64,
-        /// What there is in all.
+        /// The total bytes.
         total: u64,
     },
-    /// There is no memory of that size that host and device both reach.
+    /// The memory could not be allocated for both host and device.
     #[error(
         "device `{device}` cannot map {bytes} bytes of host memory (REVOFF_SLOTS and \
-         REVOFF_BOUNCE say how much calls take; `ulimit -l` may limit it)"
+         REVOFF_BOUNCE set the size of the memory for calls; `ulimit -l` may limit it)"
     )]
     NoMappedMemory {
         /// The device.
         device: String,
-        /// What was asked for.
+        /// The requested size.
         bytes: u64,
     },
     /// Devices of this kind need a driver.
@@ -54,27 +54,26 @@ pub enum DeviceError {
     NoDriver {
         /// The kind of device.
         device: &'static str,
-        /// What is missing.
+        /// The missing part.
         reason: String,
     },
-    /// The device lacks what calls to the host need.
+    /// The device lacks a feature that calls to the host need.
     #[error("cannot use device `{device}`: {reason}")]
     NotSuitable {
         /// The device.
         device: String,
-        /// What it lacks.
+        /// The missing feature.
         reason: String,
     },
-    /// The driver refused something.
+    /// The driver reported an error.
     #[error("device `{device}`: {reason}")]
     Driver {
         /// The device.
         device: String,
-        /// The driver's function, and its words.
+        /// The driver's function, and its message.
         reason: String,
     },
-    /// The device, or what this process had on it, has gone: a kernel faulted, or the
-    /// hardware did.
+    /// The device, or this process's context on it, is gone: a kernel or the hardware faulted.
     #[error(
         "device `{device}` is lost: {reason}; drop everything on it and open it again (in a new \
          process where that is refused), or use another one"
@@ -82,10 +81,10 @@ pub enum DeviceError {
     Lost {
         /// The device.
         device: String,
-        /// The driver's function, and its words.
+        /// The driver's function, and its message.
         reason: String,
     },
-    /// A copy names device memory that the host does not reach.
+    /// A copy names device memory that the host cannot reach.
     #[error(
         "the host does not reach {len} bytes at device address {address:#x}: {what} (a range \
          there must travel with its request)"
@@ -95,27 +94,27 @@ pub enum DeviceError {
         address: u64,
         /// Length of the range.
         len: u64,
-        /// What lies there, as far as the device knows.
+        /// The kind of memory there, as far as the device knows.
         what: &'static str,
     },
-    /// A copy leaves its buffer.
+    /// A copy exceeds its buffer.
     #[error(
         "cannot copy {} at byte {at}: the buffer has {}",
         Count(*len, "byte"),
         Count(*bytes, "byte")
     )]
     OutOfBuffer {
-        /// Where in the buffer the range begins.
+        /// The start of the range in the buffer.
         at: u64,
         /// Length of the range.
         len: u64,
         /// Size of the buffer.
         bytes: u64,
     },
-    /// Something that was queued before this failed, or what the queue waits for did.
+    /// An operation queued earlier, or one that the queue waits for, failed.
     #[error("what was queued before has failed: {reason}")]
     DependencyFailed {
-        /// The device's words.
+        /// The device's message.
         reason: String,
     },
     /// A launch with an impossible shape.
@@ -129,10 +128,10 @@ pub enum DeviceError {
         teams: u32,
         /// Threads of a team.
         threads: u32,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// A kernel was launched with other parameters than its image says that it takes.
+    /// A kernel was launched with parameters that do not match its image.
     #[error(
         "kernel `{kernel}` takes {expected}, but got {found}: launch it with what its definition \
          declares (a slice is two parameters, address and length)"
@@ -140,12 +139,12 @@ pub enum DeviceError {
     BadParameters {
         /// The kernel.
         kernel: String,
-        /// What it takes.
+        /// The parameters that it takes.
         expected: String,
-        /// What there was.
+        /// The parameters of the launch.
         found: String,
     },
-    /// A kernel that is a C function has more parameters than can be passed.
+    /// A kernel that is a C function has too many parameters.
     #[error(
         "device `{device}` passes at most {most} words to a kernel, not {words}: put them in device \
          memory and pass its address"
@@ -155,15 +154,15 @@ pub enum DeviceError {
         device: &'static str,
         /// Number of words.
         words: usize,
-        /// Most of them.
+        /// The maximum number.
         most: usize,
     },
-    /// The operating system refused something.
+    /// The operating system reported an error.
     #[error("{what}: {reason}")]
     System {
-        /// What was tried.
+        /// The attempted operation.
         what: String,
-        /// The system's words, which the message has too.
+        /// The system's error, which the message includes.
         reason: std::io::Error,
     },
 }

@@ -12,10 +12,10 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Device threads of a team where each thread is so many lanes.
+    /// The number of device threads of a team, with `lanes` lanes per thread.
     ///
     /// # Errors
-    /// There is nothing to launch.
+    /// The grid is empty.
     pub(super) fn threads_of_team(self, lanes: u32) -> Result<u32, DeviceError> {
         if self.teams == 0 || self.threads == 0 {
             return Err(self.bad("both must be at least 1"));
@@ -26,7 +26,7 @@ impl Grid {
         Ok(self.threads.saturating_mul(lanes))
     }
 
-    /// Why a device does not run it.
+    /// The error for a grid that a device cannot run.
     pub(super) fn bad(self, reason: impl Into<String>) -> DeviceError {
         DeviceError::BadGrid {
             teams: self.teams,
@@ -42,24 +42,24 @@ pub enum Axis {
     /// The first.
     #[default]
     X,
-    /// The second: what GCC's code for AMD GPUs expects. `hsa:N` alone has it.
+    /// The second, which GCC's code for AMD GPUs expects. Only `hsa:N` supports it.
     Y,
 }
 
-/// What a block is made of, beyond the grid's threads.
+/// The shape of a block, beyond the grid's threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockShape {
-    /// Device threads that make one of the grid's threads: 1, or a warp where a compiler
-    /// gives each thread one, as GCC does. Blocks then are `lanes` by `threads`.
+    /// Device threads per thread of the grid: 1, or a warp if a compiler gives each thread one, as
+    /// GCC does. Blocks then are `lanes` by `threads`.
     pub lanes: u32,
-    /// The dimension of a block that the lanes are in; the threads are in the one behind it.
+    /// The dimension of a block for the lanes; the threads are in the next one.
     pub lane_axis: Axis,
     /// Bytes of dynamic shared memory.
     pub shared_bytes: u32,
 }
 
 impl BlockShape {
-    /// The block of so many threads, in each dimension.
+    /// The dimensions of a block of `threads` threads.
     pub(super) fn of(self, threads: u32) -> [u32; 3] {
         match (self.lane_axis, self.lanes) {
             (Axis::X, 1) => [threads, 1, 1],
@@ -68,10 +68,10 @@ impl BlockShape {
         }
     }
 
-    /// As [`of`](Self::of), for devices whose lanes are in the first dimension.
+    /// Like [`of`](Self::of), for devices whose lanes are in the first dimension.
     ///
     /// # Errors
-    /// They are to be in another one.
+    /// The lanes are requested in another dimension.
     pub(super) fn of_x(self, grid: Grid) -> Result<[u32; 3], DeviceError> {
         match self.lane_axis {
             Axis::X => Ok(self.of(grid.threads)),

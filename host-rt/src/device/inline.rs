@@ -1,10 +1,10 @@
-//! Kernels that are run on the thread that asks for them.
+//! Kernels that run on the caller's thread.
 
 use std::sync::Arc;
 
 use super::{BlockShape, DeviceError, Global, Grid};
 
-/// A kernel that is run on the thread that asks for it.
+/// A kernel that runs on the caller's thread.
 pub struct InlineCall<'a> {
     /// The kernel's name, for messages.
     pub name: &'a str,
@@ -12,7 +12,7 @@ pub struct InlineCall<'a> {
     pub kernel: Global,
     /// Must be one thread of one team.
     pub grid: Grid,
-    /// What blocks are made of.
+    /// The shape of blocks.
     pub block: BlockShape,
     /// Its arguments.
     pub words: &'a [u64],
@@ -20,25 +20,24 @@ pub struct InlineCall<'a> {
     pub caller: Option<Caller>,
 }
 
-/// What a device needs to know of a kernel that can call the host and is run on the thread
-/// that asks for it.
+/// Properties of a launch for a kernel that can call the host and runs on the caller's thread.
 pub struct Caller {
-    /// As [`LaunchContext::key`](super::LaunchContext::key).
+    /// The same as [`LaunchContext::key`](super::LaunchContext::key).
     pub key: u32,
-    /// As [`LaunchContext::wake_host`](super::LaunchContext::wake_host).
+    /// The same as [`LaunchContext::wake_host`](super::LaunchContext::wake_host).
     pub wake_host: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// Runs kernels that are plain C functions of this process: each parameter is an integer
 /// of 64 bits, passed as C passes one.
 pub trait InlineLaunch: Sync {
-    /// Runs a kernel on the calling thread to its end: well, or with words about its fault.
+    /// Runs a kernel on the calling thread to its end. A fault returns its message.
     ///
     /// # Safety
-    /// The kernel is such a function of as many parameters, which does not unwind, and
-    /// may be called with these. Its frames can be abandoned where it traps.
+    /// The kernel is such a function with this number of parameters, does not unwind, and may be
+    /// called with these words. Its frames can be abandoned if it traps.
     ///
     /// # Errors
-    /// It cannot be run so: the grid, or the number of words.
+    /// The grid or the number of words is not supported.
     unsafe fn run(&self, run: InlineCall<'_>) -> Result<Result<(), String>, DeviceError>;
 }

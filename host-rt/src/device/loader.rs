@@ -1,7 +1,7 @@
 //! The system's loader.
 
-/// Why a library does not load, or a symbol is not found, in the loader's own words: those of
-/// `libloading` are "dlopen failed", and the reason is its source.
+/// The system loader's reason why a library cannot be loaded or a symbol is missing: `libloading`'s
+/// errors say only "dlopen failed", and have the reason as their source.
 pub(super) fn loader_reason(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => source.to_string(),
@@ -9,7 +9,7 @@ pub(super) fn loader_reason(error: &dyn std::error::Error) -> String {
     }
 }
 
-/// `reason` without the name of the library that it begins with, for messages that name it.
+/// `reason` without the library's name at its start, for messages that name it.
 pub(super) fn without<'a>(library: &str, reason: &'a str) -> &'a str {
     let rest = reason.strip_prefix(library);
     rest.and_then(|rest| rest.strip_prefix(": "))

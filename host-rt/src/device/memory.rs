@@ -4,12 +4,12 @@ use std::ptr::NonNull;
 
 pub use device_arena::Fill;
 
-/// Device memory, addresses and sizes in bytes.
+/// The size and use of device memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
-    /// What there is in all.
+    /// The total.
     pub total: u64,
-    /// What is allocated.
+    /// The allocated part.
     pub used: u64,
 }
 
@@ -17,9 +17,9 @@ pub struct MemoryInfo {
 ///
 /// Zeroed when allocated, aligned to 128 bytes, freed with the last owner.
 pub struct MappedMemory {
-    /// Where the host sees it.
+    /// Its address on the host.
     pub host: NonNull<u8>,
-    /// Where the device sees it.
+    /// Its address on the device.
     pub device: u64,
     /// Its size.
     pub bytes: usize,
@@ -33,10 +33,11 @@ impl std::fmt::Debug for MappedMemory {
     }
 }
 
-// SAFETY: it is an allocation; whoever accesses it does so with the care that
-// memory shared with a device asks for, from any thread.
+// SAFETY: it is an allocation, which any thread may access with the care that memory shared with a
+// device requires.
 unsafe impl Send for MappedMemory {}
-// SAFETY: as above.
+// SAFETY: it is an allocation, which any thread may access with the care that memory shared with a
+// device requires.
 unsafe impl Sync for MappedMemory {}
 
 impl Drop for MappedMemory {

@@ -1,7 +1,7 @@
 //! Devices: where kernels run.
 //!
-//! [`Device`] is everything that the rest of this crate asks of one. Each kind is
-//! one folder, here or in `in_process`, and one line in [`KINDS`].
+//! [`Device`] is the interface to the rest of this crate. Each kind is one folder, here or in
+//! `in_process`, and one line in [`KINDS`].
 
 mod bounds;
 mod cuda;
@@ -32,24 +32,24 @@ pub use self::queue::{Event, EventState, LaunchContext, Queue, Running};
 pub use self::traits::Device;
 use crate::base::env::Env;
 
-/// A kind of device: how its devices are named, what they are, how they are opened.
+/// A kind of device: its names, a description, and how to open it.
 pub struct Kind {
     /// The name, or its part before a colon and a number.
     pub name: &'static str,
     /// One line for `revoff devices`.
     pub about: &'static str,
-    /// Whether its device threads can be followed.
+    /// Whether it can trace device threads.
     traces: bool,
     found: Found,
 }
 
-/// How devices of a kind are found.
+/// How to find the devices of a kind.
 enum Found {
-    /// There is one, whose name is that of the kind.
+    /// There is one, with the kind's name.
     One(Open),
     /// There is one of any architecture, whose name may follow a colon.
     OfArch(OpenOfArch),
-    /// As many as the first function counts; the second opens one of them.
+    /// The first function counts the devices; the second opens one of them.
     Numbered(Count, OpenNumbered),
 }
 
@@ -58,7 +58,7 @@ type OpenOfArch = fn(Option<&str>, &OpenOptions<'_>) -> Result<Arc<dyn Device>, 
 type Count = fn() -> Result<u32, DeviceError>;
 type OpenNumbered = fn(u32, &OpenOptions<'_>) -> Result<Arc<dyn Device>, DeviceError>;
 
-/// The kinds of devices that this build knows.
+/// The kinds of devices in this build.
 pub const KINDS: [Kind; 4] = [
     Kind {
         name: "host",
@@ -87,10 +87,10 @@ pub const KINDS: [Kind; 4] = [
 ];
 
 impl Kind {
-    /// The names of the devices of this kind that are here.
+    /// The names of this machine's devices of this kind.
     ///
     /// # Errors
-    /// There cannot be any: what they need is missing.
+    /// There cannot be any, because something that they need is missing.
     pub fn devices(&self) -> Result<Vec<String>, DeviceError> {
         match self.found {
             Found::One(_) | Found::OfArch(_) => Ok(vec![self.name.to_owned()]),
@@ -102,7 +102,7 @@ impl Kind {
     }
 }
 
-/// How devices are called, for help texts: `host, emu[:sm_NN], ..`.
+/// The forms of device names, for help texts: `host, emu[:sm_NN], ..`.
 #[must_use]
 pub fn names() -> String {
     let names = KINDS.iter().map(|kind| match kind.found {
@@ -113,22 +113,22 @@ pub fn names() -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The number that `text` is, written as the device's name has it: not `+1`, nor `01`.
+/// The number in a device's name; rejects forms such as `+1` and `01`.
 fn number(text: &str) -> Option<u32> {
     let number: u32 = text.parse().ok()?;
     (number.to_string() == text).then_some(number)
 }
 
-/// Opens the device called `name`: `host`, `emu:sm_60`, or `cuda:1`; of those that are
-/// numbered, the kind alone stands for number 0.
+/// Opens the device called `name`, such as `host`, `emu:sm_60`, or `cuda:1`. A numbered kind
+/// without a number means number 0.
 ///
 /// # Errors
-/// There is none of that name, or it cannot be opened.
+/// There is no device of that name, or it cannot be opened.
 pub fn open(name: &str, env: &Env) -> Result<Arc<dyn Device>, DeviceError> {
     open_as(name, &OpenOptions { env, trace: None })
 }
 
-/// As [`open`], with all options.
+/// Like [`open`], with all options.
 pub(crate) fn open_as(
     name: &str,
     options: &OpenOptions<'_>,
@@ -158,7 +158,8 @@ pub(crate) fn open_as(
         (Found::One(_), Some(_)) => Err(no_device()),
         (Found::OfArch(open), arch) => open(arch, options),
         (Found::Numbered(count, open), text) => {
-            // Before the driver is asked: an invalid number is invalid without one, too.
+            // Checked before the driver is loaded, so that an invalid number is always reported as
+            // such.
             let number = text.map_or(Some(0), number).ok_or_else(no_device)?;
             if number >= count()? {
                 return Err(no_device());

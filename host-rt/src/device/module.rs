@@ -7,20 +7,20 @@ use super::DeviceError;
 pub struct Global {
     /// Its device address.
     pub address: u64,
-    /// Its size in bytes; 0 where the image does not tell.
+    /// Its size in bytes; 0 if the image does not have it.
     pub size: u64,
 }
 
-/// Occupancy limits of a kernel, in device threads, and what a block of it takes.
+/// Occupancy limits of a kernel, in device threads, and the resources of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelLimits {
-    /// Most of a block.
+    /// Maximum of a block.
     pub block: u32,
-    /// As many as a multiprocessor has registers for.
+    /// Maximum of a multiprocessor, by its registers.
     pub processor: u32,
     /// Multiprocessors.
     pub processors: u32,
-    /// Bytes of shared memory of a block, whatever a launch asks for.
+    /// Bytes of static shared memory of a block.
     pub shared_bytes: u32,
 }
 
@@ -29,17 +29,17 @@ pub trait Module: Send + Sync {
     /// The data symbol `name`; `None` if the image has none.
     ///
     /// # Errors
-    /// The device cannot say.
+    /// The device cannot tell.
     fn global(&self, name: &str) -> Result<Option<Global>, DeviceError>;
     /// The code symbol `name`; `None` if the image has none.
     ///
     /// # Errors
-    /// The device cannot say.
+    /// The device cannot tell.
     fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError>;
     /// Occupancy limits of `kernel`, which is one of this module.
     ///
     /// # Errors
-    /// The device cannot say.
+    /// The device cannot tell.
     fn limits(&self, kernel: Global) -> Result<KernelLimits, DeviceError>;
     /// For the device's own use.
     fn as_any(&self) -> &dyn std::any::Any;

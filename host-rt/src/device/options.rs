@@ -1,4 +1,4 @@
-//! How a device is to be opened.
+//! Options of opening a device.
 
 use std::sync::Arc;
 
@@ -6,20 +6,20 @@ use crate::base::env::Env;
 
 /// Options of a device beyond its name.
 pub(crate) struct OpenOptions<'a> {
-    /// What the environment says.
+    /// The environment's settings.
     pub(crate) env: &'a Env,
-    /// The device thread to follow.
+    /// The device thread to trace.
     pub(crate) trace: Option<&'a Trace>,
 }
 
-/// A device thread, each instruction of which is told.
+/// A device thread whose instructions are traced.
 #[derive(Clone)]
 pub struct Trace {
     /// The team's number.
     pub team: u32,
     /// The thread's number in the team.
     pub thread: u32,
-    /// Takes a line for each instruction, from any thread.
+    /// Receives a line for each instruction, from any thread.
     pub sink: Arc<dyn Fn(&str) + Send + Sync>,
 }
 

@@ -1,54 +1,54 @@
-//! Queues, and what is in them.
+//! Queues, events and running kernels.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::{BlockShape, DeviceError, Global, Grid, Module};
 
-/// What a device needs to know of a launch beyond kernel, grid and parameters.
+/// Properties of a launch beyond kernel, grid and parameters.
 #[derive(Clone)]
 pub struct LaunchContext {
-    /// What blocks are made of.
+    /// The shape of blocks.
     pub block: BlockShape,
-    /// The launch's key on the wires; not 0. Devices whose threads can be told have
-    /// it in every request; on others requests carry 0.
+    /// The launch's key on the wires; not 0. Devices that can identify a thread's launch send it
+    /// with every request; others send 0.
     pub key: u32,
     /// Whether the kernel's image has reverse offload.
     pub calls_host: bool,
     /// Wakes the threads that serve calls; for devices that can wake the host.
     pub wake_host: Arc<dyn Fn() + Send + Sync>,
-    /// To be called once when the kernel has ended, before anybody who waits for
-    /// it learns so. Not if it could not be started.
+    /// Called once when the kernel has ended, before a waiter learns of that. Not called if the
+    /// kernel could not be started.
     pub ended: Arc<dyn Fn() + Send + Sync>,
 }
 
-/// How far an event is.
+/// The state of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventState {
     /// Something before it is not done.
     Pending,
-    /// It is reached: everything before it is done.
+    /// Everything before it is done.
     Done,
-    /// Something before it failed, which the device says this about, or was not done for
-    /// something that failed before that.
+    /// Something before it failed, with this message of the device, or was not run because of an
+    /// earlier failure.
     Failed(String),
 }
 
 /// A place in a queue, which is reached when everything queued before is done.
 ///
-/// Failure travels: what fails in a queue, and what waits for an event that fails, makes
-/// the events behind it fail, and what waits for those is not done. A queue that has failed
-/// is as good as new once [`Queue::synchronize`] has told of it.
+/// Failures propagate: a failed operation, and a wait for a failed event, make later events of the
+/// queue fail, and operations that wait for those are not run. A failed queue is usable again after
+/// [`Queue::synchronize`] has reported the failure.
 pub trait Event: Send + Sync {
-    /// How far it is; returns at once.
+    /// The event's state; returns at once.
     fn check(&self) -> EventState;
     /// Waits until it is reached or has failed.
     ///
     /// # Errors
-    /// What [`EventState::Failed`] says.
+    /// The message of [`EventState::Failed`].
     fn sync(&self) -> Result<(), String>;
-    /// Cancels the operation that the event was recorded behind, if it has not begun and
-    /// the device can: it fails then, as does what comes after it.
+    /// Cancels the operation before the event, if it has not begun and the device supports that: it
+    /// then fails, as do operations that depend on it.
     fn cancel(&self) {}
     /// For the device's own use.
     fn as_any(&self) -> &dyn std::any::Any;
@@ -56,25 +56,25 @@ pub trait Event: Send + Sync {
     fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync>;
 }
 
-/// A kernel under way, or on its way.
+/// A kernel that is running or queued.
 pub trait Running: Send + Sync {
     /// Whether it has ended.
     fn is_done(&self) -> bool;
-    /// Waits until it has ended, well or with the device's words about its fault;
-    /// `None` if it has not ended at `until`.
+    /// Waits until it has ended; a fault returns the device's message. `None` if it has not ended
+    /// at `until`.
     fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>>;
 }
 
-/// A queue: its operations happen in order; those of different queues need not.
+/// A queue. Its operations run in order; those of different queues run in any order.
 pub trait Queue: Send {
     /// Copies `len` bytes to device memory.
     ///
     /// # Safety
-    /// `from` stays readable, and unwritten, until [`synchronize`](Self::synchronize)
-    /// returns, or an event that was recorded behind the copy is found done or failed.
+    /// `from` stays readable, and unwritten, until [`synchronize`](Self::synchronize) returns, or
+    /// an event recorded after the copy is found done or failed.
     ///
     /// # Errors
-    /// The host does not reach the range. What is refused so is not queued.
+    /// The host cannot reach the range. Such a copy is not queued.
     unsafe fn copy_to_device(
         &mut self,
         to: u64,
@@ -85,12 +85,11 @@ pub trait Queue: Send {
     /// Copies `len` bytes from device memory.
     ///
     /// # Safety
-    /// `to` stays writable, and untouched by others, until
-    /// [`synchronize`](Self::synchronize) returns, or an event that was recorded behind the
-    /// copy is found done or failed. The bytes are there then.
+    /// `to` stays writable, and is not accessed by others, until [`synchronize`](Self::synchronize)
+    /// returns, or an event recorded after the copy is found done or failed. Then it has the bytes.
     ///
     /// # Errors
-    /// The host does not reach the range. What is refused so is not queued.
+    /// The host cannot reach the range. Such a copy is not queued.
     unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
@@ -98,35 +97,33 @@ pub trait Queue: Send {
         len: usize,
     ) -> Result<(), DeviceError>;
 
-    /// Copies `len` bytes from device memory to device memory; by itself through the
-    /// host. What ranges that overlap then hold is unspecified.
+    /// Copies `len` bytes from device memory to device memory; the default implementation goes
+    /// through the host. Overlapping ranges have unspecified contents afterwards.
     ///
     /// # Errors
-    /// The host does not reach one of the ranges.
+    /// The host cannot reach one of the ranges.
     fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
         let mut bytes = vec![0; len];
         // SAFETY: `bytes` is left alone until the copy has been waited for.
         unsafe { self.copy_from_device(bytes.as_mut_ptr(), from, len)? };
         self.synchronize()?;
-        // SAFETY: as above.
+        // SAFETY: `bytes` lives until the copy has been waited for.
         unsafe { self.copy_to_device(to, bytes.as_ptr(), len)? };
         self.synchronize()
     }
 
-    /// Stores a `u32` in device memory after everything queued so far, in one piece
-    /// and with release at system scope: a device thread that acquires it sees what
-    /// was copied before.
+    /// Stores a `u32` in device memory after everything queued so far, as one access and with
+    /// release at system scope: a device thread that acquires it sees earlier copies.
     ///
     /// # Errors
-    /// The host does not reach the word, or it is misaligned.
+    /// The host cannot reach the word, or it is misaligned.
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError>;
 
     /// Starts a kernel of `module` when the queue gets there.
     ///
     /// # Safety
-    /// The parameters are what the kernel's code expects, and the device memory
-    /// that they name stays allocated until the kernel has ended. Its frames can be
-    /// abandoned where it traps.
+    /// The parameters match the kernel's code, and the device memory that they name stays allocated
+    /// until the kernel has ended. Its frames can be abandoned if it traps.
     ///
     /// # Errors
     /// The device cannot run the grid.
@@ -143,18 +140,18 @@ pub trait Queue: Send {
     /// waits for.
     fn record_event(&mut self) -> Arc<dyn Event>;
 
-    /// Makes what is queued from now on wait for `event`, which may be another queue's.
-    /// Returns at once, unless `event` is one that the device
-    /// [cannot wait for](Self::can_wait_for): that is waited for here.
+    /// Makes operations queued from now on wait for `event`, which may be another queue's. Returns
+    /// at once, unless the device [cannot wait for](Self::can_wait_for) `event`: then this waits
+    /// for it.
     fn wait_event(&mut self, event: &Arc<dyn Event>);
 
-    /// Whether the device waits for `event` by itself: it is one of a device of the same
+    /// Whether the device waits for `event` by itself, because it belongs to a device of the same
     /// kind.
     fn can_wait_for(&self, event: &dyn Event) -> bool;
 
     /// Waits until everything queued so far is done.
     ///
     /// # Errors
-    /// Some of it failed. What is queued from now on does not fail for that.
+    /// An operation failed. Operations queued from now on are not affected.
     fn synchronize(&mut self) -> Result<(), DeviceError>;
 }

@@ -11,13 +11,13 @@ use super::{Format, Image, ImageError};
 /// An image in a bundle.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Triple of what it is for.
+    /// The target triple.
     pub triple: String,
-    /// Architecture that it is for; may be empty for a machine.
+    /// The architecture; may be empty for a machine.
     pub arch: String,
-    /// What it is.
+    /// The kind of image.
     pub kind: ImageKind,
-    /// The file and what it is there, as messages name it: `FILE (sm_70, ptx)`.
+    /// The name in messages, with file and target: `FILE (sm_70, ptx)`.
     name: String,
     bytes: Arc<[u8]>,
 }
@@ -25,8 +25,8 @@ pub struct Member {
 impl Member {
     fn new(file: &str, entry: &Entry<'_>) -> Self {
         let mut candidate = Candidate::from(entry);
-        // LLVM's packer goes by the name of what it packs, and says nothing where
-        // it does not know that.
+        // LLVM's packer derives the kind from the name of the input file, and leaves it out for
+        // unknown names.
         if candidate.kind == ImageKind::NONE {
             candidate.kind = Format::of(entry.image).map_or(ImageKind::NONE, Format::kind);
         }
@@ -45,10 +45,10 @@ impl Member {
         &self.bytes
     }
 
-    /// The image by itself.
+    /// The image of this member.
     ///
     /// # Errors
-    /// The bytes are no image that any device here loads.
+    /// No device of this crate can load the bytes.
     pub fn image(&self) -> Result<Image, ImageError> {
         Image::from_bytes(&*self.name, Arc::clone(&self.bytes))
     }
@@ -62,7 +62,7 @@ impl Member {
     }
 }
 
-/// The members of the file called `name`, or why it is none.
+/// The members of the file called `name`, or the reason why it is no bundle.
 pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Vec<Member>, String> {
     let entries =
         offload_binary::read(bytes).map_err(|e| format!("a broken file of several images: {e}"))?;
@@ -73,17 +73,17 @@ pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Vec<Member>, String> {
 }
 
 impl Image {
-    /// The images in here; none but in a [bundle](Format::Bundle).
+    /// The images of a [bundle](Format::Bundle); empty for other images.
     #[must_use]
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// What a device of this architecture loads: of a bundle the image that
-    /// suits it best, otherwise this one, which the device may still refuse.
+    /// The image to load on a device of this architecture: a bundle's best match, otherwise this
+    /// image, which the device may still reject.
     ///
     /// # Errors
-    /// None of a bundle runs there, or the one that does is broken.
+    /// None of a bundle's images runs there, or the one that does is broken.
     pub fn for_device(&self, arch: &DeviceArch) -> Result<Self, ImageError> {
         match self.format {
             Format::Bundle => {}

@@ -1,9 +1,8 @@
-//! What stands in an image, whatever its format.
+//! The contents of an image, for all formats.
 
 use std::collections::HashMap;
 
-/// The largest variable whose bytes are kept. What an image says of itself is in
-/// small ones.
+/// The largest variable whose initial bytes are kept. Descriptions are in small ones.
 pub(super) const LARGEST_VALUE: u64 = 64;
 
 /// A symbol that an image exports.
@@ -13,7 +12,7 @@ pub struct Symbol {
     pub name: String,
     /// Its address in the image, before loading; 0 in PTX, which has none.
     pub address: u64,
-    /// Its size in bytes; 0 where the image does not tell.
+    /// Its size in bytes; 0 if the image does not have it.
     pub size: u64,
     /// Whether it is code.
     pub is_code: bool,
@@ -32,25 +31,24 @@ pub struct Segment {
     pub executable: bool,
 }
 
-/// What stands in an image.
+/// The contents of an image.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Contents {
     /// The exported symbols.
     pub(super) symbols: Vec<Symbol>,
     /// The loaded parts.
     pub(super) segments: Vec<Segment>,
-    /// Functions that a device can launch, as far as the format tells; to be asked
-    /// where the image declares no kernels.
+    /// Functions that a device can launch, if the format marks them; used if the image declares no
+    /// kernels.
     pub(super) entries: Vec<String>,
-    /// The sizes of the parameters of functions that a device can launch, as far as the code
-    /// says them.
+    /// The sizes of the parameters of such functions, if the code has them.
     pub(super) params: HashMap<String, Vec<u64>>,
     /// Initial bytes of small exported variables, by name.
     pub(super) values: HashMap<String, Vec<u8>>,
 }
 
 impl Contents {
-    /// Those of exported functions that are not the runtime's.
+    /// The names of exported functions, without the runtime's.
     pub(super) fn functions(symbols: &[Symbol]) -> Vec<String> {
         let functions = symbols.iter().filter(|symbol| symbol.is_code);
         functions

@@ -11,22 +11,22 @@ use targets::code_object;
 use super::contents::{Contents, LARGEST_VALUE};
 use super::{Format, Segment, Symbol};
 
-/// Bit of a kernel's symbol in a cubin, in ELF's `st_other`; other functions, which
-/// kernels call, are global too. Source: `STO_CUDA_ENTRY` in NVIDIA's cuda-gdb.
+/// Bit of a kernel's symbol in a cubin, in ELF's `st_other`; functions that kernels call are global
+/// too. Source: `STO_CUDA_ENTRY` in NVIDIA's cuda-gdb.
 const CUBIN_KERNEL: u8 = 0x10;
 
-/// What follows a kernel's name in the symbol of its descriptor in a code object.
+/// The suffix of the symbol of a kernel's descriptor in a code object, after the kernel's name.
 /// Source: "Code Object V3 and above, Symbols" in LLVM's user guide for AMDGPU.
 const DESCRIPTOR: &str = ".kd";
 
-/// Reads an ELF file that is in `format`, or says why it is not.
+/// Reads an ELF file in `format`, or returns the reason why it cannot.
 pub(super) fn read(bytes: &[u8], format: Format) -> Result<Contents, String> {
     let file = File::parse(bytes)
         .map_err(|e| format!("broken ELF, of which the end may be missing: {e}"))?;
     if !file.is_64() || !file.is_little_endian() {
         return Err("not a 64-bit little-endian ELF file".to_owned());
     }
-    // Where drivers find them: a cubin has no dynamic symbols.
+    // The same tables that drivers use: a cubin has no dynamic symbols.
     let symbols: Vec<_> = match format {
         Format::Cubin => file.symbols().filter(|symbol| !symbol.is_local()).collect(),
         _ if file.kind() == ObjectKind::Dynamic => file.dynamic_symbols().collect(),
@@ -64,7 +64,7 @@ pub(super) fn read(bytes: &[u8], format: Format) -> Result<Contents, String> {
         contents.entries = Contents::functions(&contents.symbols);
     }
     if format == Format::CodeObject {
-        // A code object whose metadata is broken is refused when it is loaded, with the reason.
+        // A code object with broken metadata is rejected when it is loaded, with the reason.
         let kernels = code_object::read(bytes).map_or_else(|_| vec![], |read| read.kernels);
         contents.params = kernels
             .iter()
@@ -112,7 +112,7 @@ fn value<'data>(
     }
     let zeros = || vec![0; size as usize];
     if format == Format::Cubin {
-        // Nothing of a cubin has an address yet: a symbol's is an offset.
+        // A cubin has no addresses yet: a symbol's is an offset.
         let section = file.section_by_index(symbol.section_index()?).ok()?;
         let end = address.checked_add(size)?;
         if section.kind() == SectionKind::UninitializedData {
@@ -124,7 +124,7 @@ fn value<'data>(
     file.segments().find_map(|segment| {
         let bytes = segment.data_range(address, size).ok()?;
         bytes.map(<[u8]>::to_vec).or_else(|| {
-            // Behind what the file has of a segment, memory starts as zeros.
+            // Memory after the file's part of a segment starts as zeros.
             let (_, in_file) = segment.file_range();
             let offset = address.checked_sub(segment.address())?;
             let is_behind = offset >= in_file && offset.checked_add(size)? <= segment.size();

@@ -1,4 +1,4 @@
-//! What is wrong with an image.
+//! Errors of images.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use targets::choose::WayOut;
 
 use crate::base::debug_as_display;
 
-/// An image that cannot be used, and why.
+/// An image cannot be used.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ImageError {
@@ -16,15 +16,15 @@ pub enum ImageError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// The system's words, which the message has too.
+        /// The system's error, which the message includes.
         reason: std::io::Error,
     },
-    /// The bytes are not in a format that any device loads.
+    /// No device can load the bytes.
     #[error("{name} is no device image: {reason}")]
     NoImage {
-        /// The file, or where the bytes came from.
+        /// The file, or the name of the bytes.
         name: String,
-        /// What was found.
+        /// The reason.
         reason: String,
     },
     /// The image is for another device.
@@ -33,32 +33,32 @@ pub enum ImageError {
         WayOut(arch)
     )]
     OtherMachine {
-        /// The file, or where the bytes came from.
+        /// The file, or the name of the bytes.
         name: String,
-        /// What the image is.
+        /// A description of the image.
         found: String,
-        /// The device that was to load it.
+        /// The device.
         device: String,
-        /// What the device loads.
+        /// The kinds of images that the device loads.
         wanted: String,
-        /// What the device is.
+        /// The device's architecture.
         arch: Box<DeviceArch>,
     },
-    /// A bundle has none for the device.
+    /// A bundle has no image for the device.
     #[error("{name}: {reason}")]
     NoMember {
-        /// The file, or where the bytes came from.
+        /// The file, or the name of the bytes.
         name: String,
-        /// What the device is, and what the file has.
+        /// The device, and the images of the file.
         reason: targets::choose::NoMatch,
     },
     /// The image was built with another version of the ABI.
     #[error(
-        "{name} was built for ABI version {image}, this host speaks version {host}: rebuild the \
+        "{name} was built for ABI version {image}, this host supports version {host}: rebuild the \
          image with the device-rt of this version, or use the matching host"
     )]
     OtherAbi {
-        /// The file, or where the bytes came from.
+        /// The file, or the name of the bytes.
         name: String,
         /// Version of the image.
         image: u32,
@@ -68,19 +68,19 @@ pub enum ImageError {
     /// A symbol has an unexpected size or content.
     #[error("{name}: symbol `{symbol}` {reason}")]
     BadSymbol {
-        /// The file, or where the bytes came from.
+        /// The file, or the name of the bytes.
         name: String,
         /// The symbol.
         symbol: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// The image cannot speak the wire that was asked for.
-    #[error("{name} does not speak wire `{wire}`; it speaks {speaks}")]
+    /// The image does not support the requested wire.
+    #[error("{name} does not support wire `{wire}`; it supports {speaks}")]
     NoWire {
-        /// The file, or where the bytes came from.
+        /// The file, or the name of the bytes.
         name: String,
-        /// The wire that was asked for.
+        /// The requested wire.
         wire: String,
         /// The wires of the image.
         speaks: String,
@@ -88,9 +88,9 @@ pub enum ImageError {
     /// The image has no such kernel.
     #[error("{name} has no kernel `{kernel}`; it has {has}")]
     NoKernel {
-        /// The file, or where the bytes came from.
+        /// The file, or the name of the bytes.
         name: String,
-        /// The kernel that was asked for.
+        /// The requested kernel.
         kernel: String,
         /// The kernels of the image.
         has: String,
@@ -101,7 +101,7 @@ pub enum ImageError {
          image, {host:#018x} here): build both from the same declaration"
     )]
     OtherSignature {
-        /// The file, or where the bytes came from.
+        /// The file, or the name of the bytes.
         name: String,
         /// The function.
         function: String,
@@ -119,21 +119,21 @@ pub enum ImageError {
         image.map_or("none".to_owned(), |image| format!("{image:#018x}"))
     )]
     OtherKernel {
-        /// The file, or where the bytes came from.
+        /// The file, or the name of the bytes.
         name: String,
         /// The kernel.
         kernel: String,
-        /// Hash in the image, if it says one.
+        /// Hash in the image, if it has one.
         image: Option<u64>,
         /// Hash of the host's declaration.
         host: u64,
     },
-    /// The system's loader refused the image.
+    /// The system's loader rejected the image.
     #[error("cannot load {name}: {reason}")]
     Load {
-        /// The file, or where the bytes came from.
+        /// The file, or the name of the bytes.
         name: String,
-        /// The loader's words.
+        /// The loader's message.
         reason: String,
     },
 }

@@ -1,9 +1,9 @@
-//! What the bytes of an image are.
+//! Formats of images.
 
 use object::elf;
 use targets::offload_binary::{self, ImageKind};
 
-/// What the bytes of an image are.
+/// The format of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
@@ -13,8 +13,7 @@ pub enum Format {
     Ptx,
     /// A cubin, for an NVIDIA GPU.
     Cubin,
-    /// A fatbin: what NVIDIA's tools pack PTX and cubins into. Only the driver knows
-    /// what is in it.
+    /// A fatbin: PTX and cubins packed by NVIDIA's tools. Only the driver can read it.
     Fatbin,
     /// A code object, for an AMD GPU.
     CodeObject,
@@ -24,7 +23,7 @@ pub enum Format {
     LinkInputs,
 }
 
-/// What a fatbin begins with.
+/// The first bytes of a fatbin.
 const FATBIN: [u8; 4] = 0xBA55_ED50u32.to_le_bytes();
 
 /// ELF's number for the machine that this code runs on.
@@ -37,7 +36,7 @@ pub(crate) const HOST_MACHINE: u16 = if cfg!(target_arch = "x86_64") {
 };
 
 impl Format {
-    /// What `bytes` look like; the rest of them may be broken.
+    /// The format that the first bytes of `bytes` indicate; the rest may be broken.
     pub(super) fn of(bytes: &[u8]) -> Option<Self> {
         if offload_binary::is_offload_binary(bytes) {
             return Some(Self::Bundle);
@@ -58,7 +57,7 @@ impl Format {
         is_ptx(bytes).then_some(Self::Ptx)
     }
 
-    /// What a bundle calls it.
+    /// The format's kind in a bundle.
     pub(super) fn kind(self) -> ImageKind {
         match self {
             Self::SharedObject(_) | Self::CodeObject => ImageKind::OBJECT,

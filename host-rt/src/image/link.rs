@@ -1,4 +1,4 @@
-//! Images that the device links to one: what C toolchains leave to the driver.
+//! Images that the device links, as C toolchains leave to the driver.
 
 use targets::DeviceArch;
 
@@ -6,12 +6,12 @@ use super::contents::Contents;
 use super::{Format, Image, ImageError};
 
 impl Image {
-    /// The image that the device links `inputs` to, such as several PTX texts of which
-    /// one defines what another declares; `name` stands for it in messages. What the
-    /// inputs say of themselves, this image says.
+    /// An image that the device links from `inputs`, such as several PTX texts of which one defines
+    /// symbols that another declares. `name` is its name in messages. It has the descriptions of
+    /// all inputs.
     ///
     /// # Errors
-    /// There are none, or one is linked itself.
+    /// There are no inputs, or one is such an image itself.
     pub fn link(name: impl Into<String>, inputs: Vec<Self>) -> Result<Self, ImageError> {
         let name = name.into();
         let no_image = |reason: String| ImageError::NoImage {
@@ -39,7 +39,7 @@ impl Image {
                 params,
                 values,
             } = &*input.contents;
-            // What is weak may be in several inputs; the linker takes one.
+            // Several inputs may define a weak symbol; the linker takes one.
             for symbol in symbols {
                 if !contents.symbols.iter().any(|s| s.name == symbol.name) {
                     contents.symbols.push(symbol.clone());
@@ -67,7 +67,7 @@ impl Image {
         })
     }
 
-    /// What the device links: the inputs, or the image alone.
+    /// The images that the device links: the inputs, or this image alone.
     #[must_use]
     pub fn link_inputs(&self) -> &[Self] {
         match self.format {
@@ -76,7 +76,7 @@ impl Image {
         }
     }
 
-    /// Whether only the driver can say what is in the image, or in one of its inputs.
+    /// Whether only the driver can read the image, or one of its inputs.
     #[must_use]
     pub fn is_opaque(&self) -> bool {
         self.link_inputs()
@@ -84,7 +84,7 @@ impl Image {
             .any(|input| input.format == Format::Fatbin)
     }
 
-    /// The inputs that suit a device, of inputs that are bundles.
+    /// The inputs for a device, chosen from bundles.
     pub(super) fn inputs_for_device(&self, arch: &DeviceArch) -> Result<Self, ImageError> {
         let inputs: Result<_, _> = self
             .inputs

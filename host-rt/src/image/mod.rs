@@ -1,4 +1,4 @@
-//! Device images: reading what they say of themselves, without loading them.
+//! Device images: reading their descriptions without loading them.
 
 mod bundle;
 mod contents;
@@ -32,11 +32,11 @@ pub(crate) use self::format::HOST_MACHINE;
 pub struct KernelDeclaration {
     /// Its name.
     pub name: String,
-    /// Its parameters; `None` where the image only exports a function, or is text
-    /// that says it in an unknown way.
+    /// Its parameters; `None` if the image only exports a function, or declares it in text of an
+    /// unknown form.
     pub info: Option<KernelInfo>,
-    /// The sizes of its parameters in bytes, as its code has them: in PTX, and in code objects
-    /// with a list of them.
+    /// The sizes of its parameters in bytes, from its code: in PTX, and in code objects that list
+    /// them.
     pub sizes: Option<Vec<u64>>,
 }
 
@@ -45,15 +45,15 @@ pub struct KernelDeclaration {
 pub struct FunctionDeclaration {
     /// Its name.
     pub name: String,
-    /// Hash of its signature; 0 where there is no declaration, or the image is text
-    /// that says it in an unknown way.
+    /// Hash of its signature; 0 if there is no declaration, or the image declares it in text of an
+    /// unknown form.
     pub signature: u64,
 }
 
-/// A device image: bytes, and what stands in them. Cheap to clone.
+/// A device image: its bytes and their contents. Cheap to clone.
 ///
-/// A [bundle](Format::Bundle) has [members](Self::members) and nothing else; a device loads
-/// [one of them](Self::for_device).
+/// A [bundle](Format::Bundle) only has [members](Self::members); a device loads [one of
+/// them](Self::for_device).
 #[derive(Clone, Debug)]
 pub struct Image {
     name: Arc<str>,
@@ -61,7 +61,7 @@ pub struct Image {
     format: Format,
     contents: Arc<Contents>,
     members: Arc<[Member]>,
-    /// Of an image that the device links.
+    /// The inputs of an image that the device links.
     inputs: Arc<[Self]>,
 }
 
@@ -79,10 +79,10 @@ impl Image {
         Self::from_bytes(path.display().to_string(), bytes)
     }
 
-    /// The image in `bytes`; `name` stands for it in messages.
+    /// The image in `bytes`; `name` is its name in messages.
     ///
     /// # Errors
-    /// The bytes are no image.
+    /// The bytes are not an image.
     pub fn from_bytes(
         name: impl Into<String>,
         bytes: impl Into<Arc<[u8]>>,
@@ -118,7 +118,7 @@ impl Image {
         })
     }
 
-    /// The file, or what the bytes were called.
+    /// The file, or the name of the bytes.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -130,7 +130,7 @@ impl Image {
         &self.bytes
     }
 
-    /// What the bytes are.
+    /// The format of the bytes.
     #[must_use]
     pub fn format(&self) -> Format {
         self.format
@@ -157,16 +157,16 @@ impl Image {
         &self.contents.segments
     }
 
-    /// What the image says of itself; `None` for an image without `device-rt`.
+    /// The image's description of itself; `None` for an image without `device-rt`.
     ///
     /// # Errors
-    /// The symbol is there but holds something else.
+    /// The symbol exists but has other contents.
     pub fn info(&self) -> Result<Option<ImageInfo>, ImageError> {
         let words = self.read_symbol(IMAGE_INFO)?;
         words.map(|words| self.info_from(&words)).transpose()
     }
 
-    /// What the bytes of [`IMAGE_INFO`] say.
+    /// Parses the bytes of [`IMAGE_INFO`].
     pub(crate) fn info_from(
         &self,
         words: &[u8; size_of::<ImageInfo>()],
@@ -191,31 +191,31 @@ impl Image {
         self.needs_wire() || self.has_launch_queues()
     }
 
-    /// Whether its calls take the wire that the host names in a variable of the image.
+    /// Whether its calls use the wire whose address the host writes into a variable of the image.
     pub(crate) fn needs_wire(&self) -> bool {
         self.symbol(RUNTIME).is_some() || self.symbol(REV_OFFLOAD_VAR).is_some()
     }
 
-    /// Whether its calls take the queue that is among the arguments of their launch: GCC's code
-    /// for AMD GPUs.
+    /// Whether its calls use the queue in the arguments of each launch, as in GCC's code for AMD
+    /// GPUs.
     fn has_launch_queues(&self) -> bool {
         self.format == Format::CodeObject && self.symbol(TARGET_EXT).is_some()
     }
 
-    /// Which of GCC's wires the image speaks, of an image that GCC linked; `None` where that
-    /// cannot be seen: see [`targets::gcc::wire`].
+    /// Which of GCC's wires an image that GCC linked supports; `None` if that cannot be determined:
+    /// see [`targets::gcc::wire`].
     pub(crate) fn gcc_wire(&self) -> Option<WireKind> {
         let parts = self.link_inputs().iter();
         let texts = parts.filter(|part| part.format == Format::Ptx);
         targets::gcc::wire(texts.map(Self::bytes))
     }
 
-    /// The kernels: the declared ones, or where nothing is declared, what a device
-    /// can launch: the entries of PTX, cubins and code objects, and of shared objects
-    /// the exported functions that are not the runtime's.
+    /// The kernels: the declared ones, or if there are no declarations the functions that a device
+    /// can launch: the entries of PTX, cubins and code objects, and the exported functions of
+    /// shared objects, without the runtime's.
     ///
     /// # Errors
-    /// A declaration is not what it should be.
+    /// A declaration is invalid.
     pub fn kernels(&self) -> Result<Vec<KernelDeclaration>, ImageError> {
         let mut kernels = Vec::new();
         for symbol in &self.contents.symbols {
@@ -254,7 +254,7 @@ impl Image {
     /// The host functions that the image may call.
     ///
     /// # Errors
-    /// A declaration is not what it should be.
+    /// A declaration is invalid.
     pub fn functions(&self) -> Result<Vec<FunctionDeclaration>, ImageError> {
         let mut functions = Vec::new();
         for symbol in &self.contents.symbols {
@@ -302,8 +302,8 @@ impl Image {
             .ok_or_else(|| self.bad_symbol(name, "has no plain bytes in the file".to_owned()))
     }
 
-    /// As [`read_symbol`](Self::read_symbol), for what can be done without: text
-    /// may say it in ways that are not understood here.
+    /// Like [`read_symbol`](Self::read_symbol), for optional declarations: text may contain them in
+    /// unknown forms.
     fn read_declaration<const N: usize>(&self, name: &str) -> Result<Option<[u8; N]>, ImageError> {
         let is_text = self
             .link_inputs()

@@ -1,4 +1,4 @@
-//! The processor that an image says it is for.
+//! The processor of an image.
 
 use targets::code_object;
 use targets::ptx::Tokens;
@@ -6,9 +6,9 @@ use targets::ptx::Tokens;
 use super::{Format, Image};
 
 impl Image {
-    /// The processor that a code object or PTX is for: `gfx90a:xnack-`, with the features that
-    /// are fixed; `sm_70`, the oldest GPU that runs the text. `None` where the image does not
-    /// say, and for images of other formats.
+    /// The processor of a code object or PTX: `gfx90a:xnack-`, with its fixed features; `sm_70`,
+    /// the oldest GPU that runs the text. `None` if the image does not have it, and for images of
+    /// other formats.
     #[must_use]
     pub fn processor(&self) -> Option<String> {
         match self.format {
@@ -23,7 +23,7 @@ impl Image {
         }
     }
 
-    /// What the image is, in words: its format, and the processor that it is for.
+    /// A description of the image: its format, and its processor.
     pub(crate) fn described(&self) -> String {
         match (self.format, self.processor()) {
             (Format::Ptx, Some(processor)) => format!("PTX for {processor}"),

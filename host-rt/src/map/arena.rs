@@ -1,11 +1,11 @@
-//! Host memory for the copies that one request needs.
+//! Host memory for the copies of one request.
 
 use std::{
     alloc::{self, Layout},
     ptr::NonNull,
 };
 
-/// Largest alignment that an argument can ask for.
+/// The largest alignment that an argument may request.
 pub(super) const MAX_ALIGN: usize = 4096;
 
 const SMALLEST_CHUNK: usize = 64 << 10;
@@ -31,10 +31,9 @@ impl Arena {
         }
     }
 
-    /// `len` bytes (at least one) at an address that leaves `phase` when divided
-    /// by `align`, a power of two up to [`MAX_ALIGN`]; `None` if there is no
-    /// memory. With `zero` the bytes are zero, otherwise the caller fills them
-    /// before anybody reads them.
+    /// `len` bytes (at least one) at an address that equals `phase` modulo `align`, a power of two
+    /// up to [`MAX_ALIGN`]; `None` if there is no memory. With `zero` the bytes are zero; otherwise
+    /// the caller fills them before they are read.
     pub(super) fn take(
         &mut self,
         len: usize,
@@ -55,7 +54,7 @@ impl Arena {
     #[inline]
     fn bump(&mut self, len: usize, align: usize, phase: usize, zero: bool) -> Option<NonNull<u8>> {
         let chunk = self.chunk.as_mut()?;
-        // A chunk begins at a multiple of MAX_ALIGN, so offsets are as good as addresses.
+        // A chunk begins at a multiple of MAX_ALIGN, so offsets have the alignment of addresses.
         let offset = self.used + (phase.wrapping_sub(self.used) & (align - 1));
         let end = offset.checked_add(len)?;
         if end > chunk.size {
@@ -65,8 +64,8 @@ impl Arena {
         let place = unsafe { chunk.start.add(offset) };
         if zero && offset < chunk.dirty {
             let stale = chunk.dirty.min(end) - offset;
-            // SAFETY: `stale <= len` bytes from `place` lie in the chunk, and no
-            // request but the running one knows them.
+            // SAFETY: `stale <= len` bytes from `place` lie in the chunk, and only the running
+            // request uses them.
             unsafe { place.write_bytes(0, stale) };
         }
         chunk.dirty = chunk.dirty.max(end);
@@ -76,8 +75,8 @@ impl Arena {
 
     #[cold]
     fn grow(&mut self, bytes: usize) -> Option<()> {
-        // Twice the last, so that a request fills few chunks and the next one of
-        // its kind fits in the last of them.
+        // Twice the last chunk, so that a request fills few chunks and the next similar one fits
+        // into the last of them.
         let twice = self.chunk.as_ref().map_or(0, |chunk| chunk.size) * 2;
         let fresh = Chunk::new(bytes.max(SMALLEST_CHUNK).max(twice.min(self.keep)))?;
         self.full.extend(self.chunk.replace(fresh));
@@ -115,14 +114,14 @@ struct Chunk {
 
 impl Chunk {
     fn new(size: usize) -> Option<Self> {
-        // Not by the allocator's own alignment: only for small alignments does it
-        // take zero pages from the system instead of writing all of them.
+        // Not with the allocator's own alignment: only for small alignments does it take zero pages
+        // from the system instead of clearing them.
         let layout = Layout::from_size_align(size.checked_add(MAX_ALIGN)?, 16).ok()?;
         // SAFETY: the size is not zero.
         let allocation = NonNull::new(unsafe { alloc::alloc_zeroed(layout) })?;
         let skip = allocation.align_offset(MAX_ALIGN);
         if skip > MAX_ALIGN {
-            // SAFETY: allocated above with this layout and not handed out.
+            // SAFETY: allocated above with this layout and not shared.
             unsafe { alloc::dealloc(allocation.as_ptr(), layout) };
             return None;
         }
@@ -139,11 +138,10 @@ impl Chunk {
 
 impl Drop for Chunk {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout, freed here alone.
+        // SAFETY: allocated in `new` with this layout, and freed only here.
         unsafe { alloc::dealloc(self.allocation.as_ptr(), self.layout) };
     }
 }
 
-// SAFETY: a chunk owns its allocation as a `Box<[u8]>` would; nothing in it
-// belongs to a thread.
+// SAFETY: a chunk owns its allocation like a `Box<[u8]>`; its contents are not bound to a thread.
 unsafe impl Send for Chunk {}

@@ -1,5 +1,4 @@
-//! Host memory for ranges that have none: one block for each set of ranges that
-//! overlap.
+//! Host memory for ranges that have none: one block for each set of overlapping ranges.
 
 use std::{cmp::Reverse, ptr::NonNull};
 
@@ -10,16 +9,16 @@ use super::{
     pointers::POINTER_SIZE,
 };
 
-/// Host addresses of a block equal its device addresses modulo this (or the
-/// largest alignment asked for), so that parts of it are aligned as on the device.
+/// Host addresses of a block equal its device addresses modulo this, or modulo the largest
+/// requested alignment, so that parts of it are aligned as on the device.
 pub(super) const CONGRUENCE: usize = 64;
 
-/// What a range is to the function.
+/// The use of a range by the function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RangeKind {
     /// Bytes.
     Data,
-    /// The extent of a structure, of which the members are arguments themselves.
+    /// The extent of a structure, whose members are arguments themselves.
     Header,
     /// A pointer that the host sets.
     Pointer,
@@ -54,10 +53,10 @@ pub(super) struct Block {
 }
 
 impl Scratch {
-    /// Gives all ranges their place, and lists their copies.
+    /// Assigns memory to all ranges, and lists their copies.
     pub(super) fn lay_out(&mut self, args: &[Arg]) -> Result<(), MapError> {
         if self.ranges.len() > 1 {
-            // Of those that begin together the longest first: it covers the others.
+            // Ranges with the same start are ordered longest first, because it covers the others.
             self.ranges
                 .sort_unstable_by_key(|range| (range.start, Reverse(range.end)));
         }
@@ -68,8 +67,8 @@ impl Scratch {
         Ok(())
     }
 
-    /// Makes a block of range `first` and all that overlap it, directly or
-    /// through others, and returns the index after them.
+    /// Makes a block of range `first` and all that overlap it, directly or through others. Returns
+    /// the index of the next range.
     fn lay_out_block(&mut self, args: &[Arg], first: usize) -> Result<usize, MapError> {
         let Range { start, entry, .. } = self.ranges[first];
         let (mut end, mut fetched, mut align_log, mut stores) = (start, start, 0, false);
@@ -88,7 +87,7 @@ impl Scratch {
         }
 
         let align = 1 << align_log;
-        // A lone range that is not aligned on the device is so on the host.
+        // A range that overlaps no other is aligned on the host even if it is not on the device.
         let (align, phase) = if past - first == 1 && start % align as u64 != 0 {
             (align, 0)
         } else {
@@ -110,9 +109,8 @@ impl Scratch {
             shared: false,
         });
 
-        // Of the ranges so far, which all begin at or before the next one, the one
-        // that ends last decides whether the next has bytes of its own, and
-        // whether it has bytes that another argument also has.
+        // Earlier ranges begin at or before the next one. The one that ends last decides whether
+        // the next has bytes of its own, and whether another argument shares its bytes.
         let (mut fetched, mut stored) = (start, start);
         let mut furthest: Option<(u64, usize)> = None;
         for index in first..past {
@@ -143,8 +141,7 @@ impl Scratch {
         Ok(past)
     }
 
-    /// Gives the argument of `range` its address in the block at `host`, and
-    /// lists its copies.
+    /// Gives the argument of `range` its address in the block at `host`, and lists its copies.
     #[inline]
     fn place_range(
         &mut self,
@@ -156,8 +153,8 @@ impl Scratch {
     ) {
         let entry = range.entry;
         let arg = &args[entry];
-        // A structure may begin before the first of its members, so this may
-        // leave the block: it is only an address to calculate with then.
+        // A structure may begin before its first member, so this address may lie outside the block:
+        // it is only a base for offsets then.
         let ptr = host
             .as_ptr()
             .wrapping_add(arg.addr.wrapping_sub(start) as usize);
@@ -171,11 +168,12 @@ impl Scratch {
         // `start <= range.start`.
         let place = unsafe { host.add((range.start - start) as usize) };
         let len = (range.end - range.start) as usize;
-        // SAFETY: as above; the arena keeps the block until the request ends.
+        // SAFETY: `place` is in the block, which has `len` bytes from there on and which the arena
+        // keeps until the request ends.
         unsafe { self.copy(entry, range.start, place, len, copies) };
     }
 
-    /// Locates arguments that have no memory of their own.
+    /// Finds addresses for arguments without memory of their own.
     pub(super) fn locate_unbacked(&mut self, args: &[Arg]) -> Result<(), MapError> {
         for at in 0..self.unbacked.len() {
             let entry = self.unbacked[at];
@@ -231,8 +229,8 @@ impl Scratch {
         Ok(())
     }
 
-    /// The host address of `[start, end)` if it lies in a block, and which one.
-    /// An empty range also lies in a block that ends at it.
+    /// The host address of `[start, end)` if it lies in a block, and the block's index. An empty
+    /// range also lies in a block that ends at it.
     pub(super) fn locate(&self, start: u64, end: u64) -> Option<(NonNull<u8>, usize)> {
         let past = self.blocks.partition_point(|block| block.start <= start);
         let index = past.checked_sub(1)?;
@@ -245,7 +243,7 @@ impl Scratch {
         Some((host, index))
     }
 
-    /// Notes that an argument has bytes of block `index` which others may have.
+    /// Records that an argument uses bytes of block `index` that others may use.
     fn share_block(&mut self, index: usize) {
         let block = &mut self.blocks[index];
         if !block.shared {

@@ -1,10 +1,10 @@
-//! How much host memory all requests of a runtime may hold at a time.
+//! A limit for the host memory of all requests of a runtime.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a request may hold without being counted: as many requests as are in flight at most hold
-/// little more than this many bytes each, and calls with small arguments share no counter.
+/// The memory that a request may hold without being counted. Requests in flight together then hold
+/// little more than the limit, and calls with small arguments share no counter.
 pub(super) const UNCOUNTED: u64 = 4096;
 
 /// The memory of a runtime's requests in flight.
@@ -24,10 +24,10 @@ impl Budget {
         })
     }
 
-    /// Bytes that requests hold, but for those of small requests.
+    /// Bytes that requests hold, without those of small requests.
     #[must_use]
     pub fn used(&self) -> u64 {
-        // Relaxed, here and below: a count; no memory is passed on by it.
+        // Relaxed, here and below: a count, which orders no memory.
         self.used.load(Ordering::Relaxed)
     }
 
@@ -39,15 +39,15 @@ impl Budget {
     }
 }
 
-/// Why a request is refused memory.
+/// The reason why a request is denied memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct OverBudget {
-    /// What other requests hold.
+    /// Bytes that other requests hold.
     pub(super) used: u64,
     pub(super) limit: u64,
 }
 
-/// What one request holds of a budget.
+/// A request's share of a budget.
 #[derive(Debug)]
 pub(super) struct Share {
     budget: Arc<Budget>,
@@ -59,10 +59,10 @@ impl Share {
         Self { budget, held: 0 }
     }
 
-    /// Holds `total` bytes from now on, at least as many as before.
+    /// Increases the share to `total` bytes.
     ///
     /// # Errors
-    /// With those of other requests they would be too many. Nothing has changed then.
+    /// The sum over all requests would exceed the limit. Nothing has changed then.
     pub(super) fn grow_to(&mut self, total: u64) -> Result<(), OverBudget> {
         if total <= UNCOUNTED {
             return Ok(());
@@ -77,7 +77,7 @@ impl Share {
         Ok(())
     }
 
-    /// Gives everything back.
+    /// Returns the whole share.
     pub(super) fn release(&mut self) {
         let held = std::mem::take(&mut self.held);
         if held > 0 {

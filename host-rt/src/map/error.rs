@@ -1,4 +1,4 @@
-//! Why a request's arguments could not be mapped.
+//! Errors of mapping a request's arguments.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use shared_abi::map_kind::MapKind;
 
 use super::{Arg, PresentRange, TransferError};
 
-/// The argument at fault, as errors name it.
+/// The invalid argument, as errors name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArgInfo {
-    /// Its place in the argument list.
+    /// Its index in the argument list.
     pub index: usize,
     /// Its kind.
     pub kind: MapKind,
@@ -41,8 +41,8 @@ impl fmt::Display for ArgInfo {
     }
 }
 
-/// Why a request's arguments could not be mapped. Apart from
-/// [`Store`](Self::Store) the host function did not run.
+/// A request's arguments could not be mapped. Except for [`Store`](Self::Store), the host function
+/// did not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MapError {
@@ -62,7 +62,7 @@ pub enum MapError {
     TooLarge {
         /// The argument that passes the limit.
         arg: ArgInfo,
-        /// Bytes asked for up to and including it.
+        /// Requested bytes up to and including it.
         total: u64,
         /// The limit.
         limit: u64,
@@ -76,11 +76,11 @@ pub enum MapError {
     OverBudget {
         /// The argument that passes the limit.
         arg: ArgInfo,
-        /// Bytes asked for up to and including it.
+        /// Requested bytes up to and including it.
         total: u64,
         /// Bytes that other requests hold.
         used: u64,
-        /// The limit of all together.
+        /// The limit for all requests.
         limit: u64,
     },
     /// The range does not fit a 64-bit address space.
@@ -89,7 +89,7 @@ pub enum MapError {
         /// The argument.
         arg: ArgInfo,
     },
-    /// No such kind, or one that has no meaning in a call to the host.
+    /// An unknown kind, or one without meaning in a call to the host.
     #[error("{arg}: a call to the host cannot map this kind")]
     UnsupportedKind {
         /// The argument.
@@ -103,7 +103,7 @@ pub enum MapError {
         /// Largest supported alignment in bytes.
         max: usize,
     },
-    /// The kind demands data that has an original on the host.
+    /// The kind requires data that has an original on the host.
     #[error("{arg}: the data must be present on the host and is not")]
     NotPresent {
         /// The argument.
@@ -125,7 +125,7 @@ pub enum MapError {
         /// Entries that follow it.
         left: usize,
     },
-    /// A kind that cannot stand among the members of a structure.
+    /// A kind that is not allowed among the members of a structure.
     #[error("{arg}: cannot be a member of the structure at argument {header}")]
     Member {
         /// The member.
@@ -133,7 +133,7 @@ pub enum MapError {
         /// Index of the structure's header.
         header: usize,
     },
-    /// A pointer entry that follows no data it could point to.
+    /// A pointer entry without preceding data to point to.
     #[error("{arg}: the entry before it is no data that a pointer could be attached to")]
     NoTarget {
         /// The pointer entry.
@@ -155,15 +155,15 @@ pub enum MapError {
     UnmappedTarget {
         /// The pointer entry.
         arg: ArgInfo,
-        /// Where the descriptor points to.
+        /// The target of the descriptor's pointer.
         target: u64,
     },
     /// The host is out of memory.
     #[error("{arg}: the host has no {bytes} bytes for it")]
     OutOfMemory {
-        /// The argument that memory was sought for.
+        /// The argument that needed the memory.
         arg: ArgInfo,
-        /// Bytes sought.
+        /// The requested bytes.
         bytes: u64,
     },
     /// Copying arguments to the host failed.
@@ -174,13 +174,13 @@ pub enum MapError {
     Store(#[source] TransferError),
 }
 
-/// Why [`Mapper::run`](super::Mapper::run) has no result.
+/// The reason why [`Mapper::run`](super::Mapper::run) has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError<E> {
     /// The arguments could not be mapped or copied.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// What the call itself returned; nothing was copied back.
+    /// The error that the call returned; nothing was copied back.
     #[error("{0}")]
     Call(E),
 }

@@ -1,15 +1,15 @@
-//! What each kind of argument asks of the host.
+//! The effect of each kind of argument.
 
 use shared_abi::map_kind::MapKind;
 
-/// When the bytes of a range travel.
+/// When the bytes of a range are copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     /// In no case.
     Never,
     /// Unless the data has an original on the host.
     Absent,
-    /// In any case.
+    /// Always.
     Always,
 }
 
@@ -24,18 +24,18 @@ impl When {
     }
 }
 
-/// What becomes of data that has no original on the host.
+/// The treatment of data that has no original on the host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// It gets host memory for the time of the call.
+    /// It gets host memory for the duration of the call.
     Make,
-    /// The request is refused.
+    /// The request is rejected.
     Refuse,
     /// The function gets a null pointer.
     Null,
 }
 
-/// What a kind asks for.
+/// The effect of a kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     /// A range of bytes.
@@ -53,7 +53,7 @@ pub(super) enum Class {
     Value,
     /// A pointer to the entry before it.
     Pointer,
-    /// A pointer that has a meaning in a descriptor alone.
+    /// A pointer that is only allowed in a descriptor.
     DescriptorPointer,
     /// A Fortran array descriptor, with its pointers in the entries that follow.
     Descriptor,
@@ -61,7 +61,7 @@ pub(super) enum Class {
     Struct,
 }
 
-/// What `kind` asks for; `None` if a call to the host cannot have it.
+/// The effect of `kind`; `None` if it is not allowed in a call to the host.
 pub(super) fn classify(kind: MapKind) -> Option<Class> {
     use Missing::{Make, Null, Refuse};
     use When::{Absent, Always, Never};

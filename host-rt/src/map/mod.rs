@@ -1,15 +1,14 @@
-//! Argument mapping: what a host function sees of a device's memory.
+//! Argument mapping: gives a host function access to a device's memory.
 //!
-//! A request names ranges of device memory, each with a
-//! [kind](shared_abi::map_kind). A [`Mapper`] gives each range an address on
-//! the host, copies what the kinds ask for with one [`Transfer::fetch`], calls
-//! the function, and copies results back with one [`Transfer::store`].
+//! A request names ranges of device memory, each with a [kind](shared_abi::map_kind). A [`Mapper`]
+//! gives each range an address on the host, copies the bytes that the kinds request with one
+//! [`Transfer::fetch`], calls the function, and copies results back with one [`Transfer::store`].
 //!
 //! | a range is | its host address | plain `TO`, `FROM`, `TOFROM` copy |
 //! |---|---|---|
 //! | in data of the [`PresentTable`] | in the original | nothing |
-//! | not, and overlaps others of the request | in memory that all of them share | what each asks for |
-//! | on its own | in memory of its own | what it asks for |
+//! | not, and overlaps others of the request | in memory that all of them share | as each kind requests |
+//! | on its own | in memory of its own | as its kind requests |
 //!
 //! This is what libgomp does for `target device(ancestor:1)`, with these
 //! differences:
@@ -21,13 +20,13 @@
 //!   in GCC, the distance from the pointer's value to the data before it. Pointers
 //!   that were attached keep their device value when their surroundings are
 //!   copied back.
-//! - A range that lies only partly in present data is refused.
-//! - What is not on the host and need not be (`DELETE`, `RELEASE`) is a null
+//! - A range that lies only partly in present data is rejected.
+//! - Data that is not on the host and need not be (`DELETE`, `RELEASE`) is a null
 //!   pointer for the function, never a device address.
 //! - Memory that is not copied to the host is zero.
 //!
-//! The device is not trusted: every argument may be garbage, and costs at worst
-//! an error and the memory and copies that [`Limits`] allow.
+//! The device is not trusted: invalid arguments cost at most an error and the memory and copies
+//! that [`Limits`] allow.
 
 mod arena;
 mod blocks;
@@ -64,24 +63,23 @@ use present::Present;
 // Addresses and lengths of a device are 64 bits wide and become host addresses.
 const _: () = assert!(size_of::<usize>() == 8);
 
-/// One argument as the host function gets it.
+/// One argument as the host function receives it.
 #[derive(Clone, Copy, Debug)]
 pub struct HostArg {
-    /// Host address. The value itself for `FIRSTPRIVATE_INT`. Null for an
-    /// argument that was null on the device, and for `DELETE` and the like of
-    /// data that is not here. Aligned as the kind asks if `exclusive`, and the
-    /// device's own address was; otherwise as well as the data it lies in.
+    /// Host address. The value itself for `FIRSTPRIVATE_INT`. Null for an argument that was null on
+    /// the device, and for `DELETE` and similar kinds of data that is not on the host. Aligned as
+    /// the kind requests if `exclusive` and the device's address was aligned; otherwise as the
+    /// surrounding data.
     pub ptr: *mut u8,
-    /// Bytes that `ptr` is valid for, all initialised; for `FIRSTPRIVATE_INT`
-    /// what the device said.
+    /// Bytes that `ptr` is valid for, all initialised; for `FIRSTPRIVATE_INT` the device's value.
     pub size: u64,
     /// The kind.
     pub kind: MapKind,
-    /// Whether the bytes belong to this argument of this call alone, so that a
-    /// mutable reference to them is sound.
+    /// Whether only this argument of this call uses the bytes, so that a mutable reference to them
+    /// is sound.
     pub exclusive: bool,
-    /// Whether the bytes are an original of the [`PresentTable`]: then other
-    /// requests may use them at the same time.
+    /// Whether the bytes are an original in the [`PresentTable`]: then other requests may use them
+    /// at the same time.
     pub present: bool,
 }
 
@@ -97,10 +95,10 @@ impl HostArg {
     }
 }
 
-/// What one request may ask for.
+/// The limits of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Arguments.
+    /// Number of arguments.
     pub max_args: u64,
     /// Bytes of host memory, and bytes to copy in each direction.
     pub max_bytes: u64,
@@ -118,23 +116,21 @@ impl Default for Limits {
     }
 }
 
-/// Empties a list of a request, and gives back most of one that was long.
+/// Empties a list of a request, and frees most of its memory if it was long.
 pub(crate) fn clear<T>(list: &mut Vec<T>) {
     list.clear();
     list.shrink_to(1024);
 }
 
-/// Maps the arguments of one request after the other; one per serving thread.
-/// Keeps its memory, so that it allocates only for a request that is larger than
-/// all before.
+/// Maps the arguments of requests, one request at a time; there is one per serving thread. Reuses
+/// its memory, so that only a request larger than all earlier ones allocates.
 pub struct Mapper {
     limits: Limits,
     scratch: Scratch,
 }
 
 impl Mapper {
-    /// A mapper that refuses requests beyond `limits`, and beyond what other requests have left of
-    /// `budget`.
+    /// A mapper that rejects requests beyond `limits`, and beyond the rest of `budget`.
     #[must_use]
     pub fn new(limits: Limits, budget: Arc<Budget>) -> Self {
         Mapper {
@@ -143,13 +139,12 @@ impl Mapper {
         }
     }
 
-    /// Runs `call`, which maps `args` itself, if they hang together as their kinds say, within
-    /// the limits. Where pointers lie in the descriptors before them is not looked at: of a
-    /// descriptor that is present, it does not matter.
+    /// Runs `call`, which maps `args` itself, if they are consistent and within the limits. The
+    /// positions of pointers in descriptors are not checked, since they do not matter if the
+    /// descriptor is present.
     ///
     /// # Errors
-    /// [`RunError::Map`] with what is wrong with them, [`RunError::Call`] with what `call`
-    /// returned.
+    /// [`RunError::Map`] if the arguments are invalid, [`RunError::Call`] with the error of `call`.
     pub fn run_unmapped<R, E>(
         &mut self,
         args: &[Arg],
@@ -168,24 +163,23 @@ impl Mapper {
         });
         let args: Vec<Arg> = args.collect();
         let nothing = PresentTable::new();
-        // Until `call` has returned: it needs as much memory.
+        // Held until `call` has returned, which needs as much memory.
         let request = Request(&mut self.scratch);
         request.0.plan(&self.limits, &args, &nothing)?;
         call().map_err(RunError::Call)
     }
 
-    /// Maps `args`, runs `call` with the pointers that a host function of
-    /// libgomp's kind takes and with their description, and copies results back.
-    /// If `call` fails, nothing is copied back.
+    /// Maps `args`, runs `call` with the pointers and the description for a host function of
+    /// libgomp's kind, and copies results back. If `call` fails, nothing is copied back.
     ///
-    /// During `call` each [`HostArg::ptr`] is valid for reads and writes of its
-    /// size, unless it is null or a `FIRSTPRIVATE_INT`; after it none is, except
-    /// for those into the originals of `present`.
+    /// During `call` each [`HostArg::ptr`] is valid for reads and writes of its size, unless it is
+    /// null or a `FIRSTPRIVATE_INT`. Afterwards only pointers into originals of `present` are
+    /// valid.
     ///
     /// # Errors
     ///
-    /// [`RunError::Map`] if the arguments are refused or a copy fails,
-    /// [`RunError::Call`] with what `call` returned.
+    /// [`RunError::Map`] if the arguments are rejected or a copy fails, [`RunError::Call`] with the
+    /// error of `call`.
     #[inline]
     pub fn run<R, E, T: Transfer + ?Sized>(
         &mut self,
@@ -219,18 +213,18 @@ impl Mapper {
 
 /// Working memory of a mapper; all lists are empty between requests.
 struct Scratch {
-    /// What the request holds of the runtime's memory for requests.
+    /// The request's share of the runtime's memory for requests.
     share: Share,
     arena: Arena,
-    /// What the function gets, by argument.
+    /// The arguments for the function.
     args: Vec<HostArg>,
-    /// The addresses alone.
+    /// Their addresses.
     pointers: Vec<*mut c_void>,
     /// Ranges that need memory of this request.
     ranges: Vec<Range>,
     /// That memory, by device address.
     blocks: Vec<Block>,
-    /// Arguments that lie in memory of others, if anywhere.
+    /// Arguments that lie in the memory of other arguments, if anywhere.
     unbacked: Vec<usize>,
     /// Pointers to be set.
     sites: Vec<Site>,
@@ -242,9 +236,8 @@ struct Scratch {
     held: Vec<Arc<Present>>,
 }
 
-// SAFETY: the raw pointers are in lists that hold something only while a request
-// runs, and that is a call of a method on the one thread that has the mapper.
-// The arena and the present data can be sent.
+// SAFETY: the lists with raw pointers are empty except during a method call, on the thread that has
+// the mapper. The arena and the present data can be sent.
 unsafe impl Send for Scratch {}
 
 impl Scratch {
@@ -265,7 +258,7 @@ impl Scratch {
         }
     }
 
-    /// Finds a host address for every argument, and what to copy.
+    /// Finds a host address for every argument, and lists the copies.
     fn prepare(
         &mut self,
         limits: &Limits,
@@ -280,7 +273,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Checks every argument, and sorts out what needs memory.
+    /// Checks every argument, and lists those that need memory.
     fn plan(
         &mut self,
         limits: &Limits,
@@ -312,8 +305,8 @@ impl Scratch {
         if len == 0 {
             return;
         }
-        // SAFETY: valid as the caller says; pieces are lent before and after the
-        // function runs, never while it does.
+        // SAFETY: valid by the caller's promise; pieces are lent before and after the function
+        // runs, never while it runs.
         let piece = || unsafe { Piece::new(entry, device, host, len) };
         if to {
             self.fetches.push(piece());
@@ -324,7 +317,7 @@ impl Scratch {
     }
 }
 
-/// A request in progress; ends it also if the function panics.
+/// A request in progress; its drop ends the request, even if the function panics.
 struct Request<'a>(&'a mut Scratch);
 
 impl Drop for Request<'_> {

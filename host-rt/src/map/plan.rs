@@ -1,5 +1,4 @@
-//! The first pass over a request's arguments: checks each, and sorts out what
-//! needs memory.
+//! The first pass over a request's arguments: checks each, and lists those that need memory.
 
 use std::{ptr, sync::Arc};
 
@@ -13,10 +12,10 @@ use super::{
     present::{Present, Reader},
 };
 
-/// Bytes of lists that an argument takes while its request is served, at most.
+/// Maximum bytes of lists per argument while its request is served.
 const ARG_BYTES: usize = 256;
 
-/// As many arguments take no more than requests may hold uncounted.
+/// The number of arguments whose lists a request may hold uncounted.
 const FEW_ARGS: usize = UNCOUNTED as usize / ARG_BYTES;
 
 /// The pass in progress.
@@ -25,9 +24,9 @@ pub(super) struct Plan<'a> {
     limits: &'a Limits,
     args: &'a [Arg],
     present: Option<Reader<'a>>,
-    /// Bytes of memory and copies asked for so far.
+    /// Bytes of memory and copies requested so far.
     total: u64,
-    /// The descriptor whose pointers follow, and whether it is present.
+    /// The descriptor whose pointer entries follow, and whether it is present.
     descriptor: Option<(usize, bool)>,
 }
 
@@ -58,7 +57,7 @@ impl<'a> Plan<'a> {
             if !matches!(class, Some(Class::Pointer | Class::DescriptorPointer)) {
                 self.descriptor = None;
             }
-            // As in libgomp, whatever the kind.
+            // As in libgomp, for every kind.
             if arg.addr == 0 && class != Some(Class::Value) {
                 continue;
             }
@@ -152,7 +151,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// A pointer in the descriptor before it. Its size is its offset there.
+    /// A pointer in the preceding descriptor. Its size is its offset there.
     fn pointer_in(&mut self, descriptor: (usize, bool), index: usize) -> Result<(), MapError> {
         let header = &self.args[descriptor.0];
         let pointer = &self.args[index];
@@ -174,7 +173,7 @@ impl<'a> Plan<'a> {
     }
 
     fn pointer(&mut self, index: usize) -> Result<(), MapError> {
-        // A value stands for no memory; its bits must not become an address.
+        // A value has no memory; its bits must not become an address.
         let before = index
             .checked_sub(1)
             .map(|before| classify(self.args[before].kind));
@@ -185,7 +184,7 @@ impl<'a> Plan<'a> {
         }
         let addr = self.args[index].addr;
         let end = self.end_of(index, POINTER_SIZE)?;
-        // The original of a present pointer points to the right place already.
+        // The original of a present pointer points to the right address already.
         if !self.find(index, addr, end)? {
             self.charge(index, POINTER_SIZE)?;
             self.need(index, addr, end, RangeKind::Pointer, (false, false))?;
@@ -196,7 +195,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// A structure's members get memory in one piece, from the first to the last.
+    /// The members of a structure get one piece of memory, from the first to the last.
     fn structure(&mut self, index: usize) -> Result<(), MapError> {
         let header = &self.args[index];
         let rest = &self.args[index + 1..];
@@ -215,7 +214,8 @@ impl<'a> Plan<'a> {
             let size = match classify(member.kind) {
                 Some(Class::Data { .. } | Class::Descriptor) => member.size,
                 Some(Class::Pointer | Class::DescriptorPointer) => POINTER_SIZE,
-                // Not a structure either: nested ones could make this loop quadratic.
+                // Nested structures are not allowed either, since they could make this loop
+                // quadratic.
                 _ => {
                     return Err(MapError::Member {
                         arg: self.info(at),
@@ -238,8 +238,8 @@ impl<'a> Plan<'a> {
         self.need(index, low, high, RangeKind::Header, (false, false))
     }
 
-    /// Looks `[start, end)` up in the present data. If it is there, the argument
-    /// gets its address and full size there, and the request holds the data.
+    /// Looks `[start, end)` up in the present data. If it is present, the argument gets its address
+    /// and full size there, and the request holds the data.
     fn find(&mut self, index: usize, start: u64, end: u64) -> Result<bool, MapError> {
         let Some(reader) = &self.present else {
             return Ok(false);
@@ -276,7 +276,7 @@ impl<'a> Plan<'a> {
         };
     }
 
-    /// Whether an argument's host address is aligned as its kind asks.
+    /// Whether an argument's host address is aligned as its kind requests.
     fn is_aligned(&self, index: usize) -> bool {
         let addr = self.scratch.args[index].ptr.addr();
         self.args[index]
@@ -285,7 +285,7 @@ impl<'a> Plan<'a> {
             .is_some_and(|align| addr & (align - 1) == 0)
     }
 
-    /// Notes that `[start, end)` needs memory of this request.
+    /// Records that `[start, end)` needs memory of this request.
     fn need(
         &mut self,
         index: usize,
@@ -310,7 +310,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Counts `bytes` against the limit, and what alignment may cost beside them.
+    /// Counts `bytes`, and the possible cost of alignment, against the limit.
     fn charge(&mut self, index: usize, bytes: u64) -> Result<(), MapError> {
         let align = self.args[index]
             .kind

@@ -1,5 +1,4 @@
-//! Pointers inside of mapped data, which must hold host addresses while the
-//! function runs.
+//! Pointers in mapped data, which must hold host addresses while the function runs.
 
 use std::ptr::{self, NonNull};
 
@@ -11,35 +10,35 @@ pub(super) const POINTER_SIZE: u64 = 8;
 /// A pointer to be set.
 #[derive(Clone, Copy)]
 pub(super) enum Site {
-    /// It is an argument of its own and points to the one before.
+    /// It is an argument of its own and points to the previous one.
     Free {
         /// Index of the pointer's argument.
         entry: usize,
     },
-    /// It stands in a descriptor and points to mapped data.
+    /// It is in a descriptor and points to mapped data.
     InDescriptor {
         /// Index of the pointer's argument.
         entry: usize,
         /// Index of the descriptor's.
         descriptor: usize,
-        /// Whether the descriptor is present; its pointers are the host's own then.
+        /// Whether the descriptor is present: then its pointers are already the host's.
         present: bool,
     },
 }
 
-/// Memory of this request that holds a host address in place of the device's.
+/// Memory of this request that holds a host address instead of the device's.
 pub(super) struct Patch {
     /// Valid for a pointer, aligned or not.
     place: NonNull<u8>,
     value: *mut u8,
-    /// What was there before.
+    /// The previous value.
     device: [u8; POINTER_SIZE as usize],
 }
 
 impl Scratch {
-    /// Sets all pointers. The bytes around them have arrived.
+    /// Sets all pointers, after the bytes around them have arrived.
     pub(super) fn attach(&mut self, args: &[Arg], present: &PresentTable) -> Result<(), MapError> {
-        // Read all before the first is written: two entries may name one place.
+        // All are read before the first is written, since two entries may name the same pointer.
         for at in 0..self.sites.len() {
             match self.sites[at] {
                 Site::Free { entry } => {
@@ -89,7 +88,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Where on the host the target of a descriptor's pointer is.
+    /// The host address of the target of a descriptor's pointer.
     fn target(
         &mut self,
         args: &[Arg],
@@ -101,7 +100,7 @@ impl Scratch {
         if device == 0 {
             return Ok(ptr::null_mut());
         }
-        // The last address is in no range, as the end of a range is an address too.
+        // The last address lies in no range, since a range's end is an address too.
         let end = device.saturating_add(1);
         if device < end
             && let Some((host, _)) = self.locate(device, end)
@@ -109,14 +108,13 @@ impl Scratch {
             return Ok(host.as_ptr());
         }
         if let Some(reader) = present.read()
-            // One byte cannot lie in data in part.
+            // One byte cannot lie partly in data.
             && let Ok(Some(found)) = reader.find(device, end)
         {
             self.hold(found);
             return Ok(found.translate(device));
         }
-        // An array without elements has no bytes to be found by; its entry
-        // precedes its descriptor.
+        // An array without elements has no bytes to find it by; its entry precedes its descriptor.
         if let Some(before) = descriptor.checked_sub(1)
             && args[before].addr == device
             && matches!(classify(args[before].kind), Some(Class::Data { .. }))
@@ -133,9 +131,9 @@ impl Scratch {
         }
     }
 
-    /// Puts the device's own pointers back, so that they survive a copy back.
+    /// Restores the device's pointers, so that copying back does not change them.
     pub(super) fn detach(&mut self) {
-        // In reverse: a place that was set twice got its device value first.
+        // In reverse order: a pointer that was set twice has its device value in the first patch.
         for patch in self.patches.iter().rev() {
             let place = patch.place.as_ptr();
             // SAFETY: valid as when it was set, and the function that had
@@ -150,7 +148,7 @@ impl Scratch {
 }
 
 impl Patch {
-    /// `place` is never null: it is where a block put it.
+    /// `place` is never null: a block assigned it.
     fn new(place: *mut u8, value: *mut u8) -> Option<Self> {
         Some(Patch {
             place: NonNull::new(place)?,

@@ -10,16 +10,15 @@ use std::{
     },
 };
 
-/// Device data that has an original on the host, and where.
+/// A table of device data that has originals on the host.
 ///
-/// Arguments that lie in such data are not copied to temporary memory: the host
-/// function gets the original's address. Any number of threads may use a table;
-/// its lock is held for look-ups alone, never during a copy or a host function.
-/// Instead a running request keeps the data that it uses in the table, and
-/// [`remove`](Self::remove) refuses it until the request has ended.
+/// Arguments in such data are not copied to temporary memory: the host function gets the original's
+/// address. Any number of threads may use a table; its lock is held only for look-ups, never during
+/// a copy or a host function. Instead a running request keeps the data that it uses in the table,
+/// and [`remove`](Self::remove) rejects its removal until the request has ended.
 #[derive(Default)]
 pub struct PresentTable {
-    /// Entries in `entries`; lets a request pass an empty table without the lock.
+    /// Number of `entries`; lets a request pass an empty table without the lock.
     count: AtomicUsize,
     /// By device address. Ranges do not overlap.
     entries: RwLock<BTreeMap<u64, Arc<Present>>>,
@@ -47,7 +46,7 @@ impl fmt::Display for PresentRange {
     }
 }
 
-/// Why a range was not inserted.
+/// The reason why a range was not inserted.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InsertError {
@@ -65,7 +64,7 @@ pub enum InsertError {
     Range(PresentRange),
 }
 
-/// Why a range was not removed.
+/// The reason why a range was not removed.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RemoveError {
@@ -92,14 +91,13 @@ impl PresentTable {
     ///
     /// # Safety
     ///
-    /// Until the range is [removed](Self::remove), `host` is valid for reads and
-    /// writes of `len` bytes and no reference to them is used: requests of the
-    /// device read and write them at any time, several at once if the device
-    /// asks for it.
+    /// Until the range is [removed](Self::remove), `host` is valid for reads and writes of `len`
+    /// bytes and no reference to them is used: requests of the device read and write them at any
+    /// time, several at once if the device requests it.
     ///
     /// # Errors
     ///
-    /// If the range overlaps one of the table, or is no range.
+    /// The range overlaps one of the table, or is invalid.
     pub unsafe fn insert(
         &self,
         host: NonNull<u8>,
@@ -124,21 +122,21 @@ impl PresentTable {
         Ok(())
     }
 
-    /// Takes the range that begins at device address `device` out of the table.
-    /// After that no request uses its host memory.
+    /// Removes the range that begins at device address `device`. After that no request uses its
+    /// host memory.
     ///
     /// # Errors
     ///
-    /// If no range begins there, or if a running request uses it. It does not
-    /// wait for the request, which may itself be waiting for the caller.
+    /// No range begins there, or a running request uses it. This does not wait for the request,
+    /// which may itself be waiting for the caller.
     pub fn remove(&self, device: u64) -> Result<PresentRange, RemoveError> {
         let mut entries = self.write();
         let Some(entry) = entries.get_mut(&device) else {
             return Err(RemoveError::NotFound(device));
         };
         let range = entry.range();
-        // New uses begin under the lock, which is held here; `get_mut` also
-        // orders what earlier uses did before what follows.
+        // New uses begin under the lock, which is held here; `get_mut` also orders the effects of
+        // earlier uses before later code.
         if Arc::get_mut(entry).is_none() {
             return Err(RemoveError::InUse(range));
         }
@@ -153,7 +151,7 @@ impl PresentTable {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Whether there are none.
+    /// Whether the table has no ranges.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -165,7 +163,7 @@ impl PresentTable {
         if self.is_empty() {
             return None;
         }
-        // Nothing panics with the lock held half-way through a change.
+        // No panic leaves the table half-changed.
         Some(Reader(
             self.entries.read().unwrap_or_else(PoisonError::into_inner),
         ))
@@ -191,10 +189,10 @@ pub(super) struct Present {
     len: usize,
 }
 
-// SAFETY: `host` is dereferenced nowhere here; who does so has the contract of
-// `PresentTable::insert`, which speaks of any thread.
+// SAFETY: `host` is not dereferenced here. Code that does so relies on the contract of
+// `PresentTable::insert`, which covers all threads.
 unsafe impl Send for Present {}
-// SAFETY: as above; all fields are plain values that nobody changes.
+// SAFETY: all fields are plain values that never change.
 unsafe impl Sync for Present {}
 
 impl Present {
@@ -210,8 +208,8 @@ impl Present {
         }
     }
 
-    /// Host address that belongs to device address `device`, which may lie
-    /// outside: then the result is only good to calculate with.
+    /// The host address for device address `device`. If that lies outside, the result is only a
+    /// base for offsets.
     pub(super) fn translate(&self, device: u64) -> *mut u8 {
         let offset = device.wrapping_sub(self.device);
         self.host.as_ptr().wrapping_add(offset as usize)
@@ -222,11 +220,10 @@ impl Present {
 pub(super) struct Reader<'a>(RwLockReadGuard<'a, BTreeMap<u64, Arc<Present>>>);
 
 impl Reader<'_> {
-    /// The data that `[start, end)` lies in, if any; an empty range also lies in
-    /// data that ends at it. As an error the data that it only overlaps.
+    /// The data that `[start, end)` lies in, if any; an empty range also lies in data that ends at
+    /// it. The error is data that it only overlaps.
     pub(super) fn find(&self, start: u64, end: u64) -> Result<Option<&Arc<Present>>, PresentRange> {
-        // The last that begins before the end; others cannot reach it, because
-        // they end before that one begins.
+        // The last range that begins before the end; earlier ones end before it begins.
         let mut before = self.0.range(..=if start == end { start } else { end - 1 });
         let Some((_, last)) = before.next_back() else {
             return Ok(None);

@@ -1,12 +1,12 @@
-//! How bytes get from a device to the host and back.
+//! The copies between a device and the host.
 
 use std::{error::Error, ptr::NonNull};
 
 /// Moves bytes between a request's ranges and host memory.
 ///
-/// An implementor finds bytes that travelled with the request by
-/// [`Piece::entry`], and copies the others through a queue of the device. Pieces
-/// of one call may overlap, on the device and in the same way on the host.
+/// An implementor finds bytes that came with the request by [`Piece::entry`], and copies the others
+/// through a queue of the device. Pieces of one call may overlap, in the same way on the device and
+/// on the host.
 pub trait Transfer {
     /// Copies all pieces from the device and returns when all have arrived:
     /// every byte of every piece is written when this returns `Ok`.
@@ -43,8 +43,8 @@ impl Piece {
     ///
     /// # Safety
     ///
-    /// While the piece is lent, `host` is valid for reads and writes of `len`
-    /// bytes, and nobody but who borrows pieces accesses them.
+    /// While the piece is lent, `host` is valid for reads and writes of `len` bytes, and only
+    /// borrowers of pieces access them.
     #[must_use]
     pub unsafe fn new(entry: usize, device: u64, host: NonNull<u8>, len: usize) -> Self {
         Piece {
@@ -90,7 +90,7 @@ pub struct TransferError {
     pub device: u64,
     /// Bytes of the range.
     pub len: u64,
-    /// What the device said.
+    /// The device's error.
     #[source]
     pub reason: Box<dyn Error + Send + Sync>,
 }

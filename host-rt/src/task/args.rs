@@ -1,4 +1,4 @@
-//! The parameters of a kernel that runs later.
+//! The parameters of a kernel that runs as a task.
 
 use crate::runtime::{DeviceBuffer, KernelArg};
 
@@ -7,7 +7,7 @@ use crate::runtime::{DeviceBuffer, KernelArg};
 pub trait TaskArg: Send {
     /// The parameter.
     fn arg(&self) -> &dyn KernelArg;
-    /// The memory that it is the address of.
+    /// The buffer whose address it is, if any.
     fn buffer(&self) -> Option<&DeviceBuffer> {
         None
     }
@@ -35,10 +35,10 @@ impl TaskArg for &DeviceBuffer {
     }
 }
 
-/// The parameters of a target task's kernel: a tuple of up to twelve [`TaskArg`]s. It is
-/// asked once, when the task is described, and dropped when the task has ended.
+/// The parameters of a target task's kernel: a tuple of up to twelve [`TaskArg`]s. It is read once,
+/// when the task is built, and dropped when the task has ended.
 pub trait TaskArgs: Send {
-    /// Calls `take` with all of them.
+    /// Calls `take` with each parameter.
     fn each(&self, take: &mut dyn FnMut(&dyn TaskArg));
 }
 

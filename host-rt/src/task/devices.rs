@@ -1,4 +1,4 @@
-//! The devices of a scope, and the queues that its target tasks go into.
+//! The devices of a scope, and the queues of its target tasks.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::runtime::{Error, Runtime};
 /// The devices of a scope, in the order of their first task.
 pub(super) struct Devices {
     all: Mutex<Vec<Arc<Device>>>,
-    /// Most queues of each.
+    /// The maximum number of queues of each device.
     queues: usize,
 }
 
@@ -24,17 +24,17 @@ pub(super) struct Devices {
 pub(super) struct Device {
     pub(super) runtime: Runtime,
     number: u32,
-    /// Among those with the same number queues wait for each other's events.
+    /// Queues of devices with the same number can wait for each other's events.
     domain: u32,
     queues: Mutex<Vec<InUse>>,
 }
 
-/// A queue, for those who look for one.
+/// A queue, with the data to choose one.
 struct InUse {
     queue: Arc<TaskQueue>,
-    /// Tasks in it.
+    /// The number of tasks in it.
     load: usize,
-    /// The last of them.
+    /// The last task in it.
     tail: Option<Id>,
 }
 
@@ -46,7 +46,7 @@ impl Devices {
         }
     }
 
-    /// The number of a runtime's device, and of those whose events it waits for.
+    /// The number of a runtime's device, and of the devices whose events it can wait for.
     pub(super) fn number_of(&self, runtime: &Runtime) -> (u32, u32) {
         let mut all = lock(&self.all);
         if let Some(known) = all.iter().find(|known| known.runtime.is(runtime)) {
@@ -71,7 +71,7 @@ impl Devices {
         Arc::clone(&lock(&self.all)[number as usize])
     }
 
-    /// Ends the threads of all queues. Nothing is in one.
+    /// Ends the threads of all queues, which are empty.
     pub(super) fn end(&self) {
         for device in lock(&self.all).drain(..) {
             for used in lock(&device.queues).drain(..) {
@@ -82,8 +82,8 @@ impl Devices {
 }
 
 impl Device {
-    /// A queue for a task that comes after `marks`: that of the one which is the last in its
-    /// queue, otherwise an empty one, otherwise the one with the fewest tasks.
+    /// A queue for a task that depends on `marks`: preferably one in which such a task is the last,
+    /// otherwise an empty one, otherwise the one with the fewest tasks.
     fn choose(
         self: &Arc<Self>,
         shared: &Shared,
@@ -91,8 +91,8 @@ impl Device {
         marks: &[Mark<Position>],
     ) -> Result<Arc<TaskQueue>, Error> {
         let mut queues = lock(&self.queues);
-        let here = |mark: &&Mark<_>| mark.queue.device == self.number;
-        let behind = marks.iter().filter(here).find_map(|mark| {
+        let is_ours = |mark: &&Mark<_>| mark.queue.device == self.number;
+        let behind = marks.iter().filter(is_ours).find_map(|mark| {
             let at = mark.queue.number as usize;
             (queues[at].tail == Some(mark.task)).then_some(at)
         });
@@ -127,7 +127,7 @@ impl Device {
         Ok(Arc::clone(&used.queue))
     }
 
-    /// A task is not in the queue any more.
+    /// Removes a task from the load of its queue.
     pub(super) fn left(&self, queue: u32, id: Id) {
         if let Some(used) = lock(&self.queues).get_mut(queue as usize) {
             used.load -= 1;
@@ -141,7 +141,7 @@ impl Device {
         self.number
     }
 
-    /// What the device says of something in one of its queues.
+    /// The error for the device's message about one of its queues.
     pub(super) fn failure(&self, reason: String) -> Error {
         Error::Device(DeviceError::Driver {
             device: self.runtime.device_name().to_owned(),
@@ -151,7 +151,7 @@ impl Device {
 }
 
 impl Shared {
-    /// Puts a ready target task into a queue.
+    /// Queues a ready target task on its device.
     pub(super) fn enqueue(&self, id: Id) {
         let mut state = self.state();
         let started = state.graph.start(id);
@@ -180,7 +180,7 @@ impl Shared {
         }
     }
 
-    /// What a queue had for a task has ended.
+    /// Called when a task has left its queue.
     pub(super) fn left_queue(&self, device: &Device, queue: QueueId, item: &Item, end: LeftQueue) {
         device.left(queue.number, item.id);
         let mut state = self.state();
@@ -193,9 +193,9 @@ impl Shared {
     }
 }
 
-/// How a task left its queue.
+/// The way in which a task left its queue.
 pub(super) struct LeftQueue {
     pub(super) error: Option<Error>,
-    /// Something had failed before it in the queue.
+    /// An earlier operation in the queue had failed.
     pub(super) behind_failure: bool,
 }

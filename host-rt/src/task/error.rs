@@ -1,4 +1,4 @@
-//! How tasks fail, and how that travels to those that depend on them.
+//! Failures of tasks, and their propagation to dependent tasks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::base::debug_as_display;
 use crate::runtime::Error;
 
-/// What a task is called in messages: its number, in the order of spawning, and its name.
+/// A task's name in messages: its number, in the order of spawning, and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskName {
     pub(super) number: u32,
@@ -22,7 +22,7 @@ impl fmt::Display for TaskName {
     }
 }
 
-/// A task that did not end well. Cheap to clone.
+/// A failed task. Cheap to clone.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum TaskError {
@@ -31,10 +31,10 @@ pub enum TaskError {
     Device {
         /// The task.
         task: TaskName,
-        /// Why.
+        /// The reason.
         cause: Arc<Error>,
     },
-    /// It is a host task that returned an error.
+    /// A host task returned an error.
     #[error("{task} failed: {message}")]
     Failed {
         /// The task.
@@ -42,7 +42,7 @@ pub enum TaskError {
         /// Its error.
         message: String,
     },
-    /// It is a host task that panicked.
+    /// A host task panicked.
     #[error("{task} panicked: {message}")]
     Panicked {
         /// The task.
@@ -50,8 +50,8 @@ pub enum TaskError {
         /// The panic's message.
         message: String,
     },
-    /// It depends on one that did not end well. It has not been run; where the device
-    /// resolves the dependency, what it did counts for nothing.
+    /// A task that it depends on failed. It has not been run; or if the device resolved the
+    /// dependency, its results are discarded.
     #[error("{0}")]
     Dependency(DependencyError),
     /// Its group was cancelled before it started.
@@ -65,13 +65,13 @@ pub enum TaskError {
     Refused {
         /// The task.
         task: TaskName,
-        /// Why, and what to do.
+        /// The reason, and the remedy.
         reason: String,
     },
 }
 
 impl TaskError {
-    /// The task that did not end well.
+    /// The task that failed.
     #[must_use]
     pub fn task(&self) -> &TaskName {
         match self {
@@ -84,7 +84,7 @@ impl TaskError {
         }
     }
 
-    /// What began it: this error, or that of the task at the other end of the chain.
+    /// The origin of the failure: this error, or that of the task at the other end of the chain.
     #[must_use]
     pub fn first_cause(&self) -> &TaskError {
         match self {
@@ -115,14 +115,14 @@ impl From<TaskError> for Error {
     }
 }
 
-/// The way from a task to the first cause of its failure.
+/// The chain from a task to the first cause of its failure.
 #[derive(Clone, Debug)]
 pub struct DependencyError {
     chain: Arc<Chain>,
     first: Arc<TaskError>,
 }
 
-/// Tasks of which each depends on the next.
+/// Tasks, each of which depends on the next.
 #[derive(Debug)]
 struct Chain {
     task: TaskName,
@@ -131,7 +131,7 @@ struct Chain {
 }
 
 impl Drop for Chain {
-    /// Not by recursion: a chain may be longer than a stack.
+    /// Not recursive, since a chain may be longer than the stack.
     fn drop(&mut self) {
         let mut next = self.on.take();
         while let Some(mut chain) = next.and_then(Arc::into_inner) {
@@ -141,15 +141,14 @@ impl Drop for Chain {
 }
 
 impl DependencyError {
-    /// The tasks between, from the one that failed last to the one that depends on the
-    /// first cause.
+    /// The tasks between, from the last one that failed to the one that depends on the first cause.
     pub fn tasks(&self) -> impl Iterator<Item = &TaskName> {
         std::iter::successors(Some(&*self.chain), |chain| chain.on.as_deref())
             .map(|chain| &chain.task)
     }
 }
 
-/// As many tasks of a chain are named.
+/// The maximum number of tasks that a message names.
 const NAMED: usize = 8;
 
 impl fmt::Display for DependencyError {

@@ -1,4 +1,4 @@
-//! Groups, which can be cancelled.
+//! Groups of tasks, which can be cancelled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,36 +6,36 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::shared::Shared;
 use super::slab::Id;
 
-/// A group of tasks: see [`Tasks::group`](super::Tasks::group). Clones are the same group,
-/// and may go into its tasks.
+/// A group of tasks: see [`Tasks::group`](super::Tasks::group). Clones are the same group, and may
+/// be moved into its tasks.
 #[derive(Clone)]
 pub struct Group {
     pub(super) shared: Arc<Shared>,
     pub(super) id: Id,
-    /// What the graph knows only as long as the group's body runs, for clones that outlive it.
+    /// A copy of the graph's state, for clones that outlive the group's body.
     pub(super) cancelled: Arc<AtomicBool>,
 }
 
 impl Group {
-    /// Ends the group's tasks that have not started, and those of groups in it, when their
-    /// turn comes: with [`TaskError::Cancelled`](super::TaskError::Cancelled), which fails
-    /// those outside that depend on them. What runs, or is in a queue of a device, goes on.
-    /// Nothing can be spawned in it any more.
+    /// Ends the tasks of the group and its subgroups that have not started, when their turn comes,
+    /// with [`TaskError::Cancelled`](super::TaskError::Cancelled), which also fails tasks outside
+    /// that depend on them. Tasks that run, or are in a queue of a device, continue. No task can be
+    /// spawned in the group any more.
     pub fn cancel(&self) {
         self.shared.state().graph.cancel(self.id);
-        // Relaxed: a flag that nothing else hangs on.
+        // Relaxed: the flag orders nothing else.
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the group was cancelled, or one that it is in.
+    /// Whether the group, or one that contains it, was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        // Relaxed: where the graph has forgotten it, `close` came before by the graph's lock.
+        // Relaxed: if the graph has forgotten the group, its lock orders `close` before this.
         self.shared.state().graph.is_cancelled(Some(self.id))
             || self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// The graph forgets it.
+    /// Called when the graph forgets the group.
     pub(super) fn close(&self) {
         let mut state = self.shared.state();
         if state.graph.is_cancelled(Some(self.id)) {

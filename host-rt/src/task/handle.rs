@@ -1,4 +1,4 @@
-//! Tasks that were spawned.
+//! Handles of spawned tasks.
 
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
@@ -9,15 +9,15 @@ use super::shared::Shared;
 use super::slab::Id;
 use crate::base::lock::lock;
 
-/// What a task is worth to who waits for it.
+/// The value that a waiter gets from a task.
 pub(super) enum Value<T> {
-    /// This, whenever.
+    /// A value known from the start.
     Known(T),
-    /// What it leaves here.
+    /// The place where the task leaves its result.
     Left(Arc<Mutex<Option<T>>>),
 }
 
-/// A task that was spawned. Dropping it changes nothing.
+/// A spawned task. Dropping the handle has no effect on it.
 pub struct TaskHandle<'scope, T> {
     pub(super) shared: Arc<Shared>,
     pub(super) id: Id,
@@ -27,18 +27,18 @@ pub struct TaskHandle<'scope, T> {
 }
 
 impl<T> TaskHandle<'_, T> {
-    /// How the task ended; `None` if it has not.
+    /// The task's outcome; `None` if it has not ended.
     #[must_use]
     pub fn result(&self) -> Option<Result<(), TaskError>> {
         let outcome = self.shared.state().graph.outcome(self.id)?;
         Some(outcome.map_err(|error| (*error).clone()))
     }
 
-    /// Waits until the task has ended, and runs host tasks meanwhile; in a host function it
-    /// serves calls, too. Returns what a host task returned.
+    /// Waits until the task has ended, and runs host tasks meanwhile; in a host function it also
+    /// serves calls. Returns the result of a host task.
     ///
     /// # Errors
-    /// It has failed.
+    /// The task failed.
     pub fn wait(mut self) -> Result<T, TaskError> {
         let mut state = self.shared.state();
         let (frame, _) = self.shared.home(&mut state.graph);

@@ -1,4 +1,4 @@
-//! Tasks that depend on each other: kernels and copies on devices, functions on the host.
+//! Tasks with dependencies: kernels and copies on devices, functions on the host.
 //!
 //! ```no_run
 //! use host_rt::{Functions, Grid, Image, Runtime, task};
@@ -26,25 +26,25 @@
 //! # }
 //! ```
 //!
-//! The second kernel goes into its queue at once, whatever the first one is doing: the
-//! device resolves what it depends on. Target tasks depend on *host* tasks by a counter, and
-//! on *target* tasks of the same kind of device by events. The host waits where it must:
-//! a host task for a target task, and a task of one kind of device for one of another, on
-//! threads that wait for the queues of devices and do nothing else.
+//! The second kernel is queued at once, without waiting for the first: the device resolves the
+//! dependency. Target tasks depend on *host* tasks by a counter, and on *target* tasks of the same
+//! kind of device by events. In the other cases the host waits: a host task for a target task, and
+//! a task of one kind of device for one of another, on threads that only wait for the queues of
+//! devices.
 //!
 //! | file | job |
 //! |---|---|
-//! | `rules` | what a task comes after |
-//! | `graph` | what may start, what has ended, what fails |
-//! | `slab` | where the graph keeps things |
-//! | `shared` | graph and threads together: what is run and waited for |
+//! | `rules` | dependencies between tasks |
+//! | `graph` | the graph: starts, ends and failures |
+//! | `slab` | storage of the graph |
+//! | `shared` | graph and threads together: running tasks and waiting |
 //! | `pool` | threads that run host tasks |
-//! | `devices` | which queue a target task goes into |
+//! | `devices` | choice of a queue for a target task |
 //! | `queue` | a queue |
-//! | `watch` | the thread that waits for what is in it |
-//! | `work` | what a task does |
-//! | `scope`, `spawn`, `args`, `handle`, `group` | the public face |
-//! | `error` | how tasks fail |
+//! | `watch` | the thread that waits for its operations |
+//! | `work` | the work of a task |
+//! | `scope`, `spawn`, `args`, `handle`, `group` | the public interface |
+//! | `error` | failures of tasks |
 
 mod args;
 mod devices;

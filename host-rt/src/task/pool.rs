@@ -9,13 +9,12 @@ use super::shared::{Shared, State};
 use crate::base::lock::wait;
 
 thread_local! {
-    /// The scope of whose pool the thread is one.
+    /// The scope to whose pool the thread belongs.
     static POOL_OF: Cell<*const Shared> = const { Cell::new(std::ptr::null()) };
 }
 
-/// The threads of a scope that run host tasks. There are as many as there are host tasks to
-/// run, up to a limit; one that waits for tasks, and has none to run meanwhile, does not
-/// count.
+/// The threads of a scope that run host tasks. There are as many as host tasks to run, up to a
+/// limit; a thread that waits for tasks, and has none to run meanwhile, does not count.
 pub(super) struct Pool {
     limit: usize,
     handles: Vec<JoinHandle<()>>,
@@ -41,25 +40,25 @@ impl Pool {
         self.threads
     }
 
-    /// That many threads are about to sleep.
+    /// Called when `threads` threads are about to sleep.
     pub(super) fn block(&mut self, threads: usize) {
         self.blocked += threads;
     }
 
-    /// They have slept.
+    /// Called when they are awake again.
     pub(super) fn unblock(&mut self, threads: usize) {
         self.blocked -= threads;
     }
 }
 
 impl Shared {
-    /// What the calling thread counts for among those of this scope's pool: one of another
-    /// scope's, which waits here, is none of them.
+    /// The calling thread's count in this scope's pool: 0 for a thread of another scope that waits
+    /// here.
     pub(super) fn pooled(&self) -> usize {
         usize::from(std::ptr::eq(POOL_OF.get(), self))
     }
 
-    /// Makes sure that ready host tasks find threads.
+    /// Provides threads for ready host tasks.
     pub(super) fn call_threads(&self, state: &mut State) {
         let ready = state.graph.effects.host.len();
         let pool = &mut state.pool;
@@ -86,7 +85,7 @@ impl Shared {
         }
     }
 
-    /// The life of a thread.
+    /// The body of a thread.
     fn thread(self: Arc<Self>) {
         POOL_OF.set(Arc::as_ptr(&self));
         let mut state = self.state();
@@ -105,7 +104,7 @@ impl Shared {
         }
     }
 
-    /// Ends the threads. No task is left.
+    /// Ends the threads, when no task is left.
     pub(super) fn end_threads(&self) {
         let mut state = self.state();
         debug_assert!(!state.graph.has_ready(Family::Frame(state.graph.root)));
@@ -114,7 +113,7 @@ impl Shared {
         drop(state);
         self.work.notify_all();
         for handle in handles {
-            // What a task throws is caught with the task.
+            // Panics of a task are caught with the task.
             let _ = handle.join();
         }
     }

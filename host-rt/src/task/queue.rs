@@ -13,11 +13,10 @@ use crate::base::lock::lock;
 use crate::device::{DeviceError, Event, Queue};
 use crate::runtime::{Error, Launch};
 
-/// A queue, in which tasks come after each other.
+/// A queue, which runs its tasks in order.
 ///
-/// A task there that fails takes all behind it with it, though they need not depend on it.
-/// The queue is then given up for a new one, in a new *epoch*, and whoever was taken along
-/// for nothing is queued again.
+/// A failed task fails all later ones in the queue, even unrelated ones. The queue is then replaced
+/// by a new one, in a new *epoch*, and unrelated tasks are queued again.
 pub(super) struct TaskQueue {
     pub(super) device: Arc<Device>,
     number: u32,
@@ -38,7 +37,7 @@ pub(super) struct Items {
     pub(super) ending: bool,
 }
 
-/// What a queue has for a task.
+/// The operations of a task in a queue.
 pub(super) struct Item {
     pub(super) id: Id,
     pub(super) epoch: u32,
@@ -47,19 +46,19 @@ pub(super) struct Item {
     pub(super) launch: Option<Launch>,
 }
 
-/// Where in its queue a task is.
+/// The position of a task in its queue.
 #[derive(Clone)]
 pub(super) struct Position {
-    /// What it waits for in other queues, if there is a deadline, which begins behind it.
+    /// The event after its dependencies in other queues, if there is a deadline, which starts then.
     start: Option<Arc<dyn Event>>,
     pub(super) end: Arc<dyn Event>,
 }
 
 impl Position {
-    /// Waits until what the task comes after in other queues is done, or has failed.
+    /// Waits until the dependencies in other queues are done, or have failed.
     pub(super) fn wait_until_first(&self) {
         if let Some(start) = &self.start {
-            // A failure is one of the end, too.
+            // The end of the task reports a failure, too.
             let _ = start.sync();
         }
     }
@@ -128,7 +127,7 @@ impl TaskQueue {
         let mut current = lock(&self.queue);
         let queue = self.id(current.epoch);
         let mut start = None;
-        // What was queued before in this queue, it comes after anyway.
+        // Tasks queued earlier in this queue precede it anyway.
         let mut elsewhere = marks.iter().filter(|mark| mark.queue != queue).peekable();
         if elsewhere.peek().is_some() {
             for mark in elsewhere {
@@ -140,7 +139,7 @@ impl TaskQueue {
         let launch = match work(&mut *current.queue) {
             Ok(launch) => launch,
             Err(error) => {
-                // It waits for what the next one need not wait for.
+                // The failed queue waits for events that the next task need not wait for.
                 self.renew_current(&mut current);
                 return Err(error);
             }
@@ -163,17 +162,17 @@ impl TaskQueue {
         })
     }
 
-    /// Ends the thread. Nothing is in the queue.
+    /// Ends the thread of the empty queue.
     pub(super) fn end(&self) {
         lock(&self.items).ending = true;
         self.more.notify_one();
         if let Some(thread) = lock(&self.thread).take() {
-            // It runs no code but ours.
+            // Cannot panic: it runs no foreign code.
             let _ = thread.join();
         }
     }
 
-    /// Begins a new epoch after one in which something has failed.
+    /// Begins a new epoch after one with a failure.
     pub(super) fn renew(&self, failed: u32) {
         let mut current = lock(&self.queue);
         if current.epoch == failed {
@@ -185,7 +184,7 @@ impl TaskQueue {
         current.epoch += 1;
         match self.device.runtime.queue() {
             Ok(queue) => current.queue = queue,
-            // What comes next fails in the old one, which says why.
+            // The next task fails in the old queue, which reports the reason.
             Err(error) => tracing::warn!(%error, "no queue in place of one that has failed"),
         }
     }

@@ -1,51 +1,51 @@
-//! What a task comes after: OpenMP's rules for the storage locations of siblings.
+//! Dependencies between tasks: OpenMP's rules for the storage locations of siblings.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What a task does with a storage location that it depends on.
+/// A task's access to a storage location that it depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
-    /// OpenMP's `in`: after those before it that are not `In`.
+    /// OpenMP's `in`: after earlier tasks that are not `In`.
     In,
-    /// OpenMP's `out`: after all before it.
+    /// OpenMP's `out`: after all earlier tasks.
     Out,
     /// OpenMP's `inout`: as [`Out`](Self::Out).
     InOut,
-    /// OpenMP's `mutexinoutset`: after those before it that are not `MutexInOutSet`; of
-    /// those that are, one runs at a time.
+    /// OpenMP's `mutexinoutset`: after earlier tasks that are not `MutexInOutSet`; of those that
+    /// are, one runs at a time.
     MutexInOutSet,
-    /// OpenMP's `inoutset`: after those before it that are not `InOutSet`.
+    /// OpenMP's `inoutset`: after earlier tasks that are not `InOutSet`.
     InOutSet,
 }
 
 impl Access {
-    /// Whether tasks that follow each other with this access do not wait for each other.
+    /// Whether consecutive tasks with this access do not wait for each other.
     fn is_shared(self) -> bool {
         !matches!(self, Self::Out | Self::InOut)
     }
 
-    /// What it is to do both with one location.
+    /// The combination of two accesses to one location.
     fn and(self, other: Self) -> Self {
         if self == other { self } else { Self::InOut }
     }
 }
 
-/// A location's tasks: a set of those that do the same with it, which wait for all of the
-/// set before, and so for everything.
+/// A location's tasks: the last set of tasks with the same access. They wait for all of the set
+/// before, and so for all earlier tasks.
 struct Location<T> {
     access: Access,
     set: Vec<T>,
     before: Vec<T>,
-    /// Length of `set` at which those that have ended are looked for.
+    /// The length of `set` at which ended tasks are removed.
     full: usize,
 }
 
-/// Shorter sets are not tidied.
+/// Shorter sets are not cleaned up.
 const FULL: usize = 16;
 
-/// The locations that the children of one task depend on, for runtimes that have tasks of
-/// their own. A task is a value that grows with each that is added.
+/// The locations that the children of one task depend on, for runtimes with their own tasks. A task
+/// is represented by a value that increases with each added task.
 pub struct Locations<T>(HashMap<usize, Location<T>>);
 
 impl<T> Default for Locations<T> {
@@ -54,9 +54,9 @@ impl<T> Default for Locations<T> {
     }
 }
 
-/// Makes each location come once, with all that is done with it.
+/// Merges the accesses to each location into one.
 pub fn merged(accesses: &mut Vec<(usize, Access)>) {
-    // Stable, so that nothing depends on the order of a hash.
+    // Stable, so that no result depends on the order of a hash.
     accesses.sort_by_key(|&(address, _)| address);
     accesses.dedup_by(|next, kept| {
         let same = next.0 == kept.0;
@@ -76,8 +76,8 @@ impl<T: Copy> Locations<T> {
 }
 
 impl<T: Copy + Eq + Ord + Hash> Locations<T> {
-    /// Adds a task, the youngest, with its [`merged`] accesses; those that it comes after go
-    /// to `after`. Tasks that are not `needed` any more are forgotten.
+    /// Adds a task, the youngest, with its [`merged`] accesses. Adds the tasks that it depends on
+    /// to `after`, and forgets tasks that are not `needed` any more.
     pub fn add(
         &mut self,
         task: T,
@@ -110,7 +110,7 @@ impl<T: Copy + Eq + Ord + Hash> Locations<T> {
     }
 }
 
-/// OpenMP's text, for one location: whether `later` comes after `earlier`.
+/// OpenMP's specification, for one location: whether `later` depends on `earlier`.
 #[cfg(test)]
 pub(super) fn waits(later: Access, earlier: Access) -> bool {
     use Access::{In, InOut, InOutSet, MutexInOutSet, Out};
@@ -136,7 +136,7 @@ mod tests {
         Access::InOutSet,
     ];
 
-    /// All that a task waits for, also through others.
+    /// All direct and indirect dependencies of each task.
     fn closed(direct: &[Vec<usize>]) -> Vec<Vec<bool>> {
         let mut all: Vec<Vec<bool>> = Vec::new();
         for after in direct {

@@ -1,4 +1,4 @@
-//! Scopes: where tasks are spawned, and which none of them outlives.
+//! Scopes, in which tasks are spawned and which outlive all of them.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -19,17 +19,17 @@ use crate::base::lock::lock;
 use crate::device::Grid;
 use crate::runtime::{DeviceBuffer, Kernel, Launch, Result, Runtime};
 
-/// Most threads that run host tasks of a scope, unless somebody says otherwise, on a machine
-/// with so many processors.
+/// The default limit of threads that run host tasks of a scope, on a machine with enough
+/// processors.
 const MOST_THREADS: usize = 8;
 
-/// Most queues of a device that a scope uses, unless somebody says otherwise.
+/// The default number of queues of a device that a scope uses.
 const QUEUES: usize = 8;
 
-/// Most queues of a device, whoever says otherwise: each has a thread.
+/// The maximum number of queues of a device, since each has a thread.
 const MOST_QUEUES: usize = 128;
 
-/// Says how a scope is to be.
+/// Options of a scope.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Options {
@@ -50,28 +50,29 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What orders target tasks after target tasks. Default: the device.
+    /// Chooses the party that orders target tasks which depend on target tasks. Default: the
+    /// device.
     pub fn resolve(mut self, resolve: Resolve) -> Self {
         self.resolve = resolve;
         self
     }
 
-    /// Most threads that run host tasks, besides those that wait for tasks; at least 1.
-    /// Default: one for each processor, at most 8.
+    /// The maximum number of threads that run host tasks, besides those that wait for tasks; at
+    /// least 1. Default: one for each processor, at most 8.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
-    /// Most queues of each device, from 1 to 128, with a thread each that waits for what is
-    /// in it; more count as 128. Default: 8. Tasks that do not depend on each other run at
-    /// the same time only in different queues.
+    /// The maximum number of queues of each device, from 1 to 128; higher values count as 128. Each
+    /// has a thread that waits for its operations. Default: 8. Independent tasks run at the same
+    /// time only in different queues.
     pub fn queues(mut self, queues: usize) -> Self {
         self.queues = queues.clamp(1, MOST_QUEUES);
         self
     }
 
-    /// As [`scope`], like this.
+    /// Like [`scope`], with these options.
     ///
     /// # Errors
     /// As for [`scope`].
@@ -97,8 +98,8 @@ impl Options {
     }
 }
 
-/// Calls `body`, which spawns tasks, and waits for all of them, also if it fails or panics.
-/// What was there before can be borrowed by tasks.
+/// Calls `body`, which spawns tasks, and waits for all of them, even if it fails or panics. Tasks
+/// can borrow variables from outside.
 ///
 /// # Errors
 /// The error of `body`, otherwise the first of a task.
@@ -109,12 +110,12 @@ where
     Options::default().scope(body)
 }
 
-/// Where tasks are spawned: see [`scope`].
+/// Spawns tasks: see [`scope`].
 ///
-/// Whose child a spawned task is, and of which group, depends on the thread: what a host task's
-/// own thread spawns belongs to that task, what the body's thread spawns within
-/// [`group`](Self::group) to that group. What any other thread spawns, such as one of
-/// [`std::thread::scope`], is a sibling of what the body spawns, in no group.
+/// The thread that spawns a task decides its parent and group. Tasks spawned by a host task's own
+/// thread are that task's children. Tasks spawned by the body's thread within
+/// [`group`](Self::group) belong to that group. Tasks spawned by any other thread, such as one of
+/// [`std::thread::scope`], are siblings of the body's tasks, in no group.
 pub struct Tasks<'scope, 'env: 'scope> {
     shared: Arc<Shared>,
     scope: PhantomData<&'scope mut &'scope ()>,
@@ -122,9 +123,9 @@ pub struct Tasks<'scope, 'env: 'scope> {
 }
 
 impl<'scope, 'env> Tasks<'scope, 'env> {
-    /// A task that runs `function` on a thread of the host. What it returns, the
-    /// [handle](super::TaskHandle::wait) has. It may spawn tasks itself, which are then
-    /// siblings of each other, and wait for them.
+    /// A task that runs `function` on a thread of the host. The [handle](super::TaskHandle::wait)
+    /// returns its result. It may spawn tasks itself, which are siblings of each other, and wait
+    /// for them.
     pub fn host<T, F>(&'scope self, function: F) -> Task<'scope, 'scope, T>
     where
         T: Send + 'scope,
@@ -133,7 +134,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         self.try_host(move || Ok::<T, std::convert::Infallible>(function()))
     }
 
-    /// As [`host`](Self::host), for a function that can fail, which fails the task.
+    /// Like [`host`](Self::host), for a function that can fail, which fails the task.
     pub fn try_host<T, E, F>(&'scope self, function: F) -> Task<'scope, 'scope, T>
     where
         T: Send + 'scope,
@@ -150,15 +151,15 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         self.task(Executor::Host, Work::Host(work), Value::Left(slot))
     }
 
-    /// A task that runs a kernel on its device. Nothing in `args` says what the kernel does
-    /// with it: that is for [`Task::reads`] and the other methods.
+    /// A task that runs a kernel on its device. `args` do not declare how the kernel accesses them:
+    /// use [`Task::reads`] and the other methods.
     ///
-    /// A kernel that waits for something outside may wait for a host function, and for what
-    /// was spawned before it and is not in its way; not for a task that is spawned later.
+    /// A kernel may wait for a host function, and for tasks that were spawned before it and do not
+    /// depend on it; not for a task that is spawned later.
     ///
     /// # Safety
-    /// As for [`Kernel::launch`], whenever the task runs: what the kernel does with memory,
-    /// the dependencies keep apart from what other tasks do.
+    /// As for [`Kernel::launch`], at any time when the task may run: the dependencies must order
+    /// the kernel's memory accesses with those of other tasks.
     pub unsafe fn target<A: TaskArgs + 'scope>(
         &'scope self,
         kernel: &'scope Kernel,
@@ -186,7 +187,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
             }
         });
         let mut task = self.on_device(&runtime, move |queue| {
-            // They may own what the parameters are the addresses of.
+            // They may own the memory whose addresses are parameters.
             let _kept = &args;
             // SAFETY: the caller's promise, and the queue is of the kernel's device.
             unsafe { kernel.start_in(queue, None, grid, &params) }.map(Some)
@@ -195,8 +196,8 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         task
     }
 
-    /// A task that copies `data` to byte offset `at` of `buffer`. On `cuda`, the driver may
-    /// keep who queues it until its turn comes if it is larger than some 256 KiB.
+    /// A task that copies `data` to byte offset `at` of `buffer`. On `cuda`, the driver may block
+    /// the caller of a copy above about 256 KiB until the copy's turn comes.
     pub fn write<T: IntoBytes + Immutable>(
         &'scope self,
         buffer: &'scope DeviceBuffer,
@@ -212,8 +213,8 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         })
     }
 
-    /// A task that copies from byte offset `at` of `buffer` to `data`, which is there when
-    /// the scope has ended. On `cuda`, as for [`write`](Self::write).
+    /// A task that copies from byte offset `at` of `buffer` to `data`, which has the bytes when the
+    /// scope has ended. On `cuda`, see [`write`](Self::write).
     pub fn read<T: IntoBytes + FromBytes>(
         &'scope self,
         buffer: &'scope DeviceBuffer,
@@ -258,9 +259,9 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         }
     }
 
-    /// Waits for the tasks that were spawned so far: in the scope's body for those that were
-    /// spawned there, in a host task for those that this one has spawned; not for theirs.
-    /// Runs host tasks meanwhile, and in a host function serves calls. OpenMP's `taskwait`.
+    /// Waits for the tasks spawned so far: in the scope's body for the body's tasks, in a host task
+    /// for that task's children; not for their children. Runs host tasks meanwhile, and serves
+    /// calls in a host function. OpenMP's `taskwait`.
     ///
     /// # Errors
     /// The first error of one of them, again each time.
@@ -275,12 +276,12 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         error.map_or(Ok(()), |error| Err((*error).clone()))
     }
 
-    /// Calls `body`, and waits for the tasks that were spawned in it and for all that those
-    /// have spawned. OpenMP's `taskgroup`.
+    /// Calls `body`, and waits for the tasks spawned in it and all their descendants. OpenMP's
+    /// `taskgroup`.
     ///
     /// # Errors
-    /// The error of `body`, otherwise the first of one of these tasks; not for those that
-    /// were cancelled with the group.
+    /// The error of `body`, otherwise the first of one of these tasks, except for those that were
+    /// cancelled with the group.
     pub fn group<T>(&self, body: impl FnOnce(&Group) -> Result<T>) -> Result<T> {
         let mut state = self.shared.state();
         let (frame, parent) = self.shared.home(&mut state.graph);
@@ -305,7 +306,7 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
         }
     }
 
-    /// What has happened so far, and what is under way.
+    /// The counters of this scope.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.shared.stats()

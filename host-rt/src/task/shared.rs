@@ -1,4 +1,4 @@
-//! What the threads of a scope share: the graph, who runs its tasks, who waits for what.
+//! The data shared by the threads of a scope: the graph, its running tasks, and waiting threads.
 
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,29 +18,29 @@ use crate::serve::panic_message;
 
 pub(super) type Tasks = Graph<Work<'static>, Position>;
 
-/// What one mutex guards.
+/// The data behind the mutex.
 pub(super) struct State {
     pub(super) graph: Tasks,
     pub(super) pool: Pool,
-    /// Threads that sleep until something has changed.
+    /// The number of threads that sleep until something has changed.
     waiting: usize,
 }
 
-/// A scope. Nothing that its mutexes guard is left half done by a panic: what is not ours is
-/// called without them.
+/// A scope. No panic leaves the data behind its mutexes inconsistent: foreign code is called
+/// without them.
 pub(super) struct Shared {
     state: Mutex<State>,
-    /// There is work for threads of the pool.
+    /// Signalled when there is work for threads of the pool.
     pub(super) work: Condvar,
     changed: Condvar,
     pub(super) devices: Devices,
     /// Queues in use.
     pub(super) queues: AtomicUsize,
-    /// For the threads of its own, which outlive no scope.
+    /// For the scope's own threads, which end before it does.
     pub(super) me: Weak<Shared>,
 }
 
-/// The task that a thread runs, as far as it concerns those that it spawns.
+/// A task that a thread runs, with the data for tasks that it spawns.
 struct Current {
     scope: *const Shared,
     frame: Option<Id>,
@@ -49,11 +49,11 @@ struct Current {
 }
 
 thread_local! {
-    /// The innermost last.
+    /// The innermost task is the last.
     static CURRENT: RefCell<Vec<Current>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls what is not ours; an error has its panic's message.
+/// Calls foreign code; the error is the panic's message.
 fn caught<R>(foreign: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(foreign)).map_err(|panic| {
         let message = panic_message(&*panic);
@@ -63,8 +63,8 @@ fn caught<R>(foreign: impl FnOnce() -> R) -> Result<R, String> {
     })
 }
 
-/// Ends the process if a scope would be left by a panic of ours while its tasks run, with
-/// what they borrow.
+/// Ends the process if a panic of ours would leave a scope while its tasks run, with the data that
+/// they borrow.
 struct NoUnwinding;
 
 impl Drop for NoUnwinding {
@@ -104,7 +104,7 @@ impl Shared {
         }
     }
 
-    /// Does what a change of the graph asks for, and what that causes.
+    /// Performs the actions that a change of the graph requires, and the ones that these cause.
     pub(super) fn drive<'a>(&'a self, mut state: MutexGuard<'a, State>) {
         loop {
             let dropped = std::mem::take(&mut state.graph.effects.dropped);
@@ -121,7 +121,7 @@ impl Shared {
                 position.cancel();
             }
             for work in dropped {
-                // What it borrows or owns is not ours, and may panic.
+                // The work's drop is foreign code, and may panic.
                 if let Err(message) = caught(|| drop(work)) {
                     tracing::error!(%message, "what a task had panics as it is dropped");
                 }
@@ -134,7 +134,7 @@ impl Shared {
         }
     }
 
-    /// The frame and the group that what this thread spawns belongs to.
+    /// The frame and the group of tasks that this thread spawns.
     pub(super) fn home(&self, graph: &mut Tasks) -> (Id, Option<Id>) {
         CURRENT.with_borrow_mut(|all| {
             let current = all.iter_mut().rfind(|known| ptr::eq(known.scope, self));
@@ -146,7 +146,7 @@ impl Shared {
         })
     }
 
-    /// Calls `body`, in which this thread spawns in `group`.
+    /// Calls `body`, in which this thread spawns into `group`.
     pub(super) fn in_group<R>(&self, frame: Id, group: Id, body: impl FnOnce() -> R) -> R {
         let current = Current {
             scope: self,
@@ -158,7 +158,7 @@ impl Shared {
         body()
     }
 
-    /// Starts and runs a host task that was taken from those that are ready.
+    /// Starts and runs a host task that was taken from the ready ones.
     pub(super) fn run(&self, id: Id) {
         let mut state = self.state();
         let home = state.graph.home_of(id);
@@ -190,8 +190,8 @@ impl Shared {
         self.drive(state);
     }
 
-    /// Waits until `done`, and runs the host tasks of `family` meanwhile. In a host function
-    /// it serves calls, too.
+    /// Waits until `done`, and runs the host tasks of `family` meanwhile. In a host function it
+    /// also serves calls.
     pub(super) fn wait<R>(&self, family: Family, done: impl Fn(&Tasks) -> Option<R>) -> R {
         loop {
             let mut state = self.state();
@@ -238,7 +238,7 @@ impl Shared {
     }
 }
 
-/// The thread runs a task until this is dropped.
+/// Marks the thread as running a task until this is dropped.
 struct Entered;
 
 impl Entered {

@@ -1,13 +1,13 @@
-//! Values at numbered places that are used again.
+//! Values with numbered slots that are reused.
 
-/// A place, and which of its values.
+/// A slot's number and generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Id {
     index: u32,
     generation: u32,
 }
 
-/// Values by [`Id`]; that of a value which has gone finds nothing.
+/// Values by [`Id`]; the id of a removed value finds nothing.
 pub(super) struct Slab<T> {
     places: Vec<(u32, Option<T>)>,
     free: Vec<u32>,
@@ -26,7 +26,7 @@ impl<T> Slab<T> {
     pub(super) fn insert(&mut self, value: T) -> Id {
         let index = self.free.pop().unwrap_or_else(|| {
             self.places.push((0, None));
-            // A place is larger than a byte: memory ends before the numbers do.
+            // A slot is larger than a byte, so memory runs out before the numbers do.
             (self.places.len() - 1) as u32
         });
         let (generation, place) = &mut self.places[index as usize];
@@ -49,7 +49,7 @@ impl<T> Slab<T> {
         self.places.iter().filter_map(|(_, value)| value.as_ref())
     }
 
-    /// How many values there are.
+    /// The number of values.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.values().count()

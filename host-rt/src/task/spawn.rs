@@ -1,4 +1,4 @@
-//! Tasks that are being described.
+//! Builders of tasks.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,15 +10,14 @@ use super::rules::Access;
 use super::shared::Shared;
 use super::work::Work;
 
-/// A task that is described: what it depends on, and what it is called. It is none until
+/// A task under construction, with its dependencies and its name. It does not exist until
 /// [`spawn`](Self::spawn).
 ///
 /// Dependencies are on *places*: values that the scope borrows, such as a
-/// [`DeviceBuffer`](crate::DeviceBuffer), an element of an array of them, or anything else;
-/// the address of the value stands for it, and its contents do not matter. They order the
-/// tasks that are spawned by the same task (or the scope's body), one after the other, as
-/// OpenMP's `depend` does. A place that one task uses in two ways is one that it
-/// [updates](Self::updates).
+/// [`DeviceBuffer`](crate::DeviceBuffer), an element of an array of them, or anything else; only
+/// the address of the value matters, not its contents. They order the tasks that the same task (or
+/// the scope's body) spawns, as OpenMP's `depend` does. A task that uses a place in two ways
+/// [updates](Self::updates) it.
 #[must_use = "a task is spawned by `spawn`"]
 pub struct Task<'tasks, 'scope, T> {
     pub(super) shared: &'tasks Arc<Shared>,
@@ -37,28 +36,28 @@ impl<'scope, T> Task<'_, 'scope, T> {
         self.depends(Access::In, place)
     }
 
-    /// Runs after the tasks that use `place` in whatever way: OpenMP's `out`.
+    /// Runs after the tasks that use `place` in any way: OpenMP's `out`.
     pub fn writes<P: ?Sized>(self, place: &'scope P) -> Self {
         self.depends(Access::Out, place)
     }
 
-    /// Runs after the tasks that use `place` in whatever way: OpenMP's `inout`.
+    /// Runs after the tasks that use `place` in any way: OpenMP's `inout`.
     pub fn updates<P: ?Sized>(self, place: &'scope P) -> Self {
         self.depends(Access::InOut, place)
     }
 
-    /// Runs in any order with others that say so, but not at the same time: OpenMP's
-    /// `mutexinoutset`. The host sees to that, also where a device could.
+    /// Runs in any order with other tasks that do this, but not at the same time: OpenMP's
+    /// `mutexinoutset`. The host enforces it, even for devices that could.
     pub fn updates_exclusively<P: ?Sized>(self, place: &'scope P) -> Self {
         self.depends(Access::MutexInOutSet, place)
     }
 
-    /// Runs at the same time as others that say so: OpenMP's `inoutset`.
+    /// May run at the same time as other tasks that do this: OpenMP's `inoutset`.
     pub fn updates_together<P: ?Sized>(self, place: &'scope P) -> Self {
         self.depends(Access::InOutSet, place)
     }
 
-    /// Depends on `place` by `access`; what the methods above are made of.
+    /// Depends on `place` by `access`; the methods above call this.
     pub fn depends<P: ?Sized>(mut self, access: Access, place: &'scope P) -> Self {
         if size_of_val(place) == 0 {
             let reason = "it depends on a value without bytes, which has no address of its own; \
@@ -70,17 +69,17 @@ impl<'scope, T> Task<'_, 'scope, T> {
         self
     }
 
-    /// What messages call it. Without a name it has a number.
+    /// The task's name in messages, which by default is a number.
     pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Spawns it: it runs when what it depends on is done. Dropping the handle changes
-    /// nothing.
+    /// Spawns the task, which runs when its dependencies are done. Dropping the handle has no
+    /// effect.
     ///
     /// # Errors
-    /// The group was cancelled, or what it is made of does not belong together.
+    /// The group was cancelled, or the task's parts belong to different devices.
     pub fn spawn(self) -> Result<TaskHandle<'scope, T>, TaskError> {
         let mut state = self.shared.state();
         let (frame, group) = self.shared.home(&mut state.graph);
@@ -92,10 +91,10 @@ impl<'scope, T> Task<'_, 'scope, T> {
             drop(state);
             return Err(TaskError::Refused { task, reason });
         }
-        // SAFETY: the scope ends, and with it 'scope, by `Shared::finish`, which does not
-        // unwind and returns when every task has ended and every thread of the scope is
-        // joined. Work is dropped before its task counts as ended or by whoever ends it:
-        // one of these threads, or one that is in a method of the scope.
+        // SAFETY: the scope ends, and with it 'scope, by `Shared::finish`, which does not unwind
+        // and returns when every task has ended and every thread of the scope is joined. Work is
+        // dropped before its task counts as ended, or by the thread that ends the task: one of
+        // these threads, or one in a method of the scope.
         let work = unsafe { self.work.unbound() };
         let id = state.graph.add(New {
             name: self.name,

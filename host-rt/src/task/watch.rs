@@ -1,4 +1,4 @@
-//! The thread that waits for what is in a queue, and tells the graph.
+//! The thread that waits for the operations in a queue, and reports to the graph.
 
 use std::sync::Arc;
 
@@ -10,28 +10,28 @@ use crate::device::{Event, EventState};
 use crate::runtime::Error;
 use crate::serve::LaunchError;
 
-/// How often an event is looked at, and the processor left to others between, before the
-/// thread sleeps until it is reached.
-const LOOKS: u32 = 4;
+/// The number of polls of an event, with a yield after each, before the thread sleeps until the
+/// event is reached.
+const POLLS: u32 = 4;
 
-/// What has passed its deadline, and runs on.
+/// A task that has passed its deadline, and still runs.
 struct Late {
     epoch: u32,
     end: Arc<dyn Event>,
 }
 
 impl TaskQueue {
-    /// The life of the thread: it waits for one task after the other, and tells the graph.
+    /// The body of the thread: it waits for one task after the other, and reports to the graph.
     pub(super) fn watch(&self, shared: &Shared) {
         let device = &self.device;
         let has_deadline = device.runtime.deadline().is_some();
-        // The epoch in which something has failed.
+        // The epoch of the last failure.
         let mut failed = None;
         let mut late: Option<Late> = None;
         while let Some(mut item) = self.next() {
             let epoch = Some(item.epoch);
             if let Some(late) = late.as_ref().filter(|late| late.epoch == item.epoch)
-                && item.leaves(late)
+                && item.is_cancelled_after(late)
             {
                 failed = epoch;
             }
@@ -39,7 +39,7 @@ impl TaskQueue {
             let mut error = None;
             match item.launch.take() {
                 Some(mut launch) if has_deadline => {
-                    // Until then it waits for kernels that have deadlines of their own.
+                    // Until then the task waits for kernels that have their own deadlines.
                     item.at.wait_until_first();
                     launch.restart_time();
                     error = launch.wait().err();
@@ -89,23 +89,23 @@ impl TaskQueue {
 }
 
 impl Item {
-    /// Looks for the end, then sleeps until it is reached or has failed.
+    /// Polls for the end, then sleeps until the event is reached or has failed.
     fn wait(&self) {
-        for _ in 0..LOOKS {
+        for _ in 0..POLLS {
             if self.at.end.check() != EventState::Pending {
                 return;
             }
             std::thread::yield_now();
         }
-        // The waiting thread asks again how it went.
+        // The caller asks again for the outcome.
         let _ = self.at.end.sync();
     }
 
-    /// Cancels it, which stands behind `late`, or waits until that lets it run: whether it comes to
-    /// nothing.
+    /// Cancels the task, which is queued after `late`, or waits until it can run. Returns whether
+    /// it is cancelled.
     ///
-    /// What has not begun must not begin when the scope, and what the task uses, is gone.
-    fn leaves(&self, late: &Late) -> bool {
+    /// A task that has not begun must not begin when the scope, and the data that it uses, is gone.
+    fn is_cancelled_after(&self, late: &Late) -> bool {
         self.at.cancel();
         match self.at.end.check() {
             EventState::Pending => late.end.sync().is_err(),

@@ -1,4 +1,4 @@
-//! What a task does.
+//! The work of a task.
 
 use std::fmt::Display;
 
@@ -6,15 +6,15 @@ use super::error::{TaskError, TaskName};
 use crate::device::Queue;
 use crate::runtime::{Error, Launch};
 
-/// What a host task does; it has the task's name for its errors.
+/// The work of a host task; it gets the task's name for its errors.
 pub(super) type HostWork<'a> = Box<dyn FnOnce(TaskName) -> Result<(), TaskError> + Send + 'a>;
 
-/// Puts what a target task does into a queue, once or, where that came to nothing, again.
-/// Calls nothing that is not ours, since the queue is locked meanwhile.
+/// Queues the operations of a target task, once or, after an unrelated failure, again. Calls no
+/// foreign code, since the queue is locked meanwhile.
 pub(super) type TargetWork<'a> =
     Box<dyn FnMut(&mut dyn Queue) -> Result<Option<Launch>, Error> + Send + 'a>;
 
-/// What a task does.
+/// The work of a task.
 pub(super) enum Work<'a> {
     Host(HostWork<'a>),
     /// On the device with this number in the scope.
@@ -22,18 +22,18 @@ pub(super) enum Work<'a> {
 }
 
 impl Work<'_> {
-    /// The same, for those who do not ask how long it may be used.
+    /// The same, without the lifetime of its borrows.
     ///
     /// # Safety
-    /// It is used and dropped while what it borrows lives.
+    /// It is used and dropped before the end of its borrows.
     pub(super) unsafe fn unbound(self) -> Work<'static> {
-        // SAFETY: the types differ in lifetimes alone, which the caller answers for.
+        // SAFETY: the types differ only in lifetimes, for which the caller vouches.
         unsafe { std::mem::transmute::<Work<'_>, Work<'static>>(self) }
     }
 }
 
-/// Runs a host task's function. The caller of the work catches its panics, also where its
-/// result or its error is displayed or dropped.
+/// Runs a host task's function. The caller of the work catches its panics, including those of
+/// displaying or dropping its result or error.
 pub(super) fn run<T, E: Display>(
     task: TaskName,
     function: impl FnOnce() -> Result<T, E>,

@@ -11,20 +11,20 @@ use crate::error::{BuildError, io_at};
 use crate::krate::Crate;
 use crate::messages::{help_for, run};
 
-/// What the compiler makes of a crate, everything that it depends on included.
+/// The compiler's output for a crate and all its dependencies.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiled {
-    /// Assembly: PTX, or that of an AMD processor.
+    /// Assembly: PTX, or an AMD processor's.
     pub(crate) assembly: PathBuf,
     /// LLVM bitcode.
     pub(crate) bitcode: PathBuf,
-    /// An archive of object files; of no use for NVIDIA, where it holds bitcode.
+    /// An archive of object files; not usable for NVIDIA, where it holds bitcode.
     pub(crate) archive: PathBuf,
-    /// The files that went into it.
+    /// The source files.
     pub(crate) sources: Vec<PathBuf>,
 }
 
-/// Compiles `krate` for `arch`; `target_dir` is cargo's, one for each architecture.
+/// Compiles `krate` for `arch`; `target_dir` is cargo's, one per architecture.
 pub(crate) fn compile(
     toolchain: &Toolchain,
     krate: &Crate,
@@ -40,7 +40,8 @@ pub(crate) fn compile(
         flags.push(format!("-Ctarget-feature=+{feature}"));
     }
     flags.push("-Zunstable-options".to_owned());
-    // A panic calls the panic handler, which reports its place. CUDA's assertion takes no column.
+    // A panic calls the panic handler, which reports its location. CUDA's assertion takes no
+    // column.
     if arch.target == Target::Nvptx {
         flags.push("-Zlocation-detail=file,line".to_owned());
     }
@@ -49,14 +50,14 @@ pub(crate) fn compile(
         if !arch.traps_in_place {
             attributes.push("revoff_trap:noinline");
         }
-        // LLVM does not know that a trap calls nothing, takes what may reach one for recursive,
-        // and reserves a stack of 16 KiB for each lane.
+        // LLVM does not know that a trap calls nothing: it takes functions that may trap for
+        // recursive, and reserves a stack of 16 KiB for each lane.
         attributes.extend(["revoff_panic:norecurse", "revoff_trap:norecurse"]);
         for attribute in attributes {
             flags.push(format!("-Cllvm-args=-force-attribute={attribute}"));
         }
-        // LLVM moves small arrays from the stack to memory of the block, as much for each
-        // lane as the largest block could have: few blocks then run at a time.
+        // LLVM moves small arrays from the stack to shared memory, and assumes the largest block
+        // for the size of each lane's part: few blocks then run at a time.
         flags.push("-Cllvm-args=-disable-promote-alloca-to-lds".to_owned());
     }
     if !arch.waits_for_write_back {
@@ -70,7 +71,7 @@ pub(crate) fn compile(
         .arg(&krate.manifest)
         .args(["--release", "--lib", "--crate-type", "staticlib"])
         .args(["-Zbuild-std=core", "--target", triple])
-        // One crate's worth of code from all that there is: a GPU has no linker.
+        // One unit of code from all crates, since a GPU has no linker.
         .args(["--config", "profile.release.lto=\"fat\""])
         .args(["--config", "profile.release.codegen-units=1"])
         .args(["--config", "profile.release.debug=false"])
@@ -80,7 +81,7 @@ pub(crate) fn compile(
         .arg("--")
         .arg(format!("--emit=asm={}", assembly.display()))
         .arg(format!("--emit=llvm-bc={}", bitcode.display()));
-    // Set for whoever runs this, not for the device.
+    // The caller's variables must not affect the device's build.
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("CARGO_PROFILE_")
@@ -107,8 +108,8 @@ pub(crate) fn compile(
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
 
-    // Cargo knows nothing of these two files, and takes crates of one name in different
-    // workspaces for the same.
+    // Cargo tracks neither of these two files, and treats crates of one name in different
+    // workspaces as the same.
     let made_of = format!("{}\n{toolchain}\n{flags:?}\n", krate.manifest.display());
     let record = release.join(format!("{}.of", krate.file));
     let is_known = fs::read_to_string(&record).is_ok_and(|of| of == made_of);
@@ -139,7 +140,7 @@ pub(crate) fn compile(
     })
 }
 
-/// Makes cargo compile `krate` itself again, though not what it depends on.
+/// Makes cargo compile `krate` itself again, but not its dependencies.
 fn forget(release: &Path, krate: &Crate) -> Result<(), BuildError> {
     let Ok(units) = release.join(".fingerprint").read_dir() else {
         return Ok(());

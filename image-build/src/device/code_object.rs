@@ -1,4 +1,4 @@
-//! AMD's code objects: linking them, and what their kernels use.
+//! AMD's code objects: linking, and the resources of their kernels.
 
 use std::fs;
 use std::path::Path;
@@ -10,12 +10,12 @@ use super::Usage;
 use super::toolchain::Toolchain;
 use crate::error::{BuildError, io_at};
 
-/// What a loadable image shows to the host; the rest is its own, and dropped where no
-/// kernel needs it.
+/// The symbols that a loadable image exports to the host; all others are local, and dropped if no
+/// kernel needs them.
 const EXPORTS: &str = "{ global: *.kd; __revoff_*; __gomp_*; local: *; };\n";
 
-/// Links `archive` into the code object `to`. One without kernels keeps and shows
-/// everything: it is there to be looked at.
+/// Links `archive` into the code object `to`. A code object without kernels keeps and exports
+/// everything, for inspection.
 pub(crate) fn link(toolchain: &Toolchain, archive: &Path, to: &Path) -> Result<(), BuildError> {
     let mut command = toolchain.lld()?;
     command.args(["-shared", "--whole-archive"]).arg(archive);
@@ -65,7 +65,7 @@ fn has_kernels(archive: &Path) -> Result<bool, BuildError> {
     Ok(false)
 }
 
-/// What the kernels of the code object at `path` use, by its metadata.
+/// The resources of the kernels in the code object at `path`, from its metadata.
 pub(crate) fn usage(path: &Path) -> Result<Vec<Usage>, BuildError> {
     let bytes = fs::read(path).map_err(io_at(path))?;
     let said = code_object::read(&bytes).map_err(|reason| BuildError::Output {
@@ -84,8 +84,8 @@ pub(crate) fn usage(path: &Path) -> Result<Vec<Usage>, BuildError> {
     Ok(usage.collect())
 }
 
-/// What `GOMP_target_ext` uses with all that it calls, by the symbols that the compiler
-/// sets in its assembly.
+/// The resources of `GOMP_target_ext` and its callees, from the symbols that the compiler sets in
+/// its assembly.
 pub(crate) fn usage_of_target_ext(assembly: &str) -> Vec<Usage> {
     const NAME: &str = "GOMP_target_ext";
     let number = |what: &str| symbol(assembly, &format!("{NAME}.{what}"), 0);
@@ -100,8 +100,8 @@ pub(crate) fn usage_of_target_ext(assembly: &str) -> Vec<Usage> {
     }
 }
 
-/// The value of a symbol: `.set NAME, EXPRESSION`, where an expression is a sum of
-/// numbers, symbols and maxima of expressions. `depth` ends a circle.
+/// The value of a symbol: `.set NAME, EXPRESSION`, where an expression is a sum of numbers, symbols
+/// and maxima of expressions. `depth` bounds cycles.
 fn symbol(assembly: &str, name: &str, depth: u32) -> Option<u32> {
     let set = format!(".set {name}, ");
     let expression = assembly
@@ -127,7 +127,7 @@ fn value(assembly: &str, expression: &str, depth: u32) -> Option<u32> {
     Some(sum)
 }
 
-/// The parts of `text` between separators that stand in no parentheses.
+/// The parts of `text` between separators outside parentheses.
 fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let mut depth = 0;
     text.split(move |c: char| {
@@ -152,7 +152,7 @@ mod tests {
 ";
         let usage = &usage_of_target_ext(assembly)[0];
         assert_eq!((usage.registers, usage.stack), (Some(115), 48));
-        // What is not set, or by itself, is no number.
+        // A symbol that is undefined, or defined by itself, has no value.
         let unset = assembly.replace(".set .Lother", ".set .Lelse");
         assert!(usage_of_target_ext(&unset).is_empty());
         let circle = assembly.replace("size, 32", "size, .Lpanic.private_seg_size");

@@ -16,22 +16,23 @@ pub use toolchain::Toolchain;
 
 use crate::error::{BuildError, io_at};
 use crate::krate::Crate;
+use crate::work::Work;
 
-/// What a kernel or a function takes of a thread's resources.
+/// The resources that a kernel or function takes of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The kernel or function.
     pub name: String,
-    /// Vector registers of a thread, with all that it calls; none for a function,
-    /// whose kernel has the number.
+    /// Vector registers of a thread, including callees; `None` for a function, whose kernel has the
+    /// number.
     pub registers: Option<u32>,
-    /// Bytes of its stack frame, and on AMD of what it calls.
+    /// Bytes of its stack frame; on AMD including callees.
     pub stack: u32,
-    /// Whether it may use more than that, which the compiler cannot tell.
+    /// Whether it may use more stack than that, which the compiler cannot determine.
     pub has_dynamic_stack: bool,
     /// Bytes of shared memory that each block of the kernel reserves.
     pub shared: u32,
-    /// Bytes of registers that are kept on the stack for lack of registers.
+    /// Bytes of registers spilled to the stack.
     pub spilled: u32,
 }
 
@@ -40,41 +41,41 @@ pub struct Usage {
 pub struct DeviceImage {
     /// The architecture.
     pub arch: &'static Arch,
-    /// PTX, marked for nvptx-tools; for NVIDIA alone.
+    /// PTX, marked for nvptx-tools; only for NVIDIA.
     pub ptx: Option<PathBuf>,
-    /// A cubin, where an assembler was found. Relocatable if there is no kernel in it.
+    /// A cubin, if an assembler was found. Relocatable if it has no kernel.
     pub cubin: Option<PathBuf>,
-    /// The assembler, in a word or two.
+    /// The assembler's name and release.
     pub assembler: Option<String>,
-    /// A code object; for AMD alone.
+    /// A code object; only for AMD.
     pub code_object: Option<PathBuf>,
-    /// The compiler's assembly as it is, in the work folder.
+    /// The compiler's unchanged assembly.
     pub assembly: PathBuf,
-    /// LLVM bitcode of the whole, as the toolchain's LLVM writes it.
+    /// LLVM bitcode of the whole crate, written by the toolchain's LLVM.
     pub bitcode: PathBuf,
-    /// A static library of object files; for AMD alone.
+    /// A static library of object files; only for AMD.
     pub archive: Option<PathBuf>,
-    /// What kernels and functions use. Empty where nothing was there to tell.
+    /// The resources of kernels and functions; empty if no tool reported them.
     pub usage: Vec<Usage>,
     has_kernels: bool,
     pub(crate) sources: Vec<PathBuf>,
 }
 
 impl DeviceImage {
-    /// Whether a device has something to launch in it.
+    /// Whether it has kernels to launch.
     #[must_use]
     pub fn has_kernels(&self) -> bool {
         self.has_kernels
     }
 
-    /// The cubin, if a driver loads it: one without kernels is for a linker.
+    /// The cubin, if a driver can load it: one without kernels is for a linker.
     pub(crate) fn loadable_cubin(&self) -> Option<PathBuf> {
         self.cubin.clone().filter(|_| self.has_kernels)
     }
 }
 
-/// Builds the crate in the folder `dir` for `arch`. What comes out goes to `out`, which
-/// is made; cargo works in `work`.
+/// Builds the crate in the folder `dir` for `arch`. The results go to the folder `out`, which is
+/// created. Other builds for the same architecture in the same [`WORK`](crate::WORK) folder wait.
 ///
 /// # Errors
 /// The crate does not build, or a tool fails.
@@ -83,26 +84,28 @@ pub fn build(
     assemblers: &Assemblers,
     dir: &Path,
     arch: &'static Arch,
-    work: &Path,
     out: &Path,
 ) -> Result<DeviceImage, BuildError> {
     let krate = Crate::at(dir)?;
-    let compiled = cargo::compile(toolchain, &krate, arch, &work.join(arch.name))?;
     fs::create_dir_all(out).map_err(io_at(out))?;
+    let work = Work::lock(out, arch.name)?;
+    let compiled = cargo::compile(toolchain, &krate, arch, work.dir())?;
     let place = |extension: &str| out.join(format!("{}.{extension}", krate.file));
-    // What this build does not make must not look as if it had.
-    for extension in ["ptx", "cubin", "hsaco", "bc"] {
+    // Removes old files, so that a file that this build does not make is not taken for its result.
+    for extension in ["ptx", "cubin", "hsaco", "bc", "s"] {
         remove(&place(extension))?;
     }
     let bitcode = place("bc");
     copy(&compiled.bitcode, &bitcode)?;
+    let assembly = place("s");
+    copy(&compiled.assembly, &assembly)?;
     let mut image = DeviceImage {
         arch,
         ptx: None,
         cubin: None,
         assembler: None,
         code_object: None,
-        assembly: compiled.assembly.clone(),
+        assembly,
         bitcode,
         archive: None,
         usage: vec![],
@@ -112,13 +115,12 @@ pub fn build(
     match arch.target {
         Target::Nvptx => {
             let path = place("ptx");
-            let written =
-                fs::read_to_string(&compiled.assembly).map_err(io_at(&compiled.assembly))?;
+            let written = fs::read_to_string(&image.assembly).map_err(io_at(&image.assembly))?;
             let ptx = ptx::with_markers(&written);
             fs::write(&path, &ptx).map_err(io_at(&path))?;
             image.has_kernels = !ptx::kernels(&ptx).is_empty();
-            // Here the assembler is a linker too, and one day the driver is; neither
-            // says what to do about it. Without kernels it is for another linker.
+            // The assembler links here, and later the driver does; neither explains an undefined
+            // symbol. Without kernels another linker resolves it.
             if let Some(symbol) = ptx::undefined(&ptx).filter(|_| image.has_kernels) {
                 return Err(BuildError::Undefined {
                     path,
@@ -129,7 +131,7 @@ pub fn build(
                 let cubin = place("cubin");
                 image.usage = ptxas.assemble(&path, arch.name, &cubin, !image.has_kernels)?;
                 if !image.has_kernels {
-                    image.usage = usage_in_a_kernel(ptxas, &ptx, arch, work)?;
+                    image.usage = usage_in_a_kernel(ptxas, &ptx, arch, &place("caller.ptx"))?;
                 }
                 image.cubin = Some(cubin);
                 image.assembler = Some(ptxas.description());
@@ -144,7 +146,7 @@ pub fn build(
             image.usage = code_object::usage(&code_object)?;
             image.has_kernels = !image.usage.is_empty();
             if !image.has_kernels {
-                let assembly = &compiled.assembly;
+                let assembly = &image.assembly;
                 let text = fs::read_to_string(assembly).map_err(io_at(assembly))?;
                 image.usage = code_object::usage_of_target_ext(&text);
             }
@@ -163,7 +165,7 @@ pub fn build(
     Ok(image)
 }
 
-/// Whether others can link their kernels with it.
+/// Whether others can link it with their kernels.
 fn defines_target_ext(image: &DeviceImage) -> Result<bool, BuildError> {
     let text = fs::read_to_string(&image.assembly).map_err(io_at(&image.assembly))?;
     Ok(match image.arch.target {
@@ -179,20 +181,19 @@ fn remove(path: &Path) -> Result<(), BuildError> {
     }
 }
 
-/// What a kernel takes that calls the `GOMP_target_ext` of `ptx`, which has no kernel.
-/// Empty for PTX that another's variables are to be linked to.
+/// The resources of a kernel that calls the `GOMP_target_ext` of `ptx`, which has no kernel. Empty
+/// for PTX that needs other files' variables.
 fn usage_in_a_kernel(
     ptxas: &ptxas::Ptxas,
     ptx: &str,
     arch: &Arch,
-    work: &Path,
+    caller: &Path,
 ) -> Result<Vec<Usage>, BuildError> {
     if !ptx.contains(".func GOMP_target_ext(") || ptx::undefined(ptx).is_some() {
         return Ok(vec![]);
     }
-    let caller = work.join(arch.name).join("caller.ptx");
-    fs::write(&caller, format!("{ptx}{}", ptx::CALLER)).map_err(io_at(&caller))?;
-    ptxas.assemble(&caller, arch.name, &caller.with_extension("cubin"), false)
+    fs::write(caller, format!("{ptx}{}", ptx::CALLER)).map_err(io_at(caller))?;
+    ptxas.assemble(caller, arch.name, &caller.with_extension("cubin"), false)
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), BuildError> {

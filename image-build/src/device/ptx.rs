@@ -1,4 +1,4 @@
-//! PTX as the compiler writes it, made fit for other tools.
+//! Adapts the compiler's PTX to other tools.
 
 /// Adds the comments by which nvptx-tools (`nvptx-none-ld`, `-nm`, `-ar`) find the
 /// symbols of a PTX file: they do not parse PTX, they look for lines of this form.
@@ -58,7 +58,7 @@ fn name(rest: &str) -> Option<&str> {
     None
 }
 
-/// A function or variable that PTX refers to and does not define, if there is one.
+/// The first function or variable that PTX refers to and does not define, if there is one.
 pub(crate) fn undefined(ptx: &str) -> Option<&str> {
     // CUDA's drivers define these (CUDA Programming Guide; PTX Interoperability).
     const DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
@@ -74,11 +74,11 @@ pub(crate) fn kernels(ptx: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A kernel that does nothing but call `GOMP_target_ext`, to be appended to PTX that
-/// defines it and has no kernel.
+/// A kernel that only calls `GOMP_target_ext`, to be appended to PTX that defines it and has no
+/// kernel.
 ///
-/// A function for a linker keeps to the calling convention, whoever calls it. Only with
-/// a kernel around it does the assembler say what a call really takes.
+/// A function for a linker follows the calling convention for every caller. Only with a kernel
+/// around it does the assembler report the full cost of a call.
 pub(crate) const CALLER: &str = "
 .visible .entry revoff_caller(
 \t.param .u32 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3, .param .u64 p4,

@@ -1,4 +1,4 @@
-//! NVIDIA's assembler, where there is one: cubins, and what kernels use.
+//! NVIDIA's assembler, if there is one: cubins, and the resources of kernels.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::process::Command;
 use super::Usage;
 use crate::error::{BuildError, io_at};
 
-/// The environment variable that names assemblers, separated by colons. Each knows
-/// some architectures; those from PyPI are one wheel for each CUDA release.
+/// The environment variable that names assemblers, separated by colons. Each supports some
+/// architectures; PyPI has one wheel for each CUDA release.
 pub const PTXAS: &str = "REVOFF_PTXAS";
 
 /// Assemblers of this machine, newest first.
@@ -17,7 +17,7 @@ pub struct Assemblers {
     found: Vec<Ptxas>,
 }
 
-/// One of them.
+/// An assembler.
 #[derive(Clone, Debug)]
 pub struct Ptxas {
     path: PathBuf,
@@ -26,11 +26,11 @@ pub struct Ptxas {
 }
 
 impl Assemblers {
-    /// Those that [`PTXAS`] names; or else the one on the `PATH` and those of CUDA's usual
-    /// places.
+    /// The assemblers in [`PTXAS`]; if it is not set, those on the `PATH` and in CUDA's usual
+    /// folders.
     ///
     /// # Errors
-    /// [`PTXAS`] names something that is no assembler.
+    /// [`PTXAS`] names a file that is not an assembler.
     pub fn find() -> Result<Self, BuildError> {
         let named = env::var_os(PTXAS).unwrap_or_default();
         let mut found = vec![];
@@ -65,7 +65,7 @@ impl Assemblers {
         Ok(Self { found })
     }
 
-    /// The newest that knows `arch`.
+    /// The newest that supports `arch`.
     #[must_use]
     pub fn for_arch(&self, arch: &str) -> Option<&Ptxas> {
         self.found
@@ -98,7 +98,7 @@ impl Ptxas {
         })
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -138,7 +138,7 @@ impl Ptxas {
     }
 }
 
-/// What `ptxas -v` says: properties of a function, and after a kernel's its registers.
+/// Parses the output of `ptxas -v`: properties of each function, followed by a kernel's registers.
 fn usage(said: &str) -> Vec<Usage> {
     let mut all: Vec<Usage> = vec![];
     for line in said.lines() {
@@ -170,7 +170,7 @@ fn usage(said: &str) -> Vec<Usage> {
             }
         }
     }
-    // Each in a line of its own, wherever that is.
+    // Each of these is on a line of its own, at any position.
     let unknown = said.split("Stack size for entry function '").skip(1);
     for name in unknown.filter_map(|rest| rest.split('\'').next()) {
         for usage in all.iter_mut().filter(|usage| usage.name == name) {

@@ -9,7 +9,7 @@ use targets::arch::{Arch, Target};
 
 use crate::error::{BuildError, RUSTC};
 
-/// The oldest release whose library has what `device-rt` uses.
+/// The oldest release whose library has everything that `device-rt` uses.
 const MINIMUM: (u32, u32) = (1, 96);
 
 /// A Rust toolchain that can build `core` for GPUs.
@@ -37,15 +37,14 @@ impl fmt::Display for Toolchain {
 }
 
 impl Toolchain {
-    /// A toolchain that knows all of `arches`: the one that [`RUSTC`] names, or else
-    /// of rustup's and the one in `/usr/bin` the oldest that will do. That is the one
-    /// that most is known of.
+    /// A toolchain that supports all of `arches`: the one that [`RUSTC`] names, or else the oldest
+    /// suitable one of rustup's and `/usr/bin`, since the oldest is the best tested.
     ///
     /// # Errors
-    /// There is none; the error says what was tried.
+    /// There is none; the error lists the candidates.
     pub fn find(arches: &[&Arch]) -> Result<Self, BuildError> {
         if let Some(named) = env::var_os(RUSTC).filter(|named| !named.is_empty()) {
-            // Asked for by name, nothing else will do.
+            // A compiler that the user names has no substitute.
             return Self::at(Path::new(&named), arches).map_err(|why| BuildError::NoToolchain {
                 tried: vec![format!("  {RUSTC}={}: {why}", named.display())],
             });
@@ -66,7 +65,7 @@ impl Toolchain {
             .ok_or(BuildError::NoToolchain { tried })
     }
 
-    /// The toolchain of the compiler at `rustc`, or why it will not do.
+    /// The toolchain of the compiler at `rustc`, or the reason why it is unsuitable.
     fn at(rustc: &Path, arches: &[&Arch]) -> Result<Self, String> {
         let ask = |args: &[&str]| {
             let output = Command::new(rustc)
@@ -84,7 +83,7 @@ impl Toolchain {
                 .lines()
                 .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
                 .map(str::to_owned)
-                .ok_or_else(|| format!("`-vV` says no {name}"))
+                .ok_or_else(|| format!("`-vV` prints no {name}"))
         };
         let release = field("release")?;
         let mut numbers = release
@@ -172,8 +171,8 @@ impl Toolchain {
         &self.cargo
     }
 
-    /// A linker for AMD's code objects: the toolchain's own, or LLVM's of the same
-    /// version or a newer one.
+    /// A linker for AMD's code objects: the toolchain's own, or LLVM's of the same or a newer
+    /// version.
     pub(crate) fn lld(&self) -> Result<Command, BuildError> {
         let own = self
             .sysroot
@@ -185,7 +184,7 @@ impl Toolchain {
             command.args(["-flavor", "gnu"]);
             return Ok(command);
         }
-        // Debian's names have the version; without one it is the user's choice.
+        // Debian's names contain the version; a name without one is the user's choice.
         (self.llvm..self.llvm + 4)
             .map(|version| format!("ld.lld-{version}"))
             .chain(["ld.lld".to_owned()])
@@ -199,7 +198,7 @@ impl Toolchain {
     }
 }
 
-/// Compilers that might do.
+/// Possible compilers.
 fn candidates() -> Vec<PathBuf> {
     let mut found = vec![];
     let rustup = env::var_os("RUSTUP_HOME")

@@ -1,4 +1,4 @@
-//! Images of the GCCs that are installed, with the piece put in.
+//! Images of the installed GCCs, with the piece.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,15 +9,15 @@ use gcc_piece::{NotSwapped, Swapped, piece, swap};
 use ptx_emu::{Machine, Options, Part};
 use targets::ptx::items;
 
-/// The releases that are looked for.
+/// The supported releases.
 const RELEASES: [u32; 5] = [12, 13, 14, 15, 16];
 
-/// Says what is missing, whether output is captured or not.
+/// Prints the reason for skipping, even if output is captured.
 fn skip(why: &str) {
     let _ = writeln!(io::stderr(), "\nSKIPPED gcc-piece, images by GCC: {why}");
 }
 
-/// The texts that each offload compiler here linked, with its release.
+/// The texts that each installed offload compiler linked, with its release.
 fn images() -> Vec<(u32, Vec<String>)> {
     let is_there = |name: &str| Command::new(name).arg("--version").output().is_ok();
     let found: Vec<_> = RELEASES
@@ -59,7 +59,7 @@ fn compile(release: u32) -> Vec<String> {
     texts.map(str::to_owned).collect()
 }
 
-/// How often `texts` define `name`, for each that does.
+/// The number of definitions of `name`, for each of `texts` that has one.
 fn definitions(texts: &[String], name: &str) -> Vec<usize> {
     let of = |text: &String| {
         let items = items(text.as_bytes()).expect("what a compiler wrote");
@@ -73,8 +73,8 @@ fn definitions(texts: &[String], name: &str) -> Vec<usize> {
         .collect()
 }
 
-/// Below `sm_70` the lanes of a warp have to come to the same instruction; a compiler that
-/// does not know that makes two of it.
+/// Below `sm_70` the lanes of a warp have to arrive at the same instruction; a compiler that does
+/// not know that may duplicate it.
 #[test]
 fn lanes_meet_at_one_barrier() {
     for sm in [60, 90] {

@@ -1,16 +1,16 @@
-//! What GCC's device code finds in the memory of its arguments, beyond the pointer that its
-//! kernels name: libgomp's `struct kernargs_abi`.
+//! The arguments that GCC's device code reads, beyond the pointer that its kernels declare:
+//! libgomp's `struct kernargs_abi`.
 
 use host_rt::KernelArg;
 use targets::code_object::Kernel;
 
-/// Bytes of arguments that GCC's kernels name: the pointer to the region's variables.
+/// Bytes of arguments that GCC's kernels declare: the pointer to the region's variables.
 const NAMED: u32 = 8;
 
-/// Checks that kernels name no other arguments.
+/// Checks that kernels declare no other arguments.
 ///
 /// # Errors
-/// One does.
+/// A kernel declares others.
 pub(crate) fn check(kernels: &[Kernel]) -> Result<(), String> {
     match kernels.iter().find(|kernel| kernel.kernarg_size > NAMED) {
         None => Ok(()),
@@ -29,15 +29,15 @@ pub(crate) fn check(kernels: &[Kernel]) -> Result<(), String> {
 pub(crate) struct Arguments {
     /// The region's variables.
     pub(crate) vars: u64,
-    /// Nobody reads it.
+    /// Not read.
     pub(crate) reserved: u64,
     /// The queue by which the kernel calls the host and prints.
     pub(crate) queue: u64,
-    /// What `malloc` takes memory from: its size, and then itself.
+    /// The memory for `malloc`: its size, followed by the memory.
     pub(crate) heap: u64,
-    /// What a team makes its structures in; 0 if there is none.
+    /// The memory for a team's structures; 0 if there is none.
     pub(crate) arena: u64,
-    /// The stacks, a wavefront's after the other's.
+    /// The stacks of all wavefronts, in order.
     pub(crate) stacks: u64,
     /// Bytes of a team's arena.
     pub(crate) arena_bytes: i32,

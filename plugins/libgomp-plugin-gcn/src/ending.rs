@@ -1,18 +1,18 @@
-//! What a kernel says of its own end: newlib's `exit` and `abort` leave a word for the host,
-//! by which the process ends as with GCC's plugin.
+//! The end of a kernel by `exit` or `abort`: newlib leaves a word for the host, and the process
+//! ends accordingly, as with GCC's plugin.
 
 use gomp_plugin::region::Fault;
 
-/// What is above the status of who has called `exit`.
+/// The upper bits of the word after `exit`, above the status.
 const EXITED: u32 = 0xffff;
 
 /// `SIGABRT`, on the device.
 const ABORTED: u32 = 6;
 
-/// Reads the word that the kernel `name` has left, 0 of one that has left none.
+/// Checks the word that the kernel `name` has left; 0 if it has left none.
 ///
 /// # Errors
-/// The kernel has ended by such a function, or the word is none of theirs.
+/// The kernel ended by such a function, or the word is invalid.
 pub(crate) fn check(name: &str, value: i32) -> Result<(), Fault> {
     let value = value.cast_unsigned();
     let aborted = |how: String| Err(Fault::Aborted(format!("kernel `{name}`: {how}")));

@@ -1,54 +1,53 @@
-//! What GCC says of an image: the structures that its `mkoffload` writes into a program.
+//! GCC's description of an image: the structures that its `mkoffload` writes into a program.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use gomp_plugin::image::{has_indirect, slice, text};
 
-/// Where the code object is.
+/// The location of the code object.
 #[repr(C)]
 struct Bytes {
     size: usize,
     bytes: *const u8,
 }
 
-/// A function of the image, with what OpenACC and the compiler say of it.
+/// A function of the image, with its properties from OpenACC and the compiler.
 #[repr(C)]
 struct KernelDescription {
     name: *const c_char,
     _said: [c_int; 5],
 }
 
-/// The structure, without the first word of it (what the program `requires`), which libgomp
-/// keeps to itself.
+/// The structure without its first word (the program's requirements), which libgomp does not pass
+/// on.
 #[repr(C)]
-struct Description {
+struct RawDescription {
     object: *const Bytes,
     kernel_count: c_uint,
     kernels: *const KernelDescription,
-    /// Since GCC 14: how many functions are called through pointers, and how many variables
-    /// there are. Before, the latter is alone.
+    /// Since GCC 14: the numbers of functions called through pointers and of variables. Before,
+    /// only the latter.
     counts: [c_uint; 2],
 }
 
-/// Functions of each image of which the host knows nothing: its constructors' and its
-/// destructors'.
+/// Functions of each image that the host does not know: its constructors' and its destructors'.
 pub(crate) const CONSTRUCTORS: &str = "_init_array";
 pub(crate) const DESTRUCTORS: &str = "_fini_array";
 
-/// An image, as GCC describes it.
+/// An image by GCC's description.
 #[derive(Debug)]
-pub(crate) struct Described {
+pub(crate) struct ImageDescription {
     /// The code object.
     pub(crate) bytes: Vec<u8>,
-    /// The functions that the host knows: kernels and what is called on the host.
+    /// The functions that the host knows: kernels, and regions of the host.
     pub(crate) functions: Vec<String>,
-    /// Variables that the host knows.
+    /// The number of variables that the host knows.
     pub(crate) variables: usize,
-    /// Functions in the image's table of those that are called through pointers.
+    /// The number of functions in the image's table of those called through pointers.
     pub(crate) indirect: usize,
 }
 
-impl Described {
+impl ImageDescription {
     /// Reads the description at `data`, of an image of version `version` for the host.
     ///
     /// # Safety
@@ -57,15 +56,16 @@ impl Described {
     /// # Errors
     /// There is no code object.
     pub(crate) unsafe fn read(version: u32, data: *const c_void) -> Result<Self, String> {
-        let data = data.cast::<Description>();
-        // SAFETY: mkoffload's structure, as the caller vouches, but for the second count, which
-        // older ones do not have.
+        let data = data.cast::<RawDescription>();
+        // SAFETY: mkoffload's structure, by the caller's promise; the second count, which older
+        // structures lack, is not read.
         let (object, kernels, first) = unsafe {
             let kernels = slice((*data).kernels, (*data).kernel_count as usize);
             ((*data).object, kernels, (*data).counts[0])
         };
         let (indirect, variables) = if has_indirect(version) {
-            // SAFETY: as above; these have both.
+            // SAFETY: mkoffload's structure, by the caller's promise, which has both counts since
+            // GCC 14.
             (first, unsafe { (*data).counts[1] })
         } else {
             (0, first)
@@ -108,7 +108,7 @@ mod tests {
             kernel(c"main._omp_fn.1.nohost.0"),
             kernel(c"main._omp_fn.0"),
         ];
-        let description = Description {
+        let description = RawDescription {
             object: &raw const object,
             kernel_count: 4,
             kernels: kernels.as_ptr(),
@@ -116,7 +116,7 @@ mod tests {
         };
         let data = (&raw const description).cast();
         // SAFETY: such a structure.
-        let read = |version| unsafe { Described::read(version, data) }.unwrap();
+        let read = |version| unsafe { ImageDescription::read(version, data) }.unwrap();
         let described = read(3);
         assert_eq!(described.bytes, bytes);
         assert_eq!(
@@ -126,12 +126,12 @@ mod tests {
         assert_eq!((described.indirect, described.variables), (5, 7));
         assert_eq!((read(2).indirect, read(2).variables), (0, 5));
 
-        let empty = Description {
+        let empty = RawDescription {
             object: std::ptr::null(),
             ..description
         };
         // SAFETY: such a structure.
-        let error = unsafe { Described::read(3, (&raw const empty).cast()) }.unwrap_err();
+        let error = unsafe { ImageDescription::read(3, (&raw const empty).cast()) }.unwrap_err();
         assert!(error.contains("no code object"), "{error}");
     }
 }

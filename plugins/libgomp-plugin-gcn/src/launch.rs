@@ -1,6 +1,6 @@
 //! Launching GCC's kernels for AMD GPUs.
 
-use gomp_plugin::region::{Asked, Fault, Running, announce};
+use gomp_plugin::region::{Fault, RequestedGrid, Running, announce};
 use gomp_plugin::{Device, Kernels};
 use host_rt::device::{Axis, BlockShape, KernelLimits};
 use host_rt::{DeviceBuffer, Grid, Kernel, Launch};
@@ -13,17 +13,17 @@ use crate::load::processor;
 use crate::memory::{Layout, memory, shared_bytes};
 use crate::settings::Settings;
 
-/// What launches the kernels of an image.
+/// Launches the kernels of an image.
 pub(crate) struct Launcher {
     settings: Settings,
-    /// What the image's `malloc` takes memory from.
+    /// The memory for the image's `malloc`.
     heap: DeviceBuffer,
-    /// They run its constructors and its destructors.
+    /// The kernels of its constructors and its destructors.
     constructors: Option<Kernel>,
     destructors: Option<Kernel>,
 }
 
-/// A kernel under way.
+/// A running kernel.
 struct Started {
     launch: Launch,
     name: String,
@@ -38,10 +38,10 @@ impl Running for Started {
 }
 
 impl Launcher {
-    /// For an image, whose functions that run its constructors and destructors `own` finds.
+    /// For an image, whose functions for constructors and destructors `own` finds.
     ///
     /// # Errors
-    /// One cannot be launched.
+    /// One of them cannot be launched.
     pub(crate) fn new(
         settings: Settings,
         heap: DeviceBuffer,
@@ -55,7 +55,7 @@ impl Launcher {
         })
     }
 
-    /// Runs `kernel`, if there is one, as one thread alone.
+    /// Runs `kernel`, if there is one, with a single thread.
     fn run_alone(&self, device: &Device, kernel: Option<&Kernel>) -> Result<(), String> {
         let Some(kernel) = kernel else {
             return Ok(());
@@ -65,7 +65,7 @@ impl Launcher {
             teams: 1,
             threads: 1,
         };
-        // SAFETY: the kernel that GCC makes, which has no variables.
+        // SAFETY: the kernel that GCC generates, which has no variables.
         let started = unsafe { self.launch(device, kernel, grid, limits, 0, 0)? };
         let ended = started.wait();
         ended.map_err(|fault| with_kernel(&started.name, &fault))
@@ -87,7 +87,7 @@ impl Launcher {
         let failed = |error: host_rt::Error| error.to_string();
         let layout = memory(grid, arena, self.settings.stack)?;
         let Layout { arenas, bytes, .. } = layout;
-        let memory = device.lend(bytes);
+        let memory = device.launch_memory(bytes);
         let memory = memory.map_err(|error| {
             let Grid { teams, threads } = grid;
             format!(
@@ -112,8 +112,8 @@ impl Launcher {
             lane_axis: Axis::Y,
             shared_bytes: shared_bytes(&self.settings, grid.teams, limits),
         });
-        // SAFETY: GCC's kernels have these arguments; the caller keeps what the variables name,
-        // and what is named here stays as long as the launch, the heap as long as the image.
+        // SAFETY: GCC's kernels have these arguments. The caller keeps the memory of the variables;
+        // the launch owns the other memory, and the image the heap.
         let launch = unsafe { kernel.launch_on(queue, grid, &[&arguments]) };
         let mut launch = launch.map_err(failed)?;
         launch.keep(memory);
@@ -135,23 +135,23 @@ impl Kernels for Launcher {
         device: &Device,
         kernel: &Kernel,
         vars: u64,
-        asked: Asked,
+        requested: RequestedGrid,
     ) -> Result<Box<dyn Running>, String> {
         let limits = kernel.limits().map_err(|error| error.to_string())?;
-        let grid = grid::grid(&self.settings, asked, &processor(device), limits);
+        let grid = grid::grid(&self.settings, requested, &processor(device), limits);
         announce(device, kernel, grid, LANES);
         let arena = self.settings.arena;
-        // SAFETY: passed on.
+        // SAFETY: the caller of `Kernels::start` vouches for the kernel and its variables.
         let started = unsafe { self.launch(device, kernel, grid, limits, vars, arena)? };
         Ok(Box::new(started))
     }
 }
 
-/// What has gone wrong with the kernel `name`, which is named once.
+/// The message about a fault of the kernel `name`, which it names once.
 fn with_kernel(name: &str, fault: &Fault) -> String {
     match fault {
         Fault::Exited(_) => format!("kernel `{name}`: {fault}"),
-        // The launch has named it.
+        // The message names it already.
         Fault::Failed(_) | Fault::Aborted(_) => fault.to_string(),
     }
 }

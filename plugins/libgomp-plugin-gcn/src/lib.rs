@@ -1,19 +1,19 @@
-//! `libgomp-plugin-gcn.so.1`: what GCC's libgomp loads to run the target regions of OpenMP
-//! programs on AMD GPUs, over [`host_rt`]. A program finds it by `LD_LIBRARY_PATH` and is
-//! neither compiled nor linked anew.
+//! `libgomp-plugin-gcn.so.1`: GCC's libgomp loads it to run the target regions of OpenMP programs
+//! on AMD GPUs, over [`host_rt`]. A program finds it by `LD_LIBRARY_PATH`, without being compiled
+//! or linked again.
 //!
-//! All that is not about such GPUs is in [`gomp_plugin`].
+//! Code that is not specific to these GPUs is in [`gomp_plugin`].
 //!
 //! | module | job |
 //! |---|---|
-//! | `image` | what GCC says of an image: the layouts of `mkoffload` |
+//! | `image` | GCC's description of an image: the layouts of `mkoffload` |
 //! | `tables` | the tables in the image itself |
 //! | `load` | loading an image |
 //! | `launch` | launching its kernels |
-//! | `arguments` | what GCC's device code finds in the memory of its arguments |
-//! | `grid` | how many teams and threads there are |
-//! | `memory` | what a launch has for stacks and arenas, and a team of its own |
-//! | `ending` | what a kernel says of its own end |
+//! | `arguments` | the arguments that GCC's device code reads |
+//! | `grid` | the teams and threads of a launch |
+//! | `memory` | memory for stacks and arenas, and shared memory |
+//! | `ending` | the end of a kernel by `exit` or `abort` |
 //! | `settings` | environment variables |
 //!
 //! Source of the protocol: libgomp's `plugin/plugin-gcn.c` and `config/gcn/libgomp-gcn.h`, and

@@ -10,15 +10,15 @@ use host_rt::{DeviceBuffer, Functions, Image, Program};
 use targets::code_object;
 
 use crate::arguments;
-use crate::image::Described;
+use crate::image::ImageDescription;
 use crate::launch::Launcher;
 use crate::settings::Settings;
 use crate::tables::{self, FUNCTION_TABLE, INDIRECT_TABLE, Tables, VARIABLE_TABLE};
 
-/// By this function an image calls the host.
+/// The function by which an image calls the host.
 const CALL: &str = "GOMP_target_ext";
 
-/// What the environment says of the devices.
+/// The environment's settings for the devices.
 pub(crate) struct Gcn {
     settings: Settings,
 }
@@ -40,7 +40,7 @@ impl Gpu for Gcn {
         data: *const c_void,
     ) -> Result<Code, String> {
         // SAFETY: the caller vouches for it.
-        let described = unsafe { Described::read(version, data)? };
+        let described = unsafe { ImageDescription::read(version, data)? };
         let bytes = described.bytes.len();
         let in_image = |error: String| format!("{name}: {error}");
         let failed = |error: host_rt::Error| error.to_string();
@@ -124,7 +124,7 @@ fn read_table(
     device.read_words(table.address, count * words)
 }
 
-/// Memory for the image's `malloc`: its size, and then as many bytes.
+/// Memory for the image's `malloc`: its size, followed by `bytes` bytes.
 fn heap(device: &Device, bytes: u64) -> Result<DeviceBuffer, String> {
     let all = bytes.saturating_add(size_of::<u64>() as u64);
     let heap = device.memory(all);

@@ -1,27 +1,26 @@
-//! The memory that a launch has: what it brings for its stacks and arenas, and what a team has on
-//! its compute unit.
+//! The memory of a launch for its stacks and arenas, and the shared memory of a team.
 //!
-//! Each device thread finds its part of the first with numbers of 32 bits, and GCC's device code
-//! says nothing where they do not suffice: so launches that need more are refused here.
+//! A device thread computes its offset in the former with 32 bits, and GCC's device code does not
+//! check for overflow, so launches that need more are rejected here.
 
 use host_rt::Grid;
 use host_rt::device::KernelLimits;
 
 use crate::settings::Settings;
 
-/// Sizes are multiples of this, so that each stack and each arena starts as the first does: a
-/// cache line, and more than any type asks for.
+/// Sizes are multiples of this, so that each stack and each arena is aligned like the first: a
+/// cache line, which is enough for any type.
 const ALIGNMENT: u64 = 128;
 
-/// Memory of a compute unit for its teams.
+/// Shared memory of a compute unit.
 pub(crate) const LOCAL_MEMORY: u32 = 64 << 10;
 
-/// What GCC's device code writes to of that whatever it is told: up to the pool of
+/// The shared memory that GCC's device code always writes to: up to the pool of
 /// `omp_low_lat_mem_alloc`, and its first word.
 const LEAST_LOCAL_MEMORY: u32 = 40 + 8;
 
-/// Where things are in the memory of a launch: the arenas, a team's after the other's, and then
-/// the stacks, a wavefront's after the other's. Sizes are in bytes.
+/// The layout of a launch's memory: the arenas of all teams, then the stacks of all wavefronts.
+/// Sizes are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// A team's arena.
@@ -34,10 +33,10 @@ pub(crate) struct Layout {
     pub(crate) bytes: u64,
 }
 
-/// The memory for `grid`, of arenas and stacks of so many bytes at least.
+/// The memory for `grid`, with arenas and stacks of at least these sizes.
 ///
 /// # Errors
-/// It is more than GCC's device code can find its way in.
+/// It is more than GCC's device code can address.
 pub(crate) fn memory(grid: Grid, arena: u64, stack: u64) -> Result<Layout, String> {
     let Grid { teams, threads } = grid;
     let rounded = |bytes: u64| bytes.checked_next_multiple_of(ALIGNMENT);
@@ -74,10 +73,10 @@ pub(crate) fn memory(grid: Grid, arena: u64, stack: u64) -> Result<Layout, Strin
     })
 }
 
-/// Bytes of a team's own memory beyond what the kernel says itself.
+/// Bytes of a team's shared memory beyond the kernel's own.
 pub(crate) fn shared_bytes(settings: &Settings, teams: u32, limits: KernelLimits) -> u32 {
     let wanted = match settings.lowlat {
-        // Divided among the teams that a unit runs.
+        // Divided among the teams that a unit runs at a time.
         None => LOCAL_MEMORY / (teams / limits.processors.max(1)).max(1),
         Some(bytes) => bytes.max(LEAST_LOCAL_MEMORY),
     };
@@ -136,7 +135,7 @@ mod tests {
         ];
         is_refused(of(8192, 16, 0, STACK), &texts);
         is_refused(of(u32::MAX, u32::MAX, 0, STACK), &["GCN_NUM_TEAMS"]);
-        // It is told a stack's size as a number with a sign.
+        // Device code gets a stack's size as a signed number.
         is_refused(of(1, 1, 0, 1 << 31), &["GCN_STACK_SIZE"]);
         is_refused(of(1, 1, 0, u64::MAX), &["GCN_STACK_SIZE"]);
     }

@@ -4,25 +4,24 @@ use gomp_plugin::settings::{BYTES, number};
 
 use crate::memory::LOCAL_MEMORY;
 
-/// What is asked of launches.
+/// Settings for launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Bytes that `malloc` has on the device, for each image.
+    /// Bytes for `malloc` on the device, for each image.
     pub(crate) heap: u64,
     /// Bytes of a team's arena.
     pub(crate) arena: u64,
     /// Bytes of a wavefront's stack.
     pub(crate) stack: u64,
-    /// Bytes of a team's own memory, of which `omp_low_lat_mem_alloc` takes; as much as there is
-    /// where nobody says.
+    /// Bytes of a team's shared memory for `omp_low_lat_mem_alloc`; all that is left by default.
     pub(crate) lowlat: Option<u32>,
-    /// Teams and threads of each launch, whatever it asks for; 0 where nobody says.
+    /// Teams and threads of each launch, overriding its own; 0 if not set.
     pub(crate) teams: u32,
     pub(crate) threads: u32,
 }
 
 impl Default for Settings {
-    /// As GCC's plugin has them.
+    /// The defaults of GCC's plugin.
     fn default() -> Self {
         Self {
             heap: 100 << 20,
@@ -38,22 +37,24 @@ impl Default for Settings {
 /// More than any GPU has.
 const MOST_HEAP: u64 = 1 << 40;
 
-/// Device code is told such a size as a number with a sign.
+/// Device code gets such a size as a signed number.
 const MOST_OF_EACH: u64 = i32::MAX as u64;
 
 impl Settings {
-    /// Reads them. 0 is as if nobody said, as with GCC's plugin, but of the low-latency pool.
+    /// Reads the settings. 0 means not set, as with GCC's plugin, except for the low-latency pool.
     pub(crate) fn read() -> Self {
         let default = Self::default();
         let bytes = |name, most: u64, default: u64| {
-            let asked = number(name, BYTES, 0..=most);
-            asked.filter(|&asked| asked > 0).unwrap_or(default)
+            let requested = number(name, BYTES, 0..=most);
+            requested
+                .filter(|&requested| requested > 0)
+                .unwrap_or(default)
         };
-        // OpenMP's name comes before OpenACC's.
+        // OpenMP's name takes precedence over OpenACC's.
         let count = |names: [&str; 2], what| {
-            let asked = names.into_iter();
-            let mut asked = asked.filter_map(|name| number(name, what, 0..=u32::MAX));
-            asked.find(|&asked| asked > 0).unwrap_or(0)
+            let requested = names.into_iter();
+            let mut requested = requested.filter_map(|name| number(name, what, 0..=u32::MAX));
+            requested.find(|&requested| requested > 0).unwrap_or(0)
         };
         Self {
             heap: bytes("GCN_HEAP_SIZE", MOST_HEAP, default.heap),

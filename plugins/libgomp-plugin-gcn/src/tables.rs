@@ -1,11 +1,11 @@
-//! The tables in an image of GCC's for AMD GPUs.
+//! The tables in GCC's images for AMD GPUs.
 
 use object::{File, Object, ObjectSection, ObjectSymbol};
 
-/// A word for each function of the host's table, in the order of it: its address.
+/// A word for each function of the host's table, in its order: the function's address.
 pub(crate) const FUNCTION_TABLE: &str = ".offload_func_table";
 
-/// Address and size of each variable of the host's table, in the order of it; for [`bytes_of`].
+/// Address and size of each variable of the host's table, in its order; see [`bytes_of`].
 pub(crate) const VARIABLE_TABLE: &str = ".offload_var_table";
 
 /// Addresses of the functions that are called through pointers.
@@ -14,8 +14,8 @@ pub(crate) const INDIRECT_TABLE: &str = ".offload_ind_func_table";
 /// Set in the size of a variable of `declare target link`, in the host's table and in the image's.
 const IS_LINK: u64 = 1 << 63;
 
-/// How many bytes there are at a variable's address, of which the table says `size`. Of one of
-/// `declare target link` it is a pointer: to where libgomp maps the variable.
+/// The number of bytes at a variable's address, given the table's `size`. For `declare target link`
+/// it is a pointer to the memory to which libgomp maps the variable.
 pub(crate) fn bytes_of(size: u64) -> u64 {
     match size & IS_LINK {
         0 => size,
@@ -23,14 +23,14 @@ pub(crate) fn bytes_of(size: u64) -> u64 {
     }
 }
 
-/// The tables of an image, as it stands in the program.
+/// The tables of an image in the program.
 pub(crate) struct Tables<'b>(File<'b>);
 
 impl<'b> Tables<'b> {
-    /// Those of the image `bytes`.
+    /// The tables of the image `bytes`.
     ///
     /// # Errors
-    /// It is none: in words.
+    /// The bytes are not an image.
     pub(crate) fn of(bytes: &'b [u8]) -> Result<Self, String> {
         let file = File::parse(bytes).map_err(|error| format!("broken ELF: {error}"))?;
         Ok(Self(file))
@@ -40,7 +40,7 @@ impl<'b> Tables<'b> {
     /// symbol has no size, but the table has a section to itself.
     ///
     /// # Errors
-    /// It has less.
+    /// It has no room for them.
     pub(crate) fn check(&self, symbol: &str, count: usize, words: usize) -> Result<(), String> {
         let wanted = count as u64 * words as u64 * size_of::<u64>() as u64;
         let mut symbols = self.0.dynamic_symbols();
@@ -73,8 +73,8 @@ mod tests {
         numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
     }
 
-    /// A code object as GCC makes them: the functions' table has a section of `table`
-    /// bytes and a symbol without a size.
+    /// A code object in GCC's form: the functions' table has a section of `table` bytes and a
+    /// symbol without a size.
     fn code_object(table: u64) -> Vec<u8> {
         const HEADER: u64 = 64;
         // Each part is aligned to words.
@@ -94,7 +94,7 @@ mod tests {
         file.extend(words(&[0, 0, sections]));
         file.extend(halves(&[0x3f, 64, 64 << 16, 4 | 1 << 16]));
         file.extend(&names);
-        // None, and an object that all see, in the section of the table.
+        // A null symbol, and a global object in the section of the table.
         file.extend([0; 24]);
         file.extend(halves(&[1, 0x11 | 3 << 16]));
         file.extend(words(&[data, 0]));
@@ -137,7 +137,7 @@ mod tests {
     fn a_table_in_no_section_is_refused() {
         const SHN_ABS: u16 = 0xfff1;
         let bytes = code_object(32);
-        // The symbol's address, in front of which its section is.
+        // The symbol's address, just after its section.
         let table = (bytes.len() - 4 * 64 - 32) as u64;
         let is_there = |at: &usize| bytes[*at..].starts_with(&words(&[table, 0]));
         let symbol = (0..bytes.len()).find(is_there).unwrap() - 2;

@@ -1,4 +1,4 @@
-//! Which devices the plugin has, in processes that are none of libgomp's.
+//! The plugin's devices, in processes without libgomp.
 
 #[path = "../../libgomp-plugin/tests/alone/mod.rs"]
 mod alone;
@@ -18,11 +18,11 @@ unsafe extern "C" {
     safe fn GOMP_OFFLOAD_init_device(ord: c_int) -> bool;
 }
 
-/// `devices` are none, about which it says `words`.
+/// Checks that `devices` names no device, with `words` in the message.
 fn has_none(name: &str, devices: &str, words: Option<&str>) {
     if is_alone() {
         assert_eq!(GOMP_OFFLOAD_get_num_devices(0x80), 0);
-        // None are there that could not do what is required.
+        // No device lacks required features.
         assert_eq!(GOMP_OFFLOAD_get_num_devices(0x20), 0);
         assert!(!GOMP_OFFLOAD_init_device(0));
         return;
@@ -32,7 +32,7 @@ fn has_none(name: &str, devices: &str, words: Option<&str>) {
     assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("libgomp-plugin-gcn: opening a device: no device 0"));
-    // It goes on all the same.
+    // The process continues.
     let log =
         "libgomp-plugin-gcn: environment variable REVOFF_LOG=\"nonsense===\": a level expected";
     assert!(said.contains(log), "{said}");
@@ -71,7 +71,7 @@ fn a_list_without_a_name_is_no_list() {
 
 #[test]
 fn a_gpu_that_is_not_there_is_named() {
-    // Without ROCr, that is missing; with it, the GPU.
+    // Without ROCr, the message says that it is missing; with it, that the GPU is.
     let words = "REVOFF_DEVICE=hsa:4096: ";
     has_none("a_gpu_that_is_not_there_is_named", "hsa:4096", Some(words));
 }

@@ -1,4 +1,4 @@
-//! What GCC says of an image: the structures that its `mkoffload` writes into a program.
+//! GCC's description of an image: the structures that its `mkoffload` writes into a program.
 
 use std::ffi::{c_char, c_uint, c_void};
 
@@ -8,7 +8,7 @@ use gomp_plugin::image::{has_indirect, slice, text};
 #[repr(C)]
 struct PtxObject {
     code: *const c_char,
-    /// With the 0 at its end.
+    /// Includes the terminating NUL.
     size: usize,
 }
 
@@ -19,10 +19,10 @@ struct FunctionName {
     dim: [u16; 3],
 }
 
-/// The structure, without the first word of it (what the program `requires`), which
-/// libgomp keeps to itself.
+/// The structure without its first word (the program's requirements), which libgomp does not pass
+/// on.
 #[repr(C)]
-struct Description {
+struct RawDescription {
     objects: *const PtxObject,
     object_count: c_uint,
     variables: *const *const c_char,
@@ -33,31 +33,31 @@ struct Description {
     indirect_count: c_uint,
 }
 
-/// An image, as GCC describes it.
+/// An image by GCC's description.
 #[derive(Debug)]
-pub(crate) struct Described {
+pub(crate) struct ImageDescription {
     /// The texts, which the device links.
     pub(crate) texts: Vec<String>,
     /// The variables that the host knows, in the order of the host's table.
     pub(crate) variables: Vec<String>,
-    /// The functions that the host knows: kernels and what is called on the host.
+    /// The functions that the host knows: kernels, and regions of the host.
     pub(crate) functions: Vec<String>,
-    /// Functions in the image's table of those that are called through pointers.
+    /// The number of functions in the image's table of those called through pointers.
     pub(crate) indirect: usize,
 }
 
-impl Described {
+impl ImageDescription {
     /// Reads the description at `data`, of an image of version `version` for the host.
     ///
     /// # Safety
     /// `data` is what `GOMP_OFFLOAD_load_image` was called with.
     ///
     /// # Errors
-    /// The image is not what it should be.
+    /// The image is invalid.
     pub(crate) unsafe fn read(version: u32, data: *const c_void) -> Result<Self, String> {
-        let data = data.cast::<Description>();
-        // SAFETY: mkoffload's structure with arrays of those lengths, as the caller vouches, but for
-        // the last count, which older ones do not have.
+        let data = data.cast::<RawDescription>();
+        // SAFETY: mkoffload's structure with arrays of those lengths, by the caller's promise; the
+        // last count, which older structures lack, is not read.
         let (objects, variables, functions) = unsafe {
             (
                 slice((*data).objects, (*data).object_count as usize),
@@ -66,13 +66,14 @@ impl Described {
             )
         };
         let indirect = if has_indirect(version) {
-            // SAFETY: as above; these have it.
+            // SAFETY: mkoffload's structure, by the caller's promise, which has the count since GCC
+            // 14.
             unsafe { (*data).indirect_count }
         } else {
             0
         };
         let texts = objects.iter().enumerate().map(|(i, object)| {
-            // SAFETY: as many bytes, by the same promise.
+            // SAFETY: the structure gives the text's size, and the caller vouches for both.
             let bytes = unsafe { slice(object.code.cast::<u8>(), object.size) };
             let text = bytes.strip_suffix(b"\0").unwrap_or(bytes);
             String::from_utf8(text.to_vec()).map_err(|error| format!("PTX text {i}: {error}"))
@@ -105,7 +106,7 @@ mod tests {
             name: c"main$_omp_fn$1$nohost$0".as_ptr(),
             dim: [0; 3],
         }];
-        let description = Description {
+        let description = RawDescription {
             objects: objects.as_ptr(),
             object_count: 1,
             variables: variables.as_ptr(),
@@ -116,7 +117,7 @@ mod tests {
         };
         let data = (&raw const description).cast();
         // SAFETY: such a structure.
-        let read = |version| unsafe { Described::read(version, data) }.unwrap();
+        let read = |version| unsafe { ImageDescription::read(version, data) }.unwrap();
         let described = read(3);
         assert_eq!(described.texts, [".version 6.0\n"]);
         assert_eq!(described.variables, ["x"]);

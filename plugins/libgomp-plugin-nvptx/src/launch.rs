@@ -1,6 +1,6 @@
 //! Launching GCC's kernels for NVIDIA GPUs.
 
-use gomp_plugin::region::{Asked, Fault, Running, announce};
+use gomp_plugin::region::{Fault, RequestedGrid, Running, announce};
 use gomp_plugin::{Device, Kernels};
 use host_rt::device::{Axis, BlockShape, KernelLimits};
 use host_rt::{Grid, Kernel, Launch, Program};
@@ -8,31 +8,31 @@ use host_rt::{Grid, Kernel, Launch, Program};
 /// Lanes of a warp, which is one thread of GCC's.
 const WARP: u32 = 32;
 
-/// Most threads of a team: as many as GCC's device code has room for.
+/// Maximum threads of a team, for which GCC's device code has room.
 const MOST_THREADS: u32 = 32;
 
-/// Threads of a team that asks for no number, as with GCC's plugin.
+/// Default threads of a team, as with GCC's plugin.
 const DEFAULT_THREADS: u32 = 8;
 
-/// Bytes of a thread's stack: as much as GCC's plugin gives.
+/// Bytes of a thread's stack, as with GCC's plugin.
 const STACK: u64 = 128 << 10;
 
-/// Kernels that run an image's constructors: by one lane alone, with the end of a stack as
-/// parameter if they have one.
+/// Kernels that run an image's constructors: in a single lane, some with the end of a stack as
+/// parameter.
 const CONSTRUCTORS: [(&str, bool); 2] = [
     ("__do_global_ctors__entry", false),
     ("__do_global_ctors__entry__mgomp", true),
 ];
 
-/// What launches the kernels of an image.
+/// Launches the kernels of an image.
 pub(crate) struct Launcher {
-    /// Those that run its constructors, and whether each takes the end of a stack.
+    /// The kernels of its constructors, and whether each takes the end of a stack.
     constructors: Vec<(Kernel, bool)>,
     /// Bytes of dynamic shared memory of a launch.
     lowlat: u32,
 }
 
-/// A kernel under way.
+/// A running kernel.
 struct Started(Launch);
 
 impl Running for Started {
@@ -59,15 +59,15 @@ impl Kernels for Launcher {
     fn construct(&self, device: &Device) -> Result<(), String> {
         let failed = |error: host_rt::Error| error.to_string();
         for (kernel, has_stack) in &self.constructors {
-            let stacks = device.lend(STACK).map_err(failed)?;
+            let stacks = device.launch_memory(STACK).map_err(failed)?;
             let end = stacks.address() + STACK;
             let args: &[&dyn host_rt::KernelArg] = if *has_stack { &[&end] } else { &[] };
             let grid = Grid {
                 teams: 1,
                 threads: 1,
             };
-            // SAFETY: the kernel that GCC makes, with its parameters; the stack lives until
-            // the launch has ended.
+            // SAFETY: the kernel that GCC generates, with its parameters; the stack lives until the
+            // launch has ended.
             let launch = unsafe { kernel.launch(grid, args) };
             let mut launch = launch.map_err(failed)?;
             launch.keep(stacks);
@@ -81,12 +81,12 @@ impl Kernels for Launcher {
         device: &Device,
         kernel: &Kernel,
         vars: u64,
-        asked: Asked,
+        requested: RequestedGrid,
     ) -> Result<Box<dyn Running>, String> {
         let failed = |error: host_rt::Error| error.to_string();
-        let grid = grid(asked, kernel.limits().map_err(failed)?);
+        let grid = grid(requested, kernel.limits().map_err(failed)?);
         let bytes = u64::from(grid.teams) * u64::from(grid.threads) * STACK;
-        let stacks = device.lend(bytes).map_err(failed)?;
+        let stacks = device.launch_memory(bytes).map_err(failed)?;
         announce(device, kernel, grid, WARP);
         let kernel = kernel.clone().with_block(BlockShape {
             lanes: WARP,
@@ -94,8 +94,8 @@ impl Kernels for Launcher {
             shared_bytes: self.lowlat,
         });
         let address = stacks.address();
-        // SAFETY: GCC's kernels have these three parameters; the caller keeps what the
-        // variables name, and the stacks stay as long as the launch.
+        // SAFETY: GCC's kernels have these three parameters. The caller keeps the memory of the
+        // variables; the launch owns the stacks.
         let launch = unsafe { kernel.launch(grid, &[&vars, &address, &STACK]) };
         let mut launch = launch.map_err(failed)?;
         launch.keep(stacks);
@@ -103,17 +103,17 @@ impl Kernels for Launcher {
     }
 }
 
-/// The grid: what is asked for, as far as the device takes it, as GCC's plugin has it.
-fn grid(asked: Asked, limits: KernelLimits) -> Grid {
+/// The requested grid, within the device's limits, as with GCC's plugin.
+fn grid(requested: RequestedGrid, limits: KernelLimits) -> Grid {
     let most = (limits.block / WARP).clamp(1, MOST_THREADS);
-    let threads = match asked.threads {
+    let threads = match requested.threads {
         0 => DEFAULT_THREADS,
         threads => threads,
     };
     let threads = threads.min(most);
     let blocks = limits.processor / (WARP * threads) * limits.processors;
     let blocks = blocks.max(1);
-    let teams = match asked.teams {
+    let teams = match requested.teams {
         0 => blocks,
         teams => teams.min(blocks),
     };
@@ -133,7 +133,7 @@ mod tests {
             shared_bytes: 0,
         };
         let chosen = |teams, threads| {
-            let Grid { teams, threads } = grid(Asked { teams, threads }, limits);
+            let Grid { teams, threads } = grid(RequestedGrid { teams, threads }, limits);
             (teams, threads)
         };
         assert_eq!(chosen(0, 0), (16, 8));
@@ -144,7 +144,7 @@ mod tests {
             processor: 16,
             ..limits
         };
-        let Grid { teams, threads } = grid(Asked::default(), few);
+        let Grid { teams, threads } = grid(RequestedGrid::default(), few);
         assert_eq!((teams, threads), (1, 1));
     }
 }

@@ -1,12 +1,12 @@
-//! `libgomp-plugin-nvptx.so.1`: what GCC's libgomp loads to run the target regions of
-//! OpenMP programs on NVIDIA GPUs, over [`host_rt`]. A program finds it by
-//! `LD_LIBRARY_PATH` and is neither compiled nor linked anew.
+//! `libgomp-plugin-nvptx.so.1`: GCC's libgomp loads it to run the target regions of OpenMP programs
+//! on NVIDIA GPUs, over [`host_rt`]. A program finds it by `LD_LIBRARY_PATH`, without being
+//! compiled or linked again.
 //!
-//! All that is not about such GPUs is in [`gomp_plugin`].
+//! Code that is not specific to these GPUs is in [`gomp_plugin`].
 //!
 //! | module | job |
 //! |---|---|
-//! | `image` | what GCC says of an image: the layouts of `mkoffload` |
+//! | `image` | GCC's description of an image: the layouts of `mkoffload` |
 //! | `load` | loading an image |
 //! | `launch` | launching its kernels |
 //! | `settings` | environment variables |

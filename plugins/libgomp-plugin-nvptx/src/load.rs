@@ -10,21 +10,21 @@ use host_rt::{Functions, Image, Program};
 use shared_abi::gomp::{NVPTX_CLOCKTICK, REV_OFFLOAD_VAR};
 use shared_abi::image::RUNTIME;
 
-use crate::image::Described;
+use crate::image::ImageDescription;
 use crate::launch::Launcher;
 use crate::settings;
 
-/// Device functions by the number of the host's table: 0, or the address that stands for
-/// the function in a call of the host.
+/// Device functions by the number in the host's table: 0, or the address that represents the
+/// function in a call of the host.
 const FUNCTION_TABLE: &str = "$offload_func_table";
 
 /// Addresses of the functions that are called through pointers.
 const INDIRECT_TABLE: &str = "$offload_ind_func_table";
 
-/// The oldest architecture that GCC makes reverse offload for.
+/// The oldest architecture for which GCC supports reverse offload.
 const OLDEST: u32 = 35;
 
-/// What the environment says of the devices.
+/// The environment's settings for the devices.
 pub(crate) struct Nvptx {
     /// Bytes of dynamic shared memory of a launch.
     lowlat: u32,
@@ -40,8 +40,8 @@ impl Nvptx {
         })
     }
 
-    /// Puts device-rt's `GOMP_target_ext` into an image that has GCC's, which serves one call
-    /// at a time; what cannot have it keeps what it has.
+    /// Inserts device-rt's `GOMP_target_ext` into an image that has GCC's, which serves one call at
+    /// a time; unsuitable images are unchanged.
     fn swap(&self, device: &Device, name: &str, texts: &mut Vec<String>) {
         if !self.swaps {
             libgomp::debug(&format!(
@@ -71,7 +71,7 @@ impl Gpu for Nvptx {
         data: *const c_void,
     ) -> Result<Code, String> {
         // SAFETY: the caller vouches for it.
-        let mut described = unsafe { Described::read(version, data)? };
+        let mut described = unsafe { ImageDescription::read(version, data)? };
         self.swap(device, name, &mut described.texts);
         let failed = |error: host_rt::Error| error.to_string();
         let image = link(name, &described)?;
@@ -90,7 +90,7 @@ impl Gpu for Nvptx {
 
         let count = described.functions.len();
         let words = read_table(device, &program, FUNCTION_TABLE, count)?;
-        // Without a table all are kernels.
+        // Without a table all functions are kernels.
         let words = words.unwrap_or_else(|| vec![0; count]);
         let functions = described.functions.into_iter().zip(words);
         let functions = functions.map(|(name, word)| Function { name, word });
@@ -131,7 +131,7 @@ impl Gpu for Nvptx {
 }
 
 /// The image that the device links the texts to.
-fn link(name: &str, described: &Described) -> Result<Image, String> {
+fn link(name: &str, described: &ImageDescription) -> Result<Image, String> {
     let parts = described.texts.iter().enumerate().map(|(at, text)| {
         let name = format!("{name}, PTX text {at}");
         Image::from_bytes(name, text.as_bytes())
@@ -141,7 +141,7 @@ fn link(name: &str, described: &Described) -> Result<Image, String> {
     image.map_err(|error| error.to_string())
 }
 
-/// The `count` words of the table at `symbol`; `None` if the image does not have it.
+/// The `count` words of the table at `symbol`; `None` if the image has none.
 fn read_table(
     device: &Device,
     program: &Program,

@@ -1,5 +1,5 @@
-//! The plugin in a process that is none of libgomp's: nothing hangs, and where it cannot
-//! go on, it says so.
+//! The plugin in a process without libgomp: nothing hangs, and calls that cannot continue print a
+//! message.
 
 #[path = "../../libgomp-plugin/tests/alone/mod.rs"]
 mod alone;
@@ -44,7 +44,7 @@ unsafe extern "C" {
 }
 
 #[track_caller]
-fn says(output: &Output, text: &str) {
+fn assert_contains(output: &Output, text: &str) {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains(text), "{text}: {said}");
 }
@@ -65,13 +65,13 @@ fn memory_is_there_without_libgomp() {
             "libgomp-plugin-nvptx: copying to the device: ",
             "libgomp-plugin-nvptx: loading an image: the image is of version 2 for NVIDIA GPUs",
         ] {
-            says(&output, text);
+            assert_contains(&output, text);
         }
         return;
     }
     assert_eq!((GOMP_OFFLOAD_version(), GOMP_OFFLOAD_get_caps()), (3, 4));
     assert_eq!(GOMP_OFFLOAD_get_num_devices(0x80), 1);
-    // One address space for all memory is more than there is.
+    // This machine's devices do not share all memory with the host.
     assert_eq!(GOMP_OFFLOAD_get_num_devices(0x20), -1);
     assert!(GOMP_OFFLOAD_alloc(0, 64).is_null());
     assert!(!GOMP_OFFLOAD_init_device(1) && !GOMP_OFFLOAD_init_device(-1));
@@ -100,11 +100,11 @@ fn memory_is_there_without_libgomp() {
     assert!(GOMP_OFFLOAD_memset(0, memory, 7, 0));
     let mut back = [0u8; 64];
     let at = back.as_mut_ptr().cast();
-    // SAFETY: `back` has as many bytes; and nothing is read or written of none.
+    // SAFETY: `back` has this many bytes; copies of no bytes access nothing.
     unsafe {
         assert!(GOMP_OFFLOAD_dev2host(0, at, memory, 64));
         assert!(GOMP_OFFLOAD_host2dev(0, memory, null(), 0));
-        // What is no device memory.
+        // Addresses that are not device memory.
         assert!(!GOMP_OFFLOAD_host2dev(0, 8 as *mut c_void, at, 64));
     }
     assert_eq!(back, [7; 64]);
@@ -120,8 +120,8 @@ fn memory_is_there_without_libgomp() {
     assert!(!GOMP_OFFLOAD_memset(0, memory, 7, 64));
 }
 
-/// `name` ends its process, with words.
-fn ends(name: &str, call: impl FnOnce()) {
+/// Checks that the test `name` ends its process with a message.
+fn assert_ends(name: &str, call: impl FnOnce()) {
     if is_alone() {
         assert!(GOMP_OFFLOAD_init_device(0));
         call();
@@ -129,7 +129,7 @@ fn ends(name: &str, call: impl FnOnce()) {
     }
     let output = alone(name, &[("REVOFF_DEVICE", "emu:sm_60")]);
     assert!(!output.status.success(), "{output:?}");
-    says(
+    assert_contains(
         &output,
         "libgomp-plugin-nvptx: this is a plugin of libgomp's",
     );
@@ -137,16 +137,16 @@ fn ends(name: &str, call: impl FnOnce()) {
 
 #[test]
 fn what_libgomp_would_free_needs_libgomp() {
-    ends("what_libgomp_would_free_needs_libgomp", || {
+    assert_ends("what_libgomp_would_free_needs_libgomp", || {
         GOMP_OFFLOAD_get_uid(0);
     });
 }
 
 #[test]
 fn a_failed_region_needs_libgomp() {
-    ends("a_failed_region_needs_libgomp", || {
+    assert_ends("a_failed_region_needs_libgomp", || {
         let nothing = std::ptr::null_mut();
-        // SAFETY: there is no such function, so nothing is done with the others.
+        // SAFETY: there is no such function, so the other arguments are not used.
         unsafe { GOMP_OFFLOAD_run(0, 8 as *mut c_void, nothing, std::ptr::null_mut()) };
     });
 }

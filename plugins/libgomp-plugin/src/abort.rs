@@ -1,8 +1,8 @@
-//! Saying which host region ended the process by `abort`.
+//! Reports which host region ended the process by `abort`.
 //!
-//! A signal may come at any time, in any thread: its handler looks at nothing but atomics
-//! that are always there. (Thread-local variables of a shared object that was loaded later
-//! may be allocated when they are first looked at.)
+//! A signal may arrive at any time, in any thread: its handler reads only atomics that always
+//! exist. (Thread-local variables of a shared object that was loaded later may be allocated at
+//! their first access.)
 
 use std::cell::Cell;
 use std::mem::MaybeUninit;
@@ -10,7 +10,7 @@ use std::ptr::null_mut;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 
-/// A region's name in messages. It stays until the process ends, as its image does.
+/// A region's name in messages. It lives until the process ends, like its image.
 pub(crate) struct Name(&'static str);
 
 impl Name {
@@ -25,14 +25,14 @@ impl Name {
 
 /// A thread that runs host regions.
 struct Thread {
-    /// Its number in the system; 0 while nobody has it. When it has ended, another thread may get
-    /// the number, and a place of its own behind this one.
+    /// Its number in the system; 0 if the entry is unused. After its end, another thread may get
+    /// the number, with a later entry.
     id: AtomicI32,
     /// The region that it runs.
     region: AtomicPtr<Name>,
 }
 
-/// Most threads that are known; the regions of others are not named.
+/// Maximum threads with an entry; the regions of others are not named.
 const MOST: usize = 256;
 
 static THREADS: [Thread; MOST] = [const {
@@ -42,11 +42,11 @@ static THREADS: [Thread; MOST] = [const {
     }
 }; MOST];
 
-/// As many of them as are somebody's.
+/// The number of used entries.
 static KNOWN: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// This thread's place among them, if it has one; looked for once.
+    /// This thread's entry, if it has one; searched for once.
     static PLACE: Cell<Option<Option<&'static Thread>>> = const { Cell::new(None) };
 }
 
@@ -54,12 +54,12 @@ fn this_thread() -> Option<&'static Thread> {
     if let Some(place) = PLACE.get() {
         return place;
     }
-    // Relaxed: each number is drawn once, and nothing else is in it.
+    // Relaxed: each index is drawn once, and orders nothing else.
     let place = THREADS.get(KNOWN.fetch_add(1, Ordering::Relaxed));
     if let Some(place) = place {
-        // SAFETY: it asks for nothing.
+        // SAFETY: it takes no arguments.
         let id = unsafe { libc::gettid() };
-        // Relaxed: read by this thread's own signal handler alone.
+        // Relaxed: read only by this thread's own signal handler.
         place.id.store(id, Ordering::Relaxed);
     }
     PLACE.set(Some(place));
@@ -70,26 +70,25 @@ fn this_thread() -> Option<&'static Thread> {
 pub(crate) fn within<R>(name: &'static Name, region: impl FnOnce() -> R) -> R {
     static INSTALL: Once = Once::new();
     INSTALL.call_once(install);
-    /// Puts back what there was, also if the region panics.
+    /// Restores the previous region, even after a panic.
     struct Restore(&'static Thread, *mut Name);
     impl Drop for Restore {
         fn drop(&mut self) {
-            // Relaxed: as where it is set.
+            // Relaxed: read only by this thread's own signal handler.
             self.0.region.store(self.1, Ordering::Relaxed);
         }
     }
     let name = std::ptr::from_ref(name).cast_mut();
-    // Relaxed: this thread's own, for a handler that runs on it.
+    // Relaxed: read only by this thread's own signal handler.
     let _restore =
         this_thread().map(|thread| Restore(thread, thread.region.swap(name, Ordering::Relaxed)));
     region()
 }
 
-/// Unless the program has a handler of its own.
+/// Installs the handler, unless the program has its own.
 fn install() {
-    // SAFETY: plain calls with structures of the system's that are all zeros before; `say`
-    // has the type of a handler without `SA_SIGINFO`, and calls nothing that a handler may
-    // not.
+    // SAFETY: plain calls with the system's structures, initialised with zeros; `say` has the type
+    // of a handler without `SA_SIGINFO`, and only makes calls that a handler may make.
     unsafe {
         let mut now = MaybeUninit::<libc::sigaction>::zeroed();
         if libc::sigaction(libc::SIGABRT, std::ptr::null(), now.as_mut_ptr()) != 0
@@ -99,32 +98,32 @@ fn install() {
         }
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = say as *const () as libc::sighandler_t;
-        // After it, the signal does what it does by itself.
+        // After it, the signal's default action applies.
         action.sa_flags = libc::SA_RESETHAND;
         libc::sigaction(libc::SIGABRT, &raw const action, null_mut());
     }
 }
 
 extern "C" fn say(_signal: libc::c_int) {
-    // SAFETY: it asks for nothing; a signal handler may call it.
+    // SAFETY: it takes no arguments; a signal handler may call it.
     let id = unsafe { libc::gettid() };
     let region = region_of(&THREADS, id);
-    // SAFETY: null, or what `within` has stored, which is never freed.
+    // SAFETY: null, or stored by `within`, and never freed.
     if let Some(name) = unsafe { region.as_ref() } {
         write(b"\nlibgomp: the host function of the target region `");
         write(name.0.as_bytes());
         write(b"` has called abort\n");
     }
-    // Also where it was somebody else who sent the signal: it ends the process when this
-    // handler returns, which is no handler any more.
+    // Even if another process has sent the signal: it ends the process when this handler returns,
+    // which is uninstalled now.
     // SAFETY: a signal handler may call it.
     unsafe { libc::raise(libc::SIGABRT) };
 }
 
-/// The region that the thread with this number runs; null if it runs none. Threads that have ended
-/// run none.
+/// The region of the thread with this number; null if it runs none. Threads that have ended run
+/// none.
 fn region_of(threads: &[Thread], id: i32) -> *mut Name {
-    // Relaxed, both: what this thread has stored itself.
+    // Relaxed, both: this thread's own stores.
     let mut of_it = threads
         .iter()
         .filter(|thread| thread.id.load(Ordering::Relaxed) == id)

@@ -1,18 +1,18 @@
-//! Which devices libgomp is told of, as the environment says.
+//! The devices that libgomp gets, as chosen by the environment.
 
 use host_rt::device::KINDS;
 
 use crate::kind::kind;
 use crate::libgomp;
 
-/// The variable that lists them.
+/// The variable that lists devices.
 const DEVICE: &str = "REVOFF_DEVICE";
 
-/// The kind of devices that is no GPU, and for which there is no plugin. Those of the others
-/// each plugin leaves to the other.
+/// The kind of device that is no GPU, for which there is no plugin. Each plugin ignores the other's
+/// kinds.
 const NO_GPU: &str = "host";
 
-/// Their names: those that `REVOFF_DEVICE` lists, or all GPUs.
+/// The names of the devices in `REVOFF_DEVICE`, or of all GPUs.
 pub(crate) fn names() -> Vec<String> {
     let list = std::env::var_os(DEVICE).filter(|list| !list.is_empty());
     match list.as_ref().map(|list| list.to_string_lossy()) {
@@ -49,7 +49,7 @@ pub(crate) fn names() -> Vec<String> {
 /// The names in a list.
 ///
 /// # Errors
-/// There is none: in words.
+/// There is no name in it.
 fn named(list: &str) -> Result<Vec<&str>, String> {
     let names = list.split(',').map(str::trim);
     let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
@@ -59,13 +59,13 @@ fn named(list: &str) -> Result<Vec<&str>, String> {
     }
 }
 
-/// The kinds of devices that run images of GCC's.
+/// The kinds of devices that run GCC's images.
 fn gpus() -> impl Iterator<Item = &'static str> {
     let kinds = KINDS.iter().map(|kind| kind.name);
     kinds.filter(|&name| name != NO_GPU)
 }
 
-/// What a list of devices is expected to say.
+/// The expected form of a list of devices.
 fn expected() -> String {
     let gpus: Vec<_> = gpus().collect();
     format!(
@@ -79,12 +79,12 @@ fn kind_of(name: &str) -> &str {
     name.split(':').next().unwrap_or(name)
 }
 
-/// Whether `name` is one of a GPU, of this plugin or another.
+/// Whether `name` is a GPU, of this plugin or another.
 fn is_gpu(name: &str) -> bool {
     gpus().any(|gpu| gpu == kind_of(name))
 }
 
-/// The devices that `name` stands for: none of another plugin's.
+/// The devices that `name` denotes: none if it is another plugin's.
 fn suits(name: &str) -> Result<Vec<String>, String> {
     let of = kind_of(name);
     if !kind().devices.contains(&of) {
@@ -94,7 +94,7 @@ fn suits(name: &str) -> Result<Vec<String>, String> {
     if name == of {
         return Ok(there);
     }
-    // What is not numbered has more names than it lists.
+    // Kinds without numbers accept more names than they list.
     let is_there = there.iter().any(|known| known == name || known == of);
     if is_there {
         return Ok(vec![name.to_owned()]);
@@ -102,10 +102,10 @@ fn suits(name: &str) -> Result<Vec<String>, String> {
     Err(format!("no `{name}` here; there are: {}", there.join(", ")))
 }
 
-/// The devices of a kind that are there.
+/// The available devices of a kind.
 ///
 /// # Errors
-/// There is none, for a reason in words.
+/// There is none; the reason.
 fn of_kind(name: &str) -> Result<Vec<String>, String> {
     let kind = KINDS.iter().find(|kind| kind.name == name);
     let kind = kind.ok_or_else(|| format!("no devices of kind `{name}`"))?;

@@ -1,4 +1,4 @@
-//! A device: its runtime, its memory as libgomp knows it, its images.
+//! A device: its runtime, its memory for libgomp, its images.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
@@ -9,50 +9,50 @@ use std::sync::{
 use host_rt::device::{Fill, Global, Queue};
 use host_rt::{DeviceBuffer, Runtime};
 
+use crate::block_cache::{BlockCache, CachedBlock};
 use crate::libgomp;
 use crate::load::Loaded;
-use crate::spare::{Lent, Spare};
 
 /// A device that libgomp has initialised.
 pub struct Device {
-    /// Its number among those of this plugin, which is not OpenMP's.
+    /// Its number among this plugin's devices, which is not OpenMP's.
     pub ord: usize,
-    /// What it is for host-rt.
+    /// host-rt's runtime on it.
     pub runtime: Runtime,
-    /// Memory that launches have left.
-    pub(crate) spare: Arc<Spare>,
-    /// What libgomp may have mapped, by address: what it has allocated, and the variables
-    /// of images.
+    /// Memory of ended launches.
+    pub(crate) cache: Arc<BlockCache>,
+    /// Memory that libgomp may have mapped, by address: its allocations, and the variables of
+    /// images.
     memory: RwLock<BTreeMap<u64, Memory>>,
-    /// Control variables of the first image: libgomp knows of no others.
+    /// Control variables of the first image, the only ones that libgomp knows.
     pub(crate) icvs: OnceLock<Global>,
-    /// OpenMP's number of the device, as libgomp has told the first image.
+    /// OpenMP's number of the device, which libgomp writes to the first image.
     number: AtomicI32,
     /// Whether libgomp has used it beyond loading images.
     used: AtomicBool,
-    /// Target regions under way.
+    /// Running target regions.
     pub(crate) regions: Regions,
-    /// They stay until the process ends.
+    /// Images, which live until the process ends.
     images: Mutex<Vec<Arc<Loaded>>>,
 }
 
 /// The target regions of a device.
 #[derive(Default)]
 pub(crate) struct Regions {
-    /// How many are under way.
+    /// The number of running regions.
     under_way: AtomicUsize,
-    /// One has failed, and perhaps the device with it.
+    /// A region has failed, and perhaps the device with it.
     failed: AtomicBool,
 }
 
 impl Regions {
     pub(crate) fn begin(&self) {
-        // Relaxed: a number, see `are_over`.
+        // Relaxed: a count, see `are_over`.
         self.under_way.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn end(&self) {
-        // Relaxed: a number, see `are_over`.
+        // Relaxed: a count, see `are_over`.
         self.under_way.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -61,9 +61,9 @@ impl Regions {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether all have ended, and well; to be asked when no more are begun.
+    /// Whether all have ended without errors; called when no more regions begin.
     fn are_over(&self) -> bool {
-        // Relaxed, both: nothing but what they say is concluded from them.
+        // Relaxed, both: no other access depends on them.
         self.under_way.load(Ordering::Relaxed) == 0 && !self.failed.load(Ordering::Relaxed)
     }
 }
@@ -98,7 +98,7 @@ impl Device {
         Ok(Self {
             ord,
             runtime,
-            spare: Arc::default(),
+            cache: Arc::default(),
             memory: RwLock::default(),
             icvs: OnceLock::new(),
             number: AtomicI32::new(ord as i32),
@@ -108,7 +108,7 @@ impl Device {
         })
     }
 
-    /// A map of ranges is whole whatever panics.
+    /// No panic leaves the map inconsistent.
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Memory>> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -117,35 +117,35 @@ impl Device {
         self.memory.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Device memory, with whatever is in it.
+    /// Device memory with unspecified contents.
     ///
     /// # Errors
-    /// There is not that much.
+    /// There is not enough memory.
     pub fn memory(&self, bytes: u64) -> host_rt::Result<DeviceBuffer> {
         let memory = self.runtime.alloc_filled(bytes, Fill::Any);
         memory.or_else(|_| {
-            // There may be room where launches have been.
-            self.spare.clear();
+            // Unused memory of launches may be in the way.
+            self.cache.clear();
             self.runtime.alloc_filled(bytes, Fill::Any)
         })
     }
 
-    /// Device memory for a launch, with whatever is in it.
+    /// Device memory for a launch, with unspecified contents.
     ///
     /// # Errors
-    /// There is not that much.
-    pub fn lend(&self, bytes: u64) -> host_rt::Result<Lent> {
+    /// There is not enough memory.
+    pub fn launch_memory(&self, bytes: u64) -> host_rt::Result<CachedBlock> {
         let block = self
-            .spare
+            .cache
             .take(bytes)
             .map_or_else(|| self.memory(bytes), Ok)?;
-        Ok(Lent::new(&self.spare, block))
+        Ok(CachedBlock::new(&self.cache, block))
     }
 
     /// Allocates device memory for libgomp.
     ///
     /// # Errors
-    /// There is not that much.
+    /// There is not enough memory.
     pub(crate) fn alloc(&self, bytes: u64) -> host_rt::Result<u64> {
         let buffer = self.memory(bytes)?;
         let address = buffer.address();
@@ -153,21 +153,20 @@ impl Device {
         Ok(address)
     }
 
-    /// Notes that libgomp has done more than load the images that there were.
+    /// Records that libgomp has used the device beyond loading the first images.
     pub(crate) fn note_used(&self) {
         // Relaxed: see `is_used`.
         self.used.store(true, Ordering::Relaxed);
     }
 
-    /// Whether libgomp has done more than load the images that there were.
+    /// Whether libgomp has used the device beyond loading the first images.
     pub(crate) fn is_used(&self) -> bool {
-        // Relaxed: who sees it late has a library kept as one whose image was there before.
+        // Relaxed: if it is seen late, a library is only kept like those of the first images.
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Runs the destructors of its images, the last image first, unless a region has failed, or
-    /// is under way: the process then ends by `exit` in a region of the host, for which the
-    /// device waits.
+    /// Runs the destructors of its images, the last image first, unless a region has failed or is
+    /// running: then the process ends by `exit` in a host region, for which the device waits.
     pub(crate) fn destruct(&self) {
         if !self.regions.are_over() {
             return;
@@ -179,7 +178,7 @@ impl Device {
         }
     }
 
-    /// Its images. A copy of the list: what is done with them may take long.
+    /// A copy of the list of its images, since operations on them may take long.
     pub(crate) fn images(&self) -> Vec<Arc<Loaded>> {
         self.lock_images().clone()
     }
@@ -188,12 +187,12 @@ impl Device {
         self.lock_images().push(Arc::new(image));
     }
 
-    /// A list of images is whole whatever panics.
+    /// No panic leaves the list inconsistent.
     fn lock_images(&self) -> MutexGuard<'_, Vec<Arc<Loaded>>> {
         self.images.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Frees what [`alloc`](Self::alloc) gave; whether it did.
+    /// Frees an allocation of [`alloc`](Self::alloc); returns whether it was one.
     pub(crate) fn free(&self, address: u64) -> bool {
         let mut memory = self.write();
         if !matches!(memory.get(&address), Some(Memory::Allocated(_))) {
@@ -205,15 +204,15 @@ impl Device {
         true
     }
 
-    /// A variable of an image, which libgomp maps to the host's.
+    /// Adds a variable of an image, which libgomp maps to the host's.
     pub(crate) fn add_variable(&self, variable: Global) {
         let memory = Memory::Variable(variable.size);
         self.write().insert(variable.address, memory);
     }
 
-    /// Whether libgomp may have mapped something that the range touches.
+    /// Whether libgomp may have mapped data in the range.
     pub(crate) fn may_be_mapped(&self, address: u64, bytes: u64) -> bool {
-        // As libgomp looks it up: what is empty is also in what ends there.
+        // As in libgomp's look-up, an empty range also lies in a range that ends at it.
         let start = address.saturating_sub(u64::from(bytes == 0));
         let end = address.saturating_add(bytes.max(1));
         let memory = self.read();
@@ -221,14 +220,14 @@ impl Device {
         last.is_some_and(|(&first, memory)| first.saturating_add(memory.bytes()) > start)
     }
 
-    /// Whether the range is all in one piece of what libgomp has allocated or knows as a
-    /// variable: what kernels of a program may use.
+    /// Whether the range lies in one of libgomp's allocations or variables, which a program's
+    /// kernels may use.
     pub(crate) fn is_memory(&self, address: u64, bytes: u64) -> bool {
         let memory = self.read();
         let before = memory.range(..=address).next_back();
         before.is_some_and(|(&first, memory)| {
             let offset = address - first;
-            // An address by itself is one of a byte.
+            // A bare address counts as one byte.
             offset
                 .checked_add(bytes.max(1))
                 .is_some_and(|end| end <= memory.bytes())
@@ -238,11 +237,11 @@ impl Device {
     /// The `count` words at device address `from`.
     ///
     /// # Errors
-    /// The host does not reach them.
+    /// The host cannot reach them.
     pub fn read_words(&self, from: u64, count: usize) -> Result<Vec<u64>, String> {
         let mut words = vec![0u64; count];
         let (to, bytes) = (words.as_mut_ptr().cast(), count * size_of::<u64>());
-        // SAFETY: as many bytes, and `words` is left alone until the copy is done.
+        // SAFETY: `words` has this many bytes, and is left alone until the copy is done.
         let copied = self.copy(|queue| unsafe { queue.copy_from_device(to, from, bytes) });
         copied.map_err(|error| error.to_string())?;
         Ok(words)
@@ -251,7 +250,7 @@ impl Device {
     /// Writes `bytes` to device address `to`.
     ///
     /// # Errors
-    /// The host does not reach it.
+    /// The host cannot reach it.
     pub fn write_bytes(&self, to: u64, bytes: &[u8]) -> Result<(), String> {
         // SAFETY: `bytes` outlives the copy.
         let copied =
@@ -259,33 +258,33 @@ impl Device {
         copied.map_err(|error| error.to_string())
     }
 
-    /// Copies with a queue of its own, and waits for them.
+    /// Copies with a new queue, and waits for the copies.
     ///
     /// # Errors
-    /// The host does not reach one of the ranges.
+    /// The host cannot reach one of the ranges.
     pub(crate) fn copy(
         &self,
         copy: impl FnOnce(&mut dyn Queue) -> Result<(), host_rt::error::DeviceError>,
     ) -> host_rt::Result<()> {
         let mut queue = self.runtime.queue()?;
         let copied = copy(&mut *queue);
-        // Also after a failure: something may still be under way.
+        // Even after a failure, since earlier copies may be pending.
         let finished = queue.synchronize();
         Ok(copied.and(finished)?)
     }
 
-    /// Notes what libgomp writes to the first image's control variables: the number of the
-    /// device comes first.
+    /// Records a copy by libgomp to the first image's control variables, which begin with the
+    /// device's number.
     pub(crate) fn note_written(&self, address: u64, number: i32) {
         if self.icvs.get().is_some_and(|icvs| icvs.address == address) {
-            // Relaxed: a number; libgomp's locks order it before every launch.
+            // Relaxed: a number, which libgomp's locks order before every launch.
             self.number.store(number, Ordering::Relaxed);
         }
     }
 
-    /// OpenMP's number of it.
+    /// OpenMP's number of the device.
     pub(crate) fn number(&self) -> i32 {
-        // Relaxed: see where it is written.
+        // Relaxed: libgomp's locks order it before every launch.
         self.number.load(Ordering::Relaxed)
     }
 }
@@ -307,7 +306,7 @@ mod tests {
             (a, 100, true),
             (a + 99, 1, true),
             (a + 100, 1, false),
-            // As libgomp looks it up: what is empty is also in what ends there.
+            // As in libgomp's look-up, an empty range also lies in a range that ends at it.
             (a + 100, 0, true),
             (a + 101, 0, false),
             (a, 0, true),

@@ -1,8 +1,8 @@
-//! The functions that libgomp calls, by the names and with the parameters that it expects.
+//! The functions that libgomp calls, with the names and parameters that it expects.
 //!
-//! libgomp looks them up one by one. Left out are those that it can do without: OpenACC's,
-//! those of interoperability, and of memory that this plugin has in no special way.
-//! A plugin exports a function for each, see [`plugin!`](crate::plugin!).
+//! libgomp looks them up one by one. Optional ones are left out: OpenACC's, those of
+//! interoperability, and of special memory. A plugin exports a function for each, see
+//! [`plugin!`](crate::plugin!).
 #![expect(non_snake_case, reason = "the names are libgomp's")]
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
@@ -21,15 +21,15 @@ use crate::settings::{self, Nowait};
 /// `GOMP_OFFLOAD_CAP_OPENMP_400`.
 const CAP_OPENMP: c_uint = 1 << 2;
 
-/// Runs `body`, and says what went wrong in it.
-fn tell<R>(what: &str, body: impl FnOnce() -> Result<R, String>) -> Option<R> {
+/// Runs `body`, and reports its error.
+fn report_errors<R>(what: &str, body: impl FnOnce() -> Result<R, String>) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => Some(value),
         Ok(Err(reason)) => {
             libgomp::error(&format!("{what}: {reason}"));
             None
         }
-        // The panic's message is on the error output already.
+        // The panic's message is on the standard error already.
         Err(panic) => {
             std::mem::forget(panic);
             libgomp::error(&format!("{what}: {}", fault()));
@@ -38,13 +38,13 @@ fn tell<R>(what: &str, body: impl FnOnce() -> Result<R, String>) -> Option<R> {
     }
 }
 
-/// What a panic was.
+/// A description of a panic.
 fn fault() -> String {
     format!("a fault of the plugin for {}", kind().gpus)
 }
 
-/// The version of libgomp's interface that this plugin speaks: that of the libgomp which
-/// asks, of GCC 13 to 16.
+/// The version of libgomp's interface that this plugin implements: that of the loaded libgomp, of
+/// GCC 13 to 16.
 pub fn GOMP_OFFLOAD_version() -> c_uint {
     libgomp::version()
 }
@@ -54,7 +54,7 @@ pub fn GOMP_OFFLOAD_get_name() -> *const c_char {
     kind().name.as_ptr()
 }
 
-/// A name of the device that no other has, in memory that the caller frees.
+/// A unique name of the device, in memory that the caller frees.
 pub fn GOMP_OFFLOAD_get_uid(ord: c_int) -> *const c_char {
     let name = usize::try_from(ord)
         .ok()
@@ -65,12 +65,12 @@ pub fn GOMP_OFFLOAD_get_uid(ord: c_int) -> *const c_char {
     };
     let bytes = name.as_bytes_with_nul();
     let copy: *mut u8 = libgomp().malloc(bytes.len());
-    // SAFETY: libgomp gave that many bytes.
+    // SAFETY: libgomp allocated this many bytes.
     unsafe { copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     copy.cast()
 }
 
-/// What these devices can do.
+/// The capabilities of these devices.
 pub fn GOMP_OFFLOAD_get_caps() -> c_uint {
     CAP_OPENMP
 }
@@ -80,9 +80,9 @@ pub fn GOMP_OFFLOAD_get_type() -> c_int {
     kind().image_type
 }
 
-/// How many devices there are; -1 if there are some, but without what the program requires.
+/// The number of devices; -1 if there are some that lack a requirement of the program.
 pub fn GOMP_OFFLOAD_get_num_devices(mask: c_uint) -> c_int {
-    let count = tell("counting devices", || Ok(plugin().count())).unwrap_or(0);
+    let count = report_errors("counting devices", || Ok(plugin().count())).unwrap_or(0);
     if count > 0
         && let Some(reason) = requires::missing(mask)
     {
@@ -95,25 +95,25 @@ pub fn GOMP_OFFLOAD_get_num_devices(mask: c_uint) -> c_int {
 
 /// Opens a device.
 pub fn GOMP_OFFLOAD_init_device(ord: c_int) -> bool {
-    tell("opening a device", || {
+    report_errors("opening a device", || {
         plugin().init(usize::try_from(ord).unwrap_or(usize::MAX))
     })
     .is_some()
 }
 
-/// Lets go of a device.
+/// Closes a device.
 pub fn GOMP_OFFLOAD_fini_device(ord: c_int) -> bool {
-    tell("closing a device", || {
+    report_errors("closing a device", || {
         plugin().fini(usize::try_from(ord).unwrap_or(usize::MAX));
         Ok(())
     })
     .is_some()
 }
 
-/// Loads an image; gives the number of entries of the table, or -1.
+/// Loads an image; returns the number of entries of the table, or -1.
 ///
 /// # Safety
-/// For libgomp alone.
+/// Only libgomp may call this.
 pub unsafe fn GOMP_OFFLOAD_load_image(
     ord: c_int,
     version: c_uint,
@@ -122,12 +122,12 @@ pub unsafe fn GOMP_OFFLOAD_load_image(
     rev_fn_table: *mut *mut u64,
     host_ind_fn_table: *const u64,
 ) -> c_int {
-    let loaded = tell("loading an image", || {
+    let loaded = report_errors("loading an image", || {
         let device = plugin().device(ord)?;
-        // SAFETY: passed on.
+        // SAFETY: libgomp's arguments are those of `GOMP_OFFLOAD_load_image`, which `load` expects.
         let tables = unsafe { load::load(&device, version, target_data, host_ind_fn_table) };
         let tables = tables.map_err(|reason| refused(&reason))?;
-        // SAFETY: libgomp's pointers to where it wants to know its memory.
+        // SAFETY: libgomp's pointers to its variables for the tables.
         unsafe {
             target_table.write(hand_over(&tables.target).cast());
             if !rev_fn_table.is_null() {
@@ -139,8 +139,8 @@ pub unsafe fn GOMP_OFFLOAD_load_image(
     loaded.unwrap_or(-1)
 }
 
-/// Why an image is refused, and what follows: libgomp then ends the process, and its own message
-/// has numbers alone.
+/// The message for a rejected image. libgomp then ends the process, with a message that has only
+/// numbers.
 fn refused(reason: &str) -> String {
     format!(
         "{reason}; libgomp now ends the program (the 4294967295 in its next message is -1, for this \
@@ -154,14 +154,14 @@ fn hand_over<T: Copy>(values: &[T]) -> *mut T {
         return std::ptr::null_mut();
     }
     let copy = libgomp().malloc(values.len());
-    // SAFETY: libgomp gave room for as many.
+    // SAFETY: libgomp allocated room for all values.
     unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), copy, values.len()) };
     copy
 }
 
-/// Unloads an image. See `pin`: it is called where nothing was pinned alone.
+/// Unloads an image. See `pin`: it is called only if nothing was pinned.
 pub fn GOMP_OFFLOAD_unload_image(ord: c_int, _version: c_uint, target_data: *const c_void) -> bool {
-    tell("unloading an image", || {
+    report_errors("unloading an image", || {
         Ok(load::unload(&*plugin().device(ord)?, target_data))
     })
     .unwrap_or(false)
@@ -169,7 +169,7 @@ pub fn GOMP_OFFLOAD_unload_image(ord: c_int, _version: c_uint, target_data: *con
 
 /// Allocates device memory.
 pub fn GOMP_OFFLOAD_alloc(ord: c_int, size: usize) -> *mut c_void {
-    let address = tell("allocating device memory", || {
+    let address = report_errors("allocating device memory", || {
         let device = plugin().device(ord)?;
         device.note_used();
         let allocated = device.alloc(size as u64);
@@ -180,7 +180,7 @@ pub fn GOMP_OFFLOAD_alloc(ord: c_int, size: usize) -> *mut c_void {
 
 /// Frees device memory.
 pub fn GOMP_OFFLOAD_free(ord: c_int, ptr: *mut c_void) -> bool {
-    tell("freeing device memory", || {
+    report_errors("freeing device memory", || {
         if plugin().device(ord)?.free(ptr.addr() as u64) {
             return Ok(());
         }
@@ -199,13 +199,13 @@ pub unsafe fn GOMP_OFFLOAD_dev2host(
     src: *const c_void,
     n: usize,
 ) -> bool {
-    tell("copying from the device", || {
+    report_errors("copying from the device", || {
         let (to, from) = (dst.cast::<u8>(), src.addr() as u64);
-        // SAFETY: passed on.
+        // SAFETY: the caller promises that `to` is writable for `n` bytes.
         if let Some(served) = unsafe { reverse::read(ord, to, from, n) } {
             return served;
         }
-        // SAFETY: passed on; the copy is waited for.
+        // SAFETY: the caller promises that `to` is writable for `n` bytes; the copy is waited for.
         let copied = plugin()
             .device(ord)?
             .copy(|queue| unsafe { queue.copy_from_device(to, from, n) });
@@ -224,18 +224,20 @@ pub unsafe fn GOMP_OFFLOAD_host2dev(
     src: *const c_void,
     n: usize,
 ) -> bool {
-    tell("copying to the device", || {
+    report_errors("copying to the device", || {
         let (to, from) = (dst.addr() as u64, src.cast::<u8>());
-        // SAFETY: passed on.
+        // SAFETY: the caller promises that `from` is readable for `n` bytes.
         if let Some(served) = unsafe { reverse::write(ord, to, from, n) } {
             return served;
         }
         let device = plugin().device(ord)?;
-        // SAFETY: passed on; the copy is waited for.
+        // SAFETY: the caller promises that `from` is readable for `n` bytes; the copy is waited
+        // for.
         let copied = device.copy(|queue| unsafe { queue.copy_to_device(to, from, n) });
         copied.map_err(|error| error.to_string())?;
         if n >= size_of::<i32>() {
-            // SAFETY: as many bytes are readable, as above.
+            // SAFETY: the caller promises that `from` is readable for `n` bytes, which is at least
+            // 4.
             device.note_written(to, unsafe { from.cast::<i32>().read_unaligned() });
         }
         Ok(())
@@ -245,7 +247,7 @@ pub unsafe fn GOMP_OFFLOAD_host2dev(
 
 /// Copies on the device.
 pub fn GOMP_OFFLOAD_dev2dev(ord: c_int, dst: *mut c_void, src: *const c_void, n: usize) -> bool {
-    tell("copying on the device", || {
+    report_errors("copying on the device", || {
         let (to, from) = (dst.addr() as u64, src.addr() as u64);
         let device = plugin().device(ord)?;
         let copied = device.copy(|queue| queue.copy_on_device(to, from, n));
@@ -256,9 +258,9 @@ pub fn GOMP_OFFLOAD_dev2dev(ord: c_int, dst: *mut c_void, src: *const c_void, n:
 
 /// Sets bytes on the device.
 pub fn GOMP_OFFLOAD_memset(ord: c_int, ptr: *mut c_void, val: c_int, n: usize) -> bool {
-    /// Copied at a time.
+    /// Bytes copied at a time.
     const CHUNK: usize = 1 << 20;
-    tell("setting device memory", || {
+    report_errors("setting device memory", || {
         let to = ptr.addr() as u64;
         let bytes = vec![val as u8; n.min(CHUNK)];
         let device = plugin().device(ord)?;
@@ -275,9 +277,9 @@ pub fn GOMP_OFFLOAD_memset(ord: c_int, ptr: *mut c_void, val: c_int, n: usize) -
     .is_some()
 }
 
-/// Whether a kernel may use the memory at an address; libgomp asks since GCC 16.
+/// Whether a kernel may access the memory at an address; libgomp calls this since GCC 16.
 pub fn GOMP_OFFLOAD_is_accessible_ptr(ord: c_int, ptr: *const c_void, size: usize) -> c_int {
-    let is_there = tell("looking for memory", || {
+    let is_there = report_errors("looking for memory", || {
         Ok(plugin()
             .device(ord)?
             .is_memory(ptr.addr() as u64, size as u64))
@@ -285,7 +287,7 @@ pub fn GOMP_OFFLOAD_is_accessible_ptr(ord: c_int, ptr: *const c_void, size: usiz
     c_int::from(is_there.unwrap_or(false))
 }
 
-/// Whether a device runs a function: all that it has loaded.
+/// Whether a device can run a function: it can run all that it has loaded.
 pub fn GOMP_OFFLOAD_can_run(_function: *mut c_void) -> bool {
     true
 }
@@ -293,7 +295,7 @@ pub fn GOMP_OFFLOAD_can_run(_function: *mut c_void) -> bool {
 /// Starts a target region.
 ///
 /// # Safety
-/// For libgomp alone.
+/// Only libgomp may call this.
 unsafe fn start(
     ord: c_int,
     tgt_fn: *mut c_void,
@@ -303,14 +305,14 @@ unsafe fn start(
     let device = plugin().device(ord)?;
     device.note_used();
     pin::keep_all();
-    // SAFETY: passed on.
+    // SAFETY: the caller vouches for libgomp's function, variables and arguments.
     unsafe { Region::start(&device, tgt_fn, tgt_vars, args.cast_const().cast()) }
 }
 
 /// Runs a target region to its end.
 ///
 /// # Safety
-/// For libgomp alone.
+/// Only libgomp may call this.
 pub unsafe fn GOMP_OFFLOAD_run(
     ord: c_int,
     tgt_fn: *mut c_void,
@@ -318,18 +320,18 @@ pub unsafe fn GOMP_OFFLOAD_run(
     args: *mut *mut c_void,
 ) {
     let run = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: passed on.
+        // SAFETY: libgomp passes the function, variables and arguments of one region.
         let region = unsafe { start(ord, tgt_fn, tgt_vars, args)? };
         region.wait()
     }));
     end(run);
 }
 
-/// Starts a target region, of whose end libgomp is told: before this returns, where `nowait` is
-/// to be synchronous.
+/// Starts a target region, and reports its end to libgomp: before this returns, if `nowait` is
+/// synchronous.
 ///
 /// # Safety
-/// For libgomp alone.
+/// Only libgomp may call this.
 pub unsafe fn GOMP_OFFLOAD_async_run(
     ord: c_int,
     tgt_fn: *mut c_void,
@@ -337,14 +339,14 @@ pub unsafe fn GOMP_OFFLOAD_async_run(
     args: *mut *mut c_void,
     async_data: *mut c_void,
 ) {
-    /// libgomp's name for the region's task.
+    /// libgomp's handle of the region's task.
     struct Task(*mut c_void);
-    // SAFETY: libgomp's to use, from whatever thread it comes back.
+    // SAFETY: only libgomp dereferences it, and it accepts it from any thread.
     unsafe impl Send for Task {}
     let task = Task(async_data);
     if settings::nowait() == Nowait::Sync {
-        // SAFETY: passed on, and the region's task, told once; libgomp expects that a region may
-        // have ended by the time this returns.
+        // SAFETY: libgomp passes the arguments of one region, and its task, whose end is reported
+        // once; libgomp expects that the region may have ended when this returns.
         unsafe {
             GOMP_OFFLOAD_run(ord, tgt_fn, tgt_vars, args);
             libgomp().task_completion(task.0);
@@ -352,14 +354,14 @@ pub unsafe fn GOMP_OFFLOAD_async_run(
         return;
     }
     let started = catch_unwind(AssertUnwindSafe(|| {
-        // SAFETY: passed on.
+        // SAFETY: libgomp passes the function, variables and arguments of one region.
         let region = unsafe { start(ord, tgt_fn, tgt_vars, args)? };
         let waiting = std::thread::Builder::new().name(format!("region of device {ord}"));
         let waiting = waiting.spawn(move || {
-            // All of it, not the pointer alone, which is not `Send`.
+            // Captures the whole struct, since the pointer alone is not `Send`.
             let task = task;
             end(catch_unwind(AssertUnwindSafe(|| region.wait())));
-            // SAFETY: the region's task, told once.
+            // SAFETY: the region's task, whose end is reported once.
             unsafe { libgomp().task_completion(task.0) };
         });
         let waiting = waiting.map_err(|error| format!("a thread to wait for a region: {error}"))?;
@@ -369,16 +371,16 @@ pub unsafe fn GOMP_OFFLOAD_async_run(
     end(started);
 }
 
-/// Ends the process, as device code has asked for.
+/// Ends the process, as device code has requested.
 #[expect(clippy::exit, reason = "it is the program that calls it")]
 fn exit(status: i32) -> ! {
     std::process::exit(status)
 }
 
-/// Ends the process if a region did not end well.
+/// Ends the process if a region failed.
 fn end(result: std::thread::Result<Result<(), Fault>>) {
     if plugin().is_finished() && !matches!(result, Ok(Ok(()))) {
-        // The process is ending, by another thread's `exit`; this one has nothing to add.
+        // Another thread's `exit` is ending the process already.
         loop {
             std::thread::park();
         }

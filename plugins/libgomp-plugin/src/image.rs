@@ -1,5 +1,5 @@
-//! What GCC's descriptions of images have in common. Each kind has its own structure, which
-//! its `mkoffload` writes into a program.
+//! The parts that GCC's descriptions of images share. Each kind has its own structure, which its
+//! `mkoffload` writes into a program.
 
 use std::ffi::{CStr, c_char};
 
@@ -13,7 +13,7 @@ const FIRST_WITH_INDIRECT: u32 = 3;
 /// The part of an image's version that is for the host.
 ///
 /// # Errors
-/// The other part, which is for the device, is not the one that is known.
+/// The other part, which is for the device, is unknown.
 pub(crate) fn host_version(version: u32) -> Result<u32, String> {
     let (host, device) = (version >> 16, version & 0xffff);
     let (known, gpus) = (kind().image_version, kind().gpus);
@@ -31,7 +31,7 @@ pub(crate) fn host_version(version: u32) -> Result<u32, String> {
     ))
 }
 
-/// The message about an image that was not loaded; `remedy` gets one that is.
+/// The message about a rejected image, with a `remedy`.
 #[must_use]
 pub fn refused(error: &host_rt::Error, remedy: &str) -> String {
     match error {
@@ -46,7 +46,7 @@ pub fn refused(error: &host_rt::Error, remedy: &str) -> String {
     }
 }
 
-/// Whether images of this version for the host say how many functions are called through
+/// Whether images of this version for the host contain the number of functions called through
 /// pointers.
 #[must_use]
 pub fn has_indirect(version: u32) -> bool {
@@ -56,7 +56,7 @@ pub fn has_indirect(version: u32) -> bool {
 /// The slice of `count` values at `first`, which may be null if there are none.
 ///
 /// # Safety
-/// They are there, for as long as the program's image.
+/// They exist, for as long as the program's image.
 #[must_use]
 pub unsafe fn slice<'a, T>(first: *const T, count: usize) -> &'a [T] {
     if count == 0 || first.is_null() {
@@ -77,8 +77,8 @@ pub unsafe fn text(name: *const c_char) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The function as the program's source has it: GCC's names are mangled for PTX, and those
-/// of regions of the host have a suffix.
+/// The function's name in the program's source: GCC mangles names for PTX, and those of host
+/// regions have a suffix.
 #[must_use]
 pub fn readable(name: &str) -> String {
     let name = name.split("$nohost").next().unwrap_or(name);

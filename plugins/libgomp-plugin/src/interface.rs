@@ -1,11 +1,10 @@
-//! What a plugin has to export.
+//! The exports of a plugin.
 
-/// The functions that libgomp looks up in a plugin that does OpenMP, of all its versions from
-/// GCC 13 to 16, and those that it can do without and that are here.
+/// The functions that libgomp, from GCC 13 to 16, looks up in a plugin for OpenMP, and optional
+/// ones that exist here.
 ///
-/// A plugin has each of them by this macro, in a crate of its own, for the [`Kind`](crate::Kind)
-/// that it is for: so it exports nothing else, and two plugins of a process have nothing to
-/// mistake for each other's.
+/// Each plugin is a crate that exports them by this macro, for its [`Kind`](crate::Kind), and
+/// exports nothing else, so that two plugins in a process have no conflicting symbols.
 #[macro_export]
 macro_rules! plugin {
     ($kind:expr) => {

@@ -1,5 +1,5 @@
-//! What plugins differ in: their devices, how GCC describes images for them, how an image is
-//! loaded and a target region launched.
+//! The differences between plugins: their devices, GCC's descriptions of images, loading an image
+//! and launching a target region.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
@@ -8,36 +8,35 @@ use host_rt::device::Global;
 use host_rt::{Kernel, Program};
 
 use crate::device::Device;
-use crate::region::{Asked, Running};
+use crate::region::{RequestedGrid, Running};
 
-/// A kind of GPU, as libgomp knows kinds. A plugin has one, and [exports](crate::plugin!)
-/// functions for it.
+/// A kind of GPU in libgomp's sense. A plugin has one, and [exports](crate::plugin!) functions for
+/// it.
 pub struct Kind {
     /// libgomp's name for it, which is also part of the plugin's.
     pub name: &'static CStr,
-    /// What such devices are, in messages: `NVIDIA GPUs`.
+    /// A name for these devices in messages: `NVIDIA GPUs`.
     pub gpus: &'static str,
     /// GCC's number for images of it, an `OFFLOAD_TARGET_TYPE_*`.
     pub image_type: c_int,
     /// The version of the descriptions of images.
     pub image_version: u32,
-    /// The kinds of [`host_rt`]'s devices that run such images. Without another word, those
-    /// of the first are used.
+    /// The kinds of [`host_rt`]'s devices that run such images. The first one is the default.
     pub devices: &'static [&'static str],
-    /// Reads what the environment says of such devices, once in a process.
+    /// Reads the environment's settings for such devices, once in a process.
     pub read: fn() -> Box<dyn Gpu>,
 }
 
-/// What devices have that is of their kind alone.
+/// The operations that depend on the kind of device.
 pub trait Gpu: Send + Sync {
-    /// Loads the image that GCC describes at `data`; `name` is what it is in, for messages.
+    /// Loads the image that GCC describes at `data`; `name` is the containing file, for messages.
     ///
     /// # Safety
     /// `data` is what `GOMP_OFFLOAD_load_image` was called with, of an image whose version
     /// for the host is `version`.
     ///
     /// # Errors
-    /// The image is none that the device runs.
+    /// The device cannot run the image.
     unsafe fn load(
         &self,
         device: &Device,
@@ -60,9 +59,9 @@ pub struct Code {
     pub indirect: Vec<u64>,
     /// Whether device code can call the host.
     pub calls_host: bool,
-    /// What it is made of, for who asked: `25 PTX texts`.
+    /// Its parts, for debugging: `25 PTX texts`.
     pub about: String,
-    /// What launches its kernels.
+    /// Launches its kernels.
     pub kernels: Box<dyn Kernels>,
 }
 
@@ -70,22 +69,22 @@ pub struct Code {
 pub struct Function {
     /// Its name in the image.
     pub name: String,
-    /// The word that stands for it in a call of the host; 0 of a kernel, which nothing calls.
+    /// The word that represents it in a call of the host; 0 for a kernel, which is not called.
     pub word: u64,
 }
 
-/// What launches the kernels of an image.
+/// Launches the kernels of an image.
 pub trait Kernels: Send + Sync {
     /// Runs the image's constructors, if it has any.
     ///
     /// # Errors
-    /// They did not end well.
+    /// A constructor failed.
     fn construct(&self, device: &Device) -> Result<(), String>;
 
     /// Runs the image's destructors, if it has any that can be run.
     ///
     /// # Errors
-    /// They did not end well.
+    /// A destructor failed.
     fn destruct(&self, _device: &Device) -> Result<(), String> {
         Ok(())
     }
@@ -93,7 +92,7 @@ pub trait Kernels: Send + Sync {
     /// Starts a target region with its variables at device address `vars`.
     ///
     /// # Safety
-    /// `kernel` is one of the image, compiled from a target region; what the variables name
+    /// `kernel` is one of the image, compiled from a target region; the memory of its variables
     /// stays until the region has ended.
     ///
     /// # Errors
@@ -103,14 +102,14 @@ pub trait Kernels: Send + Sync {
         device: &Device,
         kernel: &Kernel,
         vars: u64,
-        asked: Asked,
+        requested: RequestedGrid,
     ) -> Result<Box<dyn Running>, String>;
 }
 
 static KIND: OnceLock<&'static Kind> = OnceLock::new();
 
-/// Says what kind this plugin is for, as each function does that libgomp calls: nothing else
-/// comes before these. A plugin has its own copy of this crate, and so one kind.
+/// Sets the kind that this plugin is for. Each function that libgomp calls does so first. A plugin
+/// has its own copy of this crate, and so one kind.
 #[doc(hidden)]
 pub fn set(kind: &'static Kind) {
     KIND.get_or_init(|| kind);
@@ -127,7 +126,7 @@ pub(crate) fn kind() -> &'static Kind {
     }
 }
 
-/// One for the tests of this crate: emulated devices, without images.
+/// A kind for the tests of this crate: emulated devices, without images.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,31 +1,32 @@
-//! What libgomp's plugins for NVIDIA and AMD GPUs have in common: all that libgomp calls,
-//! over [`host_rt`]. A plugin is a shared object that has this crate and one [`Kind`].
+//! The common code of libgomp's plugins for NVIDIA and AMD GPUs: all functions that libgomp calls,
+//! over [`host_rt`]. A plugin is a shared object that consists of this crate and one [`Kind`].
 //!
-//! OpenMP alone: OpenACC is left out, which libgomp is told by `GOMP_OFFLOAD_get_caps`.
+//! It supports only OpenMP, and not OpenACC, as `GOMP_OFFLOAD_get_caps` reports to libgomp.
 //!
 //! | module | job |
 //! |---|---|
-//! | [`kind`] | what plugins differ in |
+//! | [`kind`] | the differences between plugins |
 //! | `entry` | the functions that libgomp calls |
 //! | `interface` | exporting them |
-//! | [`libgomp`] | the functions of libgomp's that are called here |
+//! | [`libgomp`] | libgomp's functions that are called here |
 //! | `plugin` | the devices, by number |
-//! | `choice` | which devices there are |
+//! | `choice` | the choice of devices |
 //! | [`device`] | a device: its memory and its images |
-//! | `spare` | memory of launches, which the next ones use again |
-//! | [`image`] | what descriptions of images have in common |
-//! | `load` | loading an image, and the tables that libgomp is told |
+//! | `block_cache` | reuse of memory by launches |
+//! | [`image`] | the common parts of descriptions of images |
+//! | `load` | loading an image, and the tables for libgomp |
 //! | `pin` | keeping shared objects with images loaded |
 //! | [`region`] | launching a target region |
-//! | `requires` | what a program requires of devices |
-//! | `reverse` | calling what a region runs on the host |
-//! | `abort` | saying which host region ended the process |
+//! | `requires` | the requirements of a program |
+//! | `reverse` | calling host regions |
+//! | `abort` | reporting the host region that aborted the process |
 //! | [`settings`] | environment variables |
 //!
 //! Source of the protocol: libgomp's `libgomp-plugin.h` and `target.c` of GCC 13 to 16; read
 //! for layouts and behaviour.
 
 mod abort;
+mod block_cache;
 mod choice;
 pub mod device;
 #[doc(hidden)]
@@ -41,8 +42,7 @@ pub mod region;
 mod requires;
 mod reverse;
 pub mod settings;
-mod spare;
 
+pub use block_cache::CachedBlock;
 pub use device::Device;
 pub use kind::{Code, Function, Gpu, Kernels, Kind};
-pub use spare::Lent;

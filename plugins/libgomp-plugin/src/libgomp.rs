@@ -1,7 +1,6 @@
-//! The functions of libgomp's that are called here.
+//! libgomp's functions that are called here.
 //!
-//! They are looked up, not linked: which libgomp has loaded this plugin is not known
-//! when it is built.
+//! They are looked up at run time, since the plugin is not built for a particular libgomp.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::OnceLock;
@@ -22,7 +21,7 @@ type TargetRev = unsafe extern "C" fn(
     *mut c_void,
 );
 
-/// The same of GCC 13, with two callbacks for copies and what these are given, which may be null.
+/// The same for GCC 13, with two callbacks for copies and their data, which may be null.
 type TargetRev13 = unsafe extern "C" fn(
     func: u64,
     mapnum: u64,
@@ -35,13 +34,13 @@ type TargetRev13 = unsafe extern "C" fn(
     *mut c_void,
 );
 
-/// The one that there is.
+/// The available one of the two.
 enum Reverse {
     Of13(Symbol<TargetRev13>),
     Of14(Symbol<TargetRev>),
 }
 
-/// What is used of libgomp.
+/// The used functions of libgomp.
 pub(crate) struct Libgomp {
     malloc: Symbol<unsafe extern "C" fn(usize) -> *mut c_void>,
     debug: Symbol<unsafe extern "C" fn(c_int, *const c_char, ...)>,
@@ -58,14 +57,14 @@ const GOMP_VERSION_13: u32 = 2;
 
 impl Libgomp {
     fn find() -> Result<Self, libloading::Error> {
-        // The one that is loaded, whether or not the program's symbols are visible to all.
+        // Finds the loaded library, even if its symbols are local.
         const RTLD_NOLOAD: c_int = libc::RTLD_NOLOAD;
         // SAFETY: it is loaded already, so nothing is initialised.
         let loaded = unsafe { Library::open(Some("libgomp.so.1"), RTLD_NOW | RTLD_NOLOAD) };
         let library = loaded.unwrap_or_else(|_| Library::this());
         const TARGET_REV: &[u8] = b"GOMP_PLUGIN_target_rev";
-        // SAFETY: the types are those of `libgomp-plugin.h`, of the version that this libgomp says
-        // it is by what it has: the function came with GCC 14, as the interface did.
+        // SAFETY: the types are those of `libgomp-plugin.h`, of this libgomp's version: the
+        // function was added in GCC 14, like the interface.
         let found = unsafe {
             let is_14 = library
                 .get::<*const c_void>(b"GOMP_target_map_indirect_ptr")
@@ -87,7 +86,7 @@ impl Libgomp {
                 version,
             }
         };
-        // libgomp has loaded this plugin, and stays as long.
+        // libgomp has loaded this plugin, and stays loaded as long.
         std::mem::forget(library);
         Ok(found)
     }
@@ -95,8 +94,8 @@ impl Libgomp {
     /// Runs the host function that belongs to the device function `func`.
     ///
     /// # Safety
-    /// The arrays have `mapnum` entries each, where `GOMP_OFFLOAD_dev2host` finds them; or
-    /// `mapnum` is 0, and `devaddrs` the address of what the function takes.
+    /// The arrays have `mapnum` entries each, where `GOMP_OFFLOAD_dev2host` finds them; or `mapnum`
+    /// is 0, and `devaddrs` the address of the function's argument.
     pub(crate) unsafe fn target_rev(
         &self,
         func: u64,
@@ -105,8 +104,8 @@ impl Libgomp {
         dev_num: i32,
     ) {
         let none = std::ptr::null_mut();
-        // SAFETY: passed on, each with its own parameters; without queue or callbacks copies are
-        // those of the plugin.
+        // SAFETY: the caller vouches for the arrays; each version gets its own parameters. Without
+        // queue or callbacks libgomp copies by the plugin's functions.
         unsafe {
             match &self.target_rev {
                 Reverse::Of14(call) => call(func, mapnum, devaddrs, sizes, kinds, dev_num, none),
@@ -117,23 +116,23 @@ impl Libgomp {
         };
     }
 
-    /// Tells that the region of `task` has ended.
+    /// Reports to libgomp that the region of `task` has ended.
     ///
     /// # Safety
-    /// `task` came with the region, and was not told yet.
+    /// `task` is a region's, whose end was not reported yet.
     pub(crate) unsafe fn task_completion(&self, task: *mut c_void) {
-        // SAFETY: passed on.
+        // SAFETY: the caller vouches for the task.
         unsafe { (self.task_completion)(task) };
     }
 
     /// Memory that libgomp frees, for `count` values.
     pub(crate) fn malloc<T>(&self, count: usize) -> *mut T {
-        // SAFETY: any size will do; it ends the process where there is no memory.
+        // SAFETY: any size is allowed; the function ends the process if there is no memory.
         unsafe { (self.malloc)(count * size_of::<T>()) }.cast()
     }
 }
 
-/// The libgomp that has loaded this plugin; `None` if this is no process of libgomp's.
+/// The libgomp that has loaded this plugin; `None` in a process without libgomp.
 fn found() -> Option<&'static Libgomp> {
     static FOUND: OnceLock<Option<Libgomp>> = OnceLock::new();
     FOUND.get_or_init(|| Libgomp::find().ok()).as_ref()
@@ -150,13 +149,13 @@ pub(crate) fn libgomp() -> &'static Libgomp {
     }
 }
 
-/// The version of its interface to plugins. A libgomp before GCC 13 is told that of the
-/// newest, and leaves the plugin alone.
+/// The version of its interface to plugins. A libgomp before GCC 13 gets the newest version, and
+/// then ignores the plugin.
 pub(crate) fn version() -> u32 {
     found().map_or(shared_abi::gomp::GOMP_VERSION, |libgomp| libgomp.version)
 }
 
-/// Says something without libgomp.
+/// Prints a message without libgomp.
 #[expect(clippy::print_stderr, reason = "there is no libgomp that would")]
 fn say(message: &str) {
     let name = kind().name.to_string_lossy();
@@ -167,7 +166,7 @@ fn text(message: &str) -> CString {
     CString::new(message.replace('\0', " ")).unwrap_or_default()
 }
 
-/// Says something to those who have set `GOMP_DEBUG`.
+/// Prints a message if `GOMP_DEBUG` is set.
 pub fn debug(message: &str) {
     if let Some(libgomp) = found() {
         let line = text(&format!("{message}\n"));
@@ -176,7 +175,7 @@ pub fn debug(message: &str) {
     }
 }
 
-/// Says what went wrong; what becomes of it, libgomp decides.
+/// Reports an error; libgomp decides how to continue.
 pub fn error(message: &str) {
     let Some(libgomp) = found() else {
         return say(message);
@@ -186,21 +185,20 @@ pub fn error(message: &str) {
     unsafe { (libgomp.error)(c"%s".as_ptr(), line.as_ptr()) };
 }
 
-/// As [`error`], about the environment that all plugins read: the first one that libgomp loads
-/// says it.
+/// Like [`error`], about the environment of all plugins: only the first plugin reports it.
 pub(crate) fn error_of_all(message: &str) {
     if !another_is_loaded() {
         error(message);
     }
 }
 
-/// Whether the plugin for another kind of GPUs was loaded before this one, and is ours: GCC's own
-/// have functions for OpenACC.
+/// Whether our plugin for another kind of GPUs was loaded before this one. GCC's own plugins are
+/// recognised by their functions for OpenACC.
 fn another_is_loaded() -> bool {
     let others = [c"nvptx", c"gcn"].into_iter();
     others.filter(|&name| name != kind().name).any(|name| {
         let file = format!("libgomp-plugin-{}.so.1", name.to_string_lossy());
-        // SAFETY: finds what is loaded, so nothing is initialised.
+        // SAFETY: finds a loaded library, so nothing is initialised.
         let loaded = unsafe { Library::open(Some(&file), RTLD_NOW | libc::RTLD_NOLOAD) };
         loaded.is_ok_and(|library| {
             // SAFETY: the address is not used.
@@ -210,8 +208,8 @@ fn another_is_loaded() -> bool {
     })
 }
 
-/// Says what went wrong and ends the process, as libgomp does where a region cannot go
-/// on: nobody could tell the program.
+/// Reports an error and ends the process, as libgomp does if a region cannot continue: the program
+/// could not be notified.
 pub(crate) fn fatal(message: &str) -> ! {
     let line = text(message);
     // SAFETY: a format and its one argument.

@@ -1,4 +1,4 @@
-//! Loading an image, and the tables that libgomp is told.
+//! Loading an image, and the tables for libgomp.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -18,28 +18,27 @@ use crate::reverse::{HostRegion, Locked};
 
 /// A loaded image.
 pub(crate) struct Loaded {
-    /// In the order of the host's table; libgomp has the addresses of these.
+    /// In the order of the host's table; libgomp holds the addresses of these.
     functions: Vec<TargetFunction>,
-    /// GCC's description, by which libgomp names the image.
+    /// GCC's description, whose address identifies the image for libgomp.
     data: usize,
-    /// What launches its kernels.
+    /// Launches its kernels.
     kernels: Box<dyn Kernels>,
     locked: Arc<Locked>,
     _program: Program,
 }
 
-/// A function of an image, as libgomp hands it back for a launch.
+/// A function of an image, as libgomp passes it for a launch.
 pub(crate) struct TargetFunction {
-    /// In the words of the source.
+    /// The name in the source.
     pub(crate) name: String,
-    /// In its image.
+    /// The name in the image.
     pub(crate) mangled: String,
-    /// None of what is called on the host.
+    /// `None` for host regions.
     pub(crate) kernel: Option<Kernel>,
 }
 
-/// First and last address of what the host's table has at the same place: libgomp's
-/// `addr_pair`.
+/// First and last address of an entry of the host's table: libgomp's `addr_pair`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AddrPair {
@@ -47,12 +46,12 @@ pub(crate) struct AddrPair {
     pub(crate) end: usize,
 }
 
-/// What libgomp is told of an image.
+/// The tables of an image for libgomp.
 pub(crate) struct Tables {
     /// Functions, variables, control variables.
     pub(crate) target: Vec<AddrPair>,
-    /// By function: the word that stands for it in a call of the host; empty if there is
-    /// no such function.
+    /// For each function the word that represents it in a call of the host; empty if there is no
+    /// such function.
     pub(crate) reverse: Vec<u64>,
 }
 
@@ -63,7 +62,7 @@ pub(crate) struct Tables {
 /// was called with.
 ///
 /// # Errors
-/// The image is none that the device runs.
+/// The device cannot run the image.
 pub(crate) unsafe fn load(
     device: &Arc<Device>,
     version: u32,
@@ -71,7 +70,8 @@ pub(crate) unsafe fn load(
     host_indirect: *const u64,
 ) -> Result<Tables, String> {
     let version = host_version(version)?;
-    // libgomp loads all that there is when it has opened a device, and then what comes.
+    // libgomp loads all registered images when it has opened a device, and later ones when they are
+    // registered.
     let when = if device.is_used() {
         When::Now
     } else {
@@ -92,9 +92,9 @@ pub(crate) unsafe fn load(
             Some(kernel.map_err(|error| error.to_string())?)
         } else {
             let region = HostRegion::new(device, word, &name, &locked);
-            // SAFETY: the word stands for the region in the image's own table, and GCC has
-            // compiled both sides of it from one source: what the image sends with it is what
-            // the region takes, from any thread that runs kernels.
+            // SAFETY: the word represents the region in the image's own table, and GCC has compiled
+            // both sides from one source: the image sends the arguments that the region takes, and
+            // the region may run on any thread.
             unsafe { program.add_foreign(word, &name, Arc::new(region)) };
             None
         };
@@ -106,7 +106,7 @@ pub(crate) unsafe fn load(
     }
 
     let mut target = Vec::with_capacity(functions.len() + code.variables.len() + 1);
-    // Where they are now, they stay: a `Vec` that is moved keeps its elements' place.
+    // The elements of a `Vec` keep their addresses when it is moved.
     target.extend(functions.iter().map(|function| {
         let start = std::ptr::from_ref(function).addr();
         let end = start + 1;
@@ -125,14 +125,14 @@ pub(crate) unsafe fn load(
                 "libgomp has no table of functions that are called through pointers".into(),
             );
         }
-        // SAFETY: libgomp's table has as many entries.
+        // SAFETY: libgomp's table has this many entries.
         let host = unsafe { std::slice::from_raw_parts(host_indirect, code.indirect.len()) };
         map_indirect(device, &program, host, &code.indirect)?;
     }
     locked.during(|| code.kernels.construct(device))?;
 
     let words = code.functions.iter().map(|function| function.word);
-    // Where nothing on the device calls, the host alone has such regions.
+    // If nothing on the device calls the host, only the host has such regions.
     let reverse = code.calls_host && words.clone().any(|word| word != 0);
     libgomp::debug(&format!(
         "{name}: {}, {} functions, {} variables{}",
@@ -163,19 +163,19 @@ impl Loaded {
     /// Runs its destructors.
     ///
     /// # Errors
-    /// They did not end well.
+    /// A destructor failed.
     pub(crate) fn destruct(&self, device: &Device) -> Result<(), String> {
         self.locked.during(|| self.kernels.destruct(device))
     }
 
-    /// The function at an address that libgomp was told.
+    /// The function at an address of a table for libgomp.
     fn function(&self, address: usize) -> Option<&TargetFunction> {
         let mut functions = self.functions.iter();
         functions.find(|function| std::ptr::from_ref(*function).addr() == address)
     }
 }
 
-/// Runs `with` with the function that libgomp names by `address`.
+/// Calls `with` with the function that libgomp identifies by `address`.
 ///
 /// # Errors
 /// No image has it.
@@ -193,10 +193,10 @@ pub(crate) fn with_function<R>(
         .ok_or_else(|| format!("no image has a function at {address:?}"))
 }
 
-/// Where a variable is.
+/// The range of a variable.
 ///
 /// # Errors
-/// Nowhere: it ends behind all addresses, in words. Address and size may be the image's own.
+/// It runs past the end of the address space. Address and size may come from the image.
 fn range(global: Global) -> Result<AddrPair, String> {
     let Global { address, size } = global;
     let end = address.checked_add(size);
@@ -207,9 +207,10 @@ fn range(global: Global) -> Result<AddrPair, String> {
     })
 }
 
-/// Where libgomp finds the control variables. It inserts those of a device in its map once
-/// for each image that tells it where, and ends the process at the second ("Duplicate
-/// node", GCC 13 to 16): later images get what the first has, and tell nothing.
+/// The address of the control variables for libgomp. libgomp inserts a device's control variables
+/// into its map once for each image that returns an address, and ends the process at the second
+/// ("Duplicate node", GCC 13 to 16). So later images get the values of the first, and return no
+/// address.
 fn control_variables(device: &Device, program: &Program) -> Result<AddrPair, String> {
     const NOWHERE: AddrPair = AddrPair { start: 0, end: 0 };
     let found = program.global(ADDITIONAL_ICVS);
@@ -226,7 +227,7 @@ fn control_variables(device: &Device, program: &Program) -> Result<AddrPair, Str
     Ok(NOWHERE)
 }
 
-/// Tells the device which of its functions the host's addresses stand for.
+/// Writes the map from the host's function addresses to the device's.
 fn map_indirect(
     device: &Device,
     program: &Program,

@@ -1,37 +1,36 @@
-//! Keeping shared objects with images loaded.
+//! Keeps shared objects with images loaded.
 //!
-//! libgomp cannot forget an image with functions that the device calls: `dlclose` of one
-//! of two such libraries ends the process at an assertion, and where it does not, nobody's
-//! functions are found any more (GCC 13 to 16). So a library with an image stays, which
-//! POSIX allows `dlclose` to do: its memory, its variables, and its destructors' turn at
-//! the end of the process.
+//! libgomp cannot forget an image with functions that the device calls: `dlclose` of one of two
+//! such libraries ends the process with an assertion, or breaks the look-up of all functions (GCC
+//! 13 to 16). So a library with an image stays loaded, which POSIX allows `dlclose` to do: its
+//! memory and its variables stay, and its destructors run at the end of the process.
 //!
-//! libgomp loads an image with its lock of the device held. Where that is in a constructor
-//! of the library, the thread has the loader's lock already. Where it is because the device
-//! is used for the first time, another thread may be in such a constructor and wait for
-//! libgomp's lock: the loader is then not to be asked before libgomp's lock is free.
+//! libgomp loads an image while it holds its lock of the device. In a constructor of the library,
+//! the thread has the loader's lock already. At the first use of the device, another thread may be
+//! in such a constructor and wait for libgomp's lock: then the loader must not be called before
+//! libgomp's lock is free.
 //!
-//! So it is asked by a thread of its own then, and once more by the next thread that starts a
-//! target region, before the region does: libgomp calls that without a lock of its own, and a
-//! program that closes a library whose region has ended closes what stays. Asked twice, the
-//! loader does nothing. A thread whose region is the first waits for constructors that run
-//! meanwhile in another thread. Nothing is lost by that: a constructor that waited for a region
-//! would wait for ever as it is, since threads that begin ask for the loader's lock, too.
+//! In that case a separate thread calls the loader, and also the next thread that starts a target
+//! region, before the region: libgomp holds no lock then, and a program that closes a library after
+//! its region has ended closes one that stays. A second call to the loader has no effect. A thread
+//! whose region is the first waits for constructors that run in another thread. That causes no
+//! deadlock: a constructor that waited for a region would never end in any case, since new threads
+//! need the loader's lock, too.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where the loader may be asked.
+/// When the loader may be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
-    /// At once: the thread is in a constructor.
+    /// At once: the thread runs a constructor.
     Now,
-    /// When this thread has no lock of libgomp's: see [`keep_all`].
+    /// When this thread holds no lock of libgomp's: see [`keep_all`].
     Later,
 }
 
-/// What is to be kept, and was not yet.
+/// Paths of libraries still to be kept.
 #[derive(Default)]
 struct Waiting {
     paths: Mutex<Vec<String>>,
@@ -45,7 +44,7 @@ static WAITING: Waiting = Waiting {
 };
 
 impl Waiting {
-    /// A list of paths is whole whatever panics.
+    /// No panic leaves the list inconsistent.
     fn lock(&self) -> MutexGuard<'_, Vec<String>> {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -53,16 +52,16 @@ impl Waiting {
     fn add(&self, path: String) {
         let mut paths = self.lock();
         paths.push(path);
-        // Relaxed: changed with the list locked. Who looks without that has a region of the image,
-        // which libgomp's lock of the device has had loaded before.
+        // Relaxed: changed with the list locked. A thread that reads it without the lock runs a
+        // region of the image, which libgomp's lock of the device orders after the loading.
         self.some.store(true, Ordering::Relaxed);
     }
 
-    /// Has `keep` keep all of them. They are forgotten once that is done, so that nobody finds
-    /// none who comes meanwhile; and the list is not locked for the time: `keep` may wait for a
-    /// constructor, which may wait for a thread that loads an image.
+    /// Calls `keep` for all of them. They are removed only afterwards, so that other threads do not
+    /// miss them; and the list is unlocked meanwhile, since `keep` may wait for a constructor,
+    /// which may wait for a thread that loads an image.
     fn keep(&self, keep: impl Fn(&str)) {
-        // Relaxed: as in `add`.
+        // Relaxed: see `add`.
         if !self.some.load(Ordering::Relaxed) {
             return;
         }
@@ -72,12 +71,12 @@ impl Waiting {
         }
         let mut paths = self.lock();
         paths.retain(|path| !kept.contains(path));
-        // Relaxed: as in `add`.
+        // Relaxed: see `add`.
         self.some.store(!paths.is_empty(), Ordering::Relaxed);
     }
 }
 
-/// Keeps the object that `data` is in until the process ends; its name, for messages.
+/// Keeps the object with `data` loaded until the process ends. Returns its name, for messages.
 pub(crate) fn pin(data: *const c_void, when: When) -> String {
     let Some(path) = object_of(data.addr()) else {
         let program = std::env::args().next().unwrap_or_default();
@@ -88,7 +87,7 @@ pub(crate) fn pin(data: *const c_void, when: When) -> String {
         When::Now => keep(&path),
         When::Later => {
             WAITING.add(path);
-            // For programs that start no region and close the library all the same.
+            // For programs that start no region before they close the library.
             let thread = std::thread::Builder::new().name("libgomp pin".to_owned());
             if let Err(error) = thread.spawn(keep_all) {
                 tracing::warn!(%error, name, "a library with an image must not be closed");
@@ -98,7 +97,7 @@ pub(crate) fn pin(data: *const c_void, when: When) -> String {
     name
 }
 
-/// Keeps what is to be kept still; for a thread that has no lock of libgomp's.
+/// Keeps all pending libraries; for a thread that holds no lock of libgomp's.
 pub(crate) fn keep_all() {
     WAITING.keep(keep);
 }
@@ -107,15 +106,15 @@ fn last_part(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The shared object that `address` is in. The loader's list has a lock of its own, which
-/// nobody holds while constructors run.
+/// The shared object that contains `address`. The loader's list has its own lock, which is not held
+/// while constructors run.
 fn object_of(address: usize) -> Option<String> {
-    /// What is looked for, and what is found.
+    /// The address, and the object that contains it.
     struct Search {
         address: usize,
         found: Option<String>,
     }
-    unsafe extern "C" fn look(
+    unsafe extern "C" fn visit(
         info: *mut libc::dl_phdr_info,
         _size: usize,
         search: *mut c_void,
@@ -123,7 +122,7 @@ fn object_of(address: usize) -> Option<String> {
         // SAFETY: the loader's description of an object, and our own structure, both for the
         // time of this call.
         let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
-        // SAFETY: the object's headers, as many.
+        // SAFETY: the object's headers, with their number.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let is_in = headers.iter().any(|header| {
             let start = info.dlpi_addr.wrapping_add(header.p_vaddr) as usize;
@@ -141,8 +140,8 @@ fn object_of(address: usize) -> Option<String> {
         address,
         found: None,
     };
-    // SAFETY: `look` has the type of a callback, and gets what it takes.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
+    // SAFETY: the callback has the right type, and gets its own structure.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
     // The program itself has no name there.
     search.found.filter(|name| !name.is_empty())
 }
@@ -152,11 +151,11 @@ fn keep(path: &str) {
         return;
     };
     let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
-    // SAFETY: it is loaded already, so nothing is initialised. The main program is not
-    // found by its name, and need not be.
+    // SAFETY: the library is loaded already, so nothing is initialised. The main program is not
+    // found by its name, and does not need it.
     let handle = unsafe { libc::dlopen(path.as_ptr(), flags) };
     if !handle.is_null() {
-        // SAFETY: just opened; that it is not deleted is a property of the object.
+        // SAFETY: just opened; not being deleted is a property of the object.
         unsafe { libc::dlclose(handle) };
     }
 }
@@ -173,7 +172,7 @@ mod tests {
         waiting.keep(keep);
         waiting.add("a".to_owned());
         waiting.keep(|path| {
-            // Another thread, while this one is at it; and what is added then.
+            // Another thread keeps at the same time, and a path is added.
             waiting.keep(keep);
             waiting.add("b".to_owned());
             keep(path);
@@ -186,7 +185,7 @@ mod tests {
 
     #[test]
     fn objects_are_found_by_what_is_in_them() {
-        // Of the C library, and of this program.
+        // Objects of the C library and of this program.
         let there = object_of(libc::dl_iterate_phdr as *const () as usize).unwrap();
         assert!(
             there.starts_with('/') && there.contains("libc.so"),

@@ -7,13 +7,13 @@ use crate::device::Device;
 use crate::kind::{Gpu, kind};
 use crate::{choice, libgomp, settings};
 
-/// The plugin's state: one for the process.
+/// The plugin's state, one per process.
 pub(crate) struct Plugin {
     /// Names of the devices, in the order of their numbers.
     names: Vec<String>,
-    /// Those that are initialised.
+    /// The initialised ones.
     devices: Mutex<Vec<Option<Arc<Device>>>>,
-    /// What they have of their kind, as the environment says when the first is opened.
+    /// The operations of their kind, read from the environment when the first is opened.
     gpu: OnceLock<Box<dyn Gpu>>,
     finished: AtomicBool,
 }
@@ -37,23 +37,23 @@ pub(crate) fn plugin() -> &'static Plugin {
 }
 
 impl Plugin {
-    /// How many devices there are.
+    /// The number of devices.
     pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
 
-    /// A name of device `ord` that no other has.
+    /// A unique name of device `ord`.
     pub(crate) fn uid(&self, ord: usize) -> Option<String> {
         let name = self.names.get(ord)?;
         Some(format!("REVOFF-{ord}-{name}"))
     }
 
-    /// A list of devices is whole whatever panics.
+    /// No panic leaves the list inconsistent.
     fn devices(&self) -> MutexGuard<'_, Vec<Option<Arc<Device>>>> {
         self.devices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What its devices have of their kind.
+    /// The operations of its devices' kind.
     pub(crate) fn gpu(&self) -> &dyn Gpu {
         &**self.gpu.get_or_init(kind().read)
     }
@@ -61,24 +61,24 @@ impl Plugin {
     /// Opens device `ord`.
     ///
     /// # Errors
-    /// There is none of that number, or it cannot be opened.
+    /// There is no device of that number, or it cannot be opened.
     pub(crate) fn init(&self, ord: usize) -> Result<(), String> {
         let Some(name) = self.names.get(ord) else {
             return Err(format!("no device {ord}: there are {}", self.count()));
         };
         self.gpu();
-        // An invalid value is reported, whether or not a region has the clause.
+        // An invalid value is reported even if no region has the clause.
         settings::nowait();
         let device = Device::open(ord, name).map_err(|error| error.to_string())?;
         self.devices()[ord] = Some(Arc::new(device));
         Ok(())
     }
 
-    /// The end of device `ord`, and of the process: perhaps by `exit` in a host region,
-    /// which its kernel waits for, and whose thread this may be. So all stays as it is, for
-    /// threads that are still at work.
+    /// Called at the end of the process for device `ord`: perhaps by `exit` in a host region, for
+    /// which its kernel waits, on this thread. So the device stays open, for threads that still use
+    /// it.
     pub(crate) fn fini(&self, ord: usize) {
-        // Relaxed: seen soon enough.
+        // Relaxed: it may be seen late.
         self.finished.store(true, Ordering::Relaxed);
         let device = self.devices().get(ord).cloned().flatten();
         if let Some(device) = device {
@@ -90,7 +90,7 @@ impl Plugin {
 
     /// Whether the process is ending.
     pub(crate) fn is_finished(&self) -> bool {
-        // Relaxed: as where it is set.
+        // Relaxed: it may be seen late.
         self.finished.load(Ordering::Relaxed)
     }
 

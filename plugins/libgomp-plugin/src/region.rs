@@ -1,4 +1,4 @@
-//! Launching a target region, as libgomp asks for it.
+//! Launching a target region for libgomp.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -11,31 +11,31 @@ use crate::image::readable;
 use crate::libgomp;
 use crate::load::{self, TargetFunction};
 
-/// What a region asks for; 0 where it does not say.
+/// The requested grid; 0 means the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedGrid {
     /// Teams.
     pub teams: u32,
     /// Threads of a team.
     pub threads: u32,
 }
 
-impl Asked {
+impl RequestedGrid {
     /// Reads libgomp's list of arguments.
     ///
     /// # Safety
-    /// The list has an end as libgomp's have, a null.
+    /// The list ends with a null, as libgomp's do.
     unsafe fn read(mut args: *const *const c_void) -> Self {
-        /// Where the value is in the argument itself.
+        /// The position of a value in the argument itself.
         const VALUE_SHIFT: u32 = 16;
         const SUBSEQUENT: usize = 0x80;
         const DEVICE_MASK: usize = 0x7f;
         const ID_MASK: usize = 0xff00;
         const NUM_TEAMS: usize = 0x100;
         const THREAD_LIMIT: usize = 0x200;
-        let mut asked = Self::default();
+        let mut requested = Self::default();
         if args.is_null() {
-            return asked;
+            return requested;
         }
         // SAFETY: the caller vouches for the list.
         let mut next = || unsafe {
@@ -46,7 +46,7 @@ impl Asked {
         loop {
             let id = next();
             if id == 0 {
-                return asked;
+                return requested;
             }
             let value = if id & SUBSEQUENT == 0 {
                 (id.cast_signed() >> VALUE_SHIFT) as i64
@@ -54,24 +54,24 @@ impl Asked {
                 next().cast_signed() as i64
             };
             let value = value.clamp(0, i64::from(i32::MAX)) as u32;
-            // Other devices have arguments of their own.
+            // Arguments for other devices are ignored.
             match (id & DEVICE_MASK, id & ID_MASK) {
-                (0, NUM_TEAMS) => asked.teams = value,
-                (0, THREAD_LIMIT) => asked.threads = value,
+                (0, NUM_TEAMS) => requested.teams = value,
+                (0, THREAD_LIMIT) => requested.threads = value,
                 _ => {}
             }
         }
     }
 }
 
-/// How a kernel ends that does not end well.
+/// The failure of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// For a reason, in words.
+    /// An error.
     Failed(String),
-    /// Device code has called `exit`, with this: so the process ends.
+    /// Device code called `exit` with this status: the process ends.
     Exited(i32),
-    /// Device code has called `abort`, or the like, in words: so the process ends.
+    /// Device code called `abort` or similar: the process ends.
     Aborted(String),
 }
 
@@ -90,7 +90,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Says of a launch to those who ask what it is made of; a thread has that many lanes.
+/// Prints a launch for debugging; a thread has `lanes` lanes.
 pub fn announce(device: &Device, kernel: &Kernel, grid: Grid, lanes: u32) {
     let Grid { teams, threads } = grid;
     libgomp::debug(&format!(
@@ -100,25 +100,25 @@ pub fn announce(device: &Device, kernel: &Kernel, grid: Grid, lanes: u32) {
     ));
 }
 
-/// A kernel under way. Dropping it waits for its end.
+/// A running kernel. Dropping it waits for its end.
 pub trait Running: Send {
     /// Waits for its end.
     ///
     /// # Errors
-    /// It did not end well.
+    /// It failed.
     fn wait(&self) -> Result<(), Fault>;
 }
 
-/// A region under way.
+/// A running region.
 pub(crate) struct Region {
     running: Box<dyn Running>,
-    /// The kernel's names: in its image, and in the words of the source.
+    /// The kernel's names in its image and in the source.
     names: [String; 2],
-    /// The last to go.
+    /// Dropped last.
     counted: Counted,
 }
 
-/// A region that its device counts.
+/// A region counted by its device.
 struct Counted(Arc<Device>);
 
 impl Counted {
@@ -138,7 +138,7 @@ impl Region {
     /// Starts the region `function` with its variables at `vars`.
     ///
     /// # Safety
-    /// All three are what `GOMP_OFFLOAD_run` was called with.
+    /// All three are arguments of `GOMP_OFFLOAD_run`.
     ///
     /// # Errors
     /// The device cannot run it.
@@ -149,7 +149,7 @@ impl Region {
         args: *const *const c_void,
     ) -> Result<Self, String> {
         // SAFETY: the caller vouches for the list.
-        let asked = unsafe { Asked::read(args) };
+        let requested = unsafe { RequestedGrid::read(args) };
         let vars = vars.addr() as u64;
         load::with_function(device, function, |kernels, function| {
             let TargetFunction { name, mangled, .. } = function;
@@ -159,9 +159,9 @@ impl Region {
                 ));
             };
             let counted = Counted::new(device);
-            // SAFETY: the image's own kernel; what the variables name, libgomp keeps until it
-            // is told that the region has ended.
-            let running = unsafe { kernels.start(device, kernel, vars, asked) };
+            // SAFETY: the image's own kernel; libgomp keeps the memory of the variables until the
+            // end of the region is reported.
+            let running = unsafe { kernels.start(device, kernel, vars, requested) };
             Ok(Self {
                 running: running.map_err(|error| format!("the target region {name}: {error}"))?,
                 names: [mangled.clone(), name.clone()],
@@ -173,7 +173,7 @@ impl Region {
     /// Waits until the region has ended.
     ///
     /// # Errors
-    /// It did not end well.
+    /// It failed.
     pub(crate) fn wait(self) -> Result<(), Fault> {
         let [mangled, name] = &self.names;
         let named = |reason: String| reason.replace(mangled, name);
@@ -192,22 +192,22 @@ impl Region {
 mod tests {
     use super::*;
 
-    fn read(words: &[usize]) -> Asked {
+    fn read(words: &[usize]) -> RequestedGrid {
         let words: Vec<*const c_void> = words
             .iter()
             .map(|&word| std::ptr::without_provenance(word))
             .collect();
         // SAFETY: the tests' lists end with 0.
-        unsafe { Asked::read(words.as_ptr()) }
+        unsafe { RequestedGrid::read(words.as_ptr()) }
     }
 
     #[test]
     fn arguments_are_read() {
-        assert_eq!(read(&[0]), Asked::default());
-        let asked = |teams, threads| Asked { teams, threads };
-        assert_eq!(read(&[0x200, 0x1_0100, 0]), asked(1, 0));
-        assert_eq!(read(&[0x180, 70_000, 0x4_0200, 0]), asked(70_000, 4));
-        // Of another device, and less than nothing.
-        assert_eq!(read(&[0x7_0105, 0x280, usize::MAX, 0]), asked(0, 0));
+        assert_eq!(read(&[0]), RequestedGrid::default());
+        let requested = |teams, threads| RequestedGrid { teams, threads };
+        assert_eq!(read(&[0x200, 0x1_0100, 0]), requested(1, 0));
+        assert_eq!(read(&[0x180, 70_000, 0x4_0200, 0]), requested(70_000, 4));
+        // The word of another device, and a negative number.
+        assert_eq!(read(&[0x7_0105, 0x280, usize::MAX, 0]), requested(0, 0));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::c_uint;
 
-/// `GOMP_REQUIRES_*` with OpenMP's names. Bits without a clause of their own have none.
+/// `GOMP_REQUIRES_*` with OpenMP's names. Bits without a clause have none.
 const NAMES: [(c_uint, &str); 4] = [
     (UNIFIED_ADDRESS, "unified_address"),
     (0x20, "unified_shared_memory"),
@@ -15,11 +15,11 @@ const REVERSE_OFFLOAD: c_uint = 0x80;
 /// The program has target regions.
 const TARGET_USED: c_uint = 0x200;
 
-/// What these devices provide: one address space of host and device, and reverse offload. Memory
-/// that both share would need a system on which nobody has tried this.
+/// The features of these devices: one address space of host and device, and reverse offload. Shared
+/// memory would need an untested kind of system.
 const PROVIDED: c_uint = UNIFIED_ADDRESS | REVERSE_OFFLOAD | TARGET_USED;
 
-/// Why these devices cannot run a program that requires `mask`; `None` if they can.
+/// The reason why these devices cannot run a program that requires `mask`; `None` if they can.
 pub(crate) fn missing(mask: c_uint) -> Option<String> {
     let mut rest = mask & !PROVIDED;
     if rest == 0 {

@@ -1,14 +1,13 @@
-//! Calling what a region runs on the host.
+//! Calling host regions.
 //!
-//! The function is libgomp's to find, and what the program has mapped is libgomp's to
-//! know. What libgomp cannot have mapped (a device thread's stack, what a kernel has
-//! allocated) is mapped by [`host_rt::map`], which takes no lock of libgomp's for it and has
-//! its copies under way together; libgomp is then given arguments that are ready, as a call
-//! without any, and takes its lock of the device to look the function up.
+//! libgomp finds the function, and knows the data that the program has mapped. Data that libgomp
+//! cannot have mapped (a device thread's stack, a kernel's allocations) is mapped by
+//! [`host_rt::map`], without libgomp's locks and with concurrent copies. libgomp then gets a call
+//! without arguments to map, and takes its lock of the device only to look the function up.
 //!
-//! Where libgomp maps, it is given arrays of ours, in which the bytes of `firstprivate` are
-//! a pointer that is passed as it is: libgomp (GCC 13 to 16) passes the device's address
-//! where the type is aligned to more than a byte.
+//! If libgomp maps arguments, it gets our own arrays, in which `firstprivate` bytes are a pointer
+//! that is passed unchanged: libgomp (GCC 13 to 16) passes the device's address if the type is
+//! aligned to more than a byte.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::Cell;
@@ -28,26 +27,26 @@ use crate::libgomp::libgomp;
 /// Size of a pointer, on the device too.
 const POINTER: u64 = 8;
 
-/// A region of the host, by the word that stands for it on the device.
+/// A host region, by the word that represents it on the device.
 pub(crate) struct HostRegion {
     device: Weak<Device>,
     word: u64,
-    /// In the words of the source.
+    /// The name in the source.
     name: &'static Name,
-    /// Of its image.
+    /// The state of its image.
     locked: Arc<Locked>,
 }
 
-/// Whether libgomp keeps its lock of the device until a kernel of an image has ended: its
-/// constructors, or its destructors. Kernels of other images may be under way, and go on when
-/// the lock is free.
+/// Whether libgomp holds its lock of the device until a kernel of an image has ended: constructors
+/// or destructors. Kernels of other images may be running, and continue when the lock is free.
 #[derive(Default)]
 pub(crate) struct Locked(AtomicBool);
 
 impl Locked {
     /// Runs `kernels`, for which libgomp waits.
     pub(crate) fn during<R>(&self, kernels: impl FnOnce() -> R) -> R {
-        // Relaxed, both: launching a kernel comes before its calls, and they before its end.
+        // Relaxed, both: the launch of a kernel orders it before the kernel's calls, and these
+        // before its end.
         self.0.store(true, Ordering::Relaxed);
         let result = kernels();
         self.0.store(false, Ordering::Relaxed);
@@ -90,7 +89,7 @@ impl ForeignFunction for HostRegion {
         retain(&device, args);
         args.iter().any(|arg| match arg.kind.plain() {
             MapKind::FIRSTPRIVATE | MapKind::FIRSTPRIVATE_INT | MapKind::STRUCT => false,
-            // What a descriptor points to, the host learns when it has the descriptor.
+            // The host learns a descriptor's target from the descriptor.
             MapKind::TO_PSET => true,
             MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
                 device.may_be_mapped(arg.addr.wrapping_add(arg.size), POINTER)
@@ -125,7 +124,7 @@ impl ForeignFunction for HostRegion {
         };
         serving.during(|| {
             abort::within(self.name, || {
-                // SAFETY: the arrays are where `dev2host` finds them while we serve.
+                // SAFETY: `dev2host` finds the arrays while `SERVING` is set.
                 unsafe { libgomp().target_rev(self.word, args.len() as u64, places, number) }
             });
         });
@@ -136,17 +135,17 @@ impl ForeignFunction for HostRegion {
         let device = self.device()?;
         let places = [pointers.as_mut_ptr().expose_provenance() as u64, 0, 0];
         abort::within(self.name, || {
-            // SAFETY: without arguments to map, libgomp passes the address on to the
-            // function, for which our caller vouches.
+            // SAFETY: without arguments to map, libgomp passes the address on to the function, for
+            // which our caller vouches.
             unsafe { libgomp().target_rev(self.word, 0, places, device.number()) }
         });
         Ok(())
     }
 }
 
-/// Has pointers keep their values to which nothing is mapped, as OpenMP wants it: GCC makes
-/// sections of no length of pointers that a region uses and no clause names, such as a
-/// `FILE *`. libgomp gives the region the address of an empty allocation.
+/// Lets pointers without mapped targets keep their values, as OpenMP requires: GCC passes sections
+/// of length zero for pointers that a region uses without a clause, such as a `FILE *`. libgomp
+/// would give the region the address of an empty allocation.
 fn retain(device: &Device, args: &mut [Arg]) {
     for at in 0..args.len() {
         let Arg {
@@ -165,7 +164,7 @@ fn retain(device: &Device, args: &mut [Arg]) {
                     .checked_sub(other.addr)
                     .is_some_and(|offset| offset <= other.size)
         };
-        // Next to what is mapped, too: libgomp looks there.
+        // libgomp's look-up also matches data that ends there.
         if !device.may_be_mapped(addr, 0)
             && !device.may_be_mapped(addr, 1)
             && !args.iter().any(is_in)
@@ -175,10 +174,9 @@ fn retain(device: &Device, args: &mut [Arg]) {
     }
 }
 
-/// Refuses what libgomp would take a device's word for, beyond what host-rt has refused: a
-/// structure is as long as its first and its last member say; the pointers of a descriptor
-/// that is not present are where they say; and so is a pointer that is nowhere, for which
-/// libgomp has 8 bytes.
+/// Rejects arguments that libgomp would trust a device with, beyond host-rt's checks: the length of
+/// a structure, from its first to its last member; the positions of pointers in a descriptor that
+/// is not present; and a pointer outside of all data, for which libgomp has 8 bytes.
 fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
     let mut descriptor: Option<&Arg> = None;
     for (at, arg) in args.iter().enumerate() {
@@ -195,7 +193,7 @@ fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
             (MapKind::STRUCT, _) => {
                 let members = &args[at + 1..][..arg.size as usize];
                 if let (Some(first), Some(last)) = (members.first(), members.last()) {
-                    // What libgomp allocates for them, and copies to.
+                    // The range that libgomp allocates for them and copies to.
                     let (start, end) = (first.addr, last.addr.saturating_add(last.size));
                     let is_in = |member: &Arg| {
                         let ends = member.addr.checked_add(member.size);
@@ -217,7 +215,7 @@ fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
             }
             _ if is_pointer || kind == MapKind::ATTACH => {
                 let place = arg.addr.wrapping_add(arg.size);
-                // What libgomp has bytes for.
+                // Whether the bytes that libgomp allocates contain the other argument.
                 let contains = |other: &Arg| {
                     let kind = other.kind.plain();
                     let has_bytes = kind.reads_device() || kind.writes_device();
@@ -248,7 +246,7 @@ fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
     Ok(())
 }
 
-/// A function's own copy of what it has as `firstprivate`.
+/// A function's own copy of a `firstprivate` argument.
 struct Private {
     place: NonNull<u8>,
     layout: Layout,
@@ -266,7 +264,7 @@ impl Private {
         let place = place
             .ok_or_else(|| format!("the host has no {bytes} bytes for a firstprivate argument"))?;
         let copy = Self { place, layout };
-        // SAFETY: as many bytes.
+        // SAFETY: `place` has this many bytes.
         let read = unsafe { memory.read(place.as_ptr(), arg.addr, bytes) };
         read.map_err(|error| format!("a firstprivate argument: {error}"))?;
         Ok(copy)
@@ -290,7 +288,7 @@ struct Array {
 impl Array {
     fn of<T>(values: &[T]) -> Self {
         Self {
-            // libgomp sends it back as a number, see `read`.
+            // libgomp passes it back as a number, see `read`.
             start: values.as_ptr().expose_provenance(),
             bytes: size_of_val(values),
         }
@@ -304,7 +302,7 @@ impl Array {
     }
 }
 
-/// A call that this thread has libgomp map.
+/// A call of this thread whose arguments libgomp maps.
 struct Serving<'a> {
     device: Arc<Device>,
     memory: &'a mut dyn RequestMemory,
@@ -312,14 +310,14 @@ struct Serving<'a> {
 }
 
 thread_local! {
-    /// The innermost, for the time that libgomp works on it.
+    /// The innermost, while libgomp works on it.
     static SERVING: Cell<Option<NonNull<c_void>>> = const { Cell::new(None) };
 }
 
 impl Serving<'_> {
-    /// Runs `call`, in which this thread's copies are those of this request.
+    /// Runs `call`, in which this thread's copies belong to this request.
     fn during(mut self, call: impl FnOnce()) {
-        /// Puts back what there was.
+        /// Restores the previous call.
         struct Restore(Option<NonNull<c_void>>);
         impl Drop for Restore {
             fn drop(&mut self) {
@@ -331,22 +329,22 @@ impl Serving<'_> {
         call();
     }
 
-    /// Runs `with` with the innermost call that this thread has libgomp map, if any.
+    /// Calls `with` with the innermost call of this thread whose arguments libgomp maps, if any.
     fn innermost<R>(with: impl FnOnce(&mut Serving<'_>) -> R) -> Option<R> {
-        // Taken meanwhile: `with` has it alone.
+        // Taken meanwhile, so that `with` has exclusive access.
         let this = SERVING.take()?;
-        // SAFETY: `during` has set it, on this thread, and has not returned; it does not
-        // use what is taken out of the cell.
+        // SAFETY: `during` has set it, on this thread, and has not returned; it does not use a call
+        // that was taken out of the cell.
         let result = with(unsafe { this.cast::<Serving<'_>>().as_mut() });
         SERVING.set(Some(this));
         Some(result)
     }
 }
 
-/// Copies from device `ord` for libgomp, if it is for a call that this thread has libgomp
-/// map: from our arrays, and from what the call has brought along. What the program has
-/// mapped is on the device, whether or not the call has brought it: the host function may
-/// ask for it too.
+/// Copies from device `ord` for libgomp, if it is for a call of this thread whose arguments libgomp
+/// maps: from our arrays, and from data that came with the call. Data that the program has mapped
+/// is copied from the device, even if it came with the call, since the host function may request it
+/// too.
 ///
 /// # Safety
 /// `to` is writable for `bytes` bytes.
@@ -368,7 +366,7 @@ pub(crate) unsafe fn read(
             return Some(Ok(()));
         }
         serving.is_for(ord, from, bytes).then(|| {
-            // SAFETY: passed on.
+            // SAFETY: the caller promises that `to` is writable for `bytes` bytes.
             let read = unsafe { serving.memory.read(to, from, bytes) };
             read.map_err(|error| error.to_string())
         })
@@ -376,7 +374,8 @@ pub(crate) unsafe fn read(
     served.flatten()
 }
 
-/// Copies to device `ord` for libgomp, if it is for a call that this thread has libgomp map.
+/// Copies to device `ord` for libgomp, if it is for a call of this thread whose arguments libgomp
+/// maps.
 ///
 /// # Safety
 /// `from` is readable for `bytes` bytes.
@@ -388,7 +387,7 @@ pub(crate) unsafe fn write(
 ) -> Option<Result<(), String>> {
     let served = Serving::innermost(|serving| {
         serving.is_for(ord, to, bytes).then(|| {
-            // SAFETY: passed on.
+            // SAFETY: the caller promises that `from` is readable for `bytes` bytes.
             let written = unsafe { serving.memory.write(to, from, bytes) };
             written.map_err(|error| error.to_string())
         })
@@ -397,7 +396,7 @@ pub(crate) unsafe fn write(
 }
 
 impl Serving<'_> {
-    /// Whether a copy is the call's: on its device, of what the program has not mapped.
+    /// Whether a copy belongs to the call: on its device, of data that the program has not mapped.
     fn is_for(&self, ord: i32, address: u64, bytes: usize) -> bool {
         usize::try_from(ord) == Ok(self.device.ord)
             && !self.device.may_be_mapped(address, bytes as u64)
@@ -427,14 +426,14 @@ mod tests {
             (arg(a, 8, MapKind::FIRSTPRIVATE_INT), false),
             (arg(a, 1, MapKind::STRUCT), false),
             (arg(8, 24, MapKind::TO_PSET), true),
-            // Where the pointer is: the size is how far from the address.
+            // The size is the distance of the pointer from the address.
             (arg(a - 8, 8, MapKind::ATTACH), true),
             (arg(a - 8, 0, MapKind::ATTACH), false),
             (arg(a - 8, 0, MapKind::POINTER), false),
             (arg(a + 60, 0, MapKind::ALWAYS_POINTER), true),
         ] {
             assert_eq!(region.maps(&mut [arg]), by_libgomp, "{arg:?}");
-            // One is enough.
+            // One mapped argument is enough.
             let other = super::tests::arg(16, 8, MapKind::TO);
             assert_eq!(region.maps(&mut [other, arg]), by_libgomp, "{arg:?}");
         }
@@ -442,7 +441,7 @@ mod tests {
 
     #[test]
     fn constructors_do_not_wait_for_libgomps_lock() {
-        /// Memory of a request that has none.
+        /// The memory of a request without data.
         struct Nothing;
         impl RequestMemory for Nothing {
             unsafe fn read(&mut self, _: *mut u8, _: u64, _: usize) -> Result<(), DeviceError> {
@@ -499,7 +498,7 @@ mod tests {
         let good: [&[Arg]; 7] = [
             // libgomp has 8 bytes for it.
             &[arg(a, 8, MapKind::TO), arg(64, 0, MapKind::POINTER)],
-            // What is present holds the host's own pointers.
+            // Present data holds the host's own pointers.
             &[
                 arg(a, 24, MapKind::TO_PSET),
                 arg(a + 4, 12, MapKind::POINTER),
@@ -518,7 +517,7 @@ mod tests {
             check(&device, args).unwrap();
         }
         let bad: [&[Arg]; 10] = [
-            // The first is as long as both, and a half.
+            // The first member is one and a half times as long as both.
             &[
                 arg(a, 2, MapKind::STRUCT),
                 arg(a, 32, MapKind::TO),

@@ -1,4 +1,4 @@
-//! Environment variables: of all plugins, and numbers for those of one kind. [`host_rt::env`] reads
+//! Environment variables of all plugins, and numbers for those of one kind. [`host_rt::env`] reads
 //! those of all devices.
 
 use std::fmt::Display;
@@ -8,22 +8,22 @@ use std::sync::OnceLock;
 
 use crate::libgomp;
 
-/// What a variable is expected to say.
+/// The expected value of such a variable.
 pub const BYTES: &str = "a number of bytes";
 
-/// The variable that says whether the program waits for `nowait` regions.
+/// The variable that makes the program wait for `nowait` regions.
 const NOWAIT: &str = "REVOFF_NOWAIT";
 
 /// How target regions with `nowait` run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nowait {
-    /// Beside the thread that starts them.
+    /// Concurrently with the thread that starts them.
     Async,
-    /// To their end before that thread goes on, as with GCC's plugin for NVIDIA GPUs.
+    /// Before that thread continues, as with GCC's plugin for NVIDIA GPUs.
     Sync,
 }
 
-/// What `REVOFF_NOWAIT` asks for; an invalid value is reported once, and counts as unset.
+/// The value of `REVOFF_NOWAIT`; an invalid one is reported once, and counts as unset.
 pub(crate) fn nowait() -> Nowait {
     static NOWAIT_IS: OnceLock<Nowait> = OnceLock::new();
     *NOWAIT_IS.get_or_init(|| {
@@ -45,8 +45,8 @@ fn nowait_of(text: &str) -> Result<Nowait, &'static str> {
     }
 }
 
-/// The number that the variable `name` says, which is `what`; `None` without one, or with
-/// something that is none of the range, which is said.
+/// The number in the variable `name`, described by `what`; `None` if it is not set, or invalid,
+/// which is reported.
 #[must_use]
 pub fn number<N>(name: &str, what: &str, range: RangeInclusive<N>) -> Option<N>
 where

@@ -1,4 +1,4 @@
-//! The plugins as shared objects: what they export, and that a process can have all of them.
+//! The plugins as shared objects: their exports, and loading several into one process.
 
 use std::env;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -10,7 +10,7 @@ use object::{Object, ObjectSymbol};
 /// libgomp's name for a plugin, and its type of images.
 const PLUGINS: [(&CStr, c_int); 2] = [(c"nvptx", 5), (c"gcn", 8)];
 
-/// What libgomp looks up.
+/// The functions that libgomp looks up.
 const FUNCTIONS: [&str; 20] = [
     "GOMP_OFFLOAD_alloc",
     "GOMP_OFFLOAD_async_run",
@@ -35,7 +35,7 @@ const FUNCTIONS: [&str; 20] = [
 ];
 
 fn path(name: &CStr) -> PathBuf {
-    // Beside this test, where what it was built with is; copies of it may be older.
+    // Beside this test, where cargo has put the current build; other copies may be older.
     let here = env::current_exe().expect("this test");
     let folder = here.parent().expect("the folder of what is built");
     folder.join(format!(
@@ -68,8 +68,7 @@ fn each_is_its_own_in_a_process_that_has_all() {
         (name, image_type, open(&path).expect("a plugin"))
     });
     for (name, image_type, plugin) in &plugins {
-        // SAFETY: functions of these types, which ask for nothing; the name is a C string that
-        // stays.
+        // SAFETY: functions of these types, without conditions; the name is a static C string.
         let (its_name, its_type) = unsafe {
             let get_name = plugin.get::<extern "C" fn() -> *const c_char>(b"GOMP_OFFLOAD_get_name");
             let get_type = plugin.get::<extern "C" fn() -> c_int>(b"GOMP_OFFLOAD_get_type");
@@ -77,7 +76,7 @@ fn each_is_its_own_in_a_process_that_has_all() {
             (CStr::from_ptr(its_name), get_type.expect("a function")())
         };
         assert_eq!((its_name, its_type), (*name, *image_type));
-        // By the name by which libgomp asks for it, it is there already.
+        // It is loaded under the name that libgomp uses.
         let loaded = format!("libgomp-plugin-{}.so.1", name.to_str().expect("a name"));
         // SAFETY: nothing is loaded.
         let found = unsafe { Library::open(Some(&loaded), RTLD_NOW | libc::RTLD_NOLOAD) };

@@ -2,7 +2,7 @@
 //! rustc built for offloading load it by `LD_LIBRARY_PATH` instead of LLVM's own, without being
 //! compiled or linked again.
 //!
-//! A module imports from modules below its own row alone:
+//! Modules import only from modules below their own row:
 //!
 //! | module | job |
 //! |---|---|

@@ -95,7 +95,7 @@ pub(crate) unsafe fn launch(
         is_implicit: described.version >= KERNEL_ARGS_VERSION,
     };
     let no_wait = described.flags & NO_WAIT != 0 && !region.device.calls_kernels;
-    // SAFETY: as above.
+    // SAFETY: the caller's promise: the arguments describe the program's memory.
     let result = unsafe {
         match task {
             Some(task) if no_wait => region.run_in_task(&args, at, task),
@@ -157,7 +157,7 @@ impl Region {
     unsafe fn run(&self, args: &Args<'_>) -> Result<(), Failed> {
         let device = &*self.device;
         let mut stream = Stream::new(device);
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is that of `launch`.
         let prepared = unsafe { self.prepare(&mut stream, args)? };
         {
             let _span = profile::span("Kernel Target", || prepared.kernel.name.clone());
@@ -168,7 +168,7 @@ impl Region {
             let ran = unsafe { kernel.call_inline(grid, &prepared.parameters) };
             ran.map_err(|error| message::error(&error.to_string()))?;
         }
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is that of `launch`.
         unsafe { unmap::unmap(device, &mut stream, args)? };
         drop(prepared.private);
         Ok(())
@@ -185,7 +185,7 @@ impl Region {
         at: *const Ident,
         with: impl FnOnce(PendingLaunch) -> PendingLaunch,
     ) -> Result<(), Failed> {
-        // SAFETY: passed on; the handle is the running task's.
+        // SAFETY: the caller's promise is that of `launch`; the handle is the running task's.
         unsafe {
             let Some(handle) = pending::handle() else {
                 return self.run(args);
@@ -214,7 +214,7 @@ impl Region {
             // With `mutexinoutset`, libomp holds a lock for this task, and a thread checks only the
             // youngest of its tasks: if this one were suspended below one that waits for the lock,
             // no thread would resume it.
-            // SAFETY: passed on.
+            // SAFETY: the caller's promise is that of `launch`.
             return unsafe { self.run(args) };
         }
         let events = task.events();
@@ -225,7 +225,7 @@ impl Region {
         if !joins {
             drop(queue);
             task.wait();
-            // SAFETY: passed on.
+            // SAFETY: the caller's promise is that of `launch`.
             return unsafe { self.run_beside(args, at, |pending| pending) };
         }
         for event in &events {
@@ -235,7 +235,7 @@ impl Region {
             // SAFETY: the caller's promise; the queue is of the region's device.
             unsafe { kernel.enqueue(&mut *queue, grid, words) }
         };
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is that of `launch`.
         let (pending, kernel) = unsafe { self.start(args, at, start)? };
         task.queued(queue.record_event(), pending, kernel, at);
         Ok(())
@@ -272,7 +272,7 @@ impl Region {
         start: impl FnOnce(&Kernel, Grid, &[&dyn KernelArg]) -> host_rt::Result<Launch>,
     ) -> Result<(PendingLaunch, String), Failed> {
         let mut stream = Stream::new(&self.device);
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is that of `launch`.
         let prepared = unsafe { self.prepare(&mut stream, args)? };
         drop(stream);
         let kernel = &*self.shaped(prepared.kernel.kernel());
@@ -332,7 +332,7 @@ impl Region {
             let environment = kernel.environment();
             parameters.push(environment.for_launch(device, stream, &mut private, idle)?);
         }
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is that of `launch`, which covers `map_args`.
         let mapped = unsafe {
             map::map_args(device, stream, args, &mut batch)
                 .map_err(|Failed| message::error("Call to targetDataBegin failed, abort target."))
@@ -393,7 +393,7 @@ impl Region {
                 place.unwrap_or(0)
             } else {
                 let base = if arg.map.has(MapType::PTR_AND_OBJ) {
-                    // SAFETY: as above: the base is the address of a pointer.
+                    // SAFETY: the caller's promise: the base is the address of a pointer.
                     unsafe { (arg.base as *const usize).read_unaligned() }
                 } else {
                     arg.base

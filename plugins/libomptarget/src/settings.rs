@@ -10,13 +10,13 @@ use crate::report::message;
 /// The list of devices; the images choose if it is not set.
 const DEVICE: &str = "REVOFF_DEVICE";
 
-/// Who resolves dependences of target tasks.
+/// The choice between device and host for dependences of target tasks.
 const DEPEND: &str = "REVOFF_DEPEND";
 
 /// The set of [`Info`], as a number.
 const INFO: &str = "LIBOMPTARGET_INFO";
 
-/// Least bytes of dynamic shared memory of a team.
+/// Minimum bytes of dynamic shared memory of a team.
 const SHARED_BYTES: &str = "LIBOMPTARGET_SHARED_MEMORY_SIZE";
 
 /// LLVM's set of checks of its device runtime, as a number.
@@ -98,7 +98,7 @@ fn number(name: &str) -> u32 {
     })
 }
 
-/// Least bytes of dynamic shared memory of a team.
+/// Minimum bytes of dynamic shared memory of a team.
 pub(crate) fn shared_bytes() -> u32 {
     static BYTES: OnceLock<u32> = OnceLock::new();
     *BYTES.get_or_init(|| number(SHARED_BYTES))

@@ -1,36 +1,35 @@
-//! Gives a Rust program its image.
+//! Embeds an image into a Rust program.
 //!
-//! rustc's `-Zoffload=Test` compiles the host's side of an offloaded function: the data's way
-//! to the device and back, the launch, and an entry with the kernel's name. But it registers a
-//! descriptor with no image and no entries, so that no library knows what to launch.
-//! [`embed!`] puts an image into the program and registers it with the entries that the
-//! program has, before `main`, and takes it back when the program ends:
+//! rustc's `-Zoffload=Test` compiles the host's side of an offloaded function: the copies of its
+//! data, the launch, and an entry with the kernel's name. But it registers a descriptor without
+//! images and entries, so that no library can launch anything. [`embed!`] embeds an image,
+//! registers it with the program's entries before `main`, and unregisters it when the program ends:
 //!
 //! ```ignore
 //! offload_image::embed!("../kernels.so");
 //! ```
 //!
-//! For the processor of the host an image is a shared object that has a function under each
-//! kernel's name. It is called with a pointer that is for the runtime, then with the kernel's
-//! arguments, each as one word of 64 bits: `void kernel_1(void *, double *x, uint64_t n)`.
+//! For the host's processor an image is a shared object with a function for each kernel, with the
+//! kernel's name. Its parameters are a pointer for the runtime and then the kernel's arguments,
+//! each as one word of 64 bits: `void kernel_1(void *, double *x, uint64_t n)`.
 //!
-//! It is to be used once in an executable or shared library, and has no dependencies: no
-//! `std`, and of C's library only `atexit`.
+//! Use it once per executable or shared library. It has no dependencies: no `std`, and of the C
+//! library only `atexit`.
 //!
 //! # How to link
 //!
-//! The program is linked with `libomptarget`, whoever's it is. rustc hands `--gc-sections` to
-//! the linker, and LLVM's linker, which nightly and newer stable Rust use, takes the entries
-//! for garbage then: `undefined hidden symbol: __start_llvm_offload_entries`. They stay with
+//! Link the program with LLVM's or our `libomptarget`. rustc passes `--gc-sections` to the linker,
+//! and LLVM's linker, which nightly and newer stable Rust use, then drops the entries: `undefined
+//! hidden symbol: __start_llvm_offload_entries`. This option keeps them:
 //!
 //! ```text
 //! -Clink-arg=-Wl,-z,nostart-stop-gc
 //! ```
 //!
-//! in `RUSTFLAGS`, or where the program's build script says
-//! `cargo::rustc-link-arg-bins=-Wl,-z,nostart-stop-gc`. A library cannot ask for that on behalf
-//! of its users. GNU's linker keeps them anyway, and ignores the option where it does not
-//! know it. A program that offloads nothing has no entries, and does not link either.
+//! Put it into `RUSTFLAGS`, or into the program's build script as
+//! `cargo::rustc-link-arg-bins=-Wl,-z,nostart-stop-gc`. A library cannot pass it on behalf of its
+//! users. GNU's linker keeps the entries anyway, and ignores an unknown option. A program that
+//! offloads nothing has no entries, and does not link either.
 #![no_std]
 
 use core::ffi::{c_int, c_void};
@@ -44,11 +43,11 @@ pub struct Image {
     entries_end: *const c_void,
 }
 
-// SAFETY: it points to what is never written: an image's bytes, and entries that the linker
-// gathered.
+// SAFETY: it points to memory that is never written: an image's bytes, and entries that the linker
+// collected.
 unsafe impl Sync for Image {}
 
-/// What is registered: `__tgt_bin_desc`.
+/// A registration: `__tgt_bin_desc`.
 #[repr(C)]
 pub struct Descriptor {
     count: i32,
@@ -57,16 +56,16 @@ pub struct Descriptor {
     entries_end: *const c_void,
 }
 
-// SAFETY: as for `Image`.
+// SAFETY: it points to statics that are never written.
 unsafe impl Sync for Descriptor {}
 
-/// An image's bytes, placed so that a loader may look at them where they are.
+/// An image's bytes, aligned so that a loader may read them in place.
 #[doc(hidden)]
 #[repr(C, align(64))]
 pub struct Aligned<const N: usize>(pub [u8; N]);
 
 unsafe extern "C" {
-    // The linker's, around what compilers put into the section `llvm_offload_entries`.
+    // The linker's symbols around the section `llvm_offload_entries`, which compilers fill.
     static __start_llvm_offload_entries: u8;
     static __stop_llvm_offload_entries: u8;
 
@@ -107,33 +106,32 @@ impl Descriptor {
 /// Registers a descriptor until the program ends.
 ///
 /// # Safety
-/// It is registered once. `unregister` takes this descriptor back, and is there until the
-/// program, or the library that it is part of, is gone.
+/// It is registered once. `unregister` reverses this registration, and stays loaded until the
+/// program, or the library that it is part of, is unloaded.
 #[doc(hidden)]
 pub unsafe fn register(descriptor: &'static Descriptor, unregister: extern "C" fn()) {
-    // SAFETY: the descriptor, its image and the entries are statics, laid out as the library
-    // has them (checked by this crate's test), and stay as they are. The rest is the caller's
-    // promise.
+    // SAFETY: the descriptor, its image and the entries are statics, with the library's layout
+    // (checked by this crate's test), and never change. The rest is the caller's promise.
     unsafe {
         __tgt_register_lib(descriptor);
-        // Without room for it the library finds the image at its own end, and lets go of it.
+        // If it cannot be registered, the library frees the image at its own end.
         let _ = atexit(unregister);
     }
 }
 
-/// Takes a descriptor back.
+/// Unregisters a descriptor.
 ///
 /// # Safety
-/// It was registered, and this is the only time that it is taken back.
+/// It was registered, and is unregistered once.
 #[doc(hidden)]
 pub unsafe fn unregister(descriptor: &'static Descriptor) {
     // SAFETY: the caller's promise.
     unsafe { __tgt_unregister_lib(descriptor) };
 }
 
-/// Puts an image into the program, and registers it before `main`.
+/// Embeds an image into the program, and registers it before `main`.
 ///
-/// The path is that of `include_bytes!`: relative to the file that says it.
+/// The path is that of `include_bytes!`: relative to the file with the macro call.
 #[macro_export]
 macro_rules! embed {
     ($path:expr $(,)?) => {
@@ -145,19 +143,19 @@ macro_rules! embed {
             static DESCRIPTOR: $crate::Descriptor = $crate::Descriptor::new(&IMAGE);
 
             extern "C" fn unregister() {
-                // SAFETY: nobody can name this function but `register` below, which has it
-                // called once, at the end.
+                // SAFETY: only `register` below can name this function, and has it called once, at
+                // the end.
                 unsafe { $crate::unregister(&DESCRIPTOR) };
             }
 
             extern "C" fn register() {
-                // SAFETY: `REGISTER` has this called once, before `main`. `unregister` is of
-                // the same program or library, which has the C library call it before it goes.
+                // SAFETY: `REGISTER` has this called once, before `main`. `unregister` belongs to
+                // the same program or library, and the C library calls it before it is unloaded.
                 unsafe { $crate::register(&DESCRIPTOR, unregister) };
             }
 
-            // SAFETY: functions in this section are called once, without arguments, before
-            // `main`; this one needs nothing that is made later.
+            // SAFETY: functions in this section are called once, without arguments, before `main`;
+            // this one needs no later initialisation.
             #[used]
             #[unsafe(link_section = ".init_array")]
             static REGISTER: extern "C" fn() = register;

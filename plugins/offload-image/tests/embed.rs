@@ -5,27 +5,26 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 offload_image::embed!("image.bin");
 
-/// As compilers have it (`__tgt_offload_entry`), of a function.
+/// An entry for a function, in compilers' layout (`__tgt_offload_entry`).
 #[repr(C)]
 struct Entry([usize; 7]);
 
 #[used]
-// SAFETY: nobody but this test looks at the section.
+// SAFETY: only this test uses the section.
 #[unsafe(link_section = "llvm_offload_entries")]
 static ENTRY: Entry = Entry([0, 0x1_0001, 7, 0, 0, 0, 0]);
 
-/// What was registered, word by word (`__tgt_bin_desc`).
+/// The registered descriptor, word by word (`__tgt_bin_desc`).
 static REGISTERED: AtomicPtr<[usize; 4]> = AtomicPtr::new(ptr::null_mut());
 
-// SAFETY: the program has no other function of this name, since it is linked with no
-// libomptarget.
+// SAFETY: the program has no other function of this name, since it is linked without libomptarget.
 #[unsafe(no_mangle)]
 extern "C" fn __tgt_register_lib(descriptor: *mut [usize; 4]) {
     let before = REGISTERED.swap(descriptor, Ordering::SeqCst);
     assert!(before.is_null(), "registered once");
 }
 
-// SAFETY: as above.
+// SAFETY: the program has no other function of this name, since it is linked without libomptarget.
 #[unsafe(no_mangle)]
 extern "C" fn __tgt_unregister_lib(descriptor: *mut [usize; 4]) {
     if REGISTERED.load(Ordering::SeqCst) != descriptor {

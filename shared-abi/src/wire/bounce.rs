@@ -14,14 +14,14 @@ pub const BLOCK: usize = 16 * 1024;
 /// of any NVIDIA GPU can have.
 pub const MAX_EXTENT: u32 = 32;
 
-/// What an extent starts with on GCC's wires, whose slots have no room for it. The
-/// request's addresses, sizes and kinds follow, then the carried bytes.
+/// The header of an extent on GCC's wires, whose slots have no room for it. The request's
+/// addresses, sizes and kinds follow, then the carried bytes.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BounceHeader {
     /// `gcc-ring`, `gcn-queue`: the caller's completion word, 0 until the host writes 1.
     pub signal: u32,
-    /// Key of the launch that asks, as in
+    /// Key of the calling launch, as in
     /// [`RequestHeader::launch`](super::native::RequestHeader::launch).
     pub launch: u32,
     /// Not used.

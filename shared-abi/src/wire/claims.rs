@@ -1,6 +1,5 @@
-//! Who uses which slot and which bounce block: words in *device* memory, touched
-//! by device threads with device-scope atomics. The host initialises them at
-//! load and never looks again.
+//! Ownership of slots and bounce blocks: words in *device* memory, accessed by device threads with
+//! device-scope atomics. The host initialises them at load and never reads them.
 //!
 //! Layout, from the address in [`DeviceConfig::claims`](crate::image::DeviceConfig::claims):
 //! one [`ClaimsHeader`], then one [`ClaimGroup`] for every 32 slots, then one
@@ -17,7 +16,7 @@ pub const GROUP: u32 = 32;
 #[repr(C, align(128))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimsHeader {
-    /// The lock that `gcc-slot` requires: bit 0, 1 while a request is under way.
+    /// The lock that `gcc-slot` requires: bit 0, which is 1 during a request.
     pub slot_lock: u32,
     /// Keeps the lock on a line of its own.
     pub reserved: [u32; 31],
@@ -29,9 +28,9 @@ pub struct ClaimsHeader {
 pub struct ClaimGroup {
     /// Bit `i`: slot `i` of the group is taken.
     pub taken: u32,
-    /// Keeps the word that everybody writes off the sequence numbers.
+    /// Keeps `taken`, which all threads write, on another line than the sequence numbers.
     pub reserved: [u32; 31],
-    /// The sequence number that slot `i`'s last request had; whoever holds the slot owns it.
+    /// The sequence number of slot `i`'s last request; belongs to the slot's owner.
     pub seqs: [u32; GROUP as usize],
 }
 

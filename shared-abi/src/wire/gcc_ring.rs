@@ -31,9 +31,9 @@ pub struct GccRingSlot {
     pub sizes: u64,
     /// Device address of `mapnum` kinds (`u16`).
     pub kinds: u64,
-    /// Number of the device that asks.
+    /// Number of the calling device.
     pub dev_num: i32,
-    /// Padding to the alignment of the whole; nobody reads it.
+    /// Padding to the structure's alignment; not read.
     pub reserved: u32,
 }
 
@@ -46,9 +46,9 @@ pub struct GccRing {
     pub next_slot: u32,
     /// Tickets whose slots may be used again; written by the host.
     pub consumed: u32,
-    /// Tickets that host threads have taken on; only the host uses it.
+    /// Tickets that host threads have taken; used only by the host.
     pub claimed: u32,
-    /// Padding; nobody reads it.
+    /// Padding; not read.
     pub reserved: u32,
     /// The slots.
     pub queue: [GccRingSlot; SLOTS as usize],

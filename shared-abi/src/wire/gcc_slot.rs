@@ -20,9 +20,9 @@ pub struct GccSlot {
     pub sizes: u64,
     /// Device address of `mapnum` kinds (`u16`).
     pub kinds: u64,
-    /// Number of the device that asks.
+    /// Number of the calling device.
     pub dev_num: i32,
-    /// Padding to the alignment of the whole; nobody reads it.
+    /// Padding to the structure's alignment; not read.
     pub reserved: u32,
 }
 

@@ -1,6 +1,6 @@
-//! `gcn-queue`: the wire of images that GCC builds for amdgcn, on which device
-//! threads print, too. GCC has one in the kernel arguments of each launch;
-//! `device-rt` has one for the device, as on the other wires.
+//! `gcn-queue`: the wire of images that GCC builds for amdgcn, which also carries printed text. GCC
+//! has one in the kernel arguments of each launch; `device-rt` has one for the device, as on the
+//! other wires.
 //!
 //! A device thread draws a ticket from `next_output`, waits until the slot's last
 //! lap is consumed, writes the message into slot `ticket % SLOTS` and last
@@ -16,8 +16,8 @@
 //! - without, as GCC 13 to 16 have it, which leave that word alone: the host stores 0 to
 //!   `written` when the function has run, and consumes the slot only then.
 //!
-//! So that the second form is known by a 0 there, the host stores 0 to that word of
-//! each slot before it consumes it.
+//! The host recognises the second form by a 0 in that word, so it stores 0 there before it consumes
+//! a slot.
 //!
 //! Both counters are free-running `u32`; compare differences, not values.
 
@@ -29,11 +29,11 @@ pub const TEXT: usize = 128;
 
 /// Type of a message that prints `label`, an `i64` in decimal, and the end of the line.
 pub const INTEGER: u32 = 0;
-/// As [`INTEGER`], with a `double`, as `%f` prints it.
+/// Like [`INTEGER`], with a `double`, printed as by `%f`.
 pub const DOUBLE: u32 = 1;
 /// Type of a message that prints `label`, more text, and the end of the line.
 pub const LINE: u32 = 2;
-/// As [`LINE`], without the end of the line.
+/// Like [`LINE`], without the end of the line.
 pub const RAW: u32 = 3;
 /// Type of a message that is a call: a [`GcnCall`].
 pub const CALL: u32 = 4;
@@ -48,12 +48,12 @@ pub struct GcnMessage {
     pub label: [u8; TEXT],
     /// Type of the message: [`INTEGER`] to [`CALL`]. libgomp: `type`.
     pub kind: u32,
-    /// What comes behind the label: an `i64` or a `double` in the first word, text of
-    /// [`TEXT`] bytes, or a [`GcnCall`].
+    /// The value after the label: an `i64` or a `double` in the first word, text of [`TEXT`] bytes,
+    /// or a [`GcnCall`].
     pub value: [u64; TEXT / 8],
 }
 
-/// What a message of type [`CALL`] has in `value`.
+/// The `value` of a message of type [`CALL`].
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GcnCall {
@@ -67,10 +67,9 @@ pub struct GcnCall {
     pub sizes: u64,
     /// Device address of `mapnum` kinds (`u16`).
     pub kinds: u64,
-    /// Number of the device that asks.
+    /// Number of the calling device.
     pub dev_num: u64,
-    /// Device address of the caller's `int`; 0 where it waits for the slot's
-    /// `written`.
+    /// Device address of the caller's `int`; 0 if the caller waits for the slot's `written`.
     pub signal: u64,
 }
 
@@ -78,7 +77,7 @@ pub struct GcnCall {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct GcnQueue {
-    /// What the kernel returns; not used for reverse offload.
+    /// The kernel's result; not used for reverse offload.
     pub return_value: i32,
     /// Tickets drawn by the device.
     pub next_output: u32,
@@ -86,7 +85,7 @@ pub struct GcnQueue {
     pub queue: [GcnMessage; SLOTS as usize],
     /// Tickets whose slots may be used again; written by the host.
     pub consumed: u32,
-    /// Padding; nobody reads it.
+    /// Padding; not read.
     pub reserved: u32,
 }
 

@@ -8,7 +8,7 @@ pub mod gcc_slot;
 pub mod gcn_queue;
 pub mod native;
 
-/// Which protocol a wire speaks. A newtype, not an enum: images carry it.
+/// The protocol of a wire. A newtype, not an enum: images contain it.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct WireKind(
@@ -55,11 +55,11 @@ impl WireKind {
     }
 }
 
-/// One word in mapped memory by which a host that sleeps asks to be woken.
+/// One word in mapped memory by which a sleeping host asks to be woken.
 ///
 /// Only for devices that can wake a host (the `host` device can, through
-/// [`HostArch::wake_host`](crate::host_arch::HostArch::wake_host)); on others nobody reads
-/// it and the host wakes by itself.
+/// [`HostArch::wake_host`](crate::host_arch::HostArch::wake_host)); on others it is not read,
+/// and the host wakes by itself.
 ///
 /// Edge `W1`: the device publishes a request, then [`fence`]s, then loads
 /// `sleeping`; the host stores `sleeping`, then fences, then looks for requests once

@@ -36,21 +36,20 @@ pub const MAX_CARRIED: u32 = 64;
 /// start of the request's bounce extent.
 pub const ENTRIES_IN_SLOT: u32 = (PAYLOAD / size_of::<MapEntry>()) as u32;
 
-/// What the device writes first. The payload follows: [`MapEntry`]s, then bytes
+/// The header of a request, written by the device. The payload follows: [`MapEntry`]s, then bytes
 /// that the request carries.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestHeader {
     /// This request's sequence number. Written last.
     pub seq: u32,
-    /// Key of the launch that asks, given by the host; 0 where the device does
-    /// not know it.
+    /// Key of the calling launch, given by the host; 0 if the device does not know it.
     pub launch: u32,
     /// Function word.
     pub func: u64,
     /// Number of arguments.
     pub mapnum: u32,
-    /// Number of the device that asks.
+    /// Number of the calling device.
     pub dev_num: i32,
     /// First block of the request's bounce extent.
     pub bounce_first: u32,
@@ -58,18 +57,17 @@ pub struct RequestHeader {
     pub bounce_blocks: u32,
 }
 
-/// What the host writes. A payload follows: bytes for ranges carried in the slot
-/// that come back, each as far from its start as they are in the request's from
-/// the end of the entries, so that short results share the header's line.
+/// The header of a reply, written by the host. The payload follows: the new bytes of ranges carried
+/// in the slot. A range's distance from the payload's start is its distance from the end of the
+/// entries in the request, so that short results share the header's line.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplyHeader {
-    /// The sequence number of the request that this answers. Written last, together with the
-    /// status.
+    /// The sequence number of the answered request. Written last, together with the status.
     pub seq: u32,
     /// How it ended, a [`Status`](crate::status::Status).
     pub status: u32,
-    /// Bit `c`: the bytes of the `c`-th carried range are to be copied to its
+    /// Bit `c`: the caller must copy the bytes of the `c`-th carried range to its
     /// address.
     pub copied: u64,
     /// Not used; zero.
@@ -114,7 +112,7 @@ pub struct MapEntry {
     pub size: u64,
     /// `kinds[i]`, a [`MapKind`](crate::map_kind::MapKind).
     pub kind: u16,
-    /// Where the bytes are, a `PLACE_*`. An entry is *carried* if it is not
+    /// The location of the bytes, a `PLACE_*`. An entry is *carried* if it is not
     /// [`PLACE_DEVICE`].
     pub place: u16,
     /// Byte offset of the bytes in the payload or in the bounce extent, a multiple

@@ -16,7 +16,7 @@ pub struct Coherent {
 
 // SAFETY: the struct is an address; every access through it is atomic.
 unsafe impl Send for Coherent {}
-// SAFETY: as above.
+// SAFETY: the struct is an address; every access through it is atomic.
 unsafe impl Sync for Coherent {}
 
 impl Coherent {
@@ -43,13 +43,13 @@ impl Coherent {
 
     #[inline]
     fn u64(&self, at: usize) -> &AtomicU64 {
-        // SAFETY: as in `u32`.
+        // SAFETY: `new`'s caller vouched for `at`, for alignment, and for the accesses of others.
         unsafe { AtomicU64::from_ptr(self.base.add(at).cast()) }
     }
 
     #[inline]
     fn u8(&self, at: usize) -> &AtomicU8 {
-        // SAFETY: as in `u32`.
+        // SAFETY: `new`'s caller vouched for `at`, and for the accesses of others.
         unsafe { AtomicU8::from_ptr(self.base.add(at)) }
     }
 }

@@ -1,4 +1,4 @@
-//! How code touches words that another processor touches too.
+//! Access to words that another processor accesses too.
 //!
 //! The protocols are written against three traits: one per *scope*, and one for
 //! the single read-modify-write on mapped memory. The ordering stands at each
@@ -9,8 +9,8 @@
 //! [`Coherent`] implements all three for a processor whose threads share coherent
 //! memory: the host itself, and the `host` device.
 //!
-//! Places are byte offsets from the start of the memory that the implementor
-//! stands for. Offsets must be naturally aligned and inside it.
+//! Offsets are in bytes from the start of the implementor's memory. They must be naturally aligned
+//! and inside it.
 
 mod coherent;
 
@@ -19,7 +19,7 @@ pub use coherent::Coherent;
 /// Order of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// No order. Every use says why that is enough.
+    /// No order. Every use states why that is enough.
     Relaxed,
     /// What the releasing side wrote before its store is visible afterwards.
     Acquire,
@@ -28,9 +28,9 @@ pub enum Load {
 /// Order of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
-    /// No order. Every use says why that is enough.
+    /// No order. Every use states why that is enough.
     Relaxed,
-    /// What was written before is visible to whoever acquires this store.
+    /// Makes earlier writes visible to a thread that acquires this store.
     Release,
 }
 
@@ -68,7 +68,7 @@ pub trait SystemWords {
             // SAFETY: `done < len`, for which the caller vouches.
             let from = unsafe { from.add(done) };
             let step = step(from.addr(), at, len - done);
-            // SAFETY: `step` says that as many bytes are there, and what is aligned.
+            // SAFETY: `step` returns a size that is left, and suits both alignments.
             unsafe {
                 match step {
                     8 => self.store64(at, from.cast::<u64>().read(), Store::Relaxed),
@@ -89,7 +89,7 @@ pub trait SystemWords {
     #[inline]
     unsafe fn read_bytes(&self, at: usize, to: *mut u8, len: usize) {
         let mut done = 0;
-        // Two loads under way at a time: over a bus, each takes as long as both.
+        // Two loads in flight at a time: over a bus, a single one takes as long as both.
         while len - done >= 16 && (to.addr() | at).is_multiple_of(8) {
             let words = [0, 8].map(|i| self.load64(at + done + i, Load::Relaxed));
             // SAFETY: 16 more bytes are there, aligned as `to` is.
@@ -101,8 +101,7 @@ pub trait SystemWords {
             // SAFETY: `done < len`, for which the caller vouches.
             let to = unsafe { to.add(done) };
             let step = step(to.addr(), at, len - done);
-            // SAFETY: `step` says that there is room for as many bytes, and what is
-            // aligned.
+            // SAFETY: `step` returns a size that is left, and suits both alignments.
             unsafe {
                 match step {
                     8 => to.cast::<u64>().write(self.load64(at, Load::Relaxed)),
@@ -117,9 +116,9 @@ pub trait SystemWords {
     }
 }
 
-/// How many of the next `len` bytes, 1 or more, to copy at once between memory at
-/// `address` and shared words at `at`: 8 where both are aligned for it; 4 where the
-/// shared word is, since each may cross a bus, while the memory is near; otherwise 1.
+/// The number of the next `len` bytes, at least 1, to copy at once between memory at `address` and
+/// shared words at `at`: 8 if both are aligned for it; 4 if only the shared word is, since each of
+/// its accesses may cross a bus; otherwise 1.
 #[inline]
 const fn step(address: usize, at: usize, len: usize) -> usize {
     if (address | at).is_multiple_of(8) && len >= 8 {
@@ -146,9 +145,8 @@ pub trait DeviceWords {
 
 /// Read-modify-writes on a word of mapped memory.
 ///
-/// Only GCC's `gcc-ring` and `gcn-queue` ask for one (their ticket counters), and only the
-/// threads of one device may use it on the same word: device scope is all that PCIe
-/// gives.
+/// Only the ticket counters of GCC's `gcc-ring` and `gcn-queue` need one. Only the threads of one
+/// device may use it on the same word, since PCIe provides no more than device scope.
 pub trait TicketWord {
     /// Adds `n` to the `u32` at byte offset `at`, returns the word as it was.
     /// Relaxed: the ticket orders nothing, the slot's own words do.

@@ -1,5 +1,5 @@
-//! The C headers against the tables: a generated C file asserts every size,
-//! alignment, offset, field type and value, as C11 and as C++17.
+//! The C headers against the tables: a generated C file asserts every size, alignment, offset,
+//! field type and value, as C11 and as C++17.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use crate::table::{Constant, Field, Type, Value};
 use crate::{gcc, v1};
 
-/// A compiler and how it is called.
+/// A compiler and its arguments.
 struct Compiler {
     variable: &'static str,
     default: &'static str,
@@ -49,8 +49,8 @@ impl Compiler {
         Command::new(self.name()).arg("--version").output().is_ok()
     }
 
-    /// Compiles `source` in a directory of its own, with the headers in
-    /// `include`, to the program that is returned.
+    /// Compiles `source` in a separate directory, with the headers in `include`. Returns the
+    /// program.
     fn compile(&self, test: &str, include: &Path, source: &str) -> (Output, PathBuf) {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}-{}", self.suffix));
         fs::create_dir_all(&dir).expect("a directory in the target directory");
@@ -121,7 +121,7 @@ fn constants() -> Vec<Constant> {
     constants
 }
 
-/// A program that holds the header against the tables.
+/// A program that compares the header with the tables.
 fn program() -> String {
     let mut out = String::from(PRELUDE);
     for row in types() {
@@ -161,7 +161,7 @@ fn program() -> String {
     out
 }
 
-/// What differs between C and C++.
+/// The differences between C and C++.
 const PRELUDE: &str = r#"
 #include <stddef.h>
 #include <stdio.h>
@@ -197,7 +197,7 @@ fn check_field(out: &mut String, name: &str, field: &Field) {
         "u32" => "uint32_t",
         "u64" => "uint64_t",
         "i32" => "int32_t",
-        // The size says enough of an array or a struct, which has its own row.
+        // The size is enough for an array or a struct, which has its own row.
         _ => return,
     };
     let _ = writeln!(
@@ -206,7 +206,7 @@ fn check_field(out: &mut String, name: &str, field: &Field) {
     );
 }
 
-/// The most negative values are no literals in C.
+/// C has no literals for the most negative values.
 fn literal(value: i128) -> String {
     if value < 0 {
         format!("({}ll - 1)", value + 1)
@@ -230,7 +230,7 @@ fn the_header_agrees_in_cxx() {
     CXX.run("agrees", &program());
 }
 
-/// Says so where there is no C++ compiler: device code is C more often.
+/// Reports that there is no C++ compiler, and does not fail: most device code is C.
 #[allow(clippy::print_stderr, reason = "a skip is said, not hidden")]
 fn skip_cxx() -> bool {
     let skip = !CXX.is_there();
@@ -300,7 +300,7 @@ fn a_wrong_header_does_not_compile() {
     }
 }
 
-/// Names that the header defines, by lines that begin so and the word after.
+/// Names that the header defines: the word after each of these line starts.
 fn defined() -> BTreeSet<String> {
     let header = header();
     let mut names = BTreeSet::new();

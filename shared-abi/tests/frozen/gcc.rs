@@ -1,6 +1,6 @@
-//! What GCC owns: the layouts and values of libgomp 13 to 16 and of the parallel
-//! reverse-offload patch. They belong to no version of ours; images that GCC
-//! built carry them. Frozen; see the head of this test.
+//! GCC's layouts and values: those of libgomp 13 to 16 and of the parallel reverse-offload patch.
+//! They belong to no version of ours; images that GCC built contain them. Frozen; see the head of
+//! this test.
 
 use shared_abi::gomp;
 use shared_abi::icv::{self, OffloadIcvs};

@@ -1,10 +1,10 @@
-//! What the bits of a mapping kind mean.
+//! The meaning of the bits of a mapping kind.
 
 use shared_abi::map_kind::MapKind;
 
 #[test]
 fn implicit_is_both_bits_and_none_below() {
-    // As GOMP_MAP_IMPLICIT_P: the five bits from 2 on are 11000.
+    // Like GOMP_MAP_IMPLICIT_P: the five bits from 2 on are 11000.
     for (value, base) in [
         (0x61, 0x01),
         (0x62, 0x02),

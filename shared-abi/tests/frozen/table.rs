@@ -1,5 +1,5 @@
-//! Tables of what is frozen: one row, checked here against Rust and in
-//! [`c_header`](crate::c_header) against C.
+//! Tables of frozen items: each row is compared with Rust here and with C in
+//! [`c_header`](crate::c_header).
 
 /// A type, with literal numbers.
 pub(crate) struct Type {
@@ -27,7 +27,7 @@ pub(crate) struct Constant {
 /// The value of a constant.
 #[derive(Clone, Copy)]
 pub(crate) enum Value {
-    /// Whatever its width.
+    /// An integer of any width.
     Int(i128),
     /// A symbol's name.
     Text(&'static str),
@@ -83,7 +83,7 @@ macro_rules! types {
             })*
         }
     };
-    // A newtype: its size and alignment are all there is.
+    // A newtype: only its size and alignment are compared.
     (@all $name:ident) => {};
     (@all $name:ident $($field:ident)+) => {
         let _ = |$name { $($field: _),+ }: $name| ();
@@ -117,7 +117,7 @@ pub(crate) use {constants, types};
 /// A type of which every byte belongs to a field.
 ///
 /// # Safety
-/// The type has no padding, as RULES.md asks of every boundary type.
+/// The type has no padding, as RULES.md requires of every boundary type.
 pub(crate) unsafe trait NoPadding {}
 
 /// The bytes of a value as the other side sees them.
@@ -138,8 +138,7 @@ macro_rules! no_padding {
 }
 pub(crate) use no_padding;
 
-/// Bytes 1, 2, 3, .. : what the large structs are filled with. No two words
-/// within 256 bytes are the same.
+/// Bytes 1, 2, 3, .. to fill large structs with. No two words within 256 bytes are the same.
 pub(crate) fn counted(len: usize) -> Vec<u8> {
     (0..len).map(count).collect()
 }

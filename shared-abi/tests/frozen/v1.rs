@@ -1,5 +1,5 @@
-//! Version 1 of what is ours: the `native` wire and the symbols of an image.
-//! Frozen; see the head of this test.
+//! Version 1 of our own layouts: the `native` wire and the symbols of an image. Frozen; see the
+//! head of this test.
 
 use shared_abi::host_arch::{HostArch, ThreadContext};
 use shared_abi::image::{self, DeviceConfig, FunctionInfo, ImageInfo, KernelInfo, PanicRecord};

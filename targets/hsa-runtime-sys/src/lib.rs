@@ -1,11 +1,10 @@
-//! ROCr, AMD's HSA runtime: its functions and types as its headers have them, as far as
-//! they are used here. The library is looked for at run time.
+//! ROCr, AMD's HSA runtime: the functions and types of its headers that are used here. The library
+//! is loaded at run time.
 //!
-//! `bindings` is written by `generate`, beside this crate's manifest, from the headers of
+//! The script `generate`, beside this crate's manifest, writes `bindings` from the headers of
 //! Debian's `libhsa-runtime-dev`, which are those of ROCm 5.2: its libraries have all these
-//! functions, and those before are not known to know all that is asked of them. That Rust lays
-//! types out as the numbers in it say is checked when it is compiled; that the headers say the
-//! same, by a test.
+//! functions, and older ones may lack features that are used. The compiler checks that Rust's
+//! layouts match the numbers in the bindings; a test checks that the headers' do.
 
 #[expect(
     non_camel_case_types,
@@ -26,7 +25,7 @@ use std::ops::Deref;
 
 pub use bindings::*;
 
-/// The file that is looked for, where the system's loader looks.
+/// The library's file, which the system's loader finds.
 pub const LIBRARY: &str = "libhsa-runtime64.so.1";
 
 /// The library's functions.
@@ -65,7 +64,7 @@ impl Deref for Rocr {
     }
 }
 
-/// The loader's own words.
+/// The loader's own message.
 fn words(error: &libloading::Error) -> String {
     match error.source() {
         Some(words) => words.to_string(),
@@ -73,17 +72,17 @@ fn words(error: &libloading::Error) -> String {
     }
 }
 
-/// Why there is no ROCr.
+/// The reason why ROCr cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoadError {
     /// The library does not load.
     Missing {
-        /// The loader's words.
+        /// The loader's message.
         reason: String,
     },
     /// The library lacks a function.
     TooOld {
-        /// The loader's words, which name it.
+        /// The loader's message, which names it.
         reason: String,
     },
 }
@@ -95,7 +94,7 @@ impl fmt::Display for LoadError {
                 f,
                 "no ROCr: {LIBRARY} does not load (it comes with ROCm; Debian's package is \
                  libhsa-runtime64-1): {}",
-                // The loader begins with the library's name.
+                // The loader's message begins with the library's name.
                 reason
                     .strip_prefix(LIBRARY)
                     .and_then(|rest| rest.strip_prefix(": "))
@@ -118,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// A library with these functions alone.
+    /// A library with only these functions.
     fn library(name: &str, c: &str) -> std::path::PathBuf {
         let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");

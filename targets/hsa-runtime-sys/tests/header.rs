@@ -1,5 +1,5 @@
-//! The bindings against the headers that are installed here: layouts and constants, by a C
-//! compiler. That Rust has the layouts that the bindings say is checked when these compile.
+//! Compares the bindings with the installed headers: layouts and constants, by a C compiler. That
+//! Rust's layouts match the bindings is checked when these compile.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use hsa_runtime_sys::{hsa_amd_event_s__bindgen_ty_1, hsa_amd_event_t};
 
 const BINDINGS: &str = include_str!("../src/bindings.rs");
 
-/// What C asserts of the bindings, one line each.
+/// C assertions for the bindings, one line each.
 fn assertions(bindings: &str) -> String {
     let mut c =
         String::from("#include <stddef.h>\n#include <hsa/hsa.h>\n#include <hsa/hsa_ext_amd.h>\n");
@@ -30,7 +30,7 @@ fn assertions(bindings: &str) -> String {
         let Some((number, _)) = number.and_then(|rest| rest.split_once("usize")) else {
             continue;
         };
-        // What has no name in C has none that a compiler could be asked about; what is in it has.
+        // A type without a name in C cannot be checked directly; its fields are.
         if what.contains("__bindgen") {
             continue;
         }
@@ -42,12 +42,12 @@ fn assertions(bindings: &str) -> String {
             .strip_prefix("Offset of field: ")
             .and_then(|field| field.split_once("::"))
         {
-            // bindgen's name for one that is a word of Rust's.
+            // bindgen's name for a field that is a Rust keyword.
             let field = field.strip_suffix('_').unwrap_or(field);
             assert(&format!("offsetof({}, {field})", c_type(name)), number);
         }
     }
-    // The only field of such a type that is looked at.
+    // The only used field of this type.
     let fault = offset_of!(hsa_amd_event_t, __bindgen_anon_1)
         + offset_of!(hsa_amd_event_s__bindgen_ty_1, memory_fault);
     assert(
@@ -73,7 +73,7 @@ fn c_type(name: &str) -> String {
     }
 }
 
-/// What the compiler says of it, if it refuses.
+/// The compiler's error, if it rejects the assertions.
 fn compile(c: &str) -> Result<(), String> {
     let mut compiler = Command::new("cc")
         .args(["-std=c11", "-fsyntax-only", "-x", "c", "-"])
@@ -102,7 +102,7 @@ fn the_header_says_the_same() {
     if let Err(errors) = compile(&c) {
         panic!("{errors}");
     }
-    // The compiler sees what is wrong: a size, an offset, a constant.
+    // The compiler detects each error: a size, an offset, a constant.
     for (right, wrong) in [
         (
             "sizeof(struct hsa_agent_s) == 8",

@@ -178,7 +178,7 @@ pub enum FaultKind {
     },
     /// The lanes of a collective instruction have diverged on hardware that cannot wait for them; or
     /// lanes name others but not themselves.
-    #[error("lanes {members:#010x} are wanted, lanes {active:#010x} are here")]
+    #[error("lanes {members:#010x} are named, lanes {active:#010x} are active")]
     NotTogether {
         /// The lanes that are named.
         members: u32,

@@ -237,7 +237,7 @@ impl Machine {
         let function = &module.functions[kernel.index as usize];
         if let Some(wanted) = function.reqntid.filter(|&wanted| wanted != grid.block) {
             return Err(LaunchError::Bounds(format!(
-                "block {:?}, but `{}` wants {wanted:?}",
+                "block {:?}, but `{}` requires {wanted:?}",
                 grid.block, function.name
             )));
         }

@@ -290,7 +290,8 @@ impl Memory {
             place.store(u64::from_ne_bytes(word), Ordering::Relaxed);
         }
         for (at, &byte) in rest.iter().enumerate() {
-            // SAFETY: as above.
+            // SAFETY: inside the block. Device threads that use the block after it was freed do so
+            // with atomic accesses, as this one is.
             let place = unsafe { AtomicU8::from_ptr(to.as_ptr().add(8 * words.len() + at)) };
             place.store(byte, Ordering::Relaxed);
         }

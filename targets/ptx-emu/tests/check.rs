@@ -1,5 +1,5 @@
-//! The checker on kernels of more threads than litmus tests have: what is right is not
-//! reported, and is as soon as something is taken away from it.
+//! The checker on kernels with more threads than litmus tests have: correct ones are not reported,
+//! but are as soon as something is removed from them.
 
 mod fed;
 
@@ -48,7 +48,7 @@ pub(crate) fn text(body: &str, target: u32) -> String {
     )
 }
 
-/// What is reported, if anything is.
+/// The report, if there is one.
 fn report(machine: &Machine, body: &str, target: u32, (grid, block): (u32, u32)) -> Option<String> {
     let text = text(body, target);
     let part = Part {
@@ -283,7 +283,7 @@ fn what_is_right_is_not_reported() {
     }
 }
 
-/// What to take away from one of them, and how the report then begins.
+/// The text to remove from one of them, and the beginning of the report that follows.
 const WRONG: &[(&str, &str, &str, &str)] = &[
     (
         "a barrier between stores and others' loads",
@@ -414,7 +414,7 @@ fn strong_accesses_of_different_sizes_race() {
     assert!(report.starts_with("race"), "{report}");
 }
 
-/// As compilers have it before `sm_70`: atomic accesses are plain ones next to fences.
+/// Compilers before `sm_70` lower atomic accesses to plain ones next to fences.
 #[test]
 fn texts_for_old_devices_have_plain_accesses_of_atomic_words() {
     let body = "
@@ -442,7 +442,7 @@ LOCK:
     assert!(report(&machine(true, 90), body, 90, (4, 32)).is_some());
 }
 
-/// In lock-step lanes need nothing to know what others of their warp did.
+/// In lock-step, lanes are ordered with the others of their warp.
 #[test]
 fn warps_in_lock_step_are_ordered() {
     let body = "

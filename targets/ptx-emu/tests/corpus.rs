@@ -1,6 +1,6 @@
-//! Small programs with known answers, for every opcode that is known: what they are
-//! to give follows from NVIDIA's "Parallel Thread Execution ISA", whose sections the
-//! files of `corpus/` name. `harness/mod.rs` says how these files are read.
+//! Small programs with known results, for every supported opcode. The results follow from NVIDIA's
+//! "Parallel Thread Execution ISA", whose sections the files of `corpus/` name. `harness/mod.rs`
+//! documents the format of these files.
 
 mod harness;
 

@@ -1,10 +1,10 @@
-//! What GCC writes and other compilers do not, without GCC.
+//! Syntax that only GCC writes, tested without GCC.
 
 use std::time::{Duration, Instant};
 
 use ptx_emu::{Grid, Machine, Options, Part};
 
-/// Runs the kernel `main` of `body` in one warp, with lanes in lock-step and without; what
+/// Runs the kernel `main` of `body` in one warp, with lanes in lock-step and without. Returns what
 /// each lane stored at `%to`.
 fn run(functions: &str, body: &str) -> [Vec<u64>; 2] {
     let text = format!(
@@ -188,7 +188,7 @@ fn a_kernel_says_how_large_its_blocks_are() {
         refused.contains("[4, 8, 1]") && refused.contains("[8, 4, 1]"),
         "{refused}"
     );
-    // Of a bound only the number of threads counts.
+    // Only the number of threads of a bound counts.
     assert_eq!(launch("bounded", [1, 2, 16]), "");
     let refused = launch("bounded", [33, 1, 1]);
     assert!(
@@ -208,6 +208,6 @@ fn a_text_may_be_one_line() {
         .unwrap_or_else(|error| panic!("{error}"));
     let table = module.global("$table").expect("it is visible");
     assert_eq!(table.bytes, 16);
-    // The host finds what other texts do not see.
+    // The host finds variables that are invisible to other texts.
     assert_eq!(module.global("own").expect("it is there").bytes, 4);
 }

@@ -1,6 +1,6 @@
-//! Target regions that GCC compiled, with the libraries that it linked: libgomp, libm and
-//! libc for devices. The sources are in `gcc/`; a region is called as libgomp's plugin
-//! calls it, and what it leaves behind is compared with the same computed here.
+//! Target regions that GCC compiled, with the libraries that it linked: libgomp, libm and libc for
+//! devices. The sources are in `gcc/`; regions are called as libgomp's plugin calls them, and their
+//! results are compared with those computed here.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -18,10 +18,10 @@ const STACK: u64 = 128 << 10;
 /// How long a region may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The number by which the device is to know itself.
+/// The device number that the device receives.
 const NUMBER: u32 = 3;
 
-/// Says what is missing, whether output is captured or not.
+/// Prints the reason for skipping, even if output is captured.
 fn skip(why: &str) {
     let _ = writeln!(
         io::stderr(),
@@ -96,14 +96,14 @@ impl Device {
             module,
             printed,
         };
-        // What libgomp fills in: the device's number, and values that are 0 here.
+        // The variables that libgomp sets: the device's number, and values that are 0 here.
         if let Some(global) = device.icvs() {
             device.write(global.address, &NUMBER.to_le_bytes());
         }
         device
     }
 
-    /// What libgomp tells the device of itself; in GCC 12 none that others may see.
+    /// libgomp's variable with the device's properties; GCC 12 has no visible one.
     fn icvs(&self) -> Option<Global> {
         self.module.global("__gomp_additional_icvs")
     }
@@ -111,7 +111,7 @@ impl Device {
     fn write(&self, address: u64, bytes: &[u8]) {
         let to = self.machine.memory().host(address, bytes.len() as u64);
         let to = to.expect("allocated").as_ptr();
-        // SAFETY: the device memory there is allocated, `host` says so, and no kernel of
+        // SAFETY: the device memory there is allocated, as `host` has checked, and no kernel of
         // this device runs.
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
@@ -119,12 +119,13 @@ impl Device {
     fn read(&self, address: u64, bytes: &mut [u8]) {
         let from = self.machine.memory().host(address, bytes.len() as u64);
         let from = from.expect("allocated").as_ptr();
-        // SAFETY: as for `write`.
+        // SAFETY: the device memory there is allocated, as `host` has checked, and no kernel of
+        // this device runs.
         unsafe { from.copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
     }
 
-    /// Runs the region in `function` on a copy of `data`, which its argument block points
-    /// to; what is there afterwards, and the instructions that it took.
+    /// Runs the region in `function` on a copy of `data`, to which its argument block points.
+    /// Returns the data afterwards, and the number of executed instructions.
     fn run(&self, function: &str, teams: u32, threads: u32, data: &[u8]) -> (Vec<u8>, u64) {
         let memory = self.machine.memory();
         let alloc = |bytes| memory.alloc(bytes).expect("room");
@@ -219,7 +220,7 @@ fn numbers_of_teams_and_threads() {
 #[test]
 fn threads_wait_and_exclude_each_other() {
     on_each(|device| {
-        // Those that wait for a lock spin: many of them are slow here.
+        // Threads that wait for a lock spin: many of them are slow here.
         for (threads, rounds) in [(1, 10), (2, 10), (8, 5), (32, 1)] {
             let data = [0, 0, 0, 0, 0, 0, 0, 0, rounds];
             let r = device.i64s("synchronisation", 1, threads, &data);
@@ -278,7 +279,7 @@ fn loops_whose_iterations_are_lanes() {
     });
 }
 
-/// How many values lie between two, up to equality.
+/// The number of values between two, plus one; 0 for equal ones.
 fn ulps(a: f64, b: f64) -> u64 {
     if a == b || a.is_nan() && b.is_nan() {
         return 0;
@@ -291,7 +292,7 @@ fn ulps(a: f64, b: f64) -> u64 {
     order(a).abs_diff(order(b))
 }
 
-/// A function's name, what it is here, and by how many values the device's may differ.
+/// A function's name, its host version, and the allowed difference in values.
 type Function<T> = (&'static str, fn(T) -> T, u64);
 
 fn ulps_of_single(a: f32, b: f32) -> u64 {
@@ -371,7 +372,7 @@ fn integers() {
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
-            // Of all magnitudes.
+            // Numbers of all magnitudes.
             ((state >> 3) as i64 ^ (state << 50) as i64) >> (state >> 58)
         };
         let mut data: Vec<_> = (0..64).map(|_| any() | 1).collect();
@@ -468,7 +469,7 @@ fn variables_have_initial_values() {
         let wanted = |knob, counter| [&[knob, counter], &table[..], &[number]].concat();
         assert_eq!(r, wanted(1234, -5));
 
-        // The host changes one, as `target update` does; the other is as it was left.
+        // The host changes one, as `target update` does; the other is unchanged.
         let knob = device.module.global("knob").expect("others may see it");
         assert_eq!(knob.bytes, 4);
         device.write(knob.address, &77u32.to_le_bytes());
@@ -476,7 +477,7 @@ fn variables_have_initial_values() {
     });
 }
 
-/// Two matrices, as the region wants them, and their product.
+/// Two matrices in the region's layout, and their product.
 fn matrices(n: usize) -> (Vec<f64>, Vec<f64>) {
     let a = |i: usize, k: usize| (i * 7 + k * 3) as f64 % 11.0 - 5.0;
     let b = |k: usize, j: usize| (k * 5 + j) as f64 % 13.0 - 6.0;

@@ -1,4 +1,4 @@
-//! Launches as a whole: how they end, whatever device code or those who launch do.
+//! Whole launches: how they end, even if device code or the host misbehaves.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -63,7 +63,7 @@ fn run(before: &str, body: &str, threads: u32) -> Result<(), FaultKind> {
 
 #[test]
 fn a_barrier_opens_when_it_is_complete() {
-    // Four warps, two at a time, of which one comes late.
+    // Four warps, two at a time, of which one is late.
     let late = "mov.u32 %r0, %tid.x; shr.u32 %r1, %r0, 5; setp.ne.u32 %p0, %r1, 3;
         @%p0 bra go; mov.u32 %r2, 0;
         more: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 20000; @%p1 bra more;
@@ -71,8 +71,8 @@ fn a_barrier_opens_when_it_is_complete() {
     assert_eq!(run("", late, 128), Ok(()));
 }
 
-/// Runs a kernel that the host answers: `answers` gets the words that are its output, in mapped
-/// memory, once the first of them is set. What is in them at the end.
+/// Runs a kernel that the host answers: `answers` gets the kernel's output words, in mapped memory,
+/// once the first of them is set. Returns the words at the end.
 fn run_with_host(body: &str, answers: impl Fn(&[AtomicU32; 4])) -> [u32; 4] {
     let machine = machine();
     let module = module(&machine, "", body);
@@ -98,7 +98,8 @@ fn run_with_host(body: &str, answers: impl Fn(&[AtomicU32; 4])) -> [u32; 4] {
     words.each_ref().map(|word| word.load(Ordering::Relaxed))
 }
 
-/// Lane 1 asks the host at once, and lane 0 where they meet; `wait` is between two looks.
+/// Lane 1 asks the host at once, and lane 0 where the lanes reconverge; `wait` is between two
+/// polls.
 fn asks_the_host(wait: &str) -> String {
     format!(
         "mov.u32 %r0, %laneid; setp.eq.u32 %p0, %r0, 0;
@@ -206,7 +207,7 @@ fn memory_ends_where_it_was_asked_to_end() {
     assert_eq!(run(before, &at(0), 1), Ok(()));
     let fault = run(before, &at(4), 1).expect_err("beyond");
     assert!(matches!(fault, FaultKind::Unreachable { .. }), "{fault}");
-    // As libraries look for the end of a text.
+    // Libraries search for the end of a text like this.
     let word = "mov.u64 %d0, one; ld.global.u64 %d1, [%d0];";
     assert_eq!(run(before, word, 1), Ok(()));
 }
@@ -327,7 +328,7 @@ fn a_fault_says_where_it_is_once() {
         "kernel `test`, block (0, 0, 0), thread (0, 0, 0), in `inner`, src/inner.h:7, sum.ptx:8: \
          `trap;`: trap"
     );
-    // What another function's lines are does not count.
+    // Lines of another function do not count.
     assert_eq!(
         fault("other").to_string(),
         "kernel `other`, block (0, 0, 0), thread (0, 0, 0), sum.ptx:17: `trap;`: trap"

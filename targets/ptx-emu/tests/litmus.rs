@@ -1,5 +1,5 @@
-//! Litmus tests: what the axioms say of them, and whether the checker, looking on while
-//! their threads run, says the same of their races.
+//! Litmus tests: the axioms' verdict, and whether the checker, watching the threads run, reports
+//! the same races.
 
 mod run;
 
@@ -31,9 +31,9 @@ fn the_axioms_say_what_is_known() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Tests for the axioms alone: the checker takes the host's stores to release, there is one
-/// device, nobody gets on where each waits for the other, and who polls may acquire what
-/// was there before.
+/// Tests only for the axioms. The checker cannot run them: it assumes that the host's stores
+/// release, it has one device, threads that wait for each other never finish, and a polling thread
+/// may acquire earlier stores.
 const UNRUN: [&str; 5] = [
     "MP+store-between",
     "Ring+reuse-relaxed",
@@ -59,7 +59,7 @@ fn threads_that_run_race_as_the_axioms_say() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// How a flag may be stored or loaded.
+/// The ways to store or load a flag.
 const FLAGS: [(&str, u32); 7] = [
     ("weak", 0),
     ("relaxed.cta", 1),
@@ -71,8 +71,8 @@ const FLAGS: [(&str, u32); 7] = [
 ];
 const SCOPES: [&str; 4] = ["", "cta", "gpu", "sys"];
 
-/// Message passing with one kind of store and one of load; `wide` is the scope that it
-/// takes to reach from one thread to the other.
+/// Message passing with one kind of store and one of load; `wide` is the scope that includes both
+/// threads.
 fn message(store: usize, load: usize, from: &str, to: &str, wide: u32) -> Test {
     let name = |at: usize, order: &str| match FLAGS[at] {
         ("", scope) => format!("{order}.{}", SCOPES[scope as usize]),
@@ -104,7 +104,7 @@ fn message(store: usize, load: usize, from: &str, to: &str, wide: u32) -> Test {
     tests(&text).remove(0)
 }
 
-/// All of them.
+/// All combinations.
 fn messages() -> Vec<Test> {
     let places = [("block 0", "block 0", 1), ("block 0", "block 1", 2)];
     let all = |from: std::ops::Range<usize>, to: std::ops::Range<usize>, (a, b, wide)| {
@@ -157,8 +157,8 @@ fn a_test_that_cannot_be_read_says_why() {
     }
 }
 
-/// Without its axiom each of these would be allowed: that one of them is, when what
-/// forbids it is taken away, shows that the axiom is at work.
+/// Without its axiom each of these would be allowed: if one is allowed once its ordering is
+/// removed, the axiom works.
 #[test]
 fn each_thing_that_orders_is_needed() {
     let forbidden = Verdict {
@@ -172,7 +172,7 @@ fn each_thing_that_orders_is_needed() {
             continue;
         }
         for (thread, step) in run::orders(&test) {
-            // Release and acquire do nothing for this one.
+            // Release and acquire have no effect on this test.
             let is_fence = test.threads[thread].steps[step].action == Action::Fence;
             if test.name.starts_with("SB") && !is_fence {
                 continue;

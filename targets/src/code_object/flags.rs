@@ -1,9 +1,9 @@
-//! What the header of a code object says that it is for. Source: LLVM, "User Guide for AMDGPU
-//! Backend", tables "AMDGPU ELF Header" and "EF_AMDGPU_MACH Values".
+//! The target in the header of a code object. Source: LLVM, "User Guide for AMDGPU Backend", tables
+//! "AMDGPU ELF Header" and "EF_AMDGPU_MACH Values".
 
 use crate::device_arch::AmdTarget;
 
-/// The first version of the ABI whose flags are as below: that of code objects of version 4.
+/// The first version of the ABI with the flags below: that of code objects of version 4.
 const FIRST_ABI: u8 = 2;
 
 /// The processor's number.
@@ -53,12 +53,12 @@ const MACHINES: &[(u32, &str)] = &[
     (0x5f, "gfx9-4-generic"),
 ];
 
-/// Features by the position of their two bits: 2 there is off, 3 is on, and else it is not
-/// said.
+/// Features by the position of their two bits: 2 there is off, 3 is on, other values mean
+/// unspecified.
 const FEATURES: [(&str, u32); 2] = [("sramecc", 10), ("xnack", 8)];
 
-/// The target of a code object with these flags, of that version of the ABI; none where they
-/// do not say, or say something unknown.
+/// The target of a code object with these flags and this version of the ABI; none if they do not
+/// specify one, or an unknown one.
 pub(super) fn target(abi: u8, flags: u32) -> Option<AmdTarget> {
     if abi < FIRST_ABI {
         return None;
@@ -90,7 +90,7 @@ mod tests {
         assert_eq!(said(0xd3f).as_deref(), Some("gfx90a:sramecc+"));
         assert_eq!(said(0x036).as_deref(), Some("gfx1030"));
         assert_eq!(said(0x2ff), None);
-        // Older ones have other bits.
+        // Older versions have other bits.
         assert_eq!(target(1, 0x22c), None);
     }
 

@@ -1,4 +1,4 @@
-//! Cutting `GOMP_target_ext` out of the text of libgomp's that defines it.
+//! Removes `GOMP_target_ext` from libgomp's text that defines it.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::ptx::{Item, Malformed, Tokens, items};
 /// and args.
 const PARAMS: [u32; 9] = [32, 64, 64, 64, 64, 64, 32, 64, 64];
 
-/// Why nothing was cut out. The text is then to be left as it is.
+/// The reason why nothing was removed. The text is then unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotCut {
@@ -20,7 +20,7 @@ pub enum NotCut {
     NotDefined,
     /// The name is defined more than once.
     DefinedTwice(&'static str),
-    /// The function is not the one that device-rt has, or not seen by others.
+    /// The function has other parameters than device-rt's, or is not visible.
     Declared {
         /// The line of the text, counted from 1.
         line: usize,
@@ -34,8 +34,7 @@ pub enum NotCut {
         /// The line of the text, counted from 1.
         line: usize,
     },
-    /// A comment by which nvptx-tools find definitions says that the name is still
-    /// defined.
+    /// A comment by which nvptx-tools find definitions still declares the name as defined.
     Marked(&'static str),
     /// The text cannot be read.
     Malformed(Malformed),
@@ -69,15 +68,15 @@ impl std::error::Error for NotCut {
     }
 }
 
-/// `text`, one of libgomp's, with a declaration where it defines `GOMP_target_ext`, and
-/// without the variable through which GCC's plugins tell that function where its wire is.
-/// device-rt, which has both, can then be linked with it.
+/// `text`, one of libgomp's, without its definition of `GOMP_target_ext`, and without the variable
+/// through which GCC's plugins pass that function the address of its wire. device-rt, which has
+/// both, can then be linked with it.
 ///
-/// It is refused unless all that the text does with either name is understood: the
-/// function has GCC's parameters, and nobody but it uses the variable.
+/// The text is rejected unless all its uses of either name are understood: the function has GCC's
+/// parameters, and only it uses the variable.
 ///
 /// # Errors
-/// Why it is refused.
+/// The reason why it is rejected.
 pub fn without_target_ext(text: &str) -> Result<String, NotCut> {
     let items = items(text.as_bytes()).map_err(NotCut::Malformed)?;
     let of = |name: &'static str| items.iter().filter(move |item| item.name() == Some(name));
@@ -101,7 +100,7 @@ pub fn without_target_ext(text: &str) -> Result<String, NotCut> {
     let mut is_declared = false;
     for item in of(TARGET_EXT).filter(|item| !item.is_definition()) {
         is_declared = true;
-        // What GCC declares ahead of the definition it calls visible.
+        // GCC's declarations before the definition are marked as visible.
         let linkage = item.linkage().unwrap_or_default();
         let at = item.range.start;
         edits.push((at..at + linkage.len(), ".extern".to_owned()));
@@ -141,7 +140,7 @@ pub fn without_target_ext(text: &str) -> Result<String, NotCut> {
     Ok(cut)
 }
 
-/// Whether `item`, the function or the variable, is as GCC declares it.
+/// Whether `item`, the function or the variable, has GCC's declaration.
 fn check_declared(text: &str, item: &Item<'_>) -> Result<(), NotCut> {
     let is_right = match (item.name(), &*item.head) {
         (Some(TARGET_EXT), [linkage, b".func", _name, b"(", params @ .., b")"]) => {
@@ -172,7 +171,7 @@ fn check_declared(text: &str, item: &Item<'_>) -> Result<(), NotCut> {
     })
 }
 
-/// Whether `tokens`, which stand between parentheses, declare [`PARAMS`].
+/// Whether `tokens`, from between parentheses, declare [`PARAMS`].
 fn params_are(tokens: &[&[u8]]) -> bool {
     let mut bits = PARAMS.iter();
     let all = tokens.split(|token| *token == b",").all(|param| {
@@ -189,8 +188,8 @@ fn params_are(tokens: &[&[u8]]) -> bool {
     all && bits.next().is_none()
 }
 
-/// Fails unless each mention of `name` is its declaration, or in `function`, which is
-/// cut out; calls of that function stay.
+/// Fails unless each mention of `name` is its declaration, or in `function`, which is removed;
+/// calls of that function stay.
 fn check_used(
     text: &str,
     name: &'static str,
@@ -220,7 +219,7 @@ fn check_used(
     Ok(())
 }
 
-/// Where `item` is, with the comment before it by which nvptx-tools find it.
+/// The range of `item`, with the preceding comment by which nvptx-tools find it.
 fn marked(text: &str, item: &Item<'_>, what: &str, name: &str) -> Range<usize> {
     let before = text[..item.range.start].trim_end_matches([' ', '\t']);
     let mark = format!("// BEGIN GLOBAL {what} DEF: {name}");
@@ -239,7 +238,7 @@ mod tests {
         .param .u64 %in_ar3, .param .u64 %in_ar4, .param .u64 %in_ar5, .param .u32 %in_ar6, \
         .param .u64 %in_ar7, .param .u64 %in_ar8)";
 
-    /// In the form of GCC's.
+    /// In GCC's form.
     fn text() -> String {
         format!(
             r#"// BEGIN PREAMBLE

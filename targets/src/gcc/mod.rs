@@ -1,9 +1,9 @@
-//! Images that GCC links for NVIDIA, and making room in them for device-rt.
+//! Images that GCC links for NVIDIA, and replacing a function in them by device-rt's.
 //!
-//! Such an image is several PTX texts: the program's own, and what of GCC's libraries it
-//! needs. One of libgomp's has `GOMP_target_ext`, the function that a reverse-offload call
-//! starts with, beside others that programs need: it cannot be left out for ours, so that
-//! one function is cut out of it.
+//! Such an image consists of several PTX texts: the program's own, and the needed ones of GCC's
+//! libraries. One of libgomp's defines `GOMP_target_ext`, the function that a reverse-offload call
+//! starts with, beside others that programs need. It cannot be left out, so that one function is
+//! removed from it.
 
 mod cut;
 mod swap;

@@ -1,4 +1,4 @@
-//! Linking device-rt's piece into an image in the place of libgomp's function.
+//! Links device-rt's piece into an image instead of libgomp's function.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -13,17 +13,16 @@ use crate::ptx::{Item, Malformed, items};
 /// GCC's variables that the piece uses, and the state space of each.
 const USED: [(&str, &str); 2] = [(ADDITIONAL_ICVS, ".global"), ("__nvptx_uni", ".shared")];
 
-/// That an image has device-rt's `GOMP_target_ext`.
+/// The outcome for an image that has device-rt's `GOMP_target_ext`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swapped {
-    /// It now has: the texts are others, and one more.
+    /// It was linked in: the texts have changed, and there is one more.
     Now,
-    /// It was linked with it when it was built. The texts are as they were.
+    /// It was linked when the image was built. The texts are unchanged.
     Before,
 }
 
-/// Why an image keeps the `GOMP_target_ext` that it has, if it has one. Its texts are as
-/// they were.
+/// The reason why an image keeps its own `GOMP_target_ext`, if it has one. Its texts are unchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotSwapped {
@@ -33,9 +32,9 @@ pub enum NotSwapped {
     NoTargetExt,
     /// Several texts define it.
     Several,
-    /// It is defined in this text, counted from 0, from which it cannot be cut out.
+    /// It is defined in this text, counted from 0, from which it cannot be removed.
     NotCut(usize, NotCut),
-    /// A text other than libgomp's, counted from 0, uses the variable that went with the
+    /// A text other than libgomp's, counted from 0, uses the variable that was removed with the
     /// function.
     Used(usize),
     /// A text, counted from 0, cannot be read.
@@ -77,12 +76,11 @@ impl std::error::Error for NotSwapped {
     }
 }
 
-/// Puts `piece`, the PTX of device-rt for GCC's images, in the place of the function of
-/// libgomp's in `texts`, which are all that an image is linked from. Without a piece it is
-/// found out whether they need one.
+/// Replaces the function of libgomp's in `texts`, which are all parts of an image, by `piece`, the
+/// PTX of device-rt for GCC's images. Without a piece, only determines whether they need one.
 ///
 /// # Errors
-/// The image is not one for which that is known to be right.
+/// The image is not of a form for which the replacement is known to be correct.
 pub fn swap(texts: &mut Vec<String>, piece: Option<&str>) -> Result<Swapped, NotSwapped> {
     let parsed = texts
         .iter()
@@ -105,7 +103,7 @@ pub fn swap(texts: &mut Vec<String>, piece: Option<&str>) -> Result<Swapped, Not
         return Err(NotSwapped::Several);
     }
     let cut = without_target_ext(&texts[at]).map_err(|why| NotSwapped::NotCut(at, why))?;
-    // A mention in a comment or a string is refused too; GCC makes none.
+    // A mention in a comment or a string is rejected too; GCC writes none.
     let mut others = (0..texts.len()).filter(|i| *i != at);
     if let Some(other) = others.find(|i| texts[*i].contains(REV_OFFLOAD_VAR)) {
         return Err(NotSwapped::Used(other));
@@ -156,7 +154,7 @@ mod tests {
         )
     }
 
-    /// A program, libgomp's text with the function, and one with the rest.
+    /// A program, libgomp's text with the function, and one with other functions.
     fn image() -> Vec<String> {
         vec![
             format!(

@@ -1,5 +1,5 @@
-//! Which of GCC's wires an image speaks: that is decided by the `GOMP_target_ext` that it
-//! was linked with, and nothing in the image says it.
+//! The wire of a GCC image, which is that of the `GOMP_target_ext` it was linked with, and not
+//! recorded in the image.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,27 +9,26 @@ use shared_abi::wire::WireKind;
 use super::TARGET_EXT;
 use crate::ptx::{Item, Tokens, items};
 
-/// Where the one slot of mainline has its words after the first.
+/// Offsets of the words after the first in mainline's only slot.
 const SLOT_WORDS: [u64; 5] = [8, 16, 24, 32, 40];
 
-/// Where the first slot of the ring has its words, counted from the start of the ring.
+/// Offsets of the words of the ring's first slot, from the start of the ring.
 const RING_WORDS: [u64; 7] = [16, 24, 32, 40, 48, 56, 64];
 
-/// The wire that GCC's `GOMP_target_ext` speaks, seen in its instructions; `texts` are all
-/// that an image is linked from.
+/// The wire of GCC's `GOMP_target_ext`, recognised by its instructions; `texts` are all parts of an
+/// image.
 ///
-/// Mainline's function writes the five words of the only slot behind the pointer that a
-/// plugin gives it, and then the first. That of the parallel patch takes a ticket by adding
-/// 1 to the word that is first there, and finds a slot by the ticket's last ten bits. Each
-/// does what the other never does to the first word, which is why that is looked at, and
-/// why both the first word's use and the layout behind it have to be right.
+/// Mainline's function writes the slot's five other words through a plugin's pointer, and then the
+/// first. The parallel patch's function takes a ticket by adding 1 to the first word, and finds a
+/// slot by the ticket's last ten bits. Neither does to the first word what the other does, so both
+/// the use of the first word and the layout after it are checked.
 ///
-/// `None` where it cannot be told: no such function or several, one that was compiled
-/// without optimisation, a ring of another layout.
+/// `None` if the wire is unknown: no such function or several, one that was compiled without
+/// optimisation, a ring of another layout.
 pub fn wire<'a>(texts: impl IntoIterator<Item = &'a [u8]>) -> Option<WireKind> {
     let mut found = None;
     for text in texts {
-        // What cannot be read does not matter, unless it is the only one with the function.
+        // A malformed text does not matter, unless it is the only one with the function.
         let Ok(items) = items(text) else { continue };
         let is_it = |item: &&Item<'_>| item.name() == Some(TARGET_EXT) && item.is_definition();
         for item in items.iter().filter(is_it) {
@@ -70,7 +69,7 @@ fn of_body(body: &[u8]) -> Option<WireKind> {
         let is_ring = is_slot && RING_WORDS.iter().all(|word| literals.contains(word));
         return is_ring.then_some(WireKind::GCC_RING);
     }
-    // What else changes the first word in one step is neither.
+    // Other functions that change the first word in one step are neither.
     if accesses().any(|access| first(&access) && !access.is("st", &[]) && !access.is("ld", &[])) {
         return None;
     }
@@ -119,10 +118,10 @@ fn is_register(token: &[u8]) -> bool {
 /// An access to memory.
 struct Access<'a> {
     opcode: &'a [u8],
-    /// What its address is counted from: a register or a variable.
+    /// The base of its address: a register or a variable.
     base: &'a [u8],
     offset: u64,
-    /// What follows the address, if it is a number and the last.
+    /// The operand after the address, if it is a number and the last.
     value: Option<u64>,
 }
 
@@ -158,8 +157,8 @@ impl<'a> Access<'a> {
     }
 }
 
-/// The registers that hold nothing but the address of the variable, or the pointer in it,
-/// whichever way the function went.
+/// The registers that only ever hold the address of the variable, or the pointer in it, on all
+/// paths.
 struct Pointers<'a> {
     address: HashSet<&'a [u8]>,
     wire: HashSet<&'a [u8]>,
@@ -177,7 +176,7 @@ impl<'a> Pointers<'a> {
             address: HashSet::new(),
             wire: HashSet::new(),
         };
-        // Copies of copies take a round each.
+        // Each round finds copies of the last round's registers.
         loop {
             let before = found.address.len() + found.wire.len();
             for (&register, by) in &definitions {
@@ -221,8 +220,8 @@ impl<'a> Pointers<'a> {
     }
 }
 
-/// The registers that a statement may change: those before the first comma that are not
-/// in an address. Of a statement that braces have cut in two, all.
+/// The registers that a statement may change: those before the first comma that are not in an
+/// address. All registers of a statement that braces have cut in two.
 fn defines<'t, 'a>(statement: &'t [&'a [u8]]) -> impl Iterator<Item = &'a [u8]> + 't {
     let is_part = is_register(statement[0]);
     let is_directive = statement[0].starts_with(b".");
@@ -246,7 +245,7 @@ mod tests {
         )
     }
 
-    fn told(texts: &[&str]) -> Option<WireKind> {
+    fn detected(texts: &[&str]) -> Option<WireKind> {
         wire(texts.iter().map(|text| text.as_bytes()))
     }
 
@@ -293,10 +292,16 @@ st.volatile.global.u64 [%o+16],%f;";
     #[test]
     fn both_are_known() {
         let other = ".version 6.0\n.visible .func f { call GOMP_target_ext,(a,b); }";
-        assert_eq!(told(&[other, &function(SLOT)]), Some(WireKind::GCC_SLOT));
-        assert_eq!(told(&[&function(RING), other]), Some(WireKind::GCC_RING));
+        assert_eq!(
+            detected(&[other, &function(SLOT)]),
+            Some(WireKind::GCC_SLOT)
+        );
+        assert_eq!(
+            detected(&[&function(RING), other]),
+            Some(WireKind::GCC_RING)
+        );
         let end = format!("{}\0", function(RING));
-        assert_eq!(told(&[&end]), Some(WireKind::GCC_RING));
+        assert_eq!(detected(&[&end]), Some(WireKind::GCC_RING));
     }
 
     #[test]
@@ -312,7 +317,7 @@ st.volatile.global.u64 [%o+16],%f;";
         ] {
             let text = SLOT.replace(from, to);
             assert_ne!(text, SLOT, "{from}");
-            let known = told(&[&function(&text)]);
+            let known = detected(&[&function(&text)]);
             assert_eq!(known, Some(WireKind::GCC_SLOT), "{to}");
         }
         for (from, to) in [
@@ -327,7 +332,7 @@ st.volatile.global.u64 [%o+16],%f;";
         ] {
             let text = RING.replace(from, to);
             assert_ne!(text, RING, "{from}");
-            let known = told(&[&function(&text)]);
+            let known = detected(&[&function(&text)]);
             assert_eq!(known, Some(WireKind::GCC_RING), "{to}");
         }
     }
@@ -343,10 +348,10 @@ st.volatile.global.u64 [%o+16],%f;";
             &[&function("")],
         ];
         for texts in texts {
-            assert_eq!(told(texts), None, "{texts:?}");
+            assert_eq!(detected(texts), None, "{texts:?}");
         }
         let unknown = [
-            // Of another layout, or another type.
+            // With another layout, or another type.
             (SLOT, "st.u64 [%p+24],%a;", ""),
             (SLOT, "st.u32 [%p+40]", "st.u64 [%p+40]"),
             (SLOT, "st.volatile.global.u64 [%p]", "st.u32 [%p]"),
@@ -355,7 +360,7 @@ st.volatile.global.u64 [%o+16],%f;";
             (RING, "add.u32", "add.u64"),
             (RING, "[%p],1", "[%p],2"),
             (RING, "[%p],1", "[%p+8],1"),
-            // At another place than behind the pointer, or perhaps.
+            // At an address other than the pointer's, or possibly.
             (RING, "ld.global.u64 %p,", "ld.global.u64 %y,"),
             (
                 RING,
@@ -373,7 +378,7 @@ st.volatile.global.u64 [%o+16],%f;";
         for (text, from, to) in unknown {
             let other = text.replace(from, to);
             assert_ne!(other, text, "{from}");
-            assert_eq!(told(&[&function(&other)]), None, "{to}");
+            assert_eq!(detected(&[&function(&other)]), None, "{to}");
         }
     }
 }

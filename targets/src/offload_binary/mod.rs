@@ -1,5 +1,5 @@
-//! LLVM's *offload binary*: one file with device images for several architectures,
-//! each with its triple, its architecture and what it is.
+//! LLVM's *offload binary*: one file with device images for several architectures, each with its
+//! triple, its architecture and its kind.
 //!
 //! clang's offloading embeds such files in host programs, and `llvm-offload-binary`
 //! packs and unpacks them. Source of the format: `llvm/Object/OffloadBinary.h` and
@@ -25,13 +25,13 @@
 //! | 24 | 8 | offset of the image |
 //! | 32 | 8 | size of the image |
 //!
-//! A row of the table of strings is the offset of a key and that of a value, both
-//! ended by a zero byte; from version 2 on also the value's size, and no zero byte
-//! has to end it. The keys here are `triple` and `arch`; others are passed over.
+//! A row of the table of strings is the offset of a key and that of a value, both ended by a zero
+//! byte; from version 2 on also the value's size, and no zero byte has to end it. The keys used
+//! here are `triple` and `arch`; others are ignored.
 //!
-//! A file of version 1 has one binary per image, one after the other, each aligned
-//! to 8 bytes. That is what LLVM 22 writes and what [`write()`] writes, since every
-//! LLVM that knows the format reads it; [`read()`] reads all three versions.
+//! A file of version 1 has one binary per image, one after the other, each aligned to 8 bytes. LLVM
+//! 22 and [`write()`] write this version, since every LLVM with this format reads it; [`read()`]
+//! reads all three versions.
 
 mod read;
 mod write;
@@ -41,7 +41,7 @@ use std::fmt;
 pub use read::{ReadError, is_offload_binary, read};
 pub use write::write;
 
-/// What a file begins with.
+/// The first bytes of a file.
 const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 
 /// Size of a header of versions 1 and 2.
@@ -62,26 +62,26 @@ const KEY_ARCH: &str = "arch";
 /// One image of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What the image is.
+    /// The kind of image.
     pub image_kind: ImageKind,
-    /// Whose it is.
+    /// The runtime that loads it.
     pub offload_kind: OffloadKind,
-    /// Triple of what it is for.
+    /// The target triple.
     pub triple: &'a str,
-    /// Architecture that it is for; may be empty.
+    /// The architecture; may be empty.
     pub arch: &'a str,
     /// Its bytes.
     pub image: &'a [u8],
 }
 
-/// What an image is. Values that this project does not know are kept.
+/// The kind of an image. Unknown values are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ImageKind(pub u16);
 
 impl ImageKind {
-    /// The file does not say.
+    /// Unspecified.
     pub const NONE: Self = Self(0);
-    /// An object file: what AMD's driver or the system's loader loads.
+    /// An object file: AMD's driver or the system's loader loads it.
     pub const OBJECT: Self = Self(1);
     /// LLVM bitcode.
     pub const BITCODE: Self = Self(2);
@@ -94,7 +94,7 @@ impl ImageKind {
     /// SPIR-V.
     pub const SPIRV: Self = Self(6);
 
-    /// All that have a name.
+    /// All kinds with a name.
     pub const ALL: [Self; 7] = [
         Self::NONE,
         Self::OBJECT,
@@ -105,7 +105,7 @@ impl ImageKind {
         Self::SPIRV,
     ];
 
-    /// A word for it.
+    /// A short name.
     #[must_use]
     pub const fn name(self) -> Option<&'static str> {
         Some(match self {
@@ -130,12 +130,12 @@ impl fmt::Display for ImageKind {
     }
 }
 
-/// Whose image it is: which runtime is to load it. One bit each.
+/// The runtime that is to load an image. One bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OffloadKind(pub u16);
 
 impl OffloadKind {
-    /// Nobody's in particular.
+    /// Unspecified.
     pub const NONE: Self = Self(0);
     /// OpenMP's.
     pub const OPENMP: Self = Self(1);

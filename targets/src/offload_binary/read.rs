@@ -1,5 +1,5 @@
-//! Reading offload binaries. The bytes are anybody's: every offset and every size
-//! is checked before use, and the work is bounded by the size of the file.
+//! Reading offload binaries. The bytes are untrusted: every offset and every size is checked before
+//! use, and the work is bounded by the size of the file.
 
 use std::fmt;
 
@@ -7,13 +7,13 @@ use super::{
     ALIGN, ENTRY, Entry, HEADER, ImageKind, KEY_ARCH, KEY_TRIPLE, MAGIC, OffloadKind, STRING,
 };
 
-/// The latest version that is read.
+/// The latest supported version.
 const LATEST: u32 = 3;
 
 /// Flag of an entry without an image.
 const NO_IMAGE: u32 = 1;
 
-/// No triple and no architecture is as long; it bounds what one string costs.
+/// The longest triple or architecture; it bounds the cost of one string.
 const LONGEST: usize = 255;
 
 /// Whether these are the bytes of an offload binary.
@@ -22,11 +22,10 @@ pub fn is_offload_binary(bytes: &[u8]) -> bool {
     bytes.starts_with(&MAGIC)
 }
 
-/// The images of a file, in its order. Entries that hold no image are left out.
+/// The images of a file, in order. Entries without an image are left out.
 ///
 /// # Errors
-/// The bytes are no offload binary, are cut off or contradict themselves, or the
-/// file is compressed.
+/// The bytes are not an offload binary, are truncated or inconsistent, or the file is compressed.
 pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, ReadError> {
     if bytes.is_empty() {
         return Err(ReadError::new(0, "the file is empty"));
@@ -40,14 +39,14 @@ pub fn read(bytes: &[u8]) -> Result<Vec<Entry<'_>>, ReadError> {
     Ok(entries)
 }
 
-/// A binary of a file: its bytes from the header on, and where in the file it is.
+/// A binary of a file: its bytes from the header on, and its offset in the file.
 #[derive(Clone, Copy)]
 struct Binary<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-/// Reads the binary that `rest` begins with, at `at` in the file; its size.
+/// Reads the binary at the start of `rest`, at offset `at` of the file; returns its size.
 fn read_binary<'a>(
     rest: &'a [u8],
     at: usize,
@@ -90,7 +89,7 @@ fn read_binary<'a>(
     })?;
     binary.take(first, all, "the entries")?;
 
-    // A file whose tables of strings do not overlap has no more than this.
+    // If the tables of strings do not overlap, the file has no more strings than this.
     let mut strings_left = size / STRING;
     for index in 0..count {
         entries.extend(binary.entry(first + index * ENTRY, version, &mut strings_left)?);
@@ -207,12 +206,12 @@ impl<'a> Binary<'a> {
     }
 }
 
-/// Why bytes are no offload binary.
+/// The reason why bytes are not an offload binary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
-    /// Where in the file, in bytes.
+    /// The offset in the file, in bytes.
     pub offset: usize,
-    /// What is wrong there.
+    /// The error.
     pub reason: String,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{ALIGN, ENTRY, Entry, HEADER, KEY_ARCH, KEY_TRIPLE, MAGIC, STRING};
 
-/// The version that every reader knows.
+/// The version that every reader supports.
 const VERSION: u32 = 1;
 
 /// A file with these images, in this order.

@@ -1,4 +1,4 @@
-//! What stands at the outermost level of a PTX file.
+//! The items at the outermost level of a PTX file.
 //!
 //! Source: the PTX ISA, "Directives" and "State Spaces, Types, and Variables".
 
@@ -7,29 +7,28 @@ use std::ops::Range;
 
 use super::Tokens;
 
-/// Directives that say who else sees a name.
+/// Directives of linkage.
 const LINKAGE: [&[u8]; 4] = [b".visible", b".extern", b".weak", b".common"];
 
-/// Directives that functions begin with.
+/// Directives that begin functions.
 const FUNCTIONS: [&[u8]; 2] = [b".func", b".entry"];
 
-/// State spaces, with which variables begin.
+/// State spaces, which begin variables.
 const SPACES: [&[u8]; 4] = [b".global", b".const", b".shared", b".local"];
 
 /// A function or variable that a text declares or defines.
 #[derive(Clone, Debug)]
 pub struct Item<'a> {
-    /// Where it is in the text, with its semicolon or closing brace.
+    /// Its range in the text, with its semicolon or closing brace.
     pub range: Range<usize>,
-    /// Its tokens up to the body or the semicolon, those of an initial value included.
+    /// Its tokens up to the body or the semicolon, including those of an initial value.
     pub head: Vec<&'a [u8]>,
-    /// Where the body of a function is, with its braces.
+    /// The range of a function's body, with its braces.
     pub body: Option<Range<usize>>,
 }
 
 impl<'a> Item<'a> {
-    /// Who else sees it: `.visible`, `.extern`, `.weak` or `.common`. None for what is
-    /// its file's own.
+    /// Its linkage: `.visible`, `.extern`, `.weak` or `.common`. None if it is local to its file.
     #[must_use]
     pub fn linkage(&self) -> Option<&'a str> {
         let first = self.head.first()?;
@@ -38,7 +37,7 @@ impl<'a> Item<'a> {
             .then(|| str::from_utf8(first).ok())?
     }
 
-    /// What it is: `.func`, `.entry`, or the state space of a variable.
+    /// Its kind: `.func`, `.entry`, or the state space of a variable.
     #[must_use]
     pub fn kind(&self) -> Option<&'a str> {
         let at = usize::from(self.linkage().is_some());
@@ -51,7 +50,7 @@ impl<'a> Item<'a> {
         matches!(self.kind(), Some(".func" | ".entry"))
     }
 
-    /// Whether this is the definition, and no declaration of what another has.
+    /// Whether this is a definition, rather than a declaration of an item defined elsewhere.
     #[must_use]
     pub fn is_definition(&self) -> bool {
         if self.is_function() {
@@ -61,8 +60,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Its name: the first word that is no directive and not in the parentheses of a
-    /// result.
+    /// Its name: the first word that is not a directive, and not in the parentheses of a result.
     #[must_use]
     pub fn name(&self) -> Option<&'a str> {
         let mut depth = 0u32;
@@ -82,7 +80,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Why a text could not be read.
+/// The reason why a text could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// The line, counted from 1.
@@ -105,7 +103,7 @@ impl std::error::Error for Malformed {}
 pub fn items(text: &[u8]) -> Result<Vec<Item<'_>>, Malformed> {
     let mut items = vec![];
     let mut tokens = Tokens::of(text);
-    // What is read of the statement, if it is an item.
+    // The tokens so far, if the statement is an item.
     let mut item: Option<Item<'_>> = None;
     let mut last: &[u8] = b"";
     let malformed = |at: usize, what| Malformed {
@@ -119,7 +117,7 @@ pub fn items(text: &[u8]) -> Result<Vec<Item<'_>>, Malformed> {
             b"{" => {
                 let end = block_end(&mut tokens)
                     .ok_or_else(|| malformed(start, "a `{` without its `}`"))?;
-                // Or else it is an initial value, and the statement goes on.
+                // Otherwise it is an initial value, and the statement continues.
                 if last != b"=" {
                     items.extend(item.take().map(|item| Item {
                         range: item.range.start..end,
@@ -137,7 +135,7 @@ pub fn items(text: &[u8]) -> Result<Vec<Item<'_>>, Malformed> {
                     return Err(malformed(start, "a statement begins within another"));
                 }
                 Some(item) => item.head.push(token),
-                // A line's end alone ends what may stand before it, such as `.file`.
+                // Statements before an item may end only with their line, such as `.file`.
                 None if LINKAGE.contains(&token)
                     || FUNCTIONS.contains(&token)
                     || SPACES.contains(&token) =>
@@ -159,7 +157,7 @@ pub fn items(text: &[u8]) -> Result<Vec<Item<'_>>, Malformed> {
     }
 }
 
-/// Where the block ends whose first brace is read.
+/// The end of a block, after its first brace.
 fn block_end(tokens: &mut Tokens<'_>) -> Option<usize> {
     let mut depth = 1u64;
     while let Some(token) = tokens.next() {

@@ -1,5 +1,5 @@
-//! PTX as a sequence of tokens, without comments. Whatever is no PTX becomes tokens
-//! too: who reads them makes of it what it can.
+//! PTX as a sequence of tokens, without comments. Invalid text becomes tokens too, for the reader
+//! of the tokens to reject.
 
 /// The tokens of a text, each a piece of it: a word with its leading dot and inner
 /// ones (`.visible`, `__revoff_image`, `6.3`), a string with its quotes, or one
@@ -11,13 +11,13 @@ pub struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
-    /// Of `text`, from its beginning.
+    /// The tokens of `text`, from its beginning.
     #[must_use]
     pub fn of(text: &'a [u8]) -> Self {
         Self { text, rest: text }
     }
 
-    /// Where in the text the last token ends.
+    /// The offset in the text after the last token.
     #[must_use]
     pub fn at(&self) -> usize {
         self.text.len() - self.rest.len()
@@ -29,7 +29,7 @@ impl<'a> Tokens<'a> {
         head
     }
 
-    /// Drops what stands before `end`, and `end` itself.
+    /// Skips the text up to and including `end`.
     fn skip_past(&mut self, end: &[u8]) {
         let mut windows = self.rest.windows(end.len());
         let at = windows.position(|window| window == end);

@@ -1,5 +1,5 @@
-//! Instructions as golden files have them: what differs from build to build without
-//! meaning anything has a name by its order of appearance.
+//! Instructions in golden files: details that vary between builds are replaced by names in the
+//! order of appearance.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ pub fn normalised(target: Target, function: &Function) -> Vec<String> {
     lines
 }
 
-/// `text` without the hashes in Rust's symbols, which tell builds apart.
+/// `text` without the hashes in Rust's symbols, which vary between builds.
 #[must_use]
 pub fn without_hashes(text: &str) -> String {
     let mut rest = text;
@@ -69,7 +69,7 @@ pub fn without_hashes(text: &str) -> String {
     clean + rest
 }
 
-/// The new names of what a function mentions.
+/// The new names in a function.
 struct Names<'f> {
     target: Target,
     labels: Vec<&'f str>,
@@ -101,7 +101,7 @@ impl Names<'_> {
         renamed
     }
 
-    /// The registers of AMD's `v[4:7]`, if `class` and what follows are that.
+    /// The registers of AMD's `v[4:7]`, if `class` and the following text have that form.
     fn registers<'t>(&self, class: &str, tail: &'t str) -> Option<(Vec<u32>, &'t str)> {
         if self.target != Target::Amdgcn || !["v", "s", "a"].contains(&class) {
             return None;

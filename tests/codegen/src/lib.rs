@@ -1,12 +1,12 @@
-//! What our device code compiles to: reading the compiler's assembly, and judging it.
+//! The compiled form of our device code: reading the compiler's assembly, and checking it.
 //!
 //! | module | job |
 //! |---|---|
 //! | [`workbench`] | builds crates, each once for an architecture |
 //! | [`listing`] | functions and instructions of assembly |
-//! | [`golden`] | instructions as golden files have them |
-//! | [`shared`] | what touches memory that others see, or orders it |
-//! | [`lint`] | finds what device code must not contain |
+//! | [`golden`] | instructions in the form of golden files |
+//! | [`shared`] | instructions that access or order shared memory |
+//! | [`lint`] | finds instructions that device code must not contain |
 
 pub mod golden;
 pub mod lint;

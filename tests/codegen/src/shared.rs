@@ -1,5 +1,5 @@
-//! The instructions that touch memory which others see, or order it, or have to do
-//! with other threads: what a protocol is made of.
+//! The instructions that implement a protocol: accesses to shared memory, fences, and operations
+//! with other threads.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use targets::arch::Target;
 use crate::golden::without_hashes;
 use crate::listing::{Function, Instruction, find};
 
-/// Those of `function`, with what says how they are shared and without registers.
+/// Those of `function`, with their scope and order and without registers.
 #[must_use]
 pub fn shared(target: Target, function: &Function) -> Vec<(usize, String)> {
     function
@@ -23,7 +23,7 @@ pub fn shared(target: Target, function: &Function) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// The function called `name` and those that it reaches, in the order of the file.
+/// The function called `name` and its direct and indirect callees, in the order of the file.
 #[must_use]
 pub fn reached<'f>(functions: &'f [Function], name: &str) -> Vec<&'f Function> {
     let mut reached = HashSet::new();
@@ -63,7 +63,7 @@ fn ptx(instruction: &Instruction) -> Option<String> {
     }
 }
 
-/// Bits that say how far an access goes.
+/// Bits that determine the scope of an access.
 const BITS: [&str; 7] = ["glc", "slc", "dlc", "sc0", "sc1", "scc", "nt"];
 
 fn isa(instruction: &Instruction) -> Option<String> {
@@ -74,7 +74,7 @@ fn isa(instruction: &Instruction) -> Option<String> {
         .filter(|word| BITS.contains(word) || word.starts_with("scope:") || word.starts_with("th:"))
         .collect();
     if op == "s_wait_alu" {
-        // A matter of the processor's own pipeline.
+        // Only affects the processor's own pipeline.
         None
     } else if starts(&["s_wait", "s_sleep", "s_trap", "s_sendmsg", "s_barrier"]) {
         Some(format!("{op} {operands}").trim_end().to_owned())

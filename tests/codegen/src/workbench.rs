@@ -1,4 +1,4 @@
-//! Building crates: where, and each once for an architecture.
+//! Builds crates, each once per architecture.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::listing::{Function, functions};
 /// A built crate.
 #[derive(Debug)]
 pub struct Built {
-    /// What came out.
+    /// The build's result.
     pub image: DeviceImage,
     /// The compiler's assembly.
     pub functions: Vec<Function>,
@@ -25,7 +25,6 @@ pub struct Workbench {
     toolchain: Toolchain,
     assemblers: Assemblers,
     root: PathBuf,
-    builds: PathBuf,
     work: PathBuf,
     arches: HashMap<&'static str, Mutex<OfArch>>,
 }
@@ -34,21 +33,19 @@ pub struct Workbench {
 type OfArch = HashMap<&'static str, Result<Arc<Built>, String>>;
 
 impl Workbench {
-    /// One for crates of the workspace at `root` and `arches`; it compiles in `builds`,
-    /// which others may use as well, and works in `work`.
+    /// One for crates of the workspace at `root` and `arches`; images go to `work`.
     #[must_use]
     pub fn new(
         toolchain: Toolchain,
         assemblers: Assemblers,
         root: &Path,
-        (builds, work): (&Path, &Path),
+        work: &Path,
         arches: &[&'static Arch],
     ) -> Self {
         Self {
             toolchain,
             assemblers,
             root: root.to_owned(),
-            builds: builds.to_owned(),
             work: work.to_owned(),
             arches: arches
                 .iter()
@@ -88,7 +85,6 @@ impl Workbench {
             &self.assemblers,
             &self.root.join(dir),
             arch,
-            &self.builds,
             &self.work.join("images").join(arch.name),
         )
         .map_err(|error| error.to_string())?;

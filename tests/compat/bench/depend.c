@@ -1,5 +1,5 @@
-/* What tasks with dependences cost: prints a line for each shape, "NAME TASKS NANOSECONDS",
-   where the time is that of a task, the median over batches. */
+/* The cost of tasks with dependences: prints a line for each shape, "NAME TASKS NANOSECONDS",
+   where the time is per task, the median over batches. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -23,7 +23,7 @@ static int compare(const void *a, const void *b)
 
 static int x[ROWS];
 
-/* Small kernels, each after the one before. */
+/* Small kernels, each after the previous one. */
 static void chain(int tasks)
 {
 #pragma omp target data map(tofrom : x)
@@ -36,7 +36,7 @@ static void chain(int tasks)
     }
 }
 
-/* As many chains side by side as there are rows. */
+/* One chain for each row, side by side. */
 static void chains(int tasks)
 {
 #pragma omp target data map(tofrom : x)
@@ -50,7 +50,7 @@ static void chains(int tasks)
     }
 }
 
-/* No regions at all. */
+/* Without regions. */
 static void host_tasks(int tasks)
 {
 #pragma omp parallel

@@ -1,5 +1,6 @@
-/* What calls of libomptarget cost: prints a line for each, "NAME BYTES NANOSECONDS", where the
-   time is the median over batches. BENCH_MILLISECONDS is how long each is measured (10). */
+/* The cost of calls of libomptarget: prints a line for each, "NAME BYTES NANOSECONDS", where
+   the time is the median over batches. BENCH_MILLISECONDS is the duration of each measurement
+   (10). */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static int compare(const void *a, const void *b)
 
 typedef void function(char *p, size_t n);
 
-/* Measures FUNCTION, which does its work EACH times. */
+/* Measures FUNCTION, which performs EACH operations per call. */
 static void measure(const char *name, function *f, char *p, size_t n, int each)
 {
     double times[BATCHES], start = now();

@@ -1,5 +1,5 @@
-//! What an offloaded call by rustc costs, with its data's way there and back: lines as those
-//! of `offload.c`.
+//! The cost of an offloaded call by rustc, with the copies of its data: lines in the format of
+//! `offload.c`.
 #![feature(abi_gpu_kernel, rustc_attrs, core_intrinsics)]
 #![allow(internal_features, unused_features)]
 

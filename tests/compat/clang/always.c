@@ -1,4 +1,4 @@
-/* "always" copies although the data is there already. */
+/* "always" copies even if the data is already there. */
 #include "check.h"
 
 int main(void)

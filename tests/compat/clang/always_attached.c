@@ -1,5 +1,5 @@
-/* A structure with an attached pointer is copied once more: its numbers are the host's, its pointer
-   stays the device's. LLVM's library copies nothing.
+/* A structure with an attached pointer is copied once more: its numbers become the host's, its
+   pointer stays the device's. LLVM's library copies nothing.
    stock: exit 1 */
 #include "check.h"
 #include <stdint.h>

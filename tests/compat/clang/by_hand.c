@@ -1,4 +1,4 @@
-/* A region that is called by hand, as clang 22 does it. */
+/* A region that is called by hand, with the calls of clang 22. */
 #include "parts/caller.h"
 
 int main(void)

@@ -1,4 +1,5 @@
-/* A descriptor without images and entries, as rustc registers it, and an image that is none. */
+/* A descriptor without images and entries, as rustc registers it, and an image in an unknown
+   format. */
 #include "check.h"
 #include "parts/caller.h"
 

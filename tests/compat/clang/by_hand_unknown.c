@@ -1,4 +1,4 @@
-/* A region that nobody registered.
+/* A region that was not registered.
    ends: signal 6
    output: does not have a matching target pointer */
 #include "parts/caller.h"

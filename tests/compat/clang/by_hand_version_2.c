@@ -1,5 +1,5 @@
-/* An image that is registered by hand, of a compiler whose kernels get nothing but their
-   arguments, and taken back. Such arguments are of version 2.
+/* An image that is registered and unregistered by hand, of a compiler whose kernels get only
+   their arguments. Such arguments have version 2.
    image: parts/old_kernel.c */
 #include "check.h"
 #include "parts/caller.h"

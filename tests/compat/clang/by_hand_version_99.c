@@ -1,5 +1,5 @@
-/* Arguments of a version that does not exist yet. LLVM's library takes them for those that it
-   knows.
+/* Arguments of a version that does not exist yet. LLVM's library reads them as the version that
+   it supports.
    stock: ok
    ends: signal 6
    output: 99 */

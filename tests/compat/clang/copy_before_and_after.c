@@ -1,5 +1,5 @@
-/* A copy to the device before the kernel and one from it after: what is written on the host
-   in between is not seen by either. */
+/* A copy to the device before the kernel and one from it afterwards: neither sees the host's
+   writes in between. */
 #include "check.h"
 
 int main(void)
@@ -9,7 +9,7 @@ int main(void)
         x[i] = i;
 #pragma omp target data map(tofrom : x)
     {
-        x[5] = 1000; /* The device has the 5 of before. */
+        x[5] = 1000; /* The device has the earlier 5. */
 #pragma omp target map(from : seen)
         {
             seen = x[5];

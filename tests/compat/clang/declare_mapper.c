@@ -1,5 +1,5 @@
-/* Mappers: arrays of structures with data of their own. Whether a pointer that stays on the
-   device has to be written again depends on where new data happens to be put.
+/* Mappers: arrays of structures with data of their own. Whether a pointer on the device must be
+   written again depends on the addresses of new data.
    report: free */
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* Variables that the device has only while they are mapped. */
+/* Variables that are on the device only while they are mapped. */
 #include "check.h"
 
 int big[1000];

@@ -1,4 +1,5 @@
-/* Reference counts: "release" takes one, "delete" all, and "from" copies at the last. */
+/* Reference counts: "release" decrements the count, "delete" sets it to zero, and "from" copies
+   when it reaches zero. */
 #include "check.h"
 
 static int present(void *p)

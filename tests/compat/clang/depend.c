@@ -1,4 +1,4 @@
-/* Regions and tasks of the host in an order that dependences give.
+/* Regions and host tasks, ordered by dependences.
    report: free */
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* Thousands of regions in rows, and a task of the host behind each row.
+/* Thousands of regions in chains, and a host task after each chain.
    report: free */
 #include "check.h"
 #include "parts/one_thread.h"

@@ -1,5 +1,5 @@
-/* Dependences hold among siblings: what a task and its child have in common orders neither, in
-   teams within teams and in regions that follow each other.
+/* Dependences hold among siblings: dependences that a task and its child share order neither,
+   in nested teams and in consecutive regions.
    report: free */
 #include "check.h"
 #include "parts/one_thread.h"
@@ -16,7 +16,7 @@ static void parent_and_child(void)
             x += 1;
 #pragma omp task depend(inout : x) shared(x, done)
             {
-                /* Were it to wait for its parent, the parent would wait for itself. */
+                /* If it waited for its parent, the parent would wait for itself. */
                 TARGET(nowait depend(inout : x) map(tofrom : x))
                 x += 1;
                 TARGET(nowait depend(inout : x) map(tofrom : x))

@@ -1,4 +1,4 @@
-/* All memory, as libomp's own functions may be told of it: by the address -1, and by a flag.
+/* Dependences on all memory, in both forms of libomp's functions: the address -1, and a flag.
    report: free */
 #include "check.h"
 
@@ -63,7 +63,7 @@ static void round_with(intptr_t address, uint8_t flags)
         make(first, (intptr_t)&x, 3);
         make(on_all, address, flags);
         make(last, (intptr_t)&y, 3);
-        /* Time for those that come too early. */
+        /* Time for tasks that start too early. */
         struct timespec pause = {0, 30000000};
         nanosleep(&pause, NULL);
         __atomic_store_n(&may_end, 1, __ATOMIC_SEQ_CST);

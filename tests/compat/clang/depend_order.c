@@ -1,12 +1,11 @@
-/* Each form of dependence, between regions that nobody waits for, constructs for data, and
-   tasks of the host.
+/* Each form of dependence, between nowait regions, constructs for data, and host tasks.
    report: free */
 #include "check.h"
 #include "parts/one_thread.h"
 
 enum { N = 24, SLOW = 30000 };
 
-/* Regions that work on what is there, so that nothing is copied. */
+/* Regions whose data is already mapped, so that nothing is copied. */
 static void chain(void)
 {
     int x = 1;
@@ -22,7 +21,7 @@ static void chain(void)
     EXPECT(x, expected);
 }
 
-/* The data goes while regions wait for each other. */
+/* The data is unmapped while regions wait for each other. */
 static void chain_of_copies(void)
 {
     int x = 1, expected = 1;
@@ -76,7 +75,7 @@ static void fan(void)
     }
 }
 
-/* Tasks of the host before, between and behind regions. */
+/* Host tasks before, between and after regions. */
 static void host_between(void)
 {
     int x = 0, seen = 0;
@@ -105,7 +104,7 @@ static void host_between(void)
     EXPECT(seen, sum);
 }
 
-/* Sets, of which one excludes its members from each other. */
+/* Sets, one of which makes its members exclude each other. */
 static void sets(void)
 {
     int x = 1, both = 0, inside = 0, apart[8] = {0};
@@ -119,7 +118,7 @@ static void sets(void)
             for (int i = 0; i < 8; i++) {
 #pragma omp task depend(mutexinoutset : x) shared(both, inside)
                 {
-                    /* Nobody else is here. */
+                    /* No other member of the set runs now. */
                     int here = ++inside;
                     both += here;
                     inside--;
@@ -165,7 +164,7 @@ static void groups(void)
     EXPECT(x, 8);
 }
 
-/* Tasks that libomp alone sees end, and those that depend on everything. */
+/* Tasks whose end only libomp sees, and tasks that depend on everything. */
 static void odd_tasks(void)
 {
     int x = 0, y = 0, order = 0;
@@ -205,8 +204,8 @@ static void odd_tasks(void)
     EXPECT(x, 6);
 }
 
-/* A copy of the library's, behind a region and before one; and regions that a condition keeps
-   on the host. */
+/* A copy by the library, after a region and before one; and regions that a condition keeps on
+   the host. */
 static void copies_and_conditions(void)
 {
     int device = omp_get_default_device(), host = omp_get_initial_device(), x = 3, y = 0;
@@ -234,7 +233,7 @@ static void copies_and_conditions(void)
     omp_target_free(memory, device);
 }
 
-/* The host's version works on what the region before it copies back. */
+/* The host version uses the data that the previous region copies back. */
 static void host_version_behind_present(void)
 {
     int x = 1;
@@ -263,7 +262,7 @@ static int device_value(const int *there)
     return value;
 }
 
-/* Whoever waits on the host for a region finds it at its end, though nothing is copied. */
+/* A wait on the host for a region returns after the region's end, even if nothing is copied. */
 static void waits_for_the_end(void)
 {
     int x = 0, seen[4] = {0};

@@ -1,5 +1,5 @@
-/* A library with an image that is loaded and unloaded, and again.
-   LLVM's library reports names of the library that is gone, and crashes.
+/* A library with an image that is loaded, unloaded and loaded again. LLVM's library reports
+   names of the unloaded library, and crashes.
    report: free
    plugin: parts/first_library.c */
 #include "check.h"

@@ -1,4 +1,4 @@
-/* Data that one function enters, another uses and a third leaves. */
+/* Data that one function enters, another uses and a third exits. */
 #include "check.h"
 
 struct state {

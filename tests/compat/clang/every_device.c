@@ -1,4 +1,4 @@
-/* Every device that there is, each with data of its own.
+/* All devices, each with its own data.
    report: free */
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* A section that begins in what is mapped and ends behind it.
+/* A section that begins within mapped data and ends after it.
    ends: signal 6
    output: explicit extension not allowed: host address specified is
    output: (24 bytes), but device allocation maps to host at

@@ -1,4 +1,4 @@
-/* A section that begins in front of what is mapped.
+/* A section that begins before mapped data.
    ends: signal 6
    output: explicit extension not allowed: host address specified is
    output: (32 bytes), but device allocation maps to host at */

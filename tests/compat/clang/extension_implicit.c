@@ -1,5 +1,5 @@
-/* What is mapped without being named may be larger than what is there already, and ends and
-   updates of more than that do nothing. */
+/* Implicitly mapped data may be larger than the data that is already mapped. Exits and updates
+   of more than that do nothing. */
 #include "check.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Copies of a region's own: scalars of each size, structures, arrays. */
+/* Private copies of a region: scalars of each size, structures, arrays. */
 #include "check.h"
 
 struct big {

@@ -1,5 +1,5 @@
-/* Memory of the host that is freed while it is mapped, and mapped anew at the same place
-   after it was given up.
+/* Host memory that is freed while it is mapped. Its mapping is deleted, and new memory at the
+   same address is mapped.
    report: copies */
 #include "check.h"
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-/* LLVM's ompx_hold: data stays although the counts of others reach zero. */
+/* LLVM's ompx_hold: data stays mapped although other reference counts reach zero. */
 #include "check.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Several threads of the host, each with data and regions of its own, and some in common.
+/* Several host threads, each with its own data and regions, and some shared data.
    report: free */
 #include "check.h"
 

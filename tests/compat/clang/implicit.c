@@ -1,4 +1,4 @@
-/* What a region does with variables that no clause names. */
+/* Variables that a region uses and no clause names. */
 #include "check.h"
 
 struct pair {

@@ -1,4 +1,4 @@
-/* Interop objects: no device of these has one, whatever is asked for. */
+/* Interop objects: none of these devices provides one, for any request. */
 #include "check.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Properties of no interop object, where LLVM's library follows a null pointer.
+/* Properties of the null interop object. LLVM's library follows a null pointer.
    stock: signal 11 */
 #include "check.h"
 

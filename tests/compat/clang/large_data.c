@@ -1,4 +1,4 @@
-/* 64 MiB there and back. */
+/* 64 MiB in both directions. */
 #include "check.h"
 
 int main(void)

@@ -1,5 +1,5 @@
-/* The functions that clang before 15 calls, and programs that were written against it: their
-   kernels get nothing but their arguments.
+/* The functions that clang before 15 calls, and programs written against them: their kernels
+   get only their arguments.
    image: parts/old_kernel.c */
 #include "check.h"
 #include "parts/caller.h"
@@ -44,7 +44,7 @@ void __kmpc_push_target_tripcount_mapper(struct ident *at, int64_t device, uint6
 static char bytes[1 << 20] __attribute__((aligned(64)));
 static int x;
 
-/* Each in its data region, whose end alone copies back. */
+/* Each in its own data region; only the end of that region copies back. */
 #define ARGS 1, begin, begin, size
 #define NONE 0, NULL, 0, NULL
 #define UNNAMED NULL, NULL

@@ -1,4 +1,4 @@
-/* Offloading that must happen, and does.
+/* Mandatory offloading to an available device.
    env: OMP_TARGET_OFFLOAD=MANDATORY */
 #include "check.h"
 

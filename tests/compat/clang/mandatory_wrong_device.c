@@ -1,4 +1,4 @@
-/* Offloading that must happen, to a device that there is not.
+/* Mandatory offloading to a device that does not exist.
    env: OMP_TARGET_OFFLOAD=MANDATORY
    ends: signal 6
    output: device number '1234' out of range, only */

@@ -1,4 +1,4 @@
-/* Each kind of map, and whether data goes in, comes out, or stays. */
+/* Each map type: data is copied to the device, copied back, or stays. */
 #include "check.h"
 
 enum { N = 16 };

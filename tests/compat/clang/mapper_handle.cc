@@ -1,5 +1,5 @@
-// A program that brings a mapper's handle of its own, which is a std::vector, and has the runtime
-// push to it.
+// A program that creates a mapper handle itself, which is a std::vector, and calls the runtime
+// to push to it.
 #include "check.h"
 #include <cstdint>
 #include <vector>
@@ -28,7 +28,7 @@ int main()
         EXPECT(handle.data()[i].size, i);
         EXPECT(handle.data()[i].map, 2 * i);
     }
-    // Links the library.
+    // A call that makes the linker keep the library.
     int ran = 0;
 #pragma omp target map(tofrom : ran)
     ran++;

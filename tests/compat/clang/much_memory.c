@@ -1,4 +1,4 @@
-/* More memory than there is; ours says how much there is and what sets that.
+/* More memory than the device has; our message gives the limit and the variable that sets it.
    stock: ok
    output: REVOFF_HOST_MEMORY */
 #include "check.h"

@@ -1,4 +1,4 @@
-/* Regions that nobody waits for until the end.
+/* nowait regions, with one wait at the end.
    report: free */
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* Copies of blocks, and copies that are not waited for.
+/* Copies of blocks, and asynchronous copies.
    report: free */
 #include "check.h"
 #include <string.h>

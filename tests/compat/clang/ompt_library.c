@@ -1,4 +1,4 @@
-/* A tool of OpenMP's that libomp loads.
+/* An OpenMP tool that libomp loads.
    image: parts/tool.c
    env: OMP_TOOL_LIBRARIES=./tool.so
    output: the tool has ended */

@@ -1,5 +1,5 @@
-/* A tool of OpenMP's in the program itself, which starts libomp from a constructor: libomp then
-   asks for the number of devices, while the program is registered or before. */
+/* An OpenMP tool in the program itself, which starts libomp from a constructor: libomp then
+   requests the number of devices during the registration of the program, or before it. */
 #include "check.h"
 #include <omp-tools.h>
 

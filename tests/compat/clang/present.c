@@ -1,4 +1,4 @@
-/* "present" where the data is there. */
+/* "present" for mapped data. */
 #include "check.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* "present" for more than what is there.
+/* "present" for more than the mapped data.
    ends: signal 6
    output: explicit extension not allowed: host address specified is
    output: (32 bytes), but device allocation maps to host at

@@ -1,4 +1,4 @@
-/* "present" where the data is not there: an error that names address and size.
+/* "present" for data that is not mapped: an error that names address and size.
    ends: signal 6
    output: device mapping required by 'present' map type modifier does not exist for host address
    output: (16 bytes) */

@@ -1,4 +1,4 @@
-/* A copy, a kernel and a copy back, and routines of OpenMP's, for a trace. */
+/* A copy, a kernel and a copy back, and OpenMP's routines, for a trace. */
 #include "check.h"
 
 int main(void)

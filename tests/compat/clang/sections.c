@@ -1,4 +1,4 @@
-/* Sections of arrays: with lower bounds, of pointers, of rows, and of nothing. */
+/* Sections of arrays: with lower bounds, of pointers, of rows, and without elements. */
 #include "check.h"
 
 enum { N = 40 };

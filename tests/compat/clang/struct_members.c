@@ -1,4 +1,4 @@
-/* Single members of a structure, some of them and all that lies between. */
+/* Single members of a structure: some of them, and all between two of them. */
 #include "check.h"
 
 struct s {

@@ -1,4 +1,4 @@
-/* Structures whole, nested, and in arrays. */
+/* Complete structures, nested structures, and arrays of structures. */
 #include "check.h"
 
 struct inner {

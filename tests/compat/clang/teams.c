@@ -1,4 +1,4 @@
-/* Teams and threads, and the loops that are spread over them. */
+/* Teams and threads, and the loops that are distributed over them. */
 #include "check.h"
 
 enum { N = 1000 };

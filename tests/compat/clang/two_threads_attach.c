@@ -1,6 +1,7 @@
-/* Several threads map the same structure, and the target of its pointer, at once: in each region
-   the pointer is the device's. With LLVM's library it is sometimes the host's, in the region of
-   a thread that finds the data mapped by another one, which has not attached the pointer yet.
+/* Several threads map the same structure and the target of its pointer concurrently: in each
+   region the pointer is the device's. With LLVM's library it is sometimes the host's, in the
+   region of a thread that finds the data already mapped by another thread, which has not
+   attached the pointer yet.
    env: OMP_WAIT_POLICY=passive
    report: free
    stock: any */

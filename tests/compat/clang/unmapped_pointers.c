@@ -1,4 +1,4 @@
-/* Pointers to data that is not mapped keep their value, also those that the host passes on. */
+/* Pointers to unmapped data keep their value, including those that the host passes on. */
 #include "check.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Updates of blocks of tables and cubes, of which LLVM 22 copies one element a row.
+/* Updates of blocks of tables and cubes. LLVM 22 copies only one element of each row.
    stock: exit 1 */
 #include "check.h"
 

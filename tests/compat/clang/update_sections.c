@@ -1,6 +1,6 @@
 /* Updates of sections that do not begin at 0: with strides, of members, of several dimensions.
-   LLVM's library counts an offset in strides, forgets where a member is, and takes words of the
-   stack behind the descriptor for counts, with which it may copy for minutes.
+   LLVM's library counts an offset in strides, ignores a member's offset, and reads words of the
+   stack after the descriptor as counts, so that it may copy for minutes.
    stock: any
    report: free */
 #include "check.h"
@@ -13,7 +13,7 @@ static struct {
     int before, m[ROWS][COLUMNS];
 } s;
 
-/* Whether INDEX is one of COUNT, from FIRST with this STRIDE. */
+/* Whether INDEX is one of COUNT indices from FIRST with this STRIDE. */
 static int in(int index, int first, int count, int stride)
 {
     int n = (index - first) / stride;
@@ -32,7 +32,7 @@ static int in(int index, int first, int count, int stride)
 
 #define PRAGMA(text) _Pragma(#text)
 
-/* Updates to the device, of zeroes there, and copies all of it back. */
+/* Updates to the device, whose data is zero, and copies all of it back. */
 #define TO(variable, element, cells, section, is_in)                                                \
     do {                                                                                            \
         ALL(element, cells) = 0;                                                                    \

@@ -1,5 +1,5 @@
-/* An update by hand, as clang 22 makes it with -g of b[1:2:2][2:3]: it does not pass the start of
-   the section, which only the name has.
+/* An update by hand, with the call that clang 22 makes with -g for b[1:2:2][2:3]: it does not
+   pass the start of the section, which only the name contains.
    stock: exit 1
    ends: signal 6
    output: section b[1:2:2][2:3] cannot be updated

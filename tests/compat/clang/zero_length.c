@@ -1,4 +1,4 @@
-/* Sections without elements: a pointer to what is mapped finds it. */
+/* Sections without elements: a pointer to mapped data is translated. */
 #include "check.h"
 
 int main(void)

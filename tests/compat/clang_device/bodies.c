@@ -1,4 +1,4 @@
-// Bodies that attract each other: structures in arrays, inverse roots, several steps.
+// N-body simulation: structures in arrays, inverse roots, several steps.
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// Loops in one another as one, of several types and steps.
+// Collapsed nested loops, of several types and steps.
 #include <stdio.h>
 
 int main(void) {

@@ -1,4 +1,4 @@
-// Complex numbers, which the compiler multiplies and divides by itself.
+// Complex numbers, whose products and quotients the compiler inlines.
 #include <complex.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// `if` of the region and of what is in it; regions in branches and loops.
+// `if` clauses of regions and of constructs in them; regions in branches and loops.
 #include <stdio.h>
 
 int main(void) {

@@ -1,4 +1,4 @@
-// Data that stays: `target data`, `enter` and `exit`, `update`, addresses of the device.
+// Data that stays on the device: `target data`, `enter` and `exit`, `update`, device addresses.
 #include <stdio.h>
 #include <stdlib.h>
 

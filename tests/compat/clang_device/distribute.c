@@ -1,4 +1,4 @@
-// `distribute parallel for` in a `teams` region with code of its own, and team-private arrays.
+// `distribute parallel for` in a `teams` region with other code, and team-private arrays.
 #include <omp.h>
 #include <stdio.h>
 

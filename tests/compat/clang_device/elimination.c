@@ -1,4 +1,5 @@
-// Gauss's elimination with pivots: a region for each step, and what one thread decides between.
+// Gaussian elimination with pivots: a region for each step, and decisions of one thread in
+// between.
 #include <math.h>
 #include <stdio.h>
 

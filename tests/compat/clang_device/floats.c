@@ -1,5 +1,5 @@
-// Floating point: conversions, comparisons, special values, in both widths.
-// The results are exact, also where the compiler contracts.
+// Floating point: conversions, comparisons, special values, in both widths. The results are
+// exact, even if the compiler contracts.
 #include <math.h>
 #include <stdio.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// A library of one's own: policies and functors by types, with teams and threads inside.
+// A user's library: policies and functors as types, with teams and threads inside.
 #include <cstdio>
 
 struct serial {};

@@ -1,4 +1,4 @@
-// Breadth-first search: levels until nothing changes, with atomics on the way.
+// Breadth-first search: levels until nothing changes, with atomics.
 #include <stdio.h>
 
 enum { N = 120 };

@@ -1,4 +1,4 @@
-// A table that all threads fill, with open addresses.
+// A hash table with open addressing, which all threads fill.
 #include <stdio.h>
 
 enum { SIZE = 1024, N = 600 };

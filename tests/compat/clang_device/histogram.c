@@ -1,4 +1,4 @@
-// Counts of letters: by atomics in memory of the device, and by teams for themselves first.
+// Counts of letters: with atomics in device memory, and first in each team's own memory.
 #include <stdio.h>
 
 int main(void) {

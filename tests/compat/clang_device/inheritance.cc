@@ -1,4 +1,4 @@
-// Classes built of others: static polymorphism, mixins, virtual bases, members called by pointers.
+// Derived classes: static polymorphism, mixins, virtual bases, members called through pointers.
 #include <cstdio>
 
 template <typename D> struct counted {

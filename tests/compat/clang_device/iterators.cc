@@ -1,4 +1,4 @@
-// Range-based loops, iterators and views of one's own, on mapped memory and on that of a thread.
+// Range-based loops, user-defined iterators and views, on mapped memory and on a thread's own.
 #include <cstdio>
 
 struct range {

@@ -1,4 +1,5 @@
-// Lambdas that regions call: captures by value and by reference, generic ones, handed on.
+// Lambdas that regions call: captures by value and by reference, generic lambdas, lambdas as
+// arguments.
 #include <cstdio>
 
 template <typename F> void for_each(int n, int *out, F f) {
@@ -11,8 +12,8 @@ template <typename F, typename G> auto compose(F f, G g) {
     return [=](auto x) { return f(g(x)); };
 }
 
-// Kernels have names by the lambdas of their template, which clang counts in each function: on the
-// device not those of regions.
+// Kernels have names that include the numbers of lambdas in their template. clang counts the
+// lambdas of each function; on the device it does not count those of regions.
 static void squares(int offset, int *out) {
     for_each(100, out, [=](int i) { return i * i + offset; });
 }

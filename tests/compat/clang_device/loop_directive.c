@@ -1,4 +1,4 @@
-// `loop`, `simd` and what is combined of them.
+// `loop`, `simd` and their combined constructs.
 #include <stdio.h>
 
 int main(void) {

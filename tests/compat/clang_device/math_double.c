@@ -1,4 +1,4 @@
-// The functions of math.h that CUDA's libdevice has, for double.
+// The functions of math.h that CUDA's libdevice provides, for double.
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// The functions of math.h that CUDA's libdevice has, for float.
+// The functions of math.h that CUDA's libdevice provides, for float.
 #include <math.h>
 #include <stdio.h>
 

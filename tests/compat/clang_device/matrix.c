@@ -1,4 +1,4 @@
-// Products of matrices: by threads, and by tiles that a team shares.
+// Products of matrices: by threads, and with tiles that a team shares.
 #include <stdio.h>
 
 enum { N = 48, TILE = 16 };

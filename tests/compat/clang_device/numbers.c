@@ -1,4 +1,4 @@
-// What a region is told of teams and threads: each is there once, and the bounds hold.
+// The numbers of teams and threads in a region: each number occurs once, and the bounds hold.
 #include <omp.h>
 #include <stdio.h>
 

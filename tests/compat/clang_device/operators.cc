@@ -1,4 +1,4 @@
-// Operators and conversions of a class, and a reduction that is declared for it.
+// Operators and conversions of a class, and a declared reduction for it.
 #include <cstdio>
 
 struct rational {

@@ -1,4 +1,4 @@
-// Primes by a sieve, twins and gaps of them by reductions over it.
+// Primes by a sieve, and reductions that count twins and gaps.
 #include <stdio.h>
 
 enum { N = 2000 };

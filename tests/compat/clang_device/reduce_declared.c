@@ -1,4 +1,4 @@
-// A reduction of the program's own, of a structure.
+// A declared reduction of a structure.
 #include <stdio.h>
 
 struct best {

@@ -1,4 +1,4 @@
-// Sums, least and most of every type, in `parallel` and in `teams`.
+// Sums, minima and maxima of every type, in `parallel` and in `teams`.
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// `schedule(runtime)` where the region sets it.
+// `schedule(runtime)`, with schedules that the region sets.
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// Schedules of loops: each iteration runs once, whoever takes it.
+// Schedules of loops: each iteration runs exactly once, on any thread.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-// What the threads of a team share: barriers, `single`, `masked`, `copyprivate`-free exchange,
-// and prefix sums over several steps.
+// Data that the threads of a team share: barriers, `single`, `masked`, exchange without
+// `copyprivate`, and prefix sums over several steps.
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// What headers of C++'s library have inline: arrays, pairs, tuples, optionals, algorithms, limits.
+// Inline parts of C++'s library: arrays, pairs, tuples, optionals, algorithms, limits.
 #include <algorithm>
 #include <array>
 #include <cstdio>

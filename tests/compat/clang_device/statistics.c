@@ -1,4 +1,4 @@
-// Several reductions of one loop, of one region after another, and over halves.
+// Several reductions in one loop, in consecutive regions, and over halves.
 #include <math.h>
 #include <stdio.h>
 

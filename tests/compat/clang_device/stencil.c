@@ -1,4 +1,4 @@
-// Jacobi's method in data that stays, until what changes is small.
+// Jacobi's method on data that stays on the device, until the changes are small.
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// Text on the device: functions of the program, and those that the compiler has built in.
+// Text on the device: functions of the program, and the compiler's built-in functions.
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Structures by value, unions, bit fields, and those that hold pointers.
+// Structures by value, unions, bit fields, and structures with pointers.
 #include <stdio.h>
 
 #pragma omp begin declare target

@@ -1,4 +1,4 @@
-// Tasks, which LLVM's device runtime runs where they are met.
+// Tasks, which LLVM's device runtime runs where they are created.
 #include <stdio.h>
 
 #pragma omp begin declare target

@@ -1,4 +1,5 @@
-// Variables of the device: initialised, updated both ways, linked, and only there.
+// Variables of the device: initialised, updated in both directions, linked, and without a host
+// counterpart.
 #include <stdio.h>
 
 #pragma omp begin declare target

@@ -1,4 +1,4 @@
-/* An image for a GPU of a kind that is not among the devices.
+/* An image for a kind of GPU that is not among the devices.
    only: amd
    ends: signal 6
    env: OMP_TARGET_OFFLOAD=MANDATORY

@@ -1,4 +1,5 @@
-/* What docs/llvm.md says works in regions for GPUs, beside calls of the host.
+/* The constructs that work in regions for GPUs according to docs/llvm.md, except calls of the
+   host.
    only: emu */
 #include "check.h"
 #include "parts/region.h"
@@ -19,7 +20,7 @@ int main(void)
 {
     int numbers[COUNT], sum = 0, add = 5;
 
-    /* What is looked at is that memory is the device's own. */
+    /* The check is that the memory is the device's. */
     if (omp_get_num_devices() == 0)
         return finish();
     for (int i = 0; i < COUNT; i++)

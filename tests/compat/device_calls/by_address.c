@@ -1,4 +1,4 @@
-/* LLVM's own call of the host: a function by its address, with a copy of its arguments. */
+/* LLVM's call of the host: a function by its address, with a copy of its arguments. */
 #include "check.h"
 #include "parts/region.h"
 #include "revoff_rpc.h"

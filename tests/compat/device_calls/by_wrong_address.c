@@ -1,4 +1,4 @@
-/* An address of something else is not called.
+/* An address that is not a function's is not called.
    ends: signal 6
    output: is no function that the program exports */
 #include "check.h"

@@ -1,4 +1,4 @@
-/* Every thread calls the host, with data of each kind: its own, mapped, and values. */
+/* Every thread calls the host, with each kind of data: its own, mapped, and values. */
 #include "check.h"
 #include "parts/region.h"
 #include "revoff_openmp.h"

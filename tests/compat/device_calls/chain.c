@@ -1,5 +1,6 @@
-/* Regions that depend on each other wait on the device alone: the first one ends when all of
-   them have been made. One is run before, since the host waits until it has seen what they do.
+/* Regions that depend on each other wait only on the device: the first one ends after all of
+   them have been created. Another one runs before, because the library learns what a region
+   does only when it runs.
    only: emu
    ends: exit 0
    env: LIBOMPTARGET_INFO=16

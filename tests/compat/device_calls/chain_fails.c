@@ -1,4 +1,4 @@
-/* A region in the middle of others that wait for it on the device fails, and is named.
+/* A region fails while others wait for it on the device; the message names it.
    only: emu
    ends: signal 6
    output: main_l38
@@ -24,7 +24,7 @@ int main(void)
     int x = 0;
 #pragma omp target data map(tofrom : x)
     {
-        /* The first runs tell what the tasks do. */
+        /* The first runs, from which the library learns what the tasks do. */
         for (int count = 1; count <= LENGTH; count += LENGTH - 1) {
             for (int i = 0; i < count; i++) {
                 REGION(nowait depend(inout : x) map(tofrom : x))
@@ -49,7 +49,7 @@ int main(void)
             }
         }
         __atomic_store_n(&made, 1, __ATOMIC_SEQ_CST);
-        /* This one copies, and so waits on the host for those before it. */
+        /* This region copies, so it waits on the host for those before it. */
 #pragma omp target update from(x) nowait depend(inout : x)
 #pragma omp taskwait
     }

@@ -1,4 +1,4 @@
-/* The headers in C++.
+/* The headers, compiled as C++.
    only: host */
 #include "check.h"
 #include "parts/region.h"

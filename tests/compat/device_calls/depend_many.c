@@ -1,5 +1,5 @@
-/* Thousands of regions in rows, on emulated GPUs. Not without devices, where libomp's helper
-   threads fail over the `teams` of the host's version.
+/* Thousands of regions in chains, on emulated GPUs. Not without devices, where libomp's helper
+   threads fail in the `teams` construct of the host version.
    only: emu
    ends: exit 0 */
 #include "../clang/depend_many.c"

@@ -1,5 +1,5 @@
 /* Dependences of each form, on emulated GPUs. Not without devices, where libomp's helper
-   threads fail over the `teams` of the host's version.
+   threads fail in the `teams` construct of the host version.
    only: emu
    ends: exit 0 */
 #include "../clang/depend_order.c"

@@ -1,5 +1,5 @@
-/* More copies wait for a region than libomp has threads for them, and one that depends on
-   nothing still runs: the first ends when it has.
+/* More copies wait for a region than libomp has threads. A region without dependences still
+   runs: the first region ends only after it has run.
    only: emu
    ends: exit 0 */
 #include "check.h"
@@ -30,7 +30,7 @@ int main(void)
     int x = 0, z = 0, y[COPIES] = {0};
 #pragma omp target data map(tofrom : x, y, z)
     {
-        /* The first run tells what its task does. */
+        /* The first run, from which the library learns what its task does. */
         for (int i = 0; i < 2; i++) {
             REGION(nowait depend(out : x) map(tofrom : x))
             EACH(j, 1)

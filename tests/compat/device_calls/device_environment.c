@@ -1,6 +1,6 @@
-/* What LLVM's device runtime reads of its device, and the functions that device code may call
-   through pointers of the host's: filled in where an image has the variable for it, as this
-   program does in the place of the runtime.
+/* The data that LLVM's device runtime reads, and the host functions that device code may call
+   through pointers. They are written if an image has the variable, which this program defines
+   instead of the runtime.
    only: emu
    env: LIBOMPTARGET_SHARED_MEMORY_SIZE=256 */
 #include "check.h"

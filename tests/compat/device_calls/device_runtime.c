@@ -1,4 +1,4 @@
-/* A region for which LLVM's device runtime would have to be linked.
+/* A region that needs LLVM's device runtime, which is not linked.
    only: emu
    ends: signal 6
    output: `__kmpc_target_init`

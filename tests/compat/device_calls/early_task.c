@@ -1,5 +1,5 @@
-/* A task that is made before there is an image, and so before it is known whether devices
-   resolve dependences: they do so for those that come after.
+/* A task that is created before an image is registered, and so before the library knows whether
+   devices resolve dependences. They do so for later tasks.
    only: emu
    ends: exit 0
    env: LIBOMPTARGET_INFO=16
@@ -18,7 +18,8 @@ void wait_for_all(void **args)
     EXPECT(arrived(&made, 1), 1);
 }
 
-/* Before what registers the image, which has this priority too and is linked behind. */
+/* Runs before the constructor that registers the image, which has the same priority and is
+   linked later. */
 __attribute__((constructor(101))) static void before_images(void)
 {
 #pragma omp task shared(early)

@@ -1,5 +1,5 @@
-/* Regions that exclude each other, more than libomp's threads can have begun: none of them keeps
-   what another wants while nobody comes back to it.
+/* Regions that exclude each other, more than libomp has threads: none of them may hold a lock
+   that another one needs while no thread returns to it.
    only: emu
    ends: exit 0 */
 #include "check.h"

@@ -1,4 +1,4 @@
-/* The function is there, but not for others to see.
+/* The function exists but is not exported.
    ends: signal 6
    output: device code calls host function `hidden`, which
    output: does not export

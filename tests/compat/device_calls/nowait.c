@@ -1,4 +1,4 @@
-/* Regions that the program does not wait for, and that meet on the host. */
+/* nowait regions, which wait for each other on the host. */
 #include <stdatomic.h>
 
 #include "check.h"

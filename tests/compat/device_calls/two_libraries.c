@@ -1,4 +1,4 @@
-/* Two libraries with regions of their own, and functions of one name.
+/* Two libraries with regions, which have functions of the same name.
    only: host
    library: parts/first.c
    library: parts/second.c */

@@ -1,4 +1,4 @@
-/* What the host says of device memory, and does to it.
+/* Device memory in the host's functions: omp_target_is_accessible and copies.
    since: 16 */
 #include "check.h"
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Memory that target regions allocate: by omp_alloc and its like with each allocator, by clauses
-   and directives, in every thread. GCC 14 knows no uses_allocators.
+/* Memory that target regions allocate: by omp_alloc and related functions with each allocator,
+   by clauses and directives, in every thread. GCC 14 does not implement uses_allocators.
    compare: host */
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 enum { N = 64 };
 
 #pragma omp declare target
-/* Writes all of what it has allocated and reads it back. */
+/* Writes all of an allocation and reads it back. */
 static unsigned fill(omp_allocator_handle_t from, size_t size, int seed)
 {
     unsigned char *at = omp_alloc(size, from);
@@ -84,7 +84,7 @@ int main(void)
     for (int i = 0; i < 3; i++)
         EXPECT(is_cleared[i], 0);
 
-    /* An allocator of the region's own, with traits. */
+    /* An allocator with traits, of the region itself. */
     unsigned own = 0;
     int of_none = -1;
 #pragma omp target map(from : own, of_none)
@@ -99,7 +99,7 @@ int main(void)
     printf("%u\n", own);
     EXPECT(of_none, 1);
 
-    /* Each thread its own, at the same time. */
+    /* Each thread with its own allocation, at the same time. */
     unsigned each[N];
 #pragma omp target teams distribute parallel for num_teams(4) thread_limit(8) map(from : each)
     for (int i = 0; i < N; i++)
@@ -108,7 +108,7 @@ int main(void)
         printf("%u ", each[i]);
     puts("");
 
-    /* The clause, of private variables, of those with values, of a reduction. */
+    /* The clause, with private, firstprivate and reduction variables. */
     int x = 5, big[40], sum = 0, shared[N];
     for (int i = 0; i < 40; i++)
         big[i] = i;
@@ -129,7 +129,7 @@ int main(void)
         sum += i;
     EXPECT(sum, N * (N - 1));
 
-    /* The directive, of a function's variables. */
+    /* The directive, with a function's variables. */
     int by_directive = 0;
 #pragma omp target map(from : by_directive)
     {

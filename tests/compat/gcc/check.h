@@ -1,9 +1,8 @@
-/* What all programs here share: a program says what is wrong, with the value and the
-   expected one, and ends with 1; or it prints "ok" and ends with 0.
-
-   With COMPAT_ON_HOST in the environment nothing is said of where target regions ran, and
-   what holds only for a device with memory of its own is not looked at: so that the
-   programs themselves can be tried without a device. */
+/* Functions that all programs here share: a program prints each error, with the value and the
+   expected one, and ends with 1; or it prints "ok" and ends with 0. With COMPAT_ON_HOST in the
+   environment, the programs do not check where target regions ran, nor conditions that hold
+   only for a device with memory of its own. The programs themselves can then be tested without
+   a device. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -39,16 +38,16 @@ static inline void expect_real(int line, const char *what, double got, double wa
 #define EXPECT(got, wanted) expect(__LINE__, #got, (long long)(got), (long long)(wanted))
 #define EXPECT_REAL(got, wanted) expect_real(__LINE__, #got, (got), (wanted))
 
-/* Whether target regions are to run on a device that has memory of its own. */
+/* Whether target regions must run on a device that has memory of its own. */
 static inline int on_device(void)
 {
     return getenv("COMPAT_ON_HOST") == NULL;
 }
 
-/* INITIAL is what omp_is_initial_device() said in a target region. */
+/* INITIAL is the result of omp_is_initial_device() in a target region. */
 #define EXPECT_ON_DEVICE(initial) expect(__LINE__, #initial, on_device() ? (initial) : 0, 0)
 
-/* Waits until COUNT has reached WANTED; 0 if that takes too long. */
+/* Waits until COUNT has reached WANTED; returns 0 if that takes too long. */
 static inline int arrived(int *count, int wanted)
 {
     struct timespec pause = {0, 1000000};

@@ -1,5 +1,6 @@
-/* Every combined construct that begins with target or stands in a target region, over the same
-   work, and the constructs that a device runs within one: sections, single, tasks, ordered, scan.
+/* Every combined construct that begins with target or occurs in a target region, over the same
+   work, and the constructs that a device runs within one: sections, single, tasks, ordered,
+   scan.
    compare: host */
 #include "check.h"
 
@@ -45,7 +46,7 @@ static void check(const char *what, int line)
         check(#__VA_ARGS__, __LINE__);                                     \
     } while (0)
 
-/* The same, of a construct in a target region. */
+/* The same, for a construct in a target region. */
 #define INNER(outer, ...)                                    \
     do {                                                     \
         clear();                                             \
@@ -58,7 +59,7 @@ static void check(const char *what, int line)
         check(#outer " / " #__VA_ARGS__, __LINE__);          \
     } while (0)
 
-/* The same, of one in teams, whose reduction is another. */
+/* The same, for a construct in teams, whose reduction is separate. */
 #define TEAMS(...)                                                                    \
     do {                                                                              \
         clear();                                                                      \
@@ -114,7 +115,7 @@ int main(void)
     INNER(target, parallel master taskloop simd);
     INNER(target, loop bind(thread));
 
-    /* Loops of several levels, collapsed, not from 0 and not by 1; triangles. */
+    /* Nested loops, collapsed, with other bounds and steps than 0 and 1; triangular loops. */
     int grid[M][M][M], triangle[M][M] = {{0}};
 #pragma omp target teams distribute parallel for simd collapse(3) map(from : grid)
     for (int x = 0; x < M; x++)
@@ -192,7 +193,7 @@ int main(void)
     printf("%d %d %d %d %d %d %d\n", parts[0], parts[1], parts[2], parts[3], singles, masters, criticals);
     printf("%u %d\n", ordered[N - 1], last);
 
-    /* Not inscan with simd, nor in a combined construct with target: GCC 14 refuses both. */
+    /* Without inscan with simd or in a combined construct with target, which GCC 14 rejects. */
     unsigned running = 0;
 #pragma omp target map(tofrom : running) map(from : scan)
 #pragma omp parallel for num_threads(4) reduction(inscan, + : running)
@@ -250,7 +251,8 @@ int main(void)
         EXPECT(tasks[i], i * i);
     printf("%d %d %d %d %d\n", parts[0], parts[1], chain, groups, taken);
 
-    /* Conditions: of the region's place, of parallelism, of simd; a region that is cancelled. */
+    /* Conditions: whether the region runs on the device, whether it is parallel, simd; a
+       cancelled region. */
     int where = 7, threads = 0, found = -1;
 #pragma omp target parallel if (target : where > 5) if (parallel : where < 5) map(from : threads)
     threads = omp_get_num_threads();

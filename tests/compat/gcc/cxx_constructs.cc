@@ -44,7 +44,7 @@ T dot(const vector<T, N> &a, const vector<T, N> &b)
     return sum;
 }
 
-/* Without virtual functions: GCC 14 puts no tables of them into images. */
+/* Without virtual functions: GCC 14 omits their tables from images. */
 template <typename Own>
 struct shape {
     int id;
@@ -62,7 +62,7 @@ struct circle final : shape<circle> {
     double area() const { return 3 * radius * radius; }
 };
 
-/* Counts how often it is made and destroyed, by whom it is told. */
+/* Counts constructions and destructions in the given counter. */
 struct counted {
     int *made, *gone;
     counted(int *made, int *gone) : made(made), gone(gone)
@@ -77,7 +77,8 @@ struct counted {
     }
 };
 
-/* Not std::sort: GCC 14, not optimising, leaves constructors that it calls out of the image. */
+/* Not std::sort: without optimisation, GCC 14 omits constructors that it calls from the
+   image. */
 template <typename T, typename F>
 void sort(T *at, int n, F before)
 {

@@ -1,4 +1,4 @@
-// An exception that no host function catches ends the program, as it does elsewhere.
+// An exception that no host function catches ends the program, as outside host regions.
 // ends: signal 6
 // output: terminate called
 // output: libgomp: the host function of the target region `main._omp_fn.

@@ -26,7 +26,7 @@ int how_many()
     return static_cast<int>(names.size());
 }
 
-// An exception that stays among host functions.
+// An exception that is caught within host functions.
 int caught(int what)
 {
     try {
@@ -48,14 +48,15 @@ template <typename T> void sort_all(T *first, int count)
 #pragma omp declare target
 template <typename T, int N> class Row {
 public:
-    // No constructor: without optimisation GCC gives one two names, which nvptx cannot.
+    // Without a constructor: without optimisation GCC gives one two names, which nvptx does not
+    // support.
     void fill(T start)
     {
         for (int i = 0; i < N; i++)
             items[i] = start + static_cast<T>(i * 7 % N);
     }
 
-    // A member function's call: the object goes with it, by "this".
+    // A call of a member function: the object is passed by "this".
     void sort()
     {
 #pragma omp target device(ancestor : 1) map(tofrom : items)

@@ -1,4 +1,4 @@
-/* Variables that host and device have one of each. */
+/* Variables of which host and device each have their own instance. */
 #include "check.h"
 #pragma omp requires reverse_offload
 
@@ -10,7 +10,7 @@ int others;
 
 static void look(void)
 {
-    /* The host's own. */
+    /* The host's instance. */
     if (on_device()) {
         EXPECT(number, 5);
         EXPECT_REAL(table[2], 3);
@@ -33,9 +33,9 @@ int main(void)
         look();
         device_number = number;
         device_table = table[2];
-        /* The host region has what the device has, and the device gets it back; whether on the
-           way it is the host's own is not looked at: GCC 14 to 16 find only what the program
-           has mapped. */
+        /* The host region gets the device's values, and the device gets the result. Whether the
+           host region used the host's instance is not checked, because GCC 14 to 16 find only
+           variables that the program has mapped. */
 #pragma omp target device(ancestor : 1) map(always, tofrom : number, table)
         {
             EXPECT(number, on_device() ? 50 : 6);

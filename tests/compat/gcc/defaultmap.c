@@ -1,5 +1,5 @@
-/* What is mapped without being named: arrays and structures by default, scalars as
-   "defaultmap" says; and variables of the host region alone. */
+/* Variables that are mapped implicitly: arrays and structures by default, scalars according to
+   "defaultmap"; and variables that only the host region uses. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

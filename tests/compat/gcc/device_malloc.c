@@ -1,5 +1,5 @@
-/* Memory that the kernel itself allocates, handed to host regions. The driver of a GPU copies
-   nothing of it.
+/* Memory that the kernel itself allocates, passed to host regions. A GPU's driver cannot copy
+   it.
    only: emu */
 #include "check.h"
 #pragma omp requires reverse_offload
@@ -34,7 +34,7 @@ int main(void)
     EXPECT_ON_DEVICE(initial);
     EXPECT(wrong, 0);
 
-    /* And that of OpenMP's allocators, one of which is the memory of a team. */
+    /* Memory of OpenMP's allocators as well, one of which uses the team's memory. */
     wrong = -1;
 #pragma omp target map(from : wrong)
     {

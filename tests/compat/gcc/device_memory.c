@@ -26,7 +26,7 @@ int main(void)
             other[i] = -i;
         for (int i = 0; i < N; i++)
             there[i]++;
-        /* The host has no copy of it: it gets one for the call. */
+        /* The variable is not mapped, so the host region gets a copy. */
 #pragma omp target device(ancestor : 1) map(tofrom : there[10 : 20])
         for (int i = 10; i < 30; i++) {
             EXPECT(there[i], 3 * i + 1);
@@ -70,7 +70,7 @@ int main(void)
     EXPECT(back[6], whole[6]);
 #endif
 
-    /* The device's memory as that of a variable. */
+    /* Device memory that is associated with a variable. */
     static int variable[N];
     EXPECT(omp_target_is_present(variable, device), !on_device());
     EXPECT(omp_target_associate_ptr(variable, there, sizeof variable, 0, device), on_device() ? 0 : 22);
@@ -80,7 +80,7 @@ int main(void)
 #pragma omp target map(tofrom : variable)
         {
             variable[0] = 123;
-            /* Always: GCC 14 to 16 do not find the host's. */
+            /* With "always", because GCC 14 to 16 do not find the host's variable. */
 #pragma omp target device(ancestor : 1) map(always, tofrom : variable)
             variable[1] = variable[0] + 1;
         }

@@ -1,4 +1,4 @@
-/* What the device prints comes out, host regions or not.
+/* Text that the device prints appears, with and without host regions.
    output: from the device: 17 and text
    output: after the host region: 18 */
 #include "check.h"

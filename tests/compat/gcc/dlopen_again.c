@@ -1,5 +1,5 @@
-/* A library with target regions that comes and goes while the program has its own, and one
-   that stays.
+/* A library with target regions that is loaded and unloaded while the program has its own
+   regions, and a library that stays loaded.
    plugin: parts/first_library.c
    plugin: parts/second_library.c */
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/* A library whose target region is the first of all, and which is closed as soon as that has
-   ended. libgomp cannot do without its image: it stays.
+/* A library that has the first target region of the process and is closed as soon as that has
+   ended. libgomp still uses its image, so the library stays loaded.
    plugin: parts/first_library.c */
 #include <dlfcn.h>
 #include "check.h"

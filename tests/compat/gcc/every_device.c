@@ -1,5 +1,5 @@
-/* A kernel on each device, whose host region runs one on the next: with one device that is
-   the same. */
+/* A kernel on each device, whose host region runs a kernel on the next device (the same one if
+   there is only one). */
 #include "check.h"
 #pragma omp requires reverse_offload
 
@@ -34,7 +34,7 @@ int main(void)
             number = omp_get_device_num();
             initial = omp_is_initial_device();
             x[d] += 10;
-            /* The host has it; what others there have of it must stay. */
+            /* The host has mapped it; the other devices' copies must not change. */
 #pragma omp target device(ancestor : 1) map(always, tofrom : x) firstprivate(d)
             note(d, x);
         }

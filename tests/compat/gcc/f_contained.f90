@@ -1,12 +1,13 @@
-! Contained procedures, which reach the variables of the ones around them by a static chain that
-! GCC passes in a register where it does not inline them: with -O0, and where they recurse.
+! Contained procedures, which access the variables of the enclosing procedures by a static
+! chain. GCC passes the chain in a register where it does not inline them: with -O0, and in
+! recursion.
 ! compare: host
 ! with: parts/check.f90
 module work
   implicit none
   !$omp declare target(outer, sorted, hanoi, polynomial, matrix)
 contains
-  ! Changes variables of the procedure around, scalars and arrays.
+  ! Changes variables of the enclosing procedure, scalars and arrays.
   integer function outer(n)
     integer, value :: n
     integer :: i, total, history(0:7)

@@ -1,4 +1,4 @@
-! Assumed-shape arguments: arrays whose bounds only a descriptor knows.
+! Assumed-shape arguments: the bounds of the arrays are only in descriptors.
 ! with: parts/check.f90
 module both
   use check

@@ -1,4 +1,4 @@
-! Values: numbers of every kind, arrays, derived types.
+! Firstprivate variables: numbers of every kind, arrays, derived types.
 ! with: parts/check.f90
 module host_side
   use check

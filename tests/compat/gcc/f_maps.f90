@@ -1,4 +1,4 @@
-! Variables of the device and such that the host has, with every map type.
+! Variables of the device, and variables that the program has mapped, with every map type.
 ! with: parts/check.f90
 module host_side
   use check

@@ -1,4 +1,4 @@
-! A call without any argument, from a module's procedure on the device.
+! A call without arguments, from a module's procedure on the device.
 ! with: parts/check.f90
 module calls
   !$omp requires reverse_offload

@@ -1,12 +1,13 @@
-! gfortran 14 drops depend on combined constructs with nowait, see docs/gcc.md: REVOFF_NOWAIT=sync
-! has such regions run in their order all the same. The first waits on the host for the second.
+! gfortran 14 drops depend on combined constructs with nowait, see docs/gcc.md. With
+! REVOFF_NOWAIT=sync such regions still run in order. The first one waits on the host for the
+! second.
 ! with: parts/check.f90
 ! env: REVOFF_NOWAIT=sync
 module meeting
   implicit none
   integer, volatile :: arrived = 0
 contains
-  ! Half a second and more, unless the other comes.
+  ! Waits for more than half a second, unless the other region runs.
   subroutine wait_for_other()
     integer(8) :: now, end, rate
     call system_clock(now, rate)
@@ -52,7 +53,7 @@ program nowait_depend
   !$omp taskwait
   !$omp end target data
   call expect_on_device(initial)
-  ! The host runs them in any order, without a device.
+  ! Without a device, the host runs them in any order.
   if (on_device()) then
     call expect('x', x, 22)
     call expect('at', sum(at), 8 * 22 + 36)

@@ -1,4 +1,5 @@
-! Threads of several teams call a host function that keeps what each said, and prints.
+! Threads of several teams call a host function that records the arguments of each call, and
+! prints.
 ! with: parts/check.f90
 ! output: from a host region:  5  7
 module host_side

@@ -1,5 +1,5 @@
-! Reductions of every intrinsic type and kind with every operator and intrinsic, of arrays, of array
-! elements by sections, and such that the program declares; over teams, threads and lanes.
+! Reductions of every intrinsic type and kind with every operator and intrinsic, of arrays, of
+! array sections, and declared reductions; over teams, threads and lanes.
 ! compare: host
 ! with: parts/check.f90
 ! offload: -latomic

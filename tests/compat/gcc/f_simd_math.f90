@@ -1,5 +1,5 @@
-! simd loops over intrinsic and elemental functions, from lanes that go different ways. Arguments are
-! values, and complex functions are not for simd: see docs/gcc.md.
+! simd loops over intrinsic and elemental functions, with divergent lanes. Arguments are passed
+! by value, and complex functions are left out: see docs/gcc.md.
 ! compare: host
 ! with: parts/check.f90
 module functions
@@ -28,7 +28,7 @@ contains
     end do
   end function
 
-  ! Newton's, which ends earlier for some.
+  ! Newton's method, which ends earlier for some lanes.
   real(8) function root(x)
     real(8), value :: x
     real(8) :: next

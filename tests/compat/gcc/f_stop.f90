@@ -1,4 +1,4 @@
-! A host region whose procedure stops the program: with that status.
+! A host region whose procedure stops the program with an exit status.
 ! with: parts/check.f90
 ! ends: exit 3
 program stopping

@@ -1,4 +1,4 @@
-! Character strings, fixed and with a length that travels, and arrays of them.
+! Character strings, with fixed and with passed length, and arrays of them.
 ! with: parts/check.f90
 module host_side
   use check

@@ -1,5 +1,5 @@
-/* Values whose types ask for more alignment than any plain one: the host's copies have it,
-   so that its vector instructions do not fault. */
+/* Values whose types require more alignment than fundamental types. The host's copies have that
+   alignment, so that vector instructions do not fault. */
 #include <stdint.h>
 #include "check.h"
 #pragma omp requires reverse_offload
@@ -21,7 +21,7 @@ static void called(void)
     calls++;
 }
 
-/* Out of line: its loads are those of a value that is where it says. */
+/* Not inlined, so that its loads are from the address of the value. */
 static __attribute__((noinline)) four_floats twice(const four_floats *v)
 {
     return *v + *v;

@@ -1,5 +1,5 @@
-/* Values that are handed over as themselves: of every size, and what is done to them on the
-   host stays there. */
+/* Values that are passed directly, of every size. Changes on the host do not reach the
+   device. */
 #include <stdbool.h>
 #include "check.h"
 #pragma omp requires reverse_offload
@@ -27,7 +27,7 @@ int main(void)
         double d = -2.125;
         enum { RED = 1, BLUE = 77 } e = BLUE;
         int *p = (int *)0x123456789abc;
-        /* Alone, as most host functions are called. */
+        /* As the only argument, which is the most frequent case. */
 #pragma omp target device(ancestor : 1) firstprivate(i)
         {
             EXPECT(i, -123456789);
@@ -40,7 +40,7 @@ int main(void)
             d = 0;
             called();
         }
-        /* Together, and some of them by default. */
+        /* Several together, some of them by default. */
 #pragma omp target device(ancestor : 1) firstprivate(c, s, i, b, l, p)
         {
             EXPECT(c, -3);

@@ -1,4 +1,4 @@
-/* Structures and arrays handed over by value. */
+/* Structures and arrays that are passed by value. */
 #include <stdint.h>
 #include <string.h>
 #include "check.h"
@@ -70,7 +70,7 @@ int main(void)
             EXPECT((uintptr_t)&doubles % _Alignof(double), 0);
             called();
         }
-        /* Several of different alignments, of which none is a multiple of the next. */
+        /* Several of different alignments, none of which is a multiple of the next. */
         int count = 13;
         double real = 0.75;
 #pragma omp target device(ancestor : 1) firstprivate(bytes, mixed, array, count, four, real)

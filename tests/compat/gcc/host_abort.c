@@ -1,4 +1,5 @@
-/* A host function that aborts: the program ends so, and says in which region.
+/* A host function that aborts: the program ends with that signal, and the message names the
+   region.
    ends: signal 6
    output: libgomp: the host function of the target region `main._omp_fn. */
 #include "check.h"

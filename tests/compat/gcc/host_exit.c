@@ -1,4 +1,4 @@
-/* A host function that ends the program: it ends, with that status.
+/* A host function that ends the program with an exit status.
    ends: exit 3
    output: at exit */
 #include "check.h"

@@ -1,4 +1,4 @@
-/* A host function that ends the program while kernels and other host functions are busy.
+/* A host function that ends the program while kernels and other host functions run.
    ends: exit 3 */
 #include "check.h"
 #pragma omp requires reverse_offload
@@ -11,7 +11,7 @@ static void busy(int i)
     arrived(&there, 4);
     if (i == 2)
         exit(3);
-    /* Longer than the program is to last. */
+    /* Longer than the program runs. */
     for (;;)
         nanosleep(&(struct timespec){1, 0}, NULL);
 }

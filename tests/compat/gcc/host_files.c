@@ -1,5 +1,5 @@
-/* Pointers that a host region uses and no clause names: they are the host's, and stay what
-   they are.
+/* Pointers that a host region uses and no clause names: they are the host's and keep their
+   values.
    output: said to a stream */
 #include <string.h>
 

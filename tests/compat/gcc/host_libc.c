@@ -1,4 +1,4 @@
-/* What host functions may do with the C library: memory, sorting, errno, text, files.
+/* Functions of the C library in host functions: memory, sorting, errno, text, files.
    output: from a host region: 42 */
 #include <errno.h>
 #include <string.h>

@@ -37,7 +37,8 @@ int main(void)
         }
         EXPECT_ON_DEVICE(initial);
         EXPECT(result, 2 * thread);
-        /* And again, without any order: allocations of one beside kernels of others. */
+        /* Once more, in any order: allocations of one thread concurrent with kernels of
+           others. */
         for (int round = 0; round < 10; round++) {
             int data[32], sum = 0;
             for (int i = 0; i < 32; i++)

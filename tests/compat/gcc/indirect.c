@@ -1,9 +1,9 @@
-/* Pointers to functions that the device follows, beside host regions.
+/* Calls through function pointers on the device, together with host regions.
    since: 14 */
 #include "check.h"
 #pragma omp requires reverse_offload
 
-/* Not static: GCC 14 loses those. */
+/* Not static, because GCC 14 omits static functions. */
 int twice(int v);
 int thrice(int v);
 

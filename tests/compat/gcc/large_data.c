@@ -1,4 +1,4 @@
-/* More data than fits in any buffer on the way: 4 MB each way. */
+/* More data than any intermediate buffer holds: 4 MB in each direction. */
 #include <string.h>
 #include "check.h"
 #pragma omp requires reverse_offload

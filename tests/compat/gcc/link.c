@@ -1,5 +1,5 @@
-/* A variable of `declare target link`, of which the device has a pointer until it is mapped; and
-   beside it pointers that are mapped nowhere, which a host region gets as they are.
+/* A variable of `declare target link`, for which the device has a pointer until it is mapped;
+   and pointers to unmapped data, which a host region gets unchanged.
    output: said to a stream */
 #include "check.h"
 #pragma omp requires reverse_offload

@@ -1,4 +1,4 @@
-/* 1600 requests of one kernel: each is served once. */
+/* 1600 requests from one kernel: each is served once. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

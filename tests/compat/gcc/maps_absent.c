@@ -1,4 +1,5 @@
-/* Variables of the device that the host does not have: copied as the map types say. */
+/* Variables of the device that the program has not mapped: copied according to the map
+   types. */
 #include "check.h"
 #pragma omp requires reverse_offload
 
@@ -41,8 +42,8 @@ int main(void)
         after_always_tofrom = always_tofrom;
     }
     EXPECT_ON_DEVICE(initial);
-    /* What the host region writes to variables that the host has itself is in place on the
-       host, and then overwritten by the device's, which did not get it. */
+    /* A host region's writes to variables of the host itself reach these variables. The
+       device's values, which did not get these writes, then overwrite them. */
     if (on_device()) {
         EXPECT(ok, 0);
         EXPECT(got_to, 0);
@@ -54,7 +55,7 @@ int main(void)
     EXPECT(after_always_from, 60);
     EXPECT(after_always_tofrom, 70);
 
-    /* The same, handed back with "always". */
+    /* The same, copied back with "always". */
     int seen[4] = {0, 0, 0, 0};
 #pragma omp target map(tofrom : seen)
     {

@@ -1,4 +1,4 @@
-/* Variables that the host has, by a map outside: the host region works on the host's, and
+/* Variables that an outer construct has mapped: the host region uses the host's variables, and
    only "always" copies. */
 #include "check.h"
 #pragma omp requires reverse_offload
@@ -20,7 +20,7 @@ static void set(int *v, int base)
 
 static void look_and_change(void)
 {
-    /* The host's own values, but where "always" brought the device's. */
+    /* The host's own values, except those that "always" copied from the device. */
     if (on_device()) {
         EACH(to, 100);
         EACH(from, 200);
@@ -90,7 +90,8 @@ int main(void)
     }
     EXPECT(device_always_from, 60 + N - 1);
     EXPECT(device_always_tofrom, 70 + N - 1);
-    /* Nothing is mapped back at the end: the host's are as the host region left them. */
+    /* Nothing is copied back at the end: the host's variables are as the host region left
+       them. */
     EACH(to, 10);
     EACH(from, 20);
     EACH(tofrom, 30);

@@ -1,4 +1,4 @@
-/* A "present" map of something that the host does not have ends the program.
+/* A "present" map of data that is not mapped ends the program.
    since: 14
    ends: error
    output: present

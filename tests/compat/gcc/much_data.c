@@ -1,5 +1,5 @@
-/* Memory that a device need not have: a program can ask for too much of its own, and goes
-   on; what it maps must be there. */
+/* More memory than the device has: an allocation of the program's own may fail, and the program
+   continues; a mapping must succeed. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

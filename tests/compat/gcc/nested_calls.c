@@ -1,11 +1,11 @@
-/* Functions of the device that call the host from any depth, and functions that only the
-   host has, called there. */
+/* Functions of the device that call the host at any depth, and functions that exist only on the
+   host. */
 #include "check.h"
 #pragma omp requires reverse_offload
 
 static int calls[10];
 
-/* Only the host has these. */
+/* These exist only on the host. */
 static int (*operation)(int, int);
 
 static int sum(int a, int b)

@@ -1,12 +1,12 @@
-/* Nested functions of GNU C in target regions, not inlined: they reach the variables of the
-   functions around them by a static chain, which GCC passes in a register.
+/* Nested functions of GNU C in target regions, not inlined: they access the variables of the
+   enclosing functions by a static chain, which GCC passes in a register.
    compare: host */
 #include "check.h"
 
 #define NOINLINE __attribute__((noinline, noclone))
 
 #pragma omp declare target
-/* One level, scalars and an array of the function around it. */
+/* One level, with scalars and an array of the enclosing function. */
 static NOINLINE long one_level(int n)
 {
     long sum = 0;
@@ -70,7 +70,7 @@ struct point {
     short tag;
 };
 
-/* Parameters and results of several types beside the chain. */
+/* Parameters and results of several types in addition to the chain. */
 static NOINLINE double mixed(int n)
 {
     struct point at = {0.5, 0.25, 3};
@@ -84,7 +84,7 @@ static NOINLINE double mixed(int n)
     return at.x * 1000 + at.y + at.tag;
 }
 
-/* A function that is handed on to one beside it, which calls it where the chain is at hand. */
+/* A function that is passed to a sibling, which calls it while the chain is available. */
 static NOINLINE int siblings(int n)
 {
     int state = n;

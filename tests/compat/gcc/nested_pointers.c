@@ -1,5 +1,5 @@
-/* Structures with pointers to further data: the pointers of the copy that the host gets
-   point to the host's copies, and the device's are as they were. */
+/* Structures with pointers to further data: the pointers in the host's copy point to the host's
+   copies, and the device's pointers are unchanged. */
 #include "check.h"
 #pragma omp requires reverse_offload
 
@@ -44,7 +44,7 @@ int main(void)
         }
         same = leaf.values == values;
 
-        /* Only the member and what it points to. */
+        /* Only the member and its target. */
 #pragma omp target device(ancestor : 1) map(tofrom : root.weights[:3]) map(to : root.number)
         for (int i = 0; i < 3; i++)
             root.weights[i] += root.number;

@@ -1,4 +1,4 @@
-/* A call without any argument: no clause, nothing used. */
+/* A call without arguments: no clause, and no variable is used. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

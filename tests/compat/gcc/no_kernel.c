@@ -1,4 +1,4 @@
-/* A program that requires reverse offload and calls the host from the host alone. */
+/* A program that requires reverse offload but calls host regions only from the host. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

@@ -1,4 +1,4 @@
-/* Five kernels that nobody waits for until all are begun, each with requests of its own. */
+/* Five kernels that are all started before the first wait, each with its own requests. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

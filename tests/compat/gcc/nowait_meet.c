@@ -1,5 +1,5 @@
-/* Five kernels that one thread begins without waiting, whose host regions wait for each
-   other. They must run at the same time. */
+/* Five kernels that one thread starts without waiting, whose host regions wait for each other.
+   They must run concurrently. */
 #include "check.h"
 #pragma omp requires reverse_offload
 
@@ -30,7 +30,7 @@ int main(void)
     for (int k = 0; k < KERNELS; k++)
         EXPECT_ON_DEVICE(initial[k]);
     EXPECT(there, KERNELS);
-    /* The host runs what nobody waits for one after the other. */
+    /* Without a device, the host runs nowait regions one after the other. */
     if (on_device())
         EXPECT(met, KERNELS);
     return finish();

@@ -1,13 +1,13 @@
-/* With REVOFF_NOWAIT=sync the kernel of a region with nowait has ended when the next statement runs
-   (data comes back later, when its task is done). Without, its host region meets the thread that
-   went on.
+/* With REVOFF_NOWAIT=sync, the kernel of a nowait region has ended when the next statement runs
+   (data is copied back later, when its task is done). Without it, the host region would run
+   concurrently with the thread.
    env: REVOFF_NOWAIT=sync */
 #include "check.h"
 #pragma omp requires reverse_offload
 
 static int gone_on, met;
 
-/* Waits for a second: nobody comes unless regions run beside the thread. */
+/* Waits for a second: the thread arrives only if the region runs concurrently with it. */
 static void wait_for_thread(void)
 {
     struct timespec pause = {0, 10000000};
@@ -30,13 +30,13 @@ int main(void)
     __atomic_store_n(&gone_on, 1, __ATOMIC_SEQ_CST);
 #pragma omp taskwait
     EXPECT_ON_DEVICE(initial);
-    /* Without a device the host may run it later. */
+    /* Without a device, the host may run it later. */
     if (on_device())
         EXPECT(met, 0);
     EXPECT(x, 11);
 
-    /* What it depends on has ended before, if regions alone did that; a task of the host is
-       waited for as ever. */
+    /* Regions that it depends on have ended before. It still waits for a host task that it
+       depends on. */
     int y = 1;
 #pragma omp parallel num_threads(2)
 #pragma omp single

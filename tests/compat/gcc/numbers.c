@@ -1,4 +1,4 @@
-/* How many teams and threads there are, as the clauses say. */
+/* The numbers of teams and threads that clauses set. */
 #include "check.h"
 #pragma omp requires reverse_offload
 
@@ -16,8 +16,8 @@ int main(void)
     int initial = -1, device = -1, teams = -1, limit = -1, threads = -1, level = -1;
     int highest_team = -1, highest_thread = -1, entered = 0;
 
-    /* A serial region has one of each. Not after one of several teams: GCC
-       14 keeps their number. */
+    /* A serial region has one of each. Not tested after a region of several teams, because GCC
+       14 keeps that number. */
 #pragma omp target map(from : teams, threads)
     {
         teams = omp_get_num_teams();
@@ -62,7 +62,7 @@ int main(void)
     EXPECT(entered, 15);
     EXPECT(calls, 15);
 
-    /* Fewer threads than the most, in the same kernel. */
+    /* Fewer threads than the maximum, in the same kernel. */
     int first = -1, second = -1;
 #pragma omp target thread_limit(8) map(tofrom : first, second)
     {

@@ -1,4 +1,4 @@
-/* The numbers that the environment asks for on devices, and other ones on the host.
+/* The numbers that the environment sets for devices, different from those for the host.
    env: OMP_NUM_TEAMS=7
    env: OMP_NUM_TEAMS_DEV=2
    env: OMP_TEAMS_THREAD_LIMIT_DEV_0=3

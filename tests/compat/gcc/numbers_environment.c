@@ -1,4 +1,4 @@
-/* The numbers of teams and threads that the environment asks for.
+/* The numbers of teams and threads that the environment sets.
    env: OMP_NUM_TEAMS_ALL=3
    env: OMP_TEAMS_THREAD_LIMIT_ALL=4
    since: 14 */
@@ -18,11 +18,11 @@ int main(void)
         threads = omp_get_num_threads();
     }
     EXPECT_ON_DEVICE(initial);
-    /* The host has one team if no clause asks for more. */
+    /* The host has one team unless a clause requests more. */
     EXPECT(teams, on_device() ? 3 : 1);
     EXPECT(most, 3);
     EXPECT(limit, 4);
-    /* GCC 14 does not hold the number of threads to that limit. */
+    /* GCC 14 does not apply that limit to the number of threads. */
     EXPECT(threads >= 1, 1);
     return finish();
 }

@@ -1,4 +1,4 @@
-/* A target region that an "if" keeps on the host calls host regions there. */
+/* A target region that runs on the host because of an "if" clause calls host regions there. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

@@ -25,7 +25,7 @@ static NOINLINE int male(int n)
     return n == 0 ? 0 : n - female(male(n - 1));
 }
 
-/* Frames with arrays, whose addresses go down. */
+/* Frames with arrays, whose addresses are passed down. */
 static NOINLINE long frames(int n, const int *above)
 {
     int own[4] = {above[0] + 1, above[1] * 3 % 101, n, above[3] ^ n};

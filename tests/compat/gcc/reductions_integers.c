@@ -16,7 +16,7 @@ static long long value(int i)
 
 #define DIRECTIVE(...) _Pragma(#__VA_ARGS__)
 
-/* Wraps without overflow in every type: computed without a sign. */
+/* Wraps without overflow in every type, because it computes with unsigned numbers. */
 #define UNSIGNED(T, u, x, op, y) ((T)((u)(x) op (u)(y)))
 
 #define BODY(T, u)                                   \
@@ -81,8 +81,8 @@ int main(void)
     ONE(int8_t, unsigned, INT8_MIN, INT8_MAX, target teams distribute num_teams(4));
     ONE(uint64_t, uint64_t, 0, UINT64_MAX, target teams distribute num_teams(4));
 
-    /* Without arrays: simd has no reductions of them, and loop those of whole arrays alone, for GCC
-       14 forgets where a section starts. */
+    /* Without arrays for simd, which has no reductions of them. loop only gets whole arrays,
+       because GCC 14 ignores the start of a section. */
 #define SIMD(T, u, lowest, highest, ...)                                                     \
     do {                                                                                     \
         T sum = 3, product = 5, both = (T)-1, any = 1, odd = 9, least = highest;             \

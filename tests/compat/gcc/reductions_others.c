@@ -1,5 +1,5 @@
-/* Reductions of real, complex and logical values, of arrays, and such that the program declares;
-   values are exact in any order. Reductions of tasks.
+/* Reductions of real, complex and logical values, of arrays, and declared reductions; values
+   are exact in any order. Reductions of tasks.
    compare: host
    offload: -latomic */
 #include <complex.h>
@@ -149,7 +149,7 @@ int main(void)
     OWN(target teams distribute parallel for num_teams(2) thread_limit(6));
     OWN(target teams distribute num_teams(4));
 
-    /* Lanes of simd, whose reductions are those of arrays too. */
+    /* Lanes of simd, which reduce arrays as well. */
     float sum = 1, least = FLT_MAX;
     double sums[K] = {1, 2, 3};
     struct range all = {5, 6, 0.5, 1};
@@ -161,7 +161,8 @@ int main(void)
         widen(&all, &one);
     }
     printf("%g %g %d %d %g %d\n", sum, least, all.least, all.most, all.sum, all.count);
-    /* A section of an array whose bounds are not known to the compiler; of a pointer. */
+    /* A section of an array whose bounds are unknown at compile time; a section through a
+       pointer. */
     int from = initial >= 0 ? 1 : 2, count = initial >= 0 ? 4 : 3;
     double *second = sums;
 #pragma omp target parallel for num_threads(4) map(tofrom : sums) reduction(+ : sums[from : count])
@@ -173,7 +174,7 @@ int main(void)
     for (int i = 0; i < K; i++)
         printf("%g ", sums[i]);
     puts("");
-    /* Of nested parallelism, of scope and sections. */
+    /* Reductions in nested parallelism, in scope and in sections. */
     int nested = 0, scoped = 0, parts = 0;
 #pragma omp target teams num_teams(3) reduction(+ : nested) map(tofrom : nested)
 #pragma omp parallel num_threads(4) reduction(+ : nested)
@@ -192,7 +193,7 @@ int main(void)
     EXPECT(nested, 120);
     EXPECT(scoped, 20);
     EXPECT(parts, 0);
-    /* A target region's own, of a task of the host. */
+    /* The reduction of a target region, and of a host task. */
     int outer = 0;
 #pragma omp parallel num_threads(2)
 #pragma omp single

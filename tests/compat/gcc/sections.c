@@ -1,4 +1,4 @@
-/* Array sections, of arrays of the device and of such that the host has. */
+/* Array sections, of arrays of the device and of arrays that the program has mapped. */
 #include "check.h"
 #pragma omp requires reverse_offload
 
@@ -34,19 +34,19 @@ int main(void)
         for (int i = 0; i < 4; i++)
             for (int j = 0; j < 6; j++)
                 table[i][j] = 10 * i + j;
-        /* The device's own: only the section travels. */
+        /* An array of the device: only the section is copied. */
 #pragma omp target device(ancestor : 1) map(tofrom : mine[5 : 7])
         {
             look(mine, 5, 7, 1000);
             add(mine, 5, 7, 50000);
         }
-        /* Two sections of one array, by two calls. */
+        /* Two sections of one array, in two calls. */
 #pragma omp target device(ancestor : 1) map(to : mine[20 : 3])
         look(mine, 20, 3, 1000);
 #pragma omp target device(ancestor : 1) map(from : mine[30 : 10])
         for (int i = 30; i < 40; i++)
             mine[i] = 70000 + i;
-        /* Through a pointer, whose section begins elsewhere. */
+        /* A section through a pointer, which does not begin at 0. */
         int *p = mine + 12;
 #pragma omp target device(ancestor : 1) map(tofrom : p[2 : 4])
         {
@@ -60,7 +60,7 @@ int main(void)
                 EXPECT(table[i][j], 10 * i + j);
                 table[i][j] = -table[i][j];
             }
-        /* The host has it: "always" copies the section and nothing beside it. */
+        /* A mapped array: "always" copies only the section. */
 #pragma omp target device(ancestor : 1) map(always, tofrom : shared[10 : 5])
         {
             look(shared, 10, 5, 2100);

@@ -1,5 +1,5 @@
-/* Two files with target regions of their own, and "requires" in both; a region of one calls
-   a function of the device of the other.
+/* Two files with target regions, and "requires" in both; a region of one calls a device
+   function of the other.
    with: parts/other_file.c */
 #include "check.h"
 #pragma omp requires reverse_offload

@@ -1,6 +1,6 @@
-/* Loops whose iterations are lanes, which call functions: of different length in each lane, by
-   several ways out, recursive, of the mathematics library. GCC ends such a loop with stores to
-   stack pointers that all lanes of a warp share, so lanes must leave it together. */
+/* Loops whose iterations are lanes, which call functions: with different length in each lane,
+   with several exits, recursive, of the mathematical library. GCC ends such a loop with stores
+   to stack pointers that all lanes of a warp share, so lanes must leave it together. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* simd loops that call functions: of the mathematical library and of the program's own, from
-   lanes that go different ways and leave loops at different times.
+/* simd loops that call functions of the mathematical library and of the program, with lanes
+   that diverge and leave loops at different times.
    compare: host */
 #include <math.h>
 #include "check.h"
@@ -57,8 +57,8 @@ static int differ_single(float got, float wanted)
     return !(fabsf(got - wanted) <= 2e-6f * fabsf(wanted) + 1e-30f) && !(isnan(got) && isnan(wanted));
 }
 
-/* One loop for each function, beside the same on the host. Where values are sums, they are exact: the
-   device computes with fma. */
+/* One loop for each function, compared with the same loop on the host. Sums are exact, because
+   the device computes with fma. */
 #define ONE(f, x)                                                                     \
     do {                                                                              \
         double got[N];                                                                \
@@ -116,7 +116,7 @@ int main(void)
     ONE_SINGLE(sqrtf, i * 1.5f);
     ONE_SINGLE(atanf, i - 100.0f);
 
-    /* Functions of two values, and such that have more than one result. */
+    /* Functions of two values, and functions with more than one result. */
     double two[N], parts[N], wholes[N];
     int exponents[N];
 #pragma omp target parallel for simd map(from : two, parts, wholes, exponents)
@@ -136,7 +136,7 @@ int main(void)
     }
     EXPECT(wrong, 0);
 
-    /* Lanes apart from each other: in branches, and in loops of different lengths. */
+    /* Divergent lanes: in branches, and in loops of different lengths. */
     int steps[N], tree[N], last = -1;
     long sum = 0;
     double branch[N];
@@ -166,7 +166,8 @@ int main(void)
     for (int i = 0; i < N; i++)
         EXPECT(all[i], i % 5 ? twice(i) : depth(i % 8) + collatz(i));
 
-    /* Called through a declare simd; a simd loop within a worksharing one, after another. */
+    /* Called through a declare simd; a simd loop within a worksharing loop, and one after
+       another. */
     int rows[8][32];
 #pragma omp target parallel for num_threads(4) map(from : rows)
     for (int r = 0; r < 8; r++) {
@@ -182,7 +183,7 @@ int main(void)
         for (int i = 0; i < 32; i++)
             EXPECT(rows[r][i], declared(i, r) + collatz(declared(31, r) % 50 + i));
 
-    /* The loop's end is early, in the midst of a warp. */
+    /* The loop ends early, in the middle of a warp. */
     for (int n = 0; n < 40; n += 3) {
         int few[40] = {0};
 #pragma omp target simd map(tofrom : few) firstprivate(n)

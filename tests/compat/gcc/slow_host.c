@@ -1,5 +1,5 @@
-/* A host function that takes long delays its own caller alone: it ends only when the others
-   have had all of their calls served. */
+/* A slow host function delays only its caller: it returns only when all calls of the others
+   have been served. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

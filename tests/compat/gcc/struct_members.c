@@ -47,7 +47,7 @@ int main(void)
         shared.list[1] = 61;
         shared.list[3] = 63;
         shared.c = 65;
-        /* The host has this one. */
+        /* This one is mapped by the program. */
 #pragma omp target device(ancestor : 1) map(always, tofrom : shared.a)                             \
     map(always, to : shared.b, shared.list) map(shared.c)
         {
@@ -72,7 +72,7 @@ int main(void)
         EXPECT_REAL(after.b, 40.5);
         EXPECT(after.list[2], 42);
     }
-    /* "shared" is not mapped back. */
+    /* "shared" is not copied back. */
     EXPECT(shared.a, 160);
     EXPECT_REAL(shared.b, 60.5);
     return finish();

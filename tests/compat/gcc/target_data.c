@@ -1,4 +1,4 @@
-/* Data that stays on the device over several kernels, and is updated between them. */
+/* Data that stays on the device during several kernels, and is updated between them. */
 #include "check.h"
 #pragma omp requires reverse_offload
 
@@ -41,7 +41,7 @@ int main(void)
             EXPECT(b[i], 2 * i + (!on_device() || (i >= 5 && i < 10) ? 1 : 0));
         b[7] = 700;
 #pragma omp target update to(b[7 : 1])
-        /* Its host regions work on the host's arrays, and "always" brings the device's. */
+        /* The host regions use the host's arrays, and "always" copies the device's. */
 #pragma omp target
         {
 #pragma omp target device(ancestor : 1) map(always, tofrom : b[8 : 1])

@@ -1,4 +1,4 @@
-/* Every thread of every team asks the host, more than once, and gets its own answer. */
+/* Every thread of every team calls the host several times and gets its own answers. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

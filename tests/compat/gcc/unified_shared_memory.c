@@ -1,5 +1,6 @@
-/* Memory that host and device share is not provided: which requirement that is, what follows and
-   what to do is logged, since libgomp alone runs such a program on the host and says nothing.
+/* The plugin does not provide memory that host and device share. It logs the requirement, the
+   consequence and the remedy, because libgomp runs such a program on the host without a
+   message.
    ends: error
    env: REVOFF_LOG=warn
    output: the program requires `unified_shared_memory`, which the devices of this plugin do not provide

@@ -1,5 +1,5 @@
-/* A call of a function that no image has: the program ends with an error that names the
-   kernel, and what it called.
+/* A call of a function that no image has: the program ends with an error that names the kernel
+   and the function.
    ends: error
    output: libgomp: kernel `main._omp_fn.
    output: function 0x1234
@@ -12,8 +12,8 @@ static void called(void)
 {
 }
 
-/* What the compiler calls for a region of the host, by which a program can go wrong: with a
-   pointer to something else, or to what another library brought along and took away. */
+/* The function that the compiler calls for a host region. A program could misuse it with a
+   pointer to something else, or to a function of a library that was unloaded. */
 #pragma omp declare target
 extern void GOMP_target_ext(int, void (*)(void *), size_t, void **, size_t *, unsigned short *,
                             unsigned, void **, void **);

@@ -1,5 +1,6 @@
-/* Functions of which the compiler chooses a variant: by the constructs around the call, by the
-   device, by a condition. None is static: GCC 14 then fails to write the image, optimised.
+/* Functions for which the compiler chooses a variant: by the constructs around the call, by the
+   device, by a condition. None is static, because GCC 14 then fails to write the image with
+   optimisation.
    compare: host */
 #include "check.h"
 

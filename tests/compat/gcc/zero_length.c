@@ -1,4 +1,4 @@
-/* Sections of no elements, and pointers to nothing. */
+/* Sections without elements, and null pointers. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

@@ -1,5 +1,5 @@
-/* Calls of the host from a region, with maps: what is copied there and back, what is handed
-   over as a value, none at all. */
+/* Calls of the host from a region: with maps that copy in both directions, with values, and
+   without arguments. */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

@@ -1,5 +1,5 @@
-/* As `calls`; the kernel makes them as the parallel patch does, and as GCC 13 to 16 do, by
-   turns.
+/* As `calls`; the kernel makes calls alternately in the form of the parallel patch and in that
+   of GCC 13 to 16.
    stock: any
    only: stand-in */
 #include "calls.c"

@@ -1,4 +1,4 @@
-/* A constructor on the device calls the host, for which it would wait for ever.
+/* A constructor on the device calls the host, which would wait forever.
    ends: error
    stock: any
    output: a constructor or destructor of the device calls the target region main._omp_fn */

@@ -1,5 +1,6 @@
-/* Constructors on the device run once, before the first region, and destructors when the process
-   ends. Here the first count themselves in a variable of the image, and the others print it.
+/* Constructors on the device run once, before the first region, and destructors when the
+   process ends. The constructors here count themselves in a variable of the image, and the
+   destructors print it.
    only: stand-in
    output: destructed, of 1 */
 #include "../gcc/check.h"

@@ -1,4 +1,4 @@
-/* Regions on each device, which call the host: each image is told which device it is on.
+/* Regions on each device, which call the host: each image gets the number of its device.
    only: stand-in */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload

@@ -1,6 +1,6 @@
-/* A variable of `declare target link`, of which the image has a pointer; and pointers to what is
-   mapped nowhere, which a host region gets as they are: one of the host's, and one to what is
-   behind the variable on the device.
+/* A variable of `declare target link`, to which the image has a pointer; and pointers to
+   unmapped memory, which a host region gets unchanged: one to host memory, and one past the
+   variable on the device.
    stock: any
    output: said to a stream */
 #include "../gcc/check.h"

@@ -1,4 +1,4 @@
-/* 1600 calls of one kernel, from several teams: more than the queue has places. */
+/* 1600 calls from one kernel of several teams: more than the queue has slots. */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

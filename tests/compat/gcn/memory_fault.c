@@ -1,4 +1,4 @@
-/* A kernel touches memory that is not there.
+/* A kernel accesses memory that is not allocated.
    ends: error
    stock: any
    env: REVOFF_HSA_STAND_IN_FAULT=1

@@ -1,4 +1,4 @@
-/* A kernel that nobody has simulated: the stand-in says so.
+/* A kernel without a simulation: the stand-in reports an error.
    ends: error
    stock: any
    output: kernel `main._omp_fn.0`: it is not in REVOFF_HSA_STAND_IN_KERNELS

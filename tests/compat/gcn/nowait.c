@@ -1,5 +1,5 @@
-/* Kernels that run at the same time, each with a queue of its own: their host regions wait
-   for each other.
+/* Kernels that run concurrently, each with its own queue: their host regions wait for each
+   other.
    stock: any */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload

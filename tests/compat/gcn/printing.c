@@ -1,5 +1,5 @@
-/* What a kernel prints, of all types and with a call between: all of it, in order, and before
-   the region ends. */
+/* Text that a kernel prints, of all types and with a call in between: it is complete, in order,
+   and appears before the region ends. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ static void called(int n)
     fflush(stdout);
 }
 
-/* Sends what is printed to FILE; what it was sent to before. */
+/* Redirects standard output to FILE; returns the previous target. */
 static int send_to(int file)
 {
     int before = dup(STDOUT_FILENO);

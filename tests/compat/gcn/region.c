@@ -1,5 +1,5 @@
-/* A plain region: data there and back, a variable of the image, teams and threads. The kernel
-   looks whether what each thread, team and the launch have of memory is theirs alone. */
+/* A simple region: data in both directions, a variable of the image, teams and threads. The
+   kernel checks that the memory of each thread, each team and the launch does not overlap. */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

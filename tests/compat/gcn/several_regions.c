@@ -1,4 +1,4 @@
-/* Regions of two kernels and calls between them: which function is whose. */
+/* Regions of two kernels with calls between them: each kernel gets its own functions. */
 #include "../gcc/check.h"
 #pragma omp requires reverse_offload
 

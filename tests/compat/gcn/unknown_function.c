@@ -1,4 +1,4 @@
-/* A kernel asks for a host function that there is none of.
+/* A kernel requests a host function that does not exist.
    ends: error
    stock: any
    output: libgomp:

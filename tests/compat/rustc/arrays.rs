@@ -1,4 +1,4 @@
-//! Data that goes to the device and comes back, again and again.
+//! Data that is copied to the device and back repeatedly.
 #![feature(abi_gpu_kernel, rustc_attrs, core_intrinsics)]
 #![allow(internal_features, unused_features)]
 

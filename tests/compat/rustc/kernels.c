@@ -1,4 +1,4 @@
-/* The kernels of the programs here: a pointer of the runtime's, then arguments of one word
+/* The kernels of the programs here: a pointer of the runtime, then arguments of one word
    each. */
 #include <stdint.h>
 #include <string.h>
@@ -37,7 +37,7 @@ void reverse(void *unused, uint32_t *x)
     }
 }
 
-/* Nothing comes back from it but what it leaves in a static. */
+/* Its only result is in a static variable. */
 static uint32_t seen;
 
 void look(void *unused, const uint32_t *x)

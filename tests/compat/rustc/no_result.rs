@@ -1,4 +1,4 @@
-//! A kernel that gives nothing back, and one that gives back what the first has left.
+//! A kernel without a result, and one that returns the data of the first.
 #![feature(abi_gpu_kernel, rustc_attrs, core_intrinsics)]
 #![allow(internal_features, unused_features)]
 

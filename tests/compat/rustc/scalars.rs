@@ -1,4 +1,4 @@
-//! Data both ways, to the device alone, and numbers by value.
+//! Data copied both ways or only to the device, and numbers by value.
 #![feature(abi_gpu_kernel, rustc_attrs, core_intrinsics)]
 #![allow(internal_features, unused_features)]
 

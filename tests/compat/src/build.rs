@@ -1,4 +1,4 @@
-//! How programs are built, by whichever compiler.
+//! Building programs, with any compiler.
 
 use std::env;
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::run;
 
-/// How long a compiler may take.
+/// The time limit of a compiler.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 
 /// How a program is built.
@@ -16,18 +16,18 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
 pub struct Build {
     /// `-O0`, for example.
     pub level: &'static str,
-    /// What the offload compiler compiles for, such as `sm_80`, if not for the usual.
+    /// The architecture for the offload compiler, such as `sm_80`, if not the default.
     pub isa: Option<&'static str>,
 }
 
 impl Build {
-    /// With this level of optimisation.
+    /// A build with this level of optimisation.
     #[must_use]
     pub const fn at(level: &'static str) -> Self {
         Self { level, isa: None }
     }
 
-    /// The name of the folder with what is built in this way.
+    /// The name of the folder for this build's results.
     #[must_use]
     pub fn folder(self) -> String {
         let level = self.level.trim_start_matches('-');
@@ -36,13 +36,13 @@ impl Build {
     }
 }
 
-/// Whether one of the folders of `PATH` has a file.
+/// Whether a folder of `PATH` has a file.
 pub(crate) fn on_path(name: &str) -> bool {
     env::var_os("PATH")
         .is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(name).exists()))
 }
 
-/// The file that a library's source becomes.
+/// The file name of a library, given its source.
 pub(crate) fn library(source: &str) -> String {
     let stem = Path::new(source).file_stem().unwrap_or_default();
     format!("{}.so", stem.to_string_lossy())
@@ -51,7 +51,7 @@ pub(crate) fn library(source: &str) -> String {
 /// Runs a compiler.
 ///
 /// # Errors
-/// What it says, if it does not succeed.
+/// The compiler's messages, if it fails.
 pub fn complete(command: &mut Command) -> Result<(), String> {
     let outcome = run(command, PATIENCE).map_err(|error| error.to_string());
     let said = outcome.and_then(|outcome| match outcome.status {
@@ -62,7 +62,7 @@ pub fn complete(command: &mut Command) -> Result<(), String> {
     said.map_err(|said| format!("{command:?}: {said}"))
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder recursively.
 ///
 /// # Errors
 /// It cannot be read, or the copy not be written.

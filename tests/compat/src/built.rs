@@ -1,5 +1,5 @@
-//! Programs that were built before, in a folder that may have been carried to a machine
-//! without a compiler: as `build-programs` makes it.
+//! Programs built earlier by `build-programs`, in a folder that may have been copied to a machine
+//! without a compiler.
 
 use std::env;
 use std::fs;
@@ -11,28 +11,28 @@ use crate::{Build, Program};
 /// The variable that names the folder.
 const BUILT: &str = "REVOFF_GCC_BUILT";
 
-/// In the folder: by which compiler, for people.
+/// A file in the folder with the compiler's name, for users.
 pub const BY: &str = "by";
 
 /// In the folder: the sources, whose first comments are read.
 pub const SOURCES: &str = "src";
 
-/// In the folder, and beside the sources for AMD GPUs: what is run of a program where something
-/// stands in for their runtime.
+/// In the folder, and beside the sources for AMD GPUs: simulated kernels of programs, for the
+/// stand-in for their runtime.
 pub const KERNELS: &str = "kernels";
 
-/// What runs the programs where this machine's libraries may not do; in the folder, or
-/// nowhere. It is given the folder with the plugin and the program.
+/// In the folder, optional: a script that runs a program if this machine's libraries are
+/// unsuitable. Its arguments are the folder with the plugin and the program.
 const START: &str = "start";
 
-/// Programs that were built before.
+/// Programs built earlier.
 pub struct Built {
     folder: PathBuf,
     by: String,
 }
 
 impl Built {
-    /// Those that the environment names, if it does.
+    /// The programs in the folder that the environment names, if it does.
     ///
     /// # Errors
     /// The folder has none.
@@ -54,7 +54,7 @@ impl Built {
         })
     }
 
-    /// By which compiler, for people.
+    /// The compiler's name, for users.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.by
@@ -110,7 +110,7 @@ mod tests {
     use crate::{run, write_executable};
     use std::time::Duration;
 
-    /// A folder with a program that says which plugin it was given.
+    /// A folder with a program that prints its plugin.
     fn folder(name: &str) -> PathBuf {
         let name = format!("compat-built-{name}-{}", std::process::id());
         let folder = env::temp_dir().join(name);

@@ -1,5 +1,5 @@
-//! clang, which compiles OpenMP target regions for this machine's own processor, and LLVM's
-//! library that runs them.
+//! clang, which compiles OpenMP target regions for this machine's processor, and LLVM's library
+//! that runs them.
 
 use std::env;
 use std::env::consts::ARCH;
@@ -12,16 +12,16 @@ use std::process::Command;
 use crate::build::{library, on_path};
 use crate::{Build, Language, Program, complete};
 
-/// By this name programs by clang 22 find the library.
+/// The name by which programs by clang 22 find the library.
 pub const LIBOMPTARGET: &str = "libomptarget.so.22.1";
 
 /// The variable that names the compiler.
 const CLANG: &str = "REVOFF_CLANG";
 
-/// The compiler whose programs this is about.
+/// The compiler's version.
 const VERSION: &str = "22";
 
-/// clang, and a folder where it works, which is removed in the end.
+/// clang, and its working folder, which is removed at the end.
 pub struct Clang {
     compiler: OsString,
     sources: PathBuf,
@@ -29,10 +29,10 @@ pub struct Clang {
 }
 
 impl Clang {
-    /// The compiler that there is, to build what is in `sources`.
+    /// The installed compiler, for the sources in `sources`.
     ///
     /// # Errors
-    /// There is none, or it lacks what it needs; in words.
+    /// There is none, or it lacks something; a description.
     pub fn find(sources: &Path, scratch: &Path) -> Result<Self, String> {
         let asked = env::var_os(CLANG).filter(|name| !name.is_empty());
         let default = format!("clang-{VERSION}");
@@ -47,7 +47,7 @@ impl Clang {
             sources: sources.to_owned(),
             folder: scratch.join(format!("clang-{}", std::process::id())),
         };
-        // What it does not know it repeats.
+        // clang repeats an unknown name.
         let wrapper = clang.ask("-print-prog-name=clang-linker-wrapper")?;
         if !Path::new(&wrapper).is_absolute() {
             return Err(format!(
@@ -67,7 +67,7 @@ impl Clang {
         Ok(clang)
     }
 
-    /// What the compiler answers.
+    /// The compiler's answer.
     fn ask(&self, question: &str) -> Result<String, String> {
         let output = Command::new(&self.compiler).arg(question).output();
         let output = output.map_err(|error| {
@@ -77,8 +77,8 @@ impl Clang {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
-    /// A folder with LLVM's own library and nothing else, so that a program that is pointed at
-    /// it has the rest from where it always has.
+    /// A folder with only LLVM's own library, so that a program gets the other libraries from their
+    /// usual places.
     ///
     /// # Errors
     /// There is none.
@@ -93,23 +93,23 @@ impl Clang {
         Ok(folder)
     }
 
-    /// Which compiler it is, for people.
+    /// The compiler's name and version, for users.
     #[must_use]
     pub fn name(&self) -> String {
         let said = self.ask("--version").unwrap_or_default();
         said.lines().next().unwrap_or_default().to_owned()
     }
 
-    /// Where it works.
+    /// Its working folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Builds a program; the folder with it.
+    /// Builds a program; returns its folder.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's messages.
     pub fn build(&self, program: &Program, build: Build) -> Result<PathBuf, String> {
         let folder = self.folder.join(build.folder()).join(&program.name);
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -119,7 +119,7 @@ impl Clang {
             command.current_dir(&folder);
             command.args([build.level, "-fopenmp"]);
             command.arg(format!("-fopenmp-targets={ARCH}-pc-linux-gnu"));
-            // What the programs by GCC share.
+            // Headers shared with the programs for GCC.
             command.arg("-I").arg(self.sources.join("../gcc"));
             command
         };
@@ -129,7 +129,7 @@ impl Clang {
             complete(command.arg(source(file)))?;
         }
         for file in &program.images {
-            // One that was compiled for offloading would register itself while it is loaded.
+            // A library compiled for offloading would register itself when loaded.
             let mut command = Command::new(&self.compiler);
             command.current_dir(&folder);
             command.args(["-fPIC", "-shared", "-o", &library(file)]);
@@ -148,11 +148,11 @@ impl Clang {
         Ok(folder)
     }
 
-    /// Builds a program without OpenMP, and a library with it that it loads; the folder with
-    /// both.
+    /// Builds a program without OpenMP, and a library with OpenMP that it loads; returns their
+    /// folder.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's messages.
     pub fn loader(&self, program: &str, loaded: &str) -> Result<PathBuf, String> {
         let folder = self.folder.join("loader");
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -167,10 +167,10 @@ impl Clang {
         Ok(folder)
     }
 
-    /// Builds a library from a source, under the name of LLVM's, in a folder of its own.
+    /// Builds a library from a source, under the name of LLVM's, in a separate folder.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's messages.
     pub fn stand_in(&self, file: &str) -> Result<PathBuf, String> {
         let folder = self.folder.join("stand-in");
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -184,7 +184,7 @@ impl Clang {
 
 impl Drop for Clang {
     fn drop(&mut self) {
-        // Who cannot remove it could not make it.
+        // If it cannot be removed, it was not created.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,20 +1,20 @@
-//! Whether a program does the same with two libraries, or on a device and on the host.
+//! Compares runs of a program with two libraries, or on a device and on the host.
 
-use crate::{Outcome, Program, Report, Reports, told};
+use crate::{Outcome, Program, Report, Reports, program_output};
 
-/// Whether a program, run with LLVM's own library and with ours, printed the same, ended in
-/// the same way and reported the same, and ours copied no more, and nothing at another time.
+/// Compares a run with LLVM's own library and one with ours: same output, same end, same reports;
+/// ours copies no more, and nothing at another time.
 ///
 /// # Errors
-/// What differs.
+/// The difference.
 pub fn compare(program: &Program, stock: &Outcome, ours: &Outcome) -> Result<(), String> {
     if program.stock.is_some() {
-        // They are to differ.
+        // They differ on purpose.
         return Ok(());
     }
     let differ = fault(program, stock, ours);
     differ.map_or(Ok(()), |fault| {
-        let (stock, ours) = (told(stock), told(ours));
+        let (stock, ours) = (program_output(stock), program_output(ours));
         Err(format!("{fault}\n== LLVM's:\n{stock}\n== ours:\n{ours}"))
     })
 }
@@ -37,7 +37,7 @@ fn fault(program: &Program, stock: &Outcome, ours: &Outcome) -> Option<String> {
     let succeeds = stock.status.is_some_and(|status| status.success());
     let report = |outcome: &Outcome| Report::parse(&outcome.stderr);
     let (stock, ours) = (report(stock), report(ours));
-    // Of what goes wrong ours may say more.
+    // Ours may report more about errors.
     if succeeds && stock.complaints.is_empty() && !ours.complaints.is_empty() {
         let complaint = &ours.complaints[0];
         return Some(format!("ours complains, LLVM's does not: {complaint:?}"));
@@ -57,8 +57,8 @@ fn fault(program: &Program, stock: &Outcome, ours: &Outcome) -> Option<String> {
     if let Some(missing) = missing {
         return Some(format!("ours does not complain: {missing:?}"));
     }
-    // Ours may leave copies out, but for each that it makes LLVM's has one at the same place
-    // among the others and the launches.
+    // Ours may leave copies out, but each of its copies must be at the same place among the others
+    // and the launches as one of LLVM's.
     let more = in_order(&ours.work, &stock.work);
     if let Some(work) = more.filter(|_| program.reports != Reports::Copies) {
         return Some(format!("LLVM's does not do this, or not there: {work:?}"));
@@ -73,13 +73,13 @@ fn fault(program: &Program, stock: &Outcome, ours: &Outcome) -> Option<String> {
     })
 }
 
-/// The first of some lines that is not among others in this order.
+/// The first line that is not among the others in this order.
 fn in_order<'a>(lines: &'a [String], among: &[String]) -> Option<&'a String> {
     let mut among = among.iter();
     lines.iter().find(|line| !among.any(|other| other == *line))
 }
 
-/// Where two texts, each with a name, begin to differ.
+/// The first difference of two texts, each with a name.
 fn first_difference([(one_is, one), (other_is, other)]: [(&str, &str); 2]) -> String {
     let (mut one, mut other) = (one.lines(), other.lines());
     let mut number = 0;
@@ -99,10 +99,10 @@ fn first_difference([(one_is, one), (other_is, other)]: [(&str, &str); 2]) -> St
     }
 }
 
-/// Whether a program printed the same with its target regions on a device as with them on the host.
+/// Compares a program's output with its target regions on a device and on the host.
 ///
 /// # Errors
-/// Where they begin to differ.
+/// The first difference.
 pub fn compare_with_host(host: &Outcome, device: &Outcome) -> Result<(), String> {
     if host.stdout == device.stdout {
         return Ok(());
@@ -205,7 +205,7 @@ mod tests {
         for header in ["", "report: copies", "report: free"] {
             assert!(!reports(header, &[COPY], &[COPY, ERROR]), "{header}");
         }
-        // What goes wrong.
+        // Failed runs.
         let (stock, ours) = (outcome(1, "", ""), outcome(1, "", ERROR));
         assert!(same("ends: exit 1", &stock, &ours));
     }

@@ -1,13 +1,13 @@
-//! Changes in programs that GCC built: what they find wrong, a plugin is to say.
+//! Modifies programs that GCC built, so that a plugin must reject them.
 
 use std::env::consts::ARCH;
 
 use crate::Gcc;
 
-/// Puts other bytes, as many, in the place of some, wherever these are.
+/// Replaces bytes by others of the same length, at each occurrence.
 ///
 /// # Errors
-/// They are nowhere: the file is not as it is known.
+/// There is no occurrence: the file has an unknown form.
 pub fn put(file: &mut [u8], old: &[u8], new: &[u8]) -> Result<(), String> {
     assert_eq!(old.len(), new.len(), "nothing else may move");
     let places = (0..file.len()).filter(|&at| file[at..].starts_with(old));
@@ -21,14 +21,15 @@ pub fn put(file: &mut [u8], old: &[u8], new: &[u8]) -> Result<(), String> {
     }
 }
 
-/// Where a program by GCC 14 or newer tells libgomp of its image, of a version for the host and
-/// one for the plugin: `mov $0x30001, %edi`.
+/// The call by which a program by GCC 14 or newer registers its image with libgomp, for a version
+/// for the host and one for the plugin: `mov $0x30001, %edi`.
 #[must_use]
 pub const fn registers(host: u8, plugin: u8) -> [u8; 5] {
     [0xbf, plugin, 0, host, 0]
 }
 
-/// Why what a GCC builds has no [`registers`], of version 3 for the host, if it has none.
+/// The reason why a GCC's programs have no [`registers`], of version 3 for the host, if they have
+/// none.
 #[must_use]
 pub fn lacks_registers(gcc: &Gcc) -> Option<String> {
     match (ARCH, gcc.version()) {

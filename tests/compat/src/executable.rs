@@ -1,4 +1,4 @@
-//! Files that are written here and run here.
+//! Executable files that tests write.
 
 use std::fs;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::process::Command;
 
 use crate::complete;
 
-/// Writes a file that can be run, at once.
+/// Writes a file that can be executed at once.
 ///
-/// Another process writes the file itself. What this process has open for writing is also open
-/// in what other threads are just starting, until those have begun; for as long Linux refuses
-/// to run it (`ETXTBSY`).
+/// Another process writes the file itself. A file that this process has open for writing is also
+/// open in processes that other threads are starting, until these run their programs; meanwhile
+/// Linux refuses to execute it (`ETXTBSY`).
 ///
 /// # Errors
 /// It cannot be written.

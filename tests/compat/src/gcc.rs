@@ -1,5 +1,5 @@
-//! A GCC with an offload compiler for GPUs: the machine's own, or one in a folder that holds a
-//! whole system.
+//! A GCC with an offload compiler for GPUs: the machine's own, or one in a folder with a whole
+//! system.
 
 use std::env;
 use std::env::consts::ARCH;
@@ -10,19 +10,19 @@ use std::process::Command;
 use crate::build::{PATIENCE, library, on_path};
 use crate::{Build, Language, Program, complete, copy, run};
 
-/// By this name libgomp finds its plugin for NVIDIA GPUs.
+/// The name by which libgomp finds its plugin for NVIDIA GPUs.
 pub const PLUGIN: &str = NVPTX.plugin;
 
-/// What programs are compiled for.
+/// A target of programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offload {
     /// The offload compiler's name.
     target: &'static str,
-    /// Debian's.
+    /// Debian's package.
     package: &'static str,
     /// The offload compiler's options.
     pub options: &'static str,
-    /// By this name libgomp finds its plugin.
+    /// The name by which libgomp finds its plugin.
     pub plugin: &'static str,
 }
 
@@ -30,12 +30,12 @@ pub struct Offload {
 pub const NVPTX: Offload = Offload {
     target: "nvptx-none",
     package: "gcc-14-offload-nvptx",
-    // The default of some is an architecture without reverse offload.
+    // Some compilers' default is an architecture without reverse offload.
     options: "-misa=sm_35",
     plugin: "libgomp-plugin-nvptx.so.1",
 };
 
-/// AMD GPUs, those of what stands in for their runtime unless one is named.
+/// AMD GPUs, by default the architecture of the stand-in.
 pub const AMDGCN: Offload = Offload {
     target: "amdgcn-amdhsa",
     package: "gcc-14-offload-amdgcn",
@@ -43,7 +43,7 @@ pub const AMDGCN: Offload = Offload {
     plugin: "libgomp-plugin-gcn.so.1",
 };
 
-/// In libgomp's own words: there is no device, and there has to be one.
+/// A part of libgomp's message about a missing device that is mandatory.
 pub const MANDATORY: &str = "MANDATORY";
 
 /// The variable that names a folder with a system that has a GCC.
@@ -52,37 +52,37 @@ const ROOT: &str = "REVOFF_GCC_ROOT";
 /// The variable that names the version of GCC.
 const VERSION: &str = "REVOFF_GCC_VERSION";
 
-/// The variable that has programs linked with their compiler's own libgomp: systems with
-/// several GCCs have one libgomp.so.1, the newest's, but an archive of each.
+/// The variable for linking programs with their compiler's own libgomp: systems with several GCCs
+/// have one libgomp.so.1, the newest's, but an archive of each.
 const OWN_LIBGOMP: &str = "REVOFF_GCC_OWN_LIBGOMP";
 
-/// Versions with reverse offload, the best first.
+/// Versions with reverse offload, in order of preference.
 const VERSIONS: [u32; 4] = [16, 15, 14, 13];
 
-/// A GCC, and a folder where it works, which is removed in the end.
+/// A GCC, and its working folder, which is removed at the end.
 pub struct Gcc {
     offload: Offload,
     root: Option<PathBuf>,
     version: u32,
     own_libgomp: bool,
-    /// As those see it who are in the root.
+    /// The path inside the root.
     folder: PathBuf,
 }
 
 impl Gcc {
-    /// The newest GCC for NVIDIA GPUs that there is, or the one of the version that is asked
-    /// for, with copies of `sources` to work on.
+    /// The newest installed GCC for NVIDIA GPUs, or the requested version, with copies of `sources`
+    /// to work on.
     ///
     /// # Errors
-    /// There is none, or it cannot be used; in words.
+    /// There is none, or it cannot be used; a description.
     pub fn find(sources: &Path, scratch: &Path) -> Result<Self, String> {
         Self::find_for(NVPTX, sources, scratch)
     }
 
-    /// As [`find`](Self::find), for these GPUs.
+    /// Like [`find`](Self::find), for these GPUs.
     ///
     /// # Errors
-    /// There is none, or it cannot be used; in words.
+    /// There is none, or it cannot be used; a description.
     pub fn find_for(offload: Offload, sources: &Path, scratch: &Path) -> Result<Self, String> {
         let root = env::var_os(ROOT)
             .filter(|root| !root.is_empty())
@@ -140,14 +140,14 @@ impl Gcc {
         self.version
     }
 
-    /// Whether `OMP_TARGET_OFFLOAD=mandatory` ends a program that finds no device: libgomp
-    /// does since GCC 14.
+    /// Whether `OMP_TARGET_OFFLOAD=mandatory` ends a program that finds no device, as in libgomp
+    /// since GCC 14.
     #[must_use]
     pub fn heeds_mandatory(&self) -> bool {
         self.version >= 14 || !self.own_libgomp
     }
 
-    /// Which GCC it is, for people.
+    /// Its name and version, for users.
     #[must_use]
     pub fn name(&self) -> String {
         let libgomp = if self.own_libgomp {
@@ -161,7 +161,7 @@ impl Gcc {
         }
     }
 
-    /// What the compiler says its version is; its name, if it does not.
+    /// The version that the compiler prints; its name, if it prints none.
     #[must_use]
     pub fn release(&self) -> String {
         let mut command = self.command(Path::new("/"), &self.compiler(Language::C));
@@ -171,7 +171,7 @@ impl Gcc {
         line.map_or_else(|| self.name(), str::to_owned)
     }
 
-    /// Why it does not compile a program, if it does not.
+    /// The reason why it does not compile a program, if there is one.
     #[must_use]
     pub fn lacks(&self, program: &Program) -> Option<String> {
         if program.since > self.version {
@@ -185,8 +185,7 @@ impl Gcc {
         (!is_there).then(|| format!("no {compiler}"))
     }
 
-    /// Puts a copy of a folder's files where programs that are run find it; its place, as
-    /// they see it.
+    /// Copies a folder's files to where programs find them; returns the path inside the root.
     ///
     /// # Errors
     /// It cannot be read, or the copy not be written.
@@ -197,10 +196,10 @@ impl Gcc {
         Ok(to)
     }
 
-    /// Builds a program; the folder with it, as those see it who are in the root.
+    /// Builds a program; returns its folder, as a path inside the root.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's messages.
     pub fn build(&self, program: &Program, build: Build) -> Result<PathBuf, String> {
         match build.isa {
             None => self.build_with(program, build, self.offload.options),
@@ -208,10 +207,10 @@ impl Gcc {
         }
     }
 
-    /// As [`build`](Self::build), with other options for the offload compiler.
+    /// Like [`build`](Self::build), with other options for the offload compiler.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's messages.
     pub fn build_with(
         &self,
         program: &Program,
@@ -253,8 +252,8 @@ impl Gcc {
         );
         if self.own_libgomp {
             let archive = self.archive(program.language, "libgomp.a")?;
-            // All of it, for the plugin; the shared one, which `-fopenmp` links, is then not
-            // needed.
+            // The whole archive, for the plugin; the shared library, which `-fopenmp` links, is
+            // then not needed.
             command.args(["-rdynamic", "-Wl,--as-needed", "-Wl,--whole-archive"]);
             command.args([archive.as_str(), "-Wl,--no-whole-archive"]);
         }
@@ -262,11 +261,10 @@ impl Gcc {
         Ok(folder)
     }
 
-    /// Tries whether it builds for what these options of the offload compiler say, with a program
-    /// in which nothing else can be wrong.
+    /// Tries to build a trivial program with these options of the offload compiler.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's messages.
     pub fn offloads(&self, build: Build, options: &str) -> Result<(), String> {
         const FILE: &str = "offloads.c";
         const TEXT: &str = "int main(void)\n{\n#pragma omp target\n    {\n    }\n}\n";
@@ -276,11 +274,11 @@ impl Gcc {
         self.build_with(&program, build, options).map(drop)
     }
 
-    /// Builds a shared object without OpenMP from one of the sources; its place, as those see
-    /// it who are in the root.
+    /// Builds a shared object without OpenMP from one of the sources; returns its path inside the
+    /// root.
     ///
     /// # Errors
-    /// What the compiler says.
+    /// The compiler's messages.
     pub fn build_library(&self, file: &str) -> Result<PathBuf, String> {
         let source = self.folder.join("src").join(file);
         let library = source.with_extension("so");
@@ -290,7 +288,7 @@ impl Gcc {
         Ok(library)
     }
 
-    /// Where a file of the compiler's is, as those see it who are in the root.
+    /// The path of a file of the compiler, inside the root.
     fn archive(&self, language: Language, name: &str) -> Result<String, String> {
         let mut command = self.command(Path::new("/"), &self.compiler(language));
         command.arg(format!("-print-file-name={name}"));
@@ -302,18 +300,18 @@ impl Gcc {
         }
     }
 
-    /// A file that the compiler knows by its name, such as a library, as this process sees it.
+    /// A file that the compiler finds by its name, such as a library, as a path for this process.
     #[must_use]
     pub fn file(&self, name: &str) -> Option<PathBuf> {
         let mut command = self.command(Path::new("/"), &self.compiler(Language::C));
         let output = command.arg(format!("-print-file-name={name}")).output();
         let path = String::from_utf8(output.ok()?.stdout).ok()?;
-        // What it does not know it repeats.
+        // The compiler repeats an unknown name.
         let path = Path::new(path.trim());
         (path.is_absolute() && self.outside(path).exists()).then(|| self.outside(path))
     }
 
-    /// A command, to be run in a folder.
+    /// A command to run in a folder.
     #[must_use]
     pub fn command(&self, folder: &Path, program: &str) -> Command {
         match &self.root {
@@ -330,7 +328,7 @@ impl Gcc {
                     .arg("--chdir")
                     .arg(folder)
                     .arg(program);
-                // Where its programs are need not be where ours are.
+                // Its programs may be in other folders than ours.
                 command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
                 command
             }
@@ -342,13 +340,13 @@ impl Gcc {
             Language::C => "gcc",
             Language::Cxx => "g++",
             Language::Fortran => "gfortran",
-            // GCC 13 to 16 have it in name alone.
+            // GCC 13 to 16 support it in name only.
             Language::Rust => "gccrs",
         };
         format!("{name}-{}", self.version)
     }
 
-    /// Where a folder is for this process.
+    /// The path of a folder for this process.
     #[must_use]
     pub fn outside(&self, folder: &Path) -> PathBuf {
         match &self.root {
@@ -360,12 +358,12 @@ impl Gcc {
 
 impl Drop for Gcc {
     fn drop(&mut self) {
-        // Who cannot remove it could not make it.
+        // If it cannot be removed, it was not created.
         let _ = fs::remove_dir_all(self.outside(&self.folder));
     }
 }
 
-/// The version that is asked for, if one is.
+/// The requested version, if there is one.
 fn asked() -> Result<Option<u32>, String> {
     let Some(text) = env::var_os(VERSION).filter(|text| !text.is_empty()) else {
         return Ok(None);

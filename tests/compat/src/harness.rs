@@ -1,4 +1,4 @@
-//! What the tests of all compilers share.
+//! Code shared by the tests of all compilers.
 
 use std::collections::HashMap;
 use std::env;
@@ -12,7 +12,7 @@ use libtest_mimic::{Failed, Trial};
 
 use crate::{Build, Program};
 
-/// What is made once for each key, by the first who asks.
+/// Values created once per key, by the first thread that needs one.
 pub struct Cache<K, V> {
     made: HashMap<K, OnceLock<Result<V, String>>>,
 }
@@ -21,7 +21,7 @@ pub struct Cache<K, V> {
 pub type Key = (String, Build);
 
 impl<V> Cache<Key, V> {
-    /// With a place for each program, built in each way.
+    /// A cache with an entry for each program, built in each way.
     #[must_use]
     pub fn of_programs(programs: &[Program], builds: &[Build]) -> Self {
         Self::new(
@@ -33,7 +33,7 @@ impl<V> Cache<Key, V> {
 }
 
 impl<K: Eq + Hash, V> Cache<K, V> {
-    /// With a place for each key.
+    /// A cache with an entry for each key.
     pub fn new(keys: impl IntoIterator<Item = K>) -> Self {
         let keys = keys.into_iter();
         Self {
@@ -41,17 +41,17 @@ impl<K: Eq + Hash, V> Cache<K, V> {
         }
     }
 
-    /// What `make` makes for a key, if nobody has.
+    /// The value for a key, which `make` creates if it does not exist.
     ///
     /// # Errors
-    /// What `make` said, or that there is no place for the key.
+    /// The error of `make`, or the key is unknown.
     pub fn get(&self, key: &K, make: impl FnOnce() -> Result<V, String>) -> Result<&V, String> {
         let place = self.made.get(key).ok_or("nobody was to make it")?;
         place.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 }
 
-/// Gives a command the environment that its program asks for, and no other for OpenMP.
+/// Sets the environment that a program's description requires, and clears other OpenMP variables.
 pub fn prepare(command: &mut Command, program: &Program) {
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();
@@ -66,10 +66,10 @@ pub fn prepare(command: &mut Command, program: &Program) {
     command.envs(variables.map(|(name, value)| (name, value)));
 }
 
-/// The folder that a variable names, which must have a file; `None` if it names none.
+/// The folder named by a variable, which must have a file; `None` if it is not set.
 ///
 /// # Panics
-/// There is no such file: whoever names the folder wants the tests to run.
+/// There is no such file: if the variable is set, the tests must run.
 #[must_use]
 pub fn folder(variable: &str, file: &str) -> Option<PathBuf> {
     let folder = env::var_os(variable).filter(|folder| !folder.is_empty())?;
@@ -82,10 +82,10 @@ pub fn folder(variable: &str, file: &str) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// How long a program may take.
+/// The time limit of a program.
 ///
 /// # Panics
-/// The environment says what is no number.
+/// The environment's value is not a number.
 #[must_use]
 pub fn limit() -> Duration {
     let name = "REVOFF_TEST_SECONDS";
@@ -94,7 +94,7 @@ pub fn limit() -> Duration {
     Duration::from_secs(seconds.unwrap_or_else(|_| panic!("{name}: a number of seconds expected")))
 }
 
-/// A test that needs what all of them share; ignored where that is missing.
+/// A test that needs shared state; ignored if that is missing.
 pub fn test<B: Send + Sync + 'static>(
     bench: Option<&Arc<B>>,
     name: String,
@@ -109,7 +109,7 @@ pub fn test<B: Send + Sync + 'static>(
     .with_ignored_flag(is_missing)
 }
 
-/// Tells people something that no test's result has.
+/// Prints a message that is not part of a test's result.
 #[expect(clippy::print_stderr, reason = "what is skipped must be seen")]
 pub fn say(what: &str) {
     eprintln!("{what}");

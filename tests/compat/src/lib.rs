@@ -1,5 +1,5 @@
-//! Programs that other compilers build: what a test needs to find the compiler, build a
-//! program, run it and judge how it ended.
+//! Programs built by other compilers: finding the compiler, building a program, running it and
+//! judging the result.
 
 mod build;
 mod built;
@@ -27,4 +27,4 @@ pub use process::{Outcome, run};
 pub use program::{Ending, Language, Program, Reports};
 pub use report::Report;
 pub use rustc::Rustc;
-pub use verdict::{fails, judge, told};
+pub use verdict::{fails, judge, program_output};

@@ -1,4 +1,4 @@
-//! A process that is given some time.
+//! Processes with a time limit.
 
 use std::fs;
 use std::io::{self, Read};
@@ -7,26 +7,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How a process ended, and what it wrote.
+/// The end of a process, and its output.
 #[derive(Debug)]
 pub struct Outcome {
     /// `None` if it did not end and was killed.
     pub status: Option<ExitStatus>,
-    /// What it wrote to its standard output.
+    /// Its standard output.
     pub stdout: String,
-    /// What it wrote to its standard error.
+    /// Its standard error.
     pub stderr: String,
-    /// The names of its threads, and what each waited for, if it did not end.
+    /// If it did not end, its threads' names, and what each waited for.
     pub threads: Vec<String>,
 }
 
-/// What a process wrote to one of its streams up to now.
+/// The output of a process so far, on one stream.
 type Text = Arc<Mutex<Vec<u8>>>;
 
-/// How long what a process wrote may be on its way once it has ended.
+/// The time limit for reading a process's output after its end.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// Runs a command, for a while.
+/// Runs a command with a time limit.
 ///
 /// # Errors
 /// There is no such command.
@@ -45,8 +45,8 @@ pub fn run(command: &mut Command, limit: Duration) -> io::Result<Outcome> {
         child.kill()?;
         child.wait()?;
     }
-    // What it wrote may still be on its way, long on a busy machine; processes that it left
-    // behind keep a stream open and are not waited for for ever.
+    // Its output may arrive late on a busy machine. Processes that it left behind keep a stream
+    // open, so the wait is bounded.
     let until = Instant::now() + DRAIN;
     while Instant::now() < until
         && [&stdout, &stderr]
@@ -76,7 +76,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     }
 }
 
-/// Collects what comes, in a thread that holds the text until there is no more.
+/// Collects output, in a thread that owns the text until the end.
 fn collect(mut from: impl Read + Send + 'static) -> Text {
     let text = Text::default();
     let to = Arc::clone(&text);

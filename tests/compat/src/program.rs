@@ -1,4 +1,4 @@
-//! What a program says of itself in its first comment.
+//! The description of a program in its first comment.
 
 use std::path::Path;
 use std::{fs, io};
@@ -16,7 +16,7 @@ pub enum Language {
     Rust,
 }
 
-/// How a program is to end.
+/// The expected end of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// With `ok` and status 0.
@@ -27,11 +27,11 @@ pub enum Ending {
     Signal(i32),
     /// With any status but 0, and by no signal.
     Error,
-    /// It varies; of what ours stands in for alone.
+    /// Varies; only with the library that ours replaces.
     Any,
 }
 
-/// How much of what two libraries report of a program must be the same.
+/// The required similarity of two libraries' reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reports {
     /// All of it.
@@ -47,29 +47,29 @@ pub enum Reports {
 /// A program, as its first comment describes it.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The file's name without its ending.
+    /// The file's name without its extension.
     pub name: String,
     /// The file.
     pub file: String,
-    /// By the file's ending.
+    /// By the file's extension.
     pub language: Language,
-    /// How it is to end.
+    /// The expected end.
     pub ending: Ending,
-    /// How it ends with what ours stands in for, LLVM's library or GCC's plugin, if that is to differ.
+    /// The expected end with LLVM's library or GCC's plugin, if it differs from ours.
     pub stock: Option<Ending>,
-    /// What two libraries must report alike.
+    /// The required similarity of reports.
     pub reports: Reports,
-    /// Whether it must print the same as with its target regions on the host.
+    /// Whether its output must be the same as with its target regions on the host.
     pub is_compared: bool,
-    /// What it must print.
+    /// Lines that it must print.
     pub output: Vec<String>,
     /// Environment variables.
     pub environment: Vec<(String, String)>,
     /// Options of the offload compiler.
     pub offload: Vec<String>,
-    /// First version of the compiler that compiles it.
+    /// The first version of the compiler that supports it.
     pub since: u32,
-    /// The kind of devices that run it, if not all do.
+    /// The kind of devices that run it, if not all.
     pub only: Option<String>,
     /// Further sources.
     pub with: Vec<String>,
@@ -77,7 +77,7 @@ pub struct Program {
     pub libraries: Vec<String>,
     /// Sources of shared libraries that it loads.
     pub plugins: Vec<String>,
-    /// Sources of shared libraries without OpenMP, which it hands over as images.
+    /// Sources of shared libraries without OpenMP, which it passes as images.
     pub images: Vec<String>,
 }
 
@@ -85,8 +85,7 @@ impl Program {
     /// The programs in a folder, by name.
     ///
     /// # Errors
-    /// The folder cannot be read, has no programs, or one describes itself in a way that
-    /// is not understood.
+    /// The folder cannot be read, has no programs, or a description is invalid.
     pub fn all(folder: &Path) -> Result<Vec<Self>, String> {
         let names = || -> io::Result<Vec<_>> {
             let mut names = Vec::new();
@@ -114,7 +113,7 @@ impl Program {
     /// The program in a file.
     ///
     /// # Errors
-    /// A line of its first comment begins with a word and a colon, and is not understood.
+    /// A line of its first comment begins with a word and a colon, and is invalid.
     pub fn parse(file: &str, text: &str) -> Result<Self, String> {
         let (name, _) = file.split_once('.').unwrap_or((file, ""));
         let mut program = Self {
@@ -142,7 +141,7 @@ impl Program {
             if word.is_empty() || !word.bytes().all(|c| c.is_ascii_lowercase()) {
                 continue;
             }
-            // A misspelt word would be a check that is not made.
+            // A misspelt key would skip a check.
             let wrong = || format!("{file}: not understood: {line:?}");
             let owned = value.to_owned();
             match word {
@@ -216,7 +215,7 @@ impl Ending {
     }
 }
 
-/// The lines of the comment that a file begins with, without what makes them one.
+/// The lines of the comment at the start of a file, without comment marks.
 fn first_comment(text: &str) -> Vec<&str> {
     if let Some(block) = text.strip_prefix("/*") {
         let end = block.find("*/").unwrap_or(block.len());

@@ -1,17 +1,16 @@
-//! What libomptarget reports with `LIBOMPTARGET_INFO`, in a form that does not depend on
-//! where memory happens to lie.
+//! libomptarget's reports with `LIBOMPTARGET_INFO`, in a form that does not depend on addresses.
 //!
-//! An address in what is mapped becomes the mapping's number and an offset (`M2+16`), from the
-//! line that creates the mapping to the one that removes it; another one becomes a number in
-//! the order of appearance (`A3`). So two libraries may place memory as they like, align it
-//! as they like, and give freed memory away again or not.
+//! An address in mapped data is replaced by the mapping's number and an offset (`M2+16`), from the
+//! line that creates the mapping to the one that removes it; another address is replaced by a
+//! number in the order of appearance (`A3`). So libraries may differ in placement, alignment and
+//! reuse of memory.
 
 use std::collections::HashMap;
 
-/// How the reports' lines begin that are information.
+/// The starts of informational lines.
 const INFO: [&str; 2] = ["omptarget device ", "\"PluginInterface\" device "];
 
-/// How those begin that are complaints.
+/// The starts of complaints.
 const COMPLAINTS: [&str; 4] = [
     "omptarget message: ",
     "omptarget error: ",
@@ -19,8 +18,8 @@ const COMPLAINTS: [&str; 4] = [
     "\"PluginInterface\" error: ",
 ];
 
-/// Without what is not compared: a library may have another number of devices, and the
-/// tables of those that do nothing are empty.
+/// Not compared: libraries may have different numbers of devices, and the tables of unused ones are
+/// empty.
 const EMPTY_TABLE: &str = "mappings table empty";
 
 const COPY: &str = "Copying data from ";
@@ -32,11 +31,11 @@ const LAUNCH: &str = " info: Launching kernel ";
 pub struct Report {
     /// Information, without the copies.
     pub info: Vec<String>,
-    /// What it complains of.
+    /// Complaints.
     pub complaints: Vec<String>,
-    /// Copies and launches, whose order is what a program computes.
+    /// Copies and launches, in the program's order.
     pub work: Vec<String>,
-    /// How many copies there are.
+    /// The number of copies.
     pub copies: usize,
     /// Bytes that were copied to the device.
     pub to_device: u64,
@@ -45,7 +44,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The report in what a program wrote to its standard error.
+    /// The report in a program's standard error.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut report = Self::default();
@@ -94,7 +93,7 @@ impl Report {
         self.info.append(rows);
     }
 
-    /// Without names of addresses, and in no order: what is left where threads make both vary.
+    /// Without names of addresses, and sorted: for programs in which threads make both vary.
     #[must_use]
     pub fn unordered(mut self) -> Self {
         for lines in [&mut self.info, &mut self.complaints, &mut self.work] {
@@ -110,7 +109,7 @@ impl Report {
 /// Names for addresses.
 #[derive(Default)]
 struct Names {
-    /// What is mapped now: begin on the host, begin on the device, bytes, number.
+    /// Current mappings: begin on the host, begin on the device, bytes, number.
     mapped: Vec<Mapping>,
     mappings: usize,
     others: HashMap<u64, usize>,
@@ -124,7 +123,7 @@ struct Mapping {
 }
 
 impl Names {
-    /// A line with names in place of addresses.
+    /// A line with names instead of addresses.
     fn line(&mut self, line: &str) -> String {
         let mapping = || {
             let (host, device) = (value(line, "HstPtrBegin=")?, value(line, "TgtPtrBegin=")?);
@@ -150,9 +149,9 @@ impl Names {
             named += before;
             let address = u64::from_str_radix(digits, 16).unwrap_or(0);
             named += &match value(line, "HstPtrBegin=") {
-                // Alignment is the library's affair.
+                // The library may choose the alignment.
                 _ if before.ends_with("TgtAllocBegin=") => "any".to_owned(),
-                // The base may lie outside of what is mapped, but in the same object.
+                // The base may lie outside of the mapped data, but in the same object.
                 Some(begin) if before.ends_with("HstPtrBase=") => {
                     format!("begin{:+}", address.wrapping_sub(begin).cast_signed())
                 }
@@ -178,7 +177,7 @@ impl Names {
             let offset = address.checked_sub(begin)?;
             (offset < size.max(1)).then_some(offset)
         };
-        // The newest first: several devices may have mapped the same.
+        // The newest first: several devices may have mapped the same data.
         for mapping in self.mapped.iter().rev() {
             let host = (!on_device)
                 .then(|| within(mapping.host, mapping.size))
@@ -193,7 +192,7 @@ impl Names {
     }
 }
 
-/// The number behind a key, hexadecimal if it says so.
+/// The number after a key, hexadecimal with `0x`.
 fn value(line: &str, key: &str) -> Option<u64> {
     let (_, rest) = line.split_once(key)?;
     let end = rest.find(|c: char| !c.is_ascii_alphanumeric());
@@ -204,7 +203,7 @@ fn value(line: &str, key: &str) -> Option<u64> {
     }
 }
 
-/// A line whose `M2+16` and `A3` are `@`.
+/// A line with `@` instead of names such as `M2+16` and `A3`.
 fn without_names(line: &str) -> String {
     let mut result = String::new();
     let mut before = ' ';

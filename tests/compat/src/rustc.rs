@@ -1,4 +1,4 @@
-//! rustc with its offload intrinsic, in the versions that have it with the signature that our
+//! rustc with its offload intrinsic, in the versions whose intrinsic has the signature that our
 //! programs use.
 
 use std::env;
@@ -16,7 +16,7 @@ pub struct Rustc {
 }
 
 impl Rustc {
-    /// Those that there are, the oldest first, each version once.
+    /// The installed ones, the oldest first, each version once.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let rustup = ["rustup", "run"];
@@ -36,7 +36,7 @@ impl Rustc {
         let output = Command::new(command[0])
             .args(&command[1..])
             .arg("--version")
-            // Of its own accord cargo names another one.
+            // cargo sets it to another toolchain.
             .env_remove("RUSTUP_TOOLCHAIN")
             .output()
             .ok()?;
@@ -65,10 +65,10 @@ impl Rustc {
         command
     }
 
-    /// Builds a program, its image and the crate that registers it; the folder with them.
+    /// Builds a program, its image and the crate that registers it; returns their folder.
     ///
     /// # Errors
-    /// What a compiler says.
+    /// A compiler's messages.
     pub fn build(
         &self,
         program: &Program,

@@ -1,16 +1,18 @@
-//! Whether a program ended as it was to.
+//! Whether a program ended as expected.
 
 use std::os::unix::process::ExitStatusExt;
 
 use crate::{Ending, Outcome, Program};
 
-/// Whether a program ended as its first comment says.
+/// Compares the end of a program with its first comment.
 ///
 /// # Errors
-/// It did not; in words, with what it wrote.
+/// They differ; a description with the program's output.
 pub fn judge(program: &Program, outcome: &Outcome) -> Result<(), String> {
     let fault = fault(program, outcome);
-    fault.map_or(Ok(()), |fault| Err(format!("{fault}\n{}", told(outcome))))
+    fault.map_or(Ok(()), |fault| {
+        Err(format!("{fault}\n{}", program_output(outcome)))
+    })
 }
 
 fn fault(program: &Program, outcome: &Outcome) -> Option<String> {
@@ -41,39 +43,39 @@ fn fault(program: &Program, outcome: &Outcome) -> Option<String> {
     Some(format!("it did not print {missing:?}"))
 }
 
-/// What a program wrote, and did when it was killed, for people.
+/// A program's output, and its threads when it was killed, for users.
 #[must_use]
-pub fn told(outcome: &Outcome) -> String {
+pub fn program_output(outcome: &Outcome) -> String {
     let threads = outcome.threads.iter();
     let threads = threads.map(|thread| format!("thread {thread}\n"));
-    let mut told: String = threads.collect();
+    let mut output: String = threads.collect();
     for (name, text) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
         if !text.is_empty() {
-            // A program that finds faults in a loop finds many.
+            // A program that finds errors in a loop finds many.
             let mut lines = text.lines();
-            told += &format!("its {name}:\n");
+            output += &format!("its {name}:\n");
             lines.by_ref().take(60).for_each(|line| {
-                told += &format!("  {line}\n");
+                output += &format!("  {line}\n");
             });
             let rest = lines.count();
             if rest > 0 {
-                told += &format!("  and {rest} lines\n");
+                output += &format!("  and {rest} lines\n");
             }
         }
     }
-    told
+    output
 }
 
-/// Judges a run that is to fail and say why: a check that cannot fail checks nothing.
+/// Judges a run that must fail with a certain message: a check that cannot fail checks nothing.
 ///
 /// # Errors
-/// It passed, or did not say that.
+/// It passed, or failed with another message.
 pub fn fails(program: &Program, outcome: &Outcome, reason: &str) -> Result<(), String> {
-    let told = judge(program, outcome).err();
-    let told = told.ok_or_else(|| "it passed without a device".to_owned())?;
-    match told.contains(reason) {
+    let fault = judge(program, outcome).err();
+    let fault = fault.ok_or_else(|| "it passed without a device".to_owned())?;
+    match fault.contains(reason) {
         true => Ok(()),
-        false => Err(format!("it did not say {reason:?}: {told}")),
+        false => Err(format!("it did not say {reason:?}: {fault}")),
     }
 }
 
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
     use std::process::ExitStatus;
 
-    /// What the system says of a process that exits, or is killed.
+    /// The system's status of a process that exits, or is killed.
     fn outcome(code: i32, signal: i32, stdout: &str, stderr: &str) -> Outcome {
         Outcome {
             status: Some(ExitStatus::from_raw(code << 8 | signal)),

@@ -5,8 +5,8 @@
 REVOFF_HOST_FUNCTION(lookup)
 REVOFF_HOST_FUNCTION(unknown)
 
-/* Each thread has the host change numbers[i] and add one of its own, from the
-   stack, which comes back in results[i]. */
+/* In each thread, a host function changes numbers[i] and adds a number of the thread's stack,
+   which is returned in results[i]. */
 REVOFF_KERNEL(translate, uint64_t *, uint64_t *, uint32_t *)
 {
     uint64_t *numbers = REVOFF_PARAM(uint64_t *, 0);
@@ -23,8 +23,8 @@ REVOFF_KERNEL(translate, uint64_t *, uint64_t *, uint32_t *)
     results[me] = own[2];
 }
 
-/* Calls that are none: another device, a null function. A call without a place
-   for its status. A function that nobody registered. */
+/* Invalid calls: another device, a null function, a call without a word for its status, and a
+   function that is not registered. */
 REVOFF_KERNEL(strays, uint32_t *)
 {
     uint32_t *statuses = REVOFF_PARAM(uint32_t *, 0);

@@ -1,5 +1,5 @@
-/* An image without device-rt whose kernels leave the place of a panic as images for AMD GPUs do,
-   and fault. */
+/* An image without device-rt whose kernels record the location of a panic like images for AMD
+   GPUs, and then fault. */
 
 #include "revoff.h"
 
@@ -28,8 +28,8 @@ REVOFF_KERNEL(panics, uint64_t)
     __revoff_host_arch->trap((const uint8_t *)"", 0);
 }
 
-/* As many bytes of a name as the parameter says, whatever there is: control characters, and
-   bytes that are no character. */
+/* The parameter is the length of the name, which may exceed the text. The text contains control
+   characters and invalid UTF-8. */
 REVOFF_KERNEL(lies, uint64_t)
 {
     panic_at("a\x1b[31m\xff", REVOFF_PARAM(uint32_t, 0), 1, 0);

@@ -1,10 +1,10 @@
-/* Kernels as compilers make them of OpenMP target regions for the host: C functions whose
-   parameters are words. They cannot call the host. */
+/* Kernels in the form that compilers emit for OpenMP target regions for the host: C functions
+   whose parameters are words. They cannot call the host. */
 
 #include <pthread.h>
 #include <stdint.h>
 
-/* Tells which thread it runs on. */
+/* Stores the number of the thread that runs it. */
 void tell_thread(void *environment, uint64_t *to)
 {
     (void)environment;
@@ -21,7 +21,7 @@ void tell_thread(void *environment, uint64_t *to)
         TEN(of, 4), TEN(of, 5), TEN(of, 6), TEN(of, 7), TEN(of, 8), TEN(of, 9), TEN(of, 10),   \
         TEN(of, 11), TEN(of, 12)
 
-/* Copies all of its 127 words to where the first one points. */
+/* Copies all of its 127 words to the address in the first one. */
 void most_words(ALL(WORD))
 {
     uint64_t words[] = {ALL(NAME)};

@@ -12,8 +12,9 @@ extern const revoff_host_arch *__revoff_host_arch;
 
 REVOFF_HOST_FUNCTION(lookup)
 
-/* Has the host change a number and add one of its own, from the stack, to what is returned.
-   What is on the stack is too much to be carried but from there. */
+/* A host function changes a number and adds a number of this thread's stack to the returned
+   value. The array is too large to travel with a call unless it is on the kernel's own stack.
+   */
 static uint64_t look_up(uint64_t *number, uint64_t me)
 {
     uint64_t own[512] = {me, 1, 0};
@@ -43,7 +44,7 @@ static void *work(void *argument)
 
     *work->told = revoff_thread();
     for (uint64_t i = 0; i < work->rounds; i++) {
-        /* Until whoever serves calls sleeps. */
+        /* Long enough for the host threads that serve calls to sleep. */
         usleep(2000);
         *work->result += look_up(work->number, work->me);
     }
@@ -68,7 +69,7 @@ void call_by_threads(void *environment, uint64_t *numbers, uint64_t *results, ui
         pthread_join(threads[i], NULL);
 }
 
-/* Has something else run on its thread, as OpenMP's runtime has tasks, between two calls. */
+/* Runs other work on its thread between two calls, as OpenMP's runtime runs tasks. */
 void run_between(void *environment, void (*run)(void *), void *argument, uint64_t *number)
 {
     (void)environment;
@@ -77,7 +78,7 @@ void run_between(void *environment, void (*run)(void *), void *argument, uint64_
     look_up(number, 0);
 }
 
-/* Uses much stack. */
+/* Uses a large part of the stack. */
 void use_stack(void *environment, uint64_t *to, uint64_t bytes)
 {
     volatile char array[bytes];

@@ -1,25 +1,24 @@
-//! What this process writes to its standard output, kept from it.
+//! Captures the standard output of this process.
 
 use std::fs::File;
 use std::io::{self, PipeReader};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-/// Takes the place of the standard output until it is dropped. For tests that have a process
-/// of their own.
+/// Captures the standard output until it is dropped. For tests in separate processes.
 pub struct Captured {
     file: File,
     stdout: OwnedFd,
 }
 
 impl Captured {
-    /// From now on.
+    /// Starts capturing.
     ///
     /// # Panics
-    /// The system has no file for it.
+    /// The system cannot create a file.
     #[must_use]
     pub fn begin() -> Self {
-        // SAFETY: makes descriptors, which are ours alone if there are any.
+        // SAFETY: creates descriptors, which only this owns.
         let (file, stdout) = unsafe {
             (
                 libc::memfd_create(c"stdout".as_ptr(), libc::MFD_CLOEXEC),
@@ -31,7 +30,7 @@ impl Captured {
             "no file: {}",
             io::Error::last_os_error()
         );
-        // SAFETY: as above; nobody else closes them.
+        // SAFETY: both are open, and nothing else closes them.
         let this = unsafe {
             Self {
                 file: File::from_raw_fd(file),
@@ -42,7 +41,7 @@ impl Captured {
         this
     }
 
-    /// What was written so far.
+    /// The output so far.
     ///
     /// # Panics
     /// It cannot be read.
@@ -50,14 +49,14 @@ impl Captured {
     pub fn bytes(&self) -> Vec<u8> {
         let len = self.file.metadata().map_or(0, |file| file.len());
         let mut bytes = vec![0; len as usize];
-        // Whoever writes goes on where it was.
+        // The writer's position is unchanged.
         if let Err(error) = self.file.read_exact_at(&mut bytes, 0) {
             panic!("what was written cannot be read: {error}");
         }
         bytes
     }
 
-    /// As [`bytes`](Self::bytes), line by line.
+    /// Like [`bytes`](Self::bytes), line by line.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         String::from_utf8_lossy(&self.bytes())
@@ -73,18 +72,18 @@ impl Drop for Captured {
     }
 }
 
-/// Takes the place of the standard output until it is dropped, and nothing out: a pipe that
-/// nobody reads. For tests that have a process of their own.
+/// Replaces the standard output by a pipe that is never read, until it is dropped. For tests in
+/// separate processes.
 pub struct Stalled {
     reader: PipeReader,
     stdout: OwnedFd,
 }
 
 impl Stalled {
-    /// From now on.
+    /// Replaces the standard output.
     ///
     /// # Panics
-    /// The system has no pipe for it.
+    /// The system cannot create a pipe.
     #[must_use]
     pub fn begin() -> Self {
         let (reader, writer) = io::pipe().expect("a pipe");
@@ -101,7 +100,7 @@ impl Stalled {
             events: libc::POLLOUT,
             revents: 0,
         };
-        // SAFETY: one descriptor, which the function writes an answer to; it does not wait.
+        // SAFETY: one descriptor, to which the function writes its result; it does not wait.
         while unsafe { libc::poll(&raw mut output, 1, 0) } != 0 {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
@@ -111,14 +110,14 @@ impl Stalled {
 impl Drop for Stalled {
     fn drop(&mut self) {
         replace_stdout(self.stdout.as_raw_fd());
-        // Whoever is in the middle of a text gets it out, and is then the last who has it.
+        // Lets a blocked writer finish its text.
         let _ = io::copy(&mut self.reader, &mut io::sink());
     }
 }
 
 fn replace_stdout(with: i32) {
-    // SAFETY: both descriptors are open; whoever writes to the standard output by number
-    // writes there from now on.
+    // SAFETY: both descriptors are open; later writes to the standard output by number go to the
+    // new file.
     let result = unsafe { libc::dup2(with, libc::STDOUT_FILENO) };
     assert!(result >= 0, "no output: {}", io::Error::last_os_error());
 }

@@ -1,28 +1,26 @@
-//! Tests that have a process of their own: because they measure it, or because
-//! they need an environment of their own.
+//! Tests in separate processes, because they measure the process or need a different environment.
 
 use std::process::Command;
 
-/// The environment variable that tells a process which test it is there for.
+/// The environment variable with the test of a process.
 const CHILD: &str = "REVOFF_TEST_CHILD";
 
-/// Whether this process is there for the test `name` alone.
+/// Whether this process was started for the test `name`.
 #[must_use]
 pub fn is_for(name: &str) -> bool {
     std::env::var_os(CHILD).is_some_and(|child| child == name)
 }
 
-/// Whether this process is there for one test: whoever started it has looked whether
-/// its device is there.
+/// Whether this process was started for one test: its parent has checked that the device exists.
 #[must_use]
 pub fn is_one() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
-/// Runs the test `name` of this program in a process of its own.
+/// Runs the test `name` of this program in a separate process.
 ///
 /// # Errors
-/// It fails there; with what the process wrote.
+/// The test fails; with the process's output.
 pub fn run(name: &str, environment: &[(&str, &str)]) -> Result<(), String> {
     let program = std::env::current_exe().map_err(|e| format!("no path of this program: {e}"))?;
     let output = Command::new(program)
@@ -32,7 +30,7 @@ pub fn run(name: &str, environment: &[(&str, &str)]) -> Result<(), String> {
         .output()
         .map_err(|error| format!("no process for the test: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    // A process that found no test of that name would end well, too.
+    // A process without a test of that name would succeed, too.
     if output.status.success() && text.contains("1 passed") {
         return Ok(());
     }

@@ -1,16 +1,16 @@
 //! One suite for every device and wire.
 //!
-//! The suite itself is `tests/suite`: bodies that are generic over a [`Target`],
-//! run for each. Here is what it stands on.
+//! The suite itself is `tests/suite`: bodies that are generic over a [`Target`], run for each. This
+//! library supports it.
 //!
 //! | module | job |
 //! |---|---|
 //! | [`target`] | the devices and wires |
-//! | [`watchdog`] | a test that hangs ends, and says so |
-//! | [`captured`] | what this process prints |
-//! | [`child`] | tests that have a process of their own |
-//! | [`stand_in`] | what stands in for the drivers of GPUs |
-//! | [`process`] | what this process uses |
+//! | [`watchdog`] | ends a test that hangs, with a message |
+//! | [`captured`] | captures this process's output |
+//! | [`child`] | tests in separate processes |
+//! | [`stand_in`] | stand-ins for the drivers of GPUs |
+//! | [`process`] | resources of this process |
 
 pub mod captured;
 pub mod child;

@@ -1,4 +1,4 @@
-//! What this process uses, as Linux tells it.
+//! Resources of this process, as Linux reports them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,8 +30,7 @@ fn entries(folder: &str) -> usize {
         .len()
 }
 
-/// Names of threads, without the number that many end with, and how many have
-/// each.
+/// Names of threads without trailing numbers, and the number of threads with each.
 #[must_use]
 pub fn thread_names() -> BTreeMap<String, usize> {
     let mut names = BTreeMap::new();
@@ -49,7 +48,7 @@ pub fn thread_names() -> BTreeMap<String, usize> {
     names
 }
 
-/// The highest number that the name of a thread has behind `prefix`; 0 if none has one.
+/// The highest number after `prefix` in the name of a thread; 0 if there is none.
 #[must_use]
 pub fn highest_number(prefix: &str) -> u32 {
     let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
@@ -61,8 +60,8 @@ pub fn highest_number(prefix: &str) -> u32 {
     numbers.max().unwrap_or(0)
 }
 
-/// Waits until `count` of something has come down to `expected`, for a while:
-/// the system lists a thread a little longer than it runs. Returns the last count.
+/// Waits for a while until `count` has come down to `expected`: the system lists a thread a little
+/// longer than it runs. Returns the last count.
 pub fn settle<T: Copy + PartialOrd>(count: impl Fn() -> T, expected: T) -> T {
     let start = Instant::now();
     loop {
@@ -74,10 +73,10 @@ pub fn settle<T: Copy + PartialOrd>(count: impl Fn() -> T, expected: T) -> T {
     }
 }
 
-/// Processor time that this process has used, in user and kernel mode.
+/// Processor time of this process, in user and kernel mode.
 ///
 /// # Panics
-/// The system does not tell.
+/// The system does not report it.
 #[must_use]
 pub fn cpu_time() -> Duration {
     let mut time = libc::timespec {

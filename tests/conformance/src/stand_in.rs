@@ -1,4 +1,4 @@
-//! What stands in for the drivers of GPUs that a machine does not have.
+//! Stand-ins for the drivers of missing GPUs.
 
 use host_rt::device::KINDS;
 use standin::loader::Place;
@@ -23,8 +23,8 @@ static ALL: [StandIn; 2] = [
     },
 ];
 
-/// Where there is no GPU of a kind, or the environment says so, begins this program anew with
-/// what stands in for its driver. Returns why it cannot, if it is to.
+/// If there is no GPU of a kind, or the environment requests it, restarts this program with a
+/// stand-in for its driver. Returns the reason if that fails.
 #[must_use]
 pub fn run_again_if_needed() -> Option<String> {
     for stand_in in &ALL {
@@ -42,15 +42,15 @@ pub fn run_again_if_needed() -> Option<String> {
     None
 }
 
-/// Whether something stands in for the driver of this device.
+/// Whether this device's driver is a stand-in.
 #[must_use]
 pub fn is_for(device: &str) -> bool {
     let mut of_kind = ALL.iter().filter(|one| device.starts_with(one.kind));
     of_kind.any(|stand_in| stand_in.place.is_loaded())
 }
 
-/// How much there is, with what stands in for the driver of this device, that was made and not
-/// given back; 0 where nothing does.
+/// The number of resources on this device that were not freed, as counted by the stand-in; 0
+/// without one.
 #[must_use]
 pub fn left(device: &str) -> u64 {
     let of_kind = ALL.iter().filter(|one| device.starts_with(one.kind));
@@ -58,7 +58,7 @@ pub fn left(device: &str) -> u64 {
     loaded.map(|stand_in| (stand_in.left)()).sum()
 }
 
-/// As [`left`], of all devices.
+/// Like [`left`], for all devices.
 #[must_use]
 pub fn left_of_all() -> u64 {
     ALL.iter().map(|stand_in| left(stand_in.kind)).sum()

@@ -1,12 +1,12 @@
-//! What the suite runs on.
+//! The devices and wires that the suite runs on.
 
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::{Builder, Runtime};
 
 use crate::stand_in;
 
-/// The devices that the suite runs on where a machine has them: one line each. Emulated
-/// GPUs are one with independent lanes and one in lock-step.
+/// The devices that the suite runs on if they exist: one line each. Emulated GPUs are one with
+/// independent lanes and one in lock-step.
 pub const DEVICES: [&str; 5] = ["host", "emu:sm_90", "emu:sm_60", "cuda:0", "hsa:0"];
 
 /// A device, and the wire that its kernels use.
@@ -19,9 +19,9 @@ pub struct Target {
 }
 
 impl Target {
-    /// The targets of a device: on GPUs `native`, and what GCC's images for such GPUs speak; of
-    /// those one where something stands in for the driver, which sees nothing of what is
-    /// different. Ours can be asked for all there are; `host` has what is to be said about that.
+    /// The targets of a device. On GPUs: `native`, and the wires of GCC's images for such GPUs; on
+    /// a stand-in, which does not see the difference, only one of these. Our images support all
+    /// wires, and `host` covers them.
     pub fn all_of(device: &'static str) -> impl Iterator<Item = Target> {
         let is_amd = device.starts_with("hsa");
         WireKind::ALL
@@ -42,7 +42,7 @@ impl Target {
         format!("{}_{wire}", device_name(self.device))
     }
 
-    /// Begins a runtime on the target.
+    /// A builder of a runtime on the target.
     pub fn builder(&self) -> Builder {
         Runtime::builder(self.device).wire(self.wire)
     }
@@ -59,7 +59,7 @@ impl Target {
         self.device.starts_with("emu")
     }
 
-    /// Whether it is hardware that nothing stands in for.
+    /// Whether it is hardware, and no stand-in.
     #[must_use]
     pub fn is_hardware(&self) -> bool {
         !self.is_host() && !self.is_emu() && !stand_in::is_for(self.device)
@@ -71,14 +71,13 @@ impl Target {
         self.is_hardware() || self.is_emu()
     }
 
-    /// Whether its kernels are those of shared objects, which the build has made on
-    /// this machine and tests can change.
+    /// Whether its kernels are in shared objects, built on this machine, which tests can change.
     #[must_use]
     pub fn runs_shared_objects(&self) -> bool {
         !self.takes_gpu_images()
     }
 
-    /// Another device of its kind, of which what stands in for hardware has two.
+    /// Another device of its kind; stand-ins have two.
     #[must_use]
     pub fn second(&self) -> &'static str {
         if self.device.starts_with("hsa") {
@@ -94,20 +93,20 @@ impl Target {
         !self.is_hardware()
     }
 
-    /// Whether a request says which launch it is from.
+    /// Whether a request identifies its launch.
     #[must_use]
     pub fn tells_launches_apart(&self) -> bool {
         self.is_host()
     }
 
-    /// Whether a kernel that faults takes nothing else with it.
+    /// Whether other work survives a kernel's fault.
     #[must_use]
     pub fn survives_faults(&self) -> bool {
         self.is_host() || self.is_emu()
     }
 
-    /// What the device says of a kernel that panicked with `words`, at a line of `file`: images
-    /// for GPUs keep the place alone.
+    /// The device's message about a kernel that panicked with `words`, at a line of `file`: images
+    /// for GPUs only report the location.
     #[must_use]
     pub fn words_of_panic(&self, words: &str, file: &str) -> String {
         if self.is_emu() {
@@ -117,21 +116,21 @@ impl Target {
         }
     }
 
-    /// Whether a kernel that faults takes the whole device with it.
+    /// Whether a kernel's fault loses the whole device.
     #[must_use]
     pub fn is_lost_by_faults(&self) -> bool {
         !self.survives_faults()
     }
 
-    /// Whether the lanes of a warp or wave run in lock-step: one that waits keeps the others from
-    /// going on. AMD's do; what stands in for ROCr counts as AMD's.
+    /// Whether the lanes of a warp or wave run in lock-step: a waiting lane stops the others. AMD's
+    /// do; the stand-in for ROCr counts as AMD's.
     #[must_use]
     pub fn runs_in_lock_step(&self) -> bool {
         self.device == "emu:sm_60" || self.device.starts_with("hsa")
     }
 
-    /// Threads that do not wait for each other's calls: those of `grid`, but where lanes run in
-    /// lock-step each in a team of its own.
+    /// A grid of threads that do not wait for each other's calls: `grid`, but in lock-step each
+    /// thread in its own team.
     #[must_use]
     pub fn apart(&self, (teams, threads): (u32, u32)) -> (u32, u32) {
         if self.runs_in_lock_step() {
@@ -141,7 +140,7 @@ impl Target {
         }
     }
 
-    /// Whether a caller learns how its call ended. On GCC's wires it does not.
+    /// Whether a caller gets the status of its call, which GCC's wires do not carry.
     #[must_use]
     pub fn reports_status(&self) -> bool {
         self.wire == WireKind::NATIVE
@@ -153,15 +152,14 @@ impl Target {
         self.wire == WireKind::GCN_QUEUE
     }
 
-    /// Whether several calls can be under way at once.
+    /// Whether several calls can run at once.
     #[must_use]
     pub fn is_parallel(&self) -> bool {
         self.wire != WireKind::GCC_SLOT
     }
 }
 
-/// A device's name in the names of tests, such as `cuda_0`. Nobody shall take what
-/// stands in for hardware for it.
+/// A device's name in the names of tests, such as `cuda_0`. A stand-in must not look like hardware.
 #[must_use]
 pub fn device_name(device: &str) -> String {
     if stand_in::is_for(device) {

@@ -1,4 +1,4 @@
-//! A test that hangs becomes a failure that says what hung.
+//! Turns a test that hangs into a failure with its name.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -10,10 +10,10 @@ use crate::process;
 /// slow machines.
 pub const LIMIT: &str = "REVOFF_TEST_SECONDS";
 
-/// How long a test may take.
+/// The time limit of a test.
 ///
 /// # Panics
-/// The environment variable [`LIMIT`] is set to nonsense.
+/// The environment variable [`LIMIT`] is invalid.
 #[must_use]
 pub fn limit() -> Duration {
     let seconds = match std::env::var(LIMIT) {
@@ -32,10 +32,10 @@ pub struct Watchdog {
 }
 
 impl Watchdog {
-    /// Begins to watch the test `name`.
+    /// Starts watching the test `name`.
     ///
     /// # Panics
-    /// There can be no further thread.
+    /// No further thread can be created.
     #[must_use]
     pub fn watch(name: &str) -> Self {
         let (done, wait) = channel();
@@ -60,7 +60,7 @@ impl Drop for Watchdog {
     fn drop(&mut self) {
         self.done.take();
         if let Some(thread) = self.thread.take() {
-            // It ends now, and does not panic.
+            // It ends now, and cannot panic.
             let _ = thread.join();
         }
     }

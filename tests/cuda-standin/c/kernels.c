@@ -10,7 +10,7 @@ REVOFF_KERNEL(add, uint32_t, uint64_t, uint64_t *)
     *sum = REVOFF_PARAM(uint32_t, 0) + REVOFF_PARAM(uint64_t, 1);
 }
 
-/* Ends when the host writes something else than 0. */
+/* Ends when the host writes a value other than 0. */
 REVOFF_KERNEL(wait_for, const uint32_t *)
 {
     const uint32_t *flag = REVOFF_PARAM(const uint32_t *, 0);

@@ -1,4 +1,4 @@
-//! What the driver's functions answer.
+//! The results of the driver's functions.
 
 use std::ffi::{CStr, c_char};
 
@@ -7,11 +7,11 @@ use cudarc::driver::sys::CUresult;
 use crate::driver::answer;
 use crate::pointers::Out;
 
-/// An answer that is not "success": the number of a `CUresult`.
+/// An error: the number of a `CUresult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code(pub(crate) u32);
 
-/// An answer, with what a function has to say.
+/// A function's result.
 pub(crate) type Answer<T = ()> = Result<T, Code>;
 
 macro_rules! codes {
@@ -60,7 +60,7 @@ codes! {
 }
 
 impl Code {
-    /// Whether a context is of no use after this.
+    /// Whether a context is unusable after this.
     pub(crate) fn is_sticky(self) -> bool {
         [
             Self::ILLEGAL_ADDRESS,

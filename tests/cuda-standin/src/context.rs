@@ -1,4 +1,4 @@
-//! Contexts: what was made in them, and whether they are in order.
+//! Contexts: their resources and their state.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -21,14 +21,14 @@ pub(crate) struct Context {
     pub(crate) handle: u64,
     /// Its device's number.
     pub(crate) number: i32,
-    /// What takes the place of the GPU: each context has one of its own.
+    /// The replacement for the GPU, one per context.
     pub(crate) device: Arc<dyn Device>,
     pub(crate) progress: Arc<Progress>,
     pub(crate) engine: Arc<Engine>,
     pub(crate) owned: Mutex<Owned>,
 }
 
-/// What was made in a context and not destroyed. Numbers are handles or addresses.
+/// Resources created in a context and not destroyed. Numbers are handles or addresses.
 #[derive(Default)]
 pub(crate) struct Owned {
     pub(crate) blocks: BTreeMap<u64, Block>,
@@ -59,8 +59,8 @@ impl Context {
         streams.iter().try_for_each(|stream| stream.end().wait())
     }
 
-    /// For functions of which NVIDIA does not say whether they wait: whoever calls
-    /// them must be fit for both.
+    /// For functions whose waiting NVIDIA does not document: callers must handle both, so the
+    /// environment decides.
     pub(crate) fn perhaps_wait(&self) -> Answer {
         match setting("REVOFF_STAND_IN_WAITS", 0) {
             0 => self.progress.broken().map_or(Ok(()), Err),
@@ -68,8 +68,8 @@ impl Context {
         }
     }
 
-    /// Destroys everything in it; returns how much there was that nobody destroyed
-    /// who could have.
+    /// Destroys everything in it; returns the number of resources that the caller should have
+    /// destroyed.
     pub(crate) fn destroy(&self) -> u64 {
         let owned = std::mem::take(&mut *lock(&self.owned));
         for stream in owned.streams.values() {
@@ -77,8 +77,8 @@ impl Context {
         }
         self.progress.wait_for_workers();
         if self.progress.broken().is_some() {
-            // On a GPU, kernels end with their context. These here cannot be ended,
-            // and what they use stays with them.
+            // On a GPU, kernels end with their context. Here they cannot be ended, and their
+            // resources stay.
             std::mem::forget(owned.pinned);
             return 0;
         }

@@ -1,5 +1,5 @@
-//! Copies. Device ranges are checked when a copy is queued; memory that is freed
-//! before its turn comes breaks the context.
+//! Copies. Device ranges are checked when a copy is queued; freeing memory before the copy runs
+//! breaks the context.
 
 use std::collections::BTreeSet;
 use std::ffi::c_void;
@@ -16,16 +16,15 @@ use crate::memory::Pinned;
 
 /// The host's side of a copy.
 enum Side {
-    /// Read when the copy was queued, as the driver does with memory that it cannot
-    /// read later.
+    /// Copied when the copy was queued, like memory that the driver cannot read later.
     Staged(Vec<u8>),
     /// Read or written when the stream gets there.
     Pinned(Weak<Pinned>, u64),
-    /// Written when the stream gets there, without a claim on the memory.
+    /// Written when the stream gets there, without keeping the memory allocated.
     Pageable(u64),
 }
 
-/// As long as a copy may take.
+/// Delays a copy by a configurable time.
 fn delay() {
     let delay = setting("REVOFF_STAND_IN_DELAY", 0);
     if delay > 0 {
@@ -33,8 +32,8 @@ fn delay() {
     }
 }
 
-/// The one copy engine of a context: it does one copy after the other, in the order in which they
-/// were queued, of all streams. One that waits for a kernel keeps all behind it waiting.
+/// The one copy engine of a context. It performs the copies of all streams in the order in which
+/// they were queued; one that waits for a kernel delays all later ones.
 #[derive(Default)]
 pub(crate) struct Engine {
     /// Locked while a copy draws its ticket and is queued: within a stream, tickets are in order.
@@ -50,7 +49,7 @@ struct Queued {
 }
 
 impl Engine {
-    /// The ticket behind all that are not done. `order` is locked.
+    /// The ticket after all unfinished ones. `order` is locked.
     fn ticket(this: &Arc<Self>) -> Ticket {
         let mut queued = lock(&this.queued);
         let number = queued.next;
@@ -63,18 +62,18 @@ impl Engine {
     }
 }
 
-/// A copy's place in the engine's order, which ends with this.
+/// A copy's place in the engine's order, until it is dropped.
 struct Ticket {
     engine: Arc<Engine>,
     number: u64,
 }
 
 impl Ticket {
-    /// Waits for it, unless the context breaks.
+    /// Waits for its turn, unless the context breaks.
     fn wait(&self, is_broken: impl Fn() -> bool) {
         let mut queued = lock(&self.engine.queued);
         while queued.not_done.first() != Some(&self.number) && !is_broken() {
-            // A context that breaks wakes nobody here.
+            // Breaking a context wakes no thread here.
             let tick = Duration::from_millis(10);
             let waited = self.engine.changed.wait_timeout(queued, tick);
             queued = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -90,7 +89,7 @@ impl Drop for Ticket {
 }
 
 impl Context {
-    /// Queues a copy, which has one side in a range of device memory.
+    /// Queues a copy with one side in a range of device memory.
     fn queue_copy(
         &self,
         stream: u64,
@@ -107,7 +106,7 @@ impl Context {
         })
     }
 
-    /// Queues what accesses a range of device memory.
+    /// Queues an access to a range of device memory.
     fn queue_access(
         &self,
         stream: u64,
@@ -128,16 +127,16 @@ impl Context {
 }
 
 /// # Safety
-/// `from` is good for reads until `synchronize`, which follows.
+/// `from` is readable until `synchronize`, which follows.
 unsafe fn write(queue: &mut dyn Queue, to: u64, from: *const u8, len: usize) -> Answer {
     let result = if len == 4 && to.is_multiple_of(4) {
         let mut word = [0; 4];
         // SAFETY: four bytes, by the caller's promise.
         unsafe { word.as_mut_ptr().copy_from_nonoverlapping(from, 4) };
-        // A device thread that waits for it sees what was copied before.
+        // A device thread that waits for it sees earlier copies.
         queue.store_word(to, u32::from_ne_bytes(word))
     } else {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises `len` readable bytes.
         unsafe { queue.copy_to_device(to, from, len) }
     };
     let result = result.and_then(|()| queue.synchronize());
@@ -155,7 +154,7 @@ extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: *const c_void, len: usize, str
             None => {
                 let mut bytes = vec![0; len];
                 if len > 0 {
-                    // SAFETY: the caller of the driver has `len` bytes there.
+                    // SAFETY: the driver's caller has `len` bytes there.
                     unsafe {
                         bytes
                             .as_mut_ptr()
@@ -197,8 +196,8 @@ extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, len: usize, strea
                 Side::Pageable(to) => (None, to),
                 Side::Staged(_) => unreachable!("a target is pinned or pageable"),
             };
-            // SAFETY: the caller of the driver has `len` bytes there that it leaves to
-            // the driver until the stream is done, or they lie in what is held.
+            // SAFETY: the driver's caller has `len` bytes there that it leaves alone until the
+            // stream is done, or they lie in held memory.
             let copied = unsafe { queue.copy_from_device(to as *mut u8, from, len) };
             let copied = copied.and_then(|()| queue.synchronize());
             copied.map_err(|_| Code::ILLEGAL_ADDRESS)

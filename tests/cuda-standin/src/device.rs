@@ -1,4 +1,4 @@
-//! What is known of devices.
+//! Properties of devices.
 
 use std::ffi::c_char;
 
@@ -9,7 +9,7 @@ use crate::code::{Answer, Code};
 use crate::driver::with_driver;
 use crate::pointers::Out;
 
-/// Most blocks of a launch, most threads of a block: those of hardware.
+/// Maximum blocks of a launch and threads of a block, as on hardware.
 pub(crate) const MAX_GRID: u32 = i32::MAX as u32;
 pub(crate) const MAX_BLOCK: u32 = 1024;
 

@@ -1,5 +1,5 @@
-//! The state of the process: devices, their primary contexts, and whose context is
-//! current.
+//! The state of the process: devices, their primary contexts, and the current context of each
+//! thread.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::faults;
 use crate::pointers::Out;
 
-/// The driver, once there was `cuInit`.
+/// The driver after `cuInit`.
 pub(crate) struct Driver {
     pub(crate) gpus: Vec<Gpu>,
 }
@@ -26,14 +26,14 @@ pub(crate) struct Gpu {
 /// A device's primary context.
 #[derive(Default)]
 pub(crate) struct Primary {
-    /// How often it has been retained and not released.
+    /// The number of unreleased retains.
     retained: u32,
     pub(crate) context: Option<Arc<Context>>,
 }
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
-/// What contexts still held when they were destroyed.
+/// Resources that contexts still held when they were destroyed.
 static LEAKS: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
@@ -54,7 +54,7 @@ impl Driver {
     }
 }
 
-/// A function that can always be called: what it answers, as C has it.
+/// A function without preconditions: its result in C's form.
 pub(crate) fn answer(function: &str, run: impl FnOnce() -> Answer) -> u32 {
     let answer = match faults::of_call(function) {
         Some(code) => Err(code),
@@ -63,7 +63,7 @@ pub(crate) fn answer(function: &str, run: impl FnOnce() -> Answer) -> u32 {
     answer.err().unwrap_or(Code::SUCCESS).0
 }
 
-/// A function that takes an initialised driver.
+/// A function that requires an initialised driver.
 pub(crate) fn with_driver(function: &str, run: impl FnOnce(&Driver) -> Answer) -> u32 {
     match DRIVER.get() {
         Some(driver) => answer(function, || run(driver)),
@@ -71,7 +71,7 @@ pub(crate) fn with_driver(function: &str, run: impl FnOnce(&Driver) -> Answer) -
     }
 }
 
-/// A function that takes a current context which is in order.
+/// A function that requires a current, usable context.
 pub(crate) fn with_context(function: &str, run: impl FnOnce(&Arc<Context>) -> Answer) -> u32 {
     let Some(driver) = DRIVER.get() else {
         return Code::NOT_INITIALIZED.0;
@@ -98,7 +98,7 @@ pub(crate) fn with_context(function: &str, run: impl FnOnce(&Arc<Context>) -> An
     answer.err().unwrap_or(Code::SUCCESS).0
 }
 
-/// All contexts, for what a function may find in another one than the current.
+/// All contexts, for functions that accept another context than the current one.
 pub(crate) fn contexts() -> impl Iterator<Item = Arc<Context>> {
     DRIVER.get().into_iter().flat_map(Driver::contexts)
 }
@@ -155,7 +155,7 @@ extern "C" fn cuDevicePrimaryCtxRelease_v2(device: i32) -> u32 {
             && let Some(context) = primary.context.take()
         {
             drop(primary);
-            // Relaxed: a count that is looked at when all is over.
+            // Relaxed: a count that is read at the end.
             LEAKS.fetch_add(context.destroy(), Ordering::Relaxed);
         }
         Ok(())
@@ -187,14 +187,14 @@ extern "C" fn cuCtxGetCurrent(context: Out<u64>) -> u32 {
     with_driver("cuCtxGetCurrent", |_| context.set(CURRENT.get()))
 }
 
-/// No function of NVIDIA's: how many contexts there are.
+/// Not a function of NVIDIA's: the number of contexts.
 #[unsafe(no_mangle)]
 extern "C" fn revoff_stand_in_contexts() -> u64 {
     contexts().count() as u64
 }
 
-/// No function of NVIDIA's: how much contexts still held when they were destroyed.
-/// What one that broke held does not count, since nothing could be freed any more.
+/// Not a function of NVIDIA's: the number of resources that contexts still held when they were
+/// destroyed. Those of broken contexts do not count, since they could not be freed.
 #[unsafe(no_mangle)]
 extern "C" fn revoff_stand_in_leaks() -> u64 {
     LEAKS.load(Ordering::Relaxed)

@@ -1,4 +1,4 @@
-//! Events: places in streams that were recorded.
+//! Events: recorded places in streams.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use crate::stream::Place;
 pub(crate) struct Event(Mutex<Option<Place>>);
 
 impl Event {
-    /// What was recorded last.
+    /// The place recorded last.
     pub(crate) fn place(&self) -> Option<Place> {
         lock(&self.0).clone()
     }

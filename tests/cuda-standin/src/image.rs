@@ -1,5 +1,5 @@
-//! The texts that stand for images: PTX as far as host-rt reads it, whose kernels are
-//! those of a shared object for the `host` device.
+//! Texts that represent images: PTX that host-rt can read, whose kernels are those of a shared
+//! object for the `host` device.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -10,21 +10,21 @@ use host_rt::error::ImageError;
 use host_rt::shared_abi::image::HOST_ARCH;
 use standin::declared;
 
-/// Precedes the shared object's path.
+/// The start of the line with the shared object's path.
 const MARK: &str = "// stand-in: ";
 
-/// In the place of a path: a text that no linker takes.
+/// Used instead of a path: a text that no linker accepts.
 pub const DOES_NOT_LINK: &str = "does not link";
 
-/// The text that stands for the shared object at `path`, which exports what `image`
-/// does. `params` says how large the parameters of a kernel are, which a shared object
-/// does not tell, where they are not all of 8 bytes.
+/// The text that represents the shared object at `path`, with the exports of `image`. `params`
+/// returns the sizes of a kernel's parameters, which a shared object lacks, if they are not all 8
+/// bytes.
 ///
 /// # Errors
-/// The image's declarations are not what they should be.
+/// The image's declarations are invalid.
 ///
 /// # Panics
-/// `params` contradicts the declaration, or is silent about a kernel that needs it.
+/// `params` contradicts the declaration, or lacks a kernel that needs it.
 pub fn ptx(
     path: &Path,
     image: &Image,
@@ -67,8 +67,7 @@ pub fn ptx(
     Ok(text)
 }
 
-/// What a fatbin begins with. One for the stand-in has a text after it, and a zero
-/// byte.
+/// The first bytes of a fatbin. The stand-in's has a text after it, and a zero byte.
 pub const FATBIN: [u8; 4] = 0xba55_ed50u32.to_le_bytes();
 
 /// The text in an image.
@@ -77,11 +76,11 @@ pub(crate) fn text(image: &[u8]) -> Option<&str> {
     Some(str::from_utf8(text).ok()?.trim_end_matches('\0'))
 }
 
-/// What a kernel's line begins with, and that of everything exported.
+/// The start of a kernel's line, and of all other exports.
 const ENTRY: &str = ".visible .entry ";
 const EXPORT: &str = ".visible ";
 
-/// What a text says: a shared object, and what is to be found there.
+/// The contents of a text: a shared object, and its symbols.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) path: PathBuf,
@@ -91,7 +90,7 @@ pub(crate) struct Part {
     pub(crate) data: Vec<String>,
 }
 
-/// Reads what [`ptx`] wrote, or several of these one after the other.
+/// Reads the output of [`ptx`], or several of these in sequence.
 pub(crate) fn read(text: &str) -> Result<Vec<Part>, String> {
     let mut parts: Vec<Part> = Vec::new();
     for line in text.lines() {

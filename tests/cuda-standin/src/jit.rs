@@ -1,4 +1,4 @@
-//! The log that compiler and linker write, into memory of the caller's.
+//! The log that compiler and linker write, into the caller's memory.
 
 use std::ffi::c_void;
 
@@ -7,25 +7,25 @@ use cudarc::driver::sys::CUjit_option;
 const BUFFER: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER as u32;
 const SIZE: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES as u32;
 
-/// Where errors go, if anywhere.
+/// The buffer for errors, or null.
 pub(crate) struct Log {
     buffer: *mut u8,
-    /// Room in it.
+    /// Its size.
     size: usize,
-    /// Where the caller wants to know how much of it is used.
+    /// The caller's variable for the used part.
     used: *mut *mut c_void,
 }
 
-// SAFETY: the memory is the caller's, who leaves it to the driver, whichever of its
-// threads calls, until it is done with the linker or the function has returned.
+// SAFETY: the caller leaves the memory to the driver, on any thread, until it is done with the
+// linker or the function has returned.
 unsafe impl Send for Log {}
 
 impl Log {
-    /// What the options of a call say.
+    /// Reads the options of a call.
     ///
     /// # Safety
-    /// There are `count` options and as many values. A buffer among the values is as
-    /// large as they say; it and the values stay until the last call of `write`.
+    /// There are `count` options and values. A buffer among the values has the given size; it and
+    /// the values stay until the last call of `write`.
     pub(crate) unsafe fn of(count: u32, options: *const u32, values: *mut *mut c_void) -> Self {
         let mut log = Self {
             buffer: std::ptr::null_mut(),
@@ -38,11 +38,11 @@ impl Log {
         for i in 0..count as usize {
             // SAFETY: there are that many, by the promise of the caller.
             let (option, place) = unsafe { (options.add(i).read(), values.add(i)) };
-            // SAFETY: as above.
+            // SAFETY: `values` has `count` elements, by the caller's promise.
             let value = unsafe { place.read() };
             match option {
                 BUFFER => log.buffer = value.cast(),
-                // A number in the place of a pointer, as the driver wants it.
+                // A number in place of a pointer, as the driver requires.
                 SIZE => (log.size, log.used) = (value.addr(), place),
                 _ => {}
             }
@@ -50,14 +50,14 @@ impl Log {
         log
     }
 
-    /// Writes as much of `text` as there is room for, as a C string.
+    /// Writes as much of `text` as fits, as a C string.
     pub(crate) fn write(&self, text: &str) {
         if self.buffer.is_null() || self.size == 0 {
             return;
         }
         let len = text.len().min(self.size - 1);
-        // SAFETY: the buffer has `size` bytes, and stays, by the promise of `of`'s
-        // caller; so does the place for the number.
+        // SAFETY: the buffer has `size` bytes, and stays, by the promise of `of`'s caller; so does
+        // the variable for the number.
         unsafe {
             self.buffer.copy_from_nonoverlapping(text.as_ptr(), len);
             self.buffer.add(len).write(0);

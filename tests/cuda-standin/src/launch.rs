@@ -15,8 +15,8 @@ use crate::driver::with_context;
 use crate::module::{Kernel, Module};
 use crate::pointers::Out;
 
-/// In a list of extra arguments: its end, and what precedes the address of a buffer
-/// with all parameters, and of its size.
+/// Names in a list of extra arguments: its end, the address of a buffer with all parameters, and
+/// the buffer's size.
 const END: usize = 0;
 const BUFFER: usize = 1;
 const BUFFER_SIZE: usize = 2;
@@ -38,7 +38,7 @@ extern "C" fn cuFuncGetAttribute(value: Out<i32>, attribute: u32, function: u64)
         context.module_of(function)?;
         match attribute {
             MAX_THREADS => value.set(MAX_BLOCK as i32),
-            // Registers, memory: nothing of that is known.
+            // Registers, memory: unknown here.
             1..=LAST => value.set(0),
             _ => Err(Code::INVALID_VALUE),
         }
@@ -69,10 +69,9 @@ extern "C" fn cuLaunchKernel(
             return Err(Code::INVALID_VALUE);
         }
         let params = match (params.is_null(), extra.is_null()) {
-            // SAFETY: as many pointers as the kernel has parameters, each to the value
-            // of one: the promise of the driver's caller.
+            // SAFETY: the driver's caller promises one pointer per parameter, each to its value.
             (false, true) => unsafe { pointed_to(kernel, params) },
-            // SAFETY: a list as the driver documents it, by the same promise.
+            // SAFETY: the driver's caller promises a list as documented.
             (true, false) => unsafe { packed(kernel, extra)? },
             (true, true) if kernel.params.is_empty() => Vec::new(),
             _ => return Err(Code::INVALID_VALUE),
@@ -87,8 +86,7 @@ extern "C" fn cuLaunchKernel(
             // None if it was unloaded before its turn.
             let module = module.upgrade().ok_or(Code::ILLEGAL_ADDRESS)?;
             let (code, _) = module.kernel(function).ok_or(Code::ILLEGAL_ADDRESS)?;
-            // SAFETY: the parameters are what the kernel expects, as far as the
-            // caller of the driver has told the truth.
+            // SAFETY: the parameters match the kernel, by the promise of the driver's caller.
             let running = unsafe { queue.launch(code, kernel, grid, &params, launch::context()) };
             let running = running.map_err(|_| Code::LAUNCH_OUT_OF_RESOURCES)?;
             match running.wait(None) {
@@ -100,10 +98,10 @@ extern "C" fn cuLaunchKernel(
 }
 
 /// # Safety
-/// There are as many pointers as parameters, each to a value of its size.
+/// There is one pointer per parameter, each to a value of its size.
 unsafe fn pointed_to(kernel: &Kernel, params: *const *const c_void) -> Vec<Vec<u8>> {
     let sizes = kernel.params.iter().enumerate();
-    // SAFETY: passed on.
+    // SAFETY: the caller promises one pointer per parameter.
     sizes
         .map(|(i, &size)| unsafe { bytes_at(params.add(i).read(), size) })
         .collect()
@@ -112,18 +110,17 @@ unsafe fn pointed_to(kernel: &Kernel, params: *const *const c_void) -> Vec<Vec<u
 /// The parameters in a buffer, each at the next multiple of its size.
 ///
 /// # Safety
-/// `extra` is a list of names and values that ends with [`END`]; buffer and size are
-/// what they say.
+/// `extra` is a list of names and values that ends with [`END`]; buffer and size are valid.
 unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Answer<Vec<Vec<u8>>> {
     let (mut buffer, mut room) = (None, None);
     for i in (0..).step_by(2) {
-        // SAFETY: the end has not come yet.
+        // SAFETY: before the end, the list continues.
         let (name, value) = unsafe { (extra.add(i).read(), extra.add(i + 1)) };
         match name.addr() {
             END => break,
             // SAFETY: the names are followed by their values.
             BUFFER => buffer = Some(unsafe { value.read() }),
-            // SAFETY: as above; this one points to a number.
+            // SAFETY: the names are followed by their values; this one points to a number.
             BUFFER_SIZE => room = Some(unsafe { value.read().cast::<usize>().read() }),
             _ => return Err(Code::INVALID_VALUE),
         }
@@ -149,7 +146,7 @@ unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Answer<Vec<Vec
 /// There are `size` bytes at `at`.
 unsafe fn bytes_at(at: *const c_void, size: usize) -> Vec<u8> {
     let mut bytes = vec![0; size];
-    // SAFETY: passed on.
+    // SAFETY: the caller promises `size` bytes at `at`.
     unsafe {
         bytes.as_mut_ptr().copy_from_nonoverlapping(at.cast(), size);
     }

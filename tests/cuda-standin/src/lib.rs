@@ -1,20 +1,19 @@
-//! A stand-in for NVIDIA's driver: the functions of `libcuda.so` that host-rt calls,
-//! on top of host-rt's own `host` device. Everything that is written for the driver
-//! runs with it on any machine; what a GPU would do differently from threads of the
-//! process it cannot show.
+//! A stand-in for NVIDIA's driver: the functions of `libcuda.so` that host-rt calls, implemented
+//! with host-rt's own `host` device. All code for the driver runs with it on any machine, but it
+//! cannot show how a GPU differs from threads of the process.
 //!
-//! It is stricter than the driver, and meant to be: handles are numbers that are
-//! looked up and never used again, a copy takes place when its stream gets to it and
-//! no sooner, memory is not zeroed, the default stream is refused, and what a context
-//! still holds when it is destroyed counts as leaked.
+//! It is stricter than the driver on purpose: handles are numbers that are looked up and never
+//! reused, a copy happens when its stream gets to it and not before, memory is not zeroed, the
+//! default stream is rejected, and resources that a context still holds when it is destroyed count
+//! as leaked.
 //!
 //! | module | functions |
 //! |---|---|
 //! | `driver` | the state of the process, `cuInit`, contexts |
-//! | `device`, `memory`, `copy`, `stream`, `event`, `launch`, `module`, `link` | theirs |
-//! | `code`, `faults`, `pointers` | what functions answer, are made to answer, and take |
-//! | [`image`] | the texts that stand for images |
-//! | [`loader`] | putting it in the driver's place |
+//! | `device`, `memory`, `copy`, `stream`, `event`, `launch`, `module`, `link` | the functions for these |
+//! | `code`, `faults`, `pointers` | results, injected failures, and arguments of functions |
+//! | [`image`] | texts that represent images |
+//! | [`loader`] | loading it instead of the driver |
 //!
 //! | variable | meaning |
 //! |---|---|

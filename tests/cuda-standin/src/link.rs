@@ -1,4 +1,4 @@
-//! The linker: several texts become one, if nothing is in two of them.
+//! The linker: combines several texts, if no symbol is in two of them.
 
 use std::collections::HashSet;
 use std::ffi::{CString, c_void};
@@ -15,12 +15,12 @@ use crate::pointers::{Out, Text};
 const PTX: u32 = CUjitInputType::CU_JIT_INPUT_PTX as u32;
 const FATBIN: u32 = CUjitInputType::CU_JIT_INPUT_FATBINARY as u32;
 
-/// What a linker has been given.
+/// The linker's inputs.
 pub(crate) struct Linker {
     log: Log,
     texts: String,
     exports: HashSet<String>,
-    /// What it made of it.
+    /// The result.
     linked: Option<CString>,
 }
 
@@ -62,8 +62,8 @@ extern "C" fn cuLinkCreate_v2(
     linker: Out<u64>,
 ) -> u32 {
     with_context("cuLinkCreate_v2", |context| {
-        // SAFETY: the caller of the driver says that there are so many options, and
-        // keeps the log until it destroys the linker.
+        // SAFETY: the driver's caller promises `count` options, and keeps the log until it destroys
+        // the linker.
         let log = unsafe { Log::of(count, options, values) };
         let made = Linker {
             log,
@@ -95,13 +95,13 @@ extern "C" fn cuLinkAddData_v2(
         if !matches!(kind, PTX | FATBIN) || data.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        // SAFETY: the caller of the driver has `size` bytes there.
+        // SAFETY: the driver's caller has `size` bytes there.
         let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
         linker.add(name.read().unwrap_or("<input>"), bytes)
     })
 }
 
-/// What it made belongs to the linker.
+/// The result belongs to the linker.
 #[unsafe(no_mangle)]
 extern "C" fn cuLinkComplete(linker: u64, image: Out<*const c_void>, size: Out<usize>) -> u32 {
     with_context("cuLinkComplete", |context| {

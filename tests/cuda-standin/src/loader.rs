@@ -1,8 +1,8 @@
-//! Putting the stand-in in the driver's place.
+//! Loading the stand-in instead of the driver.
 
 use standin::loader::Place;
 
-/// The driver's place.
+/// The driver's library, and its replacement.
 pub static PLACE: Place = Place {
     wanted: "REVOFF_STAND_IN",
     library: "libcuda_standin.so",
@@ -10,28 +10,28 @@ pub static PLACE: Place = Place {
     names: &["libcuda.so", "libcuda.so.1"],
 };
 
-/// How much contexts still held when they were destroyed.
+/// The number of resources that contexts still held when they were destroyed.
 ///
 /// # Panics
-/// The stand-in is not in the driver's place.
+/// The stand-in is not loaded.
 #[must_use]
 pub fn leaks() -> u64 {
     PLACE.ask("revoff_stand_in_leaks")
 }
 
-/// How many contexts there are.
+/// The number of contexts.
 ///
 /// # Panics
-/// The stand-in is not in the driver's place.
+/// The stand-in is not loaded.
 #[must_use]
 pub fn contexts() -> u64 {
     PLACE.ask("revoff_stand_in_contexts")
 }
 
-/// How many calls have failed because they were to.
+/// The number of injected failures.
 ///
 /// # Panics
-/// The stand-in is not in the driver's place.
+/// The stand-in is not loaded.
 #[must_use]
 pub fn faults() -> u64 {
     PLACE.ask("revoff_stand_in_faults")

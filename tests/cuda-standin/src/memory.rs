@@ -20,7 +20,7 @@ const WRITECOMBINED: u32 = cudarc::driver::sys::CU_MEMHOSTALLOC_WRITECOMBINED;
 /// Device memory.
 pub(crate) struct Block {
     size: u64,
-    /// Allocated in a stream, and so freed there.
+    /// Allocated in a stream, and therefore freed there.
     of_stream: bool,
 }
 
@@ -40,16 +40,16 @@ impl Context {
             .device
             .alloc(size, Fill::Zeros)
             .map_err(|_| Code::OUT_OF_MEMORY)?;
-        // SAFETY: addresses of the `host` device are addresses here, and the block
-        // is nobody else's yet.
+        // SAFETY: addresses of the `host` device are addresses here, and the block is not shared
+        // yet.
         unsafe { soil(address as *mut u8, bytes) };
         let block = Block { size, of_stream };
         lock(&self.owned).blocks.insert(address, block);
         Ok(address)
     }
 
-    /// The start and size of the device memory that the range lies in: a block, or a
-    /// part of an image, one that may be written if `write`.
+    /// The start and size of the device memory that contains the range: a block, or a part of an
+    /// image, which must be writable if `write`.
     pub(crate) fn device_memory(&self, address: u64, len: u64, write: bool) -> Answer<(u64, u64)> {
         let owned = lock(&self.owned);
         let blocks = owned.blocks.range(..=address).next_back();
@@ -68,7 +68,7 @@ impl Context {
             .ok_or(Code::INVALID_VALUE)
     }
 
-    /// The pinned memory that the range lies in: of this context, or for all.
+    /// The pinned memory that contains the range: of this context, or of all.
     pub(crate) fn pinned(&self, address: u64, len: u64) -> Option<Arc<Pinned>> {
         contexts().find_map(|context| {
             let owned = lock(&context.owned);
@@ -95,7 +95,7 @@ extern "C" fn cuMemAlloc_v2(address: Out<u64>, bytes: usize) -> u32 {
     })
 }
 
-/// As on hardware, it waits for everything that runs in the context.
+/// Waits for all work in the context, as on hardware.
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFree_v2(address: u64) -> u32 {
     with_context("cuMemFree_v2", |context| {
@@ -140,7 +140,7 @@ extern "C" fn cuMemFreeAsync(address: u64, stream: u64) -> u32 {
 extern "C" fn cuDeviceGetDefaultMemPool(pool: Out<u64>, device: i32) -> u32 {
     with_driver("cuDeviceGetDefaultMemPool", |driver| {
         driver.gpu(device)?;
-        // No function here looks at it.
+        // No function here uses it.
         pool.set(handle())
     })
 }
@@ -163,7 +163,7 @@ extern "C" fn cuMemHostAlloc(host: Out<u64>, bytes: usize, flags: u32) -> u32 {
         }
         let memory = context.device.alloc_mapped(bytes);
         let memory = memory.map_err(|_| Code::OUT_OF_MEMORY)?;
-        // SAFETY: the memory has that many bytes and is nobody else's yet.
+        // SAFETY: the memory has that many bytes and is not shared yet.
         unsafe { soil(memory.host.as_ptr(), bytes) };
         let address = memory.device;
         let pinned = Arc::new(Pinned { memory, flags });
@@ -172,7 +172,7 @@ extern "C" fn cuMemHostAlloc(host: Out<u64>, bytes: usize, flags: u32) -> u32 {
     })
 }
 
-/// May wait for everything that runs in the context.
+/// May wait for all work in the context.
 #[unsafe(no_mangle)]
 extern "C" fn cuMemFreeHost(host: u64) -> u32 {
     with_context("cuMemFreeHost", |context| {
@@ -180,7 +180,7 @@ extern "C" fn cuMemFreeHost(host: u64) -> u32 {
         let freed = freed.ok_or(Code::INVALID_VALUE)?;
         let waited = context.perhaps_wait();
         if waited.is_err() {
-            // Kernels that should be gone with the context may still use it.
+            // Kernels of the destroyed context may still use it.
             std::mem::forget(freed);
         }
         waited
@@ -221,7 +221,7 @@ extern "C" fn cuPointerGetAttribute(data: Out<c_void>, attribute: u32, pointer: 
     })
 }
 
-/// What `pointer` points to, whose that is, and the range around it.
+/// The kind, the owner and the range of the memory at `pointer`.
 fn known(current: &Arc<Context>, pointer: u64) -> Answer<(CUmemorytype, Arc<Context>, (u64, u64))> {
     if let Some(pinned) = current.pinned(pointer, 1) {
         let range = (pinned.memory.device, pinned.memory.bytes as u64);

@@ -1,4 +1,4 @@
-//! Modules: shared objects, found by the texts that stand for them.
+//! Modules: shared objects, found by the texts that represent them.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
@@ -62,7 +62,7 @@ impl Loaded {
         })
     }
 
-    /// What to add to an address in the image.
+    /// The offset of addresses in the image.
     fn base(&self) -> Option<u64> {
         let mut symbols = self.image.symbols().iter();
         symbols.find_map(|symbol| {
@@ -73,8 +73,7 @@ impl Loaded {
 }
 
 impl Module {
-    /// Starts and sizes of the parts that are loaded, those that may be written if
-    /// `write`.
+    /// Starts and sizes of the loaded parts; only writable ones if `write`.
     pub(crate) fn segments(&self, write: bool) -> impl Iterator<Item = (u64, u64)> {
         self.parts.iter().flat_map(move |part| {
             let base = part.base();
@@ -111,7 +110,7 @@ unsafe fn text_at<'a>(image: *const c_char) -> Answer<&'a str> {
     if image.is_null() {
         return Err(Code::INVALID_VALUE);
     }
-    // SAFETY: passed on.
+    // SAFETY: the caller promises a terminating zero byte.
     let bytes = unsafe { CStr::from_ptr(image) };
     if bytes.to_bytes().starts_with(b"\x7fELF") {
         return Err(Code::NO_BINARY_FOR_GPU);
@@ -130,11 +129,11 @@ extern "C" fn cuModuleLoadDataEx(
     values: *mut *mut c_void,
 ) -> u32 {
     with_context("cuModuleLoadDataEx", |context| {
-        // SAFETY: the caller of the driver says that there are so many options, and
-        // keeps the log while the function runs.
+        // SAFETY: the driver's caller promises `count` options, and keeps the log while the
+        // function runs.
         let log = unsafe { Log::of(count, options, values) };
-        // SAFETY: images are PTX with its zero byte, or what `cuLinkComplete` made,
-        // which has one; those of other kinds, which are refused, have many.
+        // SAFETY: images are PTX with its zero byte, or the result of `cuLinkComplete`, which has
+        // one; other kinds, which are rejected, have many.
         let text = unsafe { text_at(image.cast())? };
         let failed = |reason: String| {
             log.write(&format!("stand-in: {reason}"));
@@ -150,7 +149,7 @@ extern "C" fn cuModuleLoadDataEx(
     })
 }
 
-/// May wait for everything that runs in the context.
+/// May wait for all work in the context.
 #[unsafe(no_mangle)]
 extern "C" fn cuModuleUnload(module: u64) -> u32 {
     with_context("cuModuleUnload", |context| {

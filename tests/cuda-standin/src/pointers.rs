@@ -1,11 +1,11 @@
-//! What C callers pass.
+//! Arguments from C callers.
 
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::code::{Answer, Code};
 
-/// Where a caller wants something written: null, or good for a `T`. That is what the
-/// driver's documentation asks of callers, and only they make these.
+/// A caller's variable for a result: null, or valid for a `T`. The driver's documentation requires
+/// this of callers, and only they make these.
 #[repr(transparent)]
 pub(crate) struct Out<T>(*mut T);
 
@@ -15,35 +15,35 @@ impl<T> Out<T> {
         if self.0.is_null() {
             return Err(Code::INVALID_VALUE);
         }
-        // SAFETY: not null, so good for a `T` by the promise of the C caller.
+        // SAFETY: not null, so valid for a `T` by the promise of the C caller.
         unsafe { self.0.write_unaligned(value) };
         Ok(())
     }
 
-    /// Writes it, where it is wanted.
+    /// Writes it, if the caller requests it.
     pub(crate) fn set_if_wanted(self, value: T) {
-        // Fails for null alone.
+        // Fails only for null.
         let _ = self.set(value);
     }
 }
 
 impl Out<c_void> {
-    /// What is written depends on another argument.
+    /// Changes the type, which depends on another argument.
     pub(crate) fn of<T>(self) -> Out<T> {
         Out(self.0.cast())
     }
 }
 
-/// Room for a C string; the number of bytes is another argument.
+/// A buffer for a C string, whose size is another argument.
 impl Out<c_char> {
-    /// Writes as much of `text` as there is room for.
+    /// Writes as much of `text` as fits.
     pub(crate) fn set_text(self, text: &str, room: i32) -> Answer {
         let room = usize::try_from(room).map_err(|_| Code::INVALID_VALUE)?;
         if self.0.is_null() || room == 0 {
             return Err(Code::INVALID_VALUE);
         }
         let len = text.len().min(room - 1);
-        // SAFETY: not null, so good for `room` bytes by the promise of the C caller.
+        // SAFETY: not null, so valid for `room` bytes by the promise of the C caller.
         unsafe {
             self.0
                 .cast::<u8>()
@@ -54,12 +54,12 @@ impl Out<c_char> {
     }
 }
 
-/// A C string: null, or one that stays while the function runs.
+/// A C string: null, or valid while the function runs.
 #[repr(transparent)]
 pub(crate) struct Text(*const c_char);
 
 impl Text {
-    /// What it says.
+    /// The text.
     pub(crate) fn read(&self) -> Answer<&str> {
         if self.0.is_null() {
             return Err(Code::INVALID_VALUE);

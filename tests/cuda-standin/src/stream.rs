@@ -1,4 +1,4 @@
-//! Streams: a thread each, which does what was queued in order.
+//! Streams: one thread each, which performs operations in order.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -15,7 +15,7 @@ use crate::pointers::Out;
 /// An operation of a stream.
 type Work = Box<dyn FnOnce(&mut dyn Queue) -> Answer + Send>;
 
-/// How far a context has come.
+/// The state of a context's work.
 #[derive(Default)]
 pub(crate) struct Progress {
     state: Mutex<State>,
@@ -29,12 +29,12 @@ struct State {
 }
 
 impl Progress {
-    /// What everything answers, if anything went wrong.
+    /// The error that all functions return, if one has occurred.
     pub(crate) fn broken(&self) -> Option<Code> {
         lock(&self.state).broken
     }
 
-    /// The first one counts.
+    /// Sets the error; the first one stays.
     pub(crate) fn break_with(&self, code: Code) {
         lock(&self.state).broken.get_or_insert(code);
         self.changed.notify_all();
@@ -65,18 +65,18 @@ impl Progress {
 pub(crate) struct Stream {
     progress: Arc<Progress>,
     queued: Mutex<Queued>,
-    /// How many operations are done; written with the lock of `progress`.
+    /// The number of finished operations; written with the lock of `progress`.
     done: AtomicU64,
 }
 
 struct Queued {
-    /// None once the stream is destroyed: the thread ends after what it has to do.
+    /// None once the stream is destroyed: the thread ends after its pending work.
     work: Option<Sender<Work>>,
-    /// Operations that were ever queued.
+    /// The number of operations queued so far.
     count: u64,
 }
 
-/// A place in a stream: after so many operations.
+/// A place in a stream: after `count` operations.
 #[derive(Clone)]
 pub(crate) struct Place {
     stream: Arc<Stream>,
@@ -86,7 +86,7 @@ pub(crate) struct Place {
 impl Place {
     /// Whether it is reached.
     pub(crate) fn is_reached(&self) -> bool {
-        // Acquire, of the worker's release: what it did has happened.
+        // Acquire pairs with the worker's release: the operations' effects are visible.
         self.stream.done.load(Ordering::Acquire) >= self.count
     }
 
@@ -97,13 +97,13 @@ impl Place {
         progress.broken().map_or(Ok(()), Err)
     }
 
-    /// `NOT_READY` until it is reached; then what broke the context, if anything did.
+    /// `NOT_READY` until it is reached; then the context's error, if there is one.
     pub(crate) fn query(&self) -> Answer {
         if !self.is_reached() {
             return Err(Code::NOT_READY);
         }
-        // In this order: a worker breaks the context before it counts the operation that did so.
-        // Looked at the other way round, a fault between the two looks is a success.
+        // In this order: a worker breaks the context before it counts the operation that did so. In
+        // the other order, a fault between the two checks would count as success.
         self.stream.progress.broken().map_or(Ok(()), Err)
     }
 }
@@ -135,7 +135,7 @@ impl Stream {
 
     fn work(&self, mut queue: Box<dyn Queue>, work: &Receiver<Work>) {
         for work in work {
-            // Nothing starts in a context that broke.
+            // Nothing starts in a broken context.
             if self.progress.broken().is_none()
                 && let Err(code) = work(&mut *queue)
             {
@@ -150,7 +150,7 @@ impl Stream {
         self.progress.change(|state| state.workers -= 1);
     }
 
-    /// Queues an operation. What it answers when it is its turn breaks the context.
+    /// Queues an operation. Its error breaks the context.
     pub(crate) fn queue(
         &self,
         work: impl FnOnce(&mut dyn Queue) -> Answer + Send + 'static,
@@ -176,8 +176,8 @@ impl Stream {
 }
 
 impl Context {
-    /// The stream with this handle. There is no default stream here: it waits for
-    /// others, which hides that something else does not.
+    /// The stream with this handle. There is no default stream: its implicit waits would hide
+    /// missing ones.
     pub(crate) fn stream(&self, stream: u64) -> Answer<Arc<Stream>> {
         let found = lock(&self.owned).streams.get(&stream).cloned();
         found.ok_or(Code::INVALID_HANDLE)
@@ -227,7 +227,7 @@ extern "C" fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) -> u32 {
             return Err(Code::INVALID_VALUE);
         }
         let stream = context.stream(stream)?;
-        // An event of any context will do.
+        // Events of all contexts are allowed.
         let event = contexts().find_map(|context| context.event(event).ok());
         let place = event.ok_or(Code::INVALID_HANDLE)?.place();
         match place {
@@ -241,7 +241,7 @@ extern "C" fn cuStreamWaitEvent(stream: u64, event: u64, flags: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// A caller that found its context unbroken is overtaken by a kernel that faults and ends.
+    /// A caller that found its context unbroken must not take a later fault for success.
     #[test]
     fn an_operation_that_faulted_is_no_success_for_a_query_that_began_before() {
         let context = Context::new(0).unwrap();

@@ -1,10 +1,10 @@
-//! Puts code objects for the stand-in in the place of those for AMD's GPUs, so that what was
-//! built for a GPU can be tried where there is none:
+//! Replaces code objects for AMD's GPUs by the stand-in's, so that a build for a GPU can be tested
+//! without one:
 //!
 //!     stand-in-images FILE..
 //!
-//! Each file is one of several images with one for the `host` device, which goes beside it and
-//! is what runs. What each kernel takes is said by the code object whose place is taken.
+//! Each file is one of several images, including one for the `host` device, which is written beside
+//! it and runs. The replaced code object determines the parameters of each kernel.
 
 use std::error::Error;
 use std::io::Write;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Replaces the code objects in a file; returns what they are for.
+/// Replaces the code objects in a file; returns their targets.
 fn replace(path: &Path) -> Result<String, Box<dyn Error>> {
     let bytes = fs::read(path)?;
     let mut entries = offload_binary::read(&bytes)?;

@@ -1,4 +1,4 @@
-//! Agents: one processor, and as many GPUs as the environment says.
+//! Agents: one processor, and the number of GPUs in the environment.
 
 use std::ffi::c_void;
 
@@ -12,7 +12,7 @@ use crate::state::{Answer, State, answer};
 pub(crate) const CPU: u64 = 0x0a9e_0001;
 const FIRST_GPU: u64 = 0x0a9e_1000;
 
-/// Most threads of a team.
+/// Maximum threads of a team.
 pub(crate) const MAX_TEAM: u32 = 1024;
 
 pub(crate) fn gpu_agent(number: usize) -> hsa_agent_t {
@@ -22,7 +22,7 @@ pub(crate) fn gpu_agent(number: usize) -> hsa_agent_t {
 }
 
 impl State {
-    /// The number of the GPU that an agent is.
+    /// The number of an agent's GPU.
     pub(crate) fn gpu(&self, agent: hsa_agent_t) -> Answer<usize> {
         let number = agent.handle.checked_sub(FIRST_GPU).map(|n| n as usize);
         number
@@ -31,7 +31,7 @@ impl State {
     }
 }
 
-/// Packets of a queue.
+/// The maximum number of packets of a queue.
 pub(crate) fn most_packets() -> u32 {
     setting("REVOFF_HSA_STAND_IN_PACKETS", 131_072) as u32
 }
@@ -56,7 +56,7 @@ extern "C" fn hsa_iterate_agents(
 }
 
 /// # Safety
-/// `value` is good for what is asked for.
+/// `value` is valid for the property.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_agent_get_info(
     agent: hsa_agent_t,
@@ -128,7 +128,7 @@ extern "C" fn hsa_agent_iterate_isas(
 }
 
 /// # Safety
-/// `value` is good for what is asked for.
+/// `value` is valid for the property.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_isa_get_info_alt(
     isa: hsa_isa_t,
@@ -140,7 +140,7 @@ unsafe extern "C" fn hsa_isa_get_info_alt(
         if isa.handle != ISA {
             return Err(HSA_STATUS_ERROR_INVALID_ISA);
         }
-        // SAFETY: the caller's promise: a length, or room for as many characters.
+        // SAFETY: the caller's promise: a length, or a buffer of that length.
         unsafe {
             match what {
                 HSA_ISA_INFO_NAME_LENGTH => value.cast::<u32>().write(name.len() as u32),

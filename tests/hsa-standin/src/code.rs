@@ -1,4 +1,4 @@
-//! Executables: what was loaded, and its symbols.
+//! Executables: loaded code, and its symbols.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ struct Loaded {
     kernels: Vec<(String, u64)>,
 }
 
-/// What a symbol's handle stands for: it is that of a kernel, or an address.
+/// The target of a symbol's handle: a kernel, or an address.
 enum Symbol {
     Kernel(u64),
     Data(Global),
@@ -41,7 +41,7 @@ impl Executable {
 }
 
 /// # Safety
-/// There are so many bytes, and `reader` is good for a handle.
+/// There are `size` bytes, and `reader` is valid for a handle.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_code_object_reader_create_from_memory(
     bytes: *const c_void,
@@ -69,7 +69,7 @@ extern "C" fn hsa_code_object_reader_destroy(reader: hsa_code_object_reader_t) -
 }
 
 /// # Safety
-/// `executable` is good for a handle.
+/// `executable` is valid for a handle.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn hsa_executable_create_alt(
     _profile: hsa_profile_t,
@@ -136,7 +136,8 @@ pub(crate) fn load(
     if executable.is_frozen || executable.loaded.is_some() {
         return Err(HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
     }
-    // From here on nothing fails: whoever destroys the executable removes its kernels.
+    // From here on nothing fails, since the kernels are removed only when the executable is
+    // destroyed.
     let kernels = kernels.into_iter().map(|kernel| {
         let (object, symbol) = (handle(), kernel.symbol.clone());
         lock(&state.kernels).insert(object, Arc::new(kernel));
@@ -171,12 +172,12 @@ extern "C" fn hsa_executable_freeze(
     })
 }
 
-/// Handles of symbols: what they stand for stays for ever.
+/// Handles of symbols, which stay valid forever.
 static SYMBOLS: std::sync::Mutex<Vec<Symbol>> = std::sync::Mutex::new(Vec::new());
 const FIRST_SYMBOL: u64 = 0x5b01_0000;
 
 /// # Safety
-/// `name` is a C string, `agent` good for an agent, and `symbol` for a handle.
+/// `name` is a C string, `agent` valid for an agent, and `symbol` for a handle.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_executable_get_symbol_by_name(
     executable: hsa_executable_t,
@@ -225,7 +226,7 @@ pub(crate) fn find(
 }
 
 /// # Safety
-/// `value` is good for what is asked for.
+/// `value` is valid for the property.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_executable_symbol_get_info(
     symbol: hsa_executable_symbol_t,
@@ -238,7 +239,7 @@ unsafe extern "C" fn hsa_executable_symbol_get_info(
         let symbol = index.and_then(|index| symbols.get(index as usize));
         let symbol = symbol.ok_or(HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL)?;
         let (narrow, wide) = (value.cast::<u32>(), value.cast::<u64>());
-        // SAFETY: the caller's promise, for what the header says of each.
+        // SAFETY: the caller's promise, with the type that the header documents.
         unsafe {
             match (symbol, what) {
                 (Symbol::Kernel(_), HSA_EXECUTABLE_SYMBOL_INFO_TYPE) => {

@@ -1,4 +1,4 @@
-//! What is loaded: a code object that stands for a shared object, or a compiler's own.
+//! Loaded code: a code object that represents a shared object, or a compiler's own.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use crate::image;
 use crate::placed::{Placed, Refused};
 use crate::simulated;
 
-/// What was loaded.
+/// Loaded code.
 pub(crate) enum Content {
     /// A shared object of the `host` device.
     Host {
         module: Arc<dyn Module>,
         image: Image,
-        /// What the code object says that it exports, beside kernels.
+        /// The exports of the code object, besides kernels.
         data: Vec<String>,
     },
-    /// What a compiler made.
+    /// A compiler's code object.
     Placed(Arc<Placed>),
 }
 
-/// What a kernel's object stands for. Sizes are in bytes.
+/// The target of a kernel's object. Sizes are in bytes.
 pub(crate) struct KernelObject {
     /// The symbol of its descriptor.
     pub(crate) symbol: String,
@@ -33,7 +33,7 @@ pub(crate) struct KernelObject {
     pub(crate) code: Code,
 }
 
-/// What runs.
+/// The code of a kernel.
 pub(crate) enum Code {
     Host(HostCode),
     Simulated(simulated::Kernel),
@@ -46,12 +46,12 @@ pub(crate) struct HostCode {
     pub(crate) layout: Kernel,
 }
 
-/// Bytes of arguments that GCC's device code takes, whatever the descriptor says: libgomp's
-/// `struct kernargs_abi`.
+/// Bytes of arguments that GCC's device code reads, which its descriptor does not declare:
+/// libgomp's `struct kernargs_abi`.
 const GCC_ARGUMENTS: usize = 56;
 
 impl KernelObject {
-    /// How much of the arguments' memory it reads.
+    /// The number of bytes of arguments that it reads.
     pub(crate) fn reads(&self) -> usize {
         match self.code {
             Code::Host(_) => self.kernarg as usize,
@@ -66,7 +66,7 @@ impl KernelObject {
 }
 
 impl Content {
-    /// Loads a code object, and says what kernels it has.
+    /// Loads a code object, and returns its kernels.
     pub(crate) fn load(
         device: &Arc<dyn Device>,
         bytes: &[u8],
@@ -129,13 +129,13 @@ impl Content {
         (Self::Placed(placed), kernels)
     }
 
-    /// Starts and sizes of what is in the GPU's memory.
+    /// Starts and sizes of its parts in the GPU's memory.
     pub(crate) fn segments(&self) -> Vec<(u64, u64)> {
         let (module, image) = match self {
             Self::Placed(placed) => return placed.segments.clone(),
             Self::Host { module, image, .. } => (module, image),
         };
-        // What to add to an address in the image.
+        // The offset of addresses in the image.
         let base = image.symbols().iter().find_map(|symbol| {
             let global = module.global(&symbol.name).ok()??;
             Some(global.address.wrapping_sub(symbol.address))
@@ -147,7 +147,7 @@ impl Content {
             .collect()
     }
 
-    /// A variable that is exported.
+    /// An exported variable.
     pub(crate) fn variable(&self, name: &str) -> Option<Global> {
         match self {
             Self::Placed(placed) => placed.variable(name),

@@ -1,5 +1,5 @@
-//! Copies: of each GPU one engine, and one queue for those within it that are kernels. Either
-//! does one after the other, whatever they wait for; kernels wait for room, too.
+//! Copies: each GPU has one engine, and one queue for copies within it that are kernels. Both
+//! perform copies in order, whatever they wait for; kernels also wait for room.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::agent::CPU;
 use crate::signal::{Cell, notify, wait_until};
 use crate::state::{Answer, State, answer, state};
 
-/// Copies within a GPU that are kernels have so many bytes at least.
+/// Copies within a GPU of at least this many bytes are kernels.
 const KERNEL: usize = 1 << 20;
 
-/// Whether no copy begins.
+/// Whether copies are kept from beginning.
 static ARE_HELD: AtomicBool = AtomicBool::new(false);
 
-/// Copies that are not done.
+/// The number of unfinished copies.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// What copies: an engine, or a queue of kernels.
+/// A copy engine, or a queue of kernels.
 pub(crate) struct Engine(Sender<Work>);
 
 /// A copy.
@@ -38,7 +38,7 @@ struct Work {
 }
 
 impl Engine {
-    /// One that works for ever.
+    /// Starts an engine that never ends.
     pub(crate) fn start(device: &Arc<dyn Device>) -> Option<Self> {
         let (sender, work) = channel();
         let queue = device.queue().ok()?;
@@ -67,7 +67,7 @@ fn run(mut queue: Box<dyn Queue>, work: &Receiver<Work>) {
 }
 
 impl Work {
-    /// Whether both sides are there, and may be used.
+    /// Whether both sides exist and may be used.
     fn check(&self, state: &State) -> Answer {
         let gpu = crate::agent::gpu_agent(self.number);
         for (address, agent) in [self.to, self.from] {
@@ -89,16 +89,18 @@ impl Work {
             return queue.copy_on_device(to, from, self.len);
         }
         if to_agent.handle == CPU {
-            // SAFETY: the host's side is allocated, as `check` has seen, and the caller's
-            // until the signal says that the copy is done.
+            // SAFETY: the host's side is allocated, as `check` has seen, and the caller leaves it
+            // alone until the signal reports the end.
             unsafe { queue.copy_from_device(to as *mut u8, from, self.len)? };
         } else if self.len == 4 && to.is_multiple_of(4) {
-            // A device thread that waits for it sees what was copied before.
-            // SAFETY: as above.
+            // A device thread that waits for it sees earlier copies.
+            // SAFETY: the host's side is allocated, as `check` has seen, and the caller leaves it
+            // alone until the signal reports the end.
             let word = unsafe { (from as *const u32).read_unaligned() };
             queue.store_word(to, word)?;
         } else {
-            // SAFETY: as above.
+            // SAFETY: the host's side is allocated, as `check` has seen, and the caller leaves it
+            // alone until the signal reports the end.
             unsafe { queue.copy_to_device(to, from as *const u8, self.len)? };
         }
         queue.synchronize()
@@ -106,7 +108,7 @@ impl Work {
 }
 
 /// # Safety
-/// There are so many signals.
+/// There are `count` signals.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn hsa_amd_memory_async_copy(
     to: *mut c_void,
@@ -148,14 +150,14 @@ pub(crate) unsafe extern "C" fn hsa_amd_memory_async_copy(
     })
 }
 
-/// No function of ROCr's: keeps copies from beginning, or lets them go on.
+/// Not a function of ROCr's: keeps copies from beginning, or lets them continue.
 #[unsafe(no_mangle)]
 extern "C" fn revoff_hsa_stand_in_hold_copies(hold: bool) {
     ARE_HELD.store(hold, Ordering::Release);
     notify();
 }
 
-/// No function of ROCr's: how many copies are not done.
+/// Not a function of ROCr's: the number of unfinished copies.
 #[unsafe(no_mangle)]
 extern "C" fn revoff_hsa_stand_in_copies() -> u64 {
     COUNT.load(Ordering::Acquire)

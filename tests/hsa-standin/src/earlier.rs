@@ -1,5 +1,5 @@
-//! Functions of HSA 1.0, which GCC's own plugin for AMD GPUs calls where host-rt calls newer
-//! ones: with them that plugin runs on the stand-in, too, and ours can be compared with it.
+//! Functions of HSA 1.0, which GCC's own plugin for AMD GPUs calls where host-rt calls newer ones.
+//! With them that plugin runs on the stand-in, too, and can be compared with ours.
 //!
 //! Source: "HSA Runtime Programmer's Reference Manual", version 1.0.
 
@@ -19,12 +19,11 @@ use crate::signal::{
 };
 use crate::state::{Answer, State, answer};
 
-/// Handles of regions, which belong to an agent: of the host's memory for arguments, and of a
-/// GPU's own.
+/// Handles of regions, which belong to an agent: the host's memory for arguments, and a GPU's own.
 const KERNARG: u64 = 0x4e60_1000;
 const OF_GPU: u64 = 0x4e60_2000;
 
-/// What is asked of a region.
+/// Properties of a region.
 const SEGMENT: u32 = 0;
 const GLOBAL_FLAGS: u32 = 1;
 const SIZE: u32 = 2;
@@ -37,7 +36,7 @@ const ALIGNMENT: u32 = 7;
 const KERNARG_FLAGS: u32 = 1 | 2;
 const COARSE: u32 = 4;
 
-/// Whose a region is.
+/// The owner of a region.
 fn owner(state: &State, region: u64) -> Answer<Owner> {
     let gpus = state.gpus.len() as u64;
     match region {
@@ -68,7 +67,7 @@ extern "C" fn hsa_agent_iterate_regions(
             // SAFETY: the caller's function takes its data and a region.
             match unsafe { callback(region, data) } {
                 HSA_STATUS_SUCCESS => {}
-                // It has what it was looking for.
+                // The callback has found what it was looking for.
                 HSA_STATUS_INFO_BREAK => return Ok(()),
                 status => return Err(status),
             }
@@ -78,7 +77,7 @@ extern "C" fn hsa_agent_iterate_regions(
 }
 
 /// # Safety
-/// `value` is good for what is asked for.
+/// `value` is valid for the property.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_region_get_info(
     region: u64,
@@ -90,7 +89,7 @@ unsafe extern "C" fn hsa_region_get_info(
             Owner::Cpu => KERNARG_FLAGS,
             Owner::Gpu(_) => COARSE,
         };
-        // SAFETY: the caller's promise, for what the manual says of each.
+        // SAFETY: the caller's promise, with the type that the manual documents.
         unsafe {
             match what {
                 SEGMENT => value.cast::<u32>().write(HSA_AMD_SEGMENT_GLOBAL),
@@ -106,7 +105,7 @@ unsafe extern "C" fn hsa_region_get_info(
 }
 
 /// # Safety
-/// `memory` is good for a pointer.
+/// `memory` is valid for a pointer.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_memory_allocate(
     region: u64,
@@ -138,12 +137,12 @@ extern "C" fn hsa_memory_assign_agent(_: *mut c_void, agent: hsa_agent_t, _: u32
     })
 }
 
-/// One side is memory that ROCr knows; the other may be any of the host's, about which nobody
-/// asks whether a GPU may use it: ROCr itself copies it there.
+/// One side is memory that ROCr knows; the other may be any host memory, without a check for a
+/// GPU's access: ROCr itself copies it there.
 ///
 /// # Safety
-/// A side that is neither allocated nor of an image is good for so many bytes, and nobody else
-/// uses what is copied.
+/// A side that is neither allocated nor of an image is valid for `size` bytes, and the copied bytes
+/// are not used otherwise.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn hsa_memory_copy(
     to: *mut c_void,
@@ -157,8 +156,8 @@ pub(crate) unsafe extern "C" fn hsa_memory_copy(
         if !is_known || !has_room {
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
-        // SAFETY: what is known has room, and addresses of a GPU's memory are addresses here;
-        // for all else there is the caller's promise.
+        // SAFETY: known memory has room, and addresses of a GPU's memory are addresses here; the
+        // caller promises the rest.
         unsafe { to.cast::<u8>().copy_from(from.cast(), size) };
         Ok(())
     })
@@ -178,7 +177,7 @@ unsafe extern "C" fn hsa_executable_create(
 }
 
 /// # Safety
-/// There are so many bytes, and `object` is good for a handle.
+/// There are `size` bytes, and `object` is valid for a handle.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_code_object_deserialize(
     bytes: *const c_void,
@@ -212,7 +211,7 @@ extern "C" fn hsa_executable_load_code_object(
 }
 
 /// # Safety
-/// `name` is a C string, and `symbol` good for a handle.
+/// `name` is a C string, and `symbol` valid for a handle.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_executable_get_symbol(
     executable: hsa_executable_t,
@@ -255,7 +254,7 @@ extern "C" fn hsa_signal_wait_acquire(
 
 #[unsafe(no_mangle)]
 extern "C" fn hsa_queue_add_write_index_release(queue: *const hsa_queue_t, count: u64) -> u64 {
-    // The packet is published by its header; the index says only whose it is.
+    // The packet is published by its header; the index only assigns the position.
     hsa_queue_add_write_index_relaxed(queue, count)
 }
 
@@ -264,7 +263,7 @@ extern "C" fn hsa_queue_load_read_index_acquire(queue: *const hsa_queue_t) -> u6
     hsa_queue_load_read_index_scacquire(queue)
 }
 
-/// Functions that GCC's plugin looks for and calls for what nothing here does.
+/// Functions that GCC's plugin looks up and calls for features that do not exist here.
 macro_rules! only_there {
     ($($name:ident)*) => {$(
         #[unsafe(no_mangle)]

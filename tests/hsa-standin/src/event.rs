@@ -1,5 +1,5 @@
-//! Events of the system: all handlers are called, and where none takes an event, ROCr ends the
-//! process. Of memory faults, and of exceptions of the hardware, it tells once.
+//! Events of the system: all handlers are called, and if none accepts an event, ROCr ends the
+//! process. It reports memory faults and hardware exceptions once.
 
 use std::ffi::c_void;
 use std::sync::Mutex;
@@ -12,19 +12,20 @@ use crate::state::{answer, state};
 
 type Callback = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_void) -> hsa_status_t;
 
-/// Of a kind that may come again.
+/// A kind that may occur again.
 const MEMORY_ERROR: hsa_amd_event_type_t = 2;
 
-/// Who is told of events, and what was.
+/// The handlers of events, and the events so far.
 #[derive(Default)]
 pub(crate) struct Events {
-    /// Functions, and what they are called with.
+    /// Functions, and their data.
     handlers: Mutex<Vec<(Callback, usize)>>,
     told: Mutex<Vec<hsa_amd_event_type_t>>,
 }
 
 impl Events {
-    /// Tells of an event of this kind; whether somebody took it. None if nobody was told.
+    /// Reports an event of this kind; returns whether a handler accepted it. None if it was not
+    /// reported.
     pub(crate) fn tell(&self, kind: hsa_amd_event_type_t, gpu: usize) -> Option<hsa_status_t> {
         let mut told = lock(&self.told);
         if kind != MEMORY_ERROR && told.contains(&kind) {
@@ -32,10 +33,10 @@ impl Events {
         }
         told.push(kind);
         drop(told);
-        // SAFETY: of numbers, for which zeros will do.
+        // SAFETY: a struct of numbers, for which zeros are valid.
         let mut event: hsa_amd_event_t = unsafe { std::mem::zeroed() };
         event.event_type = kind;
-        // Those of the other kinds are no longer, and begin alike.
+        // Those of the other kinds are not longer, and begin alike.
         event.__bindgen_anon_1.memory_fault = hsa_amd_gpu_memory_fault_info_t {
             agent: gpu_agent(gpu),
             virtual_address: 0xdead_0000,
@@ -46,7 +47,7 @@ impl Events {
             // SAFETY: the caller's function takes an event and its data.
             unsafe { call(&raw const event, data as *mut c_void) }
         });
-        // All are called, whatever one of them answers.
+        // All are called, independently of each other's results.
         let answers: Vec<_> = answers.collect();
         if answers.contains(&HSA_STATUS_SUCCESS) {
             Some(HSA_STATUS_SUCCESS)
@@ -69,8 +70,7 @@ pub(crate) extern "C" fn hsa_amd_register_system_event_handler(
     })
 }
 
-/// No function of ROCr's: tells of an event, and returns what was answered; -1 if nobody was
-/// told.
+/// Not a function of ROCr's: reports an event, and returns the result; -1 if it was not reported.
 #[unsafe(no_mangle)]
 extern "C" fn revoff_hsa_stand_in_tell_event(kind: hsa_amd_event_type_t, gpu: u32) -> i64 {
     let answer = state().events.tell(kind, gpu as usize);

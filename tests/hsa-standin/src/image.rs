@@ -1,5 +1,5 @@
-//! The code objects that stand for images: what host-rt reads of one, and the path of a shared
-//! object for the `host` device, whose kernels are those that run.
+//! Code objects that represent images: the parts that host-rt reads, and the path of a shared
+//! object for the `host` device, whose kernels run.
 
 use std::path::{Path, PathBuf};
 
@@ -11,24 +11,24 @@ use object::read::elf::{ElfFile64, ProgramHeader};
 use rmpv::Value;
 use standin::declared;
 
-/// What the GPUs are.
+/// The target of the GPUs.
 pub const TARGET: &str = "gfx90a:sramecc+:xnack-";
 
-/// The same in the header of a file, with features as they are by default.
+/// The same in the header of a file, with default features.
 pub(crate) const FLAGS: u32 = 0x53f;
 
-/// Who the note with the path is from.
+/// The owner of the note with the path.
 const OWNER: &[u8] = b"STANDIN\0";
 
-/// The code object that stands for the shared object at `path`, which exports what `image`
-/// does, for the GPU `target`. `params` says how large the parameters of a kernel are, which a
-/// shared object does not tell, where they are not all of 8 bytes.
+/// The code object that represents the shared object at `path`, with the exports of `image`, for
+/// the GPU `target`. `params` returns the sizes of a kernel's parameters, which a shared object
+/// lacks, if they are not all 8 bytes.
 ///
 /// # Errors
-/// The image's declarations are not what they should be.
+/// The image's declarations are invalid.
 ///
 /// # Panics
-/// `params` is silent about a kernel that needs it.
+/// `params` lacks a kernel that needs it.
 pub fn code_object(
     path: &Path,
     image: &Image,
@@ -48,7 +48,7 @@ pub fn code_object(
     let data = image.symbols().iter().filter(|symbol| !symbol.is_code);
     let data = data.filter(|symbol| symbol.size > 0 && symbol.name != HOST_ARCH);
     exports.extend(data.map(|symbol| (symbol.name.clone(), symbol.size)));
-    // What has no value in the file comes last.
+    // Exports without a value in the file come last.
     exports.sort_by_key(|(name, _)| !values.contains_key(name));
     let root = map(vec![
         ("amdhsa.kernels", Value::Array(kernels)),
@@ -69,7 +69,7 @@ pub fn code_object(
     Ok(elf(&notes, &exports.collect::<Vec<_>>()))
 }
 
-/// The path in a code object that [`code_object`] has made.
+/// The path in a code object made by [`code_object`].
 pub(crate) fn path(bytes: &[u8]) -> Option<PathBuf> {
     let file = ElfFile64::<Endianness>::parse(bytes).ok()?;
     let endian = file.endian();
@@ -91,7 +91,7 @@ fn map(fields: Vec<(&str, Value)>) -> Value {
     Value::Map(fields.map(|(name, value)| (name.into(), value)).collect())
 }
 
-/// What the compiler would say of a kernel.
+/// A kernel's metadata in the compiler's form.
 fn metadata(name: &str, sizes: &[usize]) -> Value {
     let arg = |offset: usize, size: usize, kind: &str| {
         map(vec![
@@ -106,7 +106,7 @@ fn metadata(name: &str, sizes: &[usize]) -> Value {
         args.push(arg(end, size, "by_value"));
         end += size;
     }
-    // Something that the compiler wants to know.
+    // A hidden argument.
     end = end.next_multiple_of(8);
     args.push(arg(end, 4, "hidden_block_count_x"));
     args.push(arg(end + 4, 2, "hidden_group_size_x"));
@@ -144,7 +144,7 @@ pub(crate) struct Export {
     pub(crate) value: Option<Vec<u8>>,
 }
 
-/// Writes numbers one after the other.
+/// Writes numbers in sequence.
 #[derive(Default)]
 struct Writer(Vec<u8>);
 

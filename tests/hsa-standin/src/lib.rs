@@ -1,32 +1,31 @@
-//! A stand-in for ROCr: the functions of `libhsa-runtime64.so.1` that host-rt calls, on top of
-//! host-rt's own `host` device. Everything that is written for ROCr runs with it on any
-//! machine; what a GPU would do differently from threads of the process it cannot show.
+//! A stand-in for ROCr: the functions of `libhsa-runtime64.so.1` that host-rt calls, implemented
+//! with host-rt's own `host` device. All code for ROCr runs with it on any machine, but it cannot
+//! show how a GPU differs from threads of the process.
 //!
-//! It is stricter than ROCr, and meant to be: handles are numbers that are looked up and never
-//! used again, memory is not zeroed, only agents that were allowed to use memory may, a GPU has
-//! one copy engine, which does one copy after the other, whatever they wait for, and any kernel
-//! fills it, so that a copy within it that is a kernel waits for those before, and packets say
-//! what a GPU has to be told for what runs here by itself: that they wait for those before, and
-//! that both sides see what the other has written.
+//! It is stricter than ROCr on purpose. Handles are numbers that are looked up and never reused.
+//! Memory is not zeroed, and only agents with access may use it. A GPU has one copy engine, which
+//! performs copies in order, whatever they wait for. Any kernel fills the GPU, so that a copy
+//! within it that is a kernel waits for earlier ones. Packets must declare what a GPU needs and
+//! threads do not: that they wait for earlier ones, and that both sides see each other's writes.
 //!
 //! | module | job |
 //! |---|---|
-//! | `state`, `system`, `faults` | the agents and what was made and not given back; what is known of the runtime; calls that are to fail |
+//! | `state`, `system`, `faults` | the agents and unfreed resources; properties of the runtime; injected failures |
 //! | `agent`, `pool`, `memory`, `signal`, `queue`, `copy`, `code`, `event` | functions |
-//! | `packet` | what packets of a queue say, and are refused for |
-//! | `zombies` | what kernels keep that run on when their queue is gone |
+//! | `packet` | packets of a queue, and their validation |
+//! | `zombies` | resources of kernels that run on after their queue was destroyed |
 //! | `earlier` | functions of HSA 1.0, which GCC's own plugin calls and host-rt does not |
-//! | [`image`] | the code objects that stand for images |
-//! | `content` | what is loaded: an image that one stands for, or a compiler's own code object |
-//! | `placed`, `simulated` | a compiler's code object in memory; what its kernels do |
-//! | [`loader`] | putting it in ROCr's place |
+//! | [`image`] | code objects that represent images |
+//! | `content` | loaded code: the image that one represents, or a compiler's own code object |
+//! | `placed`, `simulated` | a compiler's code object in memory; its simulated kernels |
+//! | [`loader`] | loading it instead of ROCr |
 //!
 //! | variable | meaning |
 //! |---|---|
 //! | `REVOFF_HSA_STAND_IN` | 1: tests use it even where there is a GPU |
 //! | `REVOFF_HSA_STAND_IN_DEVICES` | number of GPUs (2) |
-//! | `REVOFF_HSA_STAND_IN_PACKETS` | most packets of a queue (131072) |
-//! | `REVOFF_HSA_STAND_IN_KERNELS` | a shared object with simulated kernels, by which those of a compiler's code object are replaced |
+//! | `REVOFF_HSA_STAND_IN_PACKETS` | maximum packets of a queue (131072) |
+//! | `REVOFF_HSA_STAND_IN_KERNELS` | a shared object with simulated kernels, which replace those of a compiler's code object |
 //! | `REVOFF_HSA_STAND_IN_FAULT` | 1: a kernel that faults does so by an access to memory |
 //! | `REVOFF_HSA_STAND_IN_FAIL` | `hsa_queue_create:3=4104`: the third call answers that, with `*` each; a list with commas |
 //!

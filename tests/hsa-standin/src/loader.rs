@@ -1,4 +1,4 @@
-//! Putting the stand-in in ROCr's place.
+//! Loading the stand-in instead of ROCr.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use hsa_runtime_sys::LIBRARY;
 use standin::loader::Place;
 
-/// ROCr's place.
+/// ROCr's library, and its replacement.
 pub static PLACE: Place = Place {
     wanted: "REVOFF_HSA_STAND_IN",
     library: "libhsa_standin.so",
@@ -14,37 +14,37 @@ pub static PLACE: Place = Place {
     names: &[LIBRARY],
 };
 
-/// How much was made and not given back.
+/// The number of unfreed resources.
 ///
 /// # Panics
-/// The stand-in is not in ROCr's place.
+/// The stand-in is not loaded.
 #[must_use]
 pub fn held() -> u64 {
     PLACE.ask("revoff_hsa_stand_in_held")
 }
 
-/// How many calls have failed because they were to.
+/// The number of injected failures.
 ///
 /// # Panics
-/// The stand-in is not in ROCr's place.
+/// The stand-in is not loaded.
 #[must_use]
 pub fn faults() -> u64 {
     PLACE.ask("revoff_hsa_stand_in_faults")
 }
 
-/// Most bytes of the host's memory that were allocated at a time.
+/// The maximum of the host's memory that was allocated at a time, in bytes.
 ///
 /// # Panics
-/// The stand-in is not in ROCr's place.
+/// The stand-in is not loaded.
 #[must_use]
 pub fn most_pinned() -> u64 {
     PLACE.ask("revoff_hsa_stand_in_most_pinned")
 }
 
-/// Tells of an event of a kind, of a GPU; what was answered, if anybody was told.
+/// Reports an event of a kind, for a GPU; returns the result, if it was reported.
 ///
 /// # Panics
-/// The stand-in is not in ROCr's place.
+/// The stand-in is not loaded.
 #[must_use]
 pub fn tell_event(kind: u32, gpu: u32) -> Option<u32> {
     type Tell = extern "C" fn(u32, u32) -> i64;
@@ -56,7 +56,7 @@ pub fn tell_event(kind: u32, gpu: u32) -> Option<u32> {
     u32::try_from(answer).ok()
 }
 
-/// Copies that are kept from beginning until this is dropped.
+/// Keeps copies from beginning until it is dropped.
 #[derive(Debug)]
 pub struct HeldCopies(());
 
@@ -69,7 +69,7 @@ impl Drop for HeldCopies {
 /// Keeps copies from beginning.
 ///
 /// # Panics
-/// The stand-in is not in ROCr's place.
+/// The stand-in is not loaded.
 #[must_use]
 pub fn hold_copies() -> HeldCopies {
     set_held(true);
@@ -85,10 +85,10 @@ fn set_held(hold: bool) {
     });
 }
 
-/// How many copies are not done.
+/// The number of unfinished copies.
 ///
 /// # Panics
-/// The stand-in is not in ROCr's place.
+/// The stand-in is not loaded.
 #[must_use]
 pub fn copies() -> u64 {
     PLACE.ask("revoff_hsa_stand_in_copies")
@@ -97,7 +97,7 @@ pub fn copies() -> u64 {
 /// The stand-in's file: see [`Place::file`].
 ///
 /// # Errors
-/// It is not there.
+/// It does not exist.
 pub fn library() -> io::Result<PathBuf> {
     PLACE.file()
 }

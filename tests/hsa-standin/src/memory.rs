@@ -12,29 +12,28 @@ use standin::process::{handle, lock};
 use crate::pool::Owner;
 use crate::state::{Answer, State, answer, state};
 
-/// What allocations are rounded up to, and aligned to on the host.
+/// The granularity of allocations, and their alignment on the host.
 const GRAIN: usize = 4096;
 
 /// An allocation.
 pub(crate) struct Block {
     size: usize,
     owner: Owner,
-    /// GPUs that may use it beside its owner.
+    /// GPUs with access, besides its owner.
     allowed: Vec<u64>,
-    /// The handle that was next when it was allocated.
+    /// The next handle at the time of its allocation.
     made: u64,
 }
 
-/// A block that the caller has freed, and that goes with this.
+/// A block that the caller has freed, and whose memory is freed on drop.
 pub(crate) struct Freed {
     address: *mut u8,
     block: Block,
 }
 
-// SAFETY: the block is nobody's but this one's, or that of kernels until they end; whichever
-// thread drops it may free it.
+// SAFETY: only this owns the block, or kernels until they end; any thread may free it.
 unsafe impl Send for Freed {}
-// SAFETY: there is nothing to be done with a reference to it.
+// SAFETY: a reference to it allows no operation.
 unsafe impl Sync for Freed {}
 
 impl Drop for Freed {
@@ -51,7 +50,7 @@ impl Drop for Freed {
 }
 
 impl State {
-    /// Whether `agent` may use all of the range, of memory that is allocated.
+    /// Whether `agent` may use all of the range, which must be allocated.
     pub(crate) fn may_use(&self, agent: hsa_agent_t, address: u64, len: usize) -> bool {
         let memory = lock(&self.memory);
         let Some((&start, block)) = memory.range(..=address).next_back() else {
@@ -71,7 +70,7 @@ impl State {
             })
     }
 
-    /// How much there is from this address on of memory that is allocated, or of an image.
+    /// The number of bytes from this address on in an allocation or an image.
     pub(crate) fn room_at(&self, address: u64) -> Option<u64> {
         let allocated = {
             let memory = lock(&self.memory);
@@ -86,7 +85,7 @@ impl State {
         Some(start + size - address)
     }
 
-    /// Memory of `owner`, which those GPUs may use beside it.
+    /// Allocates memory of `owner`, with access for these GPUs.
     pub(crate) fn allocate(&self, owner: Owner, size: usize, allowed: Vec<u64>) -> Answer<*mut u8> {
         let size = size
             .checked_next_multiple_of(GRAIN)
@@ -104,8 +103,8 @@ impl State {
         if address.is_null() {
             return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         }
-        // SAFETY: addresses of the `host` device are addresses here; so many bytes were
-        // allocated, and are nobody else's yet.
+        // SAFETY: addresses of the `host` device are addresses here; `size` bytes were allocated,
+        // and are not shared yet.
         unsafe { soil(address, size) };
         let block = Block {
             size,
@@ -117,16 +116,16 @@ impl State {
         Ok(address)
     }
 
-    /// How much of the host's memory there is now may be the most so far.
+    /// Updates the maximum of allocated host memory.
     fn note_pinned(&self) {
         let memory = lock(&self.memory);
         let blocks = memory.values().filter(|block| block.owner == Owner::Cpu);
         let now = blocks.map(|block| block.size as u64).sum();
-        // Relaxed: asked when all is over.
+        // Relaxed: read at the end.
         self.most_pinned.fetch_max(now, Ordering::Relaxed);
     }
 
-    /// Start and size of the memory of that GPU in which `address` is.
+    /// Start and size of the memory of that GPU that contains `address`.
     fn range_of_gpu(&self, number: usize, address: u64) -> Option<(u64, u64)> {
         let allocated = {
             let memory = lock(&self.memory);
@@ -149,7 +148,7 @@ fn layout(size: usize) -> Layout {
 }
 
 /// # Safety
-/// `memory` is good for a pointer.
+/// `memory` is valid for a pointer.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn hsa_amd_memory_pool_allocate(
     pool: hsa_amd_memory_pool_t,
@@ -184,7 +183,7 @@ pub(crate) extern "C" fn hsa_amd_memory_pool_free(memory: *mut c_void) -> hsa_st
 }
 
 /// # Safety
-/// There are so many agents.
+/// There are `count` agents.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn hsa_amd_agents_allow_access(
     count: u32,
@@ -203,7 +202,7 @@ pub(crate) unsafe extern "C" fn hsa_amd_agents_allow_access(
         }
         let mut blocks = lock(&state.memory);
         let block = blocks.get_mut(&(memory.addr() as u64));
-        // Whoever is not named may not use it any more.
+        // Agents that are not named lose access.
         block.ok_or(HSA_STATUS_ERROR_INVALID_ALLOCATION)?.allowed =
             agents.iter().map(|agent| agent.handle).collect();
         Ok(())
@@ -211,7 +210,7 @@ pub(crate) unsafe extern "C" fn hsa_amd_agents_allow_access(
 }
 
 /// # Safety
-/// `info` is good for as much as its `size` says.
+/// `info` is valid for the bytes in its `size`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_amd_pointer_info(
     pointer: *const c_void,

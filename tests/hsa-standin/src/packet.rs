@@ -1,5 +1,5 @@
-//! What packets of a queue say, and are refused for. Kernels are threads here, which see all
-//! memory at once and run one after the other: what would go wrong on a GPU alone is an error.
+//! Packets of a queue, and their validation. Kernels are threads here, which see all memory at once
+//! and run in order: errors that only a GPU would show are rejected.
 //!
 //! Source: HSA Platform System Architecture Specification, "Architected Queuing Language".
 
@@ -14,15 +14,15 @@ use crate::state::Answer;
 /// A packet's size.
 pub(crate) const PACKET: usize = 64;
 
-/// Header of a packet on which the host relies: both sides see what the other has written.
-/// The kind and the barrier bit are left out.
+/// The header bits that the host relies on: both sides see each other's writes. The kind and the
+/// barrier bit are left out.
 const SCOPES: u32 = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE
     | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
 
-/// All words of the packet at `place` but the first, which says what it is.
+/// All words of the packet at `place` except the first, which has its kind.
 ///
 /// # Safety
-/// There is the place of a packet.
+/// There is a packet's memory at `place`.
 pub(crate) unsafe fn body(place: *mut u8) -> [u32; PACKET / 4 - 1] {
     std::array::from_fn(|at| {
         // SAFETY: within the packet, by the caller's promise; packets are aligned.
@@ -32,15 +32,15 @@ pub(crate) unsafe fn body(place: *mut u8) -> [u32; PACKET / 4 - 1] {
     })
 }
 
-/// Kinds of packets that are known here.
+/// The supported kinds of packets.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Barrier,
     Kernel,
 }
 
-/// What kind of packet a header is that of. One that `is_behind` another, which had not ended
-/// when it came, has to say that it waits for that.
+/// The kind of packet in a header. One that `is_behind` another, which had not ended when it came,
+/// must declare that it waits for that.
 pub(crate) fn kind(header: u16, is_behind: bool) -> Answer<Kind> {
     let header = u32::from(header);
     let has_barrier = header >> HSA_PACKET_HEADER_BARRIER & 1 == 1;
@@ -55,7 +55,7 @@ pub(crate) fn kind(header: u16, is_behind: bool) -> Answer<Kind> {
     }
 }
 
-/// Refuses a kernel that no GPU could run, with what ROCr makes of it.
+/// Rejects a kernel that no GPU could run, with ROCr's error.
 pub(crate) fn check(packet: &hsa_kernel_dispatch_packet_t) -> Answer {
     let team = [
         packet.workgroup_size_x,
@@ -124,7 +124,7 @@ mod tests {
                 grid_size_y: grid[1],
                 grid_size_z: grid[2],
                 group_segment_size,
-                // SAFETY: of numbers, pointers and handles, for which zeros will do.
+                // SAFETY: a struct of numbers, pointers and handles, for which zeros are valid.
                 ..unsafe { std::mem::zeroed() }
             })
         };

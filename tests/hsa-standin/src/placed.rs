@@ -1,6 +1,6 @@
-//! Code objects that a compiler made: their segments in memory of the stand-in's GPU, with
-//! addresses as ROCr's loader leaves them there, so that tables and variables hold what they
-//! hold on a GPU. Their instructions are never run ([`simulated`](crate::simulated)).
+//! A compiler's code objects: their segments in memory of the stand-in's GPU, relocated as by
+//! ROCr's loader, so that tables and variables have the values they have on a GPU. Their
+//! instructions are never run ([`simulated`](crate::simulated)).
 //!
 //! Source: LLVM, "User Guide for AMDGPU Backend": relocation records, code object V3 kernel
 //! descriptor, ELF header flags.
@@ -21,7 +21,7 @@ use crate::image::FLAGS;
 const MACHINE_MASK: u32 = 0xff;
 const MACHINE: u32 = FLAGS & MACHINE_MASK;
 
-/// How segments lie to each other on a GPU: by whole pages.
+/// The granularity of distances between segments on a GPU: whole pages.
 const PAGE: u64 = 4096;
 
 /// An address in the file and the sum of symbol and addend, relocated.
@@ -31,19 +31,19 @@ const RELATIVE64: RelocationType = RelocationType(13);
 /// Bytes of a kernel's descriptor.
 pub(crate) const DESCRIPTOR: u64 = 64;
 
-/// Why a code object is not loaded.
+/// The reason why a code object is not loaded.
 #[derive(Debug)]
 pub(crate) enum Refused {
     /// It is for another GPU.
     Machine(String),
-    /// It is none that makes sense.
+    /// It is invalid.
     Broken(String),
 }
 
 /// A code object in the memory of a GPU.
 pub(crate) struct Placed {
     device: Arc<dyn Device>,
-    /// What was allocated.
+    /// The allocated memory.
     block: u64,
     /// Starts and sizes.
     pub(crate) segments: Vec<(u64, u64)>,
@@ -51,7 +51,7 @@ pub(crate) struct Placed {
     pub(crate) kernels: Vec<Descriptor>,
 }
 
-/// What a kernel's descriptor says. Sizes are in bytes.
+/// The contents of a kernel's descriptor. Sizes are in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Descriptor {
     /// The kernel's name; its symbol is that with `.kd`.
@@ -89,7 +89,7 @@ impl Placed {
         let ends: Option<Vec<u64>> = ends.collect();
         let ends = ends.ok_or("a segment reaches behind the last address")?;
         let end = ends.into_iter().max().ok_or("it has no segments")?;
-        // The block may begin within a page, and no address in it is to be out of range.
+        // The block may begin within a page, and all addresses must be in range.
         let size = end.checked_add(PAGE).ok_or("its segments have no end")?;
         let block = device.alloc(size, Fill::Zeros).map_err(|e| e.to_string())?;
         let base = block.next_multiple_of(PAGE);
@@ -106,9 +106,9 @@ impl Placed {
                 return Err("a segment is larger in the file than in memory".to_owned());
             }
             let at = base + segment.address();
-            // SAFETY: addresses of the `host` device are addresses here; the block reaches
-            // behind the last segment, whose end is in range, so all of this one is in it; it
-            // is nobody else's yet.
+            // SAFETY: addresses of the `host` device are addresses here; the block extends past the
+            // last segment, whose end is in range, so it contains all of this one; it is not shared
+            // yet.
             unsafe { (at as *mut u8).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
             placed.segments.push((at, segment.size()));
         }
@@ -160,13 +160,13 @@ impl Placed {
             let to = self.inside(base, at, 8);
             let to =
                 to.ok_or_else(|| format!("a relocation of {at:#x}, which is in no segment"))?;
-            // SAFETY: within a segment, which is nobody else's yet.
+            // SAFETY: within a segment, which is not shared yet.
             unsafe { (to as *mut u64).write_unaligned(value) };
         }
         Ok(())
     }
 
-    /// Where so many bytes at that address of the file are, if all of them are in a segment.
+    /// The address of `size` bytes at that address of the file, if all of them are in a segment.
     fn inside(&self, base: u64, address: u64, size: u64) -> Option<u64> {
         let start = base.checked_add(address)?;
         let end = start.checked_add(size)?;
@@ -175,7 +175,7 @@ impl Placed {
         is_there.then_some(start)
     }
 
-    /// A variable that it exports.
+    /// An exported variable.
     pub(crate) fn variable(&self, name: &str) -> Option<Global> {
         let mut variables = self.variables.iter();
         let (_, global) = variables.find(|(known, _)| known == name)?;
@@ -183,8 +183,8 @@ impl Placed {
     }
 }
 
-/// The first three words of the descriptor at `address`: bytes of memory of a team, of a
-/// thread, and of arguments.
+/// The first three words of the descriptor at `address`: bytes of a team's memory, of a thread's,
+/// and of arguments.
 fn descriptor(file: &Elf<'_>, address: u64) -> Option<[u32; 3]> {
     let bytes = file
         .segments()
@@ -204,8 +204,8 @@ mod tests {
     use super::*;
     use crate::tests::exports;
 
-    /// Where the flags of a file are, the address and the size of its first segment, and the
-    /// kind of its second.
+    /// Offsets in a file: its flags, the address and the size of its first segment, and the kind of
+    /// its second.
     const FLAGS_AT: usize = 48;
     const ADDRESS: usize = 64 + 16;
     const SIZE: usize = 64 + 40;
@@ -218,7 +218,7 @@ mod tests {
         let placed = Placed::new(&device, &exports()).expect("a code object");
         let number = placed.variable("number").expect("exported");
         assert_eq!(number.size, 4);
-        // SAFETY: of four bytes, at an address of this process, and aligned by the writer.
+        // SAFETY: four bytes at an address of this process, aligned by the writer.
         assert_eq!(unsafe { *(number.address as *const u32) }, 0x0102_0304);
         let room = placed.variable("room").expect("exported");
         let is_inside = |&(start, size): &(u64, u64)| {
@@ -256,7 +256,7 @@ mod tests {
         for at in [ADDRESS, SIZE] {
             let mut bytes = exports();
             bytes[at..][..8].copy_from_slice(&(u64::MAX - 8).to_le_bytes());
-            // One that is in order does not make up for it.
+            // A valid one does not make up for it.
             bytes[SECOND] = 1;
             let refused = Placed::new(&device, &bytes).err();
             assert!(

@@ -1,4 +1,4 @@
-//! Memory pools: three of the processor's, one of each GPU's, and one of its teams'.
+//! Memory pools: three of the processor, one of each GPU, and one of its teams.
 
 use std::ffi::c_void;
 
@@ -13,13 +13,13 @@ const COARSE: u64 = 0x9001;
 pub(crate) const FINE: u64 = 0x9002;
 const KERNARG: u64 = 0x9003;
 pub(crate) const FIRST_GPU: u64 = 0x9100;
-/// That of teams, of any GPU.
+/// The pool of teams, for all GPUs.
 const GROUP: u64 = 0x9200;
 
 /// Its size.
 pub(crate) const GROUP_SIZE: u32 = 64 << 10;
 
-/// Whose a pool is.
+/// The owner of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     Cpu,
@@ -71,7 +71,7 @@ extern "C" fn hsa_amd_agent_iterate_memory_pools(
 }
 
 /// # Safety
-/// `value` is good for what is asked for.
+/// `value` is valid for the property.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_amd_memory_pool_get_info(
     pool: hsa_amd_memory_pool_t,
@@ -80,7 +80,7 @@ unsafe extern "C" fn hsa_amd_memory_pool_get_info(
 ) -> hsa_status_t {
     answer("hsa_amd_memory_pool_get_info", |state| {
         if pool.handle == GROUP {
-            // SAFETY: the caller's promise, for what the header says of each.
+            // SAFETY: the caller's promise, with the type that the header documents.
             unsafe {
                 match what {
                     HSA_AMD_MEMORY_POOL_INFO_SEGMENT => {
@@ -110,7 +110,7 @@ unsafe extern "C" fn hsa_amd_memory_pool_get_info(
             Owner::Cpu => 1 << 40,
             Owner::Gpu(number) => state.gpus[number].device.memory().total as usize,
         };
-        // SAFETY: the caller's promise, for what the header says of each.
+        // SAFETY: the caller's promise, with the type that the header documents.
         unsafe {
             match what {
                 HSA_AMD_MEMORY_POOL_INFO_SEGMENT => {
@@ -127,7 +127,7 @@ unsafe extern "C" fn hsa_amd_memory_pool_get_info(
 }
 
 /// # Safety
-/// `value` is good for what is asked for.
+/// `value` is valid for the property.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_amd_agent_memory_pool_get_info(
     agent: hsa_agent_t,

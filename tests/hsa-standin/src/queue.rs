@@ -1,4 +1,4 @@
-//! Queues: a thread each, which does what the packets say, one after the other.
+//! Queues: one thread each, which processes packets in order.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
@@ -19,8 +19,7 @@ use crate::signal::{Cell, notify, wait_until};
 use crate::simulated::Launch;
 use crate::state::{Answer, State, answer, state};
 
-/// How long a queue that is closed waits for its thread to notice, on a machine that has other
-/// things to do.
+/// How long a queue that is closed waits for its thread to notice, on a busy machine.
 const THREAD: Duration = Duration::from_secs(30);
 
 /// How long it waits for the end of a kernel.
@@ -32,7 +31,7 @@ type Callback = unsafe extern "C" fn(hsa_status_t, *mut hsa_queue_t, *mut c_void
 pub(crate) struct Queue {
     id: u64,
     number: usize,
-    /// What the caller has of it.
+    /// The caller's view of it.
     raw: *mut hsa_queue_t,
     base: *mut u8,
     size: u64,
@@ -42,13 +41,13 @@ pub(crate) struct Queue {
     callback: Option<Callback>,
     data: usize,
     is_closed: AtomicBool,
-    /// A kernel runs.
+    /// Whether a kernel runs.
     is_busy: AtomicBool,
     has_ended: AtomicBool,
 }
 
 impl State {
-    /// Whether a GPU has room for one more kernel: those that run fill it.
+    /// Whether a GPU has room for one more kernel: running ones fill it.
     pub(crate) fn has_room(&self, number: usize) -> bool {
         let queues = lock(&self.queues);
         let mut others = queues.values().filter(|queue| queue.number == number);
@@ -56,10 +55,11 @@ impl State {
     }
 }
 
-// SAFETY: what the pointers point to is there until the thread has ended and the queue is
-// destroyed, and is accessed as the specification of queues has it.
+// SAFETY: the pointers stay valid until the thread has ended and the queue is destroyed, and their
+// memory is accessed as the specification of queues requires.
 unsafe impl Send for Queue {}
-// SAFETY: as above.
+// SAFETY: the pointers stay valid until the queue is destroyed, and their memory is accessed as the
+// specification of queues requires.
 unsafe impl Sync for Queue {}
 
 fn ring(size: u64) -> Layout {
@@ -77,7 +77,7 @@ impl Drop for Queue {
 }
 
 /// # Safety
-/// `queue` is good for a pointer.
+/// `queue` is valid for a pointer.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn hsa_queue_create(
     agent: hsa_agent_t,
@@ -102,7 +102,7 @@ pub(crate) unsafe extern "C" fn hsa_queue_create(
             return Err(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         }
         for packet in 0..size as usize {
-            // SAFETY: within the ring, and nobody else's yet.
+            // SAFETY: within the ring, and not shared yet.
             unsafe {
                 base.add(packet * PACKET)
                     .cast::<u16>()
@@ -111,7 +111,7 @@ pub(crate) unsafe extern "C" fn hsa_queue_create(
         }
         let id = handle();
         let (doorbell, cell) = state.new_signal(-1);
-        // SAFETY: of numbers, pointers and handles, for which zeros will do.
+        // SAFETY: a struct of numbers, pointers and handles, for which zeros are valid.
         let mut raw: hsa_queue_t = unsafe { std::mem::zeroed() };
         raw.type_ = kind;
         raw.base_address = base.cast();
@@ -150,7 +150,7 @@ pub(crate) unsafe extern "C" fn hsa_queue_create(
     })
 }
 
-/// What runs in it is killed, on a GPU. Here it is left behind, with what it uses.
+/// Destroys a queue. On a GPU its kernels are killed; here they run on, with their resources.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn hsa_queue_destroy(queue: *mut hsa_queue_t) -> hsa_status_t {
     answer("hsa_queue_destroy", |state| {
@@ -176,7 +176,7 @@ pub(crate) extern "C" fn hsa_queue_add_write_index_relaxed(
     queue: *const hsa_queue_t,
     count: u64,
 ) -> u64 {
-    // Relaxed: as the name says.
+    // Relaxed: as named.
     known(queue).write.fetch_add(count, Ordering::Relaxed)
 }
 
@@ -195,17 +195,17 @@ impl Queue {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Waits until it has ended, or a kernel keeps it from that. It is closed.
+    /// Waits until the closed queue has ended, or a kernel prevents that.
     fn end(&self, state: &State) {
         let has_ended = || self.has_ended.load(Ordering::Acquire);
         let is_busy = || self.is_busy.load(Ordering::Acquire);
-        // Whatever is no kernel ends at once, as soon as its thread has its turn.
+        // Everything except kernels ends at once, when its thread runs.
         wait_until(Some(Instant::now() + THREAD), || has_ended() || is_busy());
         if wait_until(Some(Instant::now() + KERNEL), has_ended) {
             return;
         }
         state.zombies.add(self.id);
-        // If it has ended before it was one, it has not seen that it was.
+        // A thread that has ended before did not see that the queue is a zombie.
         if has_ended() {
             state.zombies.remove(self.id);
         }
@@ -236,12 +236,12 @@ impl Queue {
         state().zombies.remove(self.id);
     }
 
-    /// Tells of an error; nothing in the queue runs any more.
+    /// Reports an error; nothing in the queue runs any more.
     fn fail(&self, status: hsa_status_t) {
         if setting("REVOFF_HSA_STAND_IN_FAULT", 0) != 0 {
             let kind = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
             if state().events.tell(kind, self.number) == Some(HSA_STATUS_ERROR) {
-                // As ROCr does. Nobody takes it.
+                // Like ROCr if there is no handler.
                 std::process::abort();
             }
         } else if let Some(callback) = self.callback {
@@ -250,16 +250,16 @@ impl Queue {
         }
     }
 
-    /// Does what a packet says. Returns whether the next one came before this had ended.
+    /// Processes a packet. Returns whether the next one came before this had ended.
     fn process(&self, index: u64, is_behind: bool, host: &mut dyn HostQueue) -> Answer<bool> {
-        // The device may go by either of the two.
+        // The device may use either of the two.
         if index >= self.write.load(Ordering::Acquire) {
             say("the doorbell rang before the write index said that the packet is there");
             return Err(HSA_STATUS_ERROR_INVALID_ARGUMENT);
         }
         // SAFETY: within the ring; the packet was there before the doorbell rang.
         let place = unsafe { self.base.add((index % self.size) as usize * PACKET) };
-        // SAFETY: the header is aligned, and accessed so by both sides until it is valid.
+        // SAFETY: the header is aligned, and accessed atomically by both sides until it is valid.
         let header = unsafe { AtomicU16::from_ptr(place.cast()) };
         let done = match packet::kind(header.load(Ordering::Acquire), is_behind)? {
             packet::Kind::Barrier => {
@@ -270,21 +270,21 @@ impl Queue {
                 packet.completion_signal
             }
             packet::Kind::Kernel => {
-                // SAFETY: as above.
+                // SAFETY: a packet of this kind, which the caller leaves alone.
                 let packet = unsafe { place.cast::<hsa_kernel_dispatch_packet_t>().read() };
-                // SAFETY: as above.
+                // SAFETY: a packet's memory in the ring.
                 let body = unsafe { packet::body(place) };
                 packet::check(&packet)?;
                 self.is_busy.store(true, Ordering::Release);
                 notify();
-                // Whoever waits for a place has it when the kernel begins, not when it ends.
+                // The position is free when the kernel begins, not when it ends.
                 self.take(index, header);
                 let ran = self.dispatch(&packet, host);
                 self.is_busy.store(false, Ordering::Release);
                 notify();
                 ran?;
-                // Until its signal says that it has ended, a kernel reads its packet.
-                // SAFETY: as above.
+                // A kernel reads its packet until its signal reports the end.
+                // SAFETY: a packet's memory in the ring.
                 if unsafe { packet::body(place) } != body {
                     say("the place of a packet was used again while its kernel ran");
                     return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
@@ -299,7 +299,7 @@ impl Queue {
         Ok(is_before)
     }
 
-    /// Gives the place of a packet, which was read, back to the caller.
+    /// Returns the position of a packet that was read to the caller.
     fn take(&self, index: u64, header: &AtomicU16) {
         header.store(HSA_PACKET_TYPE_INVALID as u16, Ordering::Release);
         self.read.store(index + 1, Ordering::Release);
@@ -335,8 +335,8 @@ impl Queue {
             arguments,
         };
         match &kernel.code {
-            // SAFETY: the arguments are what the kernel expects, as far as the caller has told
-            // the truth; they stay until the packet is done.
+            // SAFETY: the arguments match the kernel, by the promise of ROCr's caller; they stay
+            // until the packet is done.
             Code::Simulated(code) => unsafe { code.run(launch) }.map_err(|reason| {
                 say(&format!("kernel `{}`: {reason}", kernel.name()));
                 HSA_STATUS_ERROR_EXCEPTION
@@ -361,8 +361,8 @@ fn run_on_host(code: &HostCode, launch: Launch, host: &mut dyn HostQueue) -> Ans
         bytes
     });
     let params: Vec<_> = params.collect();
-    // The `host` device has teams, and threads of teams, in one dimension, and no shared
-    // memory: whoever has two of threads has as many.
+    // The `host` device has one dimension of teams and of threads, and no shared memory, so two
+    // dimensions of threads are multiplied.
     let ([x, y, 1], [all, rows, 1]) = (launch.team, launch.grid) else {
         return Err(HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
     };
@@ -374,8 +374,7 @@ fn run_on_host(code: &HostCode, launch: Launch, host: &mut dyn HostQueue) -> Ans
         teams: all / x,
         threads: x * y,
     };
-    // SAFETY: the parameters are what the kernel expects, as far as the caller has told
-    // the truth.
+    // SAFETY: the parameters match the kernel, by the promise of ROCr's caller.
     let running =
         unsafe { host.launch(&code.module, code.kernel, grid, &params, launch::context()) };
     let running = running.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?;

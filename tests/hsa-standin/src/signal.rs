@@ -1,4 +1,4 @@
-//! Signals, and what is called when they change.
+//! Signals, and the callbacks for their changes.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,17 +13,18 @@ use crate::state::{Answer, State, answer, state};
 /// A signal.
 pub(crate) struct Cell(AtomicI64);
 
-/// Counts changes of signals, of all of them.
+/// Counts changes of all signals.
 static CHANGES: Mutex<u64> = Mutex::new(0);
 static CHANGED: Condvar = Condvar::new();
 
-/// Wakes whoever waits for something.
+/// Wakes all waiting threads.
 pub(crate) fn notify() {
     *lock(&CHANGES) += 1;
     CHANGED.notify_all();
 }
 
-/// Waits until `is_so`, which [`notify`] follows; whether it is at `until`.
+/// Waits until `is_so`, for whose changes [`notify`] is called; returns whether it holds at
+/// `until`.
 pub(crate) fn wait_until(until: Option<Instant>, is_so: impl Fn() -> bool) -> bool {
     let mut changes = lock(&CHANGES);
     loop {
@@ -52,7 +53,7 @@ impl Cell {
         notify();
     }
 
-    /// What an operation does when it is done.
+    /// Called when an operation is done.
     pub(crate) fn count_down(&self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
         notify();
@@ -74,7 +75,7 @@ impl State {
     }
 }
 
-/// For functions that cannot answer that there is no such signal.
+/// For functions that cannot return an error.
 fn known(signal: hsa_signal_t) -> Arc<Cell> {
     match state().signal(signal) {
         Ok(cell) => cell,
@@ -83,7 +84,7 @@ fn known(signal: hsa_signal_t) -> Arc<Cell> {
 }
 
 /// # Safety
-/// `signal` is good for a handle.
+/// `signal` is valid for a handle.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn hsa_signal_create(
     value: i64,
@@ -106,8 +107,8 @@ pub(crate) extern "C" fn hsa_signal_destroy(signal: hsa_signal_t) -> hsa_status_
     answer("hsa_signal_destroy", |state| {
         let cell = lock(&state.signals).remove(&signal.handle);
         let cell = cell.ok_or(HSA_STATUS_ERROR_INVALID_SIGNAL)?;
-        // This has it, and nobody else: no operation, no packet, no handler. One that is just
-        // over may be about to give it up.
+        // No operation, packet or handler may own it. One that has just ended may be about to drop
+        // it.
         let until = Instant::now() + Duration::from_secs(5);
         while Arc::strong_count(&cell) > 1 {
             assert!(Instant::now() < until, "a signal is destroyed in use");
@@ -155,7 +156,7 @@ pub(crate) extern "C" fn hsa_signal_wait_scacquire(
     cell.get()
 }
 
-/// What is to be called when signals change.
+/// The callbacks for changes of signals.
 #[derive(Default)]
 pub(crate) struct Handlers(Mutex<Vec<Handler>>);
 
@@ -173,7 +174,7 @@ impl Handler {
     }
 }
 
-/// Begins to call handlers.
+/// Starts calling handlers.
 pub(crate) fn start_handlers() {
     let run = || {
         let handlers = &state().handlers.0;
@@ -187,7 +188,7 @@ pub(crate) fn start_handlers() {
             let Some(handler) = due else { continue };
             let (value, argument) = (handler.cell.get(), handler.argument as *mut c_void);
             let call = handler.call;
-            // Those that want no more have nothing of the signal, from here on.
+            // From here on, handlers that are done own nothing of the signal.
             let again = (handler.cell, handler.condition, handler.other);
             let weak = Arc::downgrade(&again.0);
             drop(again.0);

@@ -1,10 +1,9 @@
-//! Simulated kernels. The stand-in cannot run AMD's instructions: what a kernel of a code
-//! object does that a compiler made is, here, a function of the kernel's name in the shared
-//! object that `REVOFF_HSA_STAND_IN_KERNELS` names, written by hand beside the program. It is
-//! called once for each wavefront, each on a thread of its own, with the kernel's arguments.
+//! Simulated kernels. The stand-in cannot run AMD's instructions: a kernel of a compiler's code
+//! object is replaced by a function of the kernel's name in the shared object that
+//! `REVOFF_HSA_STAND_IN_KERNELS` names, written by hand beside the program. It is called once for
+//! each wavefront, each on a separate thread, with the kernel's arguments.
 //!
-//! So what runs with it shows what the host's side does with such images, and nothing of what
-//! the device's code does.
+//! So these tests cover the host's side of such images, and not the device's code.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
@@ -21,7 +20,7 @@ use crate::state::state;
 /// The environment variable that names the shared object.
 const LIBRARY: &str = "REVOFF_HSA_STAND_IN_KERNELS";
 
-/// What a simulated kernel is given, in C a `struct wave`.
+/// The argument of a simulated kernel, in C a `struct wave`.
 #[repr(C)]
 struct Wave {
     /// The memory of arguments.
@@ -31,14 +30,14 @@ struct Wave {
     thread: u32,
     threads: u32,
     image: *const Placed,
-    /// Where a variable of the image is; null if there is none.
+    /// Returns the address of a variable of the image; null if there is none.
     find: unsafe extern "C" fn(*const Placed, *const c_char) -> *mut c_void,
     gpu: u32,
-    /// Whether that GPU may use memory, so many bytes of which are allocated there.
+    /// Whether that GPU may use memory of this size, all of which must be allocated.
     may_use: extern "C" fn(u32, *const c_void, usize) -> c_int,
 }
 
-/// What returns 0, or anything else for a trap.
+/// Returns 0, or another value for a trap.
 type Function = unsafe extern "C" fn(*const Wave) -> c_int;
 
 /// A kernel.
@@ -47,14 +46,14 @@ pub(crate) struct Kernel {
     pub(crate) descriptor: Descriptor,
 }
 
-/// How a kernel is launched.
+/// The parameters of a launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Launch {
     /// The number of the GPU.
     pub(crate) gpu: usize,
     /// Work items of a team in each dimension.
     pub(crate) team: [u16; 3],
-    /// Those of the launch.
+    /// Work items of the launch.
     pub(crate) grid: [u32; 3],
     /// Memory of a team.
     pub(crate) group: u32,
@@ -68,7 +67,7 @@ impl Kernel {
     /// Runs it, to its end.
     ///
     /// # Errors
-    /// What is wrong, or that it has trapped; in words.
+    /// The error, or that it has trapped.
     ///
     /// # Safety
     /// The arguments are those of the kernel.
@@ -94,8 +93,8 @@ impl Kernel {
                 gpu: launch.gpu as u32,
                 may_use,
             };
-            // SAFETY: a function of this type, as far as who wrote it has told the truth;
-            // for the arguments there is the caller's promise.
+            // SAFETY: a function of this type, as its author asserts; the caller promises the
+            // arguments.
             unsafe { function(&raw const wave) }
         };
         let waves = (0..teams).flat_map(|team| (0..threads).map(move |thread| (team, thread)));
@@ -109,20 +108,20 @@ impl Kernel {
         }
     }
 
-    /// What is in the place of its code.
+    /// The replacement for its code.
     fn function(&self) -> Result<Function, String> {
         let name = &self.descriptor.name;
         let symbol = CString::new(name.as_str()).map_err(|error| error.to_string())?;
-        // SAFETY: whoever wrote it under this name has written a simulated kernel.
+        // SAFETY: a function of this name is a simulated kernel, as its author asserts.
         let function = unsafe { library()?.get::<Function>(symbol.as_bytes_with_nul()) };
         let function = function.map_err(|error| format!("it is not in {LIBRARY}: {error}"))?;
         Ok(*function)
     }
 }
 
-/// Runs wavefronts, each on a thread of its own. Returns how many have trapped.
+/// Runs wavefronts, each on a separate thread. Returns the number that trapped.
 ///
-/// They may wait for each other: so none begins before there are threads for all.
+/// They may wait for each other, so none begins before all have threads.
 fn together<F>(waves: impl Iterator<Item = (thread::Builder, F)>) -> io::Result<usize>
 where
     F: FnOnce() -> c_int + Send,
@@ -140,8 +139,8 @@ where
     })
 }
 
-/// Teams and wavefronts of each. GCC's device code takes the team from the first dimension,
-/// its lane from the second and the wavefront from the third.
+/// The numbers of teams and of their wavefronts. GCC's device code takes the team from the first
+/// dimension, its lane from the second and the wavefront from the third.
 fn shape(launch: Launch) -> Result<(u32, u32), String> {
     let ([x, y, threads], [teams, lanes, depth]) = (launch.team, launch.grid);
     let is_gcc = (x, y) == (1, LANES) && lanes == u32::from(LANES);
@@ -232,7 +231,7 @@ mod tests {
             let stacks = [1 << 16, 1 << 16, last].into_iter();
             stacks.map(move |bytes| (thread::Builder::new().stack_size(bytes), wave))
         };
-        // No machine has room for this.
+        // No machine can run this many.
         assert!(together(waves(1 << 62)).is_err());
         assert_eq!(reached.load(Ordering::Acquire), 0);
         assert_eq!(together(waves(1 << 16)).ok(), Some(0));

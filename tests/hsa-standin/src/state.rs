@@ -1,4 +1,4 @@
-//! The state of the process: agents, and what was made and not given back.
+//! The state of the process: agents, and unfreed resources.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,12 +19,12 @@ use crate::queue::Queue;
 use crate::signal::{Cell, Handlers};
 use crate::zombies::Zombies;
 
-/// The runtime, once there was `hsa_init`.
+/// The runtime after `hsa_init`.
 pub(crate) struct State {
     pub(crate) gpus: Vec<Gpu>,
     pub(crate) signals: Mutex<HashMap<u64, Arc<Cell>>>,
     pub(crate) memory: Mutex<BTreeMap<u64, Block>>,
-    /// Most bytes of the host's memory that were allocated at a time.
+    /// The maximum of the host's memory that was allocated at a time, in bytes.
     pub(crate) most_pinned: AtomicU64,
     /// By their addresses.
     pub(crate) queues: Mutex<HashMap<usize, Arc<Queue>>>,
@@ -38,16 +38,16 @@ pub(crate) struct State {
 
 /// A GPU.
 pub(crate) struct Gpu {
-    /// What takes its place.
+    /// Its replacement.
     pub(crate) device: Arc<dyn Device>,
-    /// What copies by itself, and what does so by kernels.
+    /// The copy engine, and the queue of copies that are kernels.
     pub(crate) engine: Engine,
     pub(crate) kernels: Engine,
 }
 
 static STATE: OnceLock<State> = OnceLock::new();
 
-/// The state, for functions that cannot answer that there is none.
+/// The state, for functions that cannot return an error.
 pub(crate) fn state() -> &'static State {
     STATE.get().expect("a function of ROCr before `hsa_init`")
 }
@@ -81,7 +81,7 @@ impl State {
         })
     }
 
-    /// How much was made and not given back.
+    /// The number of unfreed resources.
     fn held(&self) -> u64 {
         let counts = [
             lock(&self.signals).len(),
@@ -95,10 +95,10 @@ impl State {
     }
 }
 
-/// What a function answers that is to answer something else than "success".
+/// A function's result; the error is a status other than success.
 pub(crate) type Answer<T = ()> = Result<T, hsa_status_t>;
 
-/// What a function answers, as C has it.
+/// A function's result in C's form.
 pub(crate) fn answer(function: &str, run: impl FnOnce(&'static State) -> Answer) -> hsa_status_t {
     let Some(state) = STATE.get() else {
         return HSA_STATUS_ERROR_NOT_INITIALIZED;
@@ -125,16 +125,17 @@ pub(crate) extern "C" fn hsa_init() -> hsa_status_t {
     HSA_STATUS_SUCCESS
 }
 
-/// No function of ROCr's: how much was made and not given back.
+/// Not a function of ROCr's: the number of unfreed resources.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn revoff_hsa_stand_in_held() -> u64 {
     STATE.get().map_or(0, State::held)
 }
 
-/// No function of ROCr's: most bytes of the host's memory that were allocated at a time.
+/// Not a function of ROCr's: the maximum of the host's memory that was allocated at a time, in
+/// bytes.
 #[unsafe(no_mangle)]
 extern "C" fn revoff_hsa_stand_in_most_pinned() -> u64 {
-    // Relaxed: asked when all is over.
+    // Relaxed: read at the end.
     let most = |state: &State| state.most_pinned.load(Ordering::Relaxed);
     STATE.get().map_or(0, most)
 }

@@ -1,4 +1,4 @@
-//! What is known of the runtime itself, and of what its functions answer.
+//! Properties of the runtime, and descriptions of statuses.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -12,7 +12,7 @@ extern "C" fn hsa_shut_down() -> hsa_status_t {
 }
 
 /// # Safety
-/// `text` is good for a pointer.
+/// `text` is valid for a pointer.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_status_string(
     status: hsa_status_t,
@@ -46,7 +46,7 @@ unsafe extern "C" fn hsa_status_string(
 const FREQUENCY: u64 = 1_000_000_000;
 
 /// # Safety
-/// `value` is good for what is asked for.
+/// `value` is valid for the property.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hsa_system_get_info(
     what: hsa_system_info_t,

@@ -1,5 +1,5 @@
-//! The stand-in refuses what ROCr refuses, and what it is stricter about. One test: the
-//! functions share the state of the process.
+//! The stand-in rejects what ROCr rejects, and more where it is stricter. One test: the functions
+//! share the state of the process.
 
 use std::ffi::c_void;
 use std::ptr::{null, null_mut};
@@ -27,17 +27,17 @@ use crate::signal::{hsa_signal_create, hsa_signal_destroy};
 use crate::signal::{hsa_signal_load_scacquire, hsa_signal_store_relaxed};
 use crate::state::{hsa_init, revoff_hsa_stand_in_held, state};
 
-/// What a handler leaves where it has found its answer.
+/// The value that a handler leaves once it has read its result.
 const HEARD: u32 = 0xbeef;
 
 unsafe extern "C" fn on_event(_: *const hsa_amd_event_t, answer: *mut c_void) -> hsa_status_t {
-    // SAFETY: the test's answers, which it leaves alone meanwhile.
+    // SAFETY: the test's results, which it does not access meanwhile.
     unsafe { answer.cast::<hsa_status_t>().replace(HEARD) }
 }
 
 fn signal(value: i64) -> hsa_signal_t {
     let mut signal = hsa_signal_t { handle: 0 };
-    // SAFETY: good for a handle.
+    // SAFETY: valid for a handle.
     let status = unsafe { hsa_signal_create(value, 0, null(), &raw mut signal) };
     assert_eq!(status, HSA_STATUS_SUCCESS);
     signal
@@ -59,7 +59,7 @@ pub(crate) fn exports() -> Vec<u8> {
 
 fn alloc(pool: u64, size: usize) -> *mut c_void {
     let (pool, mut memory) = (hsa_amd_memory_pool_t { handle: pool }, null_mut());
-    // SAFETY: good for a pointer.
+    // SAFETY: valid for a pointer.
     let status = unsafe { hsa_amd_memory_pool_allocate(pool, size, 0, &raw mut memory) };
     assert_eq!(status, HSA_STATUS_SUCCESS);
     memory
@@ -69,7 +69,7 @@ fn alloc(pool: u64, size: usize) -> *mut c_void {
 fn copy(to: *mut c_void, from: *mut c_void, after: &[hsa_signal_t], done: hsa_signal_t) -> u32 {
     let (gpu, cpu) = (gpu_agent(0), hsa_agent_t { handle: CPU });
     let (count, after) = (after.len() as u32, after.as_ptr());
-    // SAFETY: there are so many signals; memory is looked up.
+    // SAFETY: the signals exist; memory is looked up.
     unsafe { hsa_amd_memory_async_copy(to, gpu, from, cpu, 1, count, after, done) }
 }
 
@@ -84,14 +84,14 @@ fn comes_to(signal: hsa_signal_t, value: i64, time: Duration) -> bool {
     true
 }
 
-/// Where it is of no use, and where it has some.
+/// Whether it is unusable or not.
 fn an_executable_that_takes_no_code_keeps_none() {
     let (held, gpu) = (revoff_hsa_stand_in_held(), gpu_agent(0));
     let mut executable = hsa_executable_t { handle: 1 };
     let refused = load(state(), executable, gpu, &exports());
     assert_eq!(refused, Err(HSA_STATUS_ERROR_INVALID_EXECUTABLE));
     assert_eq!(revoff_hsa_stand_in_held(), held);
-    // SAFETY: good for a handle.
+    // SAFETY: valid for a handle.
     let status = unsafe { hsa_executable_create_alt(0, 0, null(), &raw mut executable) };
     assert_eq!(status, HSA_STATUS_SUCCESS);
     let refused = HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
@@ -103,8 +103,8 @@ fn an_executable_that_takes_no_code_keeps_none() {
     assert_eq!(revoff_hsa_stand_in_held(), held);
 }
 
-/// Packets of the kind that waits for nothing, in a queue of their own, told of at once.
-/// Returns how far the queue comes and its error, if any.
+/// Packets of the kind that waits for nothing, in a new queue, published at once. Returns the
+/// number of processed packets and the queue's error, if any.
 fn packets(headers: &[u16]) -> (u64, hsa_status_t) {
     unsafe extern "C" fn failed(status: hsa_status_t, _: *mut hsa_queue_t, answer: *mut c_void) {
         // SAFETY: alive until the queue has ended.
@@ -113,7 +113,7 @@ fn packets(headers: &[u16]) -> (u64, hsa_status_t) {
     }
     let (failure, mut queue) = (AtomicU32::new(0), null_mut());
     let data = (&raw const failure).cast_mut().cast();
-    // SAFETY: good for a pointer; the function is called with what it takes.
+    // SAFETY: valid for a pointer; the function gets its own data.
     let status =
         unsafe { hsa_queue_create(gpu_agent(0), 4, 0, Some(failed), data, 0, 0, &raw mut queue) };
     assert_eq!(status, HSA_STATUS_SUCCESS);
@@ -121,8 +121,8 @@ fn packets(headers: &[u16]) -> (u64, hsa_status_t) {
     let (base, bell) = unsafe { ((*queue).base_address, (*queue).doorbell_signal) };
     for &header in headers {
         let index = hsa_queue_add_write_index_relaxed(queue, 1);
-        // SAFETY: there is room for four, of which nobody has been told. Of numbers and
-        // handles, for which zeros will do.
+        // SAFETY: there is room for four packets, which are not published yet: structs of numbers
+        // and handles, for which zeros are valid.
         unsafe {
             let place = base.cast::<hsa_barrier_and_packet_t>().add(index as usize);
             place.write(std::mem::zeroed());
@@ -149,14 +149,14 @@ fn packets_say_that_they_wait_for_those_before() {
     assert_eq!(packets(&[3]), (0, refused));
 }
 
-/// However late its thread has its turn: others have the machine.
+/// However late its thread runs on a busy machine.
 fn an_idle_queue_leaves_nothing_behind() {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Also where something panics: the scope waits for the others.
+        // Even if something panics, since the scope waits for the others.
         let _end = End(&is_over);
         for _ in 0..32 {
-            // Relaxed: nothing else is told.
+            // Relaxed: the flag carries no other data.
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
@@ -170,12 +170,12 @@ fn an_idle_queue_leaves_nothing_behind() {
     });
 }
 
-/// Says that something is over, when it is dropped.
+/// Sets a flag when it is dropped.
 struct End<'a>(&'a AtomicBool);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {
-        // Relaxed: nothing else is told.
+        // Relaxed: the flag carries no other data.
         self.0.store(true, Ordering::Relaxed);
     }
 }
@@ -183,15 +183,15 @@ impl Drop for End<'_> {
 #[test]
 fn it_is_strict() {
     let mut early = hsa_signal_t { handle: 0 };
-    // SAFETY: good for a handle.
+    // SAFETY: valid for a handle.
     let status = unsafe { hsa_signal_create(0, 0, null(), &raw mut early) };
     assert_eq!(status, HSA_STATUS_ERROR_NOT_INITIALIZED);
     assert_eq!(hsa_init(), HSA_STATUS_SUCCESS);
     assert_eq!(revoff_hsa_stand_in_held(), 0);
 
-    // Memory is not zeroed, and who was not allowed to use it may not.
+    // Memory is not zeroed, and agents without access may not use it.
     let (there, here) = (alloc(FIRST_GPU, 1), alloc(FINE, 1));
-    // SAFETY: there is a byte, which nobody uses.
+    // SAFETY: the byte exists and is unused.
     assert_ne!(unsafe { here.cast::<u8>().read() }, 0);
     let [first, second, gate] = [1, 1, 1].map(signal);
     let refused = HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -206,7 +206,7 @@ fn it_is_strict() {
         "the wrong way round"
     );
 
-    // Where no agent is named, what is allocated is not left, and one side is.
+    // Errors: no agent, a freed block, only one valid side.
     let mut word = [0u8; 2];
     let stack = word.as_mut_ptr().cast();
     // SAFETY: two bytes on the stack; memory is looked up.
@@ -216,7 +216,7 @@ fn it_is_strict() {
     assert_eq!(copy_plainly(there, here, 4097), refused);
     assert_eq!(copy_plainly(stack, stack, 1), refused);
 
-    // One copy after the other, whatever they wait for.
+    // Copies run in order, whatever they wait for.
     assert_eq!(copy(there, here, &[gate], first), HSA_STATUS_SUCCESS);
     assert_eq!(copy(there, here, &[], second), HSA_STATUS_SUCCESS);
     assert!(!comes_to(second, 0, Duration::from_millis(20)));
@@ -225,7 +225,7 @@ fn it_is_strict() {
         assert!(comes_to(done, 0, Duration::from_secs(10)));
     }
 
-    // All handlers hear of an event, and one of them is enough to take it; of faults there is one.
+    // All handlers get an event, and one of them may accept it; there is one fault.
     let events = &state().events;
     let mut answers = [HSA_STATUS_SUCCESS, HSA_STATUS_ERROR];
     for answer in &mut answers {
@@ -242,7 +242,7 @@ fn it_is_strict() {
     packets_say_that_they_wait_for_those_before();
     an_idle_queue_leaves_nothing_behind();
 
-    // Nothing is given back twice, and what is not is counted.
+    // Nothing is freed twice, and unfreed resources are counted.
     assert_eq!(revoff_hsa_stand_in_held(), 5);
     for memory in [there, here] {
         assert_eq!(hsa_amd_memory_pool_free(memory), HSA_STATUS_SUCCESS);

@@ -1,16 +1,16 @@
-//! Kernels that run on in queues that are gone. A GPU ends them; a thread cannot be ended, so
-//! what a kernel may use is kept from being freed until it has ended by itself.
+//! Kernels that run on after their queues were destroyed. A GPU ends them; a thread cannot be
+//! ended, so the resources that a kernel may use are freed only after it has ended.
 
 use std::sync::{Arc, Mutex};
 
 use standin::process::{handle, lock};
 
-/// Queues that were left behind, and what they keep.
+/// Queues that were left behind, and the resources kept for them.
 pub(crate) struct Zombies<T>(Mutex<Vec<Zombie<T>>>);
 
 struct Zombie<T> {
     queue: u64,
-    /// What was made later it cannot know.
+    /// It cannot use newer resources.
     since: u64,
     kept: Vec<Arc<T>>,
 }
@@ -27,7 +27,7 @@ impl<T> Zombies<T> {
         lock(&self.0).is_empty()
     }
 
-    /// This queue is left behind.
+    /// Adds a queue that is left behind.
     pub(crate) fn add(&self, queue: u64) {
         lock(&self.0).push(Zombie {
             queue,
@@ -36,7 +36,7 @@ impl<T> Zombies<T> {
         });
     }
 
-    /// This queue has ended. What it alone has kept is dropped.
+    /// Removes a queue that has ended. Resources kept only for it are dropped.
     pub(crate) fn remove(&self, queue: u64) {
         let mut zombies = lock(&self.0);
         let ended = zombies.extract_if(.., |zombie| zombie.queue == queue);
@@ -45,7 +45,7 @@ impl<T> Zombies<T> {
         drop(ended);
     }
 
-    /// Drops this once nobody uses it any more. It was made when handles had come to `made`.
+    /// Drops `thing` once it is unused. It was created when the next handle was `made`.
     pub(crate) fn drop_later(&self, made: u64, thing: T) {
         let thing = Arc::new(thing);
         let mut zombies = lock(&self.0);

@@ -1,8 +1,8 @@
 /*
- * An OpenMP program that calls GOMP_target_ext from a target region, as GCC 13 and newer
- * do for `target device(ancestor:1)`. GCC 12 does not know that, and its libgomp has no
- * control variables for devices: both are here in its place. With TEAMS it needs another
- * function of the same file of libgomp's.
+ * An OpenMP program that calls GOMP_target_ext from a target region, as GCC 13 and newer do for
+ * `target device(ancestor:1)`. GCC 12 lacks that, and its libgomp has no control variables for
+ * devices, so both are defined here. With TEAMS it needs another function from the same file of
+ * libgomp.
  */
 
 #include <stddef.h>

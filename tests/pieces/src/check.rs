@@ -1,4 +1,4 @@
-//! What must be true of an image that device-rt was linked into.
+//! Checks of images that device-rt was linked into.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::tools::{Tool, run};
 /// Checks the image at `path`: a kernel `kernel` that calls `functions` of the host.
 ///
 /// # Panics
-/// It is none.
+/// The file is not an image.
 #[track_caller]
 pub fn check_linked(path: &Path, kernel: &str, functions: &[&str]) {
     if let Err(why) = is_linked(path, kernel, functions) {
@@ -21,10 +21,10 @@ pub fn check_linked(path: &Path, kernel: &str, functions: &[&str]) {
     }
 }
 
-/// Whether the host finds in the image at `path` what it needs; if not, why.
+/// Whether the image at `path` has everything that the host needs.
 ///
 /// # Errors
-/// What is missing.
+/// The missing part.
 pub fn is_linked(path: &Path, kernel: &str, functions: &[&str]) -> Result<(), String> {
     let image = Image::open(path).map_err(|error| error.to_string())?;
     let undefined = undefined(image.bytes());
@@ -53,7 +53,7 @@ pub fn is_linked(path: &Path, kernel: &str, functions: &[&str]) -> Result<(), St
     Ok(())
 }
 
-/// What the image expects of another: of PTX what it declares only, of an ELF file its
+/// Undefined symbols of an image: in PTX symbols that are only declared, in an ELF file its
 /// undefined symbols.
 fn undefined(image: &[u8]) -> Vec<String> {
     let Ok(file) = object::File::parse(image) else {
@@ -67,22 +67,22 @@ fn undefined(image: &[u8]) -> Vec<String> {
         .chain(file.dynamic_symbols())
         .filter(|symbol| symbol.is_undefined())
         .filter_map(|symbol| symbol.name().ok())
-        // The null symbol, what NVIDIA's linker leaves to the driver, and the driver's
-        // own functions.
+        // The null symbol, a symbol that NVIDIA's linker leaves to the driver, and the driver's own
+        // functions.
         .filter(|name| !name.is_empty() && !name.starts_with(".nv."))
         .filter(|name| !["malloc", "free", "vprintf"].contains(name))
         .map(str::to_owned)
         .collect()
 }
 
-/// Checks that the kernel `kernel` of the code object at `path` states at least as many
-/// registers as the code uses that it runs; if not, says so.
+/// Checks that the kernel `kernel` of the code object at `path` states at least as many registers
+/// as its code and its callees use.
 ///
 /// # Errors
 /// It states fewer.
 ///
 /// # Panics
-/// The tools say nothing of it.
+/// The tools do not report it.
 pub fn check_registers(
     readelf: &Tool,
     objdump: &Tool,
@@ -110,7 +110,7 @@ pub fn check_registers(
         .iter()
         .find(|function| function.contains(&format!("<{kernel}>:")))
         .expect("the kernel has code");
-    // A kernel without a call runs nothing but its own code.
+    // A kernel without a call runs only its own code.
     let used = if of_kernel.contains("s_swappc_b64") {
         functions.iter().filter_map(|code| highest(code)).max()
     } else {

@@ -1,5 +1,5 @@
-//! What the tests of linkable pieces have in common: the pieces, other people's
-//! compilers and linkers, and what must be true of an image that these made.
+//! The common parts of the tests of linkable pieces: the pieces, other compilers and linkers, and
+//! checks of the resulting images.
 
 mod check;
 mod pieces;

@@ -1,4 +1,4 @@
-//! The pieces, as `cargo xtask images --pieces` puts them.
+//! The pieces, as built by `cargo xtask images --pieces`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::tools;
 
-/// Architectures that there are pieces for.
+/// The architectures of the pieces.
 const ARCHES: &str = "sm_35,sm_70,sm_90,gfx90a,gfx1100";
 
 /// The kernel that is linked, in the workspace.
@@ -19,7 +19,7 @@ pub fn workspace() -> &'static Path {
     here.ancestors().nth(2).unwrap_or(here)
 }
 
-/// Where the images are, built under `root` once for all tests.
+/// The folder of the images, built under `root` once for all tests.
 #[must_use]
 pub fn built(root: &Path) -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
@@ -29,7 +29,7 @@ pub fn built(root: &Path) -> &'static Path {
         cargo.current_dir(workspace());
         cargo.args(["xtask", "images", "--pieces", "--arch", ARCHES, "--out"]);
         cargo.arg(&out);
-        // As docs/gcc.md says; without GCC the archive is for nobody.
+        // As in docs/gcc.md; the archive is only useful with GCC.
         if let Some((_, gcc)) = tools::gcc() {
             let name = "-print-file-name=accel/nvptx-none/mgomp/libgomp.a";
             let libgomp = tools::run(gcc.command().arg(name));
@@ -52,7 +52,7 @@ pub fn include(root: &Path) -> PathBuf {
     built(root).join("pieces/include")
 }
 
-/// An archive of object files for AMD's `arch`, which is no piece.
+/// An archive of object files for AMD's `arch`, which is not a piece.
 #[must_use]
 pub fn object_files(root: &Path, arch: &str) -> PathBuf {
     built(root).join(arch).join("librevoff_device.a")

@@ -1,4 +1,4 @@
-//! Other people's tools: finding them, saying what is missing, running them.
+//! Other tools: finding them, reporting missing ones, running them.
 
 use std::fs;
 use std::io::Write;
@@ -11,24 +11,24 @@ use image_build::device::Assemblers;
 /// The environment variable that names NVIDIA's linker.
 const NVLINK: &str = "REVOFF_NVLINK";
 
-/// A tool that is there.
+/// A tool.
 #[derive(Clone, Debug)]
 pub struct Tool(PathBuf);
 
 impl Tool {
-    /// To run it.
+    /// A command that runs it.
     #[must_use]
     pub fn command(&self) -> Command {
         Command::new(&self.0)
     }
 }
 
-/// Says that a test does less for want of a tool, whether its output is captured or not.
+/// Reports that a test is shortened because a tool is missing, even if its output is captured.
 pub fn missing(test: &str, what: &str) {
     let _ = writeln!(io::stderr(), "\nSKIPPED pieces, {test}: {what}");
 }
 
-/// The tool `name`, on the `PATH`; without it, says so for `test`.
+/// The tool `name` on the `PATH`; if it is missing, reports that for `test`.
 #[must_use]
 pub fn tool(test: &str, name: &str, package: &str) -> Option<Tool> {
     let found = Command::new(name).arg("--version").output().is_ok();
@@ -41,13 +41,13 @@ pub fn tool(test: &str, name: &str, package: &str) -> Option<Tool> {
     found.then(|| Tool(name.into()))
 }
 
-/// The clang whose LLVM is that of the device toolchain: it reads the bitcode.
+/// The clang with the LLVM version of the device toolchain, which can read its bitcode.
 #[must_use]
 pub fn clang(test: &str) -> Option<Tool> {
     tool(test, "clang-22", "clang-22")
 }
 
-/// The newest GCC here that has an offload compiler for NVIDIA, and its release.
+/// The newest installed GCC with an offload compiler for NVIDIA, and its release.
 #[must_use]
 pub fn gcc() -> Option<(u32, Tool)> {
     let is_there = |name: &str| Command::new(name).arg("--version").output().is_ok();
@@ -60,7 +60,7 @@ pub fn gcc() -> Option<(u32, Tool)> {
         .map(|release| (release, Tool(format!("gcc-{release}").into())))
 }
 
-/// An assembler that knows `arch`.
+/// An assembler that supports `arch`.
 #[must_use]
 pub fn ptxas(test: &str, arch: &str) -> Option<Tool> {
     let found = Assemblers::find()
@@ -118,7 +118,7 @@ pub fn run(command: &mut Command) -> String {
     text(&output)
 }
 
-/// Runs `command`, which must fail, for what it says.
+/// Runs `command`, which must fail; returns its messages.
 ///
 /// # Panics
 /// It succeeds.

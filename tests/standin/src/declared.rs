@@ -1,4 +1,4 @@
-//! What an image says of itself, for files that stand for it.
+//! The descriptions of an image, for files that represent it.
 
 use std::collections::HashMap;
 
@@ -6,13 +6,13 @@ use host_rt::Image;
 use host_rt::error::ImageError;
 use host_rt::shared_abi::image::{FUNCTION_PREFIX, IMAGE_INFO, KERNEL_PREFIX};
 
-/// Initial bytes of the symbols by which an image says what it is.
+/// Initial bytes of the symbols with an image's descriptions.
 ///
 /// # Errors
-/// The image's declarations are not what they should be.
+/// The image's declarations are invalid.
 pub fn values(image: &Image) -> Result<HashMap<String, Vec<u8>>, ImageError> {
     let mut values = HashMap::new();
-    // One with something else in it is to be found by whoever reads the file.
+    // The reader of the file must detect an invalid description, so it is left out here.
     if let Ok(Some(info)) = image.info() {
         let mut bytes = info.magic.to_le_bytes().to_vec();
         bytes.extend(info.abi_version.to_le_bytes());

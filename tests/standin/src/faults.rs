@@ -1,4 +1,4 @@
-//! Calls that are to fail.
+//! Injected failures.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,26 +6,26 @@ use std::sync::{Mutex, OnceLock};
 
 use crate::process::lock;
 
-/// Which calls are to fail, as an environment variable says: `FUNCTION:CALL=NUMBER` for the
-/// n-th call or, with `*`, all others; a list with commas.
+/// The failing calls, from an environment variable: `FUNCTION:CALL=NUMBER` for the n-th call or,
+/// with `*`, all others; a list with commas.
 pub struct Faults {
     variable: &'static str,
-    /// By functions; read when one is called first.
+    /// By function; read at the first call.
     calls: OnceLock<Mutex<HashMap<String, Calls>>>,
     injected: AtomicU64,
 }
 
-/// Calls of a function so far, and what the n-th answers.
+/// The number of calls of a function so far, and the results of the n-th calls.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Calls {
     made: u64,
     fail: HashMap<u64, u32>,
-    /// What all others answer, if anything.
+    /// The result of all others, if set.
     fail_all: Option<u32>,
 }
 
 impl Faults {
-    /// Those of this environment variable.
+    /// The failures in this environment variable.
     #[must_use]
     pub const fn of(variable: &'static str) -> Self {
         Self {
@@ -35,10 +35,10 @@ impl Faults {
         }
     }
 
-    /// Counts a call of `function`; says what it is to answer if that is an error.
+    /// Counts a call of `function`; returns the injected error, if there is one.
     ///
     /// # Panics
-    /// The variable is not of the form that it should have.
+    /// The variable is malformed.
     pub fn of_call(&self, function: &str) -> Option<u32> {
         let calls = self.calls.get_or_init(|| {
             let wanted = std::env::var(self.variable).unwrap_or_default();
@@ -51,16 +51,16 @@ impl Faults {
         let mut calls = lock(calls);
         let fault = calls.get_mut(function)?.next();
         if fault.is_some() {
-            // Relaxed: a count that is looked at when all is over.
+            // Relaxed: a count that is read at the end.
             self.injected.fetch_add(1, Ordering::Relaxed);
         }
         fault
     }
 
-    /// Calls that have failed because they were to: none, and a test has tested nothing.
+    /// The number of injected failures: a test with none has tested nothing.
     #[must_use]
     pub fn injected(&self) -> u64 {
-        // Relaxed: asked when all is over.
+        // Relaxed: read at the end.
         self.injected.load(Ordering::Relaxed)
     }
 }
@@ -72,7 +72,7 @@ impl Calls {
     }
 }
 
-/// Reads a list; fails with what in it makes no sense.
+/// Reads a list; the error is the invalid part.
 fn read(wanted: &str) -> Result<HashMap<String, Calls>, &str> {
     let mut all: HashMap<String, Calls> = HashMap::new();
     for fault in wanted.split(',').filter(|fault| !fault.is_empty()) {

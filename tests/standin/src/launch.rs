@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use host_rt::device::{BlockShape, LaunchContext};
 
-/// What the `host` device is told of a launch: a GPU's threads know none, and cannot wake the host.
+/// The launch context for the `host` device: a GPU's threads have no launch key, and cannot wake
+/// the host.
 #[must_use]
 pub fn context() -> LaunchContext {
     LaunchContext {

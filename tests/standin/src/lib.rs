@@ -1,14 +1,14 @@
-//! What the stand-ins for drivers of GPUs have in common: they run on the `host` device, whose
+//! The common parts of the stand-ins for drivers of GPUs: they run on the `host` device, whose
 //! addresses are addresses of the process.
 //!
 //! | module | job |
 //! |---|---|
 //! | [`process`] | handles, settings, locks |
-//! | [`faults`] | calls that are to fail |
-//! | [`memory`] | memory that nobody has written |
-//! | [`declared`] | what an image says of itself |
+//! | [`faults`] | injected failures |
+//! | [`memory`] | the contents of new memory |
+//! | [`declared`] | descriptions of an image |
 //! | [`launch`] | kernels |
-//! | [`loader`] | putting a stand-in in a driver's place |
+//! | [`loader`] | loading a stand-in instead of a driver |
 
 pub mod declared;
 pub mod faults;

@@ -1,4 +1,4 @@
-//! Putting a stand-in in a driver's place.
+//! Loading a stand-in instead of a driver.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,10 +10,10 @@ use std::process::Command;
 
 use libloading::Library;
 
-/// The value of [`Place::wanted`] in processes where the stand-in is in the driver's place.
+/// The value of [`Place::wanted`] in processes with the stand-in.
 const LOADED: &str = "loaded";
 
-/// A driver's place, and what is put there.
+/// A driver's library, and its replacement.
 pub struct Place {
     /// The environment variable that decides: `1` for the stand-in even where there is a GPU.
     pub wanted: &'static str,
@@ -26,19 +26,19 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether the stand-in is in the driver's place in this process.
+    /// Whether the stand-in is loaded in this process.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         std::env::var_os(self.wanted).is_some_and(|value| value == LOADED)
     }
 
-    /// Whether the environment asks for it.
+    /// Whether the environment requests it.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
         std::env::var_os(self.wanted).is_some_and(|value| value == "1")
     }
 
-    /// Begins this program anew with the stand-in in the driver's place. Returns why it cannot.
+    /// Restarts this program with the stand-in. Returns the error if that fails.
     #[must_use]
     pub fn run_again(&self) -> io::Error {
         let again = || {
@@ -56,13 +56,13 @@ impl Place {
         again().unwrap_or_else(|error| error)
     }
 
-    /// Asks a function of the stand-in's, none of the driver's, for a number.
+    /// Calls a function of the stand-in, and not of the driver, that returns a number.
     ///
     /// # Panics
-    /// The stand-in is not in the driver's place.
+    /// The stand-in is not loaded.
     #[must_use]
     pub fn ask(&self, function: &str) -> u64 {
-        // SAFETY: such functions of a stand-in take nothing and return a number.
+        // SAFETY: such functions of a stand-in take no arguments and return a number.
         self.call(|library| unsafe {
             Ok(library
                 .get::<extern "C" fn() -> u64>(function.as_bytes())?(
@@ -70,10 +70,10 @@ impl Place {
         })
     }
 
-    /// Calls something of the stand-in's.
+    /// Calls `run` with the stand-in's library.
     ///
     /// # Panics
-    /// The stand-in is not in the driver's place.
+    /// The stand-in is not loaded.
     pub fn call<T>(&self, run: impl FnOnce(&Library) -> Result<T, libloading::Error>) -> T {
         // SAFETY: a stand-in has no initialisers.
         let library = unsafe { Library::new(self.names[0]) };
@@ -85,7 +85,7 @@ impl Place {
     /// on the stand-in.
     ///
     /// # Errors
-    /// It is not there.
+    /// It does not exist.
     pub fn file(&self) -> io::Result<PathBuf> {
         let file = std::env::current_exe()?.with_file_name(self.library);
         let found = fs::metadata(&file).map(drop);
@@ -93,13 +93,13 @@ impl Place {
         Ok(file)
     }
 
-    /// A folder with the stand-in under the driver's names, and nothing else.
+    /// A folder with only the stand-in, under the driver's names.
     fn folder(&self) -> io::Result<PathBuf> {
         let file = self.file()?;
         let folder = file.with_file_name(self.folder);
         fs::create_dir_all(&folder)?;
         for name in self.names {
-            // In one step: other tests may look for it at the same time.
+            // In one step, since other tests may use it at the same time.
             let new = folder.join(format!("{name}.{}", std::process::id()));
             symlink(&file, &new)?;
             fs::rename(&new, folder.join(name))?;

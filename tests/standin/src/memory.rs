@@ -1,15 +1,15 @@
-//! Memory that nobody has written.
+//! The contents of new memory.
 
-/// What it holds: anything but zeros.
+/// The byte that fills new memory, so that it is not zero.
 const DIRT: u8 = 0xa5;
 
-/// How much of it holds that: the rest is as it was allocated.
+/// The maximum part that is filled; the rest is unchanged.
 const DIRTY: usize = 1 << 20;
 
-/// Sees to it that whoever takes new memory for zeros is found out.
+/// Fills new memory, so that code which expects zeros fails.
 ///
 /// # Safety
-/// There are so many bytes, which are nobody else's.
+/// There are `size` bytes, which are not shared.
 pub unsafe fn soil(memory: *mut u8, size: usize) {
     // SAFETY: the caller's promise.
     unsafe { memory.write_bytes(DIRT, size.min(DIRTY)) };

@@ -1,20 +1,20 @@
-//! What belongs to the process.
+//! State of the process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A handle: nobody else's, ever, larger than those before, and no address.
+/// A handle: unique, larger than earlier ones, and not an address.
 #[must_use]
 pub fn handle() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0x5afe_0000_0000_0001);
-    // Relaxed: only a number that is nobody else's.
+    // Relaxed: only uniqueness matters.
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// A number from the environment.
 ///
 /// # Panics
-/// It is none.
+/// It is not a number.
 #[must_use]
 pub fn setting(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
@@ -25,8 +25,7 @@ pub fn setting(name: &str, default: u64) -> u64 {
     }
 }
 
-/// A poisoned lock is one that a panicking thread held; what these guard is consistent at every
-/// point where a panic could happen.
+/// Ignores poisoning: the data is consistent at every point where a panic could happen.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

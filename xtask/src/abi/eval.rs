@@ -1,4 +1,5 @@
-//! Values of constant expressions, as far as shared-abi uses them. Other expressions are errors.
+//! Values of constant expressions. Only the kinds that shared-abi uses are supported; others are
+//! errors.
 
 use anyhow::{Context, Result, anyhow, bail};
 use quote::ToTokens;
@@ -26,7 +27,7 @@ impl Abi {
         self.int(constant.module, &constant.expr).map(Value::Int)
     }
 
-    /// The value of an integer expression that stands in module `at`.
+    /// The value of an integer expression in module `at`.
     pub(super) fn int(&self, at: usize, expr: &Expr) -> Result<i128> {
         let unknown = || anyhow!("cannot evaluate `{}`", expr.to_token_stream());
         match expr {
@@ -36,8 +37,7 @@ impl Abi {
             }) => Ok(value.base10_parse()?),
             Expr::Paren(inner) => self.int(at, &inner.expr),
             Expr::Group(inner) => self.int(at, &inner.expr),
-            // Conversions between widths that hold the value are all there is;
-            // rustc checks the rest.
+            // Only conversions between widths that hold the value; rustc checks the rest.
             Expr::Cast(cast) => self.int(at, &cast.expr),
             Expr::Unary(syn::ExprUnary {
                 op: syn::UnOp::Neg(_),
@@ -117,7 +117,7 @@ impl Abi {
                 }
                 _ => bail!("not a byte string"),
             },
-            // A newtype's value is what it wraps.
+            // A newtype's value is its inner value.
             (name, Some(inner)) if self.newtype_of(name).is_some() => self.int(at, inner),
             _ => bail!("unknown function"),
         }
@@ -136,7 +136,7 @@ impl Abi {
         last_segment(self.newtype_of(&name)?)
     }
 
-    /// What the `repr(transparent)` struct of that name wraps.
+    /// The inner type of the `repr(transparent)` struct of that name.
     fn newtype_of(&self, name: &str) -> Option<&syn::Type> {
         match &self.structs.get(name)?.item.fields {
             syn::Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {

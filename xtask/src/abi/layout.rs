@@ -12,10 +12,10 @@ pub(crate) struct Layout {
     pub(crate) align: u64,
 }
 
-/// A field and what lies before it.
+/// A field and its padding.
 pub(crate) struct Field<'a> {
     pub(crate) field: &'a syn::Field,
-    /// Bytes before it that belong to no field.
+    /// Bytes of padding before it.
     pub(crate) gap: u64,
 }
 
@@ -40,8 +40,8 @@ impl IntType {
     }
 }
 
-/// The integer type of that name. `usize` has its width on the machines that
-/// this project knows; whether it may stand somewhere is for the rules to say.
+/// The integer type of that name. `usize` has its width on the supported machines; the rules decide
+/// where it is allowed.
 pub(super) fn int_type(name: &str) -> Option<IntType> {
     let bytes = match name.strip_prefix(['u', 'i'])? {
         "8" => 1,
@@ -85,8 +85,7 @@ impl Abi {
         Ok(u64::try_from(self.int(at, &array.len)?)?)
     }
 
-    /// Layout of a struct, its fields, and the bytes at its end that belong to
-    /// no field.
+    /// Layout of a struct, its fields, and the bytes of padding at its end.
     pub(crate) fn struct_layout<'a>(
         &self,
         of: &'a Struct,

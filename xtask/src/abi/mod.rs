@@ -13,9 +13,9 @@ use syn::spanned::Spanned;
 
 use crate::source::Module;
 
-/// Macros that make constants: module, macro, type. Their body is a list of
-/// `#[doc = ..] NAME = value;`. A parser does not expand macros, so each one
-/// that makes items stands here or is an error.
+/// Macros that make constants: module, macro, type. Their body is a list of `#[doc = ..] NAME =
+/// value;`. A parser does not expand macros, so each one that makes items is listed here or is an
+/// error.
 const CONST_TABLES: &[(&str, &str, &str)] = &[("map_kind", "kinds", "MapKind")];
 
 /// The module whose types never cross the boundary: how both sides touch words.
@@ -44,7 +44,7 @@ pub(crate) struct Abi {
     pub(crate) modules: Vec<Module>,
     pub(crate) structs: BTreeMap<String, Struct>,
     pub(crate) consts: Vec<Const>,
-    /// Names that two structs have: where the second one stands.
+    /// Names that two structs have, with the location of the second.
     pub(crate) twice: Vec<(usize, usize, String)>,
     /// Item macros that this parser does not know: module, line, name.
     pub(crate) unknown_macros: Vec<(usize, usize, String)>,

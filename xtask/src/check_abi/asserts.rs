@@ -1,6 +1,5 @@
-//! Rule 7: size, alignment and offsets are asserted with literal numbers, for
-//! the compiler to check and a reader to see. Whether they hold is rustc's
-//! business; that none is missing is ours.
+//! Rule 7: size, alignment and offsets are asserted with literal numbers, which the compiler checks
+//! and a reader sees. rustc checks their values; this checks that none is missing.
 
 use std::collections::BTreeSet;
 
@@ -80,7 +79,7 @@ impl Asserts {
                 found.add_struct(item, &message);
             }
         }
-        // A newtype's one field is at 0 by `repr(transparent)`.
+        // `repr(transparent)` puts a newtype's one field at 0.
         if matches!(item.item.fields, syn::Fields::Unnamed(_)) && item.item.fields.len() == 1 {
             return;
         }

@@ -36,7 +36,7 @@ fn check_shape(found: &mut Findings<'_>, item: &Struct) {
     let strukt = &item.item;
     let mut reprs: Vec<String> = Vec::new();
     for attr in strukt.attrs.iter().filter(|a| a.path().is_ident("repr")) {
-        // Nothing but names and `align(N)` parses; the rest stays as text.
+        // Only names and `align(N)` parse; the rest stays as text.
         let list = attr.meta.require_list().map(|list| list.tokens.to_string());
         reprs.extend(
             list.unwrap_or_default()
@@ -69,7 +69,7 @@ fn check_shape(found: &mut Findings<'_>, item: &Struct) {
     }
 }
 
-/// Why a field may not have this type.
+/// The reason why a field may not have this type.
 fn refuse(abi: &abi::Abi, pointers: bool, ty: &Type) -> Option<String> {
     let written = ty.to_token_stream().to_string();
     match ty {

@@ -1,4 +1,4 @@
-//! Rules about whole items: which kinds there are, and that none hides.
+//! Rules about whole items: allowed kinds, and no hidden items.
 
 use std::fs;
 use std::path::Path;

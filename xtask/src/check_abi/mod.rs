@@ -15,12 +15,12 @@ use crate::abi::{Abi, Struct, Value};
 use crate::finding::{Finding, report};
 use crate::source;
 
-/// Types in shared-abi when this was last changed. A check that finds fewer has
-/// stopped seeing them, or a type was withdrawn: then this number falls.
+/// The number of types in shared-abi at the last change. A check that finds fewer has missed some,
+/// or a type was removed: then reduce this number.
 const TYPES: usize = 25;
 
-/// The module where code pointers are allowed, and why: a `host` image and its
-/// host are one process on one machine (rule 4).
+/// The module where code pointers are allowed, because a `host` image and its host are one process
+/// on one machine (rule 4).
 const POINTERS: &str = "host_arch";
 
 /// Checks the crate in `root`. Returns a summary.
@@ -61,7 +61,7 @@ fn check(abi: &Abi) -> Vec<Finding> {
     found.findings
 }
 
-/// Rule 8: the version in force has its frozen test.
+/// Rule 8: the current version has its frozen test.
 fn check_frozen(abi: &Abi, root: &Path) -> Option<Finding> {
     let constant = abi.consts.iter().find(|c| c.name == "ABI_VERSION")?;
     let Ok(Value::Int(version)) = abi.value(constant) else {
@@ -94,7 +94,7 @@ impl Findings<'_> {
         });
     }
 
-    /// About a field, at its name.
+    /// Adds a finding about a field, at its name.
     fn add_field(&mut self, module: usize, field: &syn::Field, message: String) {
         match &field.ident {
             Some(ident) => self.add(module, ident, message),
@@ -102,7 +102,7 @@ impl Findings<'_> {
         }
     }
 
-    /// About a struct as a whole.
+    /// Adds a finding about a struct as a whole.
     fn add_struct(&mut self, item: &Struct, message: &str) {
         let ident = &item.item.ident;
         self.add(item.module, ident, format!("`{ident}` {message}"));

@@ -1,4 +1,4 @@
-//! Each rule is broken once: a check that cannot fail checks nothing.
+//! Each rule is broken once, to prove that its check can fail.
 
 use super::*;
 use crate::abi::NO_BOUNDARY;
@@ -120,7 +120,7 @@ fn rule_3_types() {
     ] {
         planted("b: u64", &format!("b: {ty}"), 6, message);
     }
-    // What has no layout breaks rule 5 as well.
+    // A type without a layout breaks rule 5 as well.
     for (ty, message) in [
         ("bool", "values that the other side must not send"),
         ("char", "values that the other side must not send"),
@@ -237,7 +237,7 @@ fn rule_7_assertions() {
         6,
         "no `assert!(offset_of!(A, b) == N)`",
     );
-    // A number that follows the type asserts nothing.
+    // A number computed from the type asserts nothing.
     planted(
         "size_of::<A>() == 16",
         "size_of::<A>() == X",

@@ -13,7 +13,7 @@ pub(super) fn cycles(imports: &Imports) -> Vec<Vec<&Import>> {
     }
     let reached: BTreeMap<_, _> = targets
         .keys()
-        .map(|&file| (file, reach(file, &targets)))
+        .map(|&file| (file, reachable_from(file, &targets)))
         .collect();
     let in_one = |a: &str, b: &str| {
         let reaches = |from: &str, to| reached.get(from).is_some_and(|files| files.contains(to));
@@ -40,7 +40,10 @@ pub(super) fn cycles(imports: &Imports) -> Vec<Vec<&Import>> {
 }
 
 /// The files from which `file` imports, directly or not.
-fn reach<'g>(file: &str, targets: &BTreeMap<&str, BTreeSet<&'g str>>) -> BTreeSet<&'g str> {
+fn reachable_from<'g>(
+    file: &str,
+    targets: &BTreeMap<&str, BTreeSet<&'g str>>,
+) -> BTreeSet<&'g str> {
     let mut reached = BTreeSet::new();
     let mut next: Vec<&str> = vec![file];
     while let Some(file) = next.pop() {

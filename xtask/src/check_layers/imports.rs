@@ -25,7 +25,7 @@ pub(super) struct Import {
     pub(super) line: usize,
     pub(super) to: Location,
     name: String,
-    /// Whether it is named through the crate's root: by what that uses, or a module in its file.
+    /// Whether it is imported through the crate's root: through its `use` or a module in its file.
     pub(super) is_through_root: bool,
 }
 
@@ -304,8 +304,8 @@ fn absolute(module: &[String], path: &[String], scopes: &Scopes) -> Option<Vec<S
     Some([&base, rest].concat())
 }
 
-/// The module that defines the name at `path`, and the name; `None` for a module, and for another
-/// crate's.
+/// The module that defines the name at `path`, and the name; `None` for a module or a name of
+/// another crate.
 fn resolve(path: &[String], scopes: &Scopes, depth: usize) -> Option<(Vec<String>, String)> {
     let mut len = 0;
     while len < path.len() && scopes.contains_key(&path[..len + 1]) {

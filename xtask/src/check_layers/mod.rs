@@ -15,8 +15,8 @@ use crate::finding::{Finding, report};
 use crate::metadata;
 use crate::source;
 
-/// The layers of crates, from the lowest up. Modules that are not listed import nothing of the crate,
-/// and all others may import them.
+/// The layers of crates, from the lowest up. Modules that are not listed import nothing of the
+/// crate, and all others may import them.
 const LAYERS: &[(&str, &[&str])] = &[
     (
         "device-rt",
@@ -104,14 +104,14 @@ fn check(imports: &Imports, layers: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut seen = BTreeSet::new();
     for import in imports.list.iter().filter(|_| !layers.is_empty()) {
-        // With the modules that are written out in its file.
+        // Includes the modules that are written out in its file.
         let is_root = |file: &str| imports.root.as_deref() == Some(file);
         let (from, to) = (&import.from.module, &import.to.module);
         if is_root(&import.from.file) {
             continue;
         }
         let name = import.path();
-        // Each name once a file: the list is sorted by line.
+        // Each name once per file: the list is sorted by line.
         if !seen.insert((&import.from.file, name.clone(), import.is_through_root)) {
             continue;
         }

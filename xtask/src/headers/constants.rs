@@ -7,8 +7,7 @@ use anyhow::{Context, Result};
 use super::names::{Names, constant_name};
 use crate::abi::{Abi, Value};
 
-/// All constants, module by module. Lists are for Rust code and have no
-/// counterpart here.
+/// All constants, by module. Lists are only for Rust code and are left out.
 pub(super) fn render(abi: &Abi, names: &Names) -> Result<String> {
     let mut out = String::new();
     for constant in &abi.consts {
@@ -37,12 +36,12 @@ pub(super) fn render(abi: &Abi, names: &Names) -> Result<String> {
     Ok(out)
 }
 
-/// A C literal of the type that Rust has for it, or one that converts to it.
+/// A C literal of the constant's type, or one that converts to it.
 fn literal(value: i128, ty: &str) -> String {
     match ty {
         "u64" => format!("{value:#x}ull"),
         "u32" | "usize" => format!("{value}u"),
-        // The most negative value is no literal in C: it is minus a positive.
+        // C has no literal for the most negative value, only a minus before a positive one.
         "i32" if value == i128::from(i32::MIN) => format!("({} - 1)", value + 1),
         _ if value < 0 => format!("({value})"),
         _ => value.to_string(),

@@ -1,9 +1,8 @@
 //! shared-abi/include/revoff_abi.h: shared-abi for C.
 //!
-//! cbindgen writes the types. It cannot follow constants through expressions,
-//! macros and modules with names of their own, so it gets a flat copy of the
-//! types in which names are C's and lengths are numbers, and the constants come
-//! from [`constants`].
+//! cbindgen writes the types. It cannot follow constants through expressions, macros and modules
+//! with names of their own, so it gets a flat copy of the types with C names and numeric lengths,
+//! and the constants come from [`constants`].
 
 mod constants;
 mod names;
@@ -27,7 +26,7 @@ pub(crate) fn write(root: &Path) -> Result<String> {
     Ok(format!("wrote {FILE}"))
 }
 
-/// Fails where the header is not what `headers` would write.
+/// Fails if the header differs from the output of `headers`.
 pub(crate) fn check(root: &Path) -> Result<String> {
     let is = fs::read_to_string(root.join(FILE)).with_context(|| format!("cannot read {FILE}"))?;
     compare(&is, &generate(root)?)?;
@@ -38,7 +37,7 @@ fn compare(is: &str, should: &str) -> Result<()> {
     let Some(line) = first_difference(is, should) else {
         return Ok(());
     };
-    bail!("{FILE}:{line}: error: stale; `cargo xtask headers` writes it anew")
+    bail!("{FILE}:{line}: error: stale; run `cargo xtask headers`")
 }
 
 /// Number of the first line that differs.
@@ -57,7 +56,7 @@ fn generate(root: &Path) -> Result<String> {
         .map_err(|error| anyhow::anyhow!("{CONFIG}: {error}"))?;
     let after = config.after_includes.take().unwrap_or_default();
     config.after_includes = Some(format!("{after}\n{}", constants::render(&abi, &names)?));
-    // cbindgen writes only what is asked for, in this order.
+    // cbindgen writes only the listed types, in this order.
     config.export.include = abi
         .in_order()
         .into_iter()
@@ -74,7 +73,7 @@ fn generate(root: &Path) -> Result<String> {
     let mut text = Vec::new();
     bindings.write(&mut text);
     let text = String::from_utf8(text)?;
-    // cbindgen leaves out, with a warning, what it cannot say in C.
+    // cbindgen leaves out, with a warning, types that C cannot express.
     for name in names.types() {
         let defined = text.lines().any(|line| {
             let end = line.ends_with(&format!(" {name};"));
@@ -85,7 +84,7 @@ fn generate(root: &Path) -> Result<String> {
     Ok(format!("{}\n", text.trim_end()))
 }
 
-/// A source file for cbindgen, which reads no other way; gone when dropped.
+/// A source file for cbindgen, which reads only files; removed on drop.
 struct Flat(PathBuf);
 
 impl Flat {
@@ -99,7 +98,7 @@ impl Flat {
 
 impl Drop for Flat {
     fn drop(&mut self) {
-        // A file left in the temporary directory harms nobody.
+        // A file left in the temporary directory does no harm.
         let _ = fs::remove_file(&self.0);
     }
 }

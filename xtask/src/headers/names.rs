@@ -1,4 +1,4 @@
-//! How shared-abi's names read in C.
+//! The C names of shared-abi.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const INTS: &[(&str, &str)] = &[
 /// The C names of the crate.
 pub(super) struct Names {
     types: BTreeMap<String, String>,
-    /// By their own name; `None` where two constants share it.
+    /// Constants by their own name; `None` if two share it.
     consts: BTreeMap<String, Option<String>>,
 }
 
@@ -34,7 +34,7 @@ impl Names {
                 .path
                 .last()
                 .is_some_and(|m| m == "native");
-            // "slot" and "request header" alone could be any wire's.
+            // "slot" and "request header" alone could belong to any wire.
             let prefix = if native { "revoff_native_" } else { "revoff_" };
             (name.clone(), format!("{prefix}{}", snake(name)))
         });
@@ -44,17 +44,17 @@ impl Names {
         }
     }
 
-    /// Of a type, by its Rust name.
+    /// The C name of a type, by its Rust name.
     pub(super) fn of_type(&self, name: &str) -> Option<&str> {
         self.types.get(name).map(String::as_str)
     }
 
-    /// Of all types.
+    /// The C names of all types.
     pub(super) fn types(&self) -> impl Iterator<Item = &str> {
         self.types.values().map(String::as_str)
     }
 
-    /// Documentation for C: no links, and C's names in backquotes.
+    /// Documentation for C: no links, and C names in backquotes.
     pub(super) fn docs(&self, docs: &[String]) -> Vec<String> {
         let is_reference =
             |line: &&String| line.trim_start().starts_with('[') && line.contains("]: ");
@@ -70,7 +70,7 @@ impl Names {
     }
 
     fn translate(&self, line: &str) -> String {
-        // Odd pieces are what stands between backquotes.
+        // Odd pieces are between backquotes.
         let pieces = line.split('`').enumerate().map(|(at, piece)| match at % 2 {
             1 => self.word(piece),
             _ => piece.to_owned(),
@@ -98,8 +98,8 @@ impl Names {
     }
 }
 
-/// `REVOFF_MAP_TO` for `map_kind::MapKind::TO`: ours, then where it belongs,
-/// then its name, without saying anything twice.
+/// `REVOFF_MAP_TO` for `map_kind::MapKind::TO`: our prefix, the module or type, and the name,
+/// without repetitions.
 pub(super) fn constant_name(abi: &Abi, constant: &Const) -> String {
     let name = &constant.name;
     let module = &abi.modules[constant.module].path;
@@ -130,8 +130,8 @@ fn snake(name: &str) -> String {
     out
 }
 
-/// `text` for `[text](target)` and `[text]` where text is code or the target a
-/// path; what else stands in brackets stays.
+/// Replaces `[text](target)` and `[text]` by `text` if it is code or the target a path; leaves
+/// other brackets.
 fn without_links(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;

@@ -1,5 +1,4 @@
-//! shared-abi's types in the form that cbindgen reads: C's names, and lengths
-//! as numbers.
+//! shared-abi's types in the form that cbindgen reads, with C names and numeric lengths.
 
 use anyhow::{Context, Result};
 use proc_macro2::{Literal, TokenStream};
@@ -42,7 +41,7 @@ fn one(abi: &Abi, names: &Names, of: &Struct) -> Result<TokenStream> {
     }
 }
 
-/// The layout, and the documentation with C's names.
+/// The layout attributes, and the documentation with C names.
 fn attributes(names: &Names, attrs: &[syn::Attribute]) -> Vec<syn::Attribute> {
     let reprs = attrs.iter().filter(|attr| attr.path().is_ident("repr"));
     let docs = names.docs(&abi::docs(attrs));

@@ -15,7 +15,7 @@ const DEFAULT: [(&str, &[Family], Option<Piece>); 5] = [
         &[Family::Nvptx, Family::Amdgcn],
         Some(Piece::Plain),
     ),
-    // GCC's code for AMD has a calling convention of its own.
+    // GCC's code for AMD has a different calling convention.
     (
         "device-rt/gcc",
         &[Family::Nvptx],
@@ -70,7 +70,7 @@ impl KernelCrate {
     }
 }
 
-/// Those in the folders `named`, or else the default ones.
+/// The crates in the folders `named`, or else the default ones.
 pub(crate) fn chosen(root: &Path, named: &[PathBuf], pieces_alone: bool) -> Vec<KernelCrate> {
     if named.is_empty() {
         DEFAULT

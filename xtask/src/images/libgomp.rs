@@ -1,8 +1,8 @@
-//! The part of GCC's libgomp.a for NVIDIA that has `GOMP_target_ext`, without it.
+//! The member of GCC's libgomp.a for NVIDIA that defines `GOMP_target_ext`, without that function.
 //!
-//! GCC's linker takes whole members of archives, and that member has functions that
-//! programs need. What is left of it goes beside device-rt into one archive, which then
-//! has all that the member had: the linker looks no further.
+//! GCC's linker takes whole members of archives, and programs need other functions of that member.
+//! So the archive with device-rt also has the rest of the member: the linker then never takes the
+//! original.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail};
 use ar::Archive;
 use targets::gcc::{NotCut, without_target_ext};
 
-/// What lanes are at the moment, for code that is made for OpenMP: GCC has the library
-/// twice, and the other one is made for OpenACC.
+/// The variable that tells whether lanes are separate threads, in code for OpenMP. GCC has the
+/// library twice, and the other one is for OpenACC.
 const UNIFORM: &str = "__nvptx_uni";
 
 /// A member of an archive.
@@ -21,7 +21,7 @@ pub(crate) struct Member {
     pub(crate) text: Vec<u8>,
 }
 
-/// What is left of the member of the archive at `path`.
+/// The rest of the member of the archive at `path`.
 pub(crate) fn rest(path: &Path) -> Result<Member> {
     read(path).with_context(|| format!("{} (--gcc-libgomp)", path.display()))
 }
@@ -36,7 +36,7 @@ fn read(path: &Path) -> Result<Member> {
     while let Some(entry) = archive.next_entry() {
         let mut entry = entry?;
         let mut text = String::new();
-        // Whatever is no text is none of GCC's for NVIDIA.
+        // GCC's members for NVIDIA are text.
         if std::io::Read::read_to_string(&mut entry, &mut text).is_err() {
             continue;
         }
@@ -57,7 +57,7 @@ fn read(path: &Path) -> Result<Member> {
         }
     }
     let found = found.context(
-        "no member has GOMP_target_ext: it is GCC's for NVIDIA that is wanted, \
+        "no member has GOMP_target_ext: pass GCC's libgomp.a for NVIDIA, \
          .../accel/nvptx-none/mgomp/libgomp.a",
     )?;
     if !is_for_openmp {

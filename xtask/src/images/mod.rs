@@ -25,7 +25,7 @@ use table::Row;
 
 use crate::output;
 
-/// What to build.
+/// The command line.
 #[derive(Args)]
 pub(crate) struct Options {
     /// Build for all architectures of these (default: nvptx and amdgcn); host is one more
@@ -70,8 +70,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
         .with_context(|| format!("cannot make the folder {} (--out)", options.out.display()))?;
     // Cargo runs in other folders.
     let out = options.out.canonicalize()?;
-    let work = out.join(".work");
-    let _alone = alone(&work)?;
+    let _alone = alone(&out)?;
 
     let mut rustc = String::new();
     let built = if arches.is_empty() {
@@ -83,7 +82,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
             &mut std::io::stderr(),
             &format!("building with {toolchain}"),
         );
-        let built = build_all(&toolchain, &crates, &arches, &work, &out)?;
+        let built = build_all(&toolchain, &crates, &arches, &out)?;
         output::line(&mut std::io::stderr(), "");
         built
     };
@@ -108,7 +107,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
             }
         }
         let host = (krate.is_for_host() && options.target.contains(&Family::Host))
-            .then(|| host_image(&krate.dir, &work.join("host")))
+            .then(|| host_image(&krate.dir, &out.join("host")))
             .transpose()?;
         let has_kernels = images.iter().any(DeviceImage::has_kernels) || host.is_some();
         if has_kernels {
@@ -136,10 +135,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
         pieces::put_headers(root, &pieces)?;
         for arch in &arches {
             let openmp = &options.openmp;
-            openmp.put(root, arch, &pieces.join(arch.name), &work)?;
+            openmp.put(root, arch, &pieces.join(arch.name), &out)?;
         }
         if options.pieces {
-            pieces::put_for_host(root, &pieces, &work.join("host"))?;
+            pieces::put_for_host(root, &pieces)?;
         }
         said += &format!("pieces to link in {}\n", pieces.display());
     }
@@ -154,12 +153,11 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<String> {
     Ok(said)
 }
 
-/// Waits until no other run writes to the same folder. Other runs wait while the result lives.
-fn alone(work: &Path) -> Result<fs::File> {
-    fs::create_dir_all(work).with_context(|| format!("cannot make {}", work.display()))?;
-    let lock = fs::File::create(work.join("lock"))?;
+/// Waits until no other run writes to the same folder. Other runs wait as long as the result lives.
+fn alone(out: &Path) -> Result<fs::File> {
+    let lock = fs::File::create(out.join(".lock"))?;
     if lock.try_lock().is_err() {
-        let waiting = format!("another run builds in {}, waiting for it", work.display());
+        let waiting = format!("another run builds in {}, waiting for it", out.display());
         output::line(&mut std::io::stderr(), &waiting);
         lock.lock()?;
     }
@@ -172,7 +170,7 @@ fn arches(options: &Options) -> Result<Vec<&'static Arch>> {
         .iter()
         .map(|name| arch::find(name))
         .collect::<Result<Vec<_>, _>>()?;
-    // The host goes with any architecture, and is no family of them.
+    // The host is combined with any architecture, and belongs to no family.
     let mut families = options.target.clone();
     families.retain(|family| *family != Family::Host);
     if options.pieces && families.is_empty() && !options.target.is_empty() {
@@ -200,14 +198,13 @@ fn arches(options: &Options) -> Result<Vec<&'static Arch>> {
     Ok(arches)
 }
 
-/// Builds every crate for every architecture that it is for, as many architectures at a
-/// time as there are processors. The result is in the order of `arches`, then of
-/// `crates`; an image has its crate's index.
+/// Builds every crate for each of its architectures, as many architectures at a time as there are
+/// processors. The result is in the order of `arches`, then of `crates`; an image has its crate's
+/// index.
 fn build_all(
     toolchain: &Toolchain,
     crates: &[KernelCrate],
     arches: &[&'static Arch],
-    work: &Path,
     out: &Path,
 ) -> Result<Vec<Vec<(usize, DeviceImage)>>> {
     let assemblers = Assemblers::find()?;
@@ -218,7 +215,7 @@ fn build_all(
             .enumerate()
             .filter(|(_, krate)| krate.is_for(arch))
             .map(|(index, krate)| {
-                let image = device::build(toolchain, &assemblers, &krate.dir, arch, work, &out)?;
+                let image = device::build(toolchain, &assemblers, &krate.dir, arch, &out)?;
                 Ok((index, image))
             })
             .collect()
@@ -235,7 +232,7 @@ fn build_all(
                     };
                     let result = build(arch);
                     if result.is_err() {
-                        // Nothing more is started; what runs ends.
+                        // Starts nothing more; running builds finish.
                         lock(&queue).clear();
                     }
                     lock(&results).push((index, result));

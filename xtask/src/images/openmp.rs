@@ -9,13 +9,13 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use targets::arch::{Arch, Target};
 
-/// What clang 22 calls and the runtime lacks, in the workspace.
+/// Functions, in the workspace, that clang 22 calls and the runtime lacks.
 const ADDITIONS: &str = "device-rt/clang/openmp.c";
 
 /// The linked bitcode, beside the configuration files that name it.
 const BITCODE: &str = "revoff_openmp.bc";
 
-/// Which files it is made of.
+/// The input files.
 #[derive(Args)]
 pub(crate) struct OpenMp {
     /// Put what clang links complete OpenMP programs with beside the other pieces, from LLVM
@@ -39,13 +39,13 @@ impl OpenMp {
         Ok(())
     }
 
-    /// The device runtime for `arch`, if any is asked for.
+    /// The device runtime for `arch`, if requested.
     fn runtime(&self, arch: &Arch) -> Result<Option<PathBuf>> {
         let Some(folder) = &self.openmp_runtime else {
             return Ok(None);
         };
         let family = match arch.target {
-            // Code for GPUs whose lanes run in lock step waits for ever where they diverge.
+            // GPUs whose lanes run in lock-step wait forever in this code when the lanes diverge.
             Target::Nvptx if is_lock_step(arch) => return Ok(None),
             Target::Nvptx => "nvptx",
             Target::Amdgcn => "amdgpu",
@@ -61,12 +61,12 @@ impl OpenMp {
         Ok(Some(file))
     }
 
-    /// Puts what programs for `arch` are linked with to `folder`, if that is asked for.
-    pub(crate) fn put(&self, root: &Path, arch: &Arch, folder: &Path, work: &Path) -> Result<()> {
+    /// Writes the files for linking programs for `arch` to `folder`, if requested.
+    pub(crate) fn put(&self, root: &Path, arch: &Arch, folder: &Path, out: &Path) -> Result<()> {
         let Some(runtime) = self.runtime(arch)? else {
             return Ok(());
         };
-        let work = work.join(format!("openmp-{}", arch.name));
+        let work = out.join(".work").join(format!("openmp-{}", arch.name));
         fs::create_dir_all(&work).with_context(|| format!("cannot make {}", work.display()))?;
         let additions = work.join("additions.bc");
         let mut clang = Command::new("clang-22");
@@ -89,14 +89,15 @@ impl OpenMp {
             "-o",
         ]);
         run(clang.arg(&additions).arg(root.join(ADDITIONS)))?;
-        // The first has the data layout of this LLVM; of older ones llvm-link warns.
+        // The first file has this LLVM's data layout; for older ones llvm-link warns.
         let mut link = Command::new("llvm-link-22");
         link.arg("-o").arg(folder.join(BITCODE));
-        link.arg(&additions).arg(giving_way(&runtime, &work)?);
+        link.arg(&additions)
+            .arg(with_weak_functions(&runtime, &work)?);
         if let Some(libdevice) = self.libdevice.as_deref()
             && arch.target == Target::Nvptx
         {
-            link.arg(giving_way(libdevice, &work)?);
+            link.arg(with_weak_functions(libdevice, &work)?);
         }
         run(&mut link)?;
         for (name, text) in configurations(arch) {
@@ -107,9 +108,9 @@ impl OpenMp {
     }
 }
 
-/// Writes a copy of the bitcode `library` whose functions give way to ours, and which no image
-/// exports: what a program does not call is then left out. The copy is text.
-fn giving_way(library: &Path, work: &Path) -> Result<PathBuf> {
+/// Writes a copy of the bitcode `library` whose functions are weak, so that ours replace them, and
+/// hidden, so that unused ones are left out. The copy is text.
+fn with_weak_functions(library: &Path, work: &Path) -> Result<PathBuf> {
     let text = run(Command::new("llvm-dis-22").args(["-o", "-"]).arg(library))?;
     let mut copy = String::with_capacity(text.len());
     for line in text.lines() {
@@ -137,10 +138,10 @@ fn is_lock_step(arch: &Arch) -> bool {
     number.is_some_and(|number| number.parse().is_ok_and(|number: u32| number < 70))
 }
 
-/// The options for programs, and for those that call the host; `$` marks the linker's.
+/// The options for all programs, and for those that call the host; `$` marks linker options.
 fn configurations(arch: &Arch) -> [(&'static str, String); 2] {
     let triple = arch.target.offload_triple();
-    // OpenMPOpt of LLVM 22 takes addresses of constants for those of locals, which kernels then
+    // OpenMPOpt of LLVM 22 replaces addresses of locals by those of constants, which kernels then
     // read, and takes minutes for some programs.
     let mut compiler = format!(
         "-fopenmp --offload-arch={} -nogpulib -foffload-lto\n-mllvm -openmp-opt-disable\n",
@@ -152,7 +153,7 @@ fn configurations(arch: &Arch) -> [(&'static str, String); 2] {
     );
     if let Some(feature) = arch.ptx_feature() {
         compiler += &format!("--cuda-feature=+{feature}\n");
-        // The image is PTX, which the driver assembles: no tools of NVIDIA's.
+        // The image is PTX, which the driver assembles, so no NVIDIA tools are needed.
         linker += &format!(
             "$-Wl,--device-linker={triple}=--lto-emit-asm\n\
              $-Wl,--device-compiler={triple}=--cuda-feature=+{feature}\n"
@@ -168,7 +169,7 @@ fn configurations(arch: &Arch) -> [(&'static str, String); 2] {
     ]
 }
 
-/// Runs a tool of LLVM's; what it prints.
+/// Runs an LLVM tool; returns its output.
 fn run(command: &mut Command) -> Result<String> {
     let tool = command.get_program().to_string_lossy().into_owned();
     let output = command.output();

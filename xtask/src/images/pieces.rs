@@ -14,11 +14,11 @@ use super::libgomp::Member;
 /// How a crate without kernels is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
-    /// By itself: bitcode and, for NVIDIA, PTX. No object files for AMD: a kernel states
-    /// how many registers it takes with all that it calls, and no linker corrects that.
+    /// Directly: as bitcode and, for NVIDIA, PTX. There are no object files for AMD: a kernel
+    /// states how many registers it and its callees use, and no linker corrects that.
     Plain,
-    /// As an archive of this name with the PTX in it, which GCC's linker looks into, and
-    /// what is left of libgomp's if that is wanted.
+    /// An archive of this name with the PTX, which GCC's linker reads, and with the rest of
+    /// libgomp's member if requested.
     Archive(&'static str),
 }
 
@@ -29,12 +29,12 @@ const HEADERS: [&str; 4] = [
     "revoff_rpc.h",
 ];
 
-/// Where the pieces go.
+/// The folder for the pieces.
 pub(crate) fn folder(out: &Path) -> PathBuf {
     out.join("pieces")
 }
 
-/// Copies what C code is compiled with to `pieces`.
+/// Copies the headers for C code to `pieces`.
 pub(crate) fn put_headers(root: &Path, pieces: &Path) -> Result<()> {
     let include = pieces.join("include");
     make(&include)?;
@@ -47,19 +47,14 @@ pub(crate) fn put_headers(root: &Path, pieces: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts what is linked into images for the `host` device to `pieces`; cargo works in `work`.
-pub(crate) fn put_for_host(root: &Path, pieces: &Path, work: &Path) -> Result<()> {
-    let library = image_build::host_library(&root.join("device-rt/linkable"), work)?;
-    let folder = pieces.join("host");
-    make(&folder)?;
-    copy(
-        &library,
-        &folder.join(library.file_name().unwrap_or_default()),
-    )
+/// Puts the libraries for images for the `host` device into `pieces`.
+pub(crate) fn put_for_host(root: &Path, pieces: &Path) -> Result<()> {
+    image_build::host_library(&root.join("device-rt/linkable"), &pieces.join("host"))?;
+    Ok(())
 }
 
 impl Piece {
-    /// Puts what is linked of `image` to `pieces`.
+    /// Puts the linkable files of `image` into `pieces`.
     pub(crate) fn put(
         self,
         image: &DeviceImage,

@@ -3,8 +3,8 @@
 use anyhow::{Result, bail};
 use image_build::device::{DeviceImage, Usage};
 
-/// Fails if a kernel of `image`, whose source asks for neither, reserves shared memory or a stack
-/// of a size that the compiler does not know.
+/// Fails if a kernel of `image` reserves shared memory or a stack of unknown size, although its
+/// source needs neither.
 pub(crate) fn check(image: &DeviceImage) -> Result<()> {
     for usage in &image.usage {
         if let Some(found) = without_need(usage) {

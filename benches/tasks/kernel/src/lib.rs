@@ -12,7 +12,7 @@ device_rt::image!();
 /// `to[i] = 3 to[i] + before[i] + after[i]`, wrapping.
 ///
 /// # Safety
-/// All have `count` words; nobody else uses those of `to`.
+/// All have `count` words; no other thread uses those of `to`.
 #[device_rt::kernel]
 pub unsafe fn mix(to: *mut u64, before: *const u64, after: *const u64, count: u64) {
     let threads = thread::teams() as usize * thread::threads() as usize;

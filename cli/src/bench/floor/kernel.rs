@@ -19,11 +19,11 @@ use crate::bench::tasks;
 
 /// Polls after which the kernel assumes that the host is gone: some seconds at the rate of a GPU's
 /// reads across the bus, and of a processor's.
-const KERNEL_LOOKS: [u64; 2] = [1 << 24, 1 << 34];
+const KERNEL_POLLS: [u64; 2] = [1 << 24, 1 << 34];
 
 /// Polls after which the answering thread checks whether the kernel has ended, and yields: many more
 /// than until a word arrives.
-const HOST_LOOKS: u32 = 1 << 12;
+const HOST_POLLS: u32 = 1 << 12;
 
 /// Device memory that is freed with its owner.
 struct Memory<'a> {
@@ -42,11 +42,11 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// The words in it.
+    /// The words in the memory.
     fn read(&self) -> anyhow::Result<Vec<u32>> {
         let mut words = vec![0u32; self.bytes / size_of::<u32>()];
         let mut queue = self.device.queue()?;
-        // SAFETY: `words` has no more bytes than the memory, and stays as it is until
+        // SAFETY: `words` has as many bytes as the memory, and is not moved or freed until
         // `synchronize` returns.
         unsafe { queue.copy_from_device(words.as_mut_ptr().cast(), self.address, self.bytes)? };
         queue.synchronize()?;
@@ -103,9 +103,9 @@ fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> an
         .kernel(name)?
         .with_context(|| format!("{} has no kernel `{name}`", bench.image.name()))?;
     let flags = device.alloc_mapped(FLAGS)?;
-    let looks = KERNEL_LOOKS[usize::from(bench.is_host())];
+    let polls = KERNEL_POLLS[usize::from(bench.is_host())];
     let nanoseconds = [WARM_UP, time].map(|time| time.as_nanos() as u64);
-    let params: Vec<Vec<u8>> = [flags.device, looks, nanoseconds[0], nanoseconds[1]]
+    let params: Vec<Vec<u8>> = [flags.device, polls, nanoseconds[0], nanoseconds[1]]
         .into_iter()
         .chain(results.iter().map(|memory| memory.address))
         .map(|word| word.to_ne_bytes().to_vec())
@@ -142,25 +142,25 @@ fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> an
 
 /// Writes the kernel's words back until the kernel has ended.
 fn answer(flags: &MappedMemory, running: &dyn Running) {
-    // SAFETY: mapped memory that outlives this, aligned for words of 8 bytes; both
-    // sides touch these words by the methods of `Coherent` and its like alone.
+    // SAFETY: mapped memory that outlives this, aligned for words of 8 bytes; both sides access
+    // these words only by the methods of `Coherent` and its device counterparts.
     let words = unsafe { Coherent::new(flags.host.as_ptr()) };
-    let (mut last, mut looks) = (0, 0u32);
+    let (mut last, mut polls) = (0, 0u32);
     loop {
         // Relaxed, as is the store: the words carry no other data.
         let word = words.load32(PING, Load::Relaxed);
         if word != last {
             words.store32(PONG, word, Store::Relaxed);
-            (last, looks) = (word, 0);
+            (last, polls) = (word, 0);
             continue;
         }
-        looks += 1;
-        if looks < HOST_LOOKS {
+        polls += 1;
+        if polls < HOST_POLLS {
             std::hint::spin_loop();
         } else if running.is_done() {
             return;
         } else {
-            looks = 0;
+            polls = 0;
             std::thread::yield_now();
         }
     }

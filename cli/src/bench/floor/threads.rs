@@ -32,8 +32,8 @@ pub(super) fn measure(cores: Option<[usize; 2]>, time: Duration) -> anyhow::Resu
             let mut last = 0;
             loop {
                 last = wait(&ping.0, |word| word != last);
-                // Release pairs with the asker's acquire: what a wire orders by
-                // these words, the floor orders too.
+                // Release pairs with the asker's acquire, since the words of a wire are ordered
+                // like this too.
                 pong.0.store(last, Ordering::Release);
                 if last == STOP {
                     return pinned;
@@ -85,7 +85,7 @@ fn wait(flag: &AtomicU32, done: impl Fn(u32) -> bool) -> u32 {
 
 /// Round trips a second.
 fn rate(trip: &mut impl FnMut(), time: Duration) -> f64 {
-    // During the first ones caches and clock frequencies are cold.
+    // Caches and clock frequencies are cold during the first batch.
     (0..BATCH).for_each(|_| trip());
     let start = Instant::now();
     let mut trips = 0;

@@ -65,7 +65,7 @@ fn in_units(value: f64, units: &[&str]) -> String {
     format!("{text} {unit}").trim_end().to_owned()
 }
 
-/// How many: `12.5 k`.
+/// A count: `12.5 k`.
 pub(super) fn count(value: &f64) -> String {
     in_units(*value, &["", "k", "M", "G"])
 }

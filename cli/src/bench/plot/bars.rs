@@ -14,10 +14,10 @@ pub(super) struct Group {
     pub(super) p99_ns: f64,
 }
 
-/// How much of its group's width a bar has.
+/// A bar's part of its group's width.
 const BAR: f64 = 0.32;
 
-/// How much of its colour a bar of p99 has.
+/// The opacity of a p99 bar.
 const PALE: f64 = 0.45;
 
 /// The picture; `floor` is p50 and p99 of the floor. None without a bar.

@@ -16,7 +16,7 @@ pub(super) struct Point {
 pub(super) struct Line {
     pub(super) label: String,
     pub(super) color: RGBColor,
-    /// Whether its points are.
+    /// Whether its points are drawn hollow.
     pub(super) is_hollow: bool,
     /// From left to right.
     pub(super) points: Vec<Point>,
@@ -26,7 +26,7 @@ pub(super) struct Lines {
     pub(super) head: Head,
     /// The label of the numbers of threads.
     pub(super) x: String,
-    /// Requests a second that no single thread exceeds, if that is to be shown.
+    /// The rate of the floor, which no single thread exceeds, if it is drawn.
     pub(super) floor: Option<f64>,
     pub(super) lines: Vec<Line>,
 }

@@ -25,7 +25,7 @@ pub(crate) fn prepare(dir: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("cannot make the folder {} (--plot)", dir.display()))
 }
 
-/// Draws everything that the report has into the folder `dir`.
+/// Draws all figures of the report into the folder `dir`.
 pub(crate) fn draw(report: &Report, dir: &Path) -> anyhow::Result<()> {
     let write = |name: String, svg: Option<String>| -> anyhow::Result<()> {
         let Some(svg) = svg else { return Ok(()) };

@@ -12,7 +12,7 @@ const HEIGHT: u32 = 540;
 /// The legend's part of the width.
 const LEGEND: u32 = 250;
 
-/// From one line of the legend to the next.
+/// The distance between two lines of the legend.
 const LINE: i32 = 26;
 
 /// Labels of axes and their marks.
@@ -21,7 +21,7 @@ pub(super) const TEXT: u32 = 15;
 pub(super) const GRAY: RGBColor = RGBColor(90, 90, 90);
 pub(super) const LIGHT: RGBColor = RGBColor(225, 225, 225);
 
-/// How the legend shows a line of its text.
+/// The mark beside a line of the legend.
 pub(super) enum Mark {
     /// A line with a point on it, filled or not.
     Line(RGBColor, bool),
@@ -39,7 +39,7 @@ pub(super) struct Head {
     pub(super) notes: Vec<String>,
 }
 
-/// Notes that a page has room for.
+/// The maximum number of notes on a page.
 const MOST_NOTES: usize = 8;
 
 /// An SVG, drawn by `draw` in the part that is not the legend's.

@@ -36,7 +36,7 @@ pub fn lane() -> u32 {
     lane_id()
 }
 
-/// The lanes that run this together, bit by bit.
+/// The lanes that run this together, as a mask.
 #[inline(always)]
 #[must_use]
 pub fn active_lanes() -> u64 {
@@ -66,8 +66,8 @@ pub unsafe fn any(lanes: u64, vote: bool) -> bool {
     unsafe { vote_any(lanes as u32, vote) }
 }
 
-/// Waits for all of `lanes`; accesses of each to memory before come before those of the others
-/// afterwards.
+/// Waits for all of `lanes`. Each lane's earlier memory accesses come before the other lanes' later
+/// ones.
 ///
 /// # Safety
 /// As for [`first`].

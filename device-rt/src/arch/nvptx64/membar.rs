@@ -1,5 +1,5 @@
-//! Instructions below `sm_70`: volatile accesses, and `membar` for an order. The architecture has
-//! no other order; below `sm_60`, read-modify-writes have no scope but the device.
+//! Instructions below `sm_70`: volatile accesses, ordered by `membar` alone. Below `sm_60`,
+//! read-modify-writes have device scope only.
 //!
 //! PTX ISA, "membar" and "ld.volatile". The state space is `.global` throughout;
 //! `words` makes such addresses.
@@ -66,7 +66,7 @@ load!(device_load32, u32, "u32", reg32, "membar.gl;");
 store!(device_store32, u32, "u32", reg32, "membar.gl;");
 
 /// # Safety
-/// As for the loads above.
+/// `at` is a valid address of the `.global` state space.
 #[inline(always)]
 pub(super) unsafe fn system_load8(at: u64) -> u8 {
     let value: u32;
@@ -78,7 +78,7 @@ pub(super) unsafe fn system_load8(at: u64) -> u8 {
 }
 
 /// # Safety
-/// As for the stores above.
+/// `at` is a valid address of the `.global` state space.
 #[inline(always)]
 pub(super) unsafe fn system_store8(at: u64, value: u8) {
     // SAFETY: the caller's promise.
@@ -101,7 +101,7 @@ pub(super) fn system_fence() {
 macro_rules! read_modify_write {
     ($name:ident, $before:literal, $operation:literal, $after:literal) => {
         /// # Safety
-        /// As for the loads above.
+        /// `at` is a valid, aligned address of the `.global` state space.
         #[inline(always)]
         pub(super) unsafe fn $name(at: u64, operand: u32) -> u32 {
             let before;

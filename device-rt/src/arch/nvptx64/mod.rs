@@ -41,18 +41,18 @@ unsafe extern "C" {
     safe fn is_shared(address: *const u8) -> bool;
 }
 
-/// Where memory lives, by its address.
+/// Determines the kind of memory of an address.
 #[derive(Clone, Copy, Debug)]
 pub struct Spaces;
 
 impl Spaces {
-    /// The calling thread's.
+    /// The calling thread's view.
     #[must_use]
-    pub fn here() -> Self {
+    pub fn current() -> Self {
         Self
     }
 
-    /// Where `addr` lives. Memory that is neither global nor shared is local, or a constant or a
+    /// The kind of memory at `addr`. Memory that is neither global nor shared is local, or a constant or a
     /// parameter: this thread has to marshal it.
     #[must_use]
     pub fn of(&self, addr: u64) -> Space {
@@ -67,7 +67,7 @@ impl Spaces {
     }
 }
 
-/// Which thread runs. Grids and blocks of several dimensions are counted x first.
+/// The calling thread's indices. Grids and blocks of several dimensions are counted x first.
 #[must_use]
 pub fn context() -> Context {
     // SAFETY: special registers, readable by every thread at any time.
@@ -128,8 +128,8 @@ static ASSERTION: [u8; PANIC_ASSERTION.len() + 1] = {
     text
 };
 
-/// Ends the launch, and with it everything in the context; CUDA's driver prints the location, as
-/// for C's `assert`.
+/// Ends the launch and destroys the context. CUDA's driver prints the location, as for C's
+/// `assert`.
 #[inline(always)]
 pub fn trap_at(place: Option<&Location<'_>>) -> ! {
     if let Some(place) = place {
@@ -149,7 +149,7 @@ pub fn trap_at(place: Option<&Location<'_>>) -> ! {
     trap("")
 }
 
-/// Ends the launch, and with it everything in the context.
+/// Ends the launch and destroys the context.
 pub fn trap(_message: &str) -> ! {
     // SAFETY: does not return.
     unsafe { asm!("trap;", "exit;", options(noreturn, nomem, nostack)) }

@@ -65,7 +65,7 @@ load!(device_load32, u32, "u32", reg32, "gpu");
 store!(device_store32, u32, "u32", reg32, "gpu");
 
 /// # Safety
-/// As for the loads above.
+/// `at` is a valid address of the `.global` state space.
 #[inline(always)]
 pub(super) unsafe fn system_load8(at: u64) -> u8 {
     let value: u32;
@@ -77,7 +77,7 @@ pub(super) unsafe fn system_load8(at: u64) -> u8 {
 }
 
 /// # Safety
-/// As for the stores above.
+/// `at` is a valid address of the `.global` state space.
 #[inline(always)]
 pub(super) unsafe fn system_store8(at: u64, value: u8) {
     // SAFETY: the caller's promise.
@@ -100,7 +100,7 @@ pub(super) fn system_fence() {
 macro_rules! read_modify_write {
     ($name:ident, $instruction:literal) => {
         /// # Safety
-        /// As for the loads above.
+        /// `at` is a valid, aligned address of the `.global` state space.
         #[inline(always)]
         pub(super) unsafe fn $name(at: u64, operand: u32) -> u32 {
             let before;

@@ -42,7 +42,7 @@ pub unsafe fn device_memory(address: u64) -> DeviceMemory {
     }
 }
 
-/// The address in the `.global` state space of what the host allocated.
+/// The `.global` address of memory that the host allocated.
 #[inline(always)]
 fn to_global(address: u64) -> u64 {
     let global;
@@ -56,31 +56,31 @@ fn to_global(address: u64) -> u64 {
     global
 }
 
-// SAFETY of every block below: the callers of `mapped` and `device_memory` vouch for each
-// offset, so the address is valid, aligned and global.
+// The callers of `mapped` and `device_memory` vouch for each offset, so that every access below is
+// to a valid, aligned and global address.
 
 impl SystemWords for Mapped {
     #[inline(always)]
     fn load32(&self, at: usize, order: Load) -> u32 {
-        // SAFETY: see above.
+        // SAFETY: `mapped`'s caller vouches for `at`.
         unsafe { instructions::system_load32(self.base + at as u64, order) }
     }
 
     #[inline(always)]
     fn store32(&self, at: usize, value: u32, order: Store) {
-        // SAFETY: see above.
+        // SAFETY: `mapped`'s caller vouches for `at`.
         unsafe { instructions::system_store32(self.base + at as u64, value, order) }
     }
 
     #[inline(always)]
     fn load64(&self, at: usize, order: Load) -> u64 {
-        // SAFETY: see above.
+        // SAFETY: `mapped`'s caller vouches for `at`.
         unsafe { instructions::system_load64(self.base + at as u64, order) }
     }
 
     #[inline(always)]
     fn store64(&self, at: usize, value: u64, order: Store) {
-        // SAFETY: see above.
+        // SAFETY: `mapped`'s caller vouches for `at`.
         unsafe { instructions::system_store64(self.base + at as u64, value, order) }
     }
 
@@ -91,13 +91,13 @@ impl SystemWords for Mapped {
 
     #[inline(always)]
     fn load8(&self, at: usize) -> u8 {
-        // SAFETY: see above.
+        // SAFETY: `mapped`'s caller vouches for `at`.
         unsafe { instructions::system_load8(self.base + at as u64) }
     }
 
     #[inline(always)]
     fn store8(&self, at: usize, value: u8) {
-        // SAFETY: see above.
+        // SAFETY: `mapped`'s caller vouches for `at`.
         unsafe { instructions::system_store8(self.base + at as u64, value) }
     }
 }
@@ -105,7 +105,7 @@ impl SystemWords for Mapped {
 impl TicketWord for Mapped {
     #[inline(always)]
     fn fetch_add_relaxed(&self, at: usize, n: u32) -> u32 {
-        // SAFETY: see above.
+        // SAFETY: `mapped`'s caller vouches for `at`.
         unsafe { instructions::device_add_relaxed(self.base + at as u64, n) }
     }
 }
@@ -113,25 +113,25 @@ impl TicketWord for Mapped {
 impl DeviceWords for DeviceMemory {
     #[inline(always)]
     fn load32(&self, at: usize, order: Load) -> u32 {
-        // SAFETY: see above.
+        // SAFETY: `device_memory`'s caller vouches for `at`.
         unsafe { instructions::device_load32(self.base + at as u64, order) }
     }
 
     #[inline(always)]
     fn store32(&self, at: usize, value: u32, order: Store) {
-        // SAFETY: see above.
+        // SAFETY: `device_memory`'s caller vouches for `at`.
         unsafe { instructions::device_store32(self.base + at as u64, value, order) }
     }
 
     #[inline(always)]
     fn fetch_or_acquire(&self, at: usize, mask: u32) -> u32 {
-        // SAFETY: see above.
+        // SAFETY: `device_memory`'s caller vouches for `at`.
         unsafe { instructions::device_or_acquire(self.base + at as u64, mask) }
     }
 
     #[inline(always)]
     fn fetch_and_release(&self, at: usize, mask: u32) -> u32 {
-        // SAFETY: see above.
+        // SAFETY: `device_memory`'s caller vouches for `at`.
         unsafe { instructions::device_and_release(self.base + at as u64, mask) }
     }
 }

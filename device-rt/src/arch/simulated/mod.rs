@@ -1,9 +1,9 @@
 //! Warps for tests on machines without a GPU. A thread that a test makes a lane of a simulated
 //! warp uses that warp; every other thread uses the `host` architecture.
 //!
-//! Instructions are not simulated, so neither are weaker memory models or a compiler's changes to
-//! a divergent loop. Also not simulated is the wait of a lane after the loop in which its
-//! neighbours still wait for replies.
+//! It simulates no instructions, and so neither weaker memory models nor a compiler's changes to a
+//! divergent loop. Nor does it simulate the wait of a lane that has left a loop for neighbours that
+//! still wait for replies in it.
 
 extern crate std;
 
@@ -17,13 +17,13 @@ use std::thread;
 
 use super::host;
 pub(crate) use warp::Scheduling;
-use warp::{Together, Warp};
+use warp::{Warp, WarpOp};
 
 /// A lane's view of its warp.
 struct Lane {
     warp: Arc<Warp>,
     lane: u32,
-    /// Whether the lane waits for a reply now, and not for what a neighbour may own.
+    /// Whether the lane waits for a reply now, rather than for something that a neighbour may own.
     replying: Box<dyn Fn() -> bool>,
 }
 
@@ -32,7 +32,7 @@ std::thread_local! {
 }
 
 /// The calling thread's warp and lane.
-fn here() -> Option<(Arc<Warp>, u32)> {
+fn current_lane() -> Option<(Arc<Warp>, u32)> {
     LANE.with_borrow(|lane| lane.as_ref().map(|l| (Arc::clone(&l.warp), l.lane)))
 }
 
@@ -41,7 +41,7 @@ struct Enrolled;
 
 impl Drop for Enrolled {
     fn drop(&mut self) {
-        if let Some((warp, lane)) = here()
+        if let Some((warp, lane)) = current_lane()
             && thread::panicking()
         {
             warp.fail(&std::format!("lane {lane} panicked"));
@@ -73,8 +73,8 @@ pub(crate) fn run(scheduling: Scheduling, lanes: u32, seed: u64, body: impl Fn(u
     });
 }
 
-/// Tells the simulation when the calling lane waits for a reply, which lanes do together. Every
-/// other wait is for a slot or an extent, and in lock-step stops the neighbours.
+/// Tells the simulation when the calling lane waits for a reply. Lanes may wait for replies
+/// together; every other wait is for a slot or an extent, and in lock-step stops the neighbours.
 pub(crate) fn replying_when(replying: impl Fn() -> bool + 'static) {
     LANE.with_borrow_mut(|lane| {
         if let Some(lane) = lane {
@@ -83,77 +83,80 @@ pub(crate) fn replying_when(replying: impl Fn() -> bool + 'static) {
     });
 }
 
-/// As the architectures have it.
+/// Implements the architecture's `pause`.
 pub fn pause(attempt: u32) {
-    let Some((warp, lane)) = here() else {
+    let Some((warp, lane)) = current_lane() else {
         return host::pause(attempt);
     };
     let replying = LANE.with_borrow(|lane| lane.as_ref().is_some_and(|l| (l.replying)()));
     warp.pause(lane, replying);
 }
 
-/// As the architectures have it.
+/// Implements the architecture's `warp_size`.
 #[must_use]
 pub fn warp_size() -> u32 {
-    here().map_or_else(host::warp_size, |(warp, _)| warp.size())
+    current_lane().map_or_else(host::warp_size, |(warp, _)| warp.size())
 }
 
-/// As the architectures have it.
+/// Implements the architecture's `independent_lanes`.
 #[must_use]
 pub fn independent_lanes() -> bool {
-    here().map_or_else(host::independent_lanes, |(warp, _)| warp.is_independent())
+    current_lane().map_or_else(host::independent_lanes, |(warp, _)| warp.is_independent())
 }
 
-/// As the architectures have it.
+/// Implements the architecture's `lane`.
 #[must_use]
 pub fn lane() -> u32 {
-    here().map_or_else(host::lane, |(_, lane)| lane)
+    current_lane().map_or_else(host::lane, |(_, lane)| lane)
 }
 
-/// As the architectures have it. Lanes that call from the same location are together.
+/// Implements the architecture's `active_lanes`: lanes that call it from the same location are
+/// together.
 #[must_use]
 #[track_caller]
 pub fn active_lanes() -> u64 {
     let place = Location::caller();
-    here().map_or_else(host::active_lanes, |(warp, lane)| warp.here(lane, place))
+    current_lane().map_or_else(host::active_lanes, |(warp, lane)| {
+        warp.active_lanes(lane, place)
+    })
 }
 
-/// As the architectures have it.
+/// Implements the architecture's `first`.
 ///
 /// # Safety
 /// None is required: lanes that do not come together fail the test.
 #[must_use]
 pub unsafe fn first(lanes: u64, value: u32) -> u32 {
-    match here() {
-        Some((warp, lane)) => warp.together(lane, Together::First, lanes, value),
-        // SAFETY: the host asks for nothing.
+    match current_lane() {
+        Some((warp, lane)) => warp.operate(lane, WarpOp::First, lanes, value),
+        // SAFETY: the host's version has no requirements.
         None => unsafe { host::first(lanes, value) },
     }
 }
 
-/// As the architectures have it.
+/// Implements the architecture's `any`.
 ///
 /// # Safety
 /// As for [`first`].
 #[must_use]
 pub unsafe fn any(lanes: u64, vote: bool) -> bool {
-    match here() {
-        Some((warp, lane)) => warp.together(lane, Together::Any, lanes, vote.into()) != 0,
-        // SAFETY: the host asks for nothing.
+    match current_lane() {
+        Some((warp, lane)) => warp.operate(lane, WarpOp::Any, lanes, vote.into()) != 0,
+        // SAFETY: the host's version has no requirements.
         None => unsafe { host::any(lanes, vote) },
     }
 }
 
-/// As the architectures have it.
+/// Implements the architecture's `converge`.
 ///
 /// # Safety
 /// As for [`first`].
 pub unsafe fn converge(lanes: u64) {
-    match here() {
+    match current_lane() {
         Some((warp, lane)) => {
-            warp.together(lane, Together::Converge, lanes, 0);
+            warp.operate(lane, WarpOp::Converge, lanes, 0);
         }
-        // SAFETY: the host asks for nothing.
+        // SAFETY: the host's version has no requirements.
         None => unsafe { host::converge(lanes) },
     }
 }

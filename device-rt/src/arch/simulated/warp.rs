@@ -12,7 +12,7 @@ use std::time::Instant;
 use std::vec::Vec;
 use std::{format, thread, vec};
 
-/// The time after which a test hangs.
+/// The time after which a test counts as stuck.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The longest time that independent lanes wait to be active together.
@@ -21,17 +21,17 @@ const LINGER_MICROS: u64 = 300;
 /// How the lanes of a warp make progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheduling {
-    /// One lane runs at a time, until it gets to where lanes meet or waits for a reply. A lane that
-    /// waits for anything else stops the others, as on hardware, where a lane that leaves a loop
-    /// waits after it for its neighbours.
+    /// One lane runs at a time, until it reaches a warp operation or waits for a reply. A lane that
+    /// waits for anything else stops the others, as on hardware, where a lane that has left a loop
+    /// waits for its neighbours.
     LockStep,
-    /// Independently. Lanes are together by chance.
+    /// Lanes run independently, and are together by chance.
     Independent,
 }
 
-/// An operation of lanes together.
+/// A warp operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Together {
+pub(crate) enum WarpOp {
     First,
     Any,
     Converge,
@@ -39,22 +39,22 @@ pub(crate) enum Together {
 
 /// The state of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
-    /// It runs.
-    Work,
-    /// It asks which lanes are active.
-    Here(&'static Location<'static>),
-    /// It meets the lanes of a mask, with a value.
-    Meeting(Together, u64, u32),
-    /// It has ended.
-    End,
+enum LaneState {
+    /// Running.
+    Running,
+    /// At a query of the active lanes.
+    Query(&'static Location<'static>),
+    /// At a warp operation of the lanes of a mask, with this lane's value.
+    Operation(WarpOp, u64, u32),
+    /// Ended.
+    Ended,
 }
 
-impl At {
-    /// The meeting, without the lane's value.
-    fn meeting(self) -> Option<(Together, u64)> {
+impl LaneState {
+    /// The operation and its mask, without the lane's value.
+    fn operation(self) -> Option<(WarpOp, u64)> {
         match self {
-            At::Meeting(what, mask, _) => Some((what, mask)),
+            LaneState::Operation(what, mask, _) => Some((what, mask)),
             _ => None,
         }
     }
@@ -69,8 +69,8 @@ pub(crate) struct Warp {
 }
 
 struct Lanes {
-    at: Vec<At>,
-    /// The result of each lane's last meeting.
+    at: Vec<LaneState>,
+    /// The result of each lane's last operation.
     answers: Vec<u64>,
     /// In lock-step, the lane that runs.
     turn: usize,
@@ -87,8 +87,8 @@ impl Lanes {
         self.random % end
     }
 
-    /// The lanes for which `is` holds, as a mask.
-    fn which(&self, is: impl Fn(At) -> bool) -> u64 {
+    /// The mask of the lanes for which `is` holds.
+    fn mask_of(&self, is: impl Fn(LaneState) -> bool) -> u64 {
         let bits = self.at.iter().enumerate();
         bits.fold(0, |mask, (lane, &at)| mask | (u64::from(is(at)) << lane))
     }
@@ -116,7 +116,7 @@ impl Warp {
             size,
             deadline: Instant::now() + LIMIT,
             lanes: Mutex::new(Lanes {
-                at: vec![At::Work; lanes],
+                at: vec![LaneState::Running; lanes],
                 answers: vec![0; lanes],
                 turn: 0,
                 random: seed | 1 << 63,
@@ -134,7 +134,7 @@ impl Warp {
         self.scheduling == Scheduling::Independent
     }
 
-    /// Waits for the first turn of a lane.
+    /// Waits until the lane may run for the first time.
     pub(crate) fn start(&self, lane: u32) {
         self.resume(self.lock(), lane);
     }
@@ -143,24 +143,24 @@ impl Warp {
     pub(crate) fn end(&self, lane: u32) {
         if !self.is_independent() {
             let all = u64::MAX >> (64 - self.size);
-            self.together(lane, Together::Converge, all, 0);
+            self.operate(lane, WarpOp::Converge, all, 0);
         }
         let mut lanes = self.lock();
-        lanes.at[lane as usize] = At::End;
+        lanes.at[lane as usize] = LaneState::Ended;
         self.go_on(&mut lanes);
     }
 
-    /// The lanes that are at `place` together with `lane`.
-    pub(crate) fn here(&self, lane: u32, place: &'static Location<'static>) -> u64 {
-        self.meet(lane, At::Here(place))
+    /// The lanes that query the active lanes at `place` together with `lane`.
+    pub(crate) fn active_lanes(&self, lane: u32, place: &'static Location<'static>) -> u64 {
+        self.wait_at(lane, LaneState::Query(place))
     }
 
-    /// Meets the other lanes of `mask`.
-    pub(crate) fn together(&self, lane: u32, what: Together, mask: u64, value: u32) -> u32 {
+    /// Performs a warp operation with the other lanes of `mask`.
+    pub(crate) fn operate(&self, lane: u32, what: WarpOp, mask: u64, value: u32) -> u32 {
         if mask & (1 << lane) == 0 {
             self.fail(&format!("lane {lane} is not in {mask:#x}, at {what:?}"));
         }
-        self.meet(lane, At::Meeting(what, mask, value)) as u32
+        self.wait_at(lane, LaneState::Operation(what, mask, value)) as u32
     }
 
     /// Lets other lanes run, if the scheduling allows.
@@ -201,14 +201,14 @@ impl Warp {
         self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn meet(&self, lane: u32, at: At) -> u64 {
+    fn wait_at(&self, lane: u32, at: LaneState) -> u64 {
         let mut lanes = self.lock();
         lanes.at[lane as usize] = at;
         self.go_on(&mut lanes);
         self.resume(lanes, lane)
     }
 
-    /// Waits until the lane may run; returns the result of its meeting.
+    /// Waits until the lane may run; returns the result of its operation.
     fn resume(&self, mut lanes: MutexGuard<'_, Lanes>, lane: u32) -> u64 {
         let index = lane as usize;
         let lingers = Duration::from_micros(lanes.random(LINGER_MICROS));
@@ -220,10 +220,10 @@ impl Warp {
                 panic!("{why}");
             }
             let at = lanes.at[index];
-            if at == At::Work && (self.is_independent() || lanes.turn == index) {
+            if at == LaneState::Running && (self.is_independent() || lanes.turn == index) {
                 return lanes.answers[index];
             }
-            let alone = self.is_independent() && matches!(at, At::Here(_));
+            let alone = self.is_independent() && matches!(at, LaneState::Query(_));
             let until = if alone { lingers_until } else { self.deadline };
             let now = Instant::now();
             if now < until {
@@ -232,7 +232,7 @@ impl Warp {
                     .unwrap_or_else(PoisonError::into_inner)
                     .0;
             } else if alone {
-                let together = lanes.which(|other| other == at);
+                let together = lanes.mask_of(|other| other == at);
                 self.answer(&mut lanes, together, together);
             } else {
                 self.hangs(&mut lanes, &format!("lane {lane} waits for others"));
@@ -240,11 +240,12 @@ impl Warp {
         }
     }
 
-    /// Ends complete meetings and, in lock-step, gives the turn to any lane that can run.
+    /// Completes operations whose lanes have all arrived and, in lock-step, lets a lane run that
+    /// can.
     fn go_on(&self, lanes: &mut Lanes) {
         for index in 0..lanes.at.len() {
-            if let Some(meeting @ (what, mask)) = lanes.at[index].meeting()
-                && lanes.which(|at| at.meeting() == Some(meeting)) & mask == mask
+            if let Some(operation @ (what, mask)) = lanes.at[index].operation()
+                && lanes.mask_of(|at| at.operation() == Some(operation)) & mask == mask
             {
                 let answer = answer(lanes, what, mask);
                 self.answer(lanes, mask, answer);
@@ -254,33 +255,34 @@ impl Warp {
             return;
         }
         // Lanes that vote have left the others, which continue without them.
-        let rest =
-            lanes.which(|at| at != At::End && !matches!(at.meeting(), Some((Together::Any, _))));
+        let rest = lanes.mask_of(|at| {
+            at != LaneState::Ended && !matches!(at.operation(), Some((WarpOp::Any, _)))
+        });
         let place = lanes
             .at
             .iter()
             .copied()
-            .find(|at| matches!(at, At::Here(_)));
+            .find(|at| matches!(at, LaneState::Query(_)));
         if let Some(place) = place
-            && lanes.which(|at| at == place) == rest
+            && lanes.mask_of(|at| at == place) == rest
         {
             self.answer(lanes, rest, rest);
         }
-        let ready = lanes.which(|at| at == At::Work);
+        let ready = lanes.mask_of(|at| at == LaneState::Running);
         if ready != 0 {
             let skip = lanes.random(u64::from(ready.count_ones()));
             let rest = (0..skip).fold(ready, |rest, _| rest & (rest - 1));
             lanes.turn = rest.trailing_zeros() as usize;
             self.wake[lanes.turn].notify_all();
-        } else if lanes.which(|at| at == At::End).count_ones() != self.size {
+        } else if lanes.mask_of(|at| at == LaneState::Ended).count_ones() != self.size {
             self.hangs(lanes, "every lane waits for another");
         }
     }
 
-    /// Lets the lanes of `mask` continue with `answer`.
+    /// Lets the lanes of `mask` continue with the result `answer`.
     fn answer(&self, lanes: &mut Lanes, mask: u64, answer: u64) {
         for index in (0..self.size as usize).filter(|index| mask & (1 << index) != 0) {
-            lanes.at[index] = At::Work;
+            lanes.at[index] = LaneState::Running;
             lanes.answers[index] = answer;
             if self.is_independent() {
                 self.wake[index].notify_all();
@@ -289,19 +291,19 @@ impl Warp {
     }
 }
 
-/// The result of a complete meeting.
-fn answer(lanes: &Lanes, what: Together, mask: u64) -> u64 {
+/// The result of a complete operation.
+fn answer(lanes: &Lanes, what: WarpOp, mask: u64) -> u64 {
     let brought = lanes
         .at
         .iter()
         .enumerate()
         .filter_map(|(lane, at)| match at {
-            At::Meeting(_, _, value) if mask & (1 << lane) != 0 => Some(u64::from(*value)),
+            LaneState::Operation(_, _, value) if mask & (1 << lane) != 0 => Some(u64::from(*value)),
             _ => None,
         });
     match what {
-        Together::First => brought.take(1).sum(),
-        Together::Any => brought.fold(0, |all, value| all | value),
-        Together::Converge => 0,
+        WarpOp::First => brought.take(1).sum(),
+        WarpOp::Any => brought.fold(0, |all, value| all | value),
+        WarpOp::Converge => 0,
     }
 }

@@ -1,5 +1,4 @@
-//! A host for the `native` wire that serves calls of one range, in any order, and
-//! remembers what it saw.
+//! A host for the `native` wire that serves calls of one range, in any order, and records them.
 
 extern crate std;
 
@@ -25,7 +24,7 @@ use crate::runtime::HostWritten;
 /// Blocks of the bounce area.
 const AREA: u32 = claims::GROUP;
 
-/// What the host puts on every byte of a range.
+/// The value that the host XORs into every byte of a range.
 pub(super) const CHANGE: u8 = 0x5a;
 
 /// The status of the reply to `func`.
@@ -38,10 +37,10 @@ pub(super) fn byte_of(func: u64, i: usize) -> u8 {
     func.wrapping_mul(31).wrapping_add(i as u64 * 7) as u8
 }
 
-/// The memory of a wire, and what came over it.
+/// The memory of a wire, and a record of its calls.
 pub(super) struct Serving {
     slots: u32,
-    /// Requests that must be there at once before the first reply.
+    /// The number of pending requests before the first reply.
     at_once: usize,
     // The wire, the claims, the bounce area and the wake word.
     memory: [Vec<AtomicU64>; 4],
@@ -61,8 +60,8 @@ struct Pending {
 }
 
 impl Serving {
-    /// A wire of `slots` slots with `blocks` bounce blocks, and a host that gives its
-    /// first reply when `at_once` requests are there.
+    /// A wire of `slots` slots with `blocks` bounce blocks, and a host that gives its first reply
+    /// when `at_once` requests are pending.
     pub(super) fn new(slots: u32, blocks: u32, at_once: u32) -> Self {
         let words = |bytes: usize| (0..bytes.div_ceil(8)).map(|_| AtomicU64::new(0)).collect();
         let this = Self {
@@ -128,7 +127,7 @@ impl Serving {
                 pending.push(Pending { slot, seq, func });
             }
             replies |= pending.len() >= self.at_once;
-            // Now and then, so that several are there to choose from.
+            // Rarely, so that several requests are pending when one is chosen.
             random = random.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
             if replies && !pending.is_empty() && random >> 62 == 0 {
                 let any = (random >> 32) as usize % pending.len();
@@ -143,7 +142,7 @@ impl Serving {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Nothing went wrong, and nothing is taken.
+    /// Checks that nothing failed, and that no slot or block is still taken.
     pub(super) fn check(&self) {
         let wrong = self.wrong.lock().unwrap();
         assert!(wrong.is_empty(), "{wrong:#?}");
@@ -197,21 +196,21 @@ impl Serving {
         self.words(0).load64(at, Load::Relaxed)
     }
 
-    /// Where the words of taken slots and of taken blocks are.
+    /// The offsets of the words that mark taken slots and taken blocks.
     fn taken(&self) -> (usize, usize) {
         let slots = claims::group_offset(0) + offset_of!(claims::ClaimGroup, taken);
         (slots, claims::bounce_offset(self.slots, 0))
     }
 
-    /// Those of a part of `memory`.
+    /// The words of a part of `memory`.
     fn words(&self, which: usize) -> Coherent {
-        // SAFETY: the offsets in this file and those of the wire are inside; lanes and
-        // this host touch the memory through such words alone.
+        // SAFETY: the offsets in this file and those of the wire are inside the part; lanes and
+        // this host access the memory only through such words.
         unsafe { Coherent::new(self.memory[which].as_ptr().cast_mut().cast()) }
     }
 }
 
-/// The bits of a word that stand for nothing, where `n` do for something.
+/// The bits of a word that mark no slot or block, if the first `n` do.
 const fn all_but(n: u32) -> u32 {
     if n == claims::GROUP { 0 } else { u32::MAX << n }
 }

@@ -33,7 +33,7 @@ struct Case {
     slots: u32,
     blocks: u32,
     needs_extent: NeedsExtent,
-    /// Requests that the host collects before it replies.
+    /// The number of requests that the host collects before it replies.
     at_once: u32,
 }
 
@@ -64,7 +64,7 @@ fn call(serving: &Arc<Serving>, func: u64, home_group: u32, size: usize) {
     );
     assert_eq!(status, status_of(func), "{func:x}");
     for i in 0..size as usize {
-        // SAFETY: as above.
+        // SAFETY: `i` is inside.
         let byte = unsafe { bytes.add(i).read() };
         assert_eq!(byte, byte_of(func, i) ^ CHANGE, "byte {i} of {func:x}");
     }
@@ -92,7 +92,7 @@ fn check(scheduling: Scheduling, case: Case) {
         let warps: Vec<_> = (0..case.warps)
             .map(|warp| scope.spawn(move || launch(scheduling, case, serving, warp)))
             .collect();
-        // All of them end before the host does, even if one fails.
+        // Joins all warps before stopping the host, even if one fails.
         let ends: Vec<_> = warps.into_iter().map(|warp| warp.join()).collect();
         serving.stop();
         ends

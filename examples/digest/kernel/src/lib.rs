@@ -13,13 +13,12 @@ device_rt::image!();
 
 /// Hashes files until the host has no more.
 ///
-/// Thread `i` uses the `chunk` bytes from `buffers + i * chunk` on, and writes how
-/// long each call took, in nanoseconds, to its `samples` words from
-/// `times + i * samples` on, over and over; the number of calls goes to
-/// `counts[i]`.
+/// Thread `i` uses the `chunk` bytes from `buffers + i * chunk` on. It writes the duration of each
+/// call, in nanoseconds, to its `samples` words from `times + i * samples` on, cyclically, and the
+/// number of calls to `counts[i]`.
 ///
 /// # Safety
-/// The memory is there, for as many threads as run.
+/// The memory exists, for all threads.
 #[device_rt::kernel]
 pub unsafe fn digest(
     buffers: *mut u8,
@@ -29,7 +28,7 @@ pub unsafe fn digest(
     counts: *mut u64,
 ) {
     let me = thread::global() as usize;
-    // SAFETY: the launcher provides this memory, a part of its own for each thread.
+    // SAFETY: the launcher provides this memory, with a separate part for each thread.
     let (buffer, times, count) = unsafe {
         (
             core::slice::from_raw_parts_mut(buffers.add(me * chunk as usize), chunk as usize),

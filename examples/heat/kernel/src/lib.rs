@@ -12,7 +12,7 @@ device_rt::image!();
 /// One step of a block of `count` cells: `to` from `from` and the blocks before and after it.
 ///
 /// # Safety
-/// All have `count` cells, at least one; nobody else uses those of `to`.
+/// All have `count` cells, at least one; no other thread uses those of `to`.
 #[device_rt::kernel]
 pub unsafe fn flow(
     to: *mut i64,
@@ -24,7 +24,7 @@ pub unsafe fn flow(
     let count = count as usize;
     let threads = thread::teams() as usize * thread::threads() as usize;
     for i in (thread::global() as usize..count).step_by(threads) {
-        // SAFETY: the caller's promise; each thread has cells of its own.
+        // SAFETY: the caller's promise; each thread has its own cells.
         unsafe {
             let here = *from.add(i);
             let left = if i == 0 {
@@ -37,7 +37,7 @@ pub unsafe fn flow(
             } else {
                 *from.add(i + 1)
             };
-            // What flows out of one cell flows into the next: none is lost in rounding.
+            // The heat that leaves a cell enters the next: none is lost in rounding.
             *to.add(i) = here + (left - here) / 4 + (right - here) / 4;
         }
     }

@@ -1,4 +1,4 @@
-//! A kernel that searches text and tells its host what it finds.
+//! A kernel that searches text and reports matches to its host.
 #![no_std]
 #![cfg_attr(
     any(target_arch = "nvptx64", target_arch = "amdgpu"),
@@ -34,13 +34,13 @@ pub fn search(text: &[u8], pattern: &[u8], tallies: *mut [Tally]) {
         start = end + 1;
     }
     if me < tallies.len() {
-        // SAFETY: it lies in the slice, which is there while the kernel runs, and is this
-        // thread's alone.
+        // SAFETY: it lies in the slice, which is valid while the kernel runs, and only this thread
+        // uses it.
         unsafe { *tallies.cast::<Tally>().add(me) = tally };
     }
 }
 
-/// Where the line ends that `at` lies in.
+/// The end of the line at `at`.
 fn line_end(text: &[u8], mut at: usize) -> usize {
     while at < text.len() && text[at] != b'\n' {
         at += 1;
@@ -52,6 +52,6 @@ fn contains(line: &[u8], pattern: &[u8]) -> bool {
     let Some(last) = line.len().checked_sub(pattern.len()) else {
         return false;
     };
-    // Byte by byte: on a GPU there is no `memcmp`, to which a comparison of slices comes.
+    // Byte by byte: GPUs have no `memcmp`, which a comparison of slices would call.
     (0..=last).any(|at| line[at..].iter().zip(pattern).all(|(a, b)| a == b))
 }

@@ -1,8 +1,7 @@
 //! Declarations for the tests of `host-fn`.
 //!
-//! A crate of their own, under this workspace's lints: what is generated here
-//! must be as clean as what is written by hand, and a program that links it and
-//! only binds must not need `GOMP_target_ext`.
+//! A separate crate under this workspace's lints: generated code must be as clean as handwritten
+//! code, and a program that links it and only binds must not need `GOMP_target_ext`.
 
 #![no_std]
 
@@ -32,14 +31,14 @@ host_fn::host_functions! {
     /// Reads up to `buf.len()` bytes of `file` at `offset`; returns how many.
     pub fn read_chunk(file: u32, offset: u64, buf: Out<[u8]>) -> u32;
     pub fn report(file: u32, digest: &[u8; 32], stats: &mut Stats);
-    /// Nothing but a call.
+    /// A call without arguments.
     pub fn ping();
-    /// Values on both sides of the eight bytes that an address holds, none at all
-    /// included. Parameters are named as the generated code might name its own.
+    /// Values of up to and above the eight bytes that an address holds, including none. Parameters
+    /// have names that generated code might use.
     pub fn values(
         reply: i8, status: f64, arguments: Colour, message: Stats, function: u128, params: [u8; 0],
     ) -> Stats;
-    /// Every form that lends memory.
+    /// Every form that passes memory.
     pub fn lend(
         to: &u32, to_slice: &[u16], tofrom: &mut u64, tofrom_slice: &mut [u32],
         from: Out<i128>, from_slice: Out<[Stats]>,
@@ -54,7 +53,7 @@ host_fn::host_functions! {
 #[host_fn::kernel]
 pub fn saxpy(a: f32, x: &[f32], y: &mut [f32]);
 
-/// Every form, with parameters that are named as the generated code might name its own.
+/// Every form, with parameters whose names generated code might use.
 #[host_fn::kernel]
 pub fn shapes(
     grid: u8,
@@ -70,6 +69,6 @@ pub fn shapes(
 #[host_fn::kernel]
 pub unsafe fn touch(address: u64);
 
-/// Neither parameters nor a name of its own.
+/// No parameters, and a keyword as its name.
 #[host_fn::kernel]
 pub fn r#loop();

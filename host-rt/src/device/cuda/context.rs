@@ -1,5 +1,5 @@
-//! A GPU's primary context: the one that this process shares with everybody in it
-//! who uses CUDA's runtime, so that memory of theirs can be given to kernels here.
+//! A GPU's primary context, which all users of CUDA's runtime in this process share, so that
+//! kernels here can use their memory.
 
 use std::ffi::c_char;
 use std::marker::PhantomData;
@@ -23,11 +23,11 @@ pub(super) struct Context {
     lost: OnceLock<Loss>,
 }
 
-/// Why nothing works any more.
+/// The reason why the device is lost.
 struct Loss {
     reason: String,
-    /// The driver says that the context is of no use any more. If it does not, kernels
-    /// may still run there: to release it may mean waiting for them, for ever.
+    /// Whether the driver reported the context as unusable. If not, kernels may still run in it,
+    /// and releasing it might wait for them forever.
     is_over: bool,
 }
 
@@ -42,13 +42,14 @@ impl From<Failure> for Loss {
 
 // SAFETY: contexts may be used by all threads; `enter` makes it a thread's own.
 unsafe impl Send for Context {}
-// SAFETY: as above.
+// SAFETY: the driver's functions are thread-safe, and `enter` makes the context current for each
+// thread.
 unsafe impl Sync for Context {}
 
 /// Number of GPUs.
 ///
 /// # Errors
-/// There is no driver, or it is of no use.
+/// There is no driver, or it is unusable.
 pub(in crate::device) fn count() -> Result<u32, DeviceError> {
     driver::driver()?;
     let mut count = 0;
@@ -73,7 +74,7 @@ impl Context {
         let retained = unsafe { functions::cuDevicePrimaryCtxRetain(&raw mut raw, device) };
         Failure::check("cuDevicePrimaryCtxRetain", retained).map_err(|failure| {
             if failure.is_fatal() {
-                // A fault's, and somebody still holds it.
+                // The context of a fault, which is still in use.
                 DeviceError::Lost {
                     device: name.clone(),
                     reason: failure.to_string(),
@@ -97,13 +98,11 @@ impl Context {
         &self.name
     }
 
-    /// Makes this the calling thread's context until the result is dropped: nearly
-    /// all functions of the driver act on that, and the thread may be one that uses
-    /// another GPU for itself.
+    /// Makes this the calling thread's context until the result is dropped: nearly all driver
+    /// functions act on the current context, and the application may have set another one.
     ///
     /// # Errors
-    /// The device is lost. Then nothing is freed either: what was made in the context
-    /// goes with it.
+    /// The device is lost. Then nothing needs to be freed: the context's resources go with it.
     pub(super) fn enter(&self) -> Result<Entered<'_>, DeviceError> {
         self.check_lost()?;
         let mut before = null_mut();
@@ -131,7 +130,7 @@ impl Context {
         }
     }
 
-    /// What a function of the driver answered, as a result.
+    /// The result of a driver function.
     pub(super) fn check(&self, call: &'static str, code: Code) -> Result<(), DeviceError> {
         Failure::check(call, code).map_err(|failure| {
             if failure.is_fatal() {
@@ -142,9 +141,8 @@ impl Context {
         })
     }
 
-    /// As [`check`](Self::check), for calls that say how far the device is: whatever
-    /// they fail with, nobody knows any more what it still uses, so that it counts as
-    /// lost, and what was made on it is left alone.
+    /// Like [`check`](Self::check), for calls that report progress. After any failure, the state of
+    /// the GPU is unknown, so the device counts as lost and its resources are left alone.
     pub(super) fn check_progress(&self, call: &'static str, code: Code) -> Result<(), DeviceError> {
         Failure::check(call, code).map_err(|failure| self.lose(failure))
     }
@@ -153,7 +151,7 @@ impl Context {
         self.lost_error(self.lost.get_or_init(|| failure.into()))
     }
 
-    /// Whether the device is lost, but not what was made on it.
+    /// Whether the device is lost although its kernels may still run.
     pub(super) fn may_be_running(&self) -> bool {
         self.lost.get().is_some_and(|loss| !loss.is_over)
     }
@@ -165,7 +163,7 @@ impl Context {
         }
     }
 
-    /// A number that the driver knows of the GPU; 0 if this driver does not.
+    /// An attribute of the GPU; 0 if the driver does not support it.
     pub(super) fn attribute(&self, attribute: CUdevice_attribute) -> u32 {
         let mut value = 0;
         // SAFETY: the function writes the number.
@@ -178,7 +176,7 @@ impl Context {
         }
     }
 
-    /// What NVIDIA calls the GPU.
+    /// The product name.
     pub(super) fn product(&self) -> String {
         let mut text = [0u8; 128];
         let (at, len) = (text.as_mut_ptr().cast::<c_char>(), text.len() as i32);
@@ -190,11 +188,11 @@ impl Context {
         }
     }
 
-    /// Where the GPU is plugged in, such as `0000:01:00.0`; empty if unknown.
+    /// The bus address, such as `0000:01:00.0`; empty if unknown.
     pub(super) fn bus(&self) -> String {
         let mut text = [0u8; 32];
         let (at, len) = (text.as_mut_ptr().cast::<c_char>(), text.len() as i32);
-        // SAFETY: as for `product`.
+        // SAFETY: the function writes a C string of at most that many bytes.
         let code = unsafe { functions::cuDeviceGetPCIBusId(at, len, self.device) };
         match Failure::check("cuDeviceGetPCIBusId", code) {
             Ok(()) => text_until_nul(&text),
@@ -216,7 +214,7 @@ impl Drop for Context {
     }
 }
 
-/// Keeps a context the calling thread's.
+/// Makes a context the calling thread's current one.
 pub(super) struct Entered<'a> {
     context: &'a Context,
     before: CUcontext,
@@ -227,8 +225,8 @@ pub(super) struct Entered<'a> {
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
         if self.before != self.context.raw {
-            // SAFETY: the context was the thread's before, so whoever made it so
-            // keeps it. If not, the driver refuses, and there is nothing to restore.
+            // SAFETY: the context was this thread's before `enter`, and its user keeps it. If not,
+            // the driver rejects it, and there is nothing to restore.
             let _ = unsafe { functions::cuCtxSetCurrent(self.before) };
         }
     }

@@ -1,15 +1,15 @@
-//! Queues that keep back what the driver must not be given yet.
+//! Queues that delay copies which the driver must not get yet.
 //!
-//! A copy takes its place in a connection to the device when the driver is given it, and streams
-//! share few connections. So a copy that stands behind a kernel can keep others from beginning,
-//! also those that the host needs to answer that kernel's calls, for ever. The driver therefore
-//! gets no copy behind a kernel that calls the host until that kernel has ended. Until then a
-//! thread has the queue, and everything that is queued behind the copy waits for it there.
+//! A copy occupies a connection to the device as soon as the driver gets it, and streams share few
+//! connections. So a copy after a kernel can block other copies, including those that the host
+//! needs to answer that kernel's calls: a deadlock. The driver therefore gets no copy after a
+//! kernel that calls the host until that kernel has ended. Until then a thread holds the queue, and
+//! everything queued after the copy waits there.
 //!
-//! Kernels and waits for events are not kept back for themselves: behind a kernel that waits, its
-//! own end occupies the connection already (docs/nvidia.md says when to have more of them), and the
-//! host answers calls by copies alone.
-//! Source: CUDA C++ programming guide, `CUDA_DEVICE_MAX_CONNECTIONS`.
+//! Kernels and waits for events are not delayed by themselves: behind a kernel that waits for the
+//! host, its own end occupies the connection already (docs/nvidia.md says when to have more
+//! connections), and the host answers calls by copies alone. Source: CUDA C++ programming guide,
+//! `CUDA_DEVICE_MAX_CONNECTIONS`.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -35,37 +35,38 @@ pub(super) struct DeferringQueue {
     deferred: Arc<Deferred>,
 }
 
-/// What a thread queues when it may.
+/// Operations that a thread queues later.
 #[derive(Default)]
 struct Deferred {
     state: Mutex<State>,
-    /// The thread has ended.
+    /// Signalled when the thread has ended.
     ended: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     operations: VecDeque<Operation>,
-    /// On its way to the thread or back.
+    /// `None` while the thread is using it.
     queue: Option<CudaQueue>,
     has_thread: bool,
 }
 
-/// Queues something.
+/// Queues an operation.
 type Run = dyn FnOnce(&mut CudaQueue) -> Result<(), DeviceError> + Send;
 
-/// Something to be queued.
+/// An operation to be queued.
 struct Operation {
-    /// Whether it must not stand behind a kernel that calls the host.
+    /// Whether it must not follow a kernel that calls the host.
     is_copy: bool,
     run: Box<Run>,
 }
 
-/// Memory of the caller's that a copy reads or writes.
+/// The caller's memory that a copy reads or writes.
 struct HostMemory(*mut u8);
 
 // SAFETY: by the promise of `Queue`'s copies, the caller leaves the memory alone until it has
-// waited for the copy, on this queue or by an event, and both wait for the thread that has it here.
+// waited for the copy, on this queue or by an event, and both waits include the thread that holds
+// it here.
 unsafe impl Send for HostMemory {}
 
 impl DeferringQueue {
@@ -89,7 +90,7 @@ impl DeferringQueue {
         self.direct.as_mut()
     }
 
-    /// Queues a copy, or keeps it back.
+    /// Queues a copy, or delays it.
     fn copy(
         &mut self,
         run: impl FnOnce(&mut CudaQueue) -> Result<(), DeviceError> + Send + 'static,
@@ -129,7 +130,7 @@ impl DeferringQueue {
 }
 
 impl Deferred {
-    /// Queues all operations. If one fails, so do those behind it.
+    /// Queues all operations. If one fails, so do the ones after it.
     fn queue_all(&self) {
         let Some(mut queue) = lock(&self.state).queue.take() else {
             unreachable!("it was put there for this thread")
@@ -170,8 +171,8 @@ impl Queue for DeferringQueue {
         let from = HostMemory(from.cast_mut());
         self.copy(move |queue| {
             let from = from;
-            // SAFETY: passed on: the caller keeps the memory until the copy was waited for, for
-            // which this thread has to get here.
+            // SAFETY: the caller keeps the memory until it has waited for the copy, which this
+            // thread must have queued by then.
             unsafe { queue.copy_to_device(to, from.0, len) }
         })
     }
@@ -186,7 +187,8 @@ impl Queue for DeferringQueue {
         let to = HostMemory(to);
         self.copy(move |queue| {
             let to = to;
-            // SAFETY: as above.
+            // SAFETY: the caller keeps the memory until it has waited for the copy, which this
+            // thread must have queued by then.
             unsafe { queue.copy_from_device(to.0, from, len) }
         })
     }
@@ -212,7 +214,7 @@ impl Queue for DeferringQueue {
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
         if let Some(queue) = self.direct() {
-            // SAFETY: passed on.
+            // SAFETY: the caller of `Queue::launch` vouches for the kernel and its parameters.
             return unsafe { queue.launch(module, kernel, grid, params, context) };
         }
         launch::check(&self.device, kernel, grid, &context)?;
@@ -223,7 +225,8 @@ impl Queue for DeferringQueue {
         });
         let (module, params) = (Arc::clone(module), params.to_vec());
         self.defer(false, move |queue| {
-            // SAFETY: passed on: what the caller promises holds until the kernel has ended.
+            // SAFETY: the caller's promises about the kernel hold until it has ended, which
+            // includes this thread's queueing it.
             let started = unsafe { queue.launch(&module, kernel, grid, &params, context) };
             promise.keep(started)
         });

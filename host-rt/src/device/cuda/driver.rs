@@ -1,6 +1,6 @@
-//! NVIDIA's driver: whether it is there, and what its functions answer.
+//! NVIDIA's driver: loading it, and its errors.
 //!
-//! Nothing of the driver may be called before [`driver`] has loaded it.
+//! [`driver`] must load the driver before anything else calls it.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -10,14 +10,14 @@ use cudarc::driver::sys::CUresult;
 use super::functions::{self, Code};
 use crate::device::DeviceError;
 
-/// The oldest driver that has all functions that are called here, as
-/// `cuDriverGetVersion` puts it: that of CUDA 11.4.
+/// The oldest driver that has all functions that are called here, as encoded by
+/// `cuDriverGetVersion`: CUDA 11.4's.
 const OLDEST: i32 = 11_040;
 
-/// What the driver is there for.
+/// The loaded driver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Driver {
-    /// As `cuDriverGetVersion` puts it: 12 040 for CUDA 12.4.
+    /// As encoded by `cuDriverGetVersion`: 12 040 for CUDA 12.4.
     pub(super) version: i32,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Driver {
 /// # Errors
 /// There is none, it is too old, or it cannot start.
 pub(super) fn driver() -> Result<Driver, DeviceError> {
-    // Whether there is one does not change while a process runs.
+    // The result does not change while a process runs.
     static DRIVER: OnceLock<Result<Driver, String>> = OnceLock::new();
     let found = DRIVER.get_or_init(find).clone();
     found.map_err(|reason| DeviceError::NoDriver {
@@ -54,22 +54,22 @@ fn find() -> Result<Driver, String> {
     Ok(Driver { version })
 }
 
-/// A version as people write it.
+/// A version as users write it.
 pub(super) fn dotted(version: i32) -> String {
     format!("{}.{}", version / 1000, version % 1000 / 10)
 }
 
-/// A function of the driver that did not do what it was asked.
+/// A failed driver function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     /// The function.
     pub(super) call: &'static str,
-    /// What it answered.
+    /// Its result.
     pub(super) code: Code,
 }
 
 impl Failure {
-    /// What `call` answered, as a result.
+    /// The result of `call`.
     pub(super) fn check(call: &'static str, code: Code) -> Result<(), Self> {
         if code == CUresult::CUDA_SUCCESS {
             Ok(())
@@ -78,9 +78,8 @@ impl Failure {
         }
     }
 
-    /// Whether nothing works in the context any more. NVIDIA's documentation of these
-    /// codes says that the process is to be ended and begun again. Whether a new
-    /// context works before that, it does not say.
+    /// Whether the context is unusable. NVIDIA's documentation of these codes tells users to
+    /// restart the process, and leaves open whether a new context would work.
     pub(super) fn is_fatal(self) -> bool {
         use CUresult::*;
         let fatal = [
@@ -111,7 +110,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.call, self.code)?;
         if self.code == CUresult::CUDA_ERROR_ASSERT {
-            // As kernels panic, too; see `arch::nvptx64` of device-rt.
+            // A panic in a kernel has this code, too; see `arch::nvptx64` of device-rt.
             f.write_str(
                 "; a kernel has panicked or an assertion has failed: the driver has written \
                  where to the standard error output",

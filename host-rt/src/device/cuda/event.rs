@@ -15,17 +15,17 @@ use crate::device::{DeviceError, Event, EventState};
 pub(super) struct CudaEvent {
     events: Arc<Events>,
     pub(super) raw: CUevent,
-    /// What has arrived when it is reached.
+    /// Copies to finish when it is reached.
     readbacks: Vec<Arc<Readback>>,
-    /// Why it counts as failed when it is reached.
+    /// The reason why it fails when it is reached, if there is one.
     failed: Option<String>,
-    /// The ends of kernels that call the host and come before it.
+    /// The ends of kernels that call the host and precede it.
     callers: Vec<Arc<CudaEvent>>,
 }
 
 // SAFETY: events may be used by any number of threads.
 unsafe impl Send for CudaEvent {}
-// SAFETY: as above.
+// SAFETY: `raw` is a handle, and the driver allows its use by all threads.
 unsafe impl Sync for CudaEvent {}
 
 impl CudaEvent {
@@ -33,8 +33,8 @@ impl CudaEvent {
         &self.events.context
     }
 
-    /// Brings these to their targets once the event is found reached, and fails it then if there is
-    /// a reason; `callers` are what the event stands behind.
+    /// Finishes these readbacks once the event is reached, and fails it then if there is a reason;
+    /// `callers` are the kernels that precede it.
     pub(super) fn of_queue(
         &mut self,
         readbacks: Vec<Arc<Readback>>,
@@ -46,12 +46,12 @@ impl CudaEvent {
         self.callers = callers;
     }
 
-    /// The ends of kernels that call the host and that a wait for the event waits for.
+    /// The ends of kernels that call the host and precede the event.
     pub(super) fn callers(&self) -> &[Arc<CudaEvent>] {
         &self.callers
     }
 
-    /// Why it is known to fail, if it is.
+    /// The reason why it will fail, if known.
     pub(super) fn reason(&self) -> Option<&String> {
         self.failed.as_ref()
     }
@@ -63,7 +63,7 @@ impl CudaEvent {
         self.context().check_progress("cuEventRecord", code)
     }
 
-    /// Whether it is reached, well or not.
+    /// Whether it is reached, and the outcome.
     pub(super) fn query(&self) -> Option<Result<(), String>> {
         let answer = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
@@ -81,7 +81,7 @@ impl CudaEvent {
         }
     }
 
-    /// Sleeps until it is reached, well or not.
+    /// Sleeps until it is reached; returns the outcome.
     pub(super) fn sleep(&self) -> Result<(), String> {
         let slept = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
@@ -91,13 +91,13 @@ impl CudaEvent {
         self.reached(slept)
     }
 
-    /// The stream has got there, or never will.
+    /// Called when the stream has reached the event, or never will.
     fn reached(&self, how: Result<(), DeviceError>) -> Result<(), String> {
         let mut how = how.map_err(|error| error.to_string());
         for readback in &self.readbacks {
             match &how {
-                // SAFETY: the stream has got behind the copies. Who waited for one before
-                // did so by such an event, or by a queue, which finishes them, too.
+                // SAFETY: the stream has passed the copies. An earlier wait for one of them used
+                // such an event, or the queue, which finishes them too.
                 Ok(()) => how = unsafe { readback.finish() },
                 Err(why) => readback.give_up(why),
             }
@@ -130,23 +130,23 @@ impl Event for CudaEvent {
 
 impl Drop for CudaEvent {
     fn drop(&mut self) {
-        // Streams that wait for it go on to wait for what was recorded.
+        // Streams that wait for the event continue to wait for the recorded place.
         self.events.put(self.raw);
     }
 }
 
-/// The events of a device, of which some wait to be used again.
+/// The events of a device, including unused ones kept for reuse.
 pub(super) struct Events {
     context: Arc<Context>,
     waiting: Mutex<Vec<CUevent>>,
 }
 
-/// Events that wait to be used again, at most. They are small.
+/// The maximum number of unused events. They are small.
 const MOST_WAITING: usize = 1024;
 
 // SAFETY: events may be used by any number of threads.
 unsafe impl Send for Events {}
-// SAFETY: as above.
+// SAFETY: the handles are behind a mutex, and the driver allows their use by all threads.
 unsafe impl Sync for Events {}
 
 impl Events {
@@ -157,7 +157,7 @@ impl Events {
         })
     }
 
-    /// An event whose waiters sleep. The context has been entered.
+    /// An event for waits that sleep. The context must be current.
     pub(super) fn take(self: &Arc<Self>) -> Result<CudaEvent, DeviceError> {
         let waiting = lock(&self.waiting).pop();
         let raw = match waiting {
@@ -191,12 +191,12 @@ impl Events {
         }
     }
 
-    /// Destroys one that nobody else has.
+    /// Destroys an event that nothing else uses.
     fn destroy(&self, raw: CUevent) {
         if let Ok(_entered) = self.context.enter() {
-            // SAFETY: made by `take`, and nobody else's.
+            // SAFETY: made by `take`, and no longer used.
             let code = unsafe { functions::cuEventDestroy_v2(raw) };
-            // Nothing is left to be done about it.
+            // Nothing else can be done about a failure.
             let _ = self.context.check("cuEventDestroy", code);
         }
     }
@@ -210,7 +210,7 @@ impl Drop for Events {
     }
 }
 
-/// A place of which all is known.
+/// A place with a known outcome.
 pub(super) struct Known(pub(super) Result<(), String>);
 
 impl Event for Known {

@@ -1,7 +1,7 @@
 //! The functions of NVIDIA's driver that this device calls, and the codes that they return.
 //!
-//! Types and constants are `cudarc`'s, its functions are not: they return a Rust enum, and a code
-//! that a newer driver returns and the enum lacks would be undefined behaviour. Here a code is an
+//! Types and constants are `cudarc`'s. Its functions are not used, because they return a Rust enum:
+//! a newer driver's code that the enum lacks would be undefined behaviour. Here a code is an
 //! integer. The compiler checks each signature against the one in `cudarc`.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -13,10 +13,10 @@ use libloading::Library;
 
 use crate::device::loader::{loader_reason, without};
 
-/// The file that the system's loader looks for.
+/// The file that the system's loader searches for.
 const LIBRARY: &str = "libcuda.so.1";
 
-/// What a function of the driver returns: a `CUresult` of any version of CUDA.
+/// The result of a driver function: a `CUresult` of any version of CUDA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct Code(c_uint);
@@ -28,8 +28,8 @@ impl PartialEq<CUresult> for Code {
 }
 
 impl Code {
-    /// What the driver says of it, by `cuGetErrorName` or `cuGetErrorString`; `None` for a code
-    /// that it does not know.
+    /// The driver's name or description of it, by `cuGetErrorName` or `cuGetErrorString`; `None`
+    /// for an unknown code.
     fn text(self, function: &CStr) -> Option<&'static str> {
         type Ask = unsafe extern "C" fn(Code, *mut *const c_char) -> Code;
         let library = library().ok()?;
@@ -60,7 +60,7 @@ impl fmt::Display for Code {
 
 /// The driver's library, which stays loaded.
 fn library() -> Result<&'static Library, &'static libloading::Error> {
-    // Whether there is one does not change while a process runs.
+    // The result does not change while a process runs.
     static FOUND: OnceLock<Result<Library, libloading::Error>> = OnceLock::new();
     FOUND
         .get_or_init(|| {
@@ -108,7 +108,7 @@ macro_rules! functions {
             /// The driver's function of this name.
             ///
             /// # Safety
-            /// As NVIDIA documents it.
+            /// The conditions that NVIDIA documents.
             #[expect(non_snake_case, reason = "the driver's name")]
             #[allow(clippy::too_many_arguments, reason = "as many as the driver's function has")]
             pub(super) unsafe fn $name($($parameter: $type),*) -> Code {
@@ -122,7 +122,7 @@ macro_rules! functions {
     };
 }
 
-/// The driver's functions, all of which are there.
+/// The driver's functions, all of which exist.
 fn functions() -> Result<&'static Functions, &'static str> {
     static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
     LOADED
@@ -131,10 +131,10 @@ fn functions() -> Result<&'static Functions, &'static str> {
         .map_err(String::as_str)
 }
 
-/// Loads the driver, which must happen before any of its functions is called.
+/// Loads the driver. Must be called before any of its functions.
 ///
 /// # Errors
-/// There is none, or it lacks a function: what to install.
+/// There is no driver, or it lacks a function; the text names the package to install.
 pub(super) fn load() -> Result<(), String> {
     functions().map(|_| ()).map_err(str::to_owned)
 }

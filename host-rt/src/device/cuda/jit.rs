@@ -1,4 +1,4 @@
-//! What the driver's compiler and linker have to say.
+//! Messages of the driver's compiler and linker.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
@@ -6,19 +6,19 @@ use std::ptr::null_mut;
 
 use cudarc::driver::sys::CUjit_option::{self, *};
 
-/// Room for it.
+/// Bytes of the log.
 const SIZE: usize = 16 << 10;
 
-/// A log that the driver writes to while this lives where it is.
+/// A log that the driver writes to while this lives and is not moved.
 pub(super) struct JitLog {
-    /// Cells, since the driver has a pointer to them while we look.
+    /// Cells, since the driver keeps a pointer to them while we read.
     text: Box<[UnsafeCell<u8>; SIZE]>,
     options: [CUjit_option; 2],
     values: [*mut c_void; 2],
 }
 
 impl JitLog {
-    /// An empty one.
+    /// An empty log.
     pub(super) fn new() -> Self {
         Self {
             options: [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES],
@@ -27,9 +27,9 @@ impl JitLog {
         }
     }
 
-    /// The options that make the driver write to it: how many, which, their values.
+    /// The options that make the driver write to the log: their number, keys and values.
     pub(super) fn options(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
-        // The driver takes a number as the value of a pointer.
+        // The driver takes a number in place of a pointer.
         self.values = [self.text.as_ptr().cast_mut().cast(), SIZE as *mut c_void];
         (
             self.options.len() as u32,
@@ -38,9 +38,9 @@ impl JitLog {
         )
     }
 
-    /// What was written.
+    /// The logged text.
     pub(super) fn text(&self) -> String {
-        // SAFETY: the driver writes while one of its functions runs, and none does.
+        // SAFETY: the driver writes only while one of its functions runs, and none does.
         let bytes = self.text.iter().map(|cell| unsafe { *cell.get() });
         let text: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
         String::from_utf8_lossy(&text).trim().to_owned()

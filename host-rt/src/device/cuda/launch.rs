@@ -1,4 +1,4 @@
-//! Kernels under way.
+//! Running kernels.
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -16,11 +16,10 @@ use super::functions;
 use super::module::CudaModule;
 use crate::device::{DeviceError, Global, Grid, KernelLimits, LaunchContext, Module, Running};
 
-/// How long a wait for a kernel looks before it sleeps: to be woken takes about as
-/// long.
-const LOOKING: Duration = Duration::from_micros(30);
+/// How long a wait for a kernel polls before it sleeps: waking up takes about as long.
+const SPIN_TIME: Duration = Duration::from_micros(30);
 
-/// The longest sleep between two looks of a wait that has an end.
+/// The longest sleep between two polls of a wait with a deadline.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
 /// Starts a kernel in `stream`.
@@ -51,8 +50,8 @@ pub(super) unsafe fn start(
         .iter()
         .map(|param| param.as_ptr().cast_mut().cast())
         .collect();
-    // SAFETY: function and stream are alive. The driver copies as many bytes from
-    // each pointer as the kernel's parameters have, which the caller vouches for.
+    // SAFETY: function and stream are alive. The driver copies each parameter's size from its
+    // pointer, and the caller vouches for the parameters.
     let code = unsafe {
         functions::cuLaunchKernel(
             function,
@@ -73,8 +72,7 @@ pub(super) unsafe fn start(
         return Err(grid.bad(reason));
     }
     context.check("cuLaunchKernel", code)?;
-    // Where the event cannot be recorded the device is lost, but the kernel runs: it is a
-    // launch that is known to have failed.
+    // If the event cannot be recorded, the device is lost but the kernel runs: a failed launch.
     let recorded = event.record(stream);
     let calls_host = launch.calls_host;
     let launch = Arc::new(CudaLaunch {
@@ -93,7 +91,7 @@ pub(super) unsafe fn start(
     Ok(launch)
 }
 
-/// Refuses what [`start`] would.
+/// Rejects the same grids as [`start`].
 pub(super) fn check(
     device: &CudaDevice,
     kernel: Global,
@@ -142,7 +140,7 @@ fn check_grid(
     Ok(())
 }
 
-/// A number that the driver knows of a kernel.
+/// An attribute of a kernel.
 fn attribute(
     context: &Context,
     function: CUfunction,
@@ -176,26 +174,26 @@ pub(super) fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, 
     })
 }
 
-/// A kernel under way.
+/// A running kernel.
 pub(super) struct CudaLaunch {
     device: Arc<CudaDevice>,
     /// Its end.
     event: Arc<CudaEvent>,
     _module: Arc<dyn Module>,
     context: LaunchContext,
-    /// Set by whoever notices the end first; others wait for that.
+    /// Set by the thread that notices the end first; others wait for it.
     outcome: OnceLock<Result<(), String>>,
 }
 
 impl CudaLaunch {
-    /// Its end, if its image has reverse offload.
+    /// The event of its end, if its image has reverse offload.
     pub(super) fn end_of_caller(&self) -> Option<Arc<CudaEvent>> {
         self.context.calls_host.then(|| Arc::clone(&self.event))
     }
 
     fn ended(&self, how: Result<(), String>) -> Result<(), String> {
         let outcome = self.outcome.get_or_init(|| {
-            // Of a kernel that may still run, calls are served on: somebody may wait for
+            // If the kernel may still run, calls continue to be served, since someone may wait for
             // it in the driver.
             if !self.device.context.may_be_running() {
                 (self.context.ended)();
@@ -205,7 +203,7 @@ impl CudaLaunch {
         outcome.clone()
     }
 
-    fn look(&self) -> Option<Result<(), String>> {
+    fn poll(&self) -> Option<Result<(), String>> {
         match self.outcome.get() {
             Some(outcome) => Some(outcome.clone()),
             None => self.event.query().map(|how| self.ended(how)),
@@ -215,17 +213,17 @@ impl CudaLaunch {
 
 impl Running for CudaLaunch {
     fn is_done(&self) -> bool {
-        self.look().is_some()
+        self.poll().is_some()
     }
 
     fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
         let start = Instant::now();
         loop {
-            if let Some(outcome) = self.look() {
+            if let Some(outcome) = self.poll() {
                 return Some(outcome);
             }
             let waited = start.elapsed();
-            if waited < LOOKING {
+            if waited < SPIN_TIME {
                 std::hint::spin_loop();
                 continue;
             }
@@ -243,7 +241,7 @@ impl Running for CudaLaunch {
 
 impl Drop for CudaLaunch {
     fn drop(&mut self) {
-        // One that nobody asked about and that cannot call the host.
+        // A kernel that nothing waited for and that cannot call the host.
         if self.outcome.get().is_none() {
             let how = self.event.sleep();
             let _ = self.ended(how);

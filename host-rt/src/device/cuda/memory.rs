@@ -15,21 +15,20 @@ use super::queue::CudaQueue;
 use super::stream::Stream;
 use crate::device::{DeviceError, Fill, MappedMemory, MemoryInfo, Queue};
 
-/// What the driver rounds allocations up to.
+/// The driver rounds allocations up to a multiple of this.
 const GRAIN: u64 = 512;
 
 /// A GPU's memory.
 ///
-/// A host function may allocate and free while its kernel waits for it, so nothing
-/// here may wait for kernels. `cuMemFree` does; the allocations of a stream are
-/// freed without.
+/// A host function may allocate and free while its kernel waits for it, so nothing here may wait
+/// for kernels. `cuMemFree` does, but frees ordered by a stream do not.
 pub(super) struct Memory {
     context: Arc<Context>,
-    /// Its stream orders allocations and frees. Its staging memory is zero for ever.
+    /// Its stream orders allocations and frees. Its staging memory is always zero.
     queue: Mutex<CudaQueue>,
     /// Sizes by address.
     allocated: Mutex<BTreeMap<u64, u64>>,
-    /// Whether the driver has allocations of streams.
+    /// Whether the driver supports allocations ordered by streams.
     by_stream: bool,
 }
 
@@ -44,9 +43,9 @@ impl Memory {
         })
     }
 
-    /// What there is.
+    /// The GPU's memory in total, and the used part.
     pub(super) fn info(&self) -> MemoryInfo {
-        // The driver gives up what was freed in a stream when the stream has got there.
+        // Freed memory becomes available once the stream has reached the free.
         if let Err(error) = lock(&self.queue).synchronize() {
             tracing::warn!(%error, "memory that was freed may count as used");
         }
@@ -97,7 +96,7 @@ impl Memory {
         lock(&self.allocated).insert(address, bytes);
         let zeroed = match fill {
             Fill::Zeros => queue.zero(address, size),
-            // The address is of use to other streams once this one has got there.
+            // Other streams can use the address once this one has reached the allocation.
             Fill::Any => queue.synchronize(),
         };
         drop(queue);
@@ -110,13 +109,12 @@ impl Memory {
         }
     }
 
-    /// Whether the range is in memory that was allocated here; `None` if it is not near
-    /// any.
+    /// Whether the range is in memory that was allocated here; `None` if it is near no allocation.
     pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
         let allocated = lock(&self.allocated);
         let (&start, &size) = allocated.range(..=address).next_back()?;
         let offset = address - start;
-        // The driver's own idea of it is rounded up.
+        // The driver's own check rounds sizes up.
         (offset < size.next_multiple_of(GRAIN))
             .then(|| offset.checked_add(len).is_some_and(|end| end <= size))
     }
@@ -128,8 +126,8 @@ impl Memory {
         }
         let queue = lock(&self.queue);
         let freed = self.context.enter().and_then(|_entered| {
-            // SAFETY: it was allocated and not freed, as the set says; whoever frees
-            // it has waited for the kernels that use it.
+            // SAFETY: the map shows that it was allocated and not freed; the caller has waited for
+            // the kernels that use it.
             let (call, code) = unsafe {
                 if self.by_stream {
                     let code = functions::cuMemFreeAsync(address, queue.stream());
@@ -141,7 +139,7 @@ impl Memory {
             self.context.check(call, code)
         });
         match freed {
-            // With the context, its memory has gone.
+            // The memory is freed with the context.
             Ok(()) | Err(DeviceError::Lost { .. }) => {}
             Err(error) => tracing::warn!(%error, address, "device memory was not freed"),
         }
@@ -166,8 +164,8 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
     let of = Arc::clone(context);
     let free = move || {
         let freed = of.enter().and_then(|_entered| {
-            // SAFETY: allocated above; the owner's drop runs this once, when nobody
-            // uses the memory any more.
+            // SAFETY: allocated above; the owner's drop runs this once, after all uses of the
+            // memory.
             let code = unsafe { functions::cuMemFreeHost(address as *mut _) };
             of.check("cuMemFreeHost", code)
         });
@@ -188,7 +186,7 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
             bytes: bytes as u64,
         }));
     };
-    // SAFETY: the allocation has that many bytes, and is nobody else's yet.
+    // SAFETY: the allocation has that many bytes, and is not shared yet.
     unsafe { host.write_bytes(0, bytes) };
     Ok(MappedMemory::new(host, device, bytes, free))
 }

@@ -1,20 +1,18 @@
-//! `cuda:N`: NVIDIA's GPUs, by the driver that is found when the first is asked for.
+//! `cuda:N`: NVIDIA's GPUs, through the driver, which is loaded when the first one is opened.
 //!
 //! | file | job |
 //! |---|---|
-//! | `driver` | whether there is a driver, and what its errors mean |
-//! | `context` | a GPU's context, and making it a thread's own |
+//! | `driver` | loading the driver, and its errors |
+//! | `context` | a GPU's context, and making it current |
 //! | `memory` | device memory, mapped memory |
-//! | `stream`, `queue`, `event` | copies and the order of things |
-//! | `deferred`, `promise` | copies that must wait before the driver is given them |
+//! | `stream`, `queue`, `event` | copies and their order |
+//! | `deferred`, `promise` | copies that must wait before the driver gets them |
 //! | `module`, `jit` | loading and linking images |
-//! | `launch` | kernels, and how their end is noticed |
+//! | `launch` | kernels, and waiting for their end |
 //!
-//! A kernel that faults takes its whole context with it. Its launch, and everything
-//! else that is asked of the device from then on, ends with
-//! [`DeviceError::Lost`]; once all that was made on the device is dropped, the
-//! driver destroys the context, and the device can be opened again. Other devices
-//! notice nothing.
+//! A kernel that faults destroys its whole context. Its launch, and all later operations of the
+//! device, fail with [`DeviceError::Lost`]; once all resources of the device are dropped, the
+//! driver destroys the context, and the device can be opened again. Other devices are not affected.
 
 mod context;
 mod deferred;
@@ -51,8 +49,8 @@ use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOpt
 use crate::base::lock::lock;
 use crate::image::{Image, ImageError};
 
-/// How long opening waits for a context that is lost to go: when all that was made in
-/// it is dropped, the thread that notices the ends of kernels may be the last owner.
+/// How long opening waits for a lost context to be destroyed. When all its resources are dropped,
+/// the thread that waits for kernels may be the last owner.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
@@ -118,7 +116,7 @@ fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
     })
 }
 
-/// The device. Fields that own something of the context come before it.
+/// The device. Fields with resources of the context come before it.
 struct CudaDevice {
     this: Weak<Self>,
     arch: DeviceArch,
@@ -145,9 +143,9 @@ impl CudaDevice {
         Box::new(DeferringQueue::new(self.this(), queue))
     }
 
-    /// Refuses what is not device memory from end to end: a device names the range, and
-    /// the driver would copy to and from much more. Mapped memory is refused too: both
-    /// sides use it at the same time, word by word, and a copy must not get in between.
+    /// Rejects ranges that are not device memory from start to end: a device chooses the range, and
+    /// the driver could copy to and from much more. Mapped memory is rejected too: both sides
+    /// access it word by word at the same time, and a copy must not interfere.
     fn check_range(&self, address: u64, len: usize) -> Result<(), DeviceError> {
         use sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as DEVICE;
         use sys::CUpointer_attribute::{
@@ -163,12 +161,12 @@ impl CudaDevice {
             Some(false) => return Err(unreachable(address, len as u64, NOT_ALLOCATED)),
             None => {}
         }
-        // What others in this process have allocated, and globals that nobody has asked
-        // for by name.
+        // Memory that others in this process have allocated, and globals that were not looked up by
+        // name.
         let _entered = self.context.enter()?;
         let (mut kind, mut start, mut size) = (0u32, 0u64, 0usize);
-        // SAFETY: the function writes a value of the attribute's size, and looks at the
-        // address alone.
+        // SAFETY: the function writes a value of the attribute's size, and only inspects the
+        // address.
         let codes = unsafe {
             [
                 functions::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address),

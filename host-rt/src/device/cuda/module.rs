@@ -1,4 +1,4 @@
-//! Loading images: as they are, or linked by the driver.
+//! Loading images, directly or linked by the driver.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CString, c_void};
@@ -19,7 +19,7 @@ use crate::image::{Format, Image, ImageError};
 /// A loaded image.
 pub(super) struct CudaModule {
     context: Arc<Context>,
-    /// Where those that were asked for are made known.
+    /// Globals that were looked up are registered here.
     globals: Arc<Globals>,
     raw: CUmodule,
     /// The kernels that the image declares.
@@ -28,7 +28,7 @@ pub(super) struct CudaModule {
 
 // SAFETY: modules may be used by any number of threads.
 unsafe impl Send for CudaModule {}
-// SAFETY: as above.
+// SAFETY: the driver allows the use of modules by all threads; the other fields are `Sync`.
 unsafe impl Sync for CudaModule {}
 
 impl CudaModule {
@@ -66,8 +66,8 @@ impl CudaModule {
             raw,
             kernels: HashMap::new(),
         };
-        // Now, not when they are launched: the driver may load the code of a kernel
-        // when it is first asked for, and may wait for all kernels that run to do so.
+        // Kernels are looked up now, not when they are launched: the driver may load a kernel's
+        // code at its first look-up, and may wait for all running kernels to do so.
         for kernel in image.kernels()? {
             if let Some(code) = module.function(&kernel.name).map_err(failed)? {
                 module.kernels.insert(kernel.name, code);
@@ -93,7 +93,7 @@ impl CudaModule {
         }))
     }
 
-    /// What a search for a symbol answered: whether it is there.
+    /// The result of a look-up: whether the symbol exists.
     fn found(&self, call: &'static str, code: Code) -> Result<bool, DeviceError> {
         if code == CUresult::CUDA_ERROR_NOT_FOUND {
             return Ok(false);
@@ -149,21 +149,21 @@ impl Drop for CudaModule {
     fn drop(&mut self) {
         self.globals.remove(self.raw);
         let unloaded = self.context.enter().and_then(|_entered| {
-            // SAFETY: loaded by `load`, and nobody else's; no kernel of it runs, since
-            // launches own it.
+            // SAFETY: loaded by `load`, and no longer used; launches own the module, so none of its
+            // kernels runs.
             let code = unsafe { functions::cuModuleUnload(self.raw) };
             self.context.check("cuModuleUnload", code)
         });
         match unloaded {
-            // With the context, its modules have gone.
+            // The module is unloaded with the context.
             Ok(()) | Err(DeviceError::Lost { .. }) => {}
             Err(error) => tracing::warn!(%error, "an image was not unloaded"),
         }
     }
 }
 
-/// The variables of images that were asked for by name: where the host may copy to and
-/// from without asking the driver.
+/// The variables of images that were looked up by name. The host may copy to and from these without
+/// asking the driver.
 #[derive(Default)]
 pub(super) struct Globals(Mutex<BTreeMap<u64, (u64, usize)>>);
 
@@ -176,7 +176,7 @@ impl Globals {
         lock(&self.0).retain(|_, (_, of)| *of != module.addr());
     }
 
-    /// `Some(true)` if the range is in one of them; otherwise the driver knows.
+    /// `Some(true)` if the range is in one of them; otherwise only the driver knows.
     pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
         let globals = lock(&self.0);
         let (&start, &(size, _)) = globals.range(..=address).next_back()?;
@@ -185,7 +185,7 @@ impl Globals {
     }
 }
 
-/// What the linker calls an image of that format; `None` for those of others.
+/// The linker's type of an image of that format; `None` if it cannot be linked.
 fn input_type(format: Format) -> Option<CUjitInputType> {
     use CUjitInputType::*;
     match format {
@@ -196,7 +196,7 @@ fn input_type(format: Format) -> Option<CUjitInputType> {
     }
 }
 
-/// The bytes; of text with the 0 that the driver wants at its end.
+/// The bytes; text gets the NUL at its end that the driver requires.
 fn with_nul(part: &Image) -> Vec<u8> {
     let mut bytes = part.bytes().to_vec();
     if part.format() == Format::Ptx && bytes.last() != Some(&0) {
@@ -209,9 +209,9 @@ fn load_data(context: &Context, bytes: &[u8], name: &str) -> Result<CUmodule, Im
     let mut raw = null_mut();
     let mut log = JitLog::new();
     let (count, options, values) = log.options();
-    // SAFETY: the function writes the handle. Text ends with a 0; binaries say how
-    // long they are, which the driver takes at its word: whoever loads an image trusts
-    // it as code. The log lives until the function returns.
+    // SAFETY: the function writes the handle. Text ends with a NUL; binaries contain their length,
+    // which the driver trusts: the caller that loads an image trusts it as code. The log lives
+    // until the function returns.
     let code = unsafe {
         functions::cuModuleLoadDataEx(&raw mut raw, bytes.as_ptr().cast(), count, options, values)
     };
@@ -221,8 +221,7 @@ fn load_data(context: &Context, bytes: &[u8], name: &str) -> Result<CUmodule, Im
 
 /// Links the parts and loads the result.
 fn link(context: &Context, name: &str, parts: &[Image]) -> Result<CUmodule, ImageError> {
-    // The linker writes to it until it is destroyed, which is before: it is declared
-    // later.
+    // Declared before the linker, which writes to the log until it is destroyed.
     let mut log = JitLog::new();
     let (count, options, values) = log.options();
     let mut state = null_mut();
@@ -266,7 +265,7 @@ struct Linker(CUlinkState);
 
 impl Drop for Linker {
     fn drop(&mut self) {
-        // SAFETY: made by `link`, and nobody else's.
+        // SAFETY: made by `link`, and no longer used.
         let _ = unsafe { functions::cuLinkDestroy(self.0) };
     }
 }

@@ -1,4 +1,4 @@
-//! Values that another thread will have, or the reason why there are none.
+//! Values that another thread will provide, or the reason why it cannot.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
@@ -6,10 +6,10 @@ use std::time::Instant;
 use crate::base::lock::{lock, wait, wait_until};
 use crate::device::DeviceError;
 
-/// Why there is no value if nothing else is known: a panic is one of the application's.
+/// The default reason for a missing value: only the application's log subscriber panics.
 pub(super) const PANICKED: &str = "a subscriber of the log panicked before it was queued";
 
-/// A value that a thread will have.
+/// A value that a thread will provide.
 pub(super) struct Promised<T> {
     value: Mutex<Option<T>>,
     is_there: Condvar,
@@ -20,7 +20,7 @@ impl<T: Clone> Promised<T> {
         lock(&self.value).clone()
     }
 
-    /// Waits for it; `None` if it is not there at `until`.
+    /// Waits for the value; `None` if there is none at `until`.
     pub(super) fn wait(&self, until: Option<Instant>) -> Option<T> {
         let mut value = lock(&self.value);
         while value.is_none() {
@@ -38,14 +38,14 @@ impl<T: Clone> Promised<T> {
     }
 }
 
-/// Keeps somebody waiting for a value, who gets another one if there will be none.
+/// The obligation to provide a value. If it is dropped, waiters get a substitute.
 pub(super) struct Promise<T: Clone, F: FnOnce(String) -> T> {
     promised: Arc<Promised<T>>,
-    /// Makes the other one, of the reason.
+    /// Makes the substitute from the reason.
     otherwise: Option<F>,
 }
 
-/// A promise, and where its value will be.
+/// A promise, and the waiter's side of it.
 pub(super) fn promise<T: Clone, F: FnOnce(String) -> T>(
     otherwise: F,
 ) -> (Promise<T, F>, Arc<Promised<T>>) {

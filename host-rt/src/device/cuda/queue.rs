@@ -17,9 +17,9 @@ use crate::device::{DeviceError, Event, Global, Grid, LaunchContext, Module, Que
 pub(super) struct CudaQueue {
     /// Taken by the drop.
     stream: Option<Stream>,
-    /// Where the stream goes afterwards; none for the device's own.
+    /// The owner of the stream after the queue; none for the device's own.
     device: Option<Arc<CudaDevice>>,
-    /// Why the host had to find that what the queue waits for failed.
+    /// The reason why an event that the host waited for failed.
     failed: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl CudaQueue {
         }
     }
 
-    /// Whether what is queued now stands behind a kernel that calls the host and has not ended.
+    /// Whether new operations would follow a kernel that calls the host and has not ended.
     pub(super) fn is_behind_callers(&mut self) -> bool {
         let callers = &mut self.parts_mut().callers;
         callers.retain(|end| end.query().is_none());
@@ -64,12 +64,12 @@ impl CudaQueue {
     /// Waits for those kernels.
     pub(super) fn wait_for_callers(&mut self) {
         for end in std::mem::take(&mut self.parts_mut().callers) {
-            // A wait for the kernel reports how it ended.
+            // Waiting for the kernel reports its outcome.
             let _ = end.sleep();
         }
     }
 
-    /// Refuses what is queued from now on, up to the next [`Queue::synchronize`].
+    /// Rejects new operations until the next [`Queue::synchronize`].
     pub(super) fn fail(&mut self, reason: String) {
         self.failed.get_or_insert(reason);
     }
@@ -83,7 +83,7 @@ impl CudaQueue {
         self.parts().raw
     }
 
-    /// Refuses what would come behind a failure.
+    /// Rejects operations after a failure.
     fn check_failed(&self) -> Result<(), DeviceError> {
         match self.failed.clone() {
             Some(reason) => Err(DeviceError::DependencyFailed { reason }),
@@ -91,7 +91,7 @@ impl CudaQueue {
         }
     }
 
-    /// What a copy answered; `address` is the device's.
+    /// The result of a copy; `address` is the device's.
     fn copied(
         &self,
         call: &'static str,
@@ -105,9 +105,8 @@ impl CudaQueue {
         self.parts().context.check(call, code)
     }
 
-    /// Zeroes memory, waiting for nothing but copies: a memset is a kernel, and where
-    /// those that wait for the host fill the device, it would wait for them. For a queue
-    /// whose staging memory nobody has used.
+    /// Zeroes memory, waiting only for copies. A memset is a kernel: if kernels that wait for the
+    /// host fill the device, it would wait for them. For a queue with unused staging memory.
     pub(super) fn zero(&mut self, address: u64, size: usize) -> Result<(), DeviceError> {
         let zeros = self.parts().staging().as_ptr().cast_const();
         for at in (0..size).step_by(STAGING) {
@@ -136,15 +135,15 @@ impl Queue for CudaQueue {
         let _entered = context.enter()?;
         let source = match self.parts_mut().stage(len) {
             Some(staged) => {
-                // SAFETY: the caller vouches for `from`; the room is ours alone until
+                // SAFETY: the caller vouches for `from`; the room is used only by this copy until
                 // `synchronize`.
                 unsafe { copy_nonoverlapping(from, staged.as_ptr(), len) };
                 staged.as_ptr().cast_const()
             }
             None => from,
         };
-        // SAFETY: the source stays as it is until `synchronize`, by the caller's
-        // promise or because it is staged; the driver checks the device's range.
+        // SAFETY: the source does not change until `synchronize`, by the caller's promise or
+        // because it is staged; the driver checks the device's range.
         let code =
             unsafe { functions::cuMemcpyHtoDAsync_v2(to, source.cast(), len, self.parts().raw) };
         self.copied("cuMemcpyHtoDAsync", code, to, len)
@@ -164,8 +163,8 @@ impl Queue for CudaQueue {
         let _entered = context.enter()?;
         let staged = self.parts_mut().stage(len);
         let target = staged.map_or(to, NonNull::as_ptr);
-        // SAFETY: the target is the queue's until `synchronize`, by the caller's
-        // promise or because it is staged; the driver checks the device's range.
+        // SAFETY: the target belongs to the queue until `synchronize`, by the caller's promise or
+        // because it is staged; the driver checks the device's range.
         let code =
             unsafe { functions::cuMemcpyDtoHAsync_v2(target.cast(), from, len, self.parts().raw) };
         self.copied("cuMemcpyDtoHAsync", code, from, len)?;
@@ -192,9 +191,9 @@ impl Queue for CudaQueue {
         if self.parts().is_full_for(4) {
             self.synchronize()?;
         }
-        // Edge `R2`, completing end, for callers whose word is in device memory. The
-        // stream is in order, so what was copied before has arrived, and an aligned
-        // word is one transaction of the copy engine.
+        // Edge `R2`, completing end, for callers whose word is in device memory. The stream is in
+        // order, so earlier copies have arrived, and an aligned word is one transaction of the copy
+        // engine.
         //
         // SAFETY: the word is copied to the staging memory at once.
         unsafe { self.copy_to_device(to, (&raw const word).cast(), 4) }
@@ -212,11 +211,11 @@ impl Queue for CudaQueue {
         let Some(device) = &self.device else {
             unreachable!("the device's own queue launches nothing")
         };
-        // SAFETY: passed on.
+        // SAFETY: the caller of `Queue::launch` vouches for the kernel and its parameters.
         let launch =
             unsafe { launch::start(device, self.stream(), module, kernel, grid, params, context)? };
         if let Some(end) = launch.end_of_caller() {
-            // It ends after all those that it stands behind.
+            // The kernel ends after all kernels that precede it.
             self.parts_mut().callers = vec![end];
         }
         Ok(launch)
@@ -237,10 +236,10 @@ impl Queue for CudaQueue {
         });
         match recorded {
             Ok(event) => Arc::new(event),
-            // Reached it is once the queue has got there.
+            // The event is reached once the queue gets there.
             Err(error) => {
                 tracing::warn!(%error, "waiting for a queue instead of marking a place");
-                // The queue has not told of its failure by that.
+                // `synchronize` has to report the failure still.
                 let waited = self.parts_mut().synchronize();
                 let waited = waited.map_err(|error| error.to_string());
                 Arc::new(Known(waited.and(failed.map_or(Ok(()), Err))))
@@ -257,7 +256,7 @@ impl Queue for CudaQueue {
         }
         let waits = known.map(|event| {
             let _entered = stream.context.enter()?;
-            // SAFETY: both handles are alive; events of all GPUs will do.
+            // SAFETY: both handles are alive; events of all GPUs are allowed.
             let code = unsafe { functions::cuStreamWaitEvent(stream.raw, event.raw, 0) };
             stream.context.check("cuStreamWaitEvent", code)
         });
@@ -272,7 +271,7 @@ impl Queue for CudaQueue {
                 return;
             }
             Some(Err(error)) => tracing::warn!(%error, "a queue waits on the host instead"),
-            // Another kind of device's, whose events the driver does not know.
+            // An event of another kind of device, which the driver does not know.
             None => {}
         }
         if let Err(reason) = event.sync() {
@@ -286,8 +285,8 @@ impl Queue for CudaQueue {
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
         let synchronized = self.parts_mut().synchronize();
-        // Asked behind: where somebody has found the context lost and has given up what was on
-        // its way to the host, that has not arrived.
+        // Checked after the copies: if another thread has found the context lost and has given up
+        // pending copies to the host, they have not arrived.
         let failed = self
             .check_failed()
             .and_then(|()| self.parts().context.check_lost());

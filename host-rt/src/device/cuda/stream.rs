@@ -13,37 +13,36 @@ use crate::device::gpu::pool::Pooled;
 use crate::device::gpu::readback;
 use crate::device::{DeviceError, MappedMemory};
 
-/// Pinned memory of a queue. Copies that are larger than what is left of it until
+/// Pinned memory of a queue. Copies that exceed the rest of it before
 /// [`Queue::synchronize`](crate::device::Queue::synchronize) go through the driver's own.
 pub(super) const STAGING: usize = 256 << 10;
 
-/// Alignment of copies in the staging memory: those of words are one access.
+/// Alignment of copies in the staging memory, so that a copy of a word is one access.
 const STAGING_ALIGN: usize = 16;
 
-/// Streams of a device, beyond those that queues hold at a time. GPUs run as many kernels
-/// at a time. Source: the CUDA C++ programming guide, "Maximum number of resident grids per
-/// device".
+/// Streams of a device, beyond those that queues hold at a time. GPUs run this many kernels at a
+/// time. Source: the CUDA C++ programming guide, "Maximum number of resident grids per device".
 pub(super) const MOST: usize = 128;
 
 /// A copy in the staging memory.
 type PendingCopy = readback::PendingCopy<Arc<MappedMemory>>;
 
-/// What such copies bring to the host.
+/// The copies to the host that an event finishes.
 pub(super) type Readback = readback::Readback<Arc<MappedMemory>>;
 
-/// A stream that waits for no other, and its staging memory. Made before kernels
-/// run and used again: to make one may make the driver wait for the device.
+/// A stream that waits for no other, and its staging memory. Created before kernels run and reused,
+/// because creating one may make the driver wait for the device.
 pub(super) struct Stream {
     pub(super) context: Arc<Context>,
     pub(super) raw: CUstream,
     staging: Arc<MappedMemory>,
-    /// Bytes of the staging memory that are in use.
+    /// The used bytes of the staging memory.
     staged: usize,
-    /// Copies in the staging memory behind which no event was recorded yet, and the others.
+    /// Staged copies without an event recorded after them, and the others.
     pending: Vec<PendingCopy>,
     readbacks: Vec<Arc<Readback>>,
-    /// Events at the ends of kernels that call the host and that the next operation runs behind:
-    /// the last such kernel in this stream, and those that the stream waits for.
+    /// The ends of kernels that call the host and precede the next operation: the last such kernel
+    /// in this stream, and those that the stream waits for.
     pub(super) callers: Vec<Arc<CudaEvent>>,
 }
 
@@ -75,12 +74,12 @@ impl Stream {
         self.staging.host
     }
 
-    /// Whether there is no room for `len` more bytes, which are few, in the staging memory.
+    /// Whether the staging memory has no room for `len` more bytes, which are few.
     pub(super) fn is_full_for(&self, len: usize) -> bool {
         self.staged + STAGING_ALIGN + len > STAGING
     }
 
-    /// Room for `len` bytes in the staging memory, if there is so much.
+    /// Room for `len` bytes in the staging memory, if there is enough.
     pub(super) fn stage(&mut self, len: usize) -> Option<NonNull<u8>> {
         let offset = self.staged.next_multiple_of(STAGING_ALIGN);
         let end = offset.checked_add(len).filter(|&end| end <= STAGING)?;
@@ -89,7 +88,8 @@ impl Stream {
         Some(unsafe { self.staging.host.add(offset) })
     }
 
-    /// A copy of `len` bytes to `at` in the staging memory was queued; they belong at `to`.
+    /// Records a copy of `len` bytes to `at` in the staging memory, whose bytes must then be copied
+    /// to `to`.
     pub(super) fn arrives(&mut self, at: NonNull<u8>, to: *mut u8, len: usize) {
         let staged = Arc::clone(&self.staging);
         self.pending.push(PendingCopy {
@@ -100,12 +100,12 @@ impl Stream {
         });
     }
 
-    /// What nobody has recorded an event behind, nobody waits for any more.
+    /// Drops copies after which no event was recorded: nothing waits for them any more.
     pub(super) fn drop_pending(&mut self) {
         self.pending.clear();
     }
 
-    /// What will have arrived at the place in the stream behind all copies so far.
+    /// The copies that precede an event recorded now.
     pub(super) fn readbacks(&mut self) -> Vec<Arc<Readback>> {
         self.readbacks.retain(|readback| !readback.is_over());
         if !self.pending.is_empty() {
@@ -115,7 +115,7 @@ impl Stream {
         self.readbacks.clone()
     }
 
-    /// Waits until nothing is under way, and brings what has arrived to its place.
+    /// Waits until the stream is idle, and finishes its copies.
     pub(super) fn synchronize(&mut self) -> Result<(), DeviceError> {
         let synchronized = self.context.enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
@@ -126,13 +126,13 @@ impl Stream {
         synchronized
     }
 
-    /// Nothing is under way any more: everything has arrived, or nothing ever will.
+    /// Finishes the copies if the stream is idle, or gives them up.
     fn settle(&mut self, how: &Result<(), DeviceError>) {
         for readback in self.readbacks() {
             match how {
                 Ok(()) => {
-                    // SAFETY: the stream has got to its end. Who waited for a copy by an event
-                    // finished it; all others leave its target alone until they wait.
+                    // SAFETY: the stream is idle. A wait for a copy by an event has finished it;
+                    // the targets of all others are left alone until they are waited for.
                     let _ = unsafe { readback.finish() };
                 }
                 Err(error) => readback.give_up(&error.to_string()),
@@ -146,7 +146,7 @@ impl Stream {
 
 impl Pooled for Stream {
     fn is_idle(&mut self) -> bool {
-        // In a lost context nothing has arrived: such a stream is given up where it is synchronized.
+        // No copy has arrived in a lost context, so `synchronize` gives up its streams.
         let queried = self.context.enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
             let code = unsafe { functions::cuStreamQuery(self.raw) };
@@ -166,12 +166,12 @@ impl Pooled for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // The staging memory must outlive what is under way.
+        // The staging memory must outlive pending copies.
         let _ = self.synchronize();
         if let Ok(_entered) = self.context.enter() {
-            // SAFETY: made by `new`, and nobody else's.
+            // SAFETY: made by `new`, and no longer used.
             let code = unsafe { functions::cuStreamDestroy_v2(self.raw) };
-            // Nothing is left to be done about it.
+            // Nothing else can be done about a failure.
             let _ = self.context.check("cuStreamDestroy", code);
         }
     }

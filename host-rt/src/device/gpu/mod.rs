@@ -1,10 +1,10 @@
-//! What the devices that are GPUs with a driver have in common.
+//! Code that the GPU devices share.
 //!
 //! | file | job |
 //! |---|---|
 //! | `panics` | catching panics of the application's log subscriber |
-//! | `pool` | streams that are used again |
-//! | `readback` | copies from a device, out of the memory that they are staged in |
+//! | `pool` | reuse of streams |
+//! | `readback` | copies from staging memory to the host |
 //! | `reaper` | the thread that waits for kernels to complete |
 
 pub(super) mod panics;

@@ -1,9 +1,10 @@
-//! Panics of the application's log subscriber, where nothing may unwind or a thread must go on.
+//! Catches panics of the application's log subscriber where nothing may unwind or a thread must
+//! continue.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs something to its end, or to a panic, which is one of the application's subscriber:
-/// nothing else that is run so panics. What must be done is done before the log is told.
+/// Runs code to its end or to a panic, which can only be the log subscriber's. So code here logs
+/// only after its essential work.
 pub(in crate::device) fn catch_panic(run: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         // Its drop may panic, too.

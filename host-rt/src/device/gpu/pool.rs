@@ -1,4 +1,4 @@
-//! Streams that wait to be used again.
+//! Streams kept for reuse.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -7,31 +7,30 @@ use crate::base::lock::lock;
 
 /// A stream of a device.
 pub(in crate::device) trait Pooled {
-    /// Whether nothing is under way, and all went well.
+    /// Whether it has finished its work without errors.
     fn is_idle(&mut self) -> bool;
 }
 
 /// The streams of a device.
 pub(in crate::device) struct Pool<S> {
-    /// How many there are at most, beyond those that queues hold at a time.
+    /// The maximum number of streams, beyond those that queues hold at a time.
     most: usize,
     kept: Mutex<Kept<S>>,
 }
 
 struct Kept<S> {
-    /// Those in which nothing is under way.
+    /// Streams without pending work.
     idle: Vec<S>,
-    /// Those in which something was when they were last looked at. The one that was given
-    /// back first comes first.
+    /// Streams that had pending work when last checked, in the order of their return.
     busy: VecDeque<S>,
-    /// How many were shared since all were looked at.
+    /// Shared streams handed out since the last check of all.
     shared: usize,
-    /// With those that queues hold.
+    /// The number of streams, including those that queues hold.
     count: usize,
 }
 
 impl<S> Kept<S> {
-    /// Those that are more than are kept, as far as they are known to be idle.
+    /// Removes streams above `most`, as far as they are known to be idle.
     fn take_beyond(&mut self, most: usize) -> Vec<S> {
         let mut beyond = Vec::new();
         while self.count > most
@@ -57,10 +56,10 @@ impl<S: Pooled> Pool<S> {
         }
     }
 
-    /// Looks at all in which something was under way.
+    /// Checks all streams with pending work.
     ///
-    /// One by one and unlocked: the check may call the driver, and a log subscriber that receives
-    /// its failure may use this pool, or panic.
+    /// One by one and without the lock: the check may call the driver, and a log subscriber that
+    /// receives its failure may use this pool, or panic.
     fn sweep(&self) {
         let count = {
             let mut kept = lock(&self.kept);
@@ -85,10 +84,10 @@ impl<S: Pooled> Pool<S> {
         }
     }
 
-    /// A stream in which nothing is under way; a new one if there is none.
+    /// A stream without pending work; a new one if there is none.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// It cannot be created.
     pub(in crate::device) fn take<E>(&self, make: impl FnOnce() -> Result<S, E>) -> Result<S, E> {
         if lock(&self.kept).idle.is_empty() {
             self.sweep();
@@ -99,11 +98,11 @@ impl<S: Pooled> Pool<S> {
         }
         kept.count += 1;
         drop(kept);
-        // Outside the lock: it takes long.
+        // Without the lock, since it takes long.
         make().inspect_err(|_| lock(&self.kept).count -= 1)
     }
 
-    /// A stream in which something may be under way, if there are many.
+    /// A stream that may have pending work, if there are many.
     ///
     /// # Errors
     /// As for [`take`](Self::take).
@@ -117,13 +116,13 @@ impl<S: Pooled> Pool<S> {
         }
     }
 
-    /// One that was given back, whatever is under way in it; `None` where there may be more.
+    /// A returned stream, even with pending work; `None` if more may be created.
     fn take_any(&self) -> Option<S> {
         let mut kept = lock(&self.kept);
         if kept.count < self.most {
             return None;
         }
-        // To look at all of them takes longer than a launch, so it is done once a round.
+        // Checking all of them takes longer than a launch, so it is done once per round.
         if kept.idle.is_empty() && kept.shared >= kept.busy.len() {
             drop(kept);
             self.sweep();
@@ -133,15 +132,15 @@ impl<S: Pooled> Pool<S> {
         kept.idle.pop().or_else(|| kept.busy.pop_front())
     }
 
-    /// Keeps a stream. What is under way in it goes on.
+    /// Returns a stream. Its pending work continues.
     pub(in crate::device) fn put(&self, stream: S) {
         self.keep(stream);
         let beyond = lock(&self.kept).take_beyond(self.most);
-        // Unlocked, as above.
+        // Dropped without the lock, since destroying a stream may call the log subscriber.
         drop(beyond);
     }
 
-    /// Those that were given back with something under way.
+    /// Takes all returned streams with pending work.
     pub(in crate::device) fn take_busy(&self) -> VecDeque<S> {
         std::mem::take(&mut lock(&self.kept).busy)
     }
@@ -165,7 +164,7 @@ mod tests {
         }
     }
 
-    /// A stream, and whether it had to be made.
+    /// A stream, and whether it was created.
     fn take(pool: &Pool<Stream>) -> (Stream, bool) {
         let mut is_new = false;
         let stream = pool.take(|| {
@@ -176,7 +175,7 @@ mod tests {
         (stream.unwrap(), is_new)
     }
 
-    /// Gives `count` new ones back, in which something is under way until they are told.
+    /// Returns `count` new streams with pending work.
     fn put_busy(pool: &Pool<Stream>, count: usize) -> Vec<Rc<Cell<bool>>> {
         let streams: Vec<_> = (0..count).map(|_| take(pool).0).collect();
         let put = streams.into_iter().map(|stream| {

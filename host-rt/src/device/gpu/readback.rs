@@ -1,26 +1,26 @@
-//! Copies from a device: out of the memory that they are staged in, once the device is done.
+//! Copies from staging memory to the host, once the device has filled it.
 
 use std::ptr::{NonNull, copy_nonoverlapping};
 use std::sync::{Arc, Mutex};
 
 use crate::base::lock::lock;
 
-/// A copy whose bytes are staged once the device gets there.
+/// A copy whose bytes are in staging memory once the device reaches it.
 pub(in crate::device) struct PendingCopy<S> {
-    /// Keeps the memory that they are staged in.
+    /// Keeps the staging memory allocated.
     pub(in crate::device) staged: S,
-    /// Where in that they are.
+    /// The position of the bytes in it.
     pub(in crate::device) at: NonNull<u8>,
     pub(in crate::device) to: *mut u8,
     pub(in crate::device) len: usize,
 }
 
-// SAFETY: `at` is kept by `staged`, which may be sent; `to` is the memory of the copy's caller,
-// who leaves it alone until the copy has been waited for, on whatever thread that is.
+// SAFETY: `staged` keeps `at` allocated, and may be sent; `to` is the memory of the copy's caller,
+// who leaves it alone until the copy has been waited for, on any thread.
 unsafe impl<S: Send> Send for PendingCopy<S> {}
 
-/// The copies that are staged when a stream gets to some place, until they are finished, or why
-/// they never will be.
+/// The copies that precede some place in a stream, until they are finished; or the reason why they
+/// never will be.
 pub(in crate::device) struct Readback<S>(Mutex<Result<Vec<PendingCopy<S>>, String>>);
 
 impl<S> Readback<S> {
@@ -28,16 +28,16 @@ impl<S> Readback<S> {
         Arc::new(Self(Mutex::new(Ok(copies))))
     }
 
-    /// Copies the bytes to where they belong, the first time.
+    /// Copies the bytes to their targets, the first time.
     ///
     /// # Errors
-    /// Why they were given up: their targets may be gone.
+    /// The reason why they were given up: their targets may be gone.
     ///
     /// # Safety
-    /// The device is done with the copies, each of which has `len` bytes at `at`. Nobody has
-    /// waited for them before, unless this or [`give_up`](Self::give_up) has been called then.
+    /// The device has finished the copies, each of which has `len` bytes at `at`. No one has waited
+    /// for them before, unless this or [`give_up`](Self::give_up) was called then.
     pub(in crate::device) unsafe fn finish(&self) -> Result<(), String> {
-        // Locked meanwhile: who comes second finds the bytes there.
+        // The lock is held while copying, so that a second caller finds the bytes copied.
         let mut copies = lock(&self.0);
         let copies = copies.as_mut().map_err(|why| why.clone())?;
         for PendingCopy {
@@ -47,8 +47,8 @@ impl<S> Readback<S> {
             len,
         } in copies.drain(..)
         {
-            // SAFETY: by the caller's promise, so many bytes are staged, and `to` is the copy's
-            // until it has been waited for, which is what happens here.
+            // SAFETY: by the caller's promise, `len` bytes are staged, and `to` belongs to the copy
+            // until it has been waited for, which happens here.
             unsafe { copy_nonoverlapping(at.as_ptr(), to, len) };
             drop(staged);
         }
@@ -60,8 +60,8 @@ impl<S> Readback<S> {
         lock(&self.0).as_ref().map_or(true, Vec::is_empty)
     }
 
-    /// Makes waiting for the bytes fail, unless they are copied already. Their targets may be freed
-    /// then: nothing that the device does later is copied there.
+    /// Makes waiting for the bytes fail, unless they are copied already. Their targets may then be
+    /// freed: no later result of the device is copied there.
     pub(in crate::device) fn give_up(&self, why: &str) {
         let mut copies = lock(&self.0);
         if copies.as_ref().is_ok_and(|copies| !copies.is_empty()) {
@@ -88,13 +88,13 @@ mod tests {
         let (staged, mut to) = (Arc::from([1, 2, 3]), [0; 3]);
         let readback = readback(&staged, &mut to);
         assert!(!readback.is_over());
-        // SAFETY: both sides have three bytes, and are there.
+        // SAFETY: both sides have three bytes and are valid.
         unsafe { readback.finish() }.unwrap();
         assert_eq!((to, readback.is_over()), ([1, 2, 3], true));
-        // Somebody has got the memory by now.
+        // The memory has another use by now.
         to = [7; 3];
         readback.give_up("they are copied");
-        // SAFETY: as above.
+        // SAFETY: the copies are finished, so nothing is accessed.
         unsafe { readback.finish() }.unwrap();
         assert_eq!((to, Arc::strong_count(&staged)), ([7; 3], 1));
     }
@@ -106,7 +106,7 @@ mod tests {
         readback.give_up("the device is lost");
         readback.give_up("the first reason counts");
         assert!(readback.is_over());
-        // SAFETY: both sides have three bytes, and are there.
+        // SAFETY: both sides have three bytes and are valid.
         let finished = unsafe { readback.finish() };
         assert_eq!(finished.unwrap_err(), "the device is lost");
         assert_eq!((to, Arc::strong_count(&staged)), ([0; 3], 1));

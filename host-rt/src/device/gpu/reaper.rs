@@ -9,7 +9,7 @@ use crate::base::lock::lock;
 use crate::device::Running;
 
 /// A thread that waits for kernels, in the order in which they were started, so that polling for
-/// calls stops once none can call. Waiting for a kernel elsewhere notices its end, too.
+/// calls stops once no kernel can call. Other waits for a kernel notice its end, too.
 #[derive(Default)]
 pub(in crate::device) struct CompletionReaper(Mutex<Option<Reaping>>);
 
@@ -36,7 +36,7 @@ impl CompletionReaper {
             match thread {
                 Ok(thread) => *reaping = Some(Reaping { launches, thread }),
                 Err(error) => {
-                    // A subscriber of the log may launch kernels.
+                    // A log subscriber may launch kernels.
                     drop(reaping);
                     tracing::warn!(%error, device, "no thread to wait for kernels: polling stops late");
                     return;
@@ -44,7 +44,7 @@ impl CompletionReaper {
             }
         }
         if let Some(reaping) = &*reaping {
-            // The thread ends with the sender alone: it survives what it waits for.
+            // Cannot fail: the thread ends only when the sender is dropped.
             let _ = reaping.launches.send(launch);
         }
     }
@@ -57,7 +57,7 @@ impl Drop for CompletionReaper {
             return;
         };
         drop(launches);
-        // The last owner of a device may be the last launch of that thread.
+        // The last launch of that thread may be the last owner of a device.
         if thread.thread().id() != std::thread::current().id() {
             let _ = thread.join();
         }
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Says when it is waited for, and panics then if it is to.
+    /// Records that it is waited for, and panics then if requested.
     struct Launch {
         waited: Sender<&'static str>,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! Agents: what there is, and what ROCr knows of each.
+//! Agents and their properties.
 
 use std::ffi::{c_char, c_void};
 
@@ -17,14 +17,14 @@ use super::runtime::{Failure, Runtime};
 /// The agents of a machine.
 #[derive(Default)]
 pub(super) struct Agents {
-    /// Its GPUs, as ROCr orders them.
+    /// Its GPUs, in ROCr's order.
     pub(super) gpus: Vec<hsa_agent_t>,
     /// Its processors.
     pub(super) cpus: Vec<hsa_agent_t>,
 }
 
 impl Agents {
-    /// Those of this machine.
+    /// The agents of this machine.
     pub(super) fn all(rocr: &Runtime) -> Result<Self, Failure> {
         let mut all: Vec<hsa_agent_t> = Vec::new();
         // SAFETY: the function calls `collect` with the vector while it runs.
@@ -43,15 +43,15 @@ impl Agents {
     }
 }
 
-/// Adds what ROCr lists to a vector of such things.
+/// Adds an item of ROCr's list to a vector.
 pub(super) unsafe extern "C" fn collect<T: Copy>(item: T, list: *mut c_void) -> hsa_status_t {
-    // SAFETY: whoever asks for the list passes a vector of its items, which is nobody else's
-    // meanwhile.
+    // SAFETY: the caller of ROCr's function passes a vector of this item type, which it does not
+    // use meanwhile.
     unsafe { (*list.cast::<Vec<T>>()).push(item) };
     HSA_STATUS_SUCCESS
 }
 
-/// What ROCr knows of an agent.
+/// A property of an agent.
 ///
 /// # Safety
 /// `T` is the type of the value of `what`.
@@ -67,7 +67,7 @@ pub(super) unsafe fn info<T>(
     Ok(value)
 }
 
-/// Something of an agent that is a number of 32 bits: those below, and no others.
+/// A property of an agent that is a number of 32 bits: only those below.
 #[derive(Clone, Copy)]
 pub(super) struct Number(hsa_agent_info_t);
 
@@ -75,29 +75,29 @@ impl Number {
     pub(super) const COMPUTE_UNITS: Self = Self(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT);
     /// SIMDs of a compute unit.
     pub(super) const SIMDS: Self = Self(HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU);
-    /// Most waves of a compute unit.
+    /// Maximum waves of a compute unit.
     pub(super) const MOST_WAVES: Self = Self(HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU);
     /// Threads of a wave.
     pub(super) const WAVE: Self = Self(HSA_AGENT_INFO_WAVEFRONT_SIZE);
-    /// Most threads of a team.
+    /// Maximum threads of a team.
     pub(super) const MOST_THREADS: Self = Self(HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
-    /// Most packets of a queue.
+    /// Maximum packets of a queue.
     pub(super) const MOST_PACKETS: Self = Self(HSA_AGENT_INFO_QUEUE_MAX_SIZE);
     /// The highest clock, in MHz.
     pub(super) const CLOCK: Self = Self(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY);
-    /// Where it is plugged in: domain, and the rest.
+    /// The bus address: domain, and the rest.
     pub(super) const DOMAIN: Self = Self(HSA_AMD_AGENT_INFO_DOMAIN);
     pub(super) const BUS: Self = Self(HSA_AMD_AGENT_INFO_BDFID);
 
-    /// What it is of an agent.
+    /// The property's value for an agent.
     pub(super) fn of(self, rocr: &Runtime, agent: hsa_agent_t) -> Result<u32, Failure> {
         // SAFETY: the value of each of them is a number of 32 bits.
         unsafe { info(rocr, agent, self.0, 0u32) }
     }
 }
 
-/// Code for which an agent runs, such as `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`. Where
-/// there are several, the first is the most special one.
+/// The instruction set of an agent, such as `amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-`. If there
+/// are several, the first is the most specific one.
 pub(super) fn isa(rocr: &Runtime, agent: hsa_agent_t) -> Result<Option<String>, Failure> {
     let mut isas: Vec<hsa_isa_t> = Vec::new();
     // SAFETY: the function calls `collect` with the vector while it runs.
@@ -108,19 +108,19 @@ pub(super) fn isa(rocr: &Runtime, agent: hsa_agent_t) -> Result<Option<String>, 
         return Ok(None);
     };
     let ask = |what: hsa_isa_info_t, to: *mut c_void| {
-        // SAFETY: the caller's place has room for what is written.
+        // SAFETY: the caller's memory has room for the value.
         let asked = unsafe { rocr.hsa_isa_get_info_alt(isa, what, to) };
         Failure::check(rocr, "hsa_isa_get_info_alt", asked)
     };
     let mut len = 0u32;
     ask(HSA_ISA_INFO_NAME_LENGTH, (&raw mut len).cast())?;
-    // One more, whether or not the length counts the 0 at the end.
+    // One more byte, in case the length does not include the NUL.
     let mut name: Vec<c_char> = vec![0; len as usize + 1];
     ask(HSA_ISA_INFO_NAME, name.as_mut_ptr().cast())?;
     Ok(Some(text(&name)))
 }
 
-/// The text before the first 0.
+/// The text before the first NUL.
 pub(super) fn text(chars: &[c_char]) -> String {
     let bytes = chars.iter().map(|&byte| byte.cast_unsigned());
     let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();

@@ -1,5 +1,5 @@
-//! Queues of the hardware, and the packets in them. Source: HSA Platform System Architecture
-//! Specification, "Architected Queuing Language".
+//! Hardware queues and their packets. Source: HSA Platform System Architecture Specification,
+//! "Architected Queuing Language".
 
 use std::collections::VecDeque;
 use std::ptr::null_mut;
@@ -20,27 +20,27 @@ use super::faults;
 use super::signal::Signal;
 use crate::device::DeviceError;
 
-/// Packets that have room in a queue, of 64 bytes each: for kernels, and what they wait for.
-/// A caller that queues more waits for some to end.
+/// The size of a queue in packets, of 64 bytes each, for kernels and barriers. A caller that queues
+/// more waits for some to end.
 const PACKETS: u32 = 16384;
 
 /// A packet's size.
 const PACKET: usize = 64;
 
-/// Signals that one packet waits for.
+/// The number of signals that one packet can wait for.
 const SIGNALS: usize = 5;
 
-/// A queue of the hardware.
+/// A hardware queue.
 pub(super) struct Aql {
     context: Arc<Context>,
     raw: *mut hsa_queue_t,
-    /// The number of the next packet: nobody else writes any.
+    /// The number of the next packet; only this type writes packets.
     next: u64,
     /// Kernels that may not have ended, in order, with the numbers of their packets.
     under_way: VecDeque<(u64, Arc<Signal>)>,
 }
 
-// SAFETY: queues may be used by any thread; `&mut` keeps this one to one at a time.
+// SAFETY: queues may be used by any thread; `&mut` restricts this one to one at a time.
 unsafe impl Send for Aql {}
 
 impl Aql {
@@ -48,8 +48,8 @@ impl Aql {
         let most = context.number_of(Number::MOST_PACKETS);
         let mut raw = null_mut();
         // SAFETY: the function writes the pointer. The callback is a function of this library,
-        // which stays loaded; what it is called with is a number. The last two numbers leave
-        // it to ROCr how much memory kernels take.
+        // which stays loaded; its argument is a number. The last two numbers let ROCr choose how
+        // much memory kernels get.
         let status = unsafe {
             context.rocr.hsa_queue_create(
                 context.agent,
@@ -78,21 +78,21 @@ impl Aql {
     /// Makes later packets wait for these signals.
     pub(super) fn wait_for(&mut self, signals: &[hsa_signal_t]) -> Result<(), DeviceError> {
         for signals in signals.chunks(SIGNALS) {
-            // SAFETY: of numbers and handles, for which zeros will do: no signal.
+            // SAFETY: a struct of numbers and handles, for which zeros are valid: no signal.
             let mut packet: hsa_barrier_and_packet_t = unsafe { std::mem::zeroed() };
             packet.dep_signal[..signals.len()].copy_from_slice(signals);
             let header = header(HSA_PACKET_TYPE_BARRIER_AND);
-            // SAFETY: a packet, of the kind that its header says.
+            // SAFETY: a packet of the kind in its header.
             unsafe { self.push((&raw const packet).cast(), u32::from(header))? };
         }
         Ok(())
     }
 
-    /// Queues a kernel, behind all that was queued before.
+    /// Queues a kernel after everything queued before.
     ///
     /// # Safety
-    /// The packet is good for a kernel: its code and its arguments stay until the kernel has
-    /// ended. So does the signal, which says when.
+    /// The packet is valid for a kernel: its code and its arguments stay until the kernel has
+    /// ended, and so does the signal that reports the end.
     pub(super) unsafe fn dispatch(
         &mut self,
         mut packet: hsa_kernel_dispatch_packet_t,
@@ -102,8 +102,7 @@ impl Aql {
         packet.completion_signal = signal.raw;
         let header = u32::from(header(HSA_PACKET_TYPE_KERNEL_DISPATCH));
         let number = self.next;
-        // SAFETY: the packet is of the kind that its header says, and good by the caller's
-        // promise.
+        // SAFETY: the packet is of the kind in its header, and valid by the caller's promise.
         unsafe {
             self.push(
                 (&raw const packet).cast(),
@@ -123,21 +122,22 @@ impl Aql {
         {}
     }
 
-    /// Whether the place of the next packet, of `size`, is free. The device has read what was
-    /// there; and if that was a kernel's packet, the kernel has ended: it reads it, too, while
-    /// the device's read index may be past it as soon as the kernel has begun.
+    /// Whether the position of the next packet is free, in a queue of `size` packets. The device
+    /// must have read the old packet, and a kernel's packet stays until the kernel has ended: the
+    /// kernel reads it too, although the device's read index may pass it as soon as the kernel has
+    /// begun.
     fn has_room(&mut self, size: u64) -> bool {
         self.prune();
-        // SAFETY: the queue is alive. Acquire: the device has read what was there.
+        // SAFETY: the queue is alive. Acquire: the device has read the old packet.
         let read = unsafe { (self.context.rocr).hsa_queue_load_read_index_scacquire(self.raw) };
         let first = self.under_way.front().map_or(read, |&(number, _)| number);
         self.next - first.min(read) < size
     }
 
-    /// Writes a packet and tells the device. Waits for room.
+    /// Writes a packet and notifies the device. Waits for room.
     ///
     /// # Safety
-    /// `packet` has as many bytes as a packet; `first` are its first four, which say what it is.
+    /// `packet` has the size of a packet; `first` is its first four bytes, with its kind.
     unsafe fn push(&mut self, packet: *const u8, first: u32) -> Result<(), DeviceError> {
         let rocr = self.context.rocr;
         // SAFETY: the queue is alive; these fields do not change.
@@ -154,9 +154,8 @@ impl Aql {
             std::thread::sleep(Duration::from_micros(20));
         }
         let number = self.next;
-        // SAFETY: the place is one of the queue's, and ours, since there is room. The device
-        // does not read it before its first word is valid, which is stored last; release: with
-        // all the rest.
+        // SAFETY: the position is in the queue, and free. The device does not read it before its
+        // first word is valid, which is stored last, with release.
         unsafe {
             let place = base.add((number % size) as usize * PACKET);
             place
@@ -165,15 +164,15 @@ impl Aql {
             AtomicU32::from_ptr(place.cast()).store(first, Ordering::Release);
         }
         self.next += 1;
-        // SAFETY: the queue is alive. Release: the packet is there before the index says so,
-        // which the device may look at without the doorbell.
+        // SAFETY: the queue is alive. Release: the packet is complete before the index includes it,
+        // which the device may read without the doorbell.
         unsafe { rocr.hsa_queue_store_write_index_screlease(self.raw, self.next) };
-        // SAFETY: the queue's own signal. Release: packet and index are there.
+        // SAFETY: the queue's own signal. Release: packet and index are written.
         unsafe { rocr.hsa_signal_store_screlease(doorbell, number.cast_signed()) };
         Ok(())
     }
 
-    /// The queue as the device knows it.
+    /// The device's address of the queue.
     pub(super) fn address(&self) -> u64 {
         self.raw.addr() as u64
     }
@@ -181,7 +180,7 @@ impl Aql {
 
 impl Drop for Aql {
     fn drop(&mut self) {
-        // SAFETY: made by `new`, and nobody else's. What runs in it, if anything, ends.
+        // SAFETY: made by `new`, and no longer used. Kernels in it, if any, are stopped.
         let status = unsafe { self.context.rocr.hsa_queue_destroy(self.raw) };
         if let Err(error) = self.context.check("hsa_queue_destroy", status) {
             tracing::warn!(%error, "a queue was not given back");
@@ -189,8 +188,8 @@ impl Drop for Aql {
     }
 }
 
-/// A packet's header: what it is, that it comes after what is before it, and that both sides
-/// see what the other has written.
+/// A packet's header: its kind, that it follows earlier packets, and that both sides see each
+/// other's writes.
 fn header(kind: hsa_packet_type_t) -> u16 {
     let header = kind << HSA_PACKET_HEADER_TYPE
         | 1 << HSA_PACKET_HEADER_BARRIER

@@ -1,27 +1,27 @@
-//! The memory that a kernel takes its arguments from, as the code object lays it out.
+//! The memory of a kernel's arguments, in the code object's layout.
 
 use crate::device::DeviceError;
 use targets::code_object::{ArgKind, Kernel};
 use targets::count::Parameters;
 
-/// What the compiler may want to know of a launch, in threads.
+/// Properties of a launch that the compiler may need, in threads.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     /// Teams in each dimension.
     pub(super) teams: [u32; 3],
     /// Threads of a team in each dimension.
     pub(super) threads: [u16; 3],
-    /// How many dimensions there are.
+    /// The number of dimensions.
     pub(super) dimensions: u16,
-    /// Memory of a team beyond what the kernel says.
+    /// Dynamic shared memory of a team.
     pub(super) shared_bytes: u32,
-    /// The queue that it runs in.
+    /// The queue of the launch.
     pub(super) queue: u64,
 }
 
-/// Checks that `params` are what `kernel` takes. Of a kernel that does not list its parameters,
-/// as GCC's do not, only how much memory there must be at least is known: what is behind that,
-/// such kernels know by an agreement of their own.
+/// Checks that `params` match `kernel`. For a kernel that does not list its parameters, as GCC's do
+/// not, only the minimum size of its memory is known; the rest follows such kernels' own
+/// convention.
 pub(super) fn check(kernel: &Kernel, params: &[Vec<u8>]) -> Result<(), DeviceError> {
     if kernel.args.is_none() {
         let (given, least) = (packed(params).len(), kernel.kernarg_size as usize);
@@ -46,7 +46,7 @@ pub(super) fn check(kernel: &Kernel, params: &[Vec<u8>]) -> Result<(), DeviceErr
     })
 }
 
-/// The bytes, for parameters that have been [checked](check).
+/// The bytes, for [checked](check) parameters.
 pub(super) fn bytes(kernel: &Kernel, params: &[Vec<u8>], shape: &Shape) -> Vec<u8> {
     let Some(args) = &kernel.args else {
         return packed(params);
@@ -54,7 +54,7 @@ pub(super) fn bytes(kernel: &Kernel, params: &[Vec<u8>], shape: &Shape) -> Vec<u
     let mut bytes = vec![0; kernel.kernarg_size as usize];
     let mut params = params.iter();
     for arg in args {
-        // That it lies within, who read the code object has looked.
+        // In bounds, as the reader of the code object has checked.
         let place = &mut bytes[arg.offset as usize..][..arg.size as usize];
         match &arg.kind {
             ArgKind::Parameter => {
@@ -71,9 +71,9 @@ pub(super) fn bytes(kernel: &Kernel, params: &[Vec<u8>], shape: &Shape) -> Vec<u
     bytes
 }
 
-/// The parameters one after the other, each aligned as a number of its size.
+/// The parameters in sequence, each aligned as a number of its size.
 fn packed(params: &[Vec<u8>]) -> Vec<u8> {
-    /// No number is longer.
+    /// The longest number.
     const MOST: usize = 16;
     let mut bytes = Vec::new();
     for param in params {
@@ -84,7 +84,8 @@ fn packed(params: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// What is wanted by that name; 0 for what there is none of here, such as a buffer for text.
+/// The value of a hidden argument; 0 for features that do not exist here, such as a buffer for
+/// text.
 fn hidden(name: &str, shape: &Shape) -> u64 {
     match name {
         "block_count_x" => u64::from(shape.teams[0]),

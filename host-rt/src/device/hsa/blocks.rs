@@ -1,5 +1,5 @@
-//! Blocks of the host's memory that the GPU reads and writes: arguments of kernels, and bytes
-//! on their way to the device and back. They are used again, since to make one is slow.
+//! Blocks of the host's memory that the GPU reads and writes: arguments of kernels, and staged
+//! bytes of copies. They are reused, since allocation is slow.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -9,16 +9,16 @@ use super::context::{Context, DeferredFree};
 use crate::base::lock::{lock, take};
 use crate::device::DeviceError;
 
-/// The smallest block. Aligned to as much, and more than kernels want.
+/// The smallest block, and its alignment, which is more than kernels need.
 const SMALLEST: usize = 256;
 
-/// The most that one copy stages: longer ones are several.
+/// The maximum size of one staged copy: longer ones are split.
 pub(super) const PIECE: usize = 1 << 20;
 
-/// The largest block that is kept to be used again: copies take no larger ones.
+/// The largest block that is kept for reuse: copies use no larger ones.
 const LARGEST_KEPT: usize = PIECE;
 
-/// Blocks of a size that are kept, at most, and their bytes.
+/// The maximum number of kept blocks per size, and of their bytes.
 const MOST_KEPT: usize = 64;
 const MOST_KEPT_BYTES: usize = 4 << 20;
 
@@ -29,16 +29,16 @@ pub(super) struct Blocks {
     waiting: Mutex<BTreeMap<usize, Vec<u64>>>,
 }
 
-/// A block, which its owner has alone with what it has queued.
+/// A block, which its owner uses alone with its queued operations.
 pub(super) struct Block {
     blocks: Arc<Blocks>,
     pub(super) at: NonNull<u8>,
     size: usize,
 }
 
-// SAFETY: it is an allocation, which its owner has alone.
+// SAFETY: it is an allocation, which its owner uses alone.
 unsafe impl Send for Block {}
-// SAFETY: what is shared is an address; who reads or writes there argues for that in place.
+// SAFETY: only an address is shared; each access of the memory has its own argument.
 unsafe impl Sync for Block {}
 
 impl Blocks {
@@ -49,14 +49,14 @@ impl Blocks {
         })
     }
 
-    /// A block of at least `bytes`, which hold anything.
+    /// A block of at least `bytes`, with unspecified contents.
     pub(super) fn take(self: &Arc<Self>, bytes: usize) -> Result<Block, DeviceError> {
         let no_memory = || DeviceError::NoMappedMemory {
             device: self.context.name().to_owned(),
             bytes: bytes as u64,
         };
         let size = bytes.max(SMALLEST).checked_next_power_of_two();
-        // Those that are not kept need not be of some size.
+        // Blocks that are not kept need no standard size.
         let size = match size.ok_or_else(no_memory)? {
             kept @ ..=LARGEST_KEPT => kept,
             _ => bytes,
@@ -91,7 +91,7 @@ impl Drop for Block {
                 return;
             }
         }
-        // SAFETY: the last owner of the block has let it go, and with it what was queued.
+        // SAFETY: the last owner of the block has dropped it, after its queued operations.
         let memory = unsafe { DeferredFree::memory(address) };
         self.blocks.context.give_back(memory);
     }
@@ -100,7 +100,7 @@ impl Drop for Block {
 impl Drop for Blocks {
     fn drop(&mut self) {
         for address in take(&self.waiting).into_values().flatten() {
-            // SAFETY: taken off the list, which has what blocks have left.
+            // SAFETY: taken off the list, which has only unused blocks.
             self.context
                 .give_back(unsafe { DeferredFree::memory(address) });
         }

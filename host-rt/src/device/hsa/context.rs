@@ -1,4 +1,4 @@
-//! A GPU as all its users in this process share it, and whether it is lost.
+//! A GPU as shared by all its users in this process, and whether it is lost.
 
 use std::ffi::{c_char, c_void};
 use std::ptr::null;
@@ -26,18 +26,18 @@ pub(super) struct Context {
     pub(super) number: u32,
     name: String,
     pub(super) agent: hsa_agent_t,
-    /// The processor that has the other side of copies.
+    /// The processor on the other side of copies.
     pub(super) host: hsa_agent_t,
     pub(super) pools: Pools,
-    /// Why nothing works any more.
+    /// The reason why the device is lost.
     lost: OnceLock<String>,
-    /// Wakes who waits for a signal.
+    /// Wakes threads that wait for a signal.
     pub(super) notifier: Notifier,
-    /// What was given up while kernels that nobody knows anything of may still use it.
+    /// Resources given up while kernels in an unknown state may still use them.
     deferred: Mutex<Vec<DeferredFree>>,
 }
 
-/// Something of ROCr's that is freed later, when nothing may use it any more.
+/// A ROCr resource that is freed later, when nothing can use it any more.
 pub(super) struct DeferredFree(Resource);
 
 enum Resource {
@@ -50,7 +50,7 @@ enum Resource {
 pub(super) struct Code {
     pub(super) executable: hsa_executable_t,
     pub(super) reader: hsa_code_object_reader_t,
-    /// Whose bytes the reader looks at.
+    /// The image whose bytes the reader uses.
     pub(super) image: Image,
 }
 
@@ -58,8 +58,7 @@ impl DeferredFree {
     /// Memory that [`Context::alloc`] has returned.
     ///
     /// # Safety
-    /// It is given back by this alone, and nobody uses it any more, but for what still runs on
-    /// a device that is lost.
+    /// It is freed only here, and nothing uses it any more, except kernels on a lost device.
     pub(super) unsafe fn memory(address: u64) -> Self {
         Self(Resource::Memory(address))
     }
@@ -73,13 +72,13 @@ impl DeferredFree {
     }
 }
 
-/// Those that are in use: one for each GPU, unless one has just been given up.
+/// The contexts in use: one per GPU, unless one has just been given up.
 static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 
 /// Number of GPUs.
 ///
 /// # Errors
-/// There is no ROCr, or it is of no use.
+/// There is no ROCr, or it is unusable.
 pub(in crate::device) fn count() -> Result<u32, DeviceError> {
     let rocr = runtime(faults::on_system_event)?;
     let agents = Agents::all(rocr).map_err(|failure| failed("hsa", &failure))?;
@@ -89,17 +88,17 @@ pub(in crate::device) fn count() -> Result<u32, DeviceError> {
 impl Context {
     /// GPU `number`, which exists.
     pub(super) fn of(number: u32) -> Result<Arc<Self>, DeviceError> {
-        faults::check_told(&name_of(number))?;
+        faults::check_unreported(&name_of(number))?;
         let of_gpu = |context: &Arc<Self>| context.number == number;
         if let Some(context) = Self::all().into_iter().find(of_gpu) {
             context.check_lost()?;
             return Ok(context);
         }
-        // Not under the lock: ROCr may call `faults` meanwhile, which takes it.
+        // Without the lock: ROCr may call `faults` meanwhile, which takes it.
         let new = Arc::new(Self::new(number)?);
         let mut contexts = lock(&CONTEXTS);
         contexts.retain(|context| context.strong_count() > 0);
-        // Kept until the lock is free again: the last owner of one calls ROCr.
+        // Dropped after the lock, since the last owner of a context calls ROCr.
         let in_use: Vec<_> = contexts.iter().filter_map(Weak::upgrade).collect();
         // Another thread may have been faster.
         let first = in_use.iter().find(|context| of_gpu(context));
@@ -109,8 +108,8 @@ impl Context {
         }
         drop(contexts);
         context.check_lost()?;
-        // An event that ROCr reported before the context was on the list has passed it by.
-        faults::check_told(&context.name)?;
+        // Events that ROCr reported before the context was on the list did not reach it.
+        faults::check_unreported(&context.name)?;
         Ok(context)
     }
 
@@ -145,7 +144,7 @@ impl Context {
         })
     }
 
-    /// All that are in use.
+    /// All contexts in use.
     pub(super) fn all() -> Vec<Arc<Self>> {
         let contexts = lock(&CONTEXTS);
         contexts.iter().filter_map(Weak::upgrade).collect()
@@ -156,7 +155,7 @@ impl Context {
         &self.name
     }
 
-    /// What a function of ROCr answered, as a result.
+    /// The result of a ROCr function.
     pub(super) fn check(
         &self,
         call: &'static str,
@@ -165,29 +164,29 @@ impl Context {
         Failure::check(self.rocr, call, status).map_err(|failure| failed(&self.name, &failure))
     }
 
-    /// What ROCr failed with, as an error of the device.
+    /// A ROCr failure as an error of the device.
     pub(super) fn failed(&self, failure: &Failure) -> DeviceError {
         failed(&self.name, failure)
     }
 
-    /// Nothing works any more: the first reason counts.
+    /// Marks the device as lost; the first reason is kept.
     pub(super) fn lose(&self, reason: String) -> DeviceError {
         let is_first = self.lost.set(reason.clone()).is_ok();
         self.notifier.notify();
         let reason = self.lost.get().unwrap_or(&reason);
-        // Last: whoever listens to the log may panic.
+        // Last, since the log subscriber may panic.
         if is_first {
             tracing::error!(device = self.name, reason, "the device is lost");
         }
         self.lost_error(reason)
     }
 
-    /// Whether nothing works any more.
+    /// Whether the device is lost.
     pub(super) fn is_lost(&self) -> bool {
         self.lost.get().is_some()
     }
 
-    /// Whether something works.
+    /// Checks that the device is not lost.
     ///
     /// # Errors
     /// The device is lost.
@@ -209,7 +208,7 @@ impl Context {
         what.of(self.rocr, self.agent).unwrap_or(0)
     }
 
-    /// What AMD calls the GPU.
+    /// The product name.
     pub(super) fn product(&self) -> String {
         let what = HSA_AMD_AGENT_INFO_PRODUCT_NAME;
         // SAFETY: the name is an array of 64 characters.
@@ -219,7 +218,7 @@ impl Context {
         }
     }
 
-    /// Where the GPU is plugged in, such as `0000:03:00.0`.
+    /// The bus address, such as `0000:03:00.0`.
     pub(super) fn bus(&self) -> String {
         let domain = self.number_of(Number::DOMAIN);
         let id = self.number_of(Number::BUS);
@@ -230,7 +229,7 @@ impl Context {
     /// Allocates `bytes` of a pool, which is not 0.
     ///
     /// # Errors
-    /// None if there is not so much.
+    /// `None` if there is not enough memory.
     pub(super) fn alloc(
         &self,
         pool: hsa_amd_memory_pool_t,
@@ -267,15 +266,15 @@ impl Context {
                 .hsa_amd_agents_allow_access(1, &raw const self.agent, null(), memory)
         };
         if let Err(error) = self.check("hsa_amd_agents_allow_access", status) {
-            // SAFETY: allocated above, and nobody else has heard of it.
+            // SAFETY: allocated above, and not shared.
             self.give_back(unsafe { DeferredFree::memory(memory.addr() as u64) });
             return Err(Some(error));
         }
         Ok(memory)
     }
 
-    /// Gives something back that nobody uses any more. On a device that is lost a kernel may
-    /// still do so, until the device's queues are gone, which is before this context is.
+    /// Frees a resource that is no longer used. On a lost device a kernel may still use it until
+    /// the device's queues are destroyed, which happens before this context is dropped.
     pub(super) fn give_back(&self, what: DeferredFree) {
         if self.is_lost() {
             lock(&self.deferred).push(what);
@@ -285,8 +284,8 @@ impl Context {
     }
 
     fn release(&self, what: DeferredFree) {
-        // SAFETY: for all of these: it is given back by this alone, and nobody uses it any more, by
-        // the promise that was made for a `DeferredFree`; the image goes after its reader.
+        // SAFETY: for all of these: freed only here and no longer used, by the promise made for
+        // each `DeferredFree`; the image is dropped after its reader.
         let result = unsafe {
             match what.0 {
                 Resource::Memory(address) => {

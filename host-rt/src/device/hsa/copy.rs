@@ -1,12 +1,12 @@
 //! Copies by the copy engines, and within the device.
 //!
-//! An engine does one copy after the other, those of all queues: one that waits for a kernel
-//! keeps all behind it from beginning, also those that the host needs to answer that kernel's
-//! calls, for ever. So an engine is given a copy only once what the copy waits for is done, or
-//! is a copy that an engine has; until then ROCr watches the signals.
+//! An engine performs copies one after the other, for all queues. A copy that waits for a kernel
+//! would block all later ones, including those that the host needs to answer that kernel's calls: a
+//! deadlock. So an engine gets a copy only once the copy's dependencies are done, or are copies
+//! that an engine has; until then ROCr watches the signals.
 //!
-//! A copy within the device counts as a kernel: from 1 MiB on it is one of ROCr's, which takes
-//! room that kernels that wait for the host may have. Source: ROCr, `GpuAgent::GetBlitObject`.
+//! A copy within the device counts as a kernel: from 1 MiB on it is one of ROCr's, which needs room
+//! that kernels that wait for the host may occupy. Source: ROCr, `GpuAgent::GetBlitObject`.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -18,28 +18,28 @@ use super::signal::{PENDING, Signal};
 use crate::device::DeviceError;
 use crate::device::gpu::panics::catch_panic;
 
-/// A copy that ROCr has not been given yet.
+/// A copy that ROCr has not got yet.
 pub(super) struct Copy {
     pub(super) context: Arc<Context>,
-    /// Where to, and who has memory there.
+    /// The target, and the owner of its memory.
     pub(super) to: (u64, hsa_agent_t),
-    /// Where from, and who has memory there.
+    /// The source, and the owner of its memory.
     pub(super) from: (u64, hsa_agent_t),
     pub(super) len: usize,
     /// Its own signal.
     pub(super) signal: Arc<Signal>,
-    /// What it waits for.
+    /// The signals that it waits for.
     pub(super) after: Vec<Arc<Signal>>,
 }
 
 impl Copy {
-    /// Gives it to ROCr, now or when that may be.
+    /// Submits it to ROCr, now or when its dependencies are done.
     ///
     /// # Safety
-    /// Both ranges are there, for their agents, until the signal says that it is done.
+    /// Both ranges are valid, for their agents, until the signal reports the end.
     ///
     /// # Errors
-    /// It never will be done.
+    /// It will never be done.
     pub(super) unsafe fn start(self: Box<Self>) -> Result<(), DeviceError> {
         let (context, signal) = (Arc::clone(&self.context), Arc::clone(&self.signal));
         let started = context.check_lost().and_then(|()| {
@@ -53,7 +53,7 @@ impl Copy {
             }
         });
         if started.is_err() {
-            // Nobody else will change it.
+            // Nothing else will change it.
             signal.abandon();
         }
         started
@@ -65,8 +65,8 @@ impl Copy {
     /// As for [`start`](Self::start).
     unsafe fn start_after(self: Box<Self>, first: &Signal) -> Result<(), DeviceError> {
         let (context, raw) = (Arc::clone(&self.context), Box::into_raw(self));
-        // SAFETY: the signal is alive, since the copy has it, and so is the copy, which `ready`
-        // takes: it is called once, since it wants no more.
+        // SAFETY: the signal and the copy are alive: the copy owns the signal, and `ready` takes
+        // the copy. It is called once, since it returns false.
         let status = unsafe {
             context.rocr.hsa_amd_signal_async_handler(
                 first.raw,
@@ -79,7 +79,7 @@ impl Copy {
         context
             .check("hsa_amd_signal_async_handler", status)
             .inspect_err(|_| {
-                // SAFETY: from `into_raw`, and nobody else has taken it.
+                // SAFETY: from `into_raw`, and nothing else has taken it.
                 drop(unsafe { Box::from_raw(raw) });
             })
     }
@@ -89,7 +89,7 @@ impl Copy {
         self.to.1.handle != self.from.1.handle
     }
 
-    /// Gives it to ROCr.
+    /// Submits it to ROCr.
     ///
     /// # Safety
     /// As for [`start`](Self::start).
@@ -97,8 +97,8 @@ impl Copy {
         let after = self.after.iter().filter(|signal| !signal.is_over());
         let after: Vec<hsa_signal_t> = after.map(|signal| signal.raw).collect();
         let ((to, to_agent), (from, from_agent)) = (self.to, self.from);
-        // SAFETY: the ranges are there, by the caller's promise; the signals are kept by the
-        // stream until the copy is done.
+        // SAFETY: the ranges are valid, by the caller's promise; the stream keeps the signals until
+        // the copy is done.
         let status = unsafe {
             self.context.rocr.hsa_amd_memory_async_copy(
                 to as *mut c_void,
@@ -119,15 +119,15 @@ impl Copy {
     }
 }
 
-/// Called by a thread of ROCr's when a signal is over.
+/// Called by a ROCr thread when a signal is over.
 unsafe extern "C" fn ready(_value: i64, copy: *mut c_void) -> bool {
-    // SAFETY: what `start_after` has passed; this is called once.
+    // SAFETY: the pointer that `start_after` passed; this is called once.
     let copy = unsafe { Box::from_raw(copy.cast::<Copy>()) };
     catch_panic(move || {
         let context = Arc::clone(&copy.context);
-        // SAFETY: as was promised to `start`.
+        // SAFETY: the caller of `start` promised that the ranges are valid until the copy is done.
         if let Err(error) = unsafe { copy.start() } {
-            // Nobody who could be told has called this.
+            // No caller could receive the error.
             context.lose(error.to_string());
         }
     });

@@ -8,17 +8,18 @@ use crate::device::{DeviceError, Event, EventState};
 
 /// A place in a queue.
 pub(super) struct HsaEvent {
-    /// What is done when it is reached.
+    /// The operations that precede it.
     pub(super) signals: Vec<Arc<Signal>>,
-    /// What has arrived then.
+    /// Copies to finish when it is reached.
     readbacks: Vec<Arc<Readback>>,
-    /// Why it counts as failed then.
+    /// The reason why it fails then, if there is one.
     failed: Option<String>,
 }
 
 impl HsaEvent {
-    /// The place where these are done, and those have arrived. It fails then if there is a
-    /// reason: no sooner, since who finds that it has failed waits for no copy before it.
+    /// The place after these operations and copies. If there is a reason, the event fails when it
+    /// is reached and not earlier, since a waiter that finds it failed does not wait for the copies
+    /// before it.
     pub(super) fn new(
         signals: Vec<Arc<Signal>>,
         readbacks: Vec<Arc<Readback>>,
@@ -31,18 +32,18 @@ impl HsaEvent {
         }
     }
 
-    /// Why it is known to fail, if it is.
+    /// The reason why it will fail, if known.
     pub(super) fn reason(&self) -> Option<&String> {
         self.failed.as_ref()
     }
 
-    /// All before it is done, or never will be.
+    /// Called when everything before it is done, or never will be.
     fn reached(&self, how: Result<(), DeviceError>) -> Result<(), String> {
         let mut how = how.map_err(|error| error.to_string());
         for readback in &self.readbacks {
             match &how {
-                // SAFETY: the copies are done. Who waited for one before did so by such an
-                // event, or by a queue, which finishes them, too.
+                // SAFETY: the copies are done. An earlier wait for one of them used such an event,
+                // or the queue, which finishes them too.
                 Ok(()) => how = unsafe { readback.finish() },
                 Err(why) => readback.give_up(why),
             }
@@ -55,7 +56,7 @@ impl Event for HsaEvent {
     fn check(&self) -> EventState {
         let mut how = Ok(());
         for signal in &self.signals {
-            match signal.look() {
+            match signal.poll() {
                 Some(Ok(())) => {}
                 None => return EventState::Pending,
                 Some(Err(error)) => {

@@ -1,5 +1,4 @@
-//! What ROCr tells of kernels that fault: of a queue that it stops, and of an access to memory
-//! that is not there.
+//! Kernel faults that ROCr reports: queues that it stops, and accesses to unmapped memory.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,49 +13,50 @@ use super::runtime::words;
 use crate::device::DeviceError;
 use crate::device::gpu::panics::catch_panic;
 
-/// Events of headers newer than ours: the GPU hangs or its memory is broken, and memory cannot be
-/// given back. Source: ROCr, `hsa_ext_amd.h`.
+/// Events of newer headers than ours: a GPU hang or memory error, and memory that cannot be freed.
+/// Source: ROCr, `hsa_ext_amd.h`.
 const HW_EXCEPTION: hsa_amd_event_type_t = 1;
 const MEMORY_ERROR: hsa_amd_event_type_t = 2;
 
-/// A fault that ROCr reports once per process, whatever GPU it is of. Source: ROCr,
-/// `Runtime::VMFaultHandler` and `Runtime::HwExceptionHandler`, which ask not to be called again.
+/// A fault that ROCr reports once per process, for any GPU. Source: ROCr, `Runtime::VMFaultHandler`
+/// and `Runtime::HwExceptionHandler`, whose callbacks are not called again.
 struct FaultNotice {
-    has_told: AtomicBool,
-    /// What has been, and what will not be told of any more.
-    words: &'static str,
-    /// What comes of that on a device that is open.
-    then: &'static str,
+    is_reported: AtomicBool,
+    /// The fault's description, for a device that cannot be opened.
+    description: &'static str,
+    /// The consequence for an open device.
+    consequence: &'static str,
 }
 
 static FAULT: FaultNotice = FaultNotice {
-    has_told: AtomicBool::new(false),
-    words: "a kernel of this process has faulted, and ROCr tells of one memory fault per process",
-    then: "a kernel that uses memory that is not there will not end on this one",
+    is_reported: AtomicBool::new(false),
+    description: "a kernel of this process has faulted, and ROCr reports one memory fault per process",
+    consequence: "a kernel that accesses unmapped memory will not end on this one",
 };
 
 static EXCEPTION: FaultNotice = FaultNotice {
-    has_told: AtomicBool::new(false),
-    words: "a GPU of this process has hung, or its memory has broken, and ROCr tells of that once \
+    is_reported: AtomicBool::new(false),
+    description: "a GPU of this process has hung, or its memory has failed, and ROCr reports that once \
             per process",
-    then: "kernels will not end on this one if it hangs",
+    consequence: "kernels will not end on this one if it hangs",
 };
 
-/// Refuses a device whose faults ROCr would not tell of.
-pub(super) fn check_told(device: &str) -> Result<(), DeviceError> {
+/// Rejects a device whose faults ROCr would not report.
+pub(super) fn check_unreported(device: &str) -> Result<(), DeviceError> {
     for notice in [&FAULT, &EXCEPTION] {
-        // Acquire, with the release of who sets it: what is lost by it is lost.
-        if notice.has_told.load(Ordering::Acquire) {
+        // Acquire pairs with the release of the callback: a device that the fault lost is seen as
+        // lost.
+        if notice.is_reported.load(Ordering::Acquire) {
             return Err(DeviceError::NotSuitable {
                 device: device.to_owned(),
-                reason: format!("{}: start a new process", notice.words),
+                reason: format!("{}: start a new process", notice.description),
             });
         }
     }
     Ok(())
 }
 
-/// Called by a thread of ROCr's when a queue fails. `device` is a number rather than a pointer:
+/// Called by a ROCr thread when a queue fails. `device` is a number rather than a pointer, since
 /// the device may be gone by then.
 pub(super) unsafe extern "C" fn on_queue_error(
     status: hsa_status_t,
@@ -76,24 +76,23 @@ pub(super) unsafe extern "C" fn on_queue_error(
     }
 }
 
-/// Called by a thread of ROCr's for events of the system, as are all that others have
-/// registered. Where none of them takes an event, ROCr says what it is and ends the process: so
-/// it is for events of GPUs that are not ours, and of kinds of which we do not know whose they
-/// are.
+/// Called by a ROCr thread for events of the system, as are all other registered handlers. If no
+/// handler accepts an event, ROCr prints it and ends the process; this applies to events of other
+/// GPUs and of unknown kinds.
 pub(super) unsafe extern "C" fn on_system_event(
     event: *const hsa_amd_event_t,
     _data: *mut c_void,
 ) -> hsa_status_t {
-    // SAFETY: ROCr passes an event, which stays while this runs.
+    // SAFETY: ROCr passes an event, which is valid while this runs.
     let kind = unsafe { (*event).event_type };
     if kind > MEMORY_ERROR {
         return HSA_STATUS_ERROR;
     }
-    // SAFETY: the data of all these kinds begin with the agent that they are of.
+    // SAFETY: the data of all these kinds begin with the agent.
     let agent = unsafe { (&raw const (*event).__bindgen_anon_1.memory_fault.agent).read() };
     let (reason, notice) = match kind {
         MEMORY_FAULT => {
-            // SAFETY: of an event of this kind, this is what is there.
+            // SAFETY: an event of this kind has this data.
             let fault = unsafe { (*event).__bindgen_anon_1.memory_fault };
             let reason = format!(
                 "a kernel used address {:#x}, where it must not (reasons {:#x})",
@@ -111,8 +110,8 @@ pub(super) unsafe extern "C" fn on_system_event(
         }
     };
     if let Some(notice) = notice {
-        // Release, with the acquire of who opens a device.
-        notice.has_told.store(true, Ordering::Release);
+        // Release pairs with the acquire of a thread that opens a device.
+        notice.is_reported.store(true, Ordering::Release);
     }
     let (ours, others): (Vec<_>, Vec<_>) =
         (Context::all().into_iter()).partition(|context| context.agent.handle == agent.handle);
@@ -126,8 +125,8 @@ pub(super) unsafe extern "C" fn on_system_event(
                 tracing::error!(
                     device = context.name(),
                     "this was another device: {}; {}; start a new process",
-                    notice.words,
-                    notice.then
+                    notice.description,
+                    notice.consequence
                 );
             });
         }

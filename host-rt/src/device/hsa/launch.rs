@@ -1,4 +1,4 @@
-//! Kernels under way.
+//! Running kernels.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -41,7 +41,7 @@ pub(super) unsafe fn start(
     )?;
     let shape = Shape {
         teams: [grid.teams, 1, 1],
-        // A team's most threads are far fewer.
+        // In range: the maximum of a team is far smaller.
         threads: threads.map(|threads| threads as u16),
         dimensions: match threads {
             [_, 1, 1] => 1,
@@ -53,7 +53,7 @@ pub(super) unsafe fn start(
     };
     let bytes = arguments::bytes(&loaded.kernel, params, &shape);
     let arguments = device.blocks.take(bytes.len())?;
-    // SAFETY: the pinned memory is as long, and ours alone.
+    // SAFETY: the pinned memory has this length, and nothing else uses it.
     unsafe {
         let to = arguments.at.as_ptr();
         to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
@@ -62,9 +62,9 @@ pub(super) unsafe fn start(
         group_segment_size: shared,
         ..packet(loaded, kernel, &shape, arguments.at.as_ptr())
     };
-    // SAFETY: kernel and arguments fit each other, as far as the image says; the launch keeps
-    // the module until the kernel has ended, and so does the stream the arguments. For all
-    // else there is the caller's promise.
+    // SAFETY: the arguments match the kernel, as far as the image describes it; the launch keeps
+    // the module until the kernel has ended, and the stream keeps the arguments. The caller
+    // promises the rest.
     let signal = unsafe { stream.dispatch(packet, shape.dimensions, arguments)? };
     let calls_host = launch.calls_host;
     let launch = Arc::new(HsaLaunch {
@@ -87,7 +87,7 @@ fn packet(
     shape: &Shape,
     arguments: *mut u8,
 ) -> hsa_kernel_dispatch_packet_t {
-    // SAFETY: of numbers, pointers and handles, for which zeros will do.
+    // SAFETY: a struct of numbers, pointers and handles, for which zeros are valid.
     let mut packet: hsa_kernel_dispatch_packet_t = unsafe { std::mem::zeroed() };
     let [x, y, z] = shape.threads;
     packet.workgroup_size_x = x;
@@ -114,7 +114,7 @@ fn check_grid(grid: Grid, lanes: u32, most: u32) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// Shared memory of a team: what the kernel says, and `more` that the launch asks for.
+/// Shared memory of a team: the kernel's own, and `more` that the launch requests.
 fn shared_bytes(grid: Grid, of_kernel: u32, more: u32, most: u32) -> Result<u32, DeviceError> {
     let bytes = of_kernel.checked_add(more).filter(|&bytes| bytes <= most);
     bytes.ok_or_else(|| {
@@ -125,14 +125,14 @@ fn shared_bytes(grid: Grid, of_kernel: u32, more: u32, most: u32) -> Result<u32,
     })
 }
 
-/// A kernel under way.
+/// A running kernel.
 pub(super) struct HsaLaunch {
-    /// Whose streams hold what the kernel uses.
+    /// Its streams hold resources that the kernel uses.
     _device: Arc<HsaDevice>,
     signal: Arc<Signal>,
     _module: Arc<dyn Module>,
     context: LaunchContext,
-    /// Set by whoever notices the end first; others wait for that.
+    /// Set by the thread that notices the end first; others wait for it.
     outcome: OnceLock<Result<(), String>>,
 }
 
@@ -161,7 +161,7 @@ impl Running for HsaLaunch {
 
 impl Drop for HsaLaunch {
     fn drop(&mut self) {
-        // One that nobody asked about and that cannot call the host.
+        // A kernel that nothing waited for and that cannot call the host.
         let _ = Running::wait(self, None);
     }
 }

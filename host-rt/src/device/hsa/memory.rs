@@ -11,7 +11,7 @@ use crate::base::lock::{lock, take};
 use crate::device::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
 use crate::device::{DeviceError, MappedMemory, MemoryInfo};
 
-/// What ROCr rounds allocations up to, at least.
+/// The minimum to which ROCr rounds allocations up.
 const GRAIN: u64 = 4096;
 
 /// A GPU's memory.
@@ -29,8 +29,8 @@ impl Memory {
         }
     }
 
-    /// What there is. That of ROCm 5.2 does not say what others use, nor is it asked here what
-    /// code and queues take.
+    /// The total and used memory. ROCm 5.2's ROCr does not report what other processes use, and
+    /// memory of code and queues is not included.
     pub(super) fn info(&self) -> MemoryInfo {
         MemoryInfo {
             total: self.context.pools.device_size,
@@ -38,7 +38,7 @@ impl Memory {
         }
     }
 
-    /// Allocates device memory, which holds anything.
+    /// Allocates device memory with unspecified contents.
     pub(super) fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
         self.context.check_lost()?;
         let size = usize::try_from(bytes.max(1)).ok();
@@ -65,16 +65,16 @@ impl Memory {
     /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
     pub(super) fn free(&self, address: u64) {
         if lock(&self.allocated).remove(&address).is_some() {
-            // SAFETY: taken off the list of what was allocated and not freed; who frees it has
-            // seen to it that nothing uses it.
+            // SAFETY: taken off the list of allocations; the caller has made sure that nothing uses
+            // it.
             self.context
                 .give_back(unsafe { DeferredFree::memory(address) });
         }
     }
 
-    /// Refuses what is not device memory from end to end: a device names the range, and a copy
-    /// engine would copy to and from much more. Mapped memory is refused too: both sides use
-    /// it at the same time, word by word, and a copy must not get in between.
+    /// Rejects ranges that are not device memory from start to end: a device chooses the range, and
+    /// a copy engine could copy to and from much more. Mapped memory is rejected too: both sides
+    /// access it word by word at the same time, and a copy must not interfere.
     pub(super) fn check_range(&self, address: u64, len: u64) -> Result<(), DeviceError> {
         let unreachable = |what| Err(unreachable(address, len, what));
         let allocated = lock(&self.allocated);
@@ -87,12 +87,12 @@ impl Memory {
             return unreachable(NOT_ALLOCATED);
         }
         drop(allocated);
-        // What others in this process have allocated, and variables of images.
-        // SAFETY: of numbers and pointers, for which zeros will do.
+        // The address may belong to an allocation of another library or to an image's variable.
+        // SAFETY: a struct of numbers and pointers, for which zeros are valid.
         let mut info: hsa_amd_pointer_info_t = unsafe { std::mem::zeroed() };
         info.size = size_of::<hsa_amd_pointer_info_t>() as u32;
-        // SAFETY: the function writes as much as `size` says, and looks at the address alone;
-        // no list of agents is wanted.
+        // SAFETY: the function writes `size` bytes and only inspects the address; no list of agents
+        // is requested.
         let status = unsafe {
             self.context.rocr.hsa_amd_pointer_info(
                 address as *const _,
@@ -124,15 +124,16 @@ fn is_within(address: u64, len: u64, start: u64, size: u64) -> bool {
 impl Drop for Memory {
     fn drop(&mut self) {
         for &address in take(&self.allocated).keys() {
-            // SAFETY: taken off the list; the device's streams are gone, and what ran in them.
+            // SAFETY: taken off the list; the device's streams are gone, and with them all
+            // operations.
             self.context
                 .give_back(unsafe { DeferredFree::memory(address) });
         }
     }
 }
 
-/// Allocates zeroed mapped memory: fine-grained, so that words that one side writes are seen by
-/// the other while a kernel runs.
+/// Allocates zeroed mapped memory: fine-grained, so that each side sees the other's writes while a
+/// kernel runs.
 pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemory, DeviceError> {
     context.check_lost()?;
     let no_memory = || DeviceError::NoMappedMemory {
@@ -143,9 +144,9 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
         .alloc_pinned(context.pools.mapped, bytes.max(1))
         .map_err(|error| error.unwrap_or_else(no_memory))?;
     let host = NonNull::new(memory.cast::<u8>()).ok_or_else(no_memory)?;
-    // SAFETY: the allocation has that many bytes, and is nobody else's yet.
+    // SAFETY: the allocation has that many bytes, and is not shared yet.
     unsafe { host.write_bytes(0, bytes) };
-    // Both sides have it at the same address.
+    // Host and device use the same address.
     let device = memory.expose_provenance() as u64;
     let of = Arc::clone(context);
     Ok(MappedMemory::new(host, device, bytes, move || {

@@ -1,24 +1,23 @@
-//! `hsa:N`: AMD's GPUs, by ROCr, which is looked for when the first is asked for.
+//! `hsa:N`: AMD's GPUs, through ROCr, which is loaded when the first one is opened.
 //!
 //! | file | job |
 //! |---|---|
-//! | `runtime` | whether there is a ROCr, and what its errors mean |
-//! | `agents`, `pools` | what there is: GPUs, and the pools that memory comes from |
-//! | `context` | a GPU as all its users share it, and whether it is lost |
-//! | `faults` | what ROCr tells of kernels that fault |
-//! | `memory`, `blocks` | device memory, mapped memory; pinned memory that is used again |
-//! | `signal`, `notifier` | the signal of one operation, and how it is waited for |
-//! | `aql` | a queue of the hardware, and the packets in it |
-//! | `stream`, `streams`, `queue`, `event`, `copy` | copies and the order of things |
-//! | `module`, `arguments` | loading code objects, and what their kernels take |
-//! | `launch` | kernels, and how their end is noticed |
+//! | `runtime` | loading ROCr, and its errors |
+//! | `agents`, `pools` | GPUs, and their memory pools |
+//! | `context` | a GPU as shared by all its users, and whether it is lost |
+//! | `faults` | faults that ROCr reports |
+//! | `memory`, `blocks` | device memory, mapped memory; pinned memory for reuse |
+//! | `signal`, `notifier` | the signal of one operation, and waiting for it |
+//! | `aql` | a hardware queue and its packets |
+//! | `stream`, `streams`, `queue`, `event`, `copy` | copies and their order |
+//! | `module`, `arguments` | loading code objects, and arguments of kernels |
+//! | `launch` | kernels, and waiting for their end |
 //!
-//! A stream is a chain of operations, each of which waits for the signal of the one before it
-//! and for those of events, on the device. A kernel that faults takes its device with it: its
-//! launch, and everything else that is asked of the device from then on, ends with
-//! [`DeviceError::Lost`]. Once all that was made on the device is dropped, it can be opened
-//! again, but not after a memory fault, which ROCr reports once per process. Other devices
-//! notice nothing.
+//! A stream is a chain of operations, each of which waits for the signal of the one before it and
+//! for those of events, on the device. After a fault in a kernel the device is lost: the launch,
+//! and all later operations of the device, fail with [`DeviceError::Lost`]. Once all its resources
+//! are dropped, the device can be opened again, except after a memory fault, which ROCr reports
+//! once per process. Other devices are not affected.
 
 mod agents;
 mod aql;
@@ -56,8 +55,8 @@ use super::gpu::reaper::CompletionReaper;
 use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue};
 use crate::image::{Image, ImageError};
 
-/// How long opening waits for a device that is lost to go: when all that was made on it is
-/// dropped, the thread that notices the ends of kernels may be the last owner.
+/// How long opening waits for a lost device to be released. When all its resources are dropped, the
+/// thread that waits for kernels may be the last owner.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
@@ -104,8 +103,8 @@ fn arch(context: &Context) -> Result<DeviceArch, DeviceError> {
     }
 }
 
-/// The device. Fields that own something of the context come before it; what runs ends with
-/// the streams, before the memory that it uses.
+/// The device. Fields with resources of the context come before it; dropping the streams ends their
+/// work before the memory that it uses is freed.
 struct HsaDevice {
     this: Weak<Self>,
     arch: DeviceArch,

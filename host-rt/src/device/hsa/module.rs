@@ -24,8 +24,8 @@ use super::context::{Code, Context, DeferredFree};
 use crate::device::{DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, Image, ImageError};
 
-/// Memory of a thread, at least, of kernels of which the compiler cannot tell how much they
-/// take, such as those that recurse.
+/// The minimum stack of a thread for kernels whose stack size the compiler cannot determine, such
+/// as recursive ones.
 const DYNAMIC_STACK: u32 = 16 << 10;
 
 /// A loaded image.
@@ -33,18 +33,18 @@ pub(super) struct HsaModule {
     context: Arc<Context>,
     executable: hsa_executable_t,
     reader: hsa_code_object_reader_t,
-    /// What it was read from, which the reader looks at.
+    /// The image, whose bytes the reader uses.
     image: Image,
-    /// By their addresses.
+    /// Kernels by address.
     kernels: HashMap<u64, Loaded>,
-    /// Of the device.
+    /// The device's vector registers, which limit a team's threads.
     registers: VectorRegisters,
 }
 
 /// A kernel on the device. Sizes are in bytes.
 pub(super) struct Loaded {
     pub(super) kernel: Kernel,
-    /// Memory of each thread.
+    /// The stack of each thread.
     pub(super) private: u32,
     /// Shared memory of each team.
     pub(super) shared: u32,
@@ -90,7 +90,7 @@ impl HsaModule {
     fn read(context: &Arc<Context>, arch: &DeviceArch, image: &Image) -> Result<Self, DeviceError> {
         let (bytes, rocr) = (image.bytes(), context.rocr);
         let mut reader = hsa_code_object_reader_t { handle: 0 };
-        // SAFETY: the function writes the handle; the bytes stay as long as the reader does.
+        // SAFETY: the function writes the handle; the bytes live as long as the reader.
         let status = unsafe {
             rocr.hsa_code_object_reader_create_from_memory(
                 bytes.as_ptr().cast(),
@@ -110,7 +110,7 @@ impl HsaModule {
             )
         };
         if let Err(error) = context.check("hsa_executable_create_alt", status) {
-            // SAFETY: made above, and of no use.
+            // SAFETY: made above, and unused.
             unsafe { rocr.hsa_code_object_reader_destroy(reader) };
             return Err(error);
         }
@@ -127,12 +127,12 @@ impl HsaModule {
         })
     }
 
-    /// Brings the code to the device.
+    /// Loads the code onto the device.
     fn freeze(&self) -> Result<(), DeviceError> {
         let (context, rocr) = (&self.context, self.context.rocr);
-        // SAFETY: the handles are alive; nobody asks what was loaded, and there are no options.
-        // What stands in the code object, ROCr takes at its word: whoever loads an image trusts
-        // it as code.
+        // SAFETY: the handles are alive; no loaded object is requested, and there are no options.
+        // ROCr trusts the contents of the code object: the caller that loads an image trusts it as
+        // code.
         let status = unsafe {
             rocr.hsa_executable_load_agent_code_object(
                 self.executable,
@@ -148,7 +148,7 @@ impl HsaModule {
         context.check("hsa_executable_freeze", status)
     }
 
-    /// Finds a kernel that the code object says it has.
+    /// Looks up a kernel that the code object declares.
     fn find(&mut self, kernel: Kernel) -> Result<(), DeviceError> {
         let Some(symbol) = self.symbol(&kernel.symbol, HSA_SYMBOL_KIND_KERNEL)? else {
             return Ok(());
@@ -194,7 +194,7 @@ impl HsaModule {
         Ok(())
     }
 
-    /// The symbol of that name, if it is there and of that kind.
+    /// The symbol of that name, if it exists and is of that kind.
     fn symbol(
         &self,
         name: &str,
@@ -204,8 +204,8 @@ impl HsaModule {
             return Ok(None);
         };
         let mut symbol = hsa_executable_symbol_t { handle: 0 };
-        // SAFETY: the function writes the handle; the executable is alive, the name a C string,
-        // and the agent one that it was loaded for.
+        // SAFETY: the function writes the handle; the executable is alive, the name a C string, and
+        // the agent the one that it was loaded for.
         let status = unsafe {
             self.context.rocr.hsa_executable_get_symbol_by_name(
                 self.executable,
@@ -224,7 +224,7 @@ impl HsaModule {
         Ok((found == kind).then_some(symbol))
     }
 
-    /// What ROCr knows of a symbol.
+    /// A property of a symbol.
     ///
     /// # Safety
     /// `T` is the type of the value of `what`.
@@ -253,7 +253,7 @@ impl HsaModule {
         }
     }
 
-    /// Most threads of a team of that kernel.
+    /// Maximum threads of a team of that kernel.
     pub(super) fn most_threads(&self, loaded: &Loaded) -> u32 {
         let most = self.context.number_of(Number::MOST_THREADS);
         match loaded.kernel.most_threads {
@@ -314,7 +314,7 @@ impl Drop for HsaModule {
             reader: self.reader,
             image: self.image.clone(),
         };
-        // SAFETY: made by `read`; whatever runs of it has kept the module.
+        // SAFETY: made by `read`; running kernels keep the module alive.
         self.context.give_back(unsafe { DeferredFree::code(code) });
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for what ROCr's threads report of a device.
+//! Waiting for events that ROCr's threads report for a device.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
@@ -13,14 +13,15 @@ pub(super) struct Notifier {
 }
 
 impl Notifier {
-    /// Something has changed.
+    /// Wakes all waiting threads, to check their conditions.
     pub(super) fn notify(&self) {
-        // Locked: who has just looked waits by now, and hears this.
+        // Locked, so that a thread that has just checked its condition already waits and is woken.
         let _locked = lock(&self.mutex);
         self.condvar.notify_all();
     }
 
-    /// Waits until `is_so`, which [`notify`](Self::notify) follows, or until then.
+    /// Waits until `is_so`, for whose changes [`notify`](Self::notify) is called, or until a
+    /// deadline.
     pub(super) fn wait(&self, until: Option<Instant>, is_so: impl Fn() -> bool) {
         let mut locked = lock(&self.mutex);
         while !is_so() {

@@ -1,4 +1,4 @@
-//! Memory pools: which of a machine's are used for what.
+//! Memory pools of a machine, and their uses.
 
 use hsa_runtime_sys::{
     HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED,
@@ -13,27 +13,27 @@ use hsa_runtime_sys::{
 use super::agents::{Agents, collect};
 use super::runtime::{Failure, Runtime};
 
-/// The pools that a GPU's memory comes from.
+/// The pools for a GPU's memory.
 #[derive(Clone, Copy)]
 pub(super) struct Pools {
     /// Device memory: of the GPU, coarse-grained.
     pub(super) device: hsa_amd_memory_pool_t,
     /// Size of that in bytes.
     pub(super) device_size: u64,
-    /// Mapped memory: of the host, fine-grained, so that both see what the other writes while
-    /// a kernel runs.
+    /// Mapped memory: the host's, fine-grained, so that each side sees the other's writes while a
+    /// kernel runs.
     pub(super) mapped: hsa_amd_memory_pool_t,
-    /// Arguments of kernels, and what passes by on its way to the device and back.
+    /// Arguments of kernels, and staged bytes of copies.
     pub(super) kernarg: hsa_amd_memory_pool_t,
-    /// Shared memory of a team in bytes, at most.
+    /// Maximum shared memory of a team in bytes.
     pub(super) shared_size: u32,
 }
 
-/// Why a GPU has not the pools that are needed.
+/// The reason why a GPU lacks the required pools.
 pub(super) enum NoPools {
-    /// ROCr does not say.
+    /// ROCr reported an error.
     Failure(Failure),
-    /// There is none of that kind.
+    /// There is no pool of that kind.
     Missing(&'static str),
 }
 
@@ -44,7 +44,7 @@ impl From<Failure> for NoPools {
 }
 
 impl Pools {
-    /// Those of `gpu`.
+    /// The pools of `gpu`.
     pub(super) fn of(rocr: &Runtime, agents: &Agents, gpu: hsa_agent_t) -> Result<Self, NoPools> {
         let mut device = None;
         for pool in list(rocr, gpu)? {
@@ -86,8 +86,8 @@ fn has(flags: u32, flag: u32) -> bool {
     flags & flag != 0
 }
 
-/// Shared memory of a team of a GPU, at most: the size of the pool that stands for it. Where there is
-/// none, whoever asks for too much hears it from the device.
+/// Maximum shared memory of a team of a GPU: the size of its pool. Without such a pool the device
+/// rejects launches that request too much.
 fn shared_size(rocr: &Runtime, gpu: hsa_agent_t) -> Result<u32, Failure> {
     for pool in all(rocr, gpu)? {
         if segment(rocr, pool)? == HSA_AMD_SEGMENT_GROUP {
@@ -153,7 +153,7 @@ fn is_within_reach(
     Ok(access != HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED)
 }
 
-/// What ROCr knows of a pool.
+/// A property of a pool.
 ///
 /// # Safety
 /// `T` is the type of the value of `what`.

@@ -16,7 +16,7 @@ pub(super) struct HsaQueue {
     /// Taken by the drop.
     stream: Option<Stream>,
     device: Arc<HsaDevice>,
-    /// Why what is queued from now on is not to be done.
+    /// The reason why new operations are rejected.
     failed: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl HsaQueue {
         }
     }
 
-    /// Refuses what would come behind a failure.
+    /// Rejects operations after a failure.
     fn check(&self) -> Result<(), DeviceError> {
         self.device.context.check_lost()?;
         match self.failed.clone() {
@@ -50,10 +50,10 @@ impl HsaQueue {
         self.device.memory.check_range(address, len as u64)
     }
 
-    /// Queues a copy to device memory of what a block begins with.
+    /// Queues a copy of a block's first bytes to device memory.
     ///
     /// # Safety
-    /// The range at `to` is there until the copy is done, and the block is as long.
+    /// The range at `to` is valid until the copy is done, and the block is as long.
     unsafe fn copy_block(
         &mut self,
         to: u64,
@@ -69,9 +69,9 @@ impl HsaQueue {
         }
     }
 
-    /// Queues a copy of `len` bytes in pieces, each from where it begins, of its length. Where
-    /// one is refused, those before it are waited for: what is refused is not under way, and
-    /// its memory may be freed.
+    /// Queues a copy of `len` bytes in pieces, given by start and length. If one is rejected, those
+    /// before it are waited for: the failed copy is then no longer pending, and its memory may be
+    /// freed.
     fn in_pieces(
         &mut self,
         len: u64,
@@ -83,7 +83,7 @@ impl HsaQueue {
             if let Err(error) = room.and_then(|()| copy(self, at, piece)) {
                 if queued > 0 {
                     self.stream().give_up_readbacks(queued, &error);
-                    // The first error is the one to tell.
+                    // The first error is reported.
                     let _ = self.stream().synchronize();
                 }
                 return Err(error);
@@ -92,15 +92,15 @@ impl HsaQueue {
         Ok(())
     }
 
-    /// Zeroes memory that was just allocated, by the copy engines: a kernel that does it would
-    /// wait for those that wait for the host, where they fill the device.
+    /// Zeroes newly allocated memory by the copy engines. A kernel would wait for kernels that wait
+    /// for the host, if they fill the device.
     pub(super) fn zero(&mut self, address: u64, bytes: u64) -> Result<(), DeviceError> {
         let piece = bytes.min(PIECE as u64) as usize;
         let zeros = Arc::new(self.device.blocks.take(piece)?);
-        // SAFETY: the block is as long, and ours alone so far.
+        // SAFETY: the block has this size, and nothing else uses it yet.
         unsafe { zeros.at.write_bytes(0, piece) };
         self.in_pieces(bytes, |queue, at, len| {
-            // SAFETY: the memory is allocated, and the block no shorter.
+            // SAFETY: the memory is allocated, and the block is not shorter.
             unsafe { queue.copy_block(address + at, Arc::clone(&zeros), len) }
         })?;
         self.synchronize()
@@ -121,9 +121,10 @@ impl Queue for HsaQueue {
         self.check_range(to, len)?;
         self.in_pieces(len as u64, |queue, at, piece| {
             let block = queue.device.blocks.take(piece)?;
-            // SAFETY: the caller vouches for `from`; the block is as long, and ours alone.
+            // SAFETY: the caller vouches for `from`; the block has this size, and nothing else uses
+            // it.
             unsafe { copy_nonoverlapping(from.add(at as usize), block.at.as_ptr(), piece) };
-            // SAFETY: the device's range has been looked at.
+            // SAFETY: the device's range was checked.
             unsafe { queue.copy_block(to + at, Arc::new(block), piece) }
         })
     }
@@ -146,13 +147,13 @@ impl Queue for HsaQueue {
             let readback = Readback::new(vec![PendingCopy {
                 staged: Arc::clone(&block),
                 at: block.at,
-                // SAFETY: `to` has as many bytes.
+                // SAFETY: `to` has at least this many bytes.
                 to: unsafe { to.add(at as usize) },
                 len: piece,
             }]);
             let (to, from) = ((bytes, host), (from + at, agent));
             let stream = queue.stream();
-            // SAFETY: the device's range has been looked at; the block is held.
+            // SAFETY: the device's range was checked; the stream holds the block.
             unsafe { stream.copy(to, from, piece, Some(block), Some(readback)) }
         })
     }
@@ -165,7 +166,7 @@ impl Queue for HsaQueue {
         self.check_range(to, len)?;
         self.check_range(from, len)?;
         let agent = self.device.context.agent;
-        // SAFETY: both ranges have been looked at.
+        // SAFETY: both ranges were checked.
         unsafe {
             self.stream()
                 .copy((to, agent), (from, agent), len, None, None)
@@ -174,9 +175,9 @@ impl Queue for HsaQueue {
 
     fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
         check_word(to)?;
-        // Edge `R2`, completing end, for callers whose word is in device memory. The copy
-        // waits for those before it, so what they copied has arrived, and an aligned word is
-        // one access of the copy engine.
+        // Edge `R2`, completing end, for callers whose word is in device memory. The copy waits for
+        // the ones before it, so their bytes have arrived, and an aligned word is one access of the
+        // copy engine.
         //
         // SAFETY: the word is copied to a block at once.
         unsafe { self.copy_to_device(to, (&raw const word).cast(), 4) }
@@ -192,7 +193,7 @@ impl Queue for HsaQueue {
     ) -> Result<Arc<dyn Running>, DeviceError> {
         self.check()?;
         let device = Arc::clone(&self.device);
-        // SAFETY: passed on.
+        // SAFETY: the caller of `Queue::launch` vouches for the kernel and its parameters.
         let launch = unsafe {
             launch::start(
                 &device,
@@ -227,8 +228,8 @@ impl Queue for HsaQueue {
         }
     }
 
-    /// Those of another GPU are waited for by the host: if that one is lost, its signals never
-    /// change, and nobody would tell this one.
+    /// The host waits for events of another GPU: if that GPU is lost, its signals never change, and
+    /// this one would not learn of it.
     fn can_wait_for(&self, event: &dyn Event) -> bool {
         let event = event.as_any().downcast_ref::<HsaEvent>();
         event.is_some_and(|event| {
@@ -239,8 +240,8 @@ impl Queue for HsaQueue {
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
         let synchronized = self.stream().synchronize();
-        // Asked behind: where somebody has found the device lost and has given up what was on
-        // its way to the host, that has not arrived.
+        // Checked after the copies: if another thread has found the device lost and has given up
+        // pending copies to the host, they have not arrived.
         let failed = self.check();
         self.failed = None;
         synchronized.and(failed)

@@ -1,4 +1,4 @@
-//! ROCr: whether it is there, and what its functions answer.
+//! ROCr: loading it, and its errors.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
@@ -13,15 +13,14 @@ use hsa_runtime_sys::{
     hsa_amd_event_t, hsa_status_t,
 };
 
-/// What the Linux driver of AMD GPUs is opened by.
+/// The device file of the Linux driver for AMD GPUs.
 const DRIVER: &str = "/dev/kfd";
 
-/// A variable of ROCr's. Source: ROCr, `Runtime::BindErrorHandlers`, which does nothing where it
-/// is 0.
+/// A variable of ROCr. If it is 0, ROCr's `Runtime::BindErrorHandlers` does nothing.
 const INTERRUPTS: &str = "HSA_ENABLE_INTERRUPT";
 
-/// ROCr, ready for use, and never shut down: what is allocated is freed piece by piece, and
-/// others in this process may use it, too.
+/// The loaded ROCr. Never shut down: allocations are freed one by one, and others in this process
+/// may use it, too.
 pub(super) struct Runtime {
     rocr: Rocr,
 }
@@ -35,7 +34,7 @@ impl Deref for Runtime {
 }
 
 impl Runtime {
-    /// What ROCr calls its build, such as `1.5.0`; none where it does not say.
+    /// ROCr's name for its build, such as `1.5.0`; `None` if it reports none.
     pub(super) fn build(&self) -> Option<String> {
         let what = HSA_AMD_SYSTEM_INFO_BUILD_VERSION;
         let mut text: *const c_char = null();
@@ -50,7 +49,7 @@ impl Runtime {
     }
 }
 
-/// What tells of an event that concerns the whole system.
+/// A callback for events of the whole system.
 pub(super) type OnEvent = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_void) -> hsa_status_t;
 
 /// ROCr; `on_event` is called for events of the system.
@@ -58,7 +57,7 @@ pub(super) type OnEvent = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_vo
 /// # Errors
 /// There is none, it is too old, or it cannot start.
 pub(super) fn runtime(on_event: OnEvent) -> Result<&'static Runtime, DeviceError> {
-    // Whether there is one does not change while a process runs.
+    // The result does not change while a process runs.
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
     let found = RUNTIME.get_or_init(|| start(on_event)).as_ref();
     found.map_err(|reason| DeviceError::NoDriver {
@@ -84,14 +83,14 @@ fn start(on_event: OnEvent) -> Result<Runtime, String> {
         .map_err(|failure| failure.to_string())?;
     if std::env::var_os(INTERRUPTS).is_some_and(|value| value == "0") {
         tracing::warn!(
-            "{INTERRUPTS}=0: ROCr tells of no memory fault then, and a kernel that uses memory \
-             that is not there does not end; unset it"
+            "{INTERRUPTS}=0: ROCr then reports no memory faults, and a kernel that accesses \
+             unmapped memory never ends; unset it"
         );
     }
     Ok(Runtime { rocr })
 }
 
-/// What helps where the driver does not open.
+/// The remedy if the driver cannot be opened.
 fn way_out(error: ErrorKind) -> &'static str {
     match error {
         ErrorKind::NotFound => {
@@ -102,20 +101,20 @@ fn way_out(error: ErrorKind) -> &'static str {
     }
 }
 
-/// A function of ROCr that did not do what it was asked.
+/// A failed ROCr function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     /// The function.
     pub(super) call: &'static str,
-    /// What it answered, in ROCr's words.
+    /// ROCr's description of the result.
     words: String,
 }
 
 impl Failure {
-    /// What `call` answered, as a result.
+    /// The result of `call`.
     pub(super) fn check(rocr: &Rocr, call: &'static str, status: hsa_status_t) -> Result<(), Self> {
         match status {
-            // That a list was left is what was wanted.
+            // Leaving a list early is what the callback requested.
             HSA_STATUS_SUCCESS | HSA_STATUS_INFO_BREAK => Ok(()),
             status => Err(Self {
                 call,
@@ -131,7 +130,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What ROCr says of a status.
+/// ROCr's description of a status.
 pub(super) fn words(rocr: &Rocr, status: hsa_status_t) -> String {
     let mut text = null();
     // SAFETY: the function writes a pointer, and may be called at any time.

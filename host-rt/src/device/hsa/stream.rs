@@ -1,5 +1,5 @@
-//! Streams: operations in order, some of them by a queue of the hardware, others by its copy
-//! engines. Each waits for the signal of the one before it.
+//! Streams: operations in order, some by a hardware queue, others by the copy engines. Each waits
+//! for the signal of the one before it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,37 +15,37 @@ use crate::device::DeviceError;
 use crate::device::gpu::pool::Pooled;
 use crate::device::gpu::readback;
 
-/// Pinned memory that the copies of a stream have staged their bytes in, at most. Who queues more
-/// waits for the first of them.
+/// Maximum pinned memory for staged bytes of a stream. A caller that queues more waits for the
+/// oldest copies.
 const STAGING: usize = 4 << 20;
 
-/// What a copy brings to the host, in a block.
+/// The copies to the host, from a block.
 pub(super) type Readback = readback::Readback<Arc<Block>>;
 
 /// A stream.
 pub(super) struct Stream {
     pub(super) context: Arc<Context>,
     signals: Arc<Signals>,
-    /// Made for the first kernel.
+    /// Created for the first kernel.
     aql: Option<Aql>,
-    /// What the next operation waits for, beside the one before it.
+    /// Further signals that the next operation waits for.
     waits: Vec<Arc<Signal>>,
     /// Operations that may not be done, in order.
     under_way: VecDeque<Operation>,
-    /// Bytes that they have staged.
+    /// Their staged bytes.
     staged: usize,
 }
 
-/// An operation, and what it needs until it is done.
+/// An operation, and the resources that it needs until it is done.
 struct Operation {
     signal: Arc<Signal>,
-    /// What the device waits for.
+    /// The signals that it waits for.
     _after: Vec<Arc<Signal>>,
-    /// Its arguments, or bytes on their way.
+    /// Its arguments, or staged bytes.
     _held: Option<Arc<Block>>,
-    /// How many bytes that are.
+    /// The number of staged bytes.
     staged: usize,
-    /// What it brings to the host.
+    /// Its copy to the host.
     readback: Option<Arc<Readback>>,
     is_kernel: bool,
 }
@@ -62,19 +62,19 @@ impl Stream {
         }
     }
 
-    /// Forgets what is done, and brings what has arrived to its place.
+    /// Forgets finished operations, and finishes their copies to the host.
     fn prune(&mut self) {
         while let Some(first) = self.under_way.front()
             && first.signal.is_over()
-            // Whether it is done well is for this to notice, if nobody has asked.
-            && let Some(how) = first.signal.look()
+            // Notices a failure that nothing else has asked about.
+            && let Some(how) = first.signal.poll()
             && let Some(first) = self.under_way.pop_front()
         {
             self.staged -= first.staged;
             match (how, first.readback) {
                 (Ok(()), Some(readback)) => {
-                    // SAFETY: the copy is done. Who waited for it by an event finished it;
-                    // all others leave its target alone until they wait.
+                    // SAFETY: the copy is done. A wait for it by an event has finished it; the
+                    // targets of all others are left alone until they are waited for.
                     let _ = unsafe { readback.finish() };
                 }
                 (Err(error), Some(readback)) => readback.give_up(&error.to_string()),
@@ -87,7 +87,7 @@ impl Stream {
         }
     }
 
-    /// Waits until `len` more bytes, which are no more than a piece, can be staged.
+    /// Waits until `len` more bytes, at most a piece, can be staged.
     pub(super) fn make_room(&mut self, len: usize) -> Result<(), DeviceError> {
         self.prune();
         while self.staged + len > STAGING
@@ -99,25 +99,25 @@ impl Stream {
         Ok(())
     }
 
-    /// What the next operation waits for: the one before it, and events.
+    /// The signals that the next operation waits for: the previous operation's, and those of
+    /// events.
     fn after(&self) -> Vec<Arc<Signal>> {
         let last = self.under_way.back().map(|operation| &operation.signal);
         last.into_iter().chain(&self.waits).cloned().collect()
     }
 
-    /// An operation has been queued.
+    /// Records a queued operation.
     fn queued(&mut self, operation: Operation) {
         self.waits.clear();
         self.staged += operation.staged;
         self.under_way.push_back(operation);
     }
 
-    /// Queues a copy; `held` is the side of it that is staged, and `readback` what that brings to
-    /// the host.
+    /// Queues a copy; `held` is its staged side, and `readback` its copy from there to the host.
     ///
     /// # Safety
-    /// Both ranges are there, for their agents and the device, until the copy is done; what is
-    /// held of them stays so long.
+    /// Both ranges are valid, for their agents and the device, until the copy is done; staged
+    /// memory is held as long.
     pub(super) unsafe fn copy(
         &mut self,
         to: (u64, hsa_agent_t),
@@ -150,14 +150,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Nobody waits any more for what is under way, but by events.
+    /// Drops pending copies to the host: nothing waits for them any more, except by events.
     pub(super) fn drop_readbacks(&mut self) {
         for operation in &mut self.under_way {
             operation.readback = None;
         }
     }
 
-    /// What the last so many operations bring is not to come.
+    /// Gives up the copies to the host of the last `last` operations.
     pub(super) fn give_up_readbacks(&mut self, last: usize, why: &DeviceError) {
         for operation in self.under_way.iter_mut().rev().take(last) {
             if let Some(readback) = operation.readback.take() {
@@ -166,7 +166,7 @@ impl Stream {
         }
     }
 
-    /// The queue of the hardware.
+    /// The hardware queue.
     pub(super) fn aql(&mut self) -> Result<&mut Aql, DeviceError> {
         match &mut self.aql {
             Some(aql) => Ok(aql),
@@ -178,7 +178,7 @@ impl Stream {
     ///
     /// # Safety
     /// As for [`Aql::dispatch`]; its arguments are in `arguments`, and its code stays until the
-    /// signal says that it has ended.
+    /// signal reports its end.
     pub(super) unsafe fn dispatch(
         &mut self,
         packet: hsa_kernel_dispatch_packet_t,
@@ -188,7 +188,7 @@ impl Stream {
         self.prune();
         let signal = self.signals.take()?;
         let after = self.after();
-        // Kernels of one queue are in order without.
+        // Kernels of one queue are in order anyway.
         let is_behind_kernel = self.under_way.back().is_some_and(|last| last.is_kernel);
         let others = after.iter().skip(usize::from(is_behind_kernel));
         let raw: Vec<hsa_signal_t> = others.map(|signal| signal.raw).collect();
@@ -201,7 +201,7 @@ impl Stream {
             // Nothing will change it.
             signal.abandon();
         }
-        // Otherwise, too: the queue may have got so far as to wait.
+        // Even after a failure: a barrier may be in the queue already.
         self.queued(Operation {
             signal: Arc::clone(&signal),
             _after: after,
@@ -213,21 +213,20 @@ impl Stream {
         queued.map(|()| signal)
     }
 
-    /// Has what is queued from now on wait for these.
+    /// Makes operations queued from now on wait for these signals.
     pub(super) fn wait_for(&mut self, signals: &[Arc<Signal>]) {
         self.prune();
         self.waits.extend(signals.iter().cloned());
     }
 
-    /// The place behind everything so far: what must be done, and what has arrived then.
+    /// The place after everything so far: the operations and the copies that precede it.
     pub(super) fn place(&self) -> (Vec<Arc<Signal>>, Vec<Arc<Readback>>) {
         let readbacks = self.under_way.iter().filter_map(|one| one.readback.clone());
         (self.after(), readbacks.collect())
     }
 
-    /// Waits until nothing is under way, and brings what has arrived to its place. Where the
-    /// device is lost something may stay under way: what that brings is not to come, since
-    /// nobody leaves its target alone any longer.
+    /// Waits until the stream is idle, and finishes its copies. On a lost device operations may
+    /// stay pending: their copies are given up, since their targets are not left alone any longer.
     pub(super) fn synchronize(&mut self) -> Result<(), DeviceError> {
         let after = self.after();
         let mut waits = after.iter();
@@ -239,11 +238,11 @@ impl Stream {
         done
     }
 
-    /// Stops what runs in it, of a device that is lost.
+    /// Stops the work of a stream on a lost device.
     pub(super) fn stop(&mut self) {
         self.aql = None;
         for operation in &self.under_way {
-            // Copies come to an end once what they wait for does.
+            // Copies end once their dependencies do.
             if operation.is_kernel {
                 operation.signal.abandon();
             }

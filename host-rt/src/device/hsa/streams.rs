@@ -1,4 +1,4 @@
-//! The streams of a device, and their end.
+//! The streams of a device, and their destruction.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use super::signal::Signals;
 use super::stream::Stream;
 use crate::device::gpu::pool::{Pool, Pooled};
 
-/// Streams of a device, beyond those that queues hold at a time. Each that runs kernels has a
-/// queue of the hardware, of which about so many make progress at a time.
+/// Streams of a device, beyond those that queues hold at a time. Each one that runs kernels has a
+/// hardware queue, and about this many hardware queues make progress at a time.
 const MOST: usize = 32;
 
-/// How long copies of a device that is lost may take to come to their end.
+/// How long copies of a lost device may take to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The streams of a device.
@@ -36,19 +36,19 @@ impl Streams {
         Ok(Stream::new(&self.context, &self.signals))
     }
 
-    /// A stream in which nothing is under way.
+    /// A stream without pending work.
     pub(super) fn take(&self) -> Stream {
         let Ok(stream) = self.pool.take(|| self.make());
         stream
     }
 
-    /// A stream in which something may be under way, if there are many.
+    /// A stream that may have pending work, if there are many.
     pub(super) fn take_shared(&self) -> Stream {
         let Ok(stream) = self.pool.take_shared(|| self.make());
         stream
     }
 
-    /// Keeps a stream. What is under way in it goes on.
+    /// Returns a stream. Its pending work continues.
     pub(super) fn put(&self, mut stream: Stream) {
         stream.drop_readbacks();
         self.pool.put(stream);
@@ -60,13 +60,13 @@ impl Drop for Streams {
         let mut busy = self.pool.take_busy();
         let mut lost = self.context.check_lost().is_err();
         for stream in &mut busy {
-            // What streams hold must outlive what is under way.
+            // Resources of streams must outlive their pending work.
             lost |= stream.synchronize().is_err();
         }
         if !lost {
             return;
         }
-        // First none of them runs kernels, then none waits for one of another.
+        // First stop all kernels, so that no stream waits for another one's.
         busy.iter_mut().for_each(Stream::stop);
         let until = Instant::now() + PATIENCE;
         for mut stream in busy {

@@ -1,16 +1,16 @@
-//! Copies of memory that others use meanwhile, with atomic accesses.
+//! Copies of memory that other threads use at the same time, with atomic accesses.
 
 use shared_abi::words::{Coherent, SystemWords};
 
-/// Copies shorter than this go word by word, which begins sooner. In these a word that is
-/// aligned on both sides is copied in one piece; in longer ones a byte is.
+/// Shorter copies go word by word, which has less overhead. They copy a word that is aligned on
+/// both sides in one piece; longer ones guarantee that only for bytes.
 const SHORT: usize = 192;
 
-/// Copies `len` bytes to memory at `to` that others use, too.
+/// Copies `len` bytes to memory at `to` that other threads use, too.
 ///
 /// # Safety
-/// `from` is readable for as many bytes, which nobody writes meanwhile; those at `to` lie in
-/// one allocation, and others use them with atomic accesses or in an order with this.
+/// `from` is readable for `len` bytes, which no one writes meanwhile; those at `to` lie in one
+/// allocation, and other threads access them atomically or ordered with this.
 pub(super) unsafe fn copy_to_shared(to: *mut u8, from: *const u8, len: usize) {
     if len >= SHORT && HAS_MOVE {
         // SAFETY: the caller's promise.
@@ -23,10 +23,10 @@ pub(super) unsafe fn copy_to_shared(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Copies `len` bytes from memory at `from` that others use, too.
+/// Copies `len` bytes from memory at `from` that other threads use, too.
 ///
 /// # Safety
-/// As for [`copy_to_shared`], the other way round.
+/// As for [`copy_to_shared`], with both sides exchanged.
 pub(super) unsafe fn copy_from_shared(to: *mut u8, from: *mut u8, len: usize) {
     if len >= SHORT && HAS_MOVE {
         // SAFETY: the caller's promise.
@@ -39,25 +39,25 @@ pub(super) unsafe fn copy_from_shared(to: *mut u8, from: *mut u8, len: usize) {
     }
 }
 
-/// The words around a place, and its offset in them.
+/// The words around an address, and its offset in them.
 ///
 /// # Safety
-/// As for [`Coherent::new`], for as many bytes from the offset on as are used.
+/// As for [`Coherent::new`], for the bytes that are accessed from the offset on.
 pub(super) unsafe fn words_at(place: *mut u8) -> (Coherent, usize) {
-    // SAFETY: passed on; aligned to 8 bytes.
+    // SAFETY: the caller's promise for `Coherent::new`; aligned to 8 bytes.
     let words = unsafe { Coherent::new(place.map_addr(|address| address & !7)) };
     (words, place.addr() & 7)
 }
 
-/// Whether there is an instruction that copies as fast as anything does.
+/// Whether the processor has a fast copy instruction.
 const HAS_MOVE: bool = cfg!(target_arch = "x86_64");
 
-/// Copies `len` bytes, each with one relaxed atomic load and store or as a part of a longer
-/// one: to the compiler, an assembler's accesses are what the processor makes of them, and
-/// never a data race of its own.
+/// Copies `len` bytes, each by itself with a relaxed atomic load and store or as a part of a longer
+/// access. To the compiler, accesses in assembly are whatever the processor does, and never a data
+/// race.
 ///
 /// # Safety
-/// There are as many bytes on both sides, which do not overlap.
+/// Both sides have `len` bytes and do not overlap.
 #[cfg(target_arch = "x86_64")]
 unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
     // SAFETY: the caller's promise; the direction flag is clear wherever Rust runs.
@@ -88,7 +88,7 @@ mod tests {
             for skip in 0..9 {
                 let mut there = vec![0u8; 2000];
                 let mut back = vec![0u8; 2000];
-                // SAFETY: each vector has more bytes, and nobody else has them.
+                // SAFETY: each vector is longer, and nothing else uses it.
                 unsafe {
                     let place = there.as_mut_ptr().add(16 + skip);
                     copy_to_shared(place, source.as_ptr().add(3), len);

@@ -1,13 +1,13 @@
-//! Devices that are this process.
+//! Devices whose kernels run in this process.
 //!
 //! | file | job |
 //! |---|---|
 //! | `host` | kernels are code of a shared object |
 //! | `emu` | kernels are PTX, which is interpreted |
-//! | `queue` | queues: copies run at once where nothing is pending, otherwise in order |
-//! | `traits` | what such a device is |
-//! | `op` | what is queued, begun by whoever completes what it waits for |
-//! | `bytes` | copies of memory that others use meanwhile |
+//! | `queue` | queues: copies run at once if nothing is pending, otherwise in order |
+//! | `traits` | the trait of such a device |
+//! | `op` | queued operations, each started by the thread that completes its last dependency |
+//! | `bytes` | copies of memory that other threads use |
 
 mod bytes;
 pub(super) mod emu;

@@ -1,5 +1,5 @@
-//! Operations of queues. Each is begun by whoever completes the last of those that it waits
-//! for, so that no thread waits in between, however many are pending.
+//! Operations of queues. The thread that completes the last dependency of an operation starts it,
+//! so that no thread waits in between, however many are pending.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,22 +8,22 @@ use std::time::Instant;
 
 use crate::device::{Event, EventState, Running};
 
-/// How an operation went; if not well, with the device's words.
+/// The outcome of an operation; a failure with the device's message.
 pub(in crate::device) type Outcome = Result<(), Arc<str>>;
 
-/// What an operation does.
+/// The work of an operation.
 pub(in crate::device) trait Work: Send {
-    /// Does it; or has somebody do it who then [finishes](QueueOp::finish) `op`, and returns
-    /// `None`.
+    /// Performs it; or starts it, returns `None`, and another thread [finishes](QueueOp::finish)
+    /// `op`.
     fn begin(self: Box<Self>, op: &Arc<QueueOp>) -> Option<Outcome>;
 
-    /// It will not be done, since something that it waits for failed.
+    /// Called instead of [`begin`](Self::begin) if a dependency failed.
     fn give_up(self: Box<Self>) {}
 }
 
-/// An operation of a queue, or a place in it: that does nothing.
+/// An operation of a queue, or a place in it: an operation that does nothing.
 pub(in crate::device) struct QueueOp {
-    /// Operations that it waits for, and one more while it is made.
+    /// The number of unfinished dependencies, plus one during construction.
     missing: AtomicUsize,
     state: Mutex<State>,
     over: Condvar,
@@ -31,24 +31,24 @@ pub(in crate::device) struct QueueOp {
 
 #[derive(Default)]
 struct State {
-    /// What it does, until it begins.
+    /// Its work, until it begins.
     work: Option<Box<dyn Work>>,
     /// It has begun, or was cancelled before.
-    begun: bool,
-    /// Why something that it waits for failed.
+    has_begun: bool,
+    /// The reason why a dependency failed.
     failed: Option<Arc<str>>,
-    /// What waits for it, until it is over.
+    /// Operations that depend on it, until it is over.
     next: Vec<Arc<QueueOp>>,
-    /// Threads that sleep until it is over.
+    /// The number of threads that sleep until it is over.
     sleepers: usize,
     outcome: Option<Outcome>,
 }
 
-/// How the words about a failure begin that was another operation's.
-const NOT_RUN: &str = "not run, since what it waits for failed: ";
+/// The prefix of the message about another operation's failure.
+const NOT_RUN: &str = "not run, because an operation before it failed: ";
 
 impl QueueOp {
-    /// An operation that begins when those `before` it are done: here, or by whoever
+    /// An operation that begins when those `before` it are done: here, or on the thread that
     /// completes the last of them.
     pub(super) fn after(
         work: Option<Box<dyn Work>>,
@@ -63,7 +63,7 @@ impl QueueOp {
             over: Condvar::new(),
         });
         for before in before {
-            // Relaxed: it is `arrive` that orders what happened before.
+            // Relaxed: `arrive` orders the dependencies' effects.
             op.missing.fetch_add(1, Ordering::Relaxed);
             let mut state = before.state();
             match state.outcome.clone() {
@@ -79,12 +79,12 @@ impl QueueOp {
         op
     }
 
-    /// One that is over.
+    /// An operation that is over.
     pub(super) fn over(outcome: Outcome) -> Arc<Self> {
         Arc::new(Self {
             missing: AtomicUsize::new(0),
             state: Mutex::new(State {
-                begun: true,
+                has_begun: true,
                 outcome: Some(outcome),
                 ..State::default()
             }),
@@ -96,22 +96,22 @@ impl QueueOp {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How it went, once it is over.
+    /// Its outcome, once it is over.
     pub(super) fn outcome(&self) -> Option<Outcome> {
         self.state().outcome.clone()
     }
 
-    /// One of those that it waits for is over; whether that was the last.
+    /// Records that a dependency is over; returns whether it was the last.
     fn arrive(&self, outcome: &Outcome) -> bool {
         if let Err(reason) = outcome {
             let mut state = self.state();
             state.failed.get_or_insert_with(|| Arc::clone(reason));
         }
-        // AcqRel: whoever begins it has seen what all of them did.
+        // AcqRel: the thread that begins it sees the effects of all dependencies.
         self.missing.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// It is over; begins what has waited for it alone.
+    /// Ends it, and begins operations whose last dependency it was.
     pub(in crate::device) fn finish(&self, outcome: Outcome) {
         let mut ready = VecDeque::new();
         self.close(outcome, &mut ready);
@@ -124,14 +124,14 @@ impl QueueOp {
         let next = std::mem::take(&mut state.next);
         let has_sleepers = state.sleepers > 0;
         drop(state);
-        // To wake nobody is a call of the system, too.
+        // Waking is a system call even if no thread sleeps.
         if has_sleepers {
             self.over.notify_all();
         }
         ready.extend(next.into_iter().filter(|next| next.arrive(&outcome)));
     }
 
-    /// Sleeps until it is over, at most until then.
+    /// Sleeps until it is over, at most until the deadline.
     pub(super) fn sleep(&self, until: Option<Instant>) -> Option<Outcome> {
         let mut state = self.state();
         while state.outcome.is_none() {
@@ -156,11 +156,12 @@ impl QueueOp {
     }
 }
 
-/// Begins what is ready, and what that makes ready. In a loop: a chain may be of any length.
+/// Begins ready operations, and those that become ready by that. A loop, since a chain may have any
+/// length.
 fn run(mut ready: VecDeque<Arc<QueueOp>>) {
     while let Some(op) = ready.pop_front() {
         let mut state = op.state();
-        if std::mem::replace(&mut state.begun, true) {
+        if std::mem::replace(&mut state.has_begun, true) {
             continue;
         }
         let (work, failed) = (state.work.take(), state.failed.take());
@@ -180,7 +181,7 @@ fn run(mut ready: VecDeque<Arc<QueueOp>>) {
     }
 }
 
-/// Says once, however far the failure has come, that it was another's.
+/// Adds the prefix once, regardless of how many operations the failure has passed.
 fn not_run(reason: &Arc<str>) -> Arc<str> {
     if reason.starts_with(NOT_RUN) {
         Arc::clone(reason)
@@ -208,7 +209,7 @@ impl Event for QueueOp {
 
     fn cancel(&self) {
         let mut state = self.state();
-        if std::mem::replace(&mut state.begun, true) {
+        if std::mem::replace(&mut state.has_begun, true) {
             return;
         }
         let work = state.work.take();
@@ -243,7 +244,7 @@ impl Running for QueueOp {
 mod tests {
     use super::*;
 
-    /// Counts in which order it was begun.
+    /// Records the order in which operations begin.
     struct Count(Arc<Mutex<Vec<usize>>>, usize);
 
     impl Work for Count {
@@ -253,7 +254,7 @@ mod tests {
         }
     }
 
-    /// Is done by whoever finishes the op.
+    /// Finished by another thread.
     struct Elsewhere;
 
     impl Work for Elsewhere {
@@ -288,7 +289,7 @@ mod tests {
         let (first, last, order) = chain(1000);
         let place = QueueOp::after(None, [Arc::clone(&first)]);
         first.finish(Err("it broke".into()));
-        let expected = "not run, since what it waits for failed: it broke";
+        let expected = "not run, because an operation before it failed: it broke";
         assert_eq!(last.check(), EventState::Failed(expected.to_owned()));
         assert_eq!(
             place.sync(),
@@ -306,7 +307,7 @@ mod tests {
             Some(Box::new(Count(Arc::clone(&order), 9))),
             [between.clone()],
         );
-        // It has begun.
+        // The operation has begun.
         first.cancel();
         assert_eq!(first.check(), EventState::Pending);
         between.cancel();

@@ -1,4 +1,4 @@
-//! Queues of devices that are this process.
+//! Queues of devices that run in this process.
 
 use std::sync::Arc;
 
@@ -9,8 +9,7 @@ use super::{InProcess, MAX_THREADS, Outcome, QueueOp, Work};
 use crate::device::bounds::check_word;
 use crate::device::{DeviceError, Event, Global, Grid, LaunchContext, Module, Queue, Running};
 
-/// A queue. Copies happen at once, on the thread that asks for them, unless something before
-/// them is pending.
+/// A queue. Copies happen at once, on the calling thread, unless an earlier operation is pending.
 pub(in crate::device) struct InProcessQueue<D> {
     device: Arc<D>,
     /// The last operation, if it is not known to be done.
@@ -28,7 +27,7 @@ impl<D: InProcess> InProcessQueue<D> {
         }
     }
 
-    /// What the next operation waits for, and whatever failed.
+    /// The dependencies of the next operation, including failed ones.
     fn before(&mut self) -> impl Iterator<Item = Arc<QueueOp>> {
         let events = std::mem::take(&mut self.events);
         self.last.take().into_iter().chain(events)
@@ -41,7 +40,7 @@ impl<D: InProcess> InProcessQueue<D> {
         op
     }
 
-    /// Copies now, or later where something is pending.
+    /// Copies now, or later if an operation is pending.
     fn copy(&mut self, copy: Copy) -> Result<(), DeviceError> {
         let is_done = |op: &Arc<QueueOp>| matches!(op.outcome(), Some(Ok(())));
         self.last.take_if(|last| is_done(last));
@@ -53,7 +52,7 @@ impl<D: InProcess> InProcessQueue<D> {
         let device = Arc::clone(&self.device);
         let op = self.push(Some(Box::new(Later { copy, device })));
         match op.outcome() {
-            // Of what failed before it: the caller shall not have to ask.
+            // An earlier operation failed: reported at once, without a wait.
             Some(Err(reason)) => Err(DeviceError::DependencyFailed {
                 reason: reason.to_string(),
             }),
@@ -103,7 +102,7 @@ impl<D: InProcess> Queue for InProcessQueue<D> {
             let reason = format!("a team has at most {MAX_THREADS} threads");
             return Err(grid.bad(reason));
         }
-        // SAFETY: passed on.
+        // SAFETY: the caller of `Queue::launch` vouches for the kernel and its parameters.
         let work = unsafe { self.device.prepare(module, kernel, grid, params, context)? };
         Ok(self.push(Some(work)))
     }
@@ -159,12 +158,12 @@ enum Copy {
     },
 }
 
-// SAFETY: the pointers are memory that the caller of `Queue` leaves to the copy until it has
-// waited for it, on whatever thread that happens.
+// SAFETY: the pointers are memory that the caller of `Queue` leaves to the copy until it has waited
+// for it, on any thread.
 unsafe impl Send for Copy {}
 
 impl Copy {
-    /// Refuses ranges that copies do not reach.
+    /// Rejects ranges that copies cannot reach.
     fn check(&self, device: &impl InProcess) -> Result<(), DeviceError> {
         let check = |address, len, write| match len {
             0 => Ok(()),
@@ -187,14 +186,16 @@ impl Copy {
             Self::To { to, from, len } => {
                 let (place, _held) = device.resolve(to, len, true)?;
                 // SAFETY: the caller of `Queue` vouches for the host side, `InProcess` for the
-                // other one. Device threads may use it meanwhile, which atomic accesses here
-                // make a matter of theirs.
+                // other one. Device threads may access it meanwhile; atomic accesses here make that
+                // no data race of ours.
                 unsafe { copy_to_shared(place, from, len) };
                 device.wrote(to, len);
             }
             Self::From { to, from, len } => {
                 let (place, _held) = device.resolve(from, len, false)?;
-                // SAFETY: as above.
+                // SAFETY: the caller of `Queue` vouches for the host side, `InProcess` for the
+                // other one, which device threads may access meanwhile: the accesses here are
+                // atomic.
                 unsafe { copy_from_shared(to, place, len) };
                 device.has_read(from, len);
             }
@@ -212,7 +213,8 @@ impl Copy {
             }
             Self::Word { to, word } => {
                 let (place, _held) = device.resolve(to, 4, true)?;
-                // SAFETY: as above; aligned, which is checked when it is queued.
+                // SAFETY: `InProcess` vouches for the word, whose alignment was checked when it was
+                // queued.
                 let (words, offset) = unsafe { words_at(place) };
                 // Edge `R2`, completing end, for callers whose word is in device memory.
                 words.store32(offset, word, Store::Release);
@@ -223,7 +225,7 @@ impl Copy {
     }
 }
 
-/// A copy in its turn.
+/// A copy that waits for its turn.
 struct Later<D> {
     copy: Copy,
     device: Arc<D>,

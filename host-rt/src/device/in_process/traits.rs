@@ -1,26 +1,27 @@
-//! What a device is that is this process.
+//! The trait of devices that run in this process.
 
 use std::sync::Arc;
 
 use super::Work;
 use crate::device::{DeviceError, Global, Grid, LaunchContext, Module};
 
-/// Most threads of a team.
+/// Maximum threads of a team.
 pub(super) const MAX_THREADS: u32 = 1024;
 
-/// A device that is this process.
+/// A device that runs in this process.
 ///
 /// # Safety
-/// What [`resolve`](Self::resolve) returns is there, all of it, as long as the device and what
-/// comes with it. Others use it with atomic accesses, or are kernels, whose matter it is.
+/// Ranges that [`resolve`](Self::resolve) returns are valid in full for as long as the `Held` value
+/// lives. Other threads access them atomically, or are kernels, which are responsible for their own
+/// accesses.
 pub(super) unsafe trait InProcess: Send + Sync + 'static {
     /// Keeps a range in place.
     type Held;
 
-    /// Where the range that the device sees at `address` is, which is not empty.
+    /// The host address of the non-empty range that the device sees at `address`.
     ///
     /// # Errors
-    /// It is not for copies.
+    /// The range cannot be copied.
     fn resolve(
         &self,
         address: u64,
@@ -28,13 +29,13 @@ pub(super) unsafe trait InProcess: Send + Sync + 'static {
         write: bool,
     ) -> Result<(*mut u8, Self::Held), DeviceError>;
 
-    /// A copy or a store has changed a range.
+    /// Called after a copy or a store has changed a range.
     fn wrote(&self, _address: u64, _len: usize) {}
 
-    /// A copy has read a range.
+    /// Called after a copy has read a range.
     fn has_read(&self, _address: u64, _len: usize) {}
 
-    /// A kernel that is ready to begin. It keeps device and module until it has ended.
+    /// Prepares a kernel to begin. It keeps device and module until it has ended.
     ///
     /// # Safety
     /// As for [`Queue::launch`](crate::device::Queue::launch).

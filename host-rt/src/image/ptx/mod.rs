@@ -1,6 +1,5 @@
-//! Finding out what PTX exports: a scan of its directives at the outermost level,
-//! which leaves out all that it does not understand. Only the driver's compiler
-//! knows whether the text is good.
+//! Finds the symbols that PTX exports: a scan of its top-level directives that skips everything
+//! unknown. Only the driver's compiler can tell whether the text is valid.
 //!
 //! Source: the PTX ISA, "Directives" and "State Spaces, Types, and Variables".
 
@@ -14,14 +13,13 @@ use self::variable::{Variable, name};
 use super::Symbol;
 use super::contents::Contents;
 
-/// Directives that make a name visible to others.
+/// Directives that export a name.
 const EXPORTS: [&[u8]; 3] = [b".visible", b".weak", b".common"];
 
-/// The longest statement that is looked at. What an image says of itself is short;
-/// tables of data can be long.
+/// The longest statement that is parsed. Descriptions are short; tables of data can be long.
 const LONGEST: usize = 256;
 
-/// What PTX exports.
+/// The contents of PTX.
 pub(super) fn read(text: &[u8]) -> Contents {
     let mut contents = Contents::default();
     let mut tokens = Tokens::of(text);
@@ -32,9 +30,9 @@ pub(super) fn read(text: &[u8]) -> Contents {
     contents
 }
 
-/// The next statement: a declaration up to its semicolon, or up to the body of a
-/// function, which is skipped. One that exports begins with the word that does so,
-/// though a line's end alone ends some of those before it (`.file`).
+/// The next statement: a declaration up to its semicolon, or up to the body of a function, which is
+/// skipped. An exporting statement begins at its directive, although some earlier statements end
+/// only with their line (`.file`).
 fn statement<'a>(tokens: &mut Tokens<'a>) -> Option<Vec<&'a [u8]>> {
     let mut statement = Vec::new();
     let mut last: &[u8] = b"";
@@ -54,7 +52,7 @@ fn statement<'a>(tokens: &mut Tokens<'a>) -> Option<Vec<&'a [u8]>> {
     }
 }
 
-/// Skips to the end of a body whose first brace is read.
+/// Skips to the end of a body after its first brace.
 fn skip_body(tokens: &mut Tokens<'_>) {
     let mut depth = 1u64;
     for token in tokens {
@@ -69,8 +67,8 @@ fn skip_body(tokens: &mut Tokens<'_>) {
     }
 }
 
-/// Adds what a statement exports, unless it is among the names `seen`: a function
-/// may be declared before it is defined.
+/// Adds a statement's exported symbol, unless it is in `seen`: a function may be declared before it
+/// is defined.
 fn read_statement<'a>(
     statement: &[&'a [u8]],
     seen: &mut HashSet<&'a str>,
@@ -87,7 +85,7 @@ fn read_statement<'a>(
         if is_new {
             contents.symbols.push(Symbol {
                 name: name.to_owned(),
-                // Known when the driver has compiled it.
+                // Known only after compilation by the driver.
                 address: 0,
                 size,
                 is_code,
@@ -123,7 +121,7 @@ fn read_statement<'a>(
     }
 }
 
-/// The name after `.entry` or `.func`; what a function returns may stand before it.
+/// The name after `.entry` or `.func`; a return parameter may precede it.
 fn function_name<'a>(rest: &[&'a [u8]]) -> Option<&'a str> {
     let mut depth = 0u64;
     for token in rest {
@@ -142,7 +140,7 @@ fn function_name<'a>(rest: &[&'a [u8]]) -> Option<&'a str> {
 }
 
 /// The sizes of the parameters of `NAME ( .param .u64 a , .param .align 8 .b8 b [ 16 ] )`, the
-/// beginning of a kernel; `None` where one is not understood.
+/// beginning of a kernel; `None` if the form of one is unknown.
 fn parameter_sizes(rest: &[&[u8]]) -> Option<Vec<u64>> {
     let Some(open) = rest.iter().position(|token| *token == b"(") else {
         return Some(vec![]);
@@ -178,7 +176,7 @@ mod tests {
         contents.symbols.iter().map(|s| s.name.as_str()).collect()
     }
 
-    /// As LLVM, nvcc and GCC write it.
+    /// The forms that LLVM, nvcc and GCC write.
     const TEXT: &str = r#"
         // BEGIN PREAMBLE .visible .entry not_this();
         .version 6.3

@@ -6,19 +6,19 @@ use crate::image::contents::LARGEST_VALUE;
 #[derive(Debug, PartialEq)]
 pub(super) struct Variable<'a> {
     pub(super) name: &'a str,
-    /// Its size in bytes; 0 where the text does not tell.
+    /// Its size in bytes; 0 if the text does not have it.
     pub(super) size: u64,
     /// Its initial bytes, if it is small and they are plain numbers.
     pub(super) value: Option<Vec<u8>>,
 }
 
 impl<'a> Variable<'a> {
-    /// Reads what stands after the state space: `.align 8 .b8 NAME[16] = {1, 2}`.
+    /// Reads the text after the state space: `.align 8 .b8 NAME[16] = {1, 2}`.
     pub(super) fn read(tokens: &[&'a [u8]]) -> Option<Self> {
         let mut width = 0u64;
         let mut lanes = 1u64;
         let mut at = 0;
-        // The name is the first word without a dot that is nobody's operand.
+        // The name is the first word without a dot that is not an operand.
         let name = loop {
             match *tokens.get(at)? {
                 b".align" => at += 1,
@@ -38,7 +38,7 @@ impl<'a> Variable<'a> {
             .map(|token| number(token))
             .try_fold(width * lanes, |size, length| size.checked_mul(length?))
             .unwrap_or(0);
-        // `[]`: as long as what it starts as, which the text leaves to be counted.
+        // `[]`: the length is that of the initialiser.
         let is_counted = shape.windows(2).any(|pair| pair == [b"[", b"]"]);
         let size = if is_counted { 0 } else { size };
         let value = value(initial.get(1..).unwrap_or_default(), width, size);
@@ -55,9 +55,8 @@ fn type_width(token: &[u8]) -> Option<u64> {
     matches!(bits, 8 | 16 | 32 | 64 | 128).then_some(bits / 8)
 }
 
-/// The bytes that an initialiser stands for; what it leaves out is zero. `None`
-/// where there is anything in it but numbers (an address is known when the driver
-/// has placed things).
+/// The bytes of an initialiser; missing ones are zero. `None` if it contains anything but numbers
+/// (addresses are known only after the driver has linked).
 fn value(initial: &[&[u8]], width: u64, size: u64) -> Option<Vec<u8>> {
     if !(1..=LARGEST_VALUE).contains(&size) {
         return None;
@@ -86,7 +85,7 @@ fn value(initial: &[&[u8]], width: u64, size: u64) -> Option<Vec<u8>> {
     })
 }
 
-/// An integer as PTX writes it: decimal, `0x`, `0b` or octal, perhaps with a `U`.
+/// An integer in PTX's syntax: decimal, `0x`, `0b` or octal, with an optional `U`.
 fn number(token: &[u8]) -> Option<u64> {
     let text = str::from_utf8(token).ok()?;
     let text = text.strip_suffix('U').unwrap_or(text);
@@ -100,7 +99,7 @@ fn number(token: &[u8]) -> Option<u64> {
     is_plain.then(|| u64::from_str_radix(digits, radix).ok())?
 }
 
-/// The name that a token is.
+/// The token as a name.
 pub(super) fn name(token: &[u8]) -> Option<&str> {
     let first = *token.first()?;
     let is_name = first.is_ascii_alphabetic() || matches!(first, b'_' | b'$' | b'%');

@@ -40,7 +40,7 @@ fn memory_is_kept_and_comes_back_zeroed() {
     let first = place(true);
     assert!(first.1);
     assert_eq!(place(true), first);
-    // The one who does not want zeroes fills it.
+    // Without `zero` the caller fills it.
     assert_eq!(place(false).0, first.0);
     assert_eq!(place(true), first);
 }

@@ -7,7 +7,7 @@ use shared_abi::map_kind::{IMPLICIT_BITS, MapKind};
 use super::sim::{BASE, Sim, arg, bytes, limited, mapper, pattern, run, run_with};
 use crate::map::{Limits, MapError, PresentTable, RunError};
 
-/// What happens to data without an original.
+/// The treatment of data without an original.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Absent {
     Copied { to: bool, from: bool },
@@ -60,7 +60,7 @@ const DATA: &[(MapKind, Absent, bool, bool)] = {
 fn implicit(kind: MapKind) -> MapKind {
     let low = (kind.0 & 0xff) as u8;
     let marked = MapKind(u16::from(low | IMPLICIT_BITS));
-    // Kinds that use the bits themselves are never marked.
+    // Kinds that use these bits themselves are never marked.
     if marked.base() == kind.base() {
         marked
     } else {
@@ -130,7 +130,7 @@ fn present_data() {
             let mut original = vec![0x55u8; 100];
             let host = NonNull::new(original.as_mut_ptr()).unwrap();
             let table = PresentTable::new();
-            // SAFETY: `original` is used through `host` alone until it is removed.
+            // SAFETY: `original` is used only through `host` until it is removed.
             unsafe { table.insert(host, BASE + 20, 100) }.unwrap();
             run_with(&mut sim, &[arg(kind, BASE + 32, 40)], &table, |args| {
                 assert_eq!(args[0].ptr, host.as_ptr().wrapping_add(12));

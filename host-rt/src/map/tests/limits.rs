@@ -1,4 +1,4 @@
-//! Refusals, and requests that are large on purpose.
+//! Rejected requests, and very large requests.
 
 use std::{
     convert::Infallible,
@@ -60,7 +60,7 @@ fn too_many_bytes() {
     }
     let error = refused(Limits::default(), &[arg(MapKind::ALLOC, BASE, 1 << 33)]);
     assert!(matches!(error, MapError::TooLarge { .. }));
-    // What alignment wastes counts too.
+    // Padding for alignment counts too.
     let kind = MapKind::TO.with_align(4096);
     assert!(matches!(
         refused(limits, &[arg(kind, BASE, 1)]),
@@ -185,7 +185,7 @@ fn half_present_ranges() {
     }
 }
 
-/// Copies nothing; zero bytes are as good as others.
+/// Copies nothing; the tests do not read the bytes.
 struct NoCopies;
 
 impl Transfer for NoCopies {
@@ -248,7 +248,7 @@ fn many_arguments_take_no_time() {
         // Milliseconds even unoptimised; quadratic would be minutes.
         assert!(start.elapsed() < Duration::from_secs(5), "{name}");
     }
-    // Headers that all claim to have everything after them as members.
+    // Headers that all declare everything after them as members.
     let args: Vec<_> = (0..n)
         .map(|i| arg(MapKind::STRUCT, BASE, n - 1 - i))
         .collect();
@@ -282,7 +282,7 @@ fn requests_in_flight_share_a_budget() {
             assert!(text.contains(word), "{word}: {text}");
         }
         assert_eq!(budget.used(), 6000, "a refused request holds nothing");
-        // Small ones are not counted, and those that fit are.
+        // Small requests are not counted, and those that fit are.
         ask(&mut inner, 4000, &mut || assert_eq!(budget.used(), 6000)).unwrap();
         let args = [arg(MapKind::TO, BASE, 5000)];
         let foreign = inner.run_unmapped(&args, || -> Result<(), Infallible> {
@@ -298,7 +298,7 @@ fn requests_in_flight_share_a_budget() {
         assert_eq!(budget.used(), 10_000)
     })
     .unwrap();
-    // Many arguments take memory, whatever their sizes.
+    // Many arguments need memory, regardless of their sizes.
     let args = vec![arg(MapKind::TO, 0, 0); 1000];
     let many = inner.run(&args, &PresentTable::default(), &mut Sim::new(0), |_, _| {
         Ok::<(), Infallible>(())

@@ -136,7 +136,7 @@ fn parts_are_aligned_as_on_the_device() {
 
 #[test]
 fn exclusive_is_said_of_no_two_arguments_that_share() {
-    // Chains and nests; a later one may overlap one far before it.
+    // Chains and nested ranges; a later range may overlap a much earlier one.
     let ranges = [
         (0, 50),
         (2, 3),

@@ -7,9 +7,9 @@ use shared_abi::map_kind::MapKind;
 use super::sim::{BASE, Sim, arg, run_with};
 use crate::map::{InsertError, PresentTable, RemoveError};
 
-/// Inserts a range of which nothing is ever accessed.
+/// Inserts a range that is never accessed.
 fn insert(table: &PresentTable, device: u64, len: usize) -> Result<(), InsertError> {
-    // SAFETY: these tests map the data at most, they do not access it.
+    // SAFETY: these tests map the data at most, and do not access it.
     unsafe { table.insert(NonNull::dangling(), device, len) }
 }
 
@@ -83,8 +83,8 @@ fn many_threads() {
     let table = Arc::new(PresentTable::new());
     let mut memory = vec![1u8; 4096];
     let host = NonNull::new(memory.as_mut_ptr()).unwrap();
-    // SAFETY: `memory` is used again only after all threads have ended; none of
-    // them touches its bytes.
+    // SAFETY: `memory` is used again only after all threads have ended; none of them accesses its
+    // bytes.
     unsafe { table.insert(host, BASE, 4096) }.unwrap();
     let addr = host.as_ptr().addr();
     thread::scope(|scope| {

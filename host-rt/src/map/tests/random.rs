@@ -1,4 +1,4 @@
-//! Random requests: against a naive model, and garbage.
+//! Random requests, compared with a naive model, and invalid ones.
 
 use std::{collections::HashMap, convert::Infallible, ptr::NonNull};
 
@@ -12,8 +12,8 @@ const MEMORY: usize = 256;
 /// Ranges of the device that have originals: (offset, length).
 const ORIGINALS: [(u64, usize); 2] = [(64, 32), (160, 48)];
 
-/// Host memory as a device address to byte map: ranges that overlap on the
-/// device overlap here, and nothing else has to be known about addresses.
+/// Host memory as a map from device addresses to bytes: ranges that overlap on the device overlap
+/// here, and addresses need no further treatment.
 struct Model {
     device: Vec<u8>,
     host: HashMap<u64, u8>,
@@ -37,7 +37,7 @@ fn always(kind: MapKind) -> bool {
     kind.0 & 0x10 != 0 || kind.0 & 0x80 != 0
 }
 
-/// The byte that argument `index` leaves at `addr`.
+/// The byte that argument `index` writes at `addr`.
 fn written(index: usize, addr: u64, old: u8) -> u8 {
     old.wrapping_mul(3)
         .wrapping_add(addr as u8)
@@ -45,7 +45,7 @@ fn written(index: usize, addr: u64, old: u8) -> u8 {
 }
 
 impl Model {
-    /// Runs a request; `Err` if it is to be refused.
+    /// Runs a request; `Err` if it must be rejected.
     fn run(&mut self, args: &[Arg], seen: &mut Vec<Vec<u8>>) -> Result<(), ()> {
         for arg in args {
             if let Some(inside) = original_of(arg.addr, arg.size) {
@@ -80,7 +80,7 @@ impl Model {
     }
 }
 
-/// Whether no two arguments that say they are exclusive share a byte with any.
+/// Whether no argument marked as exclusive shares a byte with another.
 fn exclusive_is_true(host: &[HostArg]) -> bool {
     let span = |arg: &HostArg| (arg.ptr.addr(), arg.ptr.addr() + arg.size as usize);
     host.iter().enumerate().all(|(i, one)| {
@@ -109,7 +109,7 @@ fn data_kind() -> impl Strategy<Value = MapKind> {
     ])
 }
 
-/// Ranges of the device's memory, often within originals or apart from them.
+/// Ranges of the device's memory, often within or beside originals.
 fn data_args(max: usize) -> impl Strategy<Value = Vec<Arg>> {
     let one = (data_kind(), 0..MEMORY as u64, 0..40u64, 0..5u16);
     let whole = prop::collection::vec(one, 0..max);
@@ -136,7 +136,7 @@ proptest! {
         let mut originals = ORIGINALS.map(|(_, len)| vec![9u8; len]);
         for (&(at, len), original) in ORIGINALS.iter().zip(&mut originals) {
             let host = NonNull::new(original.as_mut_ptr()).unwrap();
-            // SAFETY: used through the table alone while requests run.
+            // SAFETY: used only through the table while requests run.
             unsafe { table.insert(host, BASE + at, len) }.unwrap();
             model.host.extend((0..len as u64).map(|i| (BASE + at + i, 9)));
         }
@@ -174,7 +174,7 @@ proptest! {
     #[test]
     fn garbage_is_an_error_at_worst(args in prop::collection::vec(garbage(), 0..40)) {
         let mut sim = Sim::new(MEMORY);
-        // Half the runs find pointers in the device's memory that lead somewhere.
+        // In half the runs the device's memory has valid pointers.
         for at in (0..MEMORY as u64).step_by(16) {
             sim.put_u64(BASE + at, BASE + at * 7 % 300);
         }
@@ -182,7 +182,7 @@ proptest! {
         let mut originals = ORIGINALS.map(|(_, len)| vec![0u8; len]);
         for (&(at, len), original) in ORIGINALS.iter().zip(&mut originals) {
             let host = NonNull::new(original.as_mut_ptr()).unwrap();
-            // SAFETY: used through the table alone while the request runs.
+            // SAFETY: used only through the table while the request runs.
             unsafe { table.insert(host, BASE + at, len) }.unwrap();
         }
         let result = run_with(&mut sim, &args, &table, |host| {
@@ -212,7 +212,7 @@ fn exclusive_is_true_of_memory(host: &[HostArg]) -> bool {
     exclusive_is_true(&memory)
 }
 
-/// Any argument, often one that is nearly right.
+/// Any argument, often an almost valid one.
 fn garbage() -> impl Strategy<Value = Arg> {
     let kinds: Vec<u16> = (0..=0xff)
         .filter(|low| MapKind(*low).name().is_some())

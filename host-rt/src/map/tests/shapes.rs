@@ -152,7 +152,7 @@ fn an_attached_pointer_keeps_its_device_value() {
             arg(MapKind::ATTACH, BASE + 16, 0),
             arg(MapKind::ATTACH, BASE + 16, 0),
         ];
-        // The second attaches the pointer to itself: nonsense, but not harmful.
+        // The second attaches the pointer to itself, which is invalid but harmless.
         run(&mut sim, &args, |host| {
             assert_eq!(host[2].ptr, host[0].ptr.wrapping_add(16));
             assert_eq!(pointer_at(&host[0], 16), host[2].ptr);
@@ -224,7 +224,7 @@ fn a_pointer_needs_an_entry_before_it() {
         refused(&[value, pointer]),
         MapError::NoTarget { .. }
     ));
-    // To null, and to what is not here, it is null.
+    // Pointers to null and to absent data are null.
     for before in [arg(MapKind::TO, 0, 8), arg(MapKind::RELEASE, BASE + 32, 8)] {
         run(
             &mut Sim::new(64),
@@ -284,7 +284,7 @@ fn a_descriptor_inside_other_data_is_restored() {
         arg(MapKind::TO, BASE, 16),
         pset,
         pointer,
-        // Named twice: must not take the host address for the device's.
+        // Named twice: the second must not take the host address for the device's.
         pointer,
     ];
     run(&mut sim, &args, |host| {
@@ -356,7 +356,7 @@ fn a_descriptor_of_an_empty_array() {
         },
     )
     .unwrap();
-    // Not mapped at all.
+    // Not mapped.
     let zero_len = descriptor(MapKind::POINTER_TO_ZERO_LENGTH_ARRAY_SECTION, 0);
     run(&mut sim_with_target(BASE + 200), &zero_len, |host| {
         assert!(pointer_at(&host[0], 0).is_null() && host[1].ptr.is_null());

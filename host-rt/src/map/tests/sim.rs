@@ -1,4 +1,4 @@
-//! A device that is a vector of bytes and counts what is copied.
+//! A device made of a vector of bytes, which records copies.
 
 use std::{cell::Cell, convert::Infallible};
 
@@ -12,7 +12,7 @@ use crate::map::{
 /// Device address of the first byte of a [`Sim`].
 pub(super) const BASE: u64 = 0x7_0000_0000;
 
-/// A device with some bytes of memory.
+/// A device with a few bytes of memory.
 pub(super) struct Sim {
     pub(super) bytes: Vec<u8>,
     pub(super) fetch_calls: usize,
@@ -23,7 +23,7 @@ pub(super) struct Sim {
 }
 
 impl Sim {
-    /// `len` bytes of which each tells its place.
+    /// `len` bytes, each of which depends on its address.
     pub(super) fn new(len: usize) -> Self {
         Sim {
             bytes: (0..len).map(|i| pattern(BASE + i as u64)).collect(),
@@ -59,7 +59,7 @@ impl Transfer for Sim {
         self.fetch_calls += 1;
         for piece in pieces {
             let bytes = self.slice(piece)?;
-            // SAFETY: the piece is valid for its length; `bytes` has as many.
+            // SAFETY: the piece is valid for its length, which is that of `bytes`.
             unsafe { piece.host().copy_from(bytes.as_ptr(), piece.len()) };
             self.fetched
                 .push((piece.entry(), piece.device(), piece.len()));
@@ -71,7 +71,7 @@ impl Transfer for Sim {
         self.store_calls += 1;
         for piece in pieces {
             let bytes = self.slice(piece)?;
-            // SAFETY: the piece is valid for its length; `bytes` has as many.
+            // SAFETY: the piece is valid for its length, which is that of `bytes`.
             unsafe { piece.host().copy_to(bytes.as_mut_ptr(), piece.len()) };
             self.stored
                 .push((piece.entry(), piece.device(), piece.len()));
@@ -88,12 +88,12 @@ pub(super) fn mapper() -> Mapper {
     limited(Limits::default())
 }
 
-/// A mapper whose requests have the budget to themselves.
+/// A mapper with a budget of its own.
 pub(super) fn limited(limits: Limits) -> Mapper {
     Mapper::new(limits, Budget::new(limits.max_bytes))
 }
 
-/// Runs `call`, which cannot fail, with a fresh mapper and nothing present.
+/// Runs `call`, which cannot fail, with a new mapper and without present data.
 pub(super) fn run<R>(
     sim: &mut Sim,
     args: &[Arg],
@@ -102,7 +102,7 @@ pub(super) fn run<R>(
     run_with(sim, args, &PresentTable::new(), call)
 }
 
-/// The same with present data. Checks what every call must find.
+/// The same with present data. Checks invariants of every call.
 pub(super) fn run_with<R>(
     sim: &mut Sim,
     args: &[Arg],

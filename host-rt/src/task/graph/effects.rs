@@ -1,20 +1,20 @@
-//! What a change of the graph asks of its caller.
+//! The actions that a change of the graph requires of its caller.
 
 use std::collections::VecDeque;
 
 use crate::task::slab::Id;
 
-/// What the caller of a method has to do next.
+/// The actions that the caller of a method has to perform.
 pub(in crate::task) struct Effects<W, V> {
     /// Tasks that are ready to run on the host.
     pub(in crate::task) host: VecDeque<Id>,
     /// Tasks to be queued on a device.
     pub(in crate::task) target: VecDeque<Id>,
-    /// To be dropped without the lock on the graph, since it is not our code that is.
+    /// Work to be dropped without the lock on the graph, since it runs foreign code.
     pub(in crate::task) dropped: Vec<W>,
-    /// What is in a queue behind something that has failed.
+    /// Marks of tasks in a queue after a failure.
     pub(in crate::task) to_cancel: Vec<V>,
-    /// Something that is waited for may have happened.
+    /// Waiting threads should check their conditions.
     pub(in crate::task) changed: bool,
 }
 

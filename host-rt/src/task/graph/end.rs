@@ -1,4 +1,4 @@
-//! How tasks end, and what that means to others.
+//! The end of tasks, and its effects on others.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use crate::task::error::{TaskError, TaskName};
 use crate::task::slab::Id;
 
 impl<W, V: Clone> Graph<W, V> {
-    /// What a target task had in its queue has ended; `behind_failure` if something in that
-    /// queue had failed before, so that it has not been run.
+    /// Called when a target task's operations have ended; `behind_failure` if an earlier operation
+    /// of that queue had failed, so that it has not been run.
     pub(in crate::task) fn target_ended(
         &mut self,
         id: Id,
@@ -25,12 +25,12 @@ impl<W, V: Clone> Graph<W, V> {
         self.end_all(ended);
     }
 
-    /// A task has ended that ran on the host, or that no queue took.
+    /// Called when a task has ended that ran on the host, or that was never queued.
     pub(in crate::task) fn ended(&mut self, id: Id, error: Option<TaskError>) {
         self.end_all(vec![(id, error.map(Arc::new))]);
     }
 
-    /// One of the things that a queued task ends with has happened.
+    /// Called when one of the parts of a queued task's end has happened.
     pub(super) fn end_part(&mut self, id: Id, ended: &mut Vec<(Id, Failure)>) {
         let Some(task) = self.tasks.get_mut(id) else {
             return;
@@ -41,7 +41,7 @@ impl<W, V: Clone> Graph<W, V> {
         }
         let excused = task.behind_failure || task.after_repeated;
         if task.error.is_some() && task.cause.is_none() && excused {
-            // It was not run, for nothing that it depends on: once more.
+            // Another task's failure kept it from running: it is queued again.
             task.before_end = PARTS;
             task.error = None;
             task.mark = None;
@@ -58,7 +58,7 @@ impl<W, V: Clone> Graph<W, V> {
         }
     }
 
-    /// Ends tasks, and those that they take with them.
+    /// Ends tasks, and the tasks that end with them.
     pub(super) fn end_all(&mut self, mut ended: Vec<(Id, Failure)>) {
         while let Some((id, error)) = ended.pop() {
             let group = self.tasks.get(id).and_then(|task| task.group);
@@ -78,7 +78,7 @@ impl<W, V: Clone> Graph<W, V> {
                 name: task.name.take(),
             };
             let error = match task.cause.take() {
-                // It would have been cancelled itself, had its turn come.
+                // It would have been cancelled itself.
                 Some(cause)
                     if is_cancelled
                         && matches!(cause.first_cause(), TaskError::Cancelled { .. }) =>
@@ -116,7 +116,7 @@ impl<W, V: Clone> Graph<W, V> {
                     self.effects.to_cancel.extend(at);
                 }
                 task.after_repeated |= repeated;
-                // Before it starts, as it would otherwise do so.
+                // Set before it starts, since it must not run.
                 if edge != Edge::Start {
                     self.end_part(next, &mut ended);
                 }
@@ -133,7 +133,7 @@ impl<W, V: Clone> Graph<W, V> {
             None => &mut self.stats.done,
             Some(_) => &mut self.stats.failed,
         }) += 1;
-        // Who cancels knows of it.
+        // The canceller knows of it.
         let error = error.filter(|error| !matches!(***error, TaskError::Cancelled { .. }));
         let note = |place: &mut Failure| {
             if place.is_none() {

@@ -1,19 +1,19 @@
-//! Tasks that have failed stay for those that will depend on them: until no location of their
-//! siblings knows them any more.
+//! Failed tasks, which are kept as long as later tasks may depend on them: until no location of
+//! their siblings refers to them.
 
 use std::collections::HashSet;
 
 use super::Graph;
 use crate::task::slab::Id;
 
-/// Tasks that have failed.
+/// Failed tasks.
 pub(super) struct Failed {
     kept: Vec<Id>,
-    /// Length of `kept` at which those are looked for that can go.
+    /// The length of `kept` at which unreferenced tasks are removed.
     full: usize,
 }
 
-/// Fewer are not tidied.
+/// Shorter lists are not cleaned up.
 const FULL: usize = 64;
 
 impl Default for Failed {
@@ -26,7 +26,7 @@ impl Default for Failed {
 }
 
 impl<W, V> Graph<W, V> {
-    /// Keeps a task that has failed as long as somebody may ask how it ended.
+    /// Keeps a failed task as long as its outcome may be asked for.
     pub(super) fn keep_failed(&mut self, id: Id) {
         self.failed.kept.push(id);
         if self.failed.kept.len() < self.failed.full {
@@ -50,7 +50,7 @@ impl<W, V> Graph<W, V> {
             }
             stays
         });
-        // As many fail before it is done again as were looked at.
+        // The next clean-up comes after as many failures as tasks were checked now.
         self.failed.full = FULL.max(2 * self.failed.kept.len()).max(looked_at);
     }
 }

@@ -1,17 +1,17 @@
-//! Tasks that belong together: the children of one task, and groups.
+//! Related tasks: the children of one task, and groups.
 
 use super::{Failure, Graph};
 use crate::task::rules::Locations;
 use crate::task::slab::Id;
 
-/// What the children of one task share.
+/// Data shared by the children of one task.
 #[derive(Default)]
 pub(super) struct Frame {
-    /// That of the task whose children these are.
+    /// The task whose children these are; none for the scope.
     pub(super) parent: Option<Id>,
     pub(super) locations: Locations<Id>,
     pub(super) unfinished: usize,
-    /// Its task runs, or it is that of the scope.
+    /// Whether its task runs; always for the scope's.
     pub(super) open: bool,
     pub(super) error: Failure,
 }
@@ -23,17 +23,17 @@ pub(super) struct Group {
     pub(super) error: Failure,
 }
 
-/// Tasks that belong together.
+/// Related tasks.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::task) enum Family {
     /// The descendants of the task whose frame this is.
     Frame(Id),
-    /// All in a group and in those in it.
+    /// All tasks in a group and in its subgroups.
     Group(Id),
 }
 
 impl<W, V> Graph<W, V> {
-    /// A frame for the children of a task that runs.
+    /// Makes a frame for the children of a running task.
     pub(in crate::task) fn open_frame(&mut self, parent: Id) -> Id {
         self.frames.insert(Frame {
             parent: Some(parent),
@@ -42,7 +42,7 @@ impl<W, V> Graph<W, V> {
         })
     }
 
-    /// The task of a frame has ended.
+    /// Called when the task of a frame has ended.
     pub(in crate::task) fn close_frame(&mut self, frame: Id) {
         if let Some(known) = self.frames.get_mut(frame) {
             known.open = false;
@@ -57,7 +57,7 @@ impl<W, V> Graph<W, V> {
         }
     }
 
-    /// The children of a frame that have not ended, and the first error of one.
+    /// The number of unfinished children of a frame, and the first error of a child.
     pub(in crate::task) fn children(&self, frame: Id) -> (usize, Failure) {
         let known = self.frames.get(frame);
         known.map_or((0, None), |known| (known.unfinished, known.error.clone()))
@@ -72,7 +72,7 @@ impl<W, V> Graph<W, V> {
         })
     }
 
-    /// The tasks of a group that have not ended, and the first error of one.
+    /// The number of unfinished tasks of a group, and the first error of one.
     pub(in crate::task) fn members(&self, group: Id) -> (usize, Failure) {
         let known = self.groups.get(group);
         known.map_or((0, None), |known| (known.unfinished, known.error.clone()))
@@ -82,14 +82,14 @@ impl<W, V> Graph<W, V> {
         self.groups.remove(group);
     }
 
-    /// None of the group's tasks starts any more.
+    /// Keeps the group's tasks from starting.
     pub(in crate::task) fn cancel(&mut self, group: Id) {
         if let Some(known) = self.groups.get_mut(group) {
             known.cancelled = true;
         }
     }
 
-    /// Whether a group was cancelled, or one that it is in.
+    /// Whether a group, or one that contains it, was cancelled.
     pub(in crate::task) fn is_cancelled(&self, group: Option<Id>) -> bool {
         let groups = std::iter::successors(group.and_then(|id| self.groups.get(id)), |known| {
             known.parent.and_then(|id| self.groups.get(id))
@@ -102,8 +102,8 @@ impl<W, V> Graph<W, V> {
         self.tasks.get(id).map(|task| (task.frame, task.group))
     }
 
-    /// A host task of `of` that is ready: the youngest, since that is most likely one of
-    /// those that are waited for; for who waits for all, the oldest.
+    /// A ready host task of `of`: the youngest, which is most likely waited for; or the oldest if
+    /// the caller waits for all.
     pub(in crate::task) fn take_ready(&mut self, of: Family) -> Option<Id> {
         if matches!(of, Family::Frame(frame) if frame == self.root) {
             return self.effects.host.pop_front();

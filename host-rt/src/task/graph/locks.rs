@@ -1,4 +1,4 @@
-//! Locks: places that tasks with `mutexinoutset` take in turn.
+//! Locks of locations, for tasks with `mutexinoutset`, which run one at a time.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use super::Graph;
 use super::task::{Executor, Phase};
 use crate::task::slab::Id;
 
-/// That of a location, which tasks with `mutexinoutset` take in turn.
+/// The lock of a location, which tasks with `mutexinoutset` take in turn.
 #[derive(Default)]
 pub(super) struct Lock {
     pub(super) users: usize,
@@ -15,8 +15,8 @@ pub(super) struct Lock {
 }
 
 impl<W, V> Graph<W, V> {
-    /// Makes a task ready if it gets all its locks; otherwise it waits for one of them, and
-    /// holds none.
+    /// Makes a task ready if it gets all its locks. Otherwise it waits for one of them, and holds
+    /// none.
     pub(super) fn lock(&mut self, id: Id) {
         let Some(task) = self.tasks.get_mut(id) else {
             return;
@@ -24,7 +24,7 @@ impl<W, V> Graph<W, V> {
         let frame = task.frame;
         let held = task.locks.iter().find_map(|&address| {
             let lock = self.locks.get(&(frame, address))?;
-            // It has them already if it was ready before.
+            // The task holds it already if it was ready before.
             let holder = lock.holder.filter(|&holder| holder != id)?;
             Some((address, holder))
         });

@@ -1,19 +1,19 @@
-//! The graph of the tasks that have not ended: what may start, what has ended, what fails.
+//! The graph of unfinished tasks: their dependencies, starts, ends and failures.
 //!
-//! Nothing here runs a task or knows a device. A task that depends on another one waits for
-//! it in one of two ways: to *start*, when the other has ended; or, where the device
-//! resolves the dependency, to *end*, and to start only until the other is in its queue.
+//! This module runs no tasks and knows no devices. A task that depends on another waits for it in
+//! one of two ways. Normally it *starts* when the other has ended. If the device resolves the
+//! dependency, it starts when the other is queued, and *ends* only after the other has ended.
 //!
 //! | file | job |
 //! |---|---|
-//! | `task` | what is known of a task |
-//! | `start` | what may start |
-//! | `end` | what has ended, what that makes ready, what it takes along |
-//! | `failed` | what is kept of that |
+//! | `task` | the data of a task |
+//! | `start` | starting tasks |
+//! | `end` | ending tasks, and the effects on dependent ones |
+//! | `failed` | failed tasks that are kept |
 //! | `locks` | tasks that run one at a time |
 //! | `family` | children of a task, groups |
-//! | `effects` | what the caller has to do next |
-//! | `stats` | what is counted |
+//! | `effects` | actions for the caller |
+//! | `stats` | counters |
 
 mod effects;
 mod end;
@@ -42,18 +42,17 @@ pub(super) use self::family::Family;
 pub use self::stats::Stats;
 pub(super) use self::task::{Executor, Mark, New, QueueId};
 
-/// What orders target tasks after target tasks.
+/// The party that orders target tasks which depend on target tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Resolve {
-    /// The device, where it can: its queue waits for events.
+    /// The device, if it can: its queue waits for events.
     #[default]
     OnDevice,
-    /// The host: a task is queued when those that it depends on have ended. For comparison.
+    /// The host: a task is queued when its dependencies have ended. For comparison.
     OnHost,
 }
 
-/// The graph. `W` is a task's work, `V` where in a
-/// queue one is.
+/// The graph. `W` is a task's work, `V` its position in a queue.
 pub(super) struct Graph<W, V> {
     tasks: Slab<Task<W, V>>,
     frames: Slab<Frame>,
@@ -64,11 +63,11 @@ pub(super) struct Graph<W, V> {
     pub(super) effects: Effects<W, V>,
     pub(super) stats: Stats,
     error: Failure,
-    /// Tasks that have failed, for those that will depend on them.
+    /// Failed tasks, for later ones that depend on them.
     failed: Failed,
 }
 
-/// Why something failed, if it did.
+/// A failure, if there is one.
 type Failure = Option<Arc<TaskError>>;
 
 impl<W, V: Clone> Graph<W, V> {
@@ -93,11 +92,11 @@ impl<W, V: Clone> Graph<W, V> {
     }
 
     fn next_number(&self) -> u32 {
-        // Numbers begin again after four billion tasks: they are for messages.
+        // Numbers wrap after four billion tasks: they are only for messages.
         self.stats.spawned as u32
     }
 
-    /// What the next task is called.
+    /// The name of the next task.
     pub(super) fn next_name(&self, name: &Option<Arc<str>>) -> TaskName {
         TaskName {
             number: self.next_number(),
@@ -133,7 +132,7 @@ impl<W, V: Clone> Graph<W, V> {
             };
             frame.locations.add(id, &accesses, needed, &mut after);
         }
-        // A location may remember one of long ago with the same number, which has begun again.
+        // A location may remember an ended task whose number was reused for this one.
         after.retain(|&earlier| earlier != id);
         for earlier in after {
             self.depend(id, earlier, executor);
@@ -180,7 +179,7 @@ impl<W, V: Clone> Graph<W, V> {
         }
     }
 
-    /// What a task is called.
+    /// The name of a task.
     pub(super) fn name(&self, id: Id) -> TaskName {
         let unknown = TaskName {
             number: 0,
@@ -189,13 +188,13 @@ impl<W, V: Clone> Graph<W, V> {
         self.tasks.get(id).map_or(unknown, Task::name)
     }
 
-    /// How a task ended whose handle is held; `None` if it has not.
+    /// The outcome of a task whose handle is held; `None` if it has not ended.
     pub(super) fn outcome(&self, id: Id) -> Option<Result<(), Arc<TaskError>>> {
         let task = self.tasks.get(id)?;
         (task.phase == Phase::Ended).then(|| task.error.clone().map_or(Ok(()), Err))
     }
 
-    /// Nobody holds the handle of a task any more.
+    /// Called when the handle of a task is dropped.
     pub(super) fn release(&mut self, id: Id) {
         if let Some(task) = self.tasks.get_mut(id) {
             task.held = false;

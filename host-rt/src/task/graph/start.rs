@@ -1,4 +1,4 @@
-//! How tasks start.
+//! The start of tasks.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::task::error::TaskError;
 use crate::task::slab::Id;
 
 impl<W, V: Clone> Graph<W, V> {
-    /// One thing less to wait for.
+    /// Called when one of a task's dependencies is resolved.
     pub(super) fn may_start(&mut self, id: Id) {
         let mut ended = Vec::new();
         self.count_down(id, &mut ended);
@@ -30,8 +30,8 @@ impl<W, V: Clone> Graph<W, V> {
         }
     }
 
-    /// The work of a ready task, with what its queue waits for, which starts now; `None` if
-    /// it does not start.
+    /// Starts a ready task: returns its work, and the tasks whose events its queue waits for.
+    /// `None` if it does not start.
     pub(in crate::task) fn start(&mut self, id: Id) -> Option<(W, Vec<Mark<V>>)> {
         let group = self.tasks.get(id)?.group;
         if self.is_cancelled(group) {
@@ -57,7 +57,7 @@ impl<W, V: Clone> Graph<W, V> {
             }
             match &other.mark {
                 Some(mark) => marks.push(mark.clone()),
-                // It has been taken out of its queue, and will be in another one.
+                // It was removed from its queue, and will be queued again.
                 None => {
                     let edges = other.next.iter_mut();
                     for (_, edge) in edges.filter(|(next, edge)| *next == id && *edge == Edge::End)
@@ -79,7 +79,7 @@ impl<W, V: Clone> Graph<W, V> {
         Some((task.work.take()?, marks))
     }
 
-    /// A target task is in its queue. Its work is kept, for once more.
+    /// Called when a target task is in its queue. Its work is kept, in case it must be repeated.
     pub(in crate::task) fn queued(&mut self, id: Id, work: W, mark: Mark<V>) {
         let Some(task) = self.tasks.get_mut(id) else {
             return;

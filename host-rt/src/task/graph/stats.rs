@@ -1,22 +1,21 @@
-//! What a scope has done.
+//! Counters of a scope.
 
-/// What has happened so far, and what is under way.
+/// The activity of a scope so far, and its pending tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Tasks that were spawned.
+    /// Spawned tasks.
     pub spawned: u64,
-    /// Those of them that have not ended.
+    /// Tasks that have not ended.
     pub pending: u64,
-    /// Those of these that are in a queue of a device.
+    /// Pending tasks that are in a queue of a device.
     pub queued: u64,
-    /// Tasks that ended well.
+    /// Tasks that succeeded.
     pub done: u64,
-    /// Tasks that failed, were given up for one that failed, or were cancelled.
+    /// Tasks that failed, depended on one that failed, or were cancelled.
     pub failed: u64,
-    /// How often a target task had to wait for another one by way of the host.
+    /// Waits of target tasks for others that went through the host.
     pub host_waits: u64,
-    /// Target tasks that were queued once more, since something that they did not depend on
-    /// had failed before them in a queue.
+    /// Target tasks that were queued again because of an unrelated earlier failure in their queue.
     pub repeated: u64,
     /// Queues of devices in use.
     pub queues: usize,

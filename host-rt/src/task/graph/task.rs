@@ -1,4 +1,4 @@
-//! A task, as long as the graph knows it.
+//! A task in the graph.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use crate::task::error::TaskName;
 use crate::task::rules::Access;
 use crate::task::slab::Id;
 
-/// What a task is to the graph.
+/// The executor of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::task) enum Executor {
     /// It runs on a thread of the host.
     Host,
-    /// It is queued on a device, among those whose queues wait for each other's events.
+    /// A queue of a device, in this domain of queues that can wait for each other's events.
     Target(u32),
 }
 
-/// A task to be.
+/// A new task.
 pub(in crate::task) struct New<W> {
     pub(in crate::task) name: Option<Arc<str>>,
     pub(in crate::task) executor: Executor,
@@ -24,7 +24,7 @@ pub(in crate::task) struct New<W> {
     pub(in crate::task) group: Option<Id>,
     pub(in crate::task) accesses: Vec<(usize, Access)>,
     pub(in crate::task) work: W,
-    /// Somebody holds its [handle](Graph::release).
+    /// Whether its [handle](Graph::release) is held.
     pub(in crate::task) held: bool,
 }
 
@@ -32,14 +32,14 @@ pub(in crate::task) struct New<W> {
 pub(super) enum Phase {
     Waiting,
     Ready,
-    /// It runs, or is on its way into a queue.
+    /// It runs, or is being queued.
     Started,
     /// It is in its queue.
     Queued,
     Ended,
 }
 
-/// How a task waits for one that it depends on.
+/// The way in which a task waits for one that it depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Edge {
     /// It starts when the other has ended.
@@ -50,7 +50,7 @@ pub(super) enum Edge {
     End,
 }
 
-/// Where in its queue a task is.
+/// The position of a task in its queue.
 #[derive(Clone)]
 pub(in crate::task) struct Mark<V> {
     pub(in crate::task) task: Id,
@@ -58,7 +58,7 @@ pub(in crate::task) struct Mark<V> {
     pub(in crate::task) at: V,
 }
 
-/// A queue of a device, as it was until something in it failed.
+/// A queue of a device, in one epoch: until a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::task) struct QueueId {
     pub(in crate::task) device: u32,
@@ -66,35 +66,36 @@ pub(in crate::task) struct QueueId {
     pub(in crate::task) epoch: u32,
 }
 
-/// What a task in a queue ends with, whatever it comes after: being queued, and what is queued.
+/// The parts of the end of a queued task, besides its dependencies: the queueing, and the queued
+/// operations.
 pub(super) const PARTS: u32 = 2;
 
-/// A task that has not ended, or whose end somebody may ask for.
+/// A task that has not ended, or whose outcome may be asked for.
 pub(super) struct Task<W, V> {
     pub(super) number: u32,
     pub(super) name: Option<Arc<str>>,
     pub(super) executor: Executor,
     pub(super) phase: Phase,
     pub(super) held: bool,
-    /// It was queued again, since something else in its queue had failed.
+    /// It was queued again, since an unrelated operation in its queue had failed.
     pub(super) repeated: bool,
-    /// So was one that it waits for.
+    /// A task that it waits for was queued again.
     pub(super) after_repeated: bool,
     /// Its queue had failed before it.
     pub(super) behind_failure: bool,
-    /// What is missing before it is ready; one of that is its being added.
+    /// The number of open conditions of its start, including its addition to the graph.
     pub(super) before_start: u32,
-    /// What is missing before it has ended, for target tasks.
+    /// The number of open conditions of its end, for target tasks.
     pub(super) before_end: u32,
     pub(super) frame: Id,
     pub(super) group: Option<Id>,
     pub(super) next: Vec<(Id, Edge)>,
-    /// Those whose events its queue waits for.
+    /// Tasks whose events its queue waits for.
     pub(super) after: Vec<Id>,
     pub(super) locks: Box<[usize]>,
-    /// The error of one that it depends on.
+    /// The error of a task that it depends on.
     pub(super) cause: Failure,
-    /// Its own; in the end, how it ended.
+    /// Its own error; after its end, its outcome.
     pub(super) error: Failure,
     pub(super) mark: Option<Mark<V>>,
     pub(super) work: Option<W>,

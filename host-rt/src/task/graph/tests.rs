@@ -1,5 +1,5 @@
-//! The graph beside OpenMP's text: random tasks, run in random order by a host and devices
-//! that are numbers.
+//! Compares the graph with OpenMP's specification: random tasks, run in random order by a simulated
+//! host and devices.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ struct Plan {
     executor: Executor,
     accesses: Vec<(usize, Access)>,
     fails: bool,
-    /// Something else in its queue fails before it.
+    /// Whether an unrelated earlier operation in its queue fails.
     disturbed: bool,
 }
 
@@ -47,7 +47,7 @@ fn plans() -> impl Strategy<Value = Vec<Plan>> {
     prop::collection::vec(plan, 1..30)
 }
 
-/// What a task in a queue waits for: the others, and what became of them there.
+/// A task in a queue: its dependencies, and their positions there.
 struct InQueue {
     task: usize,
     event: usize,
@@ -59,14 +59,14 @@ struct World<'a> {
     plans: &'a [Plan],
     graph: Graph<usize, usize>,
     ids: Vec<Id>,
-    /// By the text.
+    /// The dependencies by the specification.
     before: Vec<Vec<usize>>,
     queued: Vec<InQueue>,
-    /// By event, whether what was queued before it went well.
+    /// For each event, whether the operations before it succeeded.
     events: Vec<Option<bool>>,
-    /// What really happened.
+    /// Whether each task has really ended.
     over: Vec<bool>,
-    /// Has had its bad luck.
+    /// Whether each task's disturbance has happened.
     disturbed: Vec<bool>,
     exclusive: Vec<usize>,
 }
@@ -121,7 +121,7 @@ impl<'a> World<'a> {
         }));
     }
 
-    /// A task begins: nobody runs that it must not meet.
+    /// A task begins: no task that it excludes may run.
     fn enter(&mut self, task: usize) {
         let both = |one, other| one == Access::MutexInOutSet && one == other;
         for &other in &self.exclusive {
@@ -173,7 +173,7 @@ impl<'a> World<'a> {
         self.graph.queued(id, task, mark);
     }
 
-    /// One that is queued gets its turn, if there is one that can.
+    /// Runs a queued task, if one can run.
     fn device(&mut self, pick: usize) -> bool {
         let can = |queued: &InQueue| {
             let mut after = queued.after.iter();
@@ -188,7 +188,7 @@ impl<'a> World<'a> {
         let InQueue { task, event, after } = self.queued.swap_remove(at);
         let plan = &self.plans[task];
         let disturbed = plan.disturbed && !std::mem::replace(&mut self.disturbed[task], true);
-        // Failure travels along events.
+        // Failures propagate along events.
         let travels = after.iter().any(|&event| self.events[event] == Some(false));
         let runs = !disturbed && !travels;
         if runs {
@@ -202,7 +202,7 @@ impl<'a> World<'a> {
         true
     }
 
-    /// One step, whichever `pick` says; `false` if there is none.
+    /// One step, chosen by `pick`; `false` if there is none.
     fn step(&mut self, pick: usize) -> bool {
         let effects = &mut self.graph.effects;
         let (hosts, targets) = (effects.host.len(), effects.target.len());
@@ -234,7 +234,7 @@ proptest! {
         for pick in picks {
             world.step(pick);
         }
-        // What is left, in some order.
+        // The remaining steps, in some order.
         while (0..4).any(|pick| world.step(pick)) {}
         let mut failed: Vec<bool> = Vec::new();
         for (task, plan) in plans.iter().enumerate() {
@@ -266,7 +266,7 @@ fn tasks_that_have_failed_go_when_nothing_can_depend_on_them() {
     graph.start(first);
     graph.ended(first, Some(World::error()));
     for _ in 0..1000 {
-        // Each takes the next one with it.
+        // Each one ends the next.
         add(&mut graph, 0);
         let other = add(&mut graph, 1);
         if graph.start(other).is_some() {

@@ -1,12 +1,12 @@
-//! Tests of a plugin in processes of their own: its state is the process's.
+//! Tests of a plugin in separate processes, because its state is per process.
 
 use std::env;
 use std::process::{Command, Output};
 
-/// The variable that says which part the process plays that a test starts.
+/// The variable that selects the part of a process started by a test.
 const PART: &str = "GOMP_PLUGIN_TEST_PART";
 
-/// Runs the test `name` in a process of its own, with `environment`; there it [`is_alone`].
+/// Runs the test `name` in a separate process, with `environment`; there it [`is_alone`].
 pub(crate) fn alone(name: &str, environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env::current_exe().expect("this test"));
     command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
@@ -17,7 +17,7 @@ pub(crate) fn alone(name: &str, environment: &[(&str, &str)]) -> Output {
         .expect("it runs")
 }
 
-/// Whether this is the process that a test has started.
+/// Whether this process was started by a test.
 pub(crate) fn is_alone() -> bool {
     env::var_os(PART).is_some()
 }

@@ -27,7 +27,7 @@ fn is_own(function: *const c_void) -> bool {
 }
 
 /// The first function `name` in the search that starts at `place`.
-fn look(place: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+fn lookup(place: *mut c_void, name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a C string; the search has no other conditions.
     let found = unsafe { libc::dlsym(place, name.as_ptr()) };
     (!found.is_null()).then_some(found)
@@ -51,12 +51,12 @@ fn loaded_alone() -> impl Iterator<Item = *mut c_void> {
 fn find(name: &CStr) -> Option<*mut c_void> {
     let visible = [libc::RTLD_DEFAULT, libc::RTLD_NEXT].into_iter();
     let mut places = visible.chain(loaded_alone());
-    places.find_map(|place| look(place, name).filter(|&found| !is_own(found)))
+    places.find_map(|place| lookup(place, name).filter(|&found| !is_own(found)))
 }
 
 /// Whether this library interposes libomp's function of this name.
 pub(crate) fn is_interposed(name: &CStr) -> bool {
-    look(libc::RTLD_DEFAULT, name).is_some_and(|found| is_own(found))
+    lookup(libc::RTLD_DEFAULT, name).is_some_and(|found| is_own(found))
 }
 
 /// The number of events that may have loaded libomp.
@@ -85,8 +85,8 @@ impl Function {
     }
 
     fn get(&self, name: &CStr) -> Option<*mut c_void> {
-        // Relaxed, all of them: the address of code, which the loader made visible before anybody
-        // could find it, and numbers by themselves.
+        // Relaxed, all of them: the address of code, which the loader made visible before it could
+        // be found, and independent numbers.
         let known = self.address.load(Ordering::Relaxed);
         if !known.is_null() {
             return Some(known);
@@ -163,7 +163,7 @@ pub(crate) fn task_id(thread: i32) -> usize {
     async_handle().map_or(0, |handle| handle(thread).addr())
 }
 
-/// As [`task_id`], for this thread; `None` without libomp.
+/// Like [`task_id`], for this thread; `None` without libomp.
 pub(crate) fn running_task_id() -> Option<usize> {
     Some(task_id(global_thread_num()?(std::ptr::null())))
 }

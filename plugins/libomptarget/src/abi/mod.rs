@@ -124,11 +124,11 @@ impl KernelArgs {
         // SAFETY: the caller's promise: all versions begin with their number.
         let version = unsafe { (&raw const (*from).version).read() };
         if version >= KERNEL_ARGS_VERSION {
-            // SAFETY: as above.
+            // SAFETY: the caller's promise: a compiler made them, and this version has all fields.
             return unsafe { from.read() };
         }
         let beside = |count: i32| [u32::try_from(count).unwrap_or(0), 1, 1];
-        // SAFETY: as above: version 1 has these fields, and version 2 the others.
+        // SAFETY: the caller's promise: version 1 has these fields, and version 2 the others.
         unsafe {
             Self {
                 version,

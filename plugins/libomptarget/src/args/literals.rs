@@ -77,10 +77,10 @@ mod tests {
 
     #[test]
     fn what_was_begun_as_a_value_is_one() {
-        let begun = arg(7, MapType::LITERAL | MapType::IMPLICIT);
+        let entered = arg(7, MapType::LITERAL | MapType::IMPLICIT);
         let launched = arg(7, MapType::TARGET_PARAM);
         assert!(!is_value(&launched));
-        note(&begun);
+        note(&entered);
         assert!(is_value(&launched));
         assert!(!is_value(&arg(8, MapType::TARGET_PARAM)), "another value");
         assert!(

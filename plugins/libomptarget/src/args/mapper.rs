@@ -86,7 +86,7 @@ impl Handle {
         let capacity = (2 * len).max(8);
         let bytes = capacity * size_of::<Component>();
         let allocator = allocator();
-        // SAFETY: the function allocates so many bytes, or does not return.
+        // SAFETY: the function allocates the requested bytes, or does not return.
         let begin = unsafe { (allocator.new)(bytes) }.cast::<Component>();
         if begin.is_null() {
             std::alloc::handle_alloc_error(std::alloc::Layout::new::<Component>());
@@ -155,7 +155,7 @@ pub(crate) unsafe fn components(arg: &OneArg) -> Components {
     let mapper = unsafe { std::mem::transmute::<*mut c_void, Mapper>(arg.mapper) };
     let mut handle = Handle::EMPTY;
     let (base, begin) = (arg.base as *mut c_void, arg.begin as *mut c_void);
-    // SAFETY: as above.
+    // SAFETY: the caller's promise: the mapper takes a handle and these values of the argument.
     unsafe {
         mapper(
             &raw mut handle,

@@ -53,10 +53,10 @@ impl OneArg {
     }
 }
 
-/// The elements of an array of C's.
+/// The elements of a C array.
 ///
 /// # Safety
-/// It has as many, and stays as it is, or it is null.
+/// It has `len` elements, which do not change, or it is null.
 pub(crate) unsafe fn slice<'a, T>(start: *const T, len: usize) -> &'a [T] {
     if start.is_null() {
         return &[];
@@ -102,7 +102,7 @@ impl<'a> Args<'a> {
 
     pub(crate) fn get(&self, at: usize) -> OneArg {
         OneArg {
-            // SAFETY: `new` was promised as many as there are types.
+            // SAFETY: `new`'s caller promised one base per type.
             base: unsafe { self.bases.add(at).read() }.addr(),
             begin: self.begins[at].addr(),
             size: self.sizes[at],
@@ -121,7 +121,8 @@ impl<'a> Args<'a> {
     }
 
     pub(crate) fn set_base(&self, at: usize, base: u64) {
-        // SAFETY: as in `get`; compilers request it by `RETURN_PARAM`, in arrays of their own.
+        // SAFETY: `new`'s caller promised one base per type; compilers request this by
+        // `RETURN_PARAM`, in writable arrays.
         unsafe { self.bases.add(at).write(base as usize as *mut c_void) };
     }
 

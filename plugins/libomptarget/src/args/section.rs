@@ -44,7 +44,7 @@ pub(crate) unsafe fn dimensions<'a>(
     let by = |wanted: usize| ends.iter().copied().find(|&end| end == wanted);
     let by_name = || by(subscripts(name).len() + 1);
     let count = by(size).or_else(by_name).or(ends.last().copied())?;
-    // SAFETY: as many were read above.
+    // SAFETY: the loop above read `count` dimensions.
     Some(unsafe { slice(start, count) })
 }
 
@@ -67,8 +67,8 @@ pub(crate) fn first(dimensions: &[Dimension]) -> u64 {
     })
 }
 
-/// Why nobody can tell where the section called `name` begins, if so. Only names tell; without them
-/// it passes.
+/// The reason why the begin of the section called `name` is unknown, if it is. Only names tell;
+/// without them the section is accepted.
 pub(crate) fn unclear(dimensions: &[Dimension], name: &str) -> Option<&'static str> {
     let sections = subscripts(name);
     if sections.len() >= dimensions.len() {
@@ -202,7 +202,7 @@ mod tests {
         let count_of = |dimensions: &[Dimension], size, name| {
             let mut memory = dimensions.to_vec();
             memory.resize(MOST, dimension(0, 0, 0));
-            // SAFETY: as many as it may read.
+            // SAFETY: there are as many dimensions as the function may read.
             unsafe { super::dimensions(memory.as_ptr(), size, name) }.map(<[_]>::len)
         };
         let count = |dimensions: &[Dimension], size| count_of(dimensions, size, "unknown");
@@ -211,7 +211,7 @@ mod tests {
         for size in [2, 1, 48] {
             assert_eq!(count(&strided, size), Some(2));
         }
-        // What lies behind is no part of the last, or no element.
+        // A dimension after the last is not part of the section, or not an element.
         for behind in [dimension(48, 1, 7), dimension(0, 0, 3), dimension(0, 2, 1)] {
             assert_eq!(count(&[strided[0], strided[1], behind], 48), Some(2));
         }

@@ -55,7 +55,7 @@ struct Progress {
 }
 
 impl Mapped {
-    /// Data at `device`, which nobody may use before it is [ready](Self::set_ready).
+    /// Data at `device`, which must not be used before it is [ready](Self::set_ready).
     pub(crate) fn new(
         base: usize,
         range: HostRange,

@@ -61,7 +61,7 @@ impl Private {
         let mut content = unsafe { args::slice(begin as *const u8, bytes) };
         let pointing;
         if is_pointer && bytes >= POINTER {
-            // SAFETY: as above: there is a pointer at the base.
+            // SAFETY: the caller's promise: the argument's memory begins with a pointer.
             let base = unsafe { (begin as *const usize).read_unaligned() };
             let target = device.table.find(device, arg.begin, 0, false);
             let to = target.map_or(base as u64, |target| {
@@ -106,10 +106,10 @@ impl Private {
         Ok(address)
     }
 
-    /// As [`alloc`](Self::alloc), for memory that device code follows and calls must not change.
+    /// Like [`alloc`](Self::alloc), for memory that device code follows and calls must not change.
     ///
     /// # Errors
-    /// There is not that much.
+    /// There is not enough memory.
     pub(crate) fn alloc_reserved(&mut self, device: &Device, bytes: u64) -> Result<u64, Failed> {
         let address = self.alloc(device, bytes)?;
         self.reserved.push(device.runtime.reserve(address, bytes));

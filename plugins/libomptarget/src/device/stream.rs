@@ -68,7 +68,7 @@ impl<'d> Stream<'d> {
         copied.map_err(|error| failed("to", &error))
     }
 
-    /// As [`copy_to`](Self::copy_to), but it keeps a copy of the bytes.
+    /// Like [`copy_to`](Self::copy_to), but it keeps a copy of the bytes.
     ///
     /// # Errors
     /// The device fails.
@@ -83,8 +83,8 @@ impl<'d> Stream<'d> {
         unsafe { self.copy_to(to, from, bytes.len(), name) }
     }
 
-    /// As [`copy_bytes_to`](Self::copy_bytes_to), for the runtime's own data, which is not reported
-    /// to users.
+    /// Like [`copy_bytes_to`](Self::copy_bytes_to), for the runtime's own data, which is not
+    /// reported to users.
     ///
     /// # Errors
     /// The device fails.

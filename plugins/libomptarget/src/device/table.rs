@@ -90,7 +90,7 @@ pub(crate) struct Table {
     ranges: Mutex<HostRanges<Slot>>,
 }
 
-/// Why an association was rejected.
+/// The reason why an association was rejected.
 pub(crate) type Refused = &'static str;
 
 impl Table {
@@ -456,7 +456,8 @@ impl Table {
             ),
         ];
         for (range, slot) in ranges.iter() {
-            // SAFETY: see `SourceName`.
+            // SAFETY: a C string in the program, or null, valid as long as the library that
+            // registered it.
             let named = unsafe { Named::of(slot.mapped.name().0) };
             let declared = named.map_or_else(
                 || "unknown at unknown:0:0".to_owned(),
@@ -565,8 +566,8 @@ mod tests {
     fn begin(device: &Device, data: &[u8], beginning: &mut MapBatch) -> MapResult {
         let mut stream = Stream::new(device);
         // SAFETY: the test keeps the data.
-        let begun = unsafe { beginning.map(device, &mut stream, &request(data)) };
-        begun.expect("it can be mapped")
+        let entered = unsafe { beginning.map(device, &mut stream, &request(data)) };
+        entered.expect("it can be mapped")
     }
 
     fn finish(device: &Device, beginning: MapBatch) {
@@ -575,9 +576,9 @@ mod tests {
         finished.expect("there is nothing to fail");
     }
 
-    fn is_created(begun: &MapResult) -> bool {
+    fn is_created(entered: &MapResult) -> bool {
         matches!(
-            begun,
+            entered,
             MapResult::Mapped {
                 is_created: true,
                 ..
@@ -660,7 +661,7 @@ mod tests {
             ended.mapped.end_return();
             second.join().unwrap();
         });
-        // The second has it mapped, so it has stayed.
+        // The second construct has it mapped, so it has stayed.
         assert!(device.table.find(&device, start, 1, true).is_some());
     }
 

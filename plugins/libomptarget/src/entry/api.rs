@@ -246,7 +246,7 @@ unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
         }
         (Some(device), None) => {
             let mut stream = Stream::new(&device);
-            // SAFETY: as above; it is waited for.
+            // SAFETY: the caller's promise; `synchronize` waits for the copy.
             unsafe {
                 stream.copy_to(to.address as u64, from.address as *const u8, bytes, UNNAMED)?
             };
@@ -254,7 +254,7 @@ unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
         }
         (None, Some(device)) => {
             let mut stream = Stream::new(&device);
-            // SAFETY: as above.
+            // SAFETY: the caller's promise; `synchronize` waits for the copy.
             unsafe {
                 stream.copy_from(to.address as *mut u8, from.address as u64, bytes, UNNAMED)?
             };
@@ -276,7 +276,7 @@ unsafe fn copy(to: Side, from: Side, bytes: usize) -> Result<(), Failed> {
                 // SAFETY: a local; this waits for the copy.
                 unsafe { reader.copy_from(place, from as u64, len, UNNAMED)? };
                 reader.synchronize()?;
-                // SAFETY: as above.
+                // SAFETY: a local; this waits for the copy.
                 unsafe { writer.copy_to(to as u64, place, len, UNNAMED)? };
                 writer.synchronize()?;
             }
@@ -343,7 +343,7 @@ impl BoxInArray {
             start: Side { address, number },
             // SAFETY: the caller's promise.
             offsets: unsafe { std::slice::from_raw_parts(offsets, count) }.to_vec(),
-            // SAFETY: as above.
+            // SAFETY: the caller's promise.
             dimensions: unsafe { std::slice::from_raw_parts(dimensions, count) }.to_vec(),
         }
     }
@@ -499,7 +499,7 @@ unsafe extern "C" fn omp_target_memcpy_rect(
         )
     };
     match rectangle {
-        // SAFETY: as above.
+        // SAFETY: the module's promise: the program's arrays are valid.
         Ok(rectangle) => match unsafe { rectangle.copy() } {
             Ok(()) => DONE,
             Err(Failed) => FAILED,
@@ -586,7 +586,7 @@ unsafe extern "C" fn omp_target_memcpy_rect_async(
             Err(Failed) => FAILED,
         }
     };
-    // SAFETY: as above.
+    // SAFETY: the module's promise: `dependences` has `count` elements.
     unsafe { depend::run_as_task(Box::new(work), count, dependences) }
 }
 

@@ -27,7 +27,7 @@ use crate::report::profile;
 use crate::settings::{self, Info};
 use crate::task::{depend, pending};
 
-/// Shows the libraries' log, if the environment asks for it.
+/// Shows the libraries' log, if the environment requests it.
 fn show_log() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -129,7 +129,7 @@ type Operation = unsafe fn(&Device, &mut Stream<'_>, &Args<'_>) -> Result<(), Fa
 unsafe fn begin(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<(), Failed> {
     let mut batch = MapBatch::default();
     literals::note_all(args);
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is that of `map_args`.
     unsafe {
         map::map_args(device, stream, args, &mut batch)?;
         batch.finish(device, stream)?;
@@ -140,7 +140,7 @@ unsafe fn begin(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Re
 /// # Safety
 /// As for [`unmap::unmap_args`].
 unsafe fn end(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<(), Failed> {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is that of `unmap_args`.
     unsafe { unmap::unmap(device, stream, args) }
 }
 
@@ -148,10 +148,10 @@ unsafe fn end(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Resu
 /// As for [`update::update`].
 unsafe fn update(device: &Device, stream: &mut Stream<'_>, args: &Args<'_>) -> Result<(), Failed> {
     let mut copied = Vec::new();
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is that of `update`.
     unsafe { update::update(device, stream, args, &mut copied)? };
     stream.synchronize()?;
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise; the stream is synchronised.
     unsafe { update::restore(&copied) };
     Ok(())
 }
@@ -176,7 +176,7 @@ unsafe fn data_construct(
     }
     let device = registry::device(number);
     let mut stream = Stream::new(&device);
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise about the arguments, which `operation` needs.
     let result = unsafe { operation(&device, &mut stream, args) };
     construct::outcome(result, at);
 }
@@ -263,7 +263,8 @@ unsafe extern "C" fn __tgt_push_mapper_component(
         map,
         name,
     };
-    // SAFETY: as above; the caller does not share it.
+    // SAFETY: a valid handle: `mapper::components` passed it to the mapper, or the program owns it.
+    // The caller does not share it.
     unsafe { (*handle).push(component) };
 }
 

@@ -33,7 +33,7 @@ struct Dependences {
 unsafe fn wait(dependences: *const Dependences) {
     // SAFETY: the caller's promise.
     if let Some(on) = unsafe { dependences.as_ref() } {
-        // SAFETY: as above.
+        // SAFETY: the caller's promise: a compiler made the lists.
         unsafe { depend::wait_for_dependences(on.count, on.list, on.more_count, on.more) };
     }
 }
@@ -77,7 +77,7 @@ unsafe extern "C" fn __tgt_interop_release(
     unsafe { __tgt_interop_use60(at, interop, context, dependences) }
 }
 
-/// As [`__tgt_interop_get`], for clang 22.
+/// Like [`__tgt_interop_get`], for clang 22.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_interop_init(
     _at: *const Ident,
@@ -96,7 +96,7 @@ unsafe extern "C" fn __tgt_interop_init(
     }
 }
 
-/// As [`__tgt_interop_use60`].
+/// Like [`__tgt_interop_use60`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_interop_use(
     _at: *const Ident,
@@ -111,7 +111,7 @@ unsafe extern "C" fn __tgt_interop_use(
     unsafe { depend::wait_for_dependences(count, dependences, 0, std::ptr::null_mut()) };
 }
 
-/// As [`__tgt_interop_release`].
+/// Like [`__tgt_interop_release`].
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __tgt_interop_destroy(
     at: *const Ident,
@@ -136,7 +136,7 @@ extern "C" fn __tgt_target_sync(
 ) {
 }
 
-/// Returns why there is no value, if the caller asks.
+/// Writes why there is no value, if the caller requests it.
 ///
 /// # Safety
 /// Null, or writable.

@@ -98,7 +98,7 @@ unsafe fn launch(
         threads: [0; 3],
         dynamic_shared_bytes: 0,
     };
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is that of `region::launch`.
     unsafe { region::launch(at, device, teams, threads, host, &raw const args) }
 }
 

@@ -27,7 +27,8 @@ pub(crate) struct MapBatch {
     attachments: Vec<OneArg>,
     /// The lengths of new data, by host address.
     new: BTreeMap<usize, usize>,
-    /// Data that this construct created: nobody uses it before it is [ready](Mapped::set_ready).
+    /// Data that this construct created; it must not be used before it is
+    /// [ready](Mapped::set_ready).
     created: Vec<Arc<Mapped>>,
     /// Data that was mapped before.
     existing: Vec<Arc<Mapped>>,
@@ -44,7 +45,7 @@ impl MapBatch {
         stream: &mut Stream<'_>,
         request: &MapRequest,
     ) -> Result<MapResult, Failed> {
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is that of `Table::map`.
         let mapped_object = unsafe { device.table.map(device, stream, request)? };
         if let MapResult::Mapped {
             is_new,
@@ -86,7 +87,7 @@ impl MapBatch {
         device: &Device,
         stream: &mut Stream<'_>,
     ) -> Result<(), Failed> {
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is that of `map_args`.
         unsafe { self.attach_all(device, stream)? };
         let event = if self.created.is_empty() {
             None
@@ -123,7 +124,7 @@ impl MapBatch {
             // SAFETY: the caller's promise: the base is the address of a pointer.
             let base = unsafe { (pointer as *const usize).read_unaligned() };
             let to = data.device.wrapping_sub(begin.wrapping_sub(base) as u64);
-            // SAFETY: as above.
+            // SAFETY: the caller's promise: the pointer's memory is readable.
             unsafe { attach(stream, &place.mapped, pointer, place.device, to, bytes)? };
         }
         Ok(())
@@ -149,7 +150,7 @@ pub(crate) unsafe fn map_args(
             continue;
         }
         if !arg.mapper.is_null() {
-            // SAFETY: the caller's promise covers what its mappers make of it.
+            // SAFETY: the caller's promise covers the arguments that its mappers produce.
             unsafe { Args::expand(&arg, |args| map_args(device, stream, args, batch))? };
             continue;
         }
@@ -157,7 +158,7 @@ pub(crate) unsafe fn map_args(
             batch.attachments.push(arg);
             continue;
         }
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is that of `map_args`.
         unsafe { map_arg(device, stream, args, at, &arg, batch)? };
     }
     Ok(())
@@ -208,7 +209,7 @@ unsafe fn map_arg(
         };
         // SAFETY: the caller's promise: the base is the address of a pointer.
         pointer = Some(unsafe { batch.map(device, stream, &own)? });
-        // SAFETY: as above.
+        // SAFETY: the caller's promise: the base is the address of a pointer.
         request.base = unsafe { (arg.base as *const usize).read_unaligned() };
         request.counts = !is_whole;
     }
@@ -235,7 +236,7 @@ unsafe fn map_arg(
         } else {
             base_of(&request, target)
         };
-        // SAFETY: as above.
+        // SAFETY: the caller's promise: the base is the address of a pointer.
         unsafe { attach(stream, &mapped, arg.base, place, to, POINTER)? };
     }
     if matches!(mapped_object, MapResult::Empty)

@@ -47,7 +47,7 @@ pub(crate) unsafe fn unmap_args(
             continue;
         }
         if !arg.mapper.is_null() {
-            // SAFETY: as in `map_args`.
+            // SAFETY: the caller's promise covers the arguments that its mappers produce.
             unsafe { Args::expand(&arg, |args| unmap_args(device, stream, args, batch))? };
             continue;
         }
@@ -130,10 +130,10 @@ pub(crate) unsafe fn unmap(
     args: &Args<'_>,
 ) -> Result<(), Failed> {
     let mut batch = UnmapBatch::default();
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is that of `unmap_args`.
     unsafe { unmap_args(device, stream, args, &mut batch)? };
     stream.synchronize()?;
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise; the stream is synchronised.
     unsafe { finish_unmap(device, batch) };
     Ok(())
 }

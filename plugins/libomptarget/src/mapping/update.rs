@@ -28,14 +28,14 @@ pub(crate) unsafe fn update(
             continue;
         }
         if !arg.mapper.is_null() {
-            // SAFETY: as in `map_args`.
+            // SAFETY: the caller's promise covers the arguments that its mappers produce.
             unsafe { Args::expand(&arg, |args| update(device, stream, args, copied))? };
         } else if arg.map.has(MapType::NON_CONTIGUOUS) {
-            // SAFETY: passed on.
+            // SAFETY: the caller's promise is that of `map_args`.
             unsafe { update_section(device, stream, args, &arg, copied)? };
         } else {
             let (begin, bytes) = (arg.begin, arg.bytes());
-            // SAFETY: as above.
+            // SAFETY: the caller's promise is that of `map_args`.
             unsafe { update_range(device, stream, &arg, begin, bytes, copied)? };
         }
     }
@@ -84,7 +84,7 @@ unsafe fn update_section(
     };
     for (offset, bytes) in section::pieces(dimensions) {
         let begin = first.wrapping_add(offset as usize);
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise: the section is the program's memory.
         unsafe { update_range(device, stream, arg, begin, bytes, copied)? };
     }
     Ok(())
@@ -121,7 +121,7 @@ unsafe fn update_range(
         unsafe { stream.copy_mapped(&used.mapped, &mut content, begin, bytes)? };
     }
     if arg.map.has(MapType::FROM) {
-        // SAFETY: as above.
+        // SAFETY: the caller's promise.
         unsafe { stream.copy_from(begin as *mut u8, used.device, bytes, name)? };
         copied.push(used.mapped);
     }

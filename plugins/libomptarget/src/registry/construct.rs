@@ -43,7 +43,7 @@ pub(crate) fn number_for(number: i64, at: *const Ident) -> Option<i64> {
     (number != count as i64).then_some(number)
 }
 
-/// Why there is no device, and the remedy.
+/// A message about missing devices, with the remedy.
 fn no_device() -> String {
     let registry = read();
     let images = registry

@@ -60,7 +60,7 @@ struct Configuration {
     max_threads: i32,
     min_teams: i32,
     max_teams: i32,
-    /// Of one team.
+    /// The bytes of one team.
     reduction_bytes: u32,
     /// Teams that the buffer has room for.
     reduction_teams: u32,
@@ -211,7 +211,7 @@ impl KernelEnvironment {
 pub(crate) struct Environment {
     /// The environments and the calls, which device code reads. Dropped before their memory.
     _reserved: Vec<Reservation>,
-    /// The environment of launches without reductions: zeros, which nobody writes.
+    /// The environment of launches without reductions: zeros, which are never written.
     idle: Option<DeviceBuffer>,
     /// The array of [`DeviceEnvironment::indirect_calls`].
     _calls: Option<DeviceBuffer>,

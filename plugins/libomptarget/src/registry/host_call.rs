@@ -77,7 +77,7 @@ impl HostFunction for HostCall {
                     .copy_to_nonoverlapping(copy.as_mut_ptr().cast(), bytes)
             };
         }
-        // SAFETY: as above; the argument is the copy.
+        // SAFETY: the function has this type, and takes a copy of its arguments.
         let value = unsafe { called(copy.as_mut_ptr().cast()) };
         // SAFETY: the caller's promise: 8 bytes that may be written.
         unsafe { result.ptr.cast::<u64>().write_unaligned(value) };

@@ -116,7 +116,7 @@ impl SymbolLocation {
         let is_function = unsafe { symbol.as_ref() }.is_some_and(|it| it.st_info & 0xf == FUNCTION);
         (found != 0).then(|| Self {
             base: info.dli_fbase.addr(),
-            // SAFETY: as above.
+            // SAFETY: null, or the linker's C string for an object that is in use.
             file: unsafe { text(info.dli_fname) },
             function: if is_function {
                 info.dli_saddr.addr()

@@ -24,9 +24,9 @@ use crate::report::source::{self, SourceName};
 
 /// A function or variable of a program with a counterpart in its images.
 pub(crate) struct Entry {
-    /// On the host.
+    /// The address on the host.
     pub(crate) address: usize,
-    /// In the images.
+    /// The name in the images.
     pub(crate) name: String,
     /// The name in the program's memory.
     symbol: SourceName,
@@ -80,14 +80,14 @@ impl Description {
     pub(crate) unsafe fn read(descriptor: *const BinaryDescription) -> Self {
         // SAFETY: the caller's promise, here and for all that it points to.
         let described = unsafe { &*descriptor };
-        // SAFETY: as above.
+        // SAFETY: the caller's promise covers the entries.
         let (entries, requirements) = unsafe { read_entries(described) };
         let count = usize::try_from(described.image_count).unwrap_or(0);
         let mut unreadable = Vec::new();
         let images = (0..count).filter_map(|at| {
-            // SAFETY: as above.
+            // SAFETY: the caller's promise covers `image_count` images.
             let image = unsafe { &*described.images.add(at) };
-            // SAFETY: as above.
+            // SAFETY: the caller's promise covers the image's bytes.
             match unsafe { read_image(at, image) } {
                 Ok(image) => Some(image),
                 Err(error) => {
@@ -138,23 +138,24 @@ unsafe fn read_entries(described: &BinaryDescription) -> (Vec<Entry>, u64) {
     let is_old = unsafe { (*begin).reserved } != 0;
     if is_old {
         let count = bytes / size_of::<OldOffloadEntry>();
-        // SAFETY: as above; the form before LLVM 20 begins with an address, which is not 0.
+        // SAFETY: the caller's promise; the form before LLVM 20 begins with an address, which is
+        // not 0.
         let entries = unsafe { std::slice::from_raw_parts(begin.cast::<OldOffloadEntry>(), count) };
         let entries = entries.iter().map(|entry| {
-            // SAFETY: as above.
+            // SAFETY: the caller's promise: the name is a C string or null.
             unsafe { read_entry(entry.address, entry.name, entry.size, entry.flags as u32) }
         });
         return (entries.collect(), requirements);
     }
     let count = bytes / size_of::<OffloadEntry>();
-    // SAFETY: as above.
+    // SAFETY: the caller's promise: `bytes` lie between the entries' begin and end.
     let described = unsafe { std::slice::from_raw_parts(begin, count) };
     let mut entries = Vec::with_capacity(count);
     for entry in described.iter().filter(|entry| entry.kind == KIND_OPENMP) {
         if entry.flags == ENTRY_REQUIRES {
             requirements |= entry.data;
         } else {
-            // SAFETY: as above.
+            // SAFETY: the caller's promise: the name is a C string or null.
             entries.push(unsafe { read_entry(entry.address, entry.name, entry.size, entry.flags) });
         }
     }

@@ -108,7 +108,7 @@ fn kernels() -> &'static RwLock<Kernels> {
 /// # Safety
 /// A compiler made the descriptor, and it is valid until it is unregistered.
 pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is that of `Description::read`.
     let Description {
         library,
         requirements,
@@ -140,7 +140,7 @@ pub(crate) unsafe fn register(descriptor: *const BinaryDescription) {
     registry.libraries.push(Arc::new(library));
 }
 
-/// Adds all devices of the machine, whatever the images are for.
+/// Adds all devices of the machine, regardless of the images' targets.
 pub(crate) fn add_all_devices() {
     if !settings::is_disabled() {
         let names = device_names(|| true);
@@ -200,7 +200,7 @@ fn gpus() -> Vec<String> {
         .collect()
 }
 
-/// What [`unregister`] has removed.
+/// The result of [`unregister`].
 pub(crate) struct Removed {
     library: Option<Arc<Library>>,
     opened: Vec<Arc<Device>>,
@@ -371,7 +371,7 @@ pub(crate) fn kernel(host: usize, device: &Device) -> Result<Arc<DeviceFunction>
     let name = library.entries[at].name.clone();
     if loaded.kernel(at).is_none() {
         return Err(message::error(&format!(
-            "Failed to load kernel {name}: the image has none of this name"
+            "Failed to load kernel {name}: the image has no kernel of this name"
         )));
     }
     let found = Arc::new(DeviceFunction { loaded, at, name });

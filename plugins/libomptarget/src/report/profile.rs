@@ -106,7 +106,7 @@ impl Drop for Span {
             spans.dropped += 1;
             return;
         }
-        // SAFETY: asks the kernel for a number.
+        // SAFETY: the call takes no arguments.
         let thread = unsafe { libc::syscall(libc::SYS_gettid) };
         spans.threads.entry(thread).or_insert_with(thread_name);
         spans.done.push(Done {

@@ -27,7 +27,7 @@ impl SourceLocation {
     pub(crate) unsafe fn of(at: *const Ident) -> Option<Self> {
         // SAFETY: the caller's promise.
         let at = unsafe { at.as_ref() }?;
-        // SAFETY: as above.
+        // SAFETY: the caller's promise: a C string or null.
         let text = unsafe { text(at.source) }?;
         // A whole program has no line.
         Named::parse(&text, 2)
@@ -35,12 +35,12 @@ impl SourceLocation {
             .filter(|location| location.line != 0)
     }
 
-    /// As [`of`](Self::of), for messages: LLVM's words if there is no location.
+    /// Like [`of`](Self::of), for messages: LLVM's words if there is no location.
     ///
     /// # Safety
     /// As for [`of`](Self::of).
     pub(crate) unsafe fn shown(at: *const Ident) -> String {
-        // SAFETY: passed on.
+        // SAFETY: the caller's promise is that of `of`.
         unsafe { at.as_ref().and_then(|at| text(at.source)) }
             .and_then(|text| Named::parse(&text, 2))
             .map_or_else(
@@ -108,7 +108,8 @@ pub(crate) struct SourceName(pub(crate) Name);
 // SAFETY: a C string in the program, or null: only read, and valid as long as the program or
 // library that registered it.
 unsafe impl Send for SourceName {}
-// SAFETY: as above.
+// SAFETY: the program's string is only read, and valid as long as the program or library that
+// registered it.
 unsafe impl Sync for SourceName {}
 
 impl SourceName {
@@ -123,7 +124,7 @@ impl SourceName {
 /// # Safety
 /// As for [`Named::of`].
 pub(crate) unsafe fn name_or_unknown(name: Name) -> String {
-    // SAFETY: passed on.
+    // SAFETY: the caller's promise is that of `Named::of`.
     unsafe { Named::of(name) }.map_or_else(|| "unknown".to_owned(), |named| named.name)
 }
 

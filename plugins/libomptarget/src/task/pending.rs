@@ -106,7 +106,7 @@ pub(crate) unsafe fn query(handle: *mut *mut c_void) {
         pending.polls += 1;
         return;
     }
-    // SAFETY: as above; it is removed from the task.
+    // SAFETY: `put` stored it, and it is removed from the task, so it is freed once.
     let pending = unsafe {
         Box::from_raw(std::mem::replace(&mut *handle, std::ptr::null_mut()).cast::<PendingLaunch>())
     };

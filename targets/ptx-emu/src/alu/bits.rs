@@ -60,7 +60,7 @@ pub(crate) fn shl(ty: Type) -> Option<Bin> {
     })
 }
 
-/// Of signed numbers with copies of the sign.
+/// Signed numbers are filled with copies of the sign.
 pub(crate) fn shr(ty: Type) -> Option<Bin> {
     Some(match ty {
         Type::S16 => each!(|a: i16, n: u32| a >> n.min(15)),

@@ -18,7 +18,7 @@ pub(crate) enum Integral {
 }
 
 impl Integral {
-    /// As modifiers name it.
+    /// The name in modifiers.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "rni" => Self::Nearest,
@@ -93,13 +93,13 @@ impl Convert {
             _ => false,
         };
         if needs_rounding && self.rounding.is_none() {
-            return Err("it rounds, but does not say how (.rn, .rz, .rm, .rp)");
+            return Err("the rounding modifier is missing (.rn, .rz, .rm, .rp)");
         }
         if !needs_rounding && self.rounding.is_some() {
             return Err("it does not round");
         }
         if from && !to && self.integral.is_none() {
-            return Err("it does not say how to round (.rni, .rzi, .rmi, .rpi)");
+            return Err("the rounding modifier is missing (.rni, .rzi, .rmi, .rpi)");
         }
         if self.integral.is_some() && (!from || (to && self.from != self.to)) {
             return Err("integer rounding is for floats of one type, or integers made of them");
@@ -205,7 +205,7 @@ impl Convert {
     }
 
     fn float_of_int(&self, value: i128) -> u64 {
-        // Of integers 0 and 1 are all that there is from 0 to 1.
+        // 0 and 1 are the only integers from 0 to 1.
         let value = if self.sat { value.clamp(0, 1) } else { value };
         match (self.to, self.round()) {
             (Type::F32, Round::NearestTiesToEven) => self.finish32(value as f32),

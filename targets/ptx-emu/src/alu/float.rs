@@ -24,7 +24,7 @@ pub(crate) enum Rounding {
 }
 
 impl Rounding {
-    /// As modifiers name it: `rn`, `rz`, `rm`, `rp`.
+    /// The name in modifiers: `rn`, `rz`, `rm`, `rp`.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "rn" => Self::Nearest,
@@ -398,7 +398,7 @@ macro_rules! extremum {
                 }
                 if x.is_nan() { y } else { x }
             } else if x == y {
-                // Of two zeros the negative one is the lesser.
+                // The negative zero counts as less than the positive one.
                 let is_x = if how.max {
                     x.is_sign_positive()
                 } else {

@@ -216,7 +216,7 @@ arithmetic!(add, ADD);
 arithmetic!(sub, SUB);
 arithmetic!(mul, MUL);
 
-/// What `atom` and `red` make of a word and an operand: subnormal numbers count.
+/// The result of `atom` and `red` for a word and an operand, without flushing subnormal numbers.
 pub(crate) fn sum(ty: Type, a: u64, b: u64) -> Option<u64> {
     let (x, y) = (halves(a), halves(b));
     let one: fn(u16, u16) -> u16 = match ty {

@@ -275,7 +275,7 @@ impl BlockClocks {
     }
 
     /// Threads synchronise: each then has the clocks of all.
-    pub(crate) fn meet(&mut self, warp: u32, lanes: Mask) {
+    pub(crate) fn sync_lanes(&mut self, warp: u32, lanes: Mask) {
         let who = self.who(warp, lanes);
         let mut all = Clock::default();
         self.gather(who, &mut all);

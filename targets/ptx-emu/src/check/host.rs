@@ -56,7 +56,7 @@ impl View {
     }
 
     /// Compares with the current value. Returns the bytes that the host has changed.
-    pub(super) fn look(&mut self, address: u64, mask: u8, value: u64, now: u64) -> u8 {
+    pub(super) fn observe(&mut self, address: u64, mask: u8, value: u64, now: u64) -> u8 {
         let value = spread(address, value);
         let mut changed = 0;
         for byte in bytes_of(mask) {
@@ -133,8 +133,8 @@ impl HostPointer {
     /// # Safety
     /// The block is allocated and has that many bytes.
     unsafe fn byte(self, at: u64) -> u8 {
-        // SAFETY: inside, by the caller's promise; others use it with atomic operations
-        // or are the host, whose memory this is shared with as with a device.
+        // SAFETY: inside, by the caller's promise; device threads use it with atomic operations,
+        // and the host treats it as memory shared with a device.
         let byte = unsafe { AtomicU8::from_ptr(self.0.as_ptr().add(at as usize)) };
         // Relaxed: as for `word`.
         byte.load(Ordering::Relaxed)
@@ -207,7 +207,7 @@ impl Checker {
                 |start, cell| {
                     self.host_changed(start, cell, |at| {
                         let offset = at.checked_sub(address).filter(|&o| o < bytes)?;
-                        // SAFETY: as above.
+                        // SAFETY: the block is not freed yet, and `offset` is inside.
                         Some(unsafe { host.byte(offset) })
                     })
                 },
@@ -228,7 +228,7 @@ impl Checker {
         let mut changed = 0;
         for at in start..start + 8 {
             if let Some(value) = byte(at) {
-                changed |= view.look(at, 1 << (at - start), u64::from(value), now);
+                changed |= view.observe(at, 1 << (at - start), u64::from(value), now);
             }
         }
         self.host_did(start, cell, changed, true)

@@ -260,7 +260,7 @@ impl Checker {
         // The host's accesses meanwhile.
         let range = operation.range();
         if let Some(view) = &mut cell.view {
-            let changed = view.look(operation.address, mask, outcome.seen, before);
+            let changed = view.observe(operation.address, mask, outcome.seen, before);
             if changed != 0
                 && let Some(other) = cell.unknown_to_host(changed, true, &lock(&self.host).clock)
             {

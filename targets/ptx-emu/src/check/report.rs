@@ -77,8 +77,8 @@ impl Checker {
             RaceKind::Narrow if is_host(older) || is_host(newer) => ": the other side is the host",
             RaceKind::Narrow => ": a scope leaves the other thread out",
         });
-        let told = if is_host(newer) { older } else { newer };
-        let (block, thread, site) = match told {
+        let device_side = if is_host(newer) { older } else { newer };
+        let (block, thread, site) = match device_side {
             Party::Device { who, mark } => (who.block, first(who), mark.site),
             _ => (0, 0, (0, 0, 0)),
         };

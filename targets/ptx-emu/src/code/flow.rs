@@ -47,7 +47,8 @@ pub(super) fn reconvergence_points(instrs: &[Instr]) -> Vec<Pc> {
             let mut found = None;
             for &way in &ways_out[at] {
                 if meets[way].is_some() {
-                    found = Some(found.map_or(way, |other| meet(&meets, &rank, other, way)));
+                    found =
+                        Some(found.map_or(way, |other| common_ancestor(&meets, &rank, other, way)));
                 }
             }
             if meets[at] != found {
@@ -64,7 +65,12 @@ pub(super) fn reconvergence_points(instrs: &[Instr]) -> Vec<Pc> {
     (0..count).map(|at| pc(meets[at])).collect()
 }
 
-fn meet(meets: &[Option<usize>], rank: &[usize], mut one: usize, mut two: usize) -> usize {
+fn common_ancestor(
+    meets: &[Option<usize>],
+    rank: &[usize],
+    mut one: usize,
+    mut two: usize,
+) -> usize {
     while one != two {
         while rank[one] < rank[two] {
             one = meets[one].unwrap_or(one);

@@ -281,7 +281,7 @@ impl Semantics {
 pub(crate) struct Load {
     pub(crate) at: Address,
     pub(crate) ds: Box<[Reg]>,
-    /// Of one element.
+    /// Bytes of one element.
     pub(crate) bytes: u32,
     /// Width of the registers that a signed element fills; 0 for others.
     pub(crate) extend: u32,

@@ -40,9 +40,9 @@ pub(super) struct Local {
 
 /// All executions of each thread.
 pub(super) fn executions(test: &Test) -> Vec<Vec<Local>> {
-    // Numbers that occur at all: a value that only justifies itself is for the axioms.
+    // Numbers that occur in the test: a value that only justifies itself is for the axioms.
     let mut domain: Domain = vec![numbers(test); test.words.len()];
-    // Tests are short: that values feed on each other for ever shows as a large domain.
+    // Tests are short, so values that depend on each other forever show as a large domain.
     for _ in 0..16 {
         let all: Vec<Vec<Local>> = (0..test.threads.len())
             .map(|thread| run(test, thread, &domain))

@@ -31,7 +31,7 @@ use std::collections::BTreeSet;
 
 use crate::code::op::{Scope, Semantics};
 
-/// Where a thread runs.
+/// The position of a thread: its block and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
     /// On a device.
@@ -124,7 +124,7 @@ pub struct Step {
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// Where it runs.
+    /// Its position.
     pub agent: Agent,
     /// Its action.
     pub steps: Vec<Step>,
@@ -166,9 +166,9 @@ pub enum Races {
 /// The verdict of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Whether the outcome may be.
+    /// Whether the outcome is allowed.
     pub allowed: bool,
-    /// Whether there are races in any execution; the last of [`Races`] that there is.
+    /// The races in all executions; the last of [`Races`] that occurs.
     pub races: Races,
 }
 
@@ -187,7 +187,7 @@ pub struct Test {
     pub expect: Option<Verdict>,
 }
 
-/// Text that is no test.
+/// Text that is not a test.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct ParseError {
@@ -201,12 +201,12 @@ impl Test {
     /// Reads tests, one after the other.
     ///
     /// # Errors
-    /// It is none.
+    /// The text is not a sequence of tests.
     pub fn parse(text: &str) -> Result<Vec<Self>, ParseError> {
         parse::tests(text)
     }
 
-    /// Decides, by all executions that there may be.
+    /// Decides by all possible executions.
     #[must_use]
     pub fn judge(&self) -> Verdict {
         let mut verdict = Verdict {

@@ -19,7 +19,7 @@ struct Events<'a> {
 /// Tries every way in which executions of the threads may fit together.
 pub(super) fn decide(test: &Test, picked: &[&Local], verdict: &mut Verdict) {
     let events = Events::new(test, picked);
-    let reads: Vec<usize> = events.which(Does::Read);
+    let reads: Vec<usize> = events.events_of(Does::Read);
     let sources: Vec<Vec<usize>> = reads.iter().map(|&read| events.sources(read)).collect();
     let fences: Vec<usize> = (0..events.all.len())
         .filter(|&e| events.is_fence_sc(e))
@@ -128,7 +128,7 @@ impl<'a> Events<'a> {
         &self.all[event].1
     }
 
-    fn which(&self, does: Does) -> Vec<usize> {
+    fn events_of(&self, does: Does) -> Vec<usize> {
         (0..self.all.len())
             .filter(|&e| self.event(e).does == does)
             .collect()
@@ -156,7 +156,10 @@ impl<'a> Events<'a> {
         let fits = |&write: &usize| {
             self.is_same_word(read, write) && self.event(write).value == self.event(read).value
         };
-        self.which(Does::Write).into_iter().filter(fits).collect()
+        self.events_of(Does::Write)
+            .into_iter()
+            .filter(fits)
+            .collect()
     }
 
     /// Goes on with what is read from what, and the order of fences.
@@ -172,7 +175,7 @@ impl<'a> Events<'a> {
         if !sc.then(&cause).is_irreflexive() {
             return;
         }
-        // What is ordered anyway, and what must be in some order.
+        // Pairs that are ordered in every execution, and pairs that must be in some order.
         let is_write = |event| self.is(event, Does::Write);
         let mut known = cause.between(is_write, is_write);
         known = Relation::of(count, |a, b| {
@@ -266,7 +269,7 @@ impl<'a> Events<'a> {
                 value,
             } => self.picked[thread].registers[register].0 == value,
             Term::Word { word, value } => self
-                .which(Does::Write)
+                .events_of(Does::Write)
                 .into_iter()
                 .any(|e| self.event(e).word == word && self.event(e).value == value && is_last(e)),
         };

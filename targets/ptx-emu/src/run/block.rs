@@ -171,7 +171,7 @@ impl Block {
             return TurnResult::Busy;
         }
         let wakes = self.warps.iter().filter_map(Warp::wakes).min();
-        if let Some(report) = self.watch.look(&self.common, &self.warps, ran, wakes) {
+        if let Some(report) = self.watch.check(&self.common, &self.warps, ran, wakes) {
             let kind = FaultKind::Deadlock(report);
             for warp in self.warps.iter_mut().filter(|warp| warp.live() != 0) {
                 let faulted = Faulted::of(warp, kind.clone());

@@ -114,7 +114,7 @@ impl CycleDetector {
             self.longest = self.longest.max(self.steps);
             self.steps = 0;
             if self.times >= ROUNDS / 2 {
-                // Whatever it did before, it is to be noticed soon when it leaves.
+                // A short limit, so that a step out of the cycle is noticed soon.
                 self.limit = self.limit.min(4 * (self.longest + 1));
             }
         } else if self.steps >= self.limit {

@@ -34,7 +34,7 @@ impl DeadlockDetector {
     }
 
     /// Checks after a turn without progress. Returns a report of a deadlock.
-    pub(super) fn look(
+    pub(super) fn check(
         &mut self,
         common: &Common,
         warps: &[Warp],
@@ -89,7 +89,7 @@ fn state(warps: &[Warp]) -> u64 {
 /// A report of the waiting lanes.
 fn report(common: &Common, warps: &[Warp]) -> String {
     let [x, y, z] = common.index;
-    let mut text = format!("no thread of block ({x}, {y}, {z}) gets on:");
+    let mut text = format!("no thread of block ({x}, {y}, {z}) makes progress:");
     for warp in warps {
         let top = warp.groups.len().saturating_sub(1);
         for (at, group) in warp.groups.iter().enumerate() {
@@ -118,7 +118,7 @@ fn report(common: &Common, warps: &[Warp]) -> String {
                 State::Ready | State::Sleeping { .. }
                     if warp.model() == Model::LockStep && at < top =>
                 {
-                    "wait for the lanes below, from which they parted".to_owned()
+                    "wait for the lanes below, from which they diverged".to_owned()
                 }
                 State::Ready | State::Sleeping { .. } => "spin".to_owned(),
             };

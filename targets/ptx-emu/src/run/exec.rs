@@ -138,7 +138,7 @@ fn run_group(
     loop {
         if pc >= meets {
             warp.groups[at].pc = pc;
-            if warp.meet(&mut at, is_first) {
+            if warp.try_reconverge(&mut at, is_first) {
                 return Ok(());
             }
             lanes = warp.groups[at].lanes;

@@ -69,7 +69,7 @@ pub(super) fn collective(
 /// `bar.warp.sync` orders memory, unlike the other collectives.
 fn order(warp: u32, common: &mut Common, kind: &CollectiveKind, lanes: Mask) {
     if let (CollectiveKind::Sync, Some(clocks)) = (kind, &mut common.clocks) {
-        clocks.meet(warp, lanes);
+        clocks.sync_lanes(warp, lanes);
     }
 }
 

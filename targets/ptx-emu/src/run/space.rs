@@ -27,7 +27,7 @@ impl Private {
     fn new(bytes: usize) -> Self {
         let arena = Arena::new(bytes as u64, None);
         Self(arena.unwrap_or_else(|_| {
-            // As a box does without memory.
+            // The same reaction as `Box`'s to a lack of memory.
             let layout = Layout::array::<u8>(bytes).unwrap_or(Layout::new::<u64>());
             handle_alloc_error(layout)
         }))
@@ -307,19 +307,22 @@ macro_rules! atomic {
             }
             2 => {
                 type $T = u16;
-                // SAFETY: as above.
+                // SAFETY: the address is inside allocated memory (`find`), aligned for its size,
+                // and all threads use only atomic operations.
                 let $word = unsafe { AtomicU16::from_ptr($at.cast()) };
                 $result
             }
             4 => {
                 type $T = u32;
-                // SAFETY: as above.
+                // SAFETY: the address is inside allocated memory (`find`), aligned for its size,
+                // and all threads use only atomic operations.
                 let $word = unsafe { AtomicU32::from_ptr($at.cast()) };
                 $result
             }
             _ => {
                 type $T = u64;
-                // SAFETY: as above.
+                // SAFETY: the address is inside allocated memory (`find`), aligned for its size,
+                // and all threads use only atomic operations.
                 let $word = unsafe { AtomicU64::from_ptr($at.cast()) };
                 $result
             }

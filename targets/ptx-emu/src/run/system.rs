@@ -340,7 +340,7 @@ impl Item {
     }
 }
 
-/// As C writes it: at least two digits of exponent, with its sign.
+/// An exponent in C's format: at least two digits of exponent, with its sign.
 fn scientific(value: f64, precision: usize) -> String {
     let text = format!("{value:.precision$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));

@@ -39,7 +39,7 @@ pub(super) enum State {
     Reconverging {
         /// Abandoned waits of the warp at the begin of this one.
         since: u64,
-        /// What the warp had done then.
+        /// The work of the warp at that time.
         work: u64,
     },
 }
@@ -210,7 +210,7 @@ impl Warp {
     }
 
     /// Whether the group must stop at its pc: it has merged with others, or waits for others.
-    pub(super) fn meet(&mut self, at: &mut usize, is_first: bool) -> bool {
+    pub(super) fn try_reconverge(&mut self, at: &mut usize, is_first: bool) -> bool {
         match self.model {
             Model::LockStep => {
                 let group = &self.groups[*at];

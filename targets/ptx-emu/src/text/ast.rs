@@ -25,7 +25,7 @@ pub(crate) enum Linkage {
     Extern,
 }
 
-/// Where a variable is.
+/// A state space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Space {
     Reg,
@@ -115,7 +115,7 @@ pub(crate) enum StatementKind<'a> {
         count: u32,
     },
     Label(&'a str),
-    /// Where an indexed branch may go.
+    /// The possible targets of an indexed branch.
     Targets {
         name: &'a str,
         labels: Vec<&'a str>,

@@ -155,7 +155,7 @@ impl<'a> Lexer<'a> {
     /// The next token.
     ///
     /// # Errors
-    /// It is none; the message lacks the line, which [`line`](Self::line) has.
+    /// There is no valid token; the message lacks the line, which [`line`](Self::line) has.
     pub(crate) fn next(&mut self) -> Result<Token<'a>, String> {
         self.skip_blanks()?;
         let line = self.line;

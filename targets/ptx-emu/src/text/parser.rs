@@ -399,12 +399,12 @@ impl<'a> Parser<'a> {
             match ty {
                 Type::F32 | Type::B32 => Ok(u64::from((value as f32).to_bits())),
                 Type::F64 | Type::B64 => Ok(value.to_bits()),
-                _ => Err("a float for a variable that is none".to_owned()),
+                _ => Err("a float for an integer variable".to_owned()),
             }
         };
         let value = match self.next()? {
             TokenKind::Int(_) if ty.is_float() => {
-                return Err("a float expected: an integer stands for no number here".to_owned());
+                return Err("a float expected, found an integer".to_owned());
             }
             TokenKind::Int(mask) if self.peek()? == TokenKind::Mark('(') => {
                 self.next()?;

@@ -7,11 +7,11 @@ use ptx_emu::{FaultKind, Grid, Machine, Module, Part, Running};
 
 use crate::{machine, text};
 
-/// Rounds of a loop that the host feeds.
+/// Rounds of a loop that the host serves.
 const ROUNDS: u32 = 10;
 
-/// Asks, by the word at 0, waits for the word at 64, and takes what is at 128 of mapped and
-/// of device memory.
+/// Requests by the word at 0, waits for the word at 64, and loads the words at 128 of mapped and of
+/// device memory.
 const LOOP: &str = "
     setp.ne.u32 %p0, %t, 0;
     @%p0 ret;
@@ -74,8 +74,8 @@ impl Served {
 
     /// A word of mapped memory.
     fn word(&self, at: usize) -> &AtomicU32 {
-        // SAFETY: the block is allocated as long as the machine is, it is aligned, and
-        // others use it with atomic operations, too.
+        // SAFETY: the block is allocated as long as the machine is, it is aligned, and all threads
+        // access it atomically.
         unsafe { AtomicU32::from_ptr((self.host + at) as *mut u32) }
     }
 
@@ -83,11 +83,12 @@ impl Served {
     fn copy(&self, at: u64, value: u32) {
         let to = self.machine.memory().host(self.device + at, 4);
         let to = to.expect("it is allocated").as_ptr().cast();
-        // SAFETY: as for `word`.
+        // SAFETY: the device memory is allocated, aligned, and accessed atomically by device
+        // threads.
         unsafe { AtomicU32::from_ptr(to) }.store(value, Ordering::Release);
     }
 
-    /// Waits until a word has a value; whether it ever has.
+    /// Waits until a word has a value; returns whether it ever has.
     fn awaits(&self, at: usize, value: u32, running: &Running) -> bool {
         while self.word(at).load(Ordering::Acquire) != value {
             if running.is_over() {
@@ -98,7 +99,7 @@ impl Served {
         true
     }
 
-    /// Serves the loop, and tells the checker of it or not; what is reported.
+    /// Serves the loop; `tells` decides whether it reports to the checker. Returns the race report.
     fn serve(&self, tells: bool) -> Option<String> {
         let running = self.launch();
         for round in 1..=ROUNDS {
@@ -109,7 +110,7 @@ impl Served {
                 self.machine.host_read(self.mapped, 4);
                 self.machine.host_read(self.mapped + 192, 4);
             }
-            // Relaxed: data, which the answer below publishes.
+            // Relaxed: data, which the reply below publishes.
             self.word(128).store(round + 100, Ordering::Relaxed);
             self.copy(128, round + 200);
             if tells {
@@ -166,7 +167,7 @@ fn a_loop_that_the_host_feeds_needs_all_of_it() {
             assert!(expected == "race" || report.contains("the other side is the host"));
         }
     }
-    // What the device releases nothing of shows where the host says what it reads.
+    // If the device does not release, the race shows where the host reports its reads.
     for (to, expected) in [("st.relaxed.sys.global", "race"), ("st.global", "race")] {
         let report = Served::new(&LOOP.replace("st.release.sys.global", to)).serve(true);
         let report = report.unwrap_or_else(|| panic!("{to}"));
@@ -236,10 +237,10 @@ fn launches_that_overlap_race() {
     let second = served.launch();
     let report_of_second = report(&second).expect("both store to one word");
     assert!(report_of_second.contains("of launch"), "{report_of_second}");
-    // SAFETY: as above.
+    // SAFETY: mapped memory of the first launch, which is not freed.
     unsafe { AtomicU32::from_ptr(stop) }.store(1, Ordering::Release);
     assert_eq!(report(&first), None);
-    // What has ended is ordered before what begins.
+    // An ended launch is ordered before later ones.
     served.word(0).store(1, Ordering::Release);
     assert_eq!(report(&served.launch()), None);
 }

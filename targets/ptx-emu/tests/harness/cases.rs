@@ -23,11 +23,11 @@ struct Case<'a> {
     parts: Vec<String>,
     gives: Vec<u32>,
     prints: Option<String>,
-    /// The line, what comes there, and what the message has.
+    /// The line of the expected error, its kind, and a part of its message.
     fails: Option<(u32, &'a str, &'a str)>,
 }
 
-/// Runs the case that begins with `first`; what is wrong.
+/// Runs the case that begins with `first`; returns its failure.
 pub(super) fn run(
     devices: &mut Vec<(u32, Device)>,
     first: &str,
@@ -46,7 +46,7 @@ pub(super) fn run(
     failures
 }
 
-/// Reads a case; the word that is not known.
+/// Reads a case; the error is the unknown word.
 fn read<'a>(first: &'a str, body: &[(u32, &'a str)]) -> Result<Case<'a>, &'a str> {
     let mut case = Case {
         grid: Grid {
@@ -85,7 +85,7 @@ fn read<'a>(first: &'a str, body: &[(u32, &'a str)]) -> Result<Case<'a>, &'a str
             _ => text = line,
         }
         if let Some((before, failure)) = line.split_once("//! ") {
-            // Faults quote their line: it must not have what they are searched for.
+            // Faults quote their line: it must not contain the expected text.
             text = before;
             let (kind, what) = failure.split_once(' ').ok_or(failure)?;
             case.fails = Some((number, kind, what));
@@ -97,11 +97,11 @@ fn read<'a>(first: &'a str, body: &[(u32, &'a str)]) -> Result<Case<'a>, &'a str
     Ok(case)
 }
 
-/// Begins a text, of which the next line is number `start` of the file, as it is there.
+/// Begins a text, whose next line is number `start` of the file, unchanged.
 fn begin(case: &mut Case<'_>, start: u32) {
     let mut text = "\n".repeat(start as usize - 2);
     if !case.is_bare {
-        // The oldest that all of it is for.
+        // The oldest versions that suit all cases.
         text.insert_str(0, ".version 8.0 .target sm_60 .address_size 64 ");
     }
     case.parts.push(text);

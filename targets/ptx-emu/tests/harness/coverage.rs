@@ -1,10 +1,10 @@
-//! Whether the corpus has each opcode that is known, with whichever modifiers.
+//! Whether the corpus has each supported opcode, with any modifiers.
 
 use std::collections::BTreeSet;
 
 use super::{File, code};
 
-/// The sources that know instructions: each has one `match` of names.
+/// The sources that decode instructions: each has one `match` of names.
 const SOURCES: [&str; 5] = [
     include_str!("../../src/code/decode/arithmetic.rs"),
     include_str!("../../src/code/decode/moves.rs"),
@@ -32,7 +32,7 @@ fn known(source: &str) -> BTreeSet<&str> {
     names
 }
 
-/// Names of instructions that are known and in none of the files.
+/// Names of supported instructions that no file uses.
 pub(crate) fn missing(files: &[File]) -> Vec<&'static str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "._%$".contains(c);
     let used: BTreeSet<&str> = files

@@ -1,4 +1,4 @@
-//! Reads files of the corpus and runs what they say.
+//! Reads files of the corpus and runs them.
 //!
 //! A file has two kinds of entries; what follows `#` is a comment.
 //!
@@ -26,13 +26,13 @@ pub(crate) struct File {
     pub(crate) text: &'static str,
 }
 
-/// Bytes for a kernel's input and its output, each.
+/// Bytes of a kernel's input and of its output.
 const ROOM: usize = 4096;
 
-/// Longer than any case takes, however busy the machine is.
+/// Longer than any case takes on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// A device and what it printed.
+/// A device and its printed output.
 struct Device {
     machine: Machine,
     printed: Arc<Mutex<String>>,
@@ -58,8 +58,8 @@ impl Device {
         self.machine.load(parts)
     }
 
-    /// Runs the kernel `test`, whose parameters are, as far as it has them, where its
-    /// output goes and where its input is; what is in the output afterwards.
+    /// Runs the kernel `test`, whose parameters are the addresses of its output and its input, as
+    /// far as it has them. Returns the output afterwards.
     fn run(&self, module: &Arc<Module>, grid: Grid, input: &[u8]) -> Result<Vec<u8>, Box<Fault>> {
         let memory = self.machine.memory();
         let [to, from] = [(); 2].map(|()| memory.alloc(ROOM as u64).unwrap());
@@ -89,7 +89,7 @@ impl Device {
         result.map(|()| output).map_err(Box::new)
     }
 
-    /// What was printed since the last call.
+    /// The output since the last call.
     fn printed(&self) -> String {
         std::mem::take(&mut self.printed.lock().unwrap())
     }
@@ -100,7 +100,7 @@ fn code(line: &str) -> &str {
     line.split_once('#').map_or(line, |(code, _)| code).trim()
 }
 
-/// Runs all of a file.
+/// Runs a whole file.
 pub(crate) fn check(file: &File) {
     let mut failures = Vec::new();
     let mut devices = Vec::new();
@@ -133,7 +133,7 @@ pub(crate) fn check(file: &File) {
     assert!(wrong == 0, "{wrong} of {count} are wrong:\n{text}");
 }
 
-/// The device of an architecture, made when first wanted.
+/// The device of an architecture, created when first used.
 fn device(devices: &mut Vec<(u32, Device)>, sm: u32) -> &Device {
     let at = devices.iter().position(|&(of, _)| of == sm);
     let at = at.unwrap_or_else(|| {

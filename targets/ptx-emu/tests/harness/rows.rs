@@ -1,4 +1,4 @@
-//! Rows: a kernel is made around the instructions, and its results are compared.
+//! Rows: a kernel is generated around the instructions, and its results are compared.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::values::{Value, Width};
 /// Names of results.
 const RESULTS: [&str; 4] = ["%d", "%e", "%f", "%g"];
 
-/// Runs a row; what is wrong.
+/// Runs a row; returns its failure.
 pub(super) fn run(device: &Device, row: &str, immediates: bool) -> Vec<String> {
     let Some((code, wanted)) = row.split_once("=>") else {
         return vec![format!("neither row nor case: `{row}`")];
@@ -29,7 +29,7 @@ pub(super) fn run(device: &Device, row: &str, immediates: bool) -> Vec<String> {
         .collect()
 }
 
-/// Pieces of code: words, which values are, and what is between them.
+/// Pieces of code: words, which may be values, and the text between them.
 fn words(code: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "._%$-:".contains(c);
     let mut rest = code;

@@ -1,4 +1,4 @@
-//! Values in rows. Their notation says how wide they are:
+//! Values in rows. Their notation determines their width:
 //!
 //! * `0x12`, `0x1234`, ... : by the number of digits; two digits count as 16 bits;
 //! * `0f3f800000` and `0d3ff0000000000000`: 32 and 64 bits, as in PTX;
@@ -7,7 +7,7 @@
 //!   bits stands for all of them, and `~1.5f` for what is not further away than 2^-20;
 //! * `true`, `false`: predicates.
 
-/// What registers are made for.
+/// The width of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Width {
     Pred,
@@ -23,7 +23,7 @@ pub(super) struct Value {
 }
 
 impl Value {
-    /// The value that `word` stands for, if it is one.
+    /// The value that `word` denotes, if it is one.
     pub(super) fn parse(word: &str) -> Option<Self> {
         let value = |width, bits, is_float| {
             let (width, is_near) = (Width::Bits(width), false);
@@ -73,7 +73,7 @@ impl Value {
         }
     }
 
-    /// As PTX writes it.
+    /// The value in PTX's notation.
     pub(super) fn immediate(self) -> String {
         match (self.is_float, self.width) {
             (true, Width::Bits(32)) => format!("0f{:08x}", self.bits),
@@ -82,7 +82,7 @@ impl Value {
         }
     }
 
-    /// Whether `bits` are what this says.
+    /// Whether `bits` match this value.
     pub(super) fn is(self, bits: u64) -> bool {
         let double = |bits| match self.width {
             Width::Bits(32) => f64::from(f32::from_bits(bits as u32)),

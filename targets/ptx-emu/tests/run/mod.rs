@@ -1,5 +1,4 @@
-//! Litmus tests as kernels that run with the checker looking on, the host being a
-//! thread of this process.
+//! Litmus tests as kernels that run under the checker; host threads are threads of this process.
 
 use std::fmt::Write as _;
 use std::ptr::NonNull;
@@ -15,7 +14,7 @@ pub(crate) struct Bench {
     machine: Machine,
 }
 
-/// Where the words of a test are.
+/// The locations of a test's words.
 struct Words {
     host: NonNull<u8>,
     device: u64,
@@ -26,8 +25,8 @@ unsafe impl Sync for Words {}
 
 impl Words {
     fn word(&self, word: usize) -> &AtomicU32 {
-        // SAFETY: the block has room for all words, aligned, for as long as the test runs,
-        // and others use it with atomic operations, too.
+        // SAFETY: the block has room for all words, aligned, for as long as the test runs, and all
+        // threads access it atomically.
         unsafe { AtomicU32::from_ptr(self.host.as_ptr().add(word * STRIDE as usize).cast()) }
     }
 
@@ -49,7 +48,7 @@ impl Bench {
         }
     }
 
-    /// Runs a test; what was reported.
+    /// Runs a test; returns the reported races.
     pub(crate) fn run(&self, test: &Test) -> (Races, String) {
         let text = kernel(test);
         let part = Part {
@@ -135,8 +134,7 @@ impl Bench {
     }
 }
 
-/// The value without which a thread does not go on from a load: the one that steps
-/// behind it ask for.
+/// The value that a thread waits for in a load: the one that later steps require.
 fn awaited(thread: &Thread, register: usize) -> Option<u64> {
     let guards = thread.steps.iter().filter_map(|step| step.guard);
     let mut values = guards.filter(|guard| guard.0 == register).map(|g| g.1);
@@ -151,7 +149,7 @@ fn blocks(test: &Test) -> u32 {
     blocks.max().unwrap_or(1)
 }
 
-/// Registers of a thread that has none: they are the same for all.
+/// A kernel for a test; all threads have the same registers.
 fn kernel(test: &Test) -> String {
     let mut text = String::from(
         ".version 7.8
@@ -190,7 +188,7 @@ fn kernel(test: &Test) -> String {
             .iter()
             .any(|thread| thread.agent == Agent::Host)
         {
-            // What ends before the host looks is ordered by that.
+            // Threads that end before the host polls are ordered by that.
             let done = test.words.len() as u64 * STRIDE;
             let _ = writeln!(
                 bodies,
@@ -250,7 +248,7 @@ fn instruction(thread: &Thread, step: &Step, label: &str, text: &mut String) {
             let at = at(word);
             let atom = format!("atom{order}.global.{name} %r{to}, {at}, {operands};");
             match (name, awaited(thread, to)) {
-                // A lock is waited for.
+                // Waits for a lock.
                 ("cas.b32", Some(value)) => format!(
                     "L{label}:
     {atom}
@@ -298,7 +296,7 @@ pub(crate) fn orders(test: &Test) -> Vec<(usize, usize)> {
     test.threads.iter().enumerate().flat_map(steps).collect()
 }
 
-/// Takes from a step what it orders.
+/// Removes a step's ordering.
 pub(crate) fn weaken(step: &mut Step) {
     match step.action {
         Action::Fence => step.guard = Some((15, u64::MAX)),

@@ -1,4 +1,4 @@
-//! The kernel of `quiet`, in an image that has no way to the host.
+//! The kernel of `quiet`, in an image that cannot call the host.
 #![no_std]
 #![cfg_attr(
     any(target_arch = "nvptx64", target_arch = "amdgpu"),

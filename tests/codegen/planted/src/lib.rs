@@ -1,5 +1,5 @@
-//! What device code must not do: the compiler's own atomics on a word that the host
-//! shares. LLVM makes relaxed read-modify-writes at device scope of these for NVIDIA.
+//! A planted violation: the compiler's own atomics on a word that the host shares. For NVIDIA, LLVM
+//! compiles these to relaxed read-modify-writes at device scope.
 #![no_std]
 #![cfg_attr(
     any(target_arch = "nvptx64", target_arch = "amdgpu"),
@@ -10,10 +10,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 device_rt::image!();
 
-/// Adds to a word of the host's.
+/// Adds to a word of the host.
 ///
 /// # Safety
-/// `word` is a word that only atomics touch.
+/// `word` is only accessed by atomics.
 #[device_rt::kernel]
 pub unsafe fn planted(word: *mut u32) {
     // SAFETY: the launcher provides the word.

@@ -1,4 +1,4 @@
-//! One function for each primitive of [`device_rt::arch`], to see what becomes of it.
+//! One function for each primitive of [`device_rt::arch`], to inspect its compiled form.
 #![no_std]
 
 use device_rt::arch::{self, Context, Space, Spaces};
@@ -45,7 +45,7 @@ probes! {
 
 #[unsafe(no_mangle)]
 extern "C" fn probe_space_of(address: u64) -> u32 {
-    match Spaces::here().of(address) {
+    match Spaces::current().of(address) {
         Space::Global => 0,
         Space::Local => 1,
         Space::Shared => 2,
@@ -110,7 +110,7 @@ extern "C" fn probe_warp_size() -> u32 {
     arch::warp_size()
 }
 
-/// A slot of `native` for each lane that is here.
+/// A slot of `native` for each active lane.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn probe_claim(at: u64, slots: u32, hint: u32) -> u64 {
     // SAFETY: the caller vouches for the claims.

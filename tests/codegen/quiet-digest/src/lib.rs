@@ -1,5 +1,5 @@
-//! The digest kernel with its source as it is, where what it asks of its host comes
-//! from device memory: the same kernel without calls.
+//! The unchanged digest kernel, with its input in device memory instead of from the host: the same
+//! kernel without calls.
 #![no_std]
 #![cfg_attr(
     any(target_arch = "nvptx64", target_arch = "amdgpu"),
@@ -21,7 +21,7 @@ pub const NONE: u32 = u32::MAX;
 /// The file could not be read.
 pub const FAILED: u32 = u32::MAX;
 
-/// What takes the host's place. Mutable, so that no compiler knows what is in it.
+/// Replaces the host. Mutable, so that no compiler knows the contents.
 static mut FILES: [u8; 4096] = [0; 4096];
 
 fn at(index: usize) -> *mut u8 {
@@ -33,7 +33,7 @@ fn at(index: usize) -> *mut u8 {
 /// # Errors
 /// None.
 pub fn next_file() -> Result<u32, Error> {
-    // SAFETY: within `FILES`; nothing but volatile accesses touch it.
+    // SAFETY: within `FILES`, which is only accessed by volatile accesses.
     Ok(u32::from(unsafe { at(0).read_volatile() }))
 }
 
@@ -43,7 +43,7 @@ pub fn next_file() -> Result<u32, Error> {
 /// None.
 pub fn read_chunk(file: u32, offset: u64, buffer: &mut [u8]) -> Result<u32, Error> {
     for (index, byte) in buffer.iter_mut().enumerate() {
-        // SAFETY: as in `next_file`.
+        // SAFETY: `at` stays within `FILES`, which is only accessed by volatile accesses.
         *byte = unsafe { at(index + file as usize + offset as usize).read_volatile() };
     }
     Ok(buffer.len() as u32)
@@ -55,7 +55,7 @@ pub fn read_chunk(file: u32, offset: u64, buffer: &mut [u8]) -> Result<u32, Erro
 /// None.
 pub fn report(file: u32, digest: &[u8; 32]) -> Result<(), Error> {
     for (index, byte) in digest.iter().enumerate() {
-        // SAFETY: as in `next_file`.
+        // SAFETY: `at` stays within `FILES`, which is only accessed by volatile accesses.
         unsafe { at(index + file as usize).write_volatile(*byte) };
     }
     Ok(())

@@ -12,7 +12,7 @@ pub unsafe fn sort(words: *mut u32, steps: u32) {
     let words = unsafe { &mut *words.cast::<[u32; 8]>().add(thread::global() as usize) };
     let mut mine = *words;
     for step in 0..steps as usize {
-        // Indices that only run time knows: these words stand in memory.
+        // Indices known only at run time, so that these words are in memory.
         let (a, b) = (step % 8, mine[step % 8] as usize % 8);
         mine.swap(a, b);
     }

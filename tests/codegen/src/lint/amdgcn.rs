@@ -1,18 +1,18 @@
-//! What AMD's code may contain.
+//! Instructions allowed in code for AMD.
 //!
-//! Words are the compiler's own atomics here, always at system scope. At that scope the
-//! bits of memory that PCIe has no operation for are changed by compare-and-swap, which
+//! Words are accessed by the compiler's own atomics here, always at system scope. At that scope
+//! LLVM uses compare-and-swap to change bits of memory, since PCIe has no operation for it, which
 //! leaves two operations in all.
 
 use targets::arch::Arch;
 
 use crate::listing::Instruction;
 
-/// What is wrong with `instruction`, if anything is.
+/// The reason why `instruction` is forbidden, if it is.
 pub(super) fn wrong(arch: &Arch, instruction: &Instruction) -> Option<&'static str> {
     let op = instruction.op.as_str();
     let is_on_lds = op.starts_with("ds_") && !op.starts_with("ds_read") && {
-        // Everything else on block-shared memory that returns or combines.
+        // All other operations on block-shared memory that return a value or combine.
         [
             "_rtn", "ds_add", "ds_sub", "ds_inc", "ds_dec", "ds_min", "ds_max", "ds_and", "ds_or",
         ]
@@ -31,9 +31,9 @@ pub(super) fn wrong(arch: &Arch, instruction: &Instruction) -> Option<&'static s
             .iter()
             .any(|operation| op == format!("global_atomic_{operation}"));
     if !known {
-        return Some("a read-modify-write that is none of device-rt's");
+        return Some("a read-modify-write that is not device-rt's");
     }
-    // Elsewhere they always act on the memory itself, or the cache that it has in common.
+    // Other processors always act on the memory itself, or on the shared cache.
     let scope = match arch.name {
         "gfx942" => "sc1",
         name if name.starts_with("gfx12") => "scope:SCOPE_SYS",

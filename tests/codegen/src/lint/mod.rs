@@ -1,9 +1,8 @@
-//! Finds what device code must not contain: accesses to shared words that did not come
-//! from device-rt's own instructions.
+//! Finds instructions that device code must not contain: accesses to shared words other than
+//! device-rt's own.
 //!
-//! The compiler's atomics look the same in a kernel's source and are something else in
-//! its image: on NVIDIA, LLVM makes relaxed read-modify-writes at device scope of
-//! ordered ones.
+//! The compiler's atomics look the same in a kernel's source, but have another meaning in its
+//! image: for NVIDIA, LLVM compiles ordered read-modify-writes to relaxed ones at device scope.
 
 mod amdgcn;
 mod nvptx;
@@ -14,16 +13,16 @@ use targets::arch::{Arch, Target};
 
 use crate::listing::Function;
 
-/// Something that must not be there.
+/// A forbidden instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The function that it is in.
+    /// Its function.
     pub function: String,
-    /// The line of the assembly.
+    /// Its line in the assembly.
     pub line: usize,
     /// The instruction.
     pub instruction: String,
-    /// What is wrong with it.
+    /// The reason.
     pub wrong: &'static str,
 }
 
@@ -39,7 +38,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Looks through the functions of an image for `arch`.
+/// Checks the functions of an image for `arch`.
 #[must_use]
 pub fn lint(arch: &Arch, functions: &[Function]) -> Vec<Finding> {
     let mut found = vec![];

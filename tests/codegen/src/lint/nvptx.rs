@@ -1,4 +1,4 @@
-//! What PTX may contain.
+//! Instructions allowed in PTX.
 
 use targets::arch::Arch;
 
@@ -51,7 +51,7 @@ const VOLATILE: [&str; 6] = [
     "st.volatile.global.u64",
 ];
 
-/// What is wrong with `instruction` in the function `name`, if anything is.
+/// The reason why `instruction` in the function `name` is forbidden, if it is.
 pub(super) fn wrong(arch: &Arch, name: &str, instruction: &Instruction) -> Option<&'static str> {
     let number: u32 = arch.name.strip_prefix("sm_")?.parse().ok()?;
     let has_order = number >= 70;
@@ -67,7 +67,7 @@ pub(super) fn wrong(arch: &Arch, name: &str, instruction: &Instruction) -> Optio
                 _ => bare,
             };
             if !known.contains(&op) {
-                return Some("a read-modify-write that is none of device-rt's");
+                return Some("a read-modify-write that is not device-rt's");
             }
             // Its words are in mapped memory, where PCIe has no such operation.
             (has(&["add"]) && name.contains("6native6Native"))
@@ -77,22 +77,22 @@ pub(super) fn wrong(arch: &Arch, name: &str, instruction: &Instruction) -> Optio
             if has_order {
                 Some("a volatile access, which has an order and a scope from sm_70 on")
             } else {
-                (!VOLATILE.contains(&op)).then_some("a volatile access that is none of device-rt's")
+                (!VOLATILE.contains(&op)).then_some("a volatile access that is not device-rt's")
             }
         }
         "ld" | "st" if has(&["relaxed", "acquire", "release", "sys", "gpu", "cta"]) => {
             if has_order {
-                (!ORDERED.contains(&op)).then_some("an atomic access that is none of device-rt's")
+                (!ORDERED.contains(&op)).then_some("an atomic access that is not device-rt's")
             } else {
                 Some("an order or a scope, which there is none of below sm_70")
             }
         }
         "fence" => {
-            (!(has_order && op == "fence.sc.sys")).then_some("a fence that is none of device-rt's")
+            (!(has_order && op == "fence.sc.sys")).then_some("a fence that is not device-rt's")
         }
         "membar" => (has_order || !["membar.sys", "membar.gl"].contains(&op))
-            .then_some("a fence that is none of device-rt's"),
-        // Lanes in lock-step that may end on their way meet only behind it: too late to vote.
+            .then_some("a fence that is not device-rt's"),
+        // Lanes in lock-step that may end the launch converge only after it: too late to vote.
         "trap" => name
             .contains("wire7call_on")
             .then_some("a panic on the way of a call"),

@@ -1,5 +1,5 @@
-//! AMD's assembly as LLVM writes it: a function is what follows the label of a symbol
-//! that `.type` calls one, up to its size.
+//! AMD's assembly in LLVM's form: a function extends from the label of a symbol that `.type`
+//! declares as one to its size.
 
 use std::collections::HashSet;
 

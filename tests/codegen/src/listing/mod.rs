@@ -12,7 +12,7 @@ pub struct Function {
     pub name: String,
     /// Its instructions and labels.
     pub lines: Vec<Line>,
-    /// Another function that this is only a second name of.
+    /// The function that this is a second name of, if it is.
     pub same_as: Option<String>,
 }
 
@@ -21,14 +21,14 @@ pub struct Function {
 pub struct Line {
     /// Its number in the file, from 1.
     pub number: usize,
-    /// What stands there.
+    /// Its content.
     pub what: What,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A place to jump to.
+    /// A jump target.
     Label(String),
     /// An instruction.
     Instruction(Instruction),
@@ -37,7 +37,7 @@ pub enum What {
 /// An instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// The condition in front of it, with its `@`, or nothing.
+    /// The condition before it, with its `@`, or nothing.
     pub guard: String,
     /// The operation with its qualifiers, `ld.param.b64`.
     pub op: String,
@@ -46,7 +46,7 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// Reads one; `text` has neither comment nor semicolon.
+    /// Parses an instruction; `text` has neither comment nor semicolon.
     fn parse(text: &str) -> Self {
         let split = |text: &str| match text.split_once(char::is_whitespace) {
             Some((first, rest)) => (first.to_owned(), rest.trim().to_owned()),
@@ -91,7 +91,7 @@ impl Function {
     }
 }
 
-/// The functions that `assembly` defines, in its order.
+/// The functions that `assembly` defines, in order.
 #[must_use]
 pub fn functions(target: Target, assembly: &str) -> Vec<Function> {
     match target {
@@ -100,7 +100,7 @@ pub fn functions(target: Target, assembly: &str) -> Vec<Function> {
     }
 }
 
-/// The function called `name`, or that whose second name this is.
+/// The function with `name` as its name or second name.
 #[must_use]
 pub fn find<'f>(functions: &'f [Function], name: &str) -> Option<&'f Function> {
     let found = functions.iter().find(|function| function.name == name)?;

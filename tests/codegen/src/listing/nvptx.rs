@@ -1,4 +1,4 @@
-//! PTX as LLVM writes it: functions begin and end with a brace in the first column.
+//! PTX in LLVM's form: functions begin and end with a brace in the first column.
 
 use super::{Function, Instruction, Line, What};
 

@@ -12,7 +12,7 @@ use codegen::shared::{reached, shared};
 use codegen::workbench::Workbench;
 use targets::arch::Arch;
 
-/// With this environment variable set to 1, golden files are written anew.
+/// With this environment variable set to 1, golden files are rewritten.
 const BLESS: &str = "REVOFF_BLESS";
 
 pub(crate) fn golden(bench: &Workbench, arch: &'static Arch) -> Result<(), String> {

@@ -1,8 +1,7 @@
-//! What device code compiles to, on every architecture.
+//! The compiled form of device code, on every architecture.
 //!
-//! A check is a function that takes the [`Workbench`] and an architecture. Those that
-//! need the compiler alone run everywhere; where they want an assembler that is not
-//! there, they say so.
+//! A check is a function that takes the [`Workbench`] and an architecture. Those that need only the
+//! compiler run everywhere; those that need a missing assembler print that.
 
 mod floor;
 mod golden;
@@ -19,7 +18,7 @@ use image_build::device::{Assemblers, Toolchain};
 use libtest_mimic::{Arguments, Trial};
 use targets::arch::{ARCHES, Arch, Target};
 
-/// A check, and the architectures that it is for.
+/// A check, and its architectures.
 struct Check {
     name: &'static str,
     run: fn(&Workbench, &'static Arch) -> Result<(), String>,
@@ -69,18 +68,16 @@ impl Check {
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    // Two compilers at a time are as many as small machines hold.
+    // Small machines have memory for two compilers at a time.
     arguments.test_threads.get_or_insert(2);
     let arches: Vec<&'static Arch> = ARCHES.iter().collect();
     let work = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // Where `cargo xtask images` compiles: `core` for all architectures takes minutes.
-    let builds = work.with_file_name("images").join(".work");
     let bench = match Toolchain::find(&arches) {
         Ok(toolchain) => Some(Arc::new(Workbench::new(
             toolchain,
             Assemblers::find().expect("assemblers, or none"),
             &Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
-            (&builds, work),
+            work,
             &arches,
         ))),
         Err(reason) => {
@@ -88,7 +85,7 @@ fn main() -> ExitCode {
             None
         }
     };
-    // One check on all architectures, then the next: so threads build different ones.
+    // One check on all architectures, then the next, so that threads build different ones.
     let trials = CHECKS
         .iter()
         .flat_map(|check| {
@@ -108,7 +105,7 @@ fn trial(check: &'static Check, arch: &'static Arch, bench: Option<Arc<Workbench
     .with_ignored_flag(ignored)
 }
 
-/// Says something past the harness.
+/// Prints text past the harness.
 #[expect(clippy::print_stderr, reason = "what is skipped must be seen")]
 fn say(text: &str) {
     eprintln!("{text}");

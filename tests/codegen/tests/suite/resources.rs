@@ -1,4 +1,4 @@
-//! What calls cost kernels that make them, and kernels that make none.
+//! The cost of calls, for kernels that make them and for kernels that make none.
 
 use std::fs;
 use std::path::Path;
@@ -10,11 +10,11 @@ use targets::arch::{Arch, Target};
 
 use crate::rules::{LINKABLE, number};
 
-/// Registers of a kernel that does nothing but call, from `sm_70` on.
+/// Registers of a kernel that only makes a call, from `sm_70` on.
 const REGISTERS: u32 = 48;
-/// On `sm_75`, whose assembler takes a few more for the same PTX.
+/// On `sm_75`, whose assembler uses a few more for the same PTX.
 const REGISTERS_SM_75: u32 = 52;
-/// Bytes of stack that the calls of the digest kernel may take.
+/// Maximum bytes of stack for the calls of the digest kernel.
 const STACK: u32 = 256;
 
 const QUIET: &str = "tests/codegen/quiet";
@@ -22,7 +22,7 @@ const BARE: &str = "tests/codegen/bare";
 const DIGEST: &str = "examples/digest/kernel";
 const QUIET_DIGEST: &str = "tests/codegen/quiet-digest";
 
-/// Whether the assembler was there; says so if not.
+/// Whether the assembler was found; prints if it was not.
 fn is_assembled(built: &Built) -> bool {
     if built.image.cubin.is_none() {
         let arch = built.image.arch.name;
@@ -40,7 +40,7 @@ fn usage<'b>(built: &'b Built, kernel: &str) -> Result<&'b Usage, String> {
     found.ok_or_else(|| format!("what `{kernel}` uses is not known, only this: {all:?}"))
 }
 
-/// A kernel that only calls has no stack, spills nothing and leaves registers to others.
+/// A kernel that only calls has no stack, spills nothing and leaves registers for other code.
 pub(crate) fn call(bench: &Workbench, arch: &'static Arch) -> Result<(), String> {
     let built = bench.built(LINKABLE, arch)?;
     if !is_assembled(&built) {
@@ -68,7 +68,7 @@ pub(crate) fn call(bench: &Workbench, arch: &'static Arch) -> Result<(), String>
     Ok(())
 }
 
-/// A kernel without calls has nothing of them: not in its registers, nor beside it.
+/// A kernel without calls has no cost of them, neither in registers nor elsewhere in the image.
 pub(crate) fn quiet(bench: &Workbench, arch: &'static Arch) -> Result<(), String> {
     let (quiet, bare) = (bench.built(QUIET, arch)?, bench.built(BARE, arch)?);
     if arch.target == Target::Nvptx && !is_assembled(&quiet) {
@@ -91,7 +91,7 @@ pub(crate) fn quiet(bench: &Workbench, arch: &'static Arch) -> Result<(), String
             "{with} bytes of code in an image with `GOMP_target_ext`, {without} without it"
         ));
     }
-    // A search that finds nothing anywhere proves nothing.
+    // The search must find calls in a kernel that makes them.
     let calling = match arch.target {
         Target::Nvptx => bench.built(DIGEST, arch)?,
         Target::Amdgcn => bench.built(LINKABLE, arch)?,

@@ -40,7 +40,7 @@ static int region(int *p)
     return p[0];
 }
 
-/* Runs the region as VERSION says, under the key KEY or its own; 1 is added to *X. */
+/* Runs the region with arguments of VERSION, under the key KEY or its own; 1 is added to *X. */
 static int call(uint32_t version, void *key, int *x)
 {
     struct ident ident = {0, 2, 0, 22, ";unknown;unknown;0;0;;"};

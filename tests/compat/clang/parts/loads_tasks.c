@@ -1,4 +1,4 @@
-/* A program without OpenMP, which loads a library with it for itself alone. */
+/* A program without OpenMP, which loads a library with OpenMP locally. */
 #include <dlfcn.h>
 #include <stdio.h>
 

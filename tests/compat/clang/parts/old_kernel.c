@@ -1,4 +1,4 @@
-/* A kernel as compilers made them before the runtime had an argument of its own. */
+/* A kernel in the form of compilers from before the runtime had its own argument. */
 void old_kernel(int *x)
 {
     x[0] += 10;

@@ -1,4 +1,4 @@
-/* A target region of one thread; for GPUs one that takes none of LLVM's device runtime. */
+/* A target region of one thread; for GPUs a form that does not need LLVM's device runtime. */
 #ifndef ONE_THREAD_H
 #define ONE_THREAD_H
 

@@ -1,4 +1,4 @@
-/* Another one. */
+/* Another library with an image of its own. */
 static int helper(int x)
 {
     return x - 1;

@@ -1,5 +1,5 @@
-/* In the place of libomptarget: there is a device, and no region ever runs on it, so that
-   programs run them on the host. */
+/* A replacement for libomptarget: it has a device that never runs a region, so that programs
+   run regions on the host. */
 int omp_get_num_devices(void)
 {
     return 1;

@@ -1,4 +1,4 @@
-/* A library with a task of the host, whose OpenMP runtime comes with it. */
+/* A library with a host task, linked with its OpenMP runtime. */
 int tasks_alone(int x)
 {
     int y = -1;

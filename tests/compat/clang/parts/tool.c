@@ -1,4 +1,4 @@
-/* A tool of OpenMP's that libomp loads. */
+/* An OpenMP tool that libomp loads. */
 #include <omp-tools.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// What must be found: it prints where it runs.
+// The test must detect this program: it prints whether it runs on the device.
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* A library that asks a function of its own, whose name others have too. */
+/* A library that calls its own function, whose name also exists in another library. */
 #include "region.h"
 #include "revoff_openmp.h"
 

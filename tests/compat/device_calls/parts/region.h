@@ -1,4 +1,5 @@
-/* A region whose threads call the host: on GPUs one that takes none of LLVM's device runtime. */
+/* A region whose threads call the host; for GPUs a form that does not need LLVM's device
+   runtime. */
 #ifndef REGION_H
 #define REGION_H
 
@@ -10,12 +11,12 @@
 #define REGION(...) PRAGMA(omp target parallel num_threads(4) __VA_ARGS__)
 #endif
 
-/* Deals the numbers below `count` out to the region's threads. */
+/* Distributes the numbers below `count` over the region's threads. */
 #define EACH(i, count)                                                                           \
     for (unsigned i = revoff_team() * revoff_threads() + revoff_thread(); i < (unsigned)(count); \
          i += revoff_teams() * revoff_threads())
 
-/* An unsigned short for kinds: what is done with the bytes, and how they are aligned. */
+/* An unsigned short for kinds: the mapping and the alignment of the bytes. */
 #define KIND(map, log2_align) ((unsigned short)((map) | (log2_align) << 8))
 
 #endif

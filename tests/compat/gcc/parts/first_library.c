@@ -28,6 +28,6 @@ int first_library(int what, int *initial)
         result = value;
     }
     *initial = on;
-    /* What the device knows of itself is told to every image. */
+    /* Every image gets the variables that describe the device. */
     return on == 0 && number != omp_get_default_device() ? -1 : result;
 }

@@ -1,4 +1,4 @@
-/* The kernel of `calls`. Its n-th call is made in the form that FORM(n) says. */
+/* The kernel of `calls`. Its n-th call has the form FORM(n). */
 #include "device.h"
 
 enum { KINDS = 2, ROUNDS = 3 };
@@ -12,7 +12,7 @@ struct data {
 enum { SIZES, KINDS_OF_ARGUMENTS };
 enum { WITHOUT, WITH };
 
-/* On a wavefront's stack: arguments, and what they point to. */
+/* On a wavefront's stack: arguments and their targets. */
 struct frame {
     void *addresses[3];
     int values[4];

@@ -1,9 +1,7 @@
-/* What the device's side of a simulated kernel needs: how the stand-in for ROCr calls it, and
-   what GCC's device code for AMD GPUs finds in its arguments and does with its queue.
-
-   No instruction of a GPU's runs: a simulated kernel does by hand what the code that GCC made
-   for the program beside it would do, with the tables, variables, sizes and kinds of the
-   image that GCC made. */
+/* The device side of a simulated kernel: the interface to the stand-in for ROCr, the kernel
+   arguments as GCC's device code for AMD GPUs finds them, and its queue. No GPU instruction
+   runs. A simulated kernel performs by hand the operations that GCC's code for the program
+   would perform, with the tables, variables, sizes and kinds of the image that GCC made. */
 #ifndef DEVICE_H
 #define DEVICE_H
 
@@ -12,7 +10,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How the stand-in calls a kernel, once for each wavefront. It returns 0, or 1 for a trap. */
+/* The stand-in calls this function once for each wavefront of the kernel. It returns 0, or 1
+   for a trap. */
 struct wave {
     struct arguments *arguments;
     unsigned team, teams, thread, threads;
@@ -31,8 +30,8 @@ static inline int is_first(const struct wave *wave)
     return wave->thread == 0;
 }
 
-/* Kernels of each image, for constructors and destructors of the device's objects: here there
-   are none. */
+/* Kernels of each image for constructors and destructors of the device's objects; these images
+   have none. */
 #define NO_CONSTRUCTORS                                                                            \
     KERNEL(init_array, "_init_array");                                                             \
     int init_array(const struct wave *wave) { return wave->teams != 1 || wave->threads != 1; }     \
@@ -81,7 +80,7 @@ static inline char *own_stack(const struct wave *wave)
     return wave->arguments->stack + n * wave->arguments->stack_per_thread;
 }
 
-/* What libgomp tells the image of itself. */
+/* The variables that libgomp writes to an image. */
 struct icvs {
     int device, default_device, teams, thread_limit;
 };
@@ -145,14 +144,14 @@ static inline void print_text(const struct wave *wave, int type, const char *lab
 }
 
 /* A call of the host, as the device's `GOMP_target_ext` makes it. In the slot: GCC 13 to 16,
-   which wait until the host has taken `written` back and leave the word of the signal as it
-   is. With a signal, which is on the wavefront's stack: the parallel patch. */
+   which wait until the host has set `written` back to 0 and do not change the word of the
+   signal. With a signal, which is on the wavefront's stack: the parallel patch. */
 enum form { IN_SLOT, SIGNAL };
 
 static inline void call(const struct wave *wave, enum form form, uint64_t function, uint64_t count,
                         void *addresses, const void *sizes, const void *kinds)
 {
-    /* The last of its frame. */
+    /* The last entry of its frame. */
     int *signal = (int *)(own_stack(wave) + wave->arguments->stack_per_thread - 64);
     __atomic_store_n(signal, 0, __ATOMIC_RELAXED);
     struct message *message = claim(wave);

@@ -13,10 +13,10 @@ struct data {
 enum { TABLE, SIZES, KINDS };
 enum { TELL };
 
-/* What the region has mapped. */
+/* The variables that the region maps. */
 enum { STREAM, DATA };
 
-/* On a wavefront's stack: arguments, and what they point to. */
+/* On a wavefront's stack: arguments and their targets. */
 struct frame {
     void *addresses[3];
     int told;

@@ -1,5 +1,4 @@
-/* The kernel of `many_calls`. The n-th call of each wavefront is made in the form that FORM(n)
-   says. */
+/* The kernel of `many_calls`. The n-th call of each wavefront has the form FORM(n). */
 #include "device.h"
 
 enum { EACH = 50 };

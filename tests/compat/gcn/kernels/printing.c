@@ -23,11 +23,11 @@ int region(const struct wave *wave)
     addresses[0] = (void *)1;
     call(wave, IN_SLOT, function(wave, 0), 1, addresses, variable(wave, SIZES), variable(wave, KINDS));
     print_integer(wave, "n = ", -7);
-    /* More than the queue has places. */
+    /* More messages than the queue has slots. */
     for (int i = 0; i < 3 * SLOTS; i++)
         print_text(wave, RAW, ".", "");
     print_text(wave, LINE, "", "");
-    /* After this the kernel ends at once. */
+    /* The kernel ends right after this. */
     print_text(wave, LINE, "the last ", "words");
     data->initial = 0;
     return 0;

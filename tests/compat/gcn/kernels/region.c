@@ -27,7 +27,7 @@ int scale(const struct wave *wave)
     return 0;
 }
 
-/* Whether all of a part of memory has this number in it. */
+/* Whether all words of a block of memory have this value. */
 static int is_filled(const char *from, long size, char number)
 {
     for (long i = 0; i < size; i++)
@@ -44,15 +44,15 @@ int reach(const struct wave *wave)
     if (wave->teams != TEAMS || wave->threads != THREADS)
         return 1;
     data->reached[wave->team][wave->thread]++;
-    /* Each thread has a stack, each team an arena, and the kernel a heap, whose size comes
-       first. All are filled at the same time. */
+    /* Each thread has a stack, each team an arena, and the kernel a heap that begins with its
+       size. All are filled concurrently. */
     char *stack = own_stack(wave);
     char *arena = arguments->arena + (long)wave->team * arguments->arena_per_team;
     char *heap = arguments->heap + sizeof(int64_t);
     long sizes[3] = {arguments->stack_per_thread, 0, 0};
     if (is_first(wave))
         sizes[1] = arguments->arena_per_team;
-    /* GCC's plugin counts the bytes of the size itself. */
+    /* GCC's plugin includes the bytes of the size itself. */
     if (is_first(wave) && wave->team == 0)
         sizes[2] = *(int64_t *)arguments->heap - sizeof(int64_t);
     char *parts[3] = {stack, arena, heap};

@@ -2,7 +2,7 @@
 
 NO_CONSTRUCTORS
 
-/* The address of a stack is no function's. */
+/* The address of a stack, which is not a function's. */
 KERNEL(region, "main._omp_fn.0");
 int region(const struct wave *wave)
 {

@@ -1,13 +1,13 @@
-//! What tasks that depend on each other cost, where devices resolve that and where libomp does:
+//! Compares the cost of dependent tasks, resolved by devices and by libomp:
 //!
 //!     bench-depend [--rounds N]
 //!
-//! Builds `tests/compat/bench/depend.c` with clang, and runs it in two pairs of ways, each by
-//! turns: on an emulated GPU with `REVOFF_DEPEND=host` and `=device`, and, built for the host,
-//! with LLVM's library and with ours before libomp. `REVOFF_LIBOMPTARGET_DIR` names the folder
-//! with ours, `REVOFF_TEST_PIECES` what images for GPUs are linked with, without which the first
-//! pair is left out. A figure is the median of the rounds, and a ratio that of their ratios;
-//! nothing is judged.
+//! Builds `tests/compat/bench/depend.c` with clang, and runs it in two pairs of ways, alternately:
+//! on an emulated GPU with `REVOFF_DEPEND=host` and `=device`, and, built for the host, with LLVM's
+//! library and with ours before libomp. `REVOFF_LIBOMPTARGET_DIR` names the folder with ours,
+//! `REVOFF_TEST_PIECES` the folder with the pieces for GPU images, without which the first pair is
+//! left out. A figure is the median of the rounds, and a ratio the median of their ratios; nothing
+//! is judged.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -21,10 +21,10 @@ use compat::{Build, Clang, LIBOMPTARGET, Program, folder, prepare, run, say};
 /// How long a run of the program may take.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What names the rounds.
+/// The option for the number of rounds.
 const ROUNDS: &str = "--rounds";
 
-/// A way to run the program: what it is called, and its environment.
+/// A way to run the program: its name and its environment.
 type Way = (&'static str, Vec<(&'static str, PathBuf)>);
 
 /// Two ways, and the program that is run in both.
@@ -108,7 +108,7 @@ fn measure(rounds: usize) -> Result<String, String> {
     for pair in &pairs {
         let mut times = Times::new();
         for round in 0..rounds {
-            // Whoever is second finds the machine warm.
+            // The order alternates, since the second run finds caches warm.
             for way in [round % 2, (round + 1) % 2] {
                 let mut command = Command::new(&pair.program);
                 prepare(&mut command, &program);
@@ -127,7 +127,7 @@ fn measure(rounds: usize) -> Result<String, String> {
     Ok(text)
 }
 
-/// Builds the program for a GPU, as programs that call their host are.
+/// Builds the program for a GPU, like programs that call the host.
 fn for_a_gpu(compat: &Path, pieces: &Path, folder: &Path) -> Result<PathBuf, String> {
     let mut make = Command::new("make");
     make.current_dir(folder).args(["--always-make", "-f"]);
@@ -143,7 +143,7 @@ fn for_a_gpu(compat: &Path, pieces: &Path, folder: &Path) -> Result<PathBuf, Str
     Ok(folder.join("depend.gpu"))
 }
 
-/// Takes the lines of a run.
+/// Adds the lines of a run.
 fn add(times: &mut Times, lines: &str, way: usize) -> Result<(), String> {
     for line in lines.lines() {
         let words: Vec<_> = line.split(' ').collect();

@@ -1,11 +1,11 @@
-//! What our libomptarget costs against LLVM's:
+//! Compares the cost of our libomptarget with LLVM's:
 //!
 //!     bench-libomptarget [--json] [--rounds N]
 //!
-//! Builds the programs of `tests/compat/bench` with clang and, where there is one, a rustc
-//! that offloads, and runs them with both libraries by turns, so that what else the machine
-//! does falls on both. `REVOFF_LIBOMPTARGET_DIR` names the folder with ours. A figure is the
-//! median of the rounds; nothing is judged.
+//! Builds the programs of `tests/compat/bench` with clang and, if there is one, a rustc that
+//! offloads, and runs them with both libraries alternately, so that other load of the machine
+//! affects both. `REVOFF_LIBOMPTARGET_DIR` names the folder with ours. A figure is the median of
+//! the rounds; nothing is judged.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -22,7 +22,7 @@ const OURS: &str = "REVOFF_LIBOMPTARGET_DIR";
 /// How long a run of a program may take.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What was measured, in the order of the first round.
+/// The measurements, in the order of the first round.
 #[derive(Default)]
 struct Figures {
     order: Vec<(String, u64)>,
@@ -31,7 +31,7 @@ struct Figures {
 }
 
 impl Figures {
-    /// Takes the lines of a run.
+    /// Adds the lines of a run.
     fn add(&mut self, lines: &str, library: usize) -> Result<(), String> {
         for line in lines.lines() {
             let words: Vec<_> = line.split(' ').collect();
@@ -134,7 +134,7 @@ fn measure(rounds: u32) -> Result<Figures, String> {
     for round in 0..rounds {
         let mut libraries: Vec<(usize, &PathBuf)> =
             [&stock, &ours].into_iter().enumerate().collect();
-        // Whoever is second finds the machine warm.
+        // The order alternates, since the second run finds caches warm.
         libraries.rotate_left(round as usize % 2);
         for (library, folder) in libraries {
             for (program, built) in &programs {

@@ -5,18 +5,18 @@
 //! SOURCES is `tests/compat/gcc`; for AMD GPUs `tests/compat/gcn`, and ARCH their architecture,
 //! such as `gfx90a`. FOLDER gets
 //!
-//! | name | what |
+//! | name | content |
 //! |---|---|
 //! | `O2/NAME/` | a program, with its libraries |
-//! | `src/` | the sources: what a program says of itself |
+//! | `src/` | the sources, whose first comments describe the programs |
 //! | `lib/` | libraries that the programs are linked with |
-//! | `libc/` | the C library that goes with them |
+//! | `libc/` | their C library |
 //! | `theirs/` | GCC's own plugin, if it is there |
-//! | `kernels/` | for AMD GPUs: what is run of a program where something stands in for their runtime |
+//! | `kernels/` | for AMD GPUs: simulated kernels of a program, for the stand-in for their runtime |
 //! | `by` | the compiler's name |
 //!
-//! With `REVOFF_GCC_BUILT=FOLDER`, `cargo test -p compat --test gcc` runs them, those for AMD GPUs
-//! `--test gcn`. Ends with 77 where there is no GCC to build them, or none that knows ARCH.
+//! With `REVOFF_GCC_BUILT=FOLDER`, `cargo test -p compat --test gcc` runs them, and `--test gcn`
+//! those for AMD GPUs. Exits with 77 if there is no GCC to build them, or none that supports ARCH.
 
 use std::env;
 use std::fs;
@@ -30,7 +30,7 @@ use compat::{AMDGCN, BY, Build, Gcc, KERNELS, NVPTX, Offload, Program, SOURCES, 
 
 const BUILD: Build = Build::at("-O2");
 
-/// What the programs are linked with.
+/// The libraries that the programs are linked with.
 const LIBRARIES: [&str; 5] = [
     "libgomp.so.1",
     "libgfortran.so.5",
@@ -39,7 +39,7 @@ const LIBRARIES: [&str; 5] = [
     "libgcc_s.so.1",
 ];
 
-/// The C library, with what plugins and drivers may ask for.
+/// The C library, with the parts that plugins and drivers may need.
 const LIBC: [&str; 6] = [
     "ld-linux-x86-64.so.2",
     "libc.so.6",
@@ -49,10 +49,10 @@ const LIBC: [&str; 6] = [
     "librt.so.1",
 ];
 
-/// As the scripts in `ci/` have it.
+/// The exit status for skipped tests in `ci/`.
 const SKIPPED: u8 = 77;
 
-/// For which GPUs, and how.
+/// The GPUs, and the compiler's options.
 struct For {
     offload: Offload,
     /// Options of the offload compiler.
@@ -112,9 +112,9 @@ impl For {
         }
     }
 
-    /// The programs that say something of these GPUs: of some, all that a kernel does is
-    /// simulated. Those that are compared with the host try what a compiler makes of a language,
-    /// and would take half of the room that a bundle has.
+    /// The programs for these GPUs, except those whose kernels only exist as simulations. Programs
+    /// that are compared with the host test the compiler's support of a language, and would take
+    /// half of a bundle's space.
     fn chosen(&self, programs: Vec<Program>) -> Vec<Program> {
         let mut programs = programs;
         programs.retain(|program| {
@@ -126,14 +126,14 @@ impl For {
     /// A GCC for these GPUs.
     ///
     /// # Errors
-    /// There is none, or it does not know the architecture; in words.
+    /// There is none, or it does not support the architecture; a description.
     fn find(&self, sources: &Path) -> Result<Gcc, String> {
         let gcc = Gcc::find_for(self.offload, sources, &env::temp_dir())?;
         if self.offload == AMDGCN {
-            // They include a file of those for NVIDIA GPUs.
+            // The programs include a file of those for NVIDIA GPUs.
             gcc.bring(&sources.join("../gcc"), "gcc")?;
-            // Nothing but the compiler knows which architectures it has. With whatever else is
-            // wrong, building the programs is to fail.
+            // Only the compiler knows its architectures. Other errors must fail the build of the
+            // programs.
             gcc.offloads(BUILD, &self.options).map_err(|said| {
                 let error = said.lines().find(|line| line.contains("error: "));
                 format!("{}: {}", gcc.name(), error.unwrap_or(&said))
@@ -143,7 +143,7 @@ impl For {
     }
 }
 
-/// Builds all programs into a folder; how many.
+/// Builds all programs into a folder; returns their number.
 fn build(
     gcc: &Gcc,
     target: &For,

@@ -1,10 +1,10 @@
-//! OpenMP programs that clang compiles for this machine's processor, run with LLVM's
-//! libomptarget and with ours in its place: each of `clang/`, without and with optimisation.
+//! OpenMP programs that clang compiles for this machine's processor, run with LLVM's libomptarget
+//! and with ours instead: each of `clang/`, without and with optimisation.
 //!
 //! - `REVOFF_LIBOMPTARGET_DIR`: the folder with ours (`cargo xtask plugins --out ..`). Without
-//!   it the programs are run with LLVM's alone, and nothing is compared.
+//!   it the programs are run only with LLVM's, and nothing is compared.
 //! - `REVOFF_CLANG`: the compiler, if not the clang-22 of `PATH`.
-//! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
+//! - `REVOFF_TEST_SECONDS`: the time limit of a program (60).
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -17,63 +17,63 @@ use compat::{
 };
 use libtest_mimic::{Arguments, Trial};
 
-/// How programs are built.
+/// The builds of each program.
 const BUILDS: [Build; 2] = [Build::at("-O2"), Build::at("-O0")];
 
 /// The variable that names the folder with our library.
 const OURS: &str = "REVOFF_LIBOMPTARGET_DIR";
 
-/// Programs of GCC's that have no reverse offload.
+/// Programs for GCC without reverse offload.
 const SHARED: [&str; 1] = ["../gcc/not_required.c"];
 
-/// A library in the place of ours that never runs a region, for a look at the verdicts.
+/// A library used instead of ours that never runs a region, to test the verdicts.
 const STAND_IN: &str = "parts/stand_in.c";
 
-/// The program that the verdicts are tried with.
+/// The program to test the verdicts with.
 const TRIED: &str = "map_kinds";
 
-/// The program that a trace is made of.
+/// The program for the test of traces.
 const TRACED: &str = "profiled";
 
-/// A program without OpenMP, and the library with it that it loads.
+/// A program without OpenMP, and a library with OpenMP that it loads.
 const LOADER: [&str; 2] = ["parts/loads_tasks.c", "parts/tasks_alone.c"];
 
-/// How often a program is run that hangs with LLVM's library.
+/// How often a program that hangs with LLVM's library is retried.
 const TRIES: usize = 3;
 
-/// How the programs are called in which tasks depend on each other. They are run once more with
-/// ours before libomp, where it sees what depends on what.
+/// The prefix of programs with dependent tasks. They are also run with ours before libomp, where it
+/// sees the dependences.
 const DEPEND: &str = "depend";
 
-/// How much a library is to report.
+/// The level for all reports.
 const ALL: &str = "-1";
 
-/// What a program did, plainly and, if it is compared, with a report.
+/// The runs of a program: a plain one and, if it is compared, one with a report.
 type Runs = Vec<Outcome>;
 
-/// Where a program finds a library.
+/// The place where a program finds a library.
 #[derive(Clone, Copy)]
 enum Place {
-    /// Where LLVM's would be.
+    /// In the place of LLVM's library.
     Usual,
-    /// Before all others.
+    /// Before all other libraries.
     First,
 }
 
-/// What the tests share.
+/// The tests' shared state.
 struct Bench {
     clang: Clang,
     stock: PathBuf,
     ours: Option<PathBuf>,
     limit: Duration,
     built: Cache<Key, PathBuf>,
-    /// Of LLVM's library, which is what ours is compared with.
+    /// Runs with LLVM's library, with which ours are compared.
     runs: Cache<Key, Runs>,
 }
 
 impl Bench {
     /// # Errors
-    /// What is missing, in words.
+    /// The missing part; a description.
     fn new(sources: &Path, programs: &[Program]) -> Result<Self, String> {
         let ours = folder(OURS, LIBOMPTARGET);
         let ours = ours.map(|ours| {
@@ -109,24 +109,24 @@ impl Bench {
             command.env("LD_LIBRARY_PATH", library);
             if let Place::First = place {
                 command.env("LD_PRELOAD", library.join(LIBOMPTARGET));
-                // On `host` devices it would leave all of it to libomp.
+                // By default, libomp resolves all dependences on `host` devices.
                 command.env("REVOFF_DEPEND", "device");
             }
             command.envs(info.map(|info| ("LIBOMPTARGET_INFO", info)));
             run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
         };
         let mut runs = vec![once(None)?];
-        // LLVM's may hang while it reports of several threads.
+        // LLVM's may hang while it reports on several threads.
         if program.reports != Reports::Free {
             runs.push(once(Some(ALL))?);
         }
         Ok(runs)
     }
 
-    /// What LLVM's library made of a program; once.
+    /// The runs of a program with LLVM's library, made once.
     fn stock(&self, program: &Program, build: Build) -> Result<&Runs, String> {
         self.runs.get(&(program.name.clone(), build), || {
-            // LLVM's hangs now and then, which says nothing about ours.
+            // LLVM's hangs sometimes, which is not an error of ours.
             let mut tries = (0..TRIES).map(|_| self.run(program, build, &self.stock, Place::Usual));
             let ended = |runs: &Result<Runs, _>| {
                 let runs = runs.as_ref();
@@ -142,7 +142,7 @@ impl Bench {
         })
     }
 
-    /// Whether LLVM's library makes of a program what it should.
+    /// Judges a program with LLVM's library.
     fn judge_stock(&self, program: &Program, build: Build) -> Result<(), String> {
         let mut expected = program.clone();
         if let Some(ending) = program.stock {
@@ -153,7 +153,7 @@ impl Bench {
         runs.iter().try_for_each(|run| judge(&expected, run))
     }
 
-    /// Whether a library makes of a program what it should, and what LLVM's does.
+    /// Judges a program with a library, and compares it with LLVM's.
     fn judge(
         &self,
         program: &Program,
@@ -184,7 +184,7 @@ fn main() -> ExitCode {
     };
     let bench = Bench::new(&sources, &programs).map(Arc::new);
     let found = bench.as_ref().ok();
-    // An error needs no second look.
+    // Errors are tested in one build only.
     let builds = || {
         BUILDS.iter().flat_map(|&build| {
             let fits = move |program: &&Program| build == BUILDS[0] || program.ending == Ending::Ok;
@@ -194,7 +194,7 @@ fn main() -> ExitCode {
                 .map(move |program| (build, program))
         })
     };
-    // Ours shares what LLVM's builds: side by side one would wait for the other.
+    // Ours uses LLVM's builds: alternating would make one wait for the other.
     let defined = builds().filter(|(_, program)| program.stock != Some(Ending::Any));
     let mut trials: Vec<_> = defined
         .map(|(build, program)| with_stock(found, build, program))
@@ -249,7 +249,7 @@ fn programs(sources: &Path) -> Result<Vec<Program>, String> {
         program.file = file.to_owned();
         programs.push(program);
     }
-    // None of clang's programs is in Fortran, which takes another driver.
+    // None of clang's programs is in Fortran, which needs another driver.
     match programs
         .iter()
         .find(|program| program.language == Language::Fortran)
@@ -259,14 +259,14 @@ fn programs(sources: &Path) -> Result<Vec<Program>, String> {
     }
 }
 
-/// The test that a program is with LLVM's library.
+/// The test of a program with LLVM's library.
 fn with_stock(bench: Option<&Arc<Bench>>, build: Build, program: &Program) -> Trial {
     let name = format!("llvm::{}::{}", build.folder(), program.name);
     let program = program.clone();
     test(bench, name, move |bench| bench.judge_stock(&program, build))
 }
 
-/// The test that a program is with ours.
+/// The test of a program with ours.
 fn with_ours(bench: Option<&Arc<Bench>>, build: Build, program: &Program) -> Trial {
     let name = format!("ours::{}::{}", build.folder(), program.name);
     let compared = bench.is_some_and(|bench| bench.ours.is_some());
@@ -278,7 +278,7 @@ fn with_ours(bench: Option<&Arc<Bench>>, build: Build, program: &Program) -> Tri
     .with_ignored_flag(!compared)
 }
 
-/// The test that a program with dependences is beside those: with ours before libomp.
+/// The additional test of a program with dependences: with ours before libomp.
 fn before_libomp(bench: Option<&Arc<Bench>>, build: Build, program: &Program) -> Trial {
     let name = format!("before_libomp::{}::{}", build.folder(), program.name);
     let compared = bench.is_some_and(|bench| bench.ours.is_some());
@@ -290,7 +290,7 @@ fn before_libomp(bench: Option<&Arc<Bench>>, build: Build, program: &Program) ->
     .with_ignored_flag(!compared)
 }
 
-/// Ours stands before a libomp that came with a library, which nobody else sees.
+/// Ours is loaded before a libomp that came with a library and is invisible to others.
 fn loaded_alone(bench: Option<&Arc<Bench>>) -> Trial {
     let compared = bench.is_some_and(|bench| bench.ours.is_some());
     let name = "before_libomp::loaded_alone".to_owned();
@@ -308,7 +308,7 @@ fn loaded_alone(bench: Option<&Arc<Bench>>) -> Trial {
     .with_ignored_flag(!compared)
 }
 
-/// Libraries that are wrong, which must be found.
+/// Wrong libraries must be detected.
 fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
     let fails = |told: Result<(), String>, reason: &str| {
         let told = told.err().ok_or("it passed")?;
@@ -335,9 +335,9 @@ fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
     ]
 }
 
-/// The trace of a program with ours has its copy to the device, the kernel, and the copy back,
-/// in this order; and the routines that it calls, totals, and what its thread is called.
-/// What an event lacks that is not there.
+/// The trace of a program with ours has its copy to the device, the kernel, and the copy back, in
+/// this order; also the routines that it calls, totals, and its thread's name. `NONE` is the field
+/// of a missing event.
 static NONE: serde_json::Value = serde_json::Value::Null;
 
 fn profile(bench: Option<&Arc<Bench>>, program: &Program) -> Trial {

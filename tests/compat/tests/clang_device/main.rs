@@ -1,12 +1,12 @@
 //! Complete OpenMP programs that clang compiles for GPUs: each of `clang_device/` prints the same
 //! on an emulated GPU as on the host, for which it is compiled without offloading. For AMD GPUs
-//! they are linked.
+//! they are only linked.
 //!
 //! - `REVOFF_LIBOMPTARGET_DIR`: the folder with our library (`cargo xtask plugins --out ..`),
-//! - `REVOFF_TEST_PIECES`: the folder with what is linked into images (`cargo xtask images
-//!   --pieces --openmp-runtime .. --libdevice ..`): without either nothing is run;
+//! - `REVOFF_TEST_PIECES`: the folder with the pieces for images (`cargo xtask images
+//!   --pieces --openmp-runtime .. --libdevice ..`): without either folder nothing is run;
 //! - `REVOFF_CLANG`: the compiler, if not the clang-22 of `PATH`;
-//! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
+//! - `REVOFF_TEST_SECONDS`: the time limit of a program (60).
 
 use std::env;
 use std::fs;
@@ -16,22 +16,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compat::{
-    LIBOMPTARGET, Language, Outcome, Program, complete, folder, limit, prepare, run, say, test,
-    told,
+    LIBOMPTARGET, Language, Outcome, Program, complete, folder, limit, prepare, program_output,
+    run, say, test,
 };
 use libtest_mimic::Arguments;
 
-/// What a program is built for and runs on.
+/// A program's target, and the device that runs it.
 #[derive(Clone, Copy)]
 struct Way {
     /// The architecture, which is the folder of its piece.
     arch: &'static str,
-    /// What a program's `only` may say.
+    /// The value that matches a program's `only`.
     kind: &'static str,
     level: &'static str,
-    /// `REVOFF_DEVICE`; `None` where programs are linked only.
+    /// `REVOFF_DEVICE`; `None` if programs are only linked.
     device: Option<&'static str>,
-    /// Whether all programs are, or those alone that are named here.
+    /// The programs; all if empty.
     programs: &'static [&'static str],
 }
 
@@ -76,7 +76,7 @@ impl Way {
     }
 }
 
-/// What the tests share.
+/// The tests' shared state.
 struct Bench {
     sources: PathBuf,
     scratch: PathBuf,
@@ -88,7 +88,7 @@ struct Bench {
 
 impl Bench {
     /// # Errors
-    /// What is missing, in words.
+    /// The missing part; a description.
     fn new(sources: &Path) -> Result<Self, String> {
         let clang = env::var("REVOFF_CLANG").unwrap_or_default();
         let clang = if clang.is_empty() {
@@ -133,7 +133,7 @@ impl Bench {
         })
     }
 
-    /// Compiles a program with options; the executable.
+    /// Compiles a program with options; returns the executable.
     fn build(&self, program: &Program, name: &str, options: &[&str]) -> Result<PathBuf, String> {
         let file = self.scratch.join(format!("{}.{name}", program.name));
         let mut clang = Command::new(&self.clang);
@@ -164,7 +164,7 @@ impl Bench {
             Some(status) if status.success() && !outcome.stdout.is_empty() => Ok(outcome),
             _ => {
                 let fault = format!("{command:?}: {:?}", outcome.status);
-                Err(format!("{fault}\n{}", told(&outcome)))
+                Err(format!("{fault}\n{}", program_output(&outcome)))
             }
         }
     }
@@ -191,14 +191,15 @@ impl Bench {
         if host.stdout != ours.stdout {
             return Err(format!(
                 "it does not print what it does on the host\n== host:\n{}\n== {device}:\n{}",
-                told(&host),
-                told(&ours)
+                program_output(&host),
+                program_output(&ours)
             ));
         }
         Ok(())
     }
 
-    /// A program that prints where it runs must be found to differ: its region runs on the device.
+    /// A program that prints where it runs must be detected as different: its region runs on the
+    /// device.
     fn guard(&self) -> Result<(), String> {
         let mut program = Program::parse("differs.c", "")?;
         program.file = "parts/differs.c".to_owned();
@@ -209,11 +210,11 @@ impl Bench {
     }
 }
 
-/// Whether an executable has a code object with kernels in it. The linker leaves nothing undefined.
+/// Checks that an executable has a code object with kernels. The linker leaves nothing undefined.
 fn has_kernels(file: &Path) -> Result<(), String> {
     let bytes = fs::read(file).map_err(|error| error.to_string())?;
     let finds = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
-    // The machine of an ELF file is 16 bytes behind what all of them begin with: AMD's is 224.
+    // The machine of an ELF file is 16 bytes after the magic number: AMD's is 224.
     let code_object = bytes
         .windows(20)
         .any(|window| window.starts_with(b"\x7fELF") && window[18..] == [224, 0]);

@@ -1,12 +1,12 @@
-//! OpenMP programs that clang compiles and whose target regions call functions of their host:
-//! each of `device_calls/`, without and with optimisation, on the `host` device, on emulated
-//! GPUs, and without devices. They are built as examples/openmp-c is.
+//! OpenMP programs that clang compiles and whose target regions call host functions: each of
+//! `device_calls/`, without and with optimisation, on the `host` device, on emulated GPUs, and
+//! without devices. They are built like examples/openmp-c.
 //!
 //! - `REVOFF_LIBOMPTARGET_DIR`: the folder with our library (`cargo xtask plugins --out ..`),
-//! - `REVOFF_TEST_PIECES`: the folder with what is linked into images (`cargo xtask images
-//!   --pieces --arch sm_60,sm_70`): without either nothing is run;
+//! - `REVOFF_TEST_PIECES`: the folder with the pieces for images (`cargo xtask images
+//!   --pieces --arch sm_60,sm_70`): without either folder nothing is run;
 //! - `REVOFF_CLANG`: the compiler, if not the clang-22 of `PATH`;
-//! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
+//! - `REVOFF_TEST_SECONDS`: the time limit of a program (60).
 
 use std::env;
 use std::fs;
@@ -20,27 +20,28 @@ use compat::{
 };
 use libtest_mimic::Arguments;
 
-/// How programs are built.
+/// The optimisation levels.
 const LEVELS: [&str; 2] = ["-O2", "-O0"];
 
-/// The GPUs that images are for.
+/// The GPUs of the images.
 const GPUS: [&str; 2] = ["sm_60", "sm_70"];
 
-/// What the program `calls` says of a call that nobody serves: `REVOFF_STATUS_NOT_OFFLOADED`.
+/// The message of the program `calls` about a call that is not served:
+/// `REVOFF_STATUS_NOT_OFFLOADED`.
 const NOT_SERVED: &str = "statuses[i] is 6, expected ";
 
-/// What runs a program.
+/// A way to run a program.
 #[derive(Clone, Copy)]
 struct Way {
-    /// For people.
+    /// For users.
     name: &'static str,
-    /// What a program's `only` may say.
+    /// The value that matches a program's `only`.
     kind: &'static str,
-    /// What it is built as.
+    /// The kind of build.
     built: &'static str,
-    /// `REVOFF_DEVICE`; `None` where its regions run on the host.
+    /// `REVOFF_DEVICE`; `None` if its regions run on the host.
     device: Option<&'static str>,
-    /// `REVOFF_DEPEND`, where it is for programs that have dependences.
+    /// `REVOFF_DEPEND`, for programs with dependences.
     by: Option<&'static str>,
 }
 
@@ -59,7 +60,7 @@ const fn way(
     }
 }
 
-/// How programs are called in which tasks depend on each other.
+/// The prefix of programs with dependent tasks.
 const DEPEND: &str = "depend";
 
 const WAYS: [Way; 7] = [
@@ -78,7 +79,7 @@ const WAYS: [Way; 7] = [
 impl Way {
     fn suits(self, program: &Program) -> bool {
         let only_amd = program.only.as_deref() == Some("amd");
-        // What goes wrong goes wrong on a device.
+        // Errors need a device.
         program.suits(self.kind)
             && only_amd == (self.kind == "amd")
             && (self.device.is_some() || program.ending == Ending::Ok)
@@ -86,10 +87,10 @@ impl Way {
     }
 }
 
-/// A program, built at a level, as what is run in a way.
+/// A program, the level of its build, and its way.
 type Key = (String, &'static str, &'static str);
 
-/// What the tests share.
+/// The tests' shared state.
 struct Bench {
     sources: PathBuf,
     scratch: PathBuf,
@@ -102,7 +103,7 @@ struct Bench {
 
 impl Bench {
     /// # Errors
-    /// What is missing, in words.
+    /// The missing part; a description.
     fn new(sources: &Path, programs: &[Program]) -> Result<Self, String> {
         let clang = env::var("REVOFF_CLANG").unwrap_or_default();
         let clang = if clang.is_empty() {
@@ -123,7 +124,7 @@ impl Bench {
         let mut where_is = Command::new(&clang);
         where_is.arg("-print-file-name=libomptarget.so");
         let said = where_is.output().map_err(|error| error.to_string())?.stdout;
-        // What it does not know it repeats.
+        // clang repeats an unknown name.
         if !said.starts_with(b"/") {
             return Err("no libomptarget.so (apt-get install liboffload-22-dev)".to_owned());
         }
@@ -188,7 +189,7 @@ impl Bench {
     fn run(&self, file: &Path, program: &Program, way: Way, ours: bool) -> Result<Outcome, String> {
         let mut command = Command::new(file);
         prepare(&mut command, program);
-        // LLVM's runtime warns where a machine has fewer cores than a region asks for.
+        // LLVM's runtime warns if a machine has fewer cores than a region requests.
         command.env("KMP_WARNINGS", "0");
         if ours {
             command.env("LD_LIBRARY_PATH", &self.plugins);
@@ -203,18 +204,18 @@ impl Bench {
         run(&mut command, self.limit).map_err(|error| format!("{command:?}: {error}"))
     }
 
-    /// Whether a program does what it is to.
+    /// Judges a program.
     fn check(&self, program: &Program, level: &'static str, way: Way) -> Result<(), String> {
         let file = self.build(program, level, way)?;
         judge(program, &self.run(file, program, way, true)?)
     }
 
-    /// LLVM's own library does not serve the calls, which must be found.
+    /// LLVM's own library does not serve the calls, which must be detected.
     fn guard(&self, program: &Program) -> Result<(), String> {
         let file = self.build(program, LEVELS[0], WAYS[0])?;
         match judge(program, &self.run(file, program, WAYS[0], false)?) {
             Ok(()) => Err("with LLVM's library it passed".to_owned()),
-            // Not, say, that the library was not found.
+            // Other errors, such as a missing library, do not count.
             Err(told) if told.contains(NOT_SERVED) => Ok(()),
             Err(told) => Err(format!("it did not say {NOT_SERVED:?}: {told}")),
         }

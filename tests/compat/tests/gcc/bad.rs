@@ -1,4 +1,4 @@
-//! What the plugin says of what it cannot do: of its environment, and of images.
+//! The plugin's messages about invalid environments and images.
 
 use std::fs;
 
@@ -8,24 +8,24 @@ use compat::{
 
 use crate::{BUILDS, Bench};
 
-/// Something that is wrong, and what becomes of it.
+/// An error, and its expected message.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// The program that runs into it.
+    /// The program that causes it.
     pub(crate) program: &'static str,
     environment: &'static [(&'static str, &'static str)],
-    /// Changed in the program's file.
+    /// A change of the program's file.
     edit: Option<Edit>,
     ending: Ending,
     says: &'static [&'static str],
 }
 
-/// Bytes, and what is in their place: as many.
+/// Bytes, and their replacement of the same length.
 type Edit = (&'static [u8], &'static [u8]);
 
 const EMU: (&str, &str) = ("REVOFF_DEVICE", "emu:sm_60");
 
-/// Where a program tells libgomp of its image; and what others would say.
+/// A program's registration of its image, and other versions of it.
 const REGISTERS: &[u8] = &registers(3, 1);
 const OF_A_LATER_PLUGIN: &[u8] = &registers(3, 2);
 const OF_A_LATER_LIBGOMP: &[u8] = &registers(4, 1);
@@ -42,7 +42,7 @@ pub(crate) static CASES: [Case; 21] = [
         "host",
         &["REVOFF_DEVICE=host: `host` runs no images", MANDATORY],
     ),
-    // On a machine with as many GPUs it would be right; that one is not known.
+    // Valid on a machine with enough GPUs, which is unlikely.
     device(
         "cuda:4095",
         &["REVOFF_DEVICE=cuda:4095: ", "cuda", MANDATORY],
@@ -60,7 +60,7 @@ pub(crate) static CASES: [Case; 21] = [
             &["REVOFF_DEVICE=emu:sm_60,nonsense: `nonsense` runs no images"],
         )
     },
-    // Nothing is wrong with it.
+    // A valid value.
     Case {
         program: "every_device",
         ending: Ending::Ok,
@@ -112,7 +112,7 @@ pub(crate) static CASES: [Case; 21] = [
             &["REVOFF_NOWAIT=sinc: expected `sync` or `async`; it counts as unset"],
         )
     },
-    // What the program is about, without its variable.
+    // The message names the program's requirement, without its variable.
     Case {
         program: "nowait_sync",
         ending: Ending::Exit(1),
@@ -172,7 +172,7 @@ pub(crate) static CASES: [Case; 21] = [
         (REGISTERS, OF_A_LATER_PLUGIN),
         &["loading an image: the image is of version 2 for NVIDIA GPUs, this plugin knows 1"],
     ),
-    // libgomp's own words.
+    // libgomp's own message.
     image(
         "of_a_later_libgomp",
         (REGISTERS, OF_A_LATER_LIBGOMP),
@@ -208,7 +208,7 @@ const fn image(name: &'static str, edit: Edit, says: &'static [&'static str]) ->
 }
 
 impl Case {
-    /// What the test is called.
+    /// The test's name.
     pub(crate) fn title(&self) -> String {
         let what = match (self.edit, self.environment) {
             (Some(_), _) => "image",
@@ -218,7 +218,7 @@ impl Case {
         format!("bad::{what}::{}", self.name.replace(':', "_"))
     }
 
-    /// Why it cannot be tried, if it cannot.
+    /// The reason why it cannot be tried, if there is one.
     pub(crate) fn lacks(&self, gcc: Option<&Gcc>) -> Option<String> {
         let gcc = gcc?;
         if self.says.contains(&MANDATORY) && !gcc.heeds_mandatory() {

@@ -1,21 +1,21 @@
-//! OpenMP programs that GCC compiles, run with our plugin in the place of GCC's own: each
-//! of `gcc/`, without and with optimisation, on each device. Those that are compared with the host
-//! are built in more ways.
+//! OpenMP programs that GCC compiles, run with our plugin instead of GCC's own: each of `gcc/`,
+//! without and with optimisation, on each device. Programs that are compared with the host are
+//! built in more ways.
 //!
 //! - `REVOFF_GCC_PLUGIN_DIR`: the folder with the plugin (`cargo xtask plugins --out ..`);
 //!   without it nothing is run.
 //! - `REVOFF_GCC_ROOT`: a folder with a system that has a GCC (`ci/gcc-root`), if the
-//!   machine's own is not to be taken.
-//! - `REVOFF_GCC_BUILT`: a folder with programs that were built before (`build-programs`):
-//!   those are run, and no compiler is needed.
-//! - `REVOFF_GCC_VERSION`: 13 to 16, if not the newest is to be taken.
-//! - `REVOFF_GCC_OWN_LIBGOMP`: 1, if programs are to be linked with the libgomp of the
-//!   compiler's version, and not use the system's, which is the newest's.
+//!   machine's own is not used.
+//! - `REVOFF_GCC_BUILT`: a folder with programs built earlier (`build-programs`), which
+//!   are run without a compiler.
+//! - `REVOFF_GCC_VERSION`: 13 to 16, to use another version than the newest.
+//! - `REVOFF_GCC_OWN_LIBGOMP`: 1 links programs with the libgomp of the compiler's
+//!   version. By default they use the system's, which is the newest version's.
 //! - `REVOFF_TEST_DEVICE`: devices, with commas between them (`emu`). On `none` the programs
-//!   themselves are tried: their target regions run on the host, without a plugin.
-//! - `REVOFF_GCC_BUILDS`: `all`, if programs that are compared with the host are to be built in
-//!   every way, each level of optimisation for each architecture, and not in four.
-//! - `REVOFF_TEST_SECONDS`: how long a program may take (60).
+//!   themselves are tested: their target regions run on the host, without a plugin.
+//! - `REVOFF_GCC_BUILDS`: `all` builds the programs that are compared with the host at each level
+//!   of optimisation for each architecture, instead of in four ways.
+//! - `REVOFF_TEST_SECONDS`: the time limit of a program (60).
 
 mod bad;
 
@@ -32,11 +32,11 @@ use compat::{
 };
 use libtest_mimic::{Arguments, Trial};
 
-/// How programs are built; of those that were built before, there is the first alone.
+/// The builds of each program; programs built earlier have only the first.
 const BUILDS: [Build; 2] = [Build::at("-O2"), Build::at("-O0")];
 
-/// How programs that are compared with the host are built: first those for CI, so that each level
-/// and each architecture is tried.
+/// The builds of programs that are compared with the host. Those for CI come first and cover each
+/// level and each architecture.
 const COMPARED: [Build; 8] = [
     Build::at("-O2"),
     Build::at("-O0"),
@@ -48,7 +48,7 @@ const COMPARED: [Build; 8] = [
     for_ampere("-O2"),
 ];
 
-/// How many of them are for CI.
+/// The number of these for CI.
 const COMPARED_IN_CI: usize = 5;
 
 /// For devices from sm_80 on.
@@ -59,17 +59,17 @@ const fn for_ampere(level: &'static str) -> Build {
     }
 }
 
-/// The device of which there is none.
+/// The name for no device.
 const NONE: &str = "none";
 
-/// Where the programs come from.
+/// The origin of the programs.
 enum Origin {
     Gcc(Gcc),
     Built(Built),
 }
 
 impl Origin {
-    /// Of which compiler, for people.
+    /// The compiler's name, for users.
     fn name(&self) -> String {
         match self {
             Self::Gcc(gcc) => gcc.name(),
@@ -91,7 +91,7 @@ impl Origin {
         }
     }
 
-    /// Puts a folder where programs find it; its place, as they see it.
+    /// Copies a folder to where programs find it; returns the path inside the root.
     fn bring(&self, folder: &Path, name: &str) -> Result<PathBuf, String> {
         match self {
             Self::Gcc(gcc) => gcc.bring(folder, name),
@@ -114,23 +114,23 @@ impl Origin {
     }
 }
 
-/// What the tests share.
+/// The tests' shared state.
 struct Bench {
     from: Origin,
-    /// The folder with the plugin, as programs see it; none where only `none` is asked for.
+    /// The folder with the plugin, as programs see it; `None` if only `none` is requested.
     plugin: Option<PathBuf>,
-    /// A folder whose plugin is none.
+    /// A folder with an invalid plugin.
     no_plugin: PathBuf,
     decoy: PathBuf,
     limit: Duration,
     built: Cache<Key, PathBuf>,
-    /// What programs did with their target regions on the host.
+    /// Runs of programs with their target regions on the host.
     on_host: Cache<Key, Outcome>,
 }
 
 impl Bench {
     /// # Errors
-    /// What is missing, in words.
+    /// The missing part; a description.
     fn new(
         from: Result<Origin, String>,
         programs: &[Program],
@@ -140,7 +140,7 @@ impl Bench {
         let plugin = plugin.transpose()?;
         let from = from?;
         let plugin = plugin.map(|folder| from.bring(&folder, "plugin"));
-        // In GCC's own place might be one that finds a GPU.
+        // GCC's own plugin might find a GPU.
         let decoy = env::temp_dir().join(format!("compat-decoy-{}", std::process::id()));
         let written = fs::create_dir_all(&decoy).and_then(|()| fs::write(decoy.join(PLUGIN), ""));
         written.map_err(|error| format!("{}: {error}", decoy.display()))?;
@@ -156,7 +156,7 @@ impl Bench {
         })
     }
 
-    /// The compiler, unless the programs were built before.
+    /// The compiler, unless the programs were built earlier.
     fn gcc(&self) -> Option<&Gcc> {
         match &self.from {
             Origin::Gcc(gcc) => Some(gcc),
@@ -171,7 +171,7 @@ impl Bench {
         built.map(PathBuf::as_path)
     }
 
-    /// Builds a program and runs it with a plugin, as `change` says.
+    /// Builds a program and runs it with a plugin, changed by `change`.
     fn run(
         &self,
         program: &Program,
@@ -228,7 +228,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // Who cannot remove it could not make it.
+        // If it cannot be removed, it was not created.
         let _ = fs::remove_dir_all(&self.decoy);
     }
 }
@@ -243,7 +243,7 @@ fn main() -> ExitCode {
         }
     };
     let (sources, builds, from) = match Built::find() {
-        // Whoever names them wants them to be run.
+        // If the environment names programs, they must be run.
         Some(Err(error)) => {
             say(&format!("error: {error}"));
             return ExitCode::FAILURE;
@@ -287,7 +287,7 @@ fn main() -> ExitCode {
     if let Some(program) = programs.iter().find(|program| program.name == "no_data") {
         trials.extend(guards(bench.as_ref().ok(), program));
     }
-    // Of programs that were built before there is no GCC to say what is in them.
+    // For programs built earlier there is no GCC to check their contents.
     let from_gcc = bench.as_ref().map_or(true, |bench| bench.gcc().is_some());
     if from_gcc && devices.iter().any(|device| device != NONE) {
         trials.extend(bad(bench.as_ref().ok(), &programs));
@@ -302,7 +302,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Whether `REVOFF_GCC_BUILDS` asks for every build.
+/// Whether `REVOFF_GCC_BUILDS` requests every build.
 fn every() -> Result<bool, String> {
     match env::var("REVOFF_GCC_BUILDS").as_deref() {
         Err(_) | Ok("") => Ok(false),
@@ -320,7 +320,7 @@ fn runs(device: &str, build: Build) -> bool {
     device.is_none_or(|device| isa.is_none_or(|isa| isa <= device))
 }
 
-/// The test that a program is.
+/// The test of a program.
 fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Program) -> Trial {
     let (place, level) = (device.replace(':', "_"), build.folder());
     let name = format!("{place}::{level}::{}", program.name);
@@ -340,7 +340,7 @@ fn trial(bench: Option<&Arc<Bench>>, device: &str, build: Build, program: &Progr
     .with_ignored_flag(bench.is_none() || lacks.is_some())
 }
 
-/// What is said of what is wrong.
+/// The tests of error messages.
 fn bad(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
     let trial = |case: &'static bad::Case| {
         let title = case.title();
@@ -359,7 +359,7 @@ fn bad(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
     bad::CASES.iter().map(trial).collect()
 }
 
-/// What the programs find wrong where no device is: a check that cannot fail checks nothing.
+/// The errors that programs find without a device: a check that cannot fail checks nothing.
 fn guards(bench: Option<&Arc<Bench>>, program: &Program) -> [Trial; 2] {
     let on_the_host = program.clone();
     let without = program.clone();

@@ -1,4 +1,4 @@
-//! What the plugin says of what it cannot do.
+//! The plugin's messages about errors.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use libtest_mimic::Trial;
 use crate::image::place;
 use crate::{Bench, ON_THE_HOST, ROCR, Runtime, Side, misses, skipped};
 
-/// Something that is wrong, and what becomes of it.
+/// An error, and its expected message.
 struct Case {
     name: &'static str,
     environment: &'static [(&'static str, &'static str)],
@@ -26,18 +26,18 @@ struct Case {
     says: &'static [&'static str],
 }
 
-/// What is changed in a file.
+/// A change of a file.
 #[derive(Clone, Copy)]
 enum Change {
-    /// Bytes, and what is in their place: as many.
+    /// Bytes, and their replacement of the same length.
     Bytes(&'static [u8], &'static [u8]),
-    /// The program says that its image is half as long.
+    /// The program registers half of its image.
     HalfAnImage,
 }
 
 impl Change {
     /// # Errors
-    /// The file is not as it is known.
+    /// The file has an unknown form.
     fn make(self, file: &mut [u8]) -> Result<(), String> {
         match self {
             Self::Bytes(old, new) => put(file, old, new),
@@ -49,13 +49,13 @@ impl Change {
     }
 }
 
-/// Where there is no device, libgomp goes on, and what is missing is said only if asked for.
+/// Without a device, libgomp continues, and the reason is printed only on request.
 const SAY_WHY: (&str, &str) = ("GOMP_DEBUG", "1");
 
-/// What stands in for AMD's runtime is there, and has no GPUs.
+/// The stand-in for AMD's runtime exists, and has no GPUs.
 const NONE_LISTED: (&str, &str) = ("REVOFF_HSA_STAND_IN_DEVICES", "0");
 
-/// Where a program tells libgomp of its image; and what others would say.
+/// A program's registration of its image, and other versions of it.
 const REGISTERS: &[u8] = &registers(3, 3);
 const OF_A_LATER_PLUGIN: &[u8] = &registers(3, 4);
 const OF_A_LATER_LIBGOMP: &[u8] = &registers(4, 3);
@@ -144,7 +144,7 @@ const fn case(name: &'static str, says: &'static [&'static str]) -> Case {
     }
 }
 
-/// The tests, with a program that calls the host; and that it finds out where it runs.
+/// The tests, with a program that calls the host; and a test that it detects where it runs.
 pub(crate) fn trials(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Trial> {
     let program = programs.iter().find(|program| program.name == "calls");
     let Some(program) = program else {
@@ -172,7 +172,7 @@ pub(crate) fn trials(bench: Option<&Arc<Bench>>, programs: &[Program]) -> Vec<Tr
 }
 
 impl Case {
-    /// Why it cannot be tried, if it cannot.
+    /// The reason why it cannot be tried, if there is one.
     fn lacks(&self, bench: &Bench) -> Option<String> {
         let gcc = &bench.gcc;
         if self.runtime == Runtime::Real && Path::new("/dev/kfd").exists() {

@@ -1,5 +1,5 @@
-//! Programs that were built before, on the device that is there: a GPU, or what stands in for
-//! AMD's runtime where that is found in its place.
+//! Programs built earlier, on the available device: a GPU, or the stand-in for AMD's runtime if
+//! that is found instead.
 
 use std::env;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use libtest_mimic::Trial;
 
 use crate::{BUILD, ON_THE_HOST, run_with};
 
-/// What the tests share.
+/// The tests' shared state.
 struct Bench {
     built: Built,
     plugin: PathBuf,
@@ -20,7 +20,7 @@ struct Bench {
     limit: Duration,
 }
 
-/// A test for each program that was built; and that one finds out where it runs.
+/// A test for each program; and a test that one detects where it runs.
 ///
 /// # Errors
 /// There are no programs, or no plugin to run them with.
@@ -60,7 +60,7 @@ pub(crate) fn trials(built: Built) -> Result<Vec<Trial>, String> {
     Ok(trials.chain(guard).collect())
 }
 
-/// What the program finds wrong where no device is.
+/// The error that the program finds without a device.
 fn on_the_host(bench: &Bench, program: &Program) -> Result<(), String> {
     let outcome = bench.run(program, |command| {
         command.env("OMP_TARGET_OFFLOAD", "disabled");
@@ -69,7 +69,7 @@ fn on_the_host(bench: &Bench, program: &Program) -> Result<(), String> {
 }
 
 impl Bench {
-    /// Runs a program, as `change` says.
+    /// Runs a program, changed by `change`.
     fn run(&self, program: &Program, change: impl FnOnce(&mut Command)) -> Result<Outcome, String> {
         let folder = self.built.program(program, BUILD)?;
         let name = format!("./{}", program.name);

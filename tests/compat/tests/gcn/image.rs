@@ -1,4 +1,4 @@
-//! The code object in a program: where it is, and what is in it.
+//! The code object in a program: its location and contents.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(crate) const RELATIVE64: RelocationType = RelocationType(13);
 
 type Elf<'b> = ElfFile64<'b, Endianness>;
 
-/// Where the code object is in a program's file.
+/// The range of the code object in a program's file.
 pub(crate) fn place(program: &[u8]) -> Option<Range<usize>> {
     // A 64-bit little-endian file for AMD's runtime.
     const MAGIC: &[u8] = b"\x7fELF\x02\x01\x01\x40";
@@ -32,26 +32,26 @@ pub(crate) fn place(program: &[u8]) -> Option<Range<usize>> {
             .ok()
             .map(u16::from_le_bytes)
     };
-    // What comes last in it is the table of sections.
+    // The table of sections is its last part.
     let sections = word(0x28)? as usize;
     let end = sections + usize::from(half(0x3a)?) * usize::from(half(0x3c)?);
     (end <= file.len()).then(|| start..start + end)
 }
 
-/// What is in a code object.
+/// The contents of a code object.
 pub(crate) struct Contents {
-    /// What it is for.
+    /// The target's flags.
     pub(crate) flags: u32,
-    /// Names, addresses and sizes of what it exports.
+    /// Names, addresses and sizes of its exports.
     pub(crate) exports: Vec<(String, u64, u64)>,
-    /// Functions of the host's regions: their addresses.
+    /// The addresses of the functions of host regions.
     pub(crate) reverse: Vec<u64>,
     /// Bytes of the sections with the tables of variables and functions.
     pub(crate) variables: Vec<u8>,
     pub(crate) functions: Vec<u8>,
     pub(crate) variables_at: u64,
     pub(crate) functions_at: u64,
-    /// What is relocated: types, places and addends.
+    /// Relocations: types, places and addends.
     pub(crate) relocations: Vec<(RelocationType, u64, i64)>,
     /// Descriptors of kernels: names, and bytes of arguments.
     pub(crate) kernels: Vec<(String, u32)>,
@@ -59,7 +59,7 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// # Errors
-    /// What is not as it is known.
+    /// An unexpected part.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
         let file = Elf::parse(bytes).map_err(|error| error.to_string())?;
         let name = |symbol: &object::read::elf::ElfSymbol64<'_, '_, Endianness>| {
@@ -108,14 +108,14 @@ impl Contents {
         })
     }
 
-    /// What a word of a table is, once it is relocated; the file's own addresses.
+    /// A word of a table after relocation, with the file's own addresses.
     pub(crate) fn word(&self, at: u64) -> Option<u64> {
         let mut relocations = self.relocations.iter();
         let (_, _, addend) = relocations.find(|(_, place, _)| *place == at)?;
         Some(addend.cast_unsigned())
     }
 
-    /// Address and size of what is exported by a name.
+    /// Address and size of an export.
     pub(crate) fn export(&self, name: &str) -> Result<(u64, u64), String> {
         let mut exports = self.exports.iter();
         let found = exports.find(|(known, ..)| known == name);

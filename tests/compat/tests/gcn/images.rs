@@ -1,5 +1,5 @@
-//! What GCC's images for AMD GPUs are like: what the plugin, and what stands in for AMD's
-//! runtime, take for granted.
+//! Properties of GCC's images for AMD GPUs that the plugin, and the stand-in for AMD's runtime,
+//! rely on.
 
 use std::fs;
 use std::path::Path;
@@ -16,8 +16,8 @@ use crate::{BUILD, Bench, skipped};
 const LANGUAGES: &[&str] = &["requests.c", "cxx_objects.cc", "f_maps.f90"];
 const OTHERS: &[&str] = &["declare_target.c", "indirect.c", "several_regions.c"];
 
-/// An architecture: the offload compiler's options, and flags of the file: machine, and
-/// whether `xnack` and `sramecc` are unsupported, whatever they are, off or on.
+/// An architecture: the offload compiler's options, and flags of the file: machine, and whether
+/// `xnack` and `sramecc` are unsupported, any, off or on.
 struct Arch {
     name: &'static str,
     options: &'static str,
@@ -38,7 +38,7 @@ const ARCHES: [Arch; 2] = [
     },
 ];
 
-/// Symbols that every image has which calls the host.
+/// Symbols that every image which calls the host has.
 const SYMBOLS: [&str; 4] = [
     ".offload_func_table",
     ".offload_var_table",
@@ -66,7 +66,7 @@ pub(crate) fn trials(bench: Option<&Arc<Bench>>, sources: &Path) -> Vec<Trial> {
     each.map(trial).collect()
 }
 
-/// A program of a folder of sources, as one of `gcn/`.
+/// A program from a folder of sources, as one of `gcn/`.
 fn read(sources: &Path, file: &str) -> Result<Program, String> {
     let text = fs::read_to_string(sources.join(file));
     let text = text.map_err(|error| format!("{file}: {error}"))?;
@@ -84,11 +84,11 @@ fn check(bench: &Bench, arch: &Arch, program: &Program) -> Result<(), String> {
     let path = bench.gcc.outside(&folder.join(&program.name));
     let bytes = fs::read(&path).map_err(|error| error.to_string())?;
     let image = place(&bytes).ok_or("no code object in the program")?;
-    look(&bytes[image], arch)
+    check_image(&bytes[image], arch)
 }
 
-/// What is wrong with an image, if something is.
-fn look(image: &[u8], arch: &Arch) -> Result<(), String> {
+/// Checks an image.
+fn check_image(image: &[u8], arch: &Arch) -> Result<(), String> {
     let is = |what: &str, found: u64, wanted: u64| match found == wanted {
         true => Ok(()),
         false => Err(format!("{what}: {found:#x}, expected {wanted:#x}")),
@@ -129,7 +129,7 @@ fn look(image: &[u8], arch: &Arch) -> Result<(), String> {
     if of_host == 0 {
         return Err("no function of the host's".to_owned());
     }
-    // Beside its own it has two for constructors and destructors.
+    // Besides its own kernels it has two for constructors and destructors.
     is(
         "kernels",
         contents.kernels.len() as u64,
@@ -139,7 +139,7 @@ fn look(image: &[u8], arch: &Arch) -> Result<(), String> {
         contents.export(&format!("{name}.kd"))?;
     }
     for (name, arguments) in &contents.kernels {
-        // GCC says nothing of the 56 bytes that its kernels read.
+        // GCC does not declare the 56 bytes that its kernels read.
         is(
             &format!("bytes of arguments of {name}"),
             u64::from(*arguments),

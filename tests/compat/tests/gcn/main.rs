@@ -1,15 +1,15 @@
 //! OpenMP programs that GCC compiles for AMD GPUs: each of `gcn/`, run with our plugin and with
-//! GCC's own, on what stands in for AMD's runtime. No instruction of a GPU's runs there: what a
-//! kernel does is a function in `gcn/kernels/`, written by hand, which uses the tables and
-//! variables of the image that GCC made. So it is the host's side that is tried. And what such
-//! images are like, of programs of `gcc/`.
+//! GCC's own, on the stand-in for AMD's runtime. No GPU instruction runs there: a kernel is a
+//! handwritten function in `gcn/kernels/`, which uses the tables and variables of the image that
+//! GCC made. So only the host's side is tested. Also tests of the properties of such images, with
+//! programs of `gcc/`.
 //!
 //! - `REVOFF_GCC_PLUGIN_DIR`: the folder with our plugin (`cargo xtask plugins --out ..`);
-//!   without it GCC's alone is run.
+//!   without it only GCC's is run.
 //! - `REVOFF_GCC_ROOT`, `REVOFF_GCC_VERSION`, `REVOFF_TEST_SECONDS`: as for `gcc`.
-//! - `REVOFF_GCC_BUILT`: a folder with programs that were built before (`build-programs`): those
+//! - `REVOFF_GCC_BUILT`: a folder with programs built earlier (`build-programs`), which
 //!   are run instead, with our plugin, on the device that `REVOFF_TEST_DEVICE` names (`hsa:0`).
-//!   That may be a GPU.
+//!   This may be a GPU.
 
 mod bad;
 mod before;
@@ -29,39 +29,39 @@ use compat::{
 };
 use libtest_mimic::{Arguments, Trial};
 
-/// How programs are built: what kernels are given is the same at any level.
+/// The build of programs: kernels get the same arguments at any level.
 const BUILD: Build = Build::at("-O2");
 
-/// By this name plugins find AMD's runtime.
+/// The name by which plugins find AMD's runtime.
 const ROCR: &str = "libhsa-runtime64.so.1";
 
-/// Names the simulated kernels to the stand-in; nothing else heeds it.
+/// Names the simulated kernels to the stand-in; nothing else reads it.
 const KERNELS: &str = "REVOFF_HSA_STAND_IN_KERNELS";
 
-/// What `calls` finds wrong where no device is.
+/// The error that `calls` finds without a device.
 const ON_THE_HOST: &str = "data.initial is 1, expected 0";
 
-/// Whose plugin runs a program.
+/// The plugin that runs a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Ours,
     Gccs,
 }
 
-/// Whose runtime the plugin finds.
+/// The runtime that the plugin finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Runtime {
     StandIn,
-    /// A file that is none.
+    /// An invalid file.
     Broken,
     /// AMD's.
     Real,
 }
 
-/// What the tests share.
+/// The tests' shared state.
 struct Bench {
     gcc: Gcc,
-    /// The folder with our plugin, as programs see it, as they do the others.
+    /// The folder with our plugin, as programs see it; likewise the other folders.
     plugin: Option<PathBuf>,
     stand_in: PathBuf,
     broken: PathBuf,
@@ -72,7 +72,7 @@ struct Bench {
 
 impl Bench {
     /// # Errors
-    /// What is missing, in words.
+    /// The missing part; a description.
     fn new(programs: &[Program], sources: &Path) -> Result<Self, String> {
         let plugin = folder("REVOFF_GCC_PLUGIN_DIR", AMDGCN.plugin);
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -86,7 +86,7 @@ impl Bench {
                 fs::create_dir_all(&folder).and_then(|()| fs::write(folder.join(ROCR), content));
             written.map_err(|error| format!("{}: {error}", folder.display()))?;
             let brought = gcc.bring(&folder, name);
-            // It is a copy that is used.
+            // A copy is used.
             let _ = fs::remove_dir_all(&folder);
             brought
         };
@@ -142,7 +142,7 @@ impl Bench {
         if side == Side::Ours {
             folders.push(self.plugin.clone().ok_or("no plugin of ours")?);
         }
-        // Behind it: there may be GCC's beside the runtime.
+        // After the others, since GCC's plugin may be beside the runtime.
         folders.push(match runtime {
             Runtime::StandIn => self.stand_in.clone(),
             Runtime::Broken => self.broken.clone(),
@@ -171,7 +171,7 @@ impl Bench {
     }
 }
 
-/// Runs a program by `command`, with its simulated kernels and as `change` says.
+/// Runs a program by `command`, with its simulated kernels, changed by `change`.
 fn run_with(
     mut command: Command,
     program: &Program,
@@ -188,7 +188,7 @@ fn run_with(
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     if let Some(built) = Built::find() {
-        // Whoever names them wants them to be run.
+        // If the environment names programs, they must be run.
         return match built.and_then(before::trials) {
             Ok(trials) => libtest_mimic::run(&arguments, trials).exit_code(),
             Err(error) => {
@@ -210,7 +210,7 @@ fn main() -> ExitCode {
     let mut trials = Vec::new();
     for program in &programs {
         trials.push(trial(bench.as_ref().ok(), Side::Ours, program));
-        // What varies is nothing to be tried.
+        // A varying result cannot be tested.
         if program.stock != Some(Ending::Any) {
             trials.push(trial(bench.as_ref().ok(), Side::Gccs, program));
         }
@@ -232,7 +232,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The test that a program is.
+/// The test of a program.
 fn trial(bench: Option<&Arc<Bench>>, side: Side, program: &Program) -> Trial {
     let place = match side {
         Side::Ours => "ours",
@@ -251,7 +251,7 @@ fn trial(bench: Option<&Arc<Bench>>, side: Side, program: &Program) -> Trial {
     .with_ignored_flag(cannot)
 }
 
-/// Whether a test cannot be made, for a reason that is said.
+/// Whether a test must be skipped, with a printed reason.
 fn skipped(name: &str, lacks: Option<String>) -> bool {
     if let Some(reason) = &lacks {
         say(&format!("SKIPPED compat, {name}: {reason}"));
@@ -259,7 +259,7 @@ fn skipped(name: &str, lacks: Option<String>) -> bool {
     lacks.is_some()
 }
 
-/// Whether all tests of a side cannot be made.
+/// Whether all tests of a side must be skipped.
 fn misses(bench: Option<&Arc<Bench>>, side: Side) -> bool {
     bench.is_none_or(|bench| side == Side::Ours && bench.plugin.is_none())
 }

@@ -1,8 +1,8 @@
-//! Programs that rustc offloads, run with LLVM's libomptarget and with ours in its place:
-//! each of `rustc/`, by each rustc that there is of those that are known.
+//! Programs that rustc offloads, run with LLVM's libomptarget and with ours instead: each of
+//! `rustc/`, by each installed rustc of a known version.
 //!
-//! The environment is that of the tests of clang's programs, whose compiler also says where
-//! LLVM's library is.
+//! The environment is that of the tests of clang's programs; that compiler also provides the path
+//! of LLVM's library.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -15,10 +15,10 @@ use libtest_mimic::{Arguments, Trial};
 
 const OURS: &str = "REVOFF_LIBOMPTARGET_DIR";
 
-/// The program whose numbers LLVM's library gets right of a later rustc alone.
+/// The program whose numbers LLVM's library only handles correctly with a later rustc.
 const SCALARS: (&str, u32) = ("scalars", 97);
 
-/// What the tests share.
+/// The tests' shared state.
 struct Bench {
     clang: Clang,
     sources: PathBuf,
@@ -30,7 +30,7 @@ struct Bench {
 
 impl Bench {
     /// # Errors
-    /// What is missing, in words.
+    /// The missing part; a description.
     fn new(sources: &Path, all: &[Rustc], programs: &[Program]) -> Result<Self, String> {
         let ours = folder(OURS, LIBOMPTARGET);
         let ours = ours.map(|ours| {
@@ -98,7 +98,7 @@ fn main() -> ExitCode {
         let programs = programs.iter();
         programs.map(move |program| pair(found, rustc, program))
     });
-    // As with clang's programs: a pair shares what one of them builds.
+    // As with clang's programs, a pair shares a build.
     let (mut trials, ours): (Vec<_>, Vec<_>) = pairs.map(Into::into).unzip();
     trials.extend(ours);
     let compared = match &bench {
@@ -116,7 +116,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The tests that a program is: with LLVM's library, and with ours.
+/// The tests of a program: with LLVM's library, and with ours.
 fn pair(bench: Option<&Arc<Bench>>, rustc: &Rustc, program: &Program) -> [Trial; 2] {
     let version = rustc.version();
     let name = |library: &str| format!("{library}::rustc_1_{version}::{}", program.name);
@@ -131,7 +131,7 @@ fn pair(bench: Option<&Arc<Bench>>, rustc: &Rustc, program: &Program) -> [Trial;
             let told = bench.judge(&one.0, &one.1, &bench.stock);
             match (is_right, told) {
                 (true, told) => told,
-                // Once it is right, this exception can go.
+                // When LLVM's library is fixed, this exception can be removed.
                 (false, Ok(())) => Err("LLVM's library gets its numbers right".to_owned()),
                 (false, Err(_)) => Ok(()),
             }

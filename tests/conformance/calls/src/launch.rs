@@ -1,10 +1,10 @@
-//! Kernels that are declared, as host and kernels have them.
+//! Declared kernels, shared by host and kernels.
 
 use crate::Pair;
 
-/// Every form. Where there is an element, `squares[i] = words[i]²`, `sums[i] += words[i] *
-/// factor`, and the halves of `pair` are swapped into `swapped` and added to `total`.
-/// `seen.left` counts what was not zero in what comes back alone, `seen.right` is `tiny`.
+/// Every form. For each element, `squares[i] = words[i]²`, `sums[i] += words[i] * factor`, and the
+/// halves of `pair` are swapped into `swapped` and added to `total`. `seen.left` counts non-zero
+/// bytes in output-only memory, `seen.right` is `tiny`.
 #[host_fn::kernel]
 pub fn every_form(
     factor: f64,
@@ -34,13 +34,13 @@ pub fn increment(counts: &mut [u32]);
 #[host_fn::kernel]
 pub fn increment_and_trap(counts: &mut [u32]);
 
-/// Declared here as it is not defined.
+/// Declarations that differ from the definitions.
 pub mod other {
-    /// There it takes a slice.
+    /// Takes a slice in its definition.
     #[host_fn::kernel]
     pub fn increment(count: &mut u32);
 
-    /// There it has no declaration.
+    /// A kernel without a declaration in the image.
     #[host_fn::kernel]
     pub fn call_forms(memory: &mut [u64], results: &mut [u64]);
 }

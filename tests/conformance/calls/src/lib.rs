@@ -1,5 +1,5 @@
-//! The host functions that the conformance kernels call, and what kernels and
-//! host pass each other in memory.
+//! The host functions that the conformance kernels call, and the data that kernels and host
+//! exchange in memory.
 #![no_std]
 
 pub mod forge;
@@ -8,11 +8,11 @@ pub mod launch;
 use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 
 host_fn::host_functions! {
-    /// Does what the test at hand makes of `what`.
+    /// The current test decides what it does with `what`.
     pub fn act(what: u64) -> u64;
 
-    /// What the parallel reverse-offload patch tests itself with: a few values
-    /// go, one comes back.
+    /// The function of the parallel reverse-offload patch's own tests: takes a few values, returns
+    /// one.
     pub fn tally(tag: i32, team: i32, thread: i32, sum: Out<i32>);
 
     /// Every form that only reads.
@@ -21,11 +21,11 @@ host_fn::host_functions! {
     /// Every form that writes. Returns more than eight bytes.
     pub fn write_forms(words: &mut [u64], pair: &mut Pair, fill: Out<[u16]>, one: Out<Pair>) -> Pair;
 
-    /// Neither arguments nor a result.
+    /// No arguments and no result.
     pub fn nothing();
 }
 
-/// A line that takes several messages, of which no two parts are the same.
+/// A line that takes several messages, all parts of which differ.
 pub const LONG_LINE: &str = concat!(
     "00 all happy families are alike; each unhappy family is unh.",
     "01 all happy families are alike; each unhappy family is unh.",
@@ -39,7 +39,7 @@ pub const LONG_LINE: &str = concat!(
     "09 all happy families are alike; each unhappy family is unh\n",
 );
 
-/// A structure that travels.
+/// A structure passed to functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[zerocopy(crate = "host_fn::zerocopy")]
 #[repr(C)]
@@ -50,7 +50,7 @@ pub struct Pair {
     pub right: u64,
 }
 
-/// What threads that speak on their launch's own queue are to do, and what they found.
+/// Input and output of threads that use their launch's own queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[zerocopy(crate = "host_fn::zerocopy")]
 #[repr(C)]
@@ -59,29 +59,28 @@ pub struct Spoken {
     pub func: u64,
     /// Calls of each thread.
     pub rounds: u32,
-    /// First ticket that the first thread has drawn.
+    /// The ticket that the first thread drew first.
     pub ticket: u32,
 }
 
-/// What became of the calls of one device thread.
+/// The outcome of the calls of one device thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable)]
 #[zerocopy(crate = "host_fn::zerocopy")]
 #[repr(C)]
 pub struct Outcome {
     /// Sum of the results.
     pub sum: u64,
-    /// Calls with a result.
+    /// Calls that succeeded.
     pub ok: u32,
-    /// Calls without.
+    /// Calls that failed.
     pub failed: u32,
-    /// Status of the last call without.
+    /// Status of the last failed call.
     pub status: u32,
     /// Not used.
     pub reserved: u32,
 }
 
-/// A call of `GOMP_target_ext` that a kernel makes for a test. What is an address
-/// is one of device memory.
+/// A call of `GOMP_target_ext` that a kernel makes for a test. All addresses are of device memory.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable)]
 #[zerocopy(crate = "host_fn::zerocopy")]
 #[repr(C)]
@@ -98,7 +97,7 @@ pub struct RawCall {
     pub kinds: u64,
     /// Address of the word for the status.
     pub status: u64,
-    /// Address of the data that goes to the stack.
+    /// Address of the data that is copied to the stack.
     pub data: u64,
     /// Bytes of it.
     pub len: u64,
@@ -111,14 +110,13 @@ pub struct RawCall {
 /// A result of [`act`] after which the thread makes no further call.
 pub const STOP: u64 = 1 << 63;
 
-/// In the offsets of a call whose data is on the stack: the argument's address is
-/// null.
+/// An offset of a call with its data on the stack: the argument's address is null.
 pub const NULL: u64 = u64::MAX;
 
-/// In the same place, a bit: the argument is the value of the other bits.
+/// A flag of such an offset: the argument is the value of the other bits.
 pub const VALUE: u64 = 1 << 63;
 
-/// Most arguments of a call whose data is on the stack.
+/// Maximum arguments of a call with its data on the stack.
 pub const MAX_STACK_ARGS: usize = 128;
 
 /// Bytes of data on the stack of `call_stack`.

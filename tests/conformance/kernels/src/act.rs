@@ -1,4 +1,4 @@
-//! Kernels whose threads call a function and note what became of it.
+//! Kernels whose threads call a function and record the outcome.
 
 use core::cell::UnsafeCell;
 use device_rt::shared_abi::words::{Load, SystemWords};
@@ -6,8 +6,8 @@ use device_rt::shared_abi::words::{Load, SystemWords};
 use conformance_calls::{Outcome, STOP, act, nothing, tally};
 use device_rt::thread;
 
-/// Thread `i` of all calls `act(what + i * step)` up to `waterfall` times, and
-/// writes the outcome to `outcomes[i]`.
+/// Thread `i` of all calls `act(what + i * step)` up to `rounds` times, and writes the outcome to
+/// `outcomes[i]`.
 ///
 /// # Safety
 /// There is an [`Outcome`] for each thread.
@@ -39,8 +39,7 @@ fn repeat(what: u64, rounds: u32) -> Outcome {
     outcome
 }
 
-/// Each thread calls `tally` and writes what comes back to its own of `sums`, or
-/// a negative number.
+/// Each thread calls `tally` and writes the result to its element of `sums`, or a negative number.
 ///
 /// # Safety
 /// There is a sum for each thread.
@@ -72,8 +71,7 @@ pub unsafe fn call_nothing(done: *mut u32) {
     unsafe { done.add(thread::global() as usize).write(u32::from(called)) };
 }
 
-/// As `call_act` with one round, but the thread `victim` of all panics after its
-/// call.
+/// Like `call_act` with one round, but the thread `victim` of all panics after its call.
 ///
 /// # Safety
 /// There is an [`Outcome`] for each thread.
@@ -109,24 +107,24 @@ static COUNTER: Counter = Counter(UnsafeCell::new(0));
 /// `count` is a word; no other launch of this kernel, or thread, runs.
 #[device_rt::kernel]
 pub unsafe fn count_up(count: *mut u32) {
-    // SAFETY: only one thread is here at a time.
+    // SAFETY: only one thread runs at a time.
     unsafe {
         *COUNTER.0.get() += 1;
         count.write(*COUNTER.0.get());
     }
 }
 
-/// Calls nobody; ends when the host writes something else than 0 to `flag`.
+/// Makes no call; ends when the host writes a value other than 0 to `flag`.
 ///
 /// # Safety
 /// `flag` is a word.
 #[device_rt::kernel]
 pub unsafe fn wait_for(flag: *const u32) {
     let mut attempt = 0;
-    // SAFETY: the word is there, in device memory, and a buffer of its own.
+    // SAFETY: the word exists, in device memory, in a buffer of its own.
     let word = unsafe { device_rt::arch::mapped(flag as u64) };
-    // At system scope, since the host writes it while we look. Acquire, though nothing is
-    // read on the strength of it.
+    // At system scope, since the host writes it meanwhile. Acquire, though nothing is read that
+    // depends on it.
     while SystemWords::load32(&word, 0, Load::Acquire) == 0 {
         device_rt::arch::pause(attempt);
         attempt += 1;

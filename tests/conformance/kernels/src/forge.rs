@@ -1,4 +1,4 @@
-//! A broken device: writes to the wire what no device runtime would.
+//! A broken device: writes invalid data to the wire.
 
 use core::mem::offset_of;
 
@@ -18,12 +18,11 @@ use device_rt::shared_abi::words::{DeviceWords, Load, Store, SystemWords, Ticket
 use device_rt::wire::gcn_queue as producer;
 use device_rt::{arch, lanes, thread};
 
-/// How long a kernel stays after a request that gets no answer, so that the host
-/// sees it while the launch is there to be blamed: 1/2 s.
+/// The delay of a kernel after a request without a reply, so that the host sees the request while
+/// the launch can be blamed: 1/2 s.
 const LINGER: u64 = 500_000_000;
 
-/// Claims a slot of the `native` wire and dies with it, before a request. On other
-/// wires nobody misses the slot.
+/// Claims a slot of the `native` wire and ends without a request. Other wires are not affected.
 #[device_rt::kernel]
 pub fn die_with_slot() {
     let runtime = RUNTIME.get();
@@ -37,8 +36,8 @@ pub fn die_with_slot() {
     panic!("dies with slot {}", claim.slot);
 }
 
-/// Publishes `request` and writes the status of its reply to `status`. The reply
-/// to one whose sequence number jumps is not waited for.
+/// Publishes `request` and writes the status of its reply to `status`. Does not wait for a reply if
+/// the sequence number is wrong.
 ///
 /// # Safety
 /// `request` and `status` are there.
@@ -58,7 +57,7 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
     };
     let (group, bit) = claim_of(request.slot);
     let seqs = claims::group_offset(group) + offset_of!(ClaimGroup, seqs) + bit as usize * 4;
-    // Relaxed: nobody else uses the slot.
+    // Relaxed: only this thread uses the slot.
     let last = DeviceWords::load32(&device, seqs, Load::Relaxed);
     let seq = last.wrapping_add(1).wrapping_add(request.jump);
     DeviceWords::store32(&device, seqs, seq, Store::Relaxed);
@@ -117,10 +116,9 @@ pub unsafe fn forge_native(request: *const Native, status: *mut u32) {
     unsafe { status.write(answer().1) };
 }
 
-/// Publishes `request`, and waits until it is completed: that is, until
-/// `*signal`, which is the completion word if the request names it, is not 0, or
-/// on `gcc-slot` until the slot is free. A request that jumps, or whose
-/// completion word is not at `signal`, is not waited for.
+/// Publishes `request`, and waits until it is completed: until `*signal`, which is the completion
+/// word if the request names it, is not 0, or on `gcc-slot` until the slot is free. Does not wait
+/// for a wrong ticket, or if the completion word is not at `signal`.
 ///
 /// # Safety
 /// `request` and `signal` are there.
@@ -129,7 +127,7 @@ pub unsafe fn forge_gcc(request: *const Gcc, signal: *const u32) {
     // SAFETY: the launcher's promise.
     let request = unsafe { &*request };
     let runtime = RUNTIME.get();
-    // SAFETY: as in `forge_native`.
+    // SAFETY: the host wrote the wire's address, which it keeps while kernels of this image run.
     let wire = unsafe { arch::mapped(runtime.wire) };
     if WireKind(runtime.wire_kind) == WireKind::GCC_SLOT {
         // Relaxed: the function word's store orders it.
@@ -232,9 +230,9 @@ unsafe fn forge_gcn(wire: arch::Mapped, request: &Gcc, signal: *const u32) {
 /// `signal` is there.
 unsafe fn wait_for_signal(request: &Gcc, signal: *const u32) {
     if request.signal == signal as u64 {
-        // SAFETY: the word is there, in device memory, and a buffer of its own.
+        // SAFETY: the word exists, in device memory, in a buffer of its own.
         let word = unsafe { arch::device_memory(signal as u64) };
-        // Edge R2, waiting end, as GCC's own code has it.
+        // Edge R2, waiting end, as in GCC's own code.
         wait(|| DeviceWords::load32(&word, 0, Load::Acquire) != 0);
     } else {
         linger();

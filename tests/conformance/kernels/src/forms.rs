@@ -2,15 +2,14 @@
 
 use conformance_calls::{Pair, read_forms, write_forms};
 
-/// Calls both functions with data on its stack and with the `count` words of
-/// `memory`, which hold 1, 2, 3, ...; what it sees goes to `results`, ten words
-/// in the order below.
+/// Calls both functions with data on its stack and with the `count` words of `memory`, which hold
+/// 1, 2, 3, ...; writes what it finds to `results`, ten words in the order below.
 ///
 /// # Safety
 /// `memory` has `count` words, `results` ten.
 #[device_rt::kernel]
 pub unsafe fn call_forms(memory: *mut u64, count: u64, results: *mut u64) {
-    // SAFETY: as the launcher promises; nobody else runs.
+    // SAFETY: the launcher promises both; no other thread runs.
     let (memory, results) = unsafe {
         (
             core::slice::from_raw_parts_mut(memory, count as usize),

@@ -1,4 +1,4 @@
-//! Kernels that are declared.
+//! Declared kernels.
 
 use conformance_calls::launch::{AskHost, EveryForm, Increment, IncrementAndTrap, Places};
 use conformance_calls::{Pair, act};
@@ -8,13 +8,13 @@ fn threads() -> usize {
     thread::teams() as usize * thread::threads() as usize
 }
 
-/// The elements of this thread.
+/// The indices of this thread's elements.
 fn mine(len: usize) -> impl Iterator<Item = usize> {
     (thread::global() as usize..len).step_by(threads())
 }
 
 /// # Safety
-/// Nobody else uses the element.
+/// No other thread uses the element.
 unsafe fn element<T>(slice: *mut [T], at: usize) -> *mut T {
     assert!(at < slice.len());
     // SAFETY: it lies in the slice.
@@ -36,8 +36,8 @@ pub fn every_form(
     seen: *mut Pair,
 ) {
     let mut dirty = 0;
-    // SAFETY: valid as long as the kernel runs; each thread has elements of its own, and
-    // what there is one of is the first thread's.
+    // SAFETY: valid as long as the kernel runs; each thread has its own elements, and only the
+    // first thread uses single values.
     unsafe {
         for i in mine(words.len().min(squares.len())) {
             let square = element(squares, i);
@@ -72,7 +72,7 @@ pub fn ask_host(words: &[u32], sums: *mut [u64], threads_seen: *mut u64) {
         unsafe { *element(sums, i) += answer };
     }
     if thread::global() == 0 {
-        // SAFETY: the first thread's alone.
+        // SAFETY: only the first thread uses it.
         unsafe { *threads_seen = threads() as u64 };
     }
 }
@@ -95,7 +95,7 @@ pub fn places(bytes: &[u8], words: &[u64], more: &[u64], places: *mut [u64]) {
 }
 
 /// # Safety
-/// They are valid, and shared with threads alone that run this.
+/// They are valid, and shared only with threads that run this.
 unsafe fn add_one(counts: *mut [u32]) {
     for i in mine(counts.len()) {
         // SAFETY: each thread has elements of its own.

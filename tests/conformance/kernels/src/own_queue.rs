@@ -1,4 +1,4 @@
-//! Kernels that speak on a queue that their launch has for itself, as GCC's for AMD GPUs do.
+//! Kernels that use a queue of their launch, like GCC's for AMD GPUs.
 
 use core::mem::offset_of;
 
@@ -9,7 +9,7 @@ use device_rt::wire::gcn_queue as producer;
 use device_rt::{arch, lanes, thread};
 
 /// Each thread prints a number, and calls a function without arguments, as often as `spoken`
-/// says. The first to draw a ticket tells which it was.
+/// requests. The first one to draw a ticket writes it to `spoken`.
 ///
 /// # Safety
 /// `queue` is the address of a queue, and `spoken` is there.
@@ -19,11 +19,11 @@ pub unsafe fn speak(queue: u64, spoken: *mut Spoken) {
     let (queue, func, rounds) = unsafe { (arch::mapped(queue), (*spoken).func, (*spoken).rounds) };
     let me = thread::global();
     for round in 0..rounds {
-        // A lane that waits for its ticket's turn may wait for its neighbour's.
+        // A lane that waits for its ticket may wait for its neighbour's.
         lanes::serialize_lanes(|| {
             let ticket = producer::draw(&queue, 2);
             if me == 0 && round == 0 {
-                // SAFETY: as above; no other thread writes it.
+                // SAFETY: the launcher's promise; no other thread writes the ticket.
                 unsafe { (*spoken).ticket = ticket };
             }
             let number = u64::from(me) * 1000 + u64::from(round);
@@ -46,8 +46,8 @@ pub unsafe fn speak(queue: u64, spoken: *mut Spoken) {
     }
 }
 
-/// Has the queue say that `count` messages were in it and none is; for 0 with something in slots
-/// that nobody has.
+/// Makes the queue look as if it had held `count` messages that are lost; with 0, as if unowned
+/// slots had contents.
 ///
 /// # Safety
 /// `queue` is the address of a queue.

@@ -3,10 +3,10 @@
 use conformance_calls::{LONG_LINE, act};
 use device_rt::{print, thread};
 
-/// Thread `i` prints something in each of `waterfall` rounds, of which round `r` has the number
-/// `i * 1000000 + r`: in turn the number as an integer, as a double, and [`LONG_LINE`] with the number
-/// behind it. In each of `calls` rounds (0: none) it calls `act` with the number
-/// afterwards. `ways[i]` is how often there was a way to print.
+/// Thread `i` prints in each of `rounds` rounds; round `r` has the number `i * 1000000 + r`. In
+/// turn it prints the number as an integer, as a double, and [`LONG_LINE`] followed by the number.
+/// In each of `calls` rounds (0: none) it then calls `act` with the number. `ways[i]` is the number
+/// of successful prints.
 ///
 /// # Safety
 /// There is a word for each thread.

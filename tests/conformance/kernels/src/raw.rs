@@ -1,4 +1,4 @@
-//! Calls of `GOMP_target_ext` whose every argument the test chooses.
+//! Calls of `GOMP_target_ext` with arguments chosen by the test.
 
 use core::ffi::c_void;
 use core::ptr;
@@ -8,16 +8,16 @@ use conformance_calls::{DEEP_STACK_BYTES, MAX_STACK_ARGS, NULL, RawCall, STACK_B
 use device_rt::runtime::RUNTIME;
 use device_rt::shared_abi::image::FunctionInfo;
 
-/// A host function that takes anything.
+/// A host function that takes any arguments.
 #[unsafe(export_name = "__revoff_fn_probe")]
 pub static PROBE: FunctionInfo = FunctionInfo { signature: 0 };
 
-/// A host function that nobody registers.
+/// A host function that is never registered.
 #[unsafe(export_name = "__revoff_fn_unregistered")]
 pub static UNREGISTERED: FunctionInfo = FunctionInfo { signature: 0 };
 
-/// Writes the function words of `probe`, `unregistered` and `act` to `words`, and where the image
-/// finds its wire and the claims on it.
+/// Writes the function words of `probe`, `unregistered` and `act` to `words`, and the addresses of
+/// the image's wire and claims.
 ///
 /// # Safety
 /// `words` has five.
@@ -29,11 +29,11 @@ pub unsafe fn function_words(words: *mut u64) {
         unsafe { words.add(i).write(ptr::from_ref(info) as u64) };
     }
     let runtime = [ptr::from_ref(&RUNTIME) as u64, RUNTIME.get().claims];
-    // SAFETY: there are two more.
+    // SAFETY: two words are left.
     unsafe { words.add(3).cast::<[u64; 2]>().write(runtime) };
 }
 
-/// Makes the call as it is described.
+/// Makes the described call.
 ///
 /// # Safety
 /// As for `GOMP_target_ext`.
@@ -65,17 +65,17 @@ pub unsafe fn call_raw(call: *const RawCall) {
 /// most [`MAX_STACK_ARGS`] arguments.
 #[device_rt::kernel]
 pub unsafe fn call_stack(call: *const RawCall) {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises that the data and the arguments fit.
     unsafe { on_stack::<STACK_BYTES>(&*call) };
 }
 
-/// As `call_stack`, for up to [`DEEP_STACK_BYTES`].
+/// Like `call_stack`, for up to [`DEEP_STACK_BYTES`].
 ///
 /// # Safety
 /// As for `call_stack`.
 #[device_rt::kernel]
 pub unsafe fn call_deep_stack(call: *const RawCall) {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises that the data and the arguments fit.
     unsafe { on_stack::<DEEP_STACK_BYTES>(&*call) };
 }
 

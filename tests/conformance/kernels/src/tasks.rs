@@ -3,7 +3,7 @@
 use conformance_calls::act;
 use device_rt::thread;
 
-/// The elements of this thread.
+/// The indices of this thread's elements.
 fn mine(count: u64) -> impl Iterator<Item = usize> {
     let threads = thread::teams() as usize * thread::threads() as usize;
     (thread::global() as usize..count as usize).step_by(threads)
@@ -12,7 +12,7 @@ fn mine(count: u64) -> impl Iterator<Item = usize> {
 /// `to[i] = 3 to[i] + from[i] + add`, wrapping.
 ///
 /// # Safety
-/// Both have so many words; nobody else uses those of `to`.
+/// Both have `count` words; no other thread uses those of `to`.
 unsafe fn mix_words(to: *mut u64, from: *const u64, count: u64, add: u64) {
     for i in mine(count) {
         // SAFETY: the caller's promise; each thread has elements of its own.
@@ -26,54 +26,54 @@ unsafe fn mix_words(to: *mut u64, from: *const u64, count: u64, add: u64) {
 /// `to[i] = 3 to[i] + from[i] + add`, wrapping.
 ///
 /// # Safety
-/// Both have so many words; nobody else uses those of `to`.
+/// Both have `count` words; no other thread uses those of `to`.
 #[device_rt::kernel]
 pub unsafe fn mix(to: *mut u64, from: *const u64, count: u64, add: u64) {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises both blocks of `count` words.
     unsafe { mix_words(to, from, count, add) };
 }
 
-/// As `mix`, with what the host answers to `add`, or nothing where it fails.
+/// Like `mix`, with the host's answer to `add`; nothing if the call fails.
 ///
 /// # Safety
 /// As for `mix`.
 #[device_rt::kernel]
 pub unsafe fn mix_with_host(to: *mut u64, from: *const u64, count: u64, add: u64) {
     if let Ok(answer) = act(add) {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises both blocks of `count` words.
         unsafe { mix_words(to, from, count, answer) };
     }
 }
 
-/// As `mix_with_host`; then each thread calls `act` again.
+/// Like `mix_with_host`; then each thread calls `act` again.
 ///
 /// # Safety
 /// As for `mix`.
 #[device_rt::kernel]
 pub unsafe fn mix_between_calls(to: *mut u64, from: *const u64, count: u64, add: u64) {
     if let Ok(answer) = act(add) {
-        // SAFETY: passed on.
+        // SAFETY: the caller promises both blocks of `count` words.
         unsafe { mix_words(to, from, count, answer) };
         let _ = act(add);
     }
 }
 
-/// As `mix`, then panics.
+/// Like `mix`, then panics.
 ///
 /// # Safety
 /// As for `mix`.
 #[device_rt::kernel]
 pub unsafe fn mix_and_trap(to: *mut u64, from: *const u64, count: u64, add: u64) {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises both blocks of `count` words.
     unsafe { mix_words(to, from, count, add) };
     panic!("mixed enough");
 }
 
-/// A row of a stencil: `to[i]` is the sum of `from[i]` and the words beside it, of `before`
-/// and `after` where the row ends.
+/// A row of a stencil: `to[i]` is the sum of `from[i]` and the words beside it, with those of
+/// `before` and `after` at the ends of the row.
 ///
 /// # Safety
-/// All have so many words, at least one; nobody else uses those of `to`.
+/// All have `count` words, at least one; no other thread uses those of `to`.
 #[device_rt::kernel]
 pub unsafe fn stencil(
     to: *mut u64,
@@ -99,17 +99,17 @@ pub unsafe fn stencil(
     }
 }
 
-/// `to[i] += add`, wrapping, with something between reading and writing.
+/// `to[i] += add`, wrapping, with a delay between reading and writing.
 ///
 /// # Safety
-/// There are so many words, which nobody else uses.
+/// There are `count` words, which no other thread uses.
 #[device_rt::kernel]
 pub unsafe fn add_slowly(to: *mut u64, count: u64, add: u64) {
     for i in mine(count) {
         // SAFETY: the caller's promise; each thread has elements of its own.
         unsafe {
             let before = *to.add(i);
-            // A generator whose state is never 0, which no compiler knows.
+            // A generator whose state is never 0, which the compiler does not know.
             let mut state = before | 1;
             for _ in 0..100 {
                 state ^= state << 13;

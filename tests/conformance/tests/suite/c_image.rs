@@ -1,4 +1,4 @@
-//! An image in C, and a host function as C has it.
+//! An image in C, and a host function in C's form.
 
 use std::ffi::c_void;
 
@@ -26,8 +26,8 @@ pub(crate) const TESTS: &[Test] = &[
 
 /// Adds 1000 to a number, and the sum of two words to a third.
 pub(crate) unsafe extern "C" fn lookup(args: *mut *mut c_void) {
-    // SAFETY: called by `translate` and in words.c alone, which send a number, three words
-    // or more, both to be written and aligned, and a value.
+    // SAFETY: called only by `translate` and in words.c, which send a number, three words or more,
+    // both writable and aligned, and a value.
     unsafe {
         let (number, own) = ((*args).cast::<u64>(), (*args.add(1)).cast::<u64>());
         let me = (*args.add(2)).addr() as u64;
@@ -38,7 +38,7 @@ pub(crate) unsafe extern "C" fn lookup(args: *mut *mut c_void) {
 
 fn open_session(target: &Target) -> Session {
     let mut functions = Functions::new();
-    // SAFETY: see `lookup`; the image is the suite's own.
+    // SAFETY: the image is the suite's own, whose kernels send the arguments that `lookup` takes.
     unsafe { functions.add_raw("lookup", lookup).unwrap() };
     let runtime = target.builder().build().unwrap();
     Session::on(&runtime, &c_calls(target), &functions)
@@ -85,7 +85,7 @@ fn strays_of_a_c_kernel(target: &Target) {
     assert_eq!(session.runtime.requests(), 1);
 }
 
-/// What a kernel of the image that panics ends with.
+/// The error of a launch of a panicking kernel of the image.
 fn fault_of(target: &Target, kernel: &str, param: u64) -> String {
     let runtime = target.builder().build().unwrap();
     let session = Session::on(&runtime, &c_panics(target), &Functions::new());
@@ -98,7 +98,7 @@ fn a_kernel_leaves_the_place_of_its_panic(target: &Target) {
     assert!(error.contains("panicked at src/sort.rs:21:9: "), "{error}");
 }
 
-/// A device writes whatever it likes.
+/// A device may write anything.
 fn a_kernel_lies_about_its_panic(target: &Target) {
     let error = fault_of(target, "lies", u64::MAX);
     let place = "panicked at a\\u{1b}[31m\u{fffd}\\0\\0";

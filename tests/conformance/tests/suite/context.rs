@@ -18,7 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(there_is_no_context_outside_a_call),
 ];
 
-/// What of whom: `what`, and the launch that a call came from.
+/// `what`, and the launch that a call came from.
 type Seen = Arc<Mutex<BTreeSet<(u64, u32)>>>;
 
 fn noting(seen: &Seen) -> Functions {
@@ -40,7 +40,7 @@ fn check(target: &Target, sessions: &[&Session], seen: &Seen) {
         acting.launch.wait().unwrap();
         let id = acting.launch.id();
         assert!(ids.insert(id), "launches have ids of their own");
-        // Where requests do not say whose they are, calls have none.
+        // Calls have no launch if requests do not identify it.
         let id = if target.tells_launches_apart() { id } else { 0 };
         for outcome in read::<conformance_calls::Outcome>(&acting.outcomes) {
             assert_eq!(outcome.ok, rounds);
@@ -89,7 +89,7 @@ fn failures_stay_with_their_launch(target: &Target) {
     }
 }
 
-/// On every device; others that run at the same time may hear of them too.
+/// On every device; launches that run at the same time may be blamed too.
 fn failures_reach_their_launch(target: &Target) {
     let functions = acting_or(|what| match what {
         0 | 1 => Ok(what),

@@ -1,4 +1,4 @@
-//! Counters wrap.
+//! Counters that wrap.
 
 use conformance::Target;
 
@@ -24,13 +24,13 @@ fn run(target: &Target, first: u32, slots: u32, grid: (u32, u32), rounds: u32) {
     }
 }
 
-/// `native`: the slot's sequence number wraps soon. `gcc-ring`, `gcn-queue`: so do the tickets, in the
-/// midst of the first lap.
+/// `native`: the slot's sequence number wraps soon. `gcc-ring`, `gcn-queue`: so do the tickets,
+/// within the first lap.
 fn counters_wrap_in_one_slot(target: &Target) {
     run(target, u32::MAX - 5, 1, (2, 2), 200);
 }
 
-/// `gcc-ring`, `gcn-queue`: with more requests than there are slots, before and after.
+/// `gcc-ring`, `gcn-queue`: with more requests than slots, before and after.
 fn counters_wrap_in_all_slots(target: &Target) {
     run(target, u32::MAX - 2000, 64, (8, 16), 40);
     run(target, u32::MAX - 3, 64, (8, 16), 20);

@@ -1,4 +1,4 @@
-//! More callers than places.
+//! More callers than slots or blocks.
 
 use conformance::Target;
 use host_rt::shared_abi::wire::bounce;
@@ -40,7 +40,7 @@ fn more_threads_than_the_ring_has_slots(target: &Target) {
     all_served(&session, (48, 32), 2);
 }
 
-/// A slot that were lost would be missed at once.
+/// A lost slot would be noticed at once.
 fn one_slot_many_launches(target: &Target) {
     let session = Session::build(target, target.builder().slots(1), &acting(|what| what));
     for _ in 0..200 {
@@ -48,8 +48,8 @@ fn one_slot_many_launches(target: &Target) {
     }
 }
 
-/// 512 KiB are 32 blocks; a call needs at least one on GCC's wires, and on all of
-/// them to carry what does not fit a slot.
+/// 512 KiB are 32 blocks; a call needs at least one on GCC's wires, and on all wires for data that
+/// does not fit a slot.
 fn more_callers_than_bounce_blocks(target: &Target) {
     let builder = target.builder().bounce_bytes(1);
     let mut functions = acting(|what| what);

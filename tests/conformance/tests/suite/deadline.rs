@@ -12,7 +12,7 @@ use crate::session::{Session, acting};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
-    // What such a launch leaves behind stays until the process ends.
+    // Resources of such a launch are never freed.
     test!(a_kernel_that_does_not_end_is_named).alone(),
     test!(what_a_late_kernel_knows_of_is_kept).alone(),
     test!(calls_under_way_are_named).alone(),
@@ -33,8 +33,8 @@ fn deadline_of(error: LaunchError) -> (String, Duration, Vec<String>) {
     }
 }
 
-/// Waits for a kernel that ends: on a busy machine longer than the time that is short for
-/// those that do not.
+/// Waits for a kernel that ends: on a busy machine this may take longer than the short deadlines
+/// here.
 fn in_the_end(launch: &Launch) {
     loop {
         match launch.wait() {
@@ -62,12 +62,12 @@ fn a_kernel_that_does_not_end_is_named(target: &Target) {
         ("wait_for".to_owned(), DEADLINE, Vec::new())
     );
     assert!(text.contains("REVOFF_DEADLINE"), "{text}");
-    // The device goes on; so does the kernel, whose flag is still there.
+    // The device works on; so does the kernel, whose flag still exists.
     let set = session.filled(&[1u32]);
     in_the_end(&session.start("wait_for", (1, 1), &[&set]));
     flag.write(0, &[1u32]).expect("a word");
     in_the_end(&launch);
-    // And one that nobody has patience for is left alone.
+    // A launch without a deadline continues.
     let never = session.zeroed::<u32>(1);
     let launch = session.start("wait_for", (1, 1), &[&never]);
     launch.wait().expect_err("nobody writes that flag");
@@ -75,7 +75,7 @@ fn a_kernel_that_does_not_end_is_named(target: &Target) {
     in_the_end(&session.start("wait_for", (1, 1), &[&set]));
 }
 
-/// A kernel past its deadline may use what was there then, and nothing that came later.
+/// A kernel past its deadline may use resources that existed then, but no newer ones.
 fn what_a_late_kernel_knows_of_is_kept(target: &Target) {
     let builder = target.builder().deadline(DEADLINE);
     let session = Session::build(target, builder, &Functions::new());

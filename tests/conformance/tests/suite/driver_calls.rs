@@ -1,4 +1,4 @@
-//! Each call of NVIDIA's driver fails once: that leads to an error and to nothing worse.
+//! Each call of NVIDIA's driver fails once: that causes an error and nothing worse.
 
 use conformance::{Target, child, process};
 use cuda_standin::loader;
@@ -15,7 +15,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(one_call_fails).alone(),
 ];
 
-/// Functions of the driver, whose failure must not lead to worse than an error.
+/// Functions of the driver, whose failure must only cause an error.
 const OF_DEVICES: &[&str] = &[
     "cuDeviceGetCount",
     "cuDeviceGet",
@@ -53,8 +53,8 @@ const OF_KERNELS: &[&str] = &[
     "cuEventSynchronize",
 ];
 
-/// Of these, those that say how far the device is. Where one fails as nobody expects,
-/// kernels may still run, so what they use is left to them, context and all.
+/// Those of these that report progress. After an unexpected failure, kernels may still run, so
+/// their resources, including the context, are left alone.
 const PROGRESS: [&str; 4] = [
     "cuStreamSynchronize",
     "cuEventRecord",
@@ -62,8 +62,7 @@ const PROGRESS: [&str; 4] = [
     "cuEventSynchronize",
 ];
 
-/// Which calls fail, and how: with an error that nobody expects, or one after which
-/// the device is lost.
+/// The failing calls: with an unexpected error, or one that loses the device.
 const FAULTS: [(u32, u32); 4] = [(1, 999), (2, 999), (5, 999), (2, 719)];
 
 fn calls_for_devices_fail(_: &Target) {
@@ -93,32 +92,32 @@ fn fail(functions: &[&str]) {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Whether nobody knows after that what the device does.
+/// Whether the state of the device is unknown after that.
 fn is_in_the_dark(fault: &str) -> bool {
     fault.ends_with("=999") && PROGRESS.iter().any(|call| fault.starts_with(call))
 }
 
-/// Does a bit of everything, again and again.
+/// Uses all features, repeatedly.
 fn one_call_fails(target: &Target) {
     let fault = std::env::var("REVOFF_STAND_IN_FAIL").unwrap_or_default();
     let is_in_the_dark = is_in_the_dark(&fault);
-    // The call that fails may be one of the second time.
+    // The failing call may be in the second iteration.
     for time in 0..6 {
         let result = use_it(target);
         if fault.is_empty() || time == 5 {
             result.expect("nothing fails any more");
         }
-        // Not before is a device that was lost as good as new.
+        // A lost device is usable again only when everything is dropped.
         if !is_in_the_dark {
             assert_eq!(process::settle(loader::contexts, 0), 0, "contexts");
         }
     }
-    // What is called once or twice has no fifth call; otherwise a fault that never came
-    // has tested nothing.
+    // Functions called once or twice have no fifth call; otherwise a fault that did not happen has
+    // tested nothing.
     if !fault.is_empty() && !fault.contains(":5=") {
         assert_eq!(loader::faults(), 1, "calls that failed");
     }
-    // What could not be freed, with or without a context, is still there.
+    // Resources that could not be freed, with or without a context, still exist.
     let frees = ["Free", "Destroy", "Unload", "SetCurrent", "GetCurrent"];
     if !is_in_the_dark && !frees.iter().any(|free| fault.contains(free)) {
         assert_eq!(loader::leaks(), 0, "leaks");
@@ -141,7 +140,7 @@ fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     unsafe { kernel.launch(grid, &args) }?.wait()?;
     let mut data = vec![conformance_calls::Outcome::default(); 4];
     outcomes.read(0, &mut data)?;
-    // A failure is an error of something, never a result that is wrong.
+    // A failure is an error, never a wrong result.
     assert!(data.iter().all(|outcome| outcome.ok == 3));
     Ok(())
 }

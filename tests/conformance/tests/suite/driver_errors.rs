@@ -1,5 +1,5 @@
-//! What becomes of errors of NVIDIA's driver: with what stands in for it, which makes
-//! them at will. Most take an environment, and so a process, of their own.
+//! Errors of NVIDIA's driver, injected by its stand-in. Most tests need an environment, and so a
+//! separate process.
 
 use conformance::{Target, process};
 use cuda_standin::image::{DOES_NOT_LINK, FATBIN};
@@ -8,11 +8,11 @@ use host_rt::error::{DeviceError, ImageError};
 use host_rt::{Error, Functions, Image, Runtime};
 
 use crate::image::{c_silent, image};
-use crate::refusal::{refusal, says};
+use crate::refusal::{assert_names, refusal};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
-/// Precedes the names of these tests.
+/// The prefix of these tests' names.
 pub(crate) const PREFIX: &str = "stand_in_errors";
 
 pub(crate) const TESTS: &[Test] = &[
@@ -40,41 +40,41 @@ pub(crate) const TESTS: &[Test] = &[
 fn no_driver(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    says(&error, &["no NVIDIA driver", "libcuda.so"]);
-    // The others are there all the same.
+    assert_names(&error, &["no NVIDIA driver", "libcuda.so"]);
+    // Other devices are not affected.
     Runtime::open("host").unwrap();
 }
 
 fn an_old_driver(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    says(&error, &["is for CUDA 11.3", "CUDA 11.4 or newer"]);
+    assert_names(&error, &["is for CUDA 11.3", "CUDA 11.4 or newer"]);
 }
 
 fn a_driver_that_does_not_start(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    says(&error, &["cuInit: ", "100"]);
+    assert_names(&error, &["cuInit: ", "100"]);
 }
 
 fn no_such_device(_: &Target) {
     for name in ["cuda:2", "cuda:99999999999", "cuda:", "cuda:x", "cuda:-1"] {
         let error = refusal(name);
         assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-        says(&error, &[&format!("`{name}`"), "host, emu, cuda:0, cuda:1"]);
+        assert_names(&error, &[&format!("`{name}`"), "host, emu, cuda:0, cuda:1"]);
     }
 }
 
 fn no_device_at_all(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-    says(&error, &["`cuda:0`", "host"]);
+    assert_names(&error, &["`cuda:0`", "host"]);
 }
 
 fn no_unified_addressing(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
-    says(&error, &["`cuda:0`", "unified addressing"]);
+    assert_names(&error, &["`cuda:0`", "unified addressing"]);
     nothing_is_left();
 }
 
@@ -84,7 +84,7 @@ fn nothing_is_left() {
     assert_eq!(loader::leaks(), 0);
 }
 
-/// Device memory comes from elsewhere, then.
+/// Device memory is then allocated in another way.
 fn no_memory_pools(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     session.works();
@@ -101,7 +101,7 @@ fn out_of_memory(target: &Target) {
     let runtime = target.builder().build().unwrap();
     match runtime.alloc(1 << 50).map(drop) {
         Err(Error::Device(error @ DeviceError::OutOfMemory { .. })) => {
-            says(&error, &["`cuda:0`", &(1u64 << 50).to_string()]);
+            assert_names(&error, &["`cuda:0`", &(1u64 << 50).to_string()]);
         }
         other => panic!("{other:?}"),
     }
@@ -116,7 +116,7 @@ fn out_of_pinned_memory(target: &Target) {
     });
     match failed {
         Err(Error::Device(error @ DeviceError::NoMappedMemory { .. })) => {
-            says(&error, &["`cuda:0`", "REVOFF_BOUNCE", "ulimit -l"]);
+            assert_names(&error, &["`cuda:0`", "REVOFF_BOUNCE", "ulimit -l"]);
         }
         other => panic!("{other:?}"),
     }
@@ -124,7 +124,7 @@ fn out_of_pinned_memory(target: &Target) {
     nothing_is_left();
 }
 
-/// PTX that nothing but its reader understands.
+/// PTX that only the reader accepts.
 fn bad_text(name: &str) -> Image {
     let text = format!(".version 7.8\n// stand-in: {DOES_NOT_LINK}\n.target sm_90\n");
     Image::from_bytes(name, text.into_bytes()).unwrap()
@@ -141,7 +141,7 @@ fn load_error(target: &Target, image: &Image) -> ImageError {
 
 fn the_compiler_says_why(target: &Target) {
     let error = load_error(target, &bad_text("a bad text"));
-    says(
+    assert_names(
         &error,
         &["a bad text", "CUDA_ERROR_INVALID_PTX", DOES_NOT_LINK],
     );
@@ -150,10 +150,10 @@ fn the_compiler_says_why(target: &Target) {
 fn the_linker_says_why(target: &Target) {
     let parts = vec![image(target), bad_text("a bad part")];
     let error = load_error(target, &Image::link("both", parts).unwrap());
-    says(&error, &["cuLinkAddData", "a bad part", DOES_NOT_LINK]);
+    assert_names(&error, &["cuLinkAddData", "a bad part", DOES_NOT_LINK]);
     let parts = vec![c_silent(target), c_silent(target)];
     let error = load_error(target, &Image::link("twice", parts).unwrap());
-    says(&error, &["Multiple definition of 'silent'"]);
+    assert_names(&error, &["Multiple definition of 'silent'"]);
 }
 
 fn parts_are_linked(target: &Target) {
@@ -167,7 +167,7 @@ fn parts_are_linked(target: &Target) {
     assert_eq!(read::<u64>(&number), [42]);
 }
 
-/// Only the driver knows what is in one.
+/// Only the driver knows the contents of a fatbin.
 fn a_fatbin_is_asked_for_what_it_is(target: &Target) {
     let fatbin = [&FATBIN[..], image(target).bytes(), b"\0"].concat();
     let fatbin = Image::from_bytes("a fatbin", fatbin).unwrap();
@@ -187,11 +187,11 @@ fn frees_may_wait_for_kernels(target: &Target) {
     Session::on(&runtime, &image(target), &functions).works();
 }
 
-/// As a kernel's panic does: the driver alone has its place.
+/// A failed assertion, as in a kernel's panic: only the driver has its location.
 fn an_assertion_fails(target: &Target) {
     let runtime = target.builder().build().unwrap();
     match runtime.queue().unwrap().synchronize() {
-        Err(error @ DeviceError::Lost { .. }) => says(
+        Err(error @ DeviceError::Lost { .. }) => assert_names(
             &error,
             &["CUDA_ERROR_ASSERT", "panicked", "standard error output"],
         ),
@@ -199,7 +199,7 @@ fn an_assertion_fails(target: &Target) {
     }
 }
 
-/// Whoever does not wait for one sees something else.
+/// Without waiting for a copy, the data would be wrong.
 fn copies_may_take_their_time(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let numbers: Vec<u64> = (0..100_000).collect();

@@ -51,8 +51,8 @@ fn new_queue(session: &Session) -> Box<dyn Queue> {
     session.runtime.queue().expect("a queue")
 }
 
-/// A kernel that keeps a queue busy until it is told. What is seen meanwhile is to be judged
-/// when it has been opened: who panics before waits for it.
+/// A kernel that keeps a queue busy until it is released. Check observations only after it is
+/// opened, because a panic before that would wait for it.
 struct Gate {
     launch: Launch,
     flag: DeviceBuffer,
@@ -90,7 +90,7 @@ fn an_event_is_pending_and_then_done(target: &Target) {
     // SAFETY: the words are left alone until the event behind the copy is reached.
     unsafe { queue.copy_from_device(copied.as_mut_ptr().cast(), words.address(), 8) }.unwrap();
     let new = [7u32, 8];
-    // SAFETY: as above.
+    // SAFETY: the words are left alone until the event after the copy is reached.
     unsafe { queue.copy_to_device(words.address(), new.as_ptr().cast(), 8) }.unwrap();
     queue.store_word(words.address() + 4, 9).unwrap();
     let behind = queue.record_event();
@@ -113,7 +113,7 @@ fn a_queue_waits_for_another(target: &Target) {
     let event = one.record_event();
     assert!(other.can_wait_for(&*event));
     other.wait_event(&event);
-    // Places alone wait, too.
+    // Empty places wait, too.
     let place = other.record_event();
     other
         .copy_on_device(to.address(), from.address(), 4)
@@ -128,7 +128,7 @@ fn a_queue_waits_for_another(target: &Target) {
     assert_eq!(read::<u32>(&to), [5]);
 }
 
-/// What the host was asked to do, in order.
+/// A function that records its arguments, in order.
 fn noting() -> (Functions, Arc<Mutex<Vec<u64>>>) {
     let asked = Arc::<Mutex<Vec<u64>>>::default();
     let note = Arc::clone(&asked);
@@ -173,8 +173,8 @@ fn a_diamond(target: &Target) {
     assert_eq!(asked, [1, 2, 3, 4]);
 }
 
-/// What waits, directly or not, for a kernel that traps; and what begins to wait for it
-/// when it has.
+/// Operations that wait, directly or not, for a kernel that traps; and one that begins to wait for
+/// it afterwards.
 fn a_failure_travels(target: &Target) {
     let (trap, trapping) = channel::<()>();
     let trapping = Mutex::new(trapping);
@@ -211,7 +211,7 @@ fn a_failure_travels(target: &Target) {
     if target.survives_faults() {
         assert!(words.contains(&cause), "{words}");
         assert!(
-            words.starts_with("not run, since what it waits for failed: "),
+            words.starts_with("not run, because an operation before it failed: "),
             "{words}"
         );
     }
@@ -228,7 +228,7 @@ fn a_failure_travels(target: &Target) {
         queues[2].wait_event(&event);
         let late = enqueue_act(&session, &mut *queues[2], 3);
         assert!(fault(&late.0).contains(&cause));
-        // SAFETY: as above.
+        // SAFETY: the word is left alone until the event after the copy is reached.
         unsafe { queues[2].copy_from_device((&raw mut copied).cast(), outcomes.address(), 4) }
             .unwrap_err();
     }
@@ -250,7 +250,7 @@ fn a_queue_works_after_a_failure(target: &Target) {
     session.works();
 }
 
-/// Of memory that is freed too early; drivers may free it later than they are asked to.
+/// A copy to memory that is freed too early; drivers may free it later than requested.
 fn a_copy_fails_in_its_turn(target: &Target) {
     let session = quiet(target);
     let gone = session.zeroed::<u32>(64);
@@ -275,7 +275,7 @@ fn a_copy_that_is_refused_is_not_queued(target: &Target) {
     // SAFETY: the byte is left alone until `synchronize`.
     unsafe { queue.copy_from_device(here, here.addr() as u64, 1) }.unwrap_err();
     let gate = Gate::close(&session, &mut *queue);
-    // SAFETY: as above.
+    // SAFETY: the byte is left alone until `synchronize`.
     unsafe { queue.copy_from_device(here, here.addr() as u64, 1) }.unwrap_err();
     gate.open();
     assert_eq!(queue.record_event().sync(), Ok(()));
@@ -293,7 +293,7 @@ fn a_thousand_in_a_chain(target: &Target) {
         .collect();
     let waiting = process::threads();
     gate.open();
-    // The threads of the gate, and of a driver, may have been late.
+    // The threads of the gate and of a driver may have been late.
     assert!(waiting < before + 10, "no thread waits");
     launches.last().unwrap().wait().unwrap();
     assert_eq!(queue.record_event().sync(), Ok(()));
@@ -351,7 +351,7 @@ fn queues_that_are_dropped(target: &Target) {
     }
 }
 
-/// Nobody but what is pending has the device any more.
+/// Only pending operations own the device any more.
 fn a_device_that_is_dropped(target: &Target) {
     quiet(target).works_without_calls();
     let threads = process::settle(process::threads, 0);
@@ -379,8 +379,8 @@ fn a_device_that_is_dropped(target: &Target) {
             threads: 1,
         };
         let params = [param.to_ne_bytes().to_vec()];
-        // SAFETY: the kernels take the address of a word. What it names lives as long as the
-        // device, or, mapped, until all has been waited for.
+        // SAFETY: the kernels take the address of a word, whose memory lives as long as the device,
+        // or, mapped, until everything has been waited for.
         unsafe { queue.launch(&module, kernel, grid, &params, context) }.unwrap()
     };
     let running = [
@@ -393,7 +393,7 @@ fn a_device_that_is_dropped(target: &Target) {
     let event = queue.record_event();
     drop((queue, module, device));
     assert!(is_pending(&event));
-    // SAFETY: the word is aligned, and the kernel does nothing but look at it.
+    // SAFETY: the word is aligned, and the kernel only reads it.
     unsafe { flag.host.cast::<AtomicU32>().as_ref() }.store(1, Ordering::Release);
     event.sync().unwrap();
     assert_eq!(copied, 2);
@@ -456,7 +456,7 @@ fn a_function_waits_for_a_chain(target: &Target) {
 }
 
 /// The host answers the calls of a kernel by copies, while another copy waits for that kernel, and
-/// all sorts of things for this copy.
+/// further operations wait for this copy.
 fn copies_behind_a_caller_hold_up_no_call(target: &Target) {
     let runtime = target.builder().build().unwrap();
     let other = runtime.clone();
@@ -478,7 +478,7 @@ fn copies_behind_a_caller_hold_up_no_call(target: &Target) {
     let behind = session.enqueue(&mut *first, "call_act", (1, 1), &args);
     let event = first.record_event();
     second.wait_event(&event);
-    // SAFETY: as above.
+    // SAFETY: `copied` is left alone until both queues have been synchronised.
     unsafe { second.copy_from_device(to_second, outcomes[1].address(), len) }.unwrap();
     second.synchronize().unwrap();
     assert_eq!(event.check(), EventState::Done);
@@ -502,7 +502,7 @@ fn launches_from_several_threads(target: &Target) {
                 let mut launches = Vec::new();
                 for _ in 0..50 {
                     launches.push(session.enqueue(&mut *queue, "add_one", (2, 2), &[count]));
-                    // All take turns at one word, in the order in which they ask for it.
+                    // All kernels take turns at one word, in order.
                     let mut last = last.lock().unwrap();
                     if let Some(event) = &*last {
                         queue.wait_event(event);
@@ -558,7 +558,7 @@ fn busy_streams_keep_no_idle_ones_from_use(target: &Target) {
     // A word for each kernel, since they may run at the same time.
     let counts = session.zeroed::<u32>(160);
     let word = |at: u64| counts.address() + 4 * at;
-    // Held at the same time, so that each has a stream, and given back before the others.
+    // Held at the same time, so that each has a stream, and returned before the others.
     let busy: Vec<_> = (0..10)
         .map(|at| {
             let mut queue = session.runtime.shared_queue().unwrap();
@@ -572,7 +572,7 @@ fn busy_streams_keep_no_idle_ones_from_use(target: &Target) {
         drop(new_queue(&session));
     }
     let streams = process::threads() - before;
-    // More than are kept, all of them busy when they are given back.
+    // More than are kept, all of them busy when returned.
     let many: Vec<_> = (10..160)
         .map(|at| {
             let mut queue = new_queue(&session);
@@ -602,7 +602,7 @@ fn small_launches_take_no_new_threads(target: &Target) {
     for _ in 0..200 {
         session.run("add_one", (1, 1), &[&count]).unwrap();
     }
-    // Their numbers tell how many there have been.
+    // Their numbers show how many there have been.
     let newest = process::highest_number("device ");
     assert!(newest <= 3, "{newest} threads for one at a time");
 }

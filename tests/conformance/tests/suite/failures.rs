@@ -1,4 +1,4 @@
-//! Host functions that fail, panic, or are not there.
+//! Host functions that fail, panic, or do not exist.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,7 +27,7 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 pub(crate) fn status(target: &Target, expected: Status) -> u32 {
-    // On GCC's wires nobody tells the caller.
+    // GCC's wires carry no status.
     if target.reports_status() {
         expected.0
     } else {
@@ -121,7 +121,7 @@ fn every_serving_thread_has_panicked(target: &Target) {
     session.works();
 }
 
-/// What the function had written by then stays where it is.
+/// The function's writes to `present` data stay.
 fn nothing_comes_back_from_a_failure(target: &Target) {
     let mut functions = Functions::new();
     functions
@@ -168,7 +168,7 @@ fn nobody_registered_it(target: &Target) {
     }
 }
 
-/// A word that no image has for anything.
+/// A word that no image uses.
 fn no_function_word(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let unregistered = crate::raw::words(&session).unregistered;
@@ -197,7 +197,7 @@ fn no_function_word(target: &Target) {
     session.works();
 }
 
-/// Another declaration of the same name, found before anything runs.
+/// Another declaration of the same name, detected before anything runs.
 fn other_signature(target: &Target) {
     let runtime = target.builder().build().unwrap();
     let load = |signature| {

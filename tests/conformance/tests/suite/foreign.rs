@@ -1,5 +1,5 @@
-//! Functions whose arguments another runtime maps, or leaves to this one; and what such a
-//! runtime needs beside: copies by address, memory with any content.
+//! Functions whose arguments another runtime maps, or leaves to this one; and other needs of such a
+//! runtime: copies by address, memory with any content.
 
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
@@ -46,14 +46,14 @@ impl ForeignFunction for Increments {
             return Err("it does not like it".to_owned());
         }
         let Arg { addr, size, .. } = args[0];
-        // In two parts: what a request brings along is found in the middle, too.
+        // In two parts: data that came with a request is found by inner addresses, too.
         let (first, rest) = (size / 2, size - size / 2);
         for (addr, len) in [(addr, first as usize), (addr + first, rest as usize)] {
             let mut bytes = vec![0; len];
-            // SAFETY: as many bytes.
+            // SAFETY: `bytes` has this length.
             unsafe { memory.read(bytes.as_mut_ptr(), addr, len) }.map_err(|e| e.to_string())?;
             bytes.iter_mut().for_each(|byte| *byte += 1);
-            // SAFETY: as above.
+            // SAFETY: `bytes` has this length.
             unsafe { memory.write(addr, bytes.as_ptr(), len) }.map_err(|e| e.to_string())?;
         }
         Ok(())
@@ -71,10 +71,10 @@ impl ForeignFunction for Increments {
     }
 }
 
-/// Of the argument.
+/// The size of the argument.
 const BYTES: usize = 40;
 
-/// Has a device thread call `function` with bytes at `place`; they are all 1.
+/// Calls `function` from a device thread with bytes at `place`, which are all 1.
 fn call(target: &Target, function: &Arc<Increments>, place: Where) -> Done {
     let forms = [Form::at(0, BYTES, MapKind::TOFROM)];
     call_with(target, function, place, &forms)
@@ -84,7 +84,7 @@ fn call_with(target: &Target, function: &Arc<Increments>, place: Where, forms: &
     let session = Session::new(target, &Functions::new());
     let func = words(&session).probe;
     let foreign = Arc::clone(function) as Arc<dyn ForeignFunction>;
-    // SAFETY: it takes what this test sends: bytes, `BYTES` of them.
+    // SAFETY: it takes what this test sends: `BYTES` bytes.
     unsafe { session.program.add_foreign(func, "increments", foreign) };
     let data = session.filled(&[1u8; BYTES]);
     let call = RawCall {
@@ -136,7 +136,7 @@ fn another_runtime_refuses(target: &Target) {
     }
 }
 
-/// Another runtime may believe what a device sends.
+/// Another runtime may trust a device.
 fn another_runtime_gets_no_nonsense(target: &Target) {
     let nonsense = [
         (Form::at(0, 2, MapKind::STRUCT), "members"),

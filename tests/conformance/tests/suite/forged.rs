@@ -1,5 +1,5 @@
-//! A broken device: requests that no device runtime writes. Each is an error of
-//! the launch that made it, and the runtime goes on.
+//! A broken device: requests that no device runtime writes. Each is an error of its launch, and the
+//! runtime works on.
 
 use conformance::Target;
 use conformance_calls::forge::{Gcc, MAX_ENTRIES, Native};
@@ -28,7 +28,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(another_launch_is_named),
 ];
 
-/// A slot that callers come to last: they take the first that is free.
+/// The last slot that callers claim: they take the first free one.
 const SLOT: u32 = 31;
 
 fn functions() -> Functions {
@@ -92,7 +92,7 @@ fn gcc(session: &Session) -> Gcc {
     }
 }
 
-/// With a completion word in device memory, as GCC's own code has it.
+/// With a completion word in device memory, as in GCC's own code.
 fn send_gcc(session: &Session, mut request: Gcc) -> Result {
     let signal = session.zeroed::<u32>(1);
     request.signal = signal.address();
@@ -100,7 +100,7 @@ fn send_gcc(session: &Session, mut request: Gcc) -> Result {
     session.run("forge_gcc", (1, 1), &[&request, &signal])
 }
 
-/// Without a completion word: `gcn-queue` answers in the slot.
+/// Without a completion word: `gcn-queue` replies in the slot.
 fn send_in_slot(session: &Session, request: Gcc) -> Result {
     let signal = session.zeroed::<u32>(1);
     let request = session.filled(&[Gcc {
@@ -117,7 +117,7 @@ fn text(result: &Result) -> String {
     }
 }
 
-/// Arguments of which each is refused, wherever it came from: address, size, kind.
+/// Arguments that are all rejected, wherever they came from: address, size, kind.
 fn absurd(memory: u64) -> Vec<(u64, u64, MapKind, &'static str)> {
     vec![
         (memory, u64::MAX, MapKind::TO, "end of the address space"),
@@ -163,7 +163,7 @@ fn entries_that_make_no_sense(target: &Target) {
             };
             text(&send_gcc(&session, request))
         };
-        // An address out of reach is a cause, which only debug text has.
+        // An unreachable address is a cause, which only debug text has.
         let expected = if words.contains("reach") || words.contains("allocated") {
             "copying"
         } else {
@@ -180,7 +180,7 @@ fn entries_that_make_no_sense(target: &Target) {
     session.works();
 }
 
-/// Bytes that are said to be in the slot, or in the run, and cannot be.
+/// Bytes that are declared to be in the slot, or in the extent, and cannot be.
 fn carried_badly(session: &Session, memory: u64) {
     let payload = PAYLOAD as u64;
     let cases = [
@@ -214,7 +214,7 @@ fn carried_badly(session: &Session, memory: u64) {
     assert_eq!(status, Status::DONE);
 }
 
-/// A run outside of the area, or longer than any.
+/// An extent outside of the area, or longer than allowed.
 fn bounce_runs_that_are_none(target: &Target) {
     let session = open(target);
     let memory = session.zeroed::<u64>(8);
@@ -242,7 +242,7 @@ fn bounce_runs_that_are_none(target: &Target) {
                 "{blocks} blocks at {first}: {text}"
             );
         }
-        // The end of a good run is the end of what it carries.
+        // The end of a valid extent is the end of its data.
         for (size, offset) in [
             (16 << 10 | 1, 0),
             (8, 16 << 10),
@@ -259,7 +259,7 @@ fn bounce_runs_that_are_none(target: &Target) {
             assert!(text(&result).contains("argument 0 is said to be carried"));
         }
     } else {
-        // Argument arrays that are nowhere.
+        // Argument arrays at invalid addresses.
         let good = memory.address();
         for (addrs, sizes, kinds) in [
             (0, good, good),
@@ -315,7 +315,7 @@ fn too_many_arguments(target: &Target) {
         );
     }
     if target.wire == WireKind::NATIVE {
-        // As many as are allowed, but the list is not in the run.
+        // As many as are allowed, but the list is not in the extent.
         for (mapnum, bounce_blocks) in [(21, 0), (700, 1), (65_536, 32)] {
             let request = Native {
                 mapnum,
@@ -327,7 +327,7 @@ fn too_many_arguments(target: &Target) {
             let text = text(&result);
             assert!(text.contains("do not fit an extent of"), "{text}");
         }
-        // More carried ranges than there are bits.
+        // More carried ranges than bits.
         let carried = entry(memory.address(), 8, MapKind::TO, PLACE_BOUNCE, 0);
         let request = Native {
             mapnum: 65,
@@ -339,13 +339,12 @@ fn too_many_arguments(target: &Target) {
     session.works();
 }
 
-/// The list of entries is longer than a kernel writes: it is the same memory that
-/// an earlier request left in the run.
+/// The list of entries is longer than the kernel's part: the rest is what an earlier request left
+/// in the extent.
 fn carried_in_run(session: &Session, request: Native, carried: [u64; 3]) {
     for first in [0, 24, 48] {
-        // Each time the entries begin where the area does, so write the same ones
-        // from there on, and have the rest of the list be what is there: zeroes,
-        // that is null arguments.
+        // The entries always begin at the start of the area, so write the same ones there, followed
+        // by zeros: null arguments.
         let request = Native {
             entries_at: 1,
             count: MAX_ENTRIES as u32,
@@ -359,8 +358,8 @@ fn carried_in_run(session: &Session, request: Native, carried: [u64; 3]) {
     }
 }
 
-/// `native`: the slot's sequence number is not the next one. `gcc-ring`, `gcn-queue`: the ticket counter
-/// has gone backwards. What the wire can do afterwards, it does.
+/// `native`: the slot's sequence number is not the next one. `gcc-ring`, `gcn-queue`: the ticket
+/// counter has gone backwards. The wire must work on as far as it can.
 fn turns_and_tickets_that_jump(target: &Target) {
     let session = open(target);
     match target.wire {
@@ -373,7 +372,7 @@ fn turns_and_tickets_that_jump(target: &Target) {
                 let (_, result) = send_native(&session, &request);
                 let text = text(&result);
                 assert!(text.contains("slot 31 has sequence number"), "{text}");
-                // The slot goes on from there.
+                // The slot works on.
                 let (status, result) = send_native(&session, &native(&session, &[]));
                 assert_eq!(status, Status::DONE, "after a jump of {jump}");
                 result.unwrap();
@@ -392,7 +391,7 @@ fn turns_and_tickets_that_jump(target: &Target) {
                 "next_output is"
             };
             assert!(text.contains(counter), "{text}");
-            // The wire is lost, the device is not: a kernel without calls runs.
+            // The wire is lost, but not the device: a kernel without calls runs.
             let flag = session.filled(&[1u32]);
             session.run("wait_for", (1, 1), &[&flag]).unwrap();
         }
@@ -407,7 +406,7 @@ fn send_jump(session: &Session, request: Gcc) -> Result {
     session.run("forge_gcc", (1, 1), &[&request, &signal])
 }
 
-/// `gcc-ring`, `gcn-queue`: where to write that a call has ended is the device's word.
+/// `gcc-ring`, `gcn-queue`: the device chooses where the completion is written.
 fn completion_words_out_of_reach(target: &Target) {
     let session = open(target);
     if [WireKind::GCC_RING, WireKind::GCN_QUEUE].contains(&target.wire) {
@@ -437,7 +436,7 @@ fn completion_words_out_of_reach(target: &Target) {
     session.works();
 }
 
-/// A device that has its own configuration overwritten would follow what is written there.
+/// If a device could have its own configuration overwritten, it would use the new contents.
 fn the_runtimes_own_memory_is_no_target(target: &Target) {
     let session = open(target);
     let services = session.program.global(HOST_ARCH).unwrap();
@@ -493,12 +492,12 @@ fn messages_of_unknown_types(target: &Target) {
     }
 }
 
-/// Without a bounce extent: arrays, data and completion word in device memory. They
-/// are served like any other; of which launch they are nobody can tell.
+/// Without a bounce extent: arrays, data and completion word in device memory. They are served like
+/// others; their launch is unknown.
 fn requests_as_gcc_makes_them(target: &Target) {
     let session = open(target);
     if target.wire == WireKind::NATIVE {
-        // Its requests come from `device-rt` alone; this is one, word by word.
+        // Its requests come only from `device-rt`; this is one, word by word.
         let data = session.filled(&[1u64; 64]);
         let entries = [
             entry(data.address(), 256, MapKind::TOFROM, PLACE_DEVICE, 0),
@@ -525,7 +524,7 @@ fn requests_as_gcc_makes_them(target: &Target) {
         send_gcc(&session, request).unwrap();
         assert!(read::<u8>(&data) == vec![0x77; size]);
         if target.wire == WireKind::GCN_QUEUE {
-            // As GCC 13 to 16 make them; in the end, more of them than there are slots.
+            // In the form of GCC 13 to 16; at the end, more of them than slots.
             let data = session.filled(&vec![1u8; size]);
             let addrs = session.filled(&[data.address(), 5]);
             let request = Gcc {
@@ -538,7 +537,7 @@ fn requests_as_gcc_makes_them(target: &Target) {
             assert!(read::<u8>(&data) == vec![0x77; size]);
         }
     }
-    // A function word that is none fails, whoever asked.
+    // An invalid function word fails in all cases.
     let request = Gcc {
         func: 0xdead,
         ..gcc(&session)
@@ -557,7 +556,7 @@ fn requests_as_gcc_makes_them(target: &Target) {
     session.works();
 }
 
-/// A request that names a launch which is not there is blamed on all that run.
+/// A request with an unknown launch is blamed on all running launches.
 fn another_launch_is_named(target: &Target) {
     let session = open(target);
     if target.wire == WireKind::NATIVE {

@@ -1,4 +1,4 @@
-//! What holds up host functions and tasks.
+//! A gate for host functions and tasks.
 
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -6,7 +6,7 @@ use host_rt::Functions;
 
 use crate::session::acting;
 
-/// Holds up who comes by until it is opened.
+/// Blocks threads until it is opened.
 #[derive(Default)]
 pub(crate) struct Gate(Mutex<bool>, Condvar);
 

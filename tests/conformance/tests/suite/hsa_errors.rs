@@ -1,5 +1,5 @@
-//! What becomes of errors of ROCr: with what stands in for it, which makes them at will. Most
-//! take an environment, and so a process, of their own.
+//! Errors of ROCr, injected by its stand-in. Most tests need an environment, and so a separate
+//! process.
 
 use std::path::Path;
 use std::sync::{Mutex, mpsc};
@@ -13,11 +13,11 @@ use host_rt::{Error, Functions, Grid, Image, KernelArg, LaunchError, Runtime};
 use hsa_standin::{image::code_object, loader};
 
 use crate::image::{c_silent, image, shared_object};
-use crate::refusal::{refusal, says};
+use crate::refusal::{assert_names, refusal};
 use crate::session::{Session, acting, read};
 use crate::{Test, test};
 
-/// Precedes the names of these tests.
+/// The prefix of these tests' names.
 pub(crate) const PREFIX: &str = "hsa_stand_in_errors";
 
 pub(crate) const TESTS: &[Test] = &[
@@ -62,29 +62,29 @@ pub(crate) const TESTS: &[Test] = &[
 fn it_does_not_start(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    says(&error, &["no AMD GPU", "hsa_init: ", "OUT_OF_RESOURCES"]);
-    // The others are there all the same.
+    assert_names(&error, &["no AMD GPU", "hsa_init: ", "OUT_OF_RESOURCES"]);
+    // Other devices are not affected.
     Runtime::open("host").unwrap();
 }
 
 fn it_tells_of_no_events(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDriver { .. }), "{error}");
-    says(&error, &["hsa_amd_register_system_event_handler: "]);
+    assert_names(&error, &["hsa_amd_register_system_event_handler: "]);
 }
 
 fn no_such_device(_: &Target) {
     for name in ["hsa:2", "hsa:99999999999", "hsa:", "hsa:x", "hsa:-1"] {
         let error = refusal(name);
         assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-        says(&error, &[&format!("`{name}`"), "hsa:0, hsa:1"]);
+        assert_names(&error, &[&format!("`{name}`"), "hsa:0, hsa:1"]);
     }
 }
 
 fn no_device_at_all(target: &Target) {
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NoDevice { .. }), "{error}");
-    says(&error, &["`hsa:0`", "host"]);
+    assert_names(&error, &["`hsa:0`", "host"]);
 }
 
 fn out_of_memory(target: &Target) {
@@ -92,7 +92,7 @@ fn out_of_memory(target: &Target) {
     for bytes in [1 << 45, 1 << 50, u64::MAX] {
         match runtime.alloc(bytes).map(drop) {
             Err(Error::Device(error @ DeviceError::OutOfMemory { .. })) => {
-                says(&error, &["`hsa:0`", &bytes.to_string()]);
+                assert_names(&error, &["`hsa:0`", &bytes.to_string()]);
             }
             other => panic!("{other:?}"),
         }
@@ -108,7 +108,7 @@ fn out_of_mapped_memory(target: &Target) {
     });
     match failed {
         Err(Error::Device(error @ DeviceError::NoMappedMemory { .. })) => {
-            says(&error, &["`hsa:0`", "REVOFF_BOUNCE"]);
+            assert_names(&error, &["`hsa:0`", "REVOFF_BOUNCE"]);
         }
         other => panic!("{other:?}"),
     }
@@ -134,14 +134,16 @@ fn an_image_for_another_gpu(target: &Target) {
             Ok(_) => assert!(fits, "{made_for} was loaded"),
             Err(Error::Image(error @ ImageError::OtherMachine { .. })) => {
                 assert!(!fits, "{error}");
-                says(&error, &[made_for, "gfx90a:sramecc+:xnack-", "hsa:0"]);
+                assert_names(&error, &[made_for, "gfx90a:sramecc+:xnack-", "hsa:0"]);
             }
             Err(other) => panic!("{other}"),
         }
     }
     // Nor for another kind of device.
     match runtime.load(&object, &Functions::new()) {
-        Err(Error::Image(error)) => says(&error, &["a shared object", "code objects for gfx90a"]),
+        Err(Error::Image(error)) => {
+            assert_names(&error, &["a shared object", "code objects for gfx90a"])
+        }
         other => panic!("{:?}", other.map(drop)),
     }
 }
@@ -151,7 +153,7 @@ fn parameters_of_other_sizes(target: &Target) {
     let session = Session::on(&runtime, &c_silent(target), &Functions::new());
     let number = session.filled(&[41u64]);
     let kernel = session.program.kernel("silent").unwrap();
-    // As the metadata of the code object lists them.
+    // As listed in the code object's metadata.
     assert_eq!(kernel.declaration().sizes, Some(vec![8]));
     let grid = Grid {
         teams: 1,
@@ -162,7 +164,7 @@ fn parameters_of_other_sizes(target: &Target) {
         // SAFETY: it is not launched.
         match unsafe { kernel.launch(grid, args) } {
             Err(error @ Error::BadArguments { .. }) => {
-                says(&error, &["`silent` takes 1 parameter of 8 bytes, but got "]);
+                assert_names(&error, &["`silent` takes 1 parameter of 8 bytes, but got "]);
             }
             other => panic!("{:?}", other.map(drop)),
         }
@@ -180,7 +182,7 @@ fn with_block(session: &Session, kernel: &str, lanes: u32, shared_bytes: u32) ->
     })
 }
 
-/// Of two dimensions: each thread of the grid is as many.
+/// Blocks of two dimensions: `lanes` device threads per thread of the grid.
 fn blocks_of_lanes(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let counts = session.zeroed::<u32>(2 * 3 * 8);
@@ -206,9 +208,12 @@ fn blocks_of_no_lanes(target: &Target) {
         threads: 1,
     };
     let kernel = with_block(&session, "add_one", 0, 0);
-    // SAFETY: as in `blocks_of_lanes`.
+    // SAFETY: the parameter is that of `add_one`, with a count for the thread, allocated until the
+    // launch has been waited for.
     match unsafe { kernel.launch(grid, &[&count]) } {
-        Err(Error::Device(error @ DeviceError::BadGrid { .. })) => says(&error, &["0 lanes"]),
+        Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
+            assert_names(&error, &["0 lanes"])
+        }
         other => panic!("{:?}", other.map(drop)),
     }
     session.works();
@@ -224,7 +229,8 @@ fn more_memory_of_a_team_than_there_is(target: &Target) {
     };
     for (bytes, fits) in [(MOST, true), (MOST + 1, false), (u32::MAX, false)] {
         let kernel = with_block(&session, "add_one", 1, bytes);
-        // SAFETY: as in `blocks_of_lanes`.
+        // SAFETY: the parameter is that of `add_one`, with a count for the thread, allocated until
+        // the launch has been waited for.
         match unsafe { kernel.launch(grid, &[&count]) } {
             Ok(launch) => {
                 assert!(fits, "{bytes} were taken");
@@ -232,7 +238,7 @@ fn more_memory_of_a_team_than_there_is(target: &Target) {
             }
             Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
                 assert!(!fits, "{error}");
-                says(&error, &[&bytes.to_string(), &MOST.to_string()]);
+                assert_names(&error, &[&bytes.to_string(), &MOST.to_string()]);
             }
             Err(other) => panic!("{other}"),
         }
@@ -254,27 +260,27 @@ fn a_memory_fault(target: &Target) {
         }
         other => panic!("{other:?}"),
     }
-    // The other one notices nothing.
+    // The other device is not affected.
     second.works();
     drop((outcomes, session, second));
     assert_eq!(process::settle(loader::held, 0), 0);
-    // A second fault would never be told of.
+    // A second fault would never be reported.
     for device in [target.device, target.second()] {
         let error = refusal(device);
         assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
-        says(
+        assert_names(
             &error,
             &[device, "one memory fault per process", "new process"],
         );
     }
 }
 
-/// The end of a kernel and its fault are separate words, and nothing says that the fault comes
-/// first: a kernel that has ended on a device that is lost has not ended well.
+/// The end of a kernel and its fault are separate words, in any order: a kernel that has ended on a
+/// lost device has failed.
 fn a_kernel_that_ends_on_a_device_that_is_lost(target: &Target) {
     const MEMORY_FAULT: u32 = 0;
     let runtime = Runtime::open(target.device).unwrap();
-    // It calls nobody, so that nobody but this test looks for its end.
+    // It makes no calls, so that only this test notices its end.
     let session = Session::on(&runtime, &c_silent(target), &Functions::new());
     let number = session.filled(&[41u64]);
     let mut queue = runtime.queue().unwrap();
@@ -295,7 +301,7 @@ fn a_kernel_that_ends_on_a_device_that_is_lost(target: &Target) {
     }
 }
 
-/// What the runtime tells of a GPU loses that one alone, and what is told of others' is theirs.
+/// An event of a GPU loses only that GPU, and events of other users' GPUs are left to them.
 fn events_of_gpus(target: &Target) {
     let [memory_fault, hw_exception, memory_error, unknown] = [0, 1, 2, 3];
     let (taken, not_taken) = (Some(0), Some(0x1000));
@@ -307,13 +313,13 @@ fn events_of_gpus(target: &Target) {
     }
     session.works();
     second.alloc(8).unwrap();
-    // It was told of, whoever had it.
+    // The fault was reported, although another runtime handled the event.
     refusal("hsa:2");
     assert_eq!(loader::tell_event(memory_fault, 0), None);
     assert_eq!(loader::tell_event(memory_error, 0), taken);
     match session.runtime.alloc(8).map(drop) {
         Err(Error::Device(error @ DeviceError::Lost { .. })) => {
-            says(&error, &["`hsa:0`", "cannot be given back"]);
+            assert_names(&error, &["`hsa:0`", "cannot be given back"]);
         }
         other => panic!("{other:?}"),
     }
@@ -321,25 +327,25 @@ fn events_of_gpus(target: &Target) {
     assert_eq!(loader::tell_event(hw_exception, 1), taken);
     match second.alloc(8).map(drop) {
         Err(Error::Device(error @ DeviceError::Lost { .. })) => {
-            says(&error, &["`hsa:1`", "hangs"]);
+            assert_names(&error, &["`hsa:1`", "hangs"]);
         }
         other => panic!("{other:?}"),
     }
 }
 
-/// It is told of once, as memory faults are, and is no memory fault.
+/// It is reported once, like memory faults, and is not a memory fault.
 fn a_gpu_that_hangs(target: &Target) {
     const HW_EXCEPTION: u32 = 1;
     let open = Runtime::open(target.second()).unwrap();
     assert_eq!(loader::tell_event(HW_EXCEPTION, 2), Some(0x1000));
     let error = refusal(target.device);
     assert!(matches!(error, DeviceError::NotSuitable { .. }), "{error}");
-    says(&error, &["has hung", "once per process", "new process"]);
+    assert_names(&error, &["has hung", "once per process", "new process"]);
     assert!(!error.to_string().contains("memory fault"), "{error}");
     open.alloc(8).unwrap();
 }
 
-/// Who queues more waits for room.
+/// A caller that queues more waits for room.
 fn a_queue_that_runs_full(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let count = session.zeroed::<u32>(1);
@@ -379,8 +385,8 @@ fn long_copies_take_little_pinned_memory(target: &Target) {
     assert!(taken <= 8 << 20, "{taken} bytes for copies of {LEN}");
 }
 
-/// A kernel whose calls the host answers by copies, and a copy that waits for a kernel of ROCr's
-/// own, for which the first kernel leaves no room.
+/// A kernel whose calls the host answers by copies, and a copy that waits for one of ROCr's own
+/// kernels, for which the first kernel leaves no room.
 fn a_copy_that_is_a_kernel_holds_up_no_other(target: &Target) {
     const LEN: usize = 1 << 20;
     let runtime = target.builder().build().unwrap();
@@ -416,7 +422,7 @@ fn a_copy_that_is_a_kernel_holds_up_no_other(target: &Target) {
     assert_eq!(read::<Outcome>(&outcomes)[0].sum, 700);
 }
 
-/// Where ROCr watches no signal, what is to wait for one is refused, and who waits looks himself.
+/// If ROCr watches no signals, copies that have to wait are rejected, and waiting threads poll.
 fn a_copy_that_cannot_wait_fails(target: &Target) {
     let (queued, is_queued) = mpsc::channel();
     let is_queued = Mutex::new(is_queued);
@@ -435,7 +441,7 @@ fn a_copy_that_cannot_wait_fails(target: &Target) {
     let copied = unsafe { queue.copy_to_device(outcomes.address(), word.as_ptr(), word.len()) };
     queued.send(()).unwrap();
     let error = copied.expect_err("nobody tells when the kernel has ended");
-    says(&error, &["`hsa:0`", "hsa_amd_signal_async_handler: "]);
+    assert_names(&error, &["`hsa:0`", "hsa_amd_signal_async_handler: "]);
     queue.synchronize().unwrap();
     launch.wait().unwrap();
     assert_eq!(read::<Outcome>(&outcomes)[0].sum, 7);
@@ -444,11 +450,11 @@ fn a_copy_that_cannot_wait_fails(target: &Target) {
     assert_eq!(process::settle(loader::held, 0), 0);
 }
 
-/// What the runtime tells of a GPU that still uses memory that was to be given back.
+/// The event about a GPU that still uses memory being freed.
 const MEMORY_ERROR: u32 = 2;
 
-/// Who learns of the loss may free what a copy brings its bytes to, whatever the engine that
-/// has the copy does with it later.
+/// After device loss, a waiter may free the target of a copy, although the engine may still perform
+/// the copy.
 fn a_copy_that_outlives_its_device(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let from = session.filled(&[7u8; 8]);
@@ -468,7 +474,7 @@ fn a_copy_that_outlives_its_device(target: &Target) {
     assert!(matches!(lost, DeviceError::Lost { .. }), "{lost}");
     let is_lost = |state| matches!(state, EventState::Failed(why) if why.contains("is lost"));
     assert!(is_lost(event.check()));
-    // Somebody else's from here on.
+    // The memory has another use from here on.
     to.iter_mut().for_each(|to| to.fill(2));
     drop(held);
     assert_eq!(process::settle(loader::copies, 0), 0);
@@ -479,7 +485,7 @@ fn a_copy_that_outlives_its_device(target: &Target) {
     assert_eq!(to, [[2; 8], [2; 8]]);
 }
 
-/// Who finds an event failed frees what the copies before it bring their bytes to.
+/// A waiter that finds an event failed may free the targets of the copies before it.
 fn a_queue_fails_behind_its_copies(target: &Target) {
     let copied = |runtime: &Runtime, to: &mut [u8]| {
         let from = runtime.alloc_from(&[7u8; 8]).unwrap();
@@ -499,7 +505,7 @@ fn a_queue_fails_behind_its_copies(target: &Target) {
     far.synchronize().unwrap();
     let (_kept, mut queue, held) = copied(&runtime, &mut to);
     let before = queue.record_event();
-    // SAFETY: as above.
+    // SAFETY: `never` is left alone until an event after the copy is found done or failed.
     unsafe { far.copy_from_device(never.as_mut_ptr(), far_from.address(), never.len()) }.unwrap();
     let lost = far.record_event();
     assert_eq!(loader::tell_event(MEMORY_ERROR, 1), Some(0));
@@ -519,12 +525,12 @@ fn a_queue_fails_behind_its_copies(target: &Target) {
     queue.synchronize().unwrap();
 }
 
-/// Who is refused a copy may free its memory: nothing of it is under way.
+/// After a rejected copy the caller may free its memory: no part of it is pending.
 fn a_copy_that_is_refused_half_way(target: &Target) {
     const LEN: usize = 4 << 20;
     let runtime = target.builder().build().unwrap();
     let data = vec![7u8; LEN];
-    // The third piece of each is refused.
+    // The third piece of each is rejected.
     let zeroed = || runtime.alloc(LEN as u64).map(drop);
     let filled = || runtime.alloc_from(&data).map(drop);
     let ways: [&(dyn Fn() -> Result<(), Error> + Sync); 2] = [&zeroed, &filled];
@@ -533,13 +539,13 @@ fn a_copy_that_is_refused_half_way(target: &Target) {
         std::thread::scope(|scope| {
             let refused = scope.spawn(way);
             process::settle(|| 2u64.saturating_sub(loader::copies()), 0);
-            // It does not end before the pieces do, however long that takes.
+            // The failure is not reported before the pieces end, however long that takes.
             std::thread::sleep(Duration::from_millis(50));
             let waits = !refused.is_finished();
             drop(held);
             let error = refused.join().unwrap().unwrap_err();
             assert!(waits, "pieces of it are under way: {error}");
-            says(&error, &["`hsa:0`", "hsa_amd_memory_async_copy: "]);
+            assert_names(&error, &["`hsa:0`", "hsa_amd_memory_async_copy: "]);
         });
     }
     assert_eq!(loader::faults(), 2);
@@ -547,7 +553,7 @@ fn a_copy_that_is_refused_half_way(target: &Target) {
     assert!(read::<u8>(&filled) == data, "they came back changed");
 }
 
-/// Functions of ROCr, whose failure must not lead to worse than an error.
+/// Functions of ROCr, whose failure must only cause an error.
 const FUNCTIONS: &[&str] = &[
     "hsa_iterate_agents",
     "hsa_agent_get_info",
@@ -591,10 +597,10 @@ fn calls_fail(_: &Target) {
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
-/// Does a bit of everything, again and again.
+/// Uses all features, repeatedly.
 fn one_call_fails(target: &Target) {
     let fault = std::env::var("REVOFF_HSA_STAND_IN_FAIL").unwrap_or_default();
-    // What could not be given back is still there.
+    // Resources that could not be freed still exist.
     let leaks = ["free", "destroy"].iter().any(|word| fault.contains(word));
     for time in 0..6 {
         let result = use_it(target);
@@ -605,7 +611,7 @@ fn one_call_fails(target: &Target) {
             assert_eq!(process::settle(loader::held, 0), 0, "held");
         }
     }
-    // A fault that never came has tested nothing.
+    // A fault that did not happen has tested nothing.
     if !fault.is_empty() {
         assert_eq!(loader::faults(), 1, "calls that failed");
     }
@@ -616,7 +622,7 @@ fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     let (queued, is_queued) = mpsc::channel::<()>();
     let is_queued = Mutex::new(is_queued);
     let functions = acting(move |what| {
-        // Until the other end is dropped.
+        // Until the sender is dropped.
         let _ = is_queued.lock().unwrap().recv();
         what
     });
@@ -644,7 +650,7 @@ fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     queue.synchronize()?;
     launch.wait()?;
     drop(queue);
-    // A failure is an error of something, never a result that is wrong.
+    // A failure is an error, never a wrong result.
     assert!(data.iter().all(|outcome| outcome.ok == 3));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The suite's images, in the form that a device takes.
+//! The suite's images, in the form for each device.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,10 +8,10 @@ use conformance::Target;
 use host_rt::env::Env;
 use host_rt::{Image, device};
 
-/// Where images for GPUs are: a folder that `cargo xtask images` wrote.
+/// The variable with the folder of images for GPUs that `cargo xtask images` wrote.
 const FOLDER: &str = "REVOFF_TEST_IMAGES";
 
-/// What that calls the image of the suite's kernels.
+/// The file with the image of the suite's kernels.
 const FILE: &str = "conformance_kernels.offload";
 
 /// The image of the suite's kernels, see `kernels/`.
@@ -28,12 +28,12 @@ pub(crate) fn image(target: &Target) -> Image {
     adapt(target, shared_object())
 }
 
-/// The suite's kernels as the `host` device has them.
+/// The suite's kernels for the `host` device.
 pub(crate) fn shared_object() -> Image {
     open(env!("REVOFF_IMAGE_KERNELS"))
 }
 
-/// An image in C; there are none for hardware.
+/// An image in C; there is none for hardware.
 pub(crate) fn c_calls(target: &Target) -> Image {
     adapt(target, open(env!("REVOFF_IMAGE_C_CALLS")))
 }
@@ -43,7 +43,7 @@ pub(crate) fn c_silent(target: &Target) -> Image {
     adapt(target, open(env!("REVOFF_IMAGE_C_SILENT")))
 }
 
-/// One whose kernels leave the place of a panic.
+/// One whose kernels record the location of a panic.
 pub(crate) fn c_panics(target: &Target) -> Image {
     adapt(target, open(env!("REVOFF_IMAGE_C_PANICS")))
 }
@@ -58,8 +58,7 @@ pub(crate) fn c_words(target: &Target) -> Image {
     adapt(target, open(env!("REVOFF_IMAGE_C_WORDS")))
 }
 
-/// What the device takes for a copy of the suite's shared object that says something
-/// else of itself.
+/// A copy of the suite's shared object with other descriptions, in the device's form.
 pub(crate) fn patched(target: &Target, image: Image) -> Image {
     at(target, Path::new(env!("REVOFF_IMAGE_KERNELS")), image)
 }
@@ -83,7 +82,7 @@ fn at(target: &Target, path: &Path, image: Image) -> Image {
     Image::from_bytes(image.name(), text.into_bytes()).expect("a text like PTX")
 }
 
-/// Sizes of parameters, where they are not all of 8 bytes or not declared.
+/// Sizes of parameters, if they are not all 8 bytes or not declared.
 pub(crate) fn params(kernel: &str) -> Option<Vec<usize>> {
     match kernel {
         "call_act" => Some(vec![8, 8, 4, 8]),
@@ -103,8 +102,8 @@ fn open(path: &str) -> Image {
     Image::open(path).expect("an image that the build made")
 }
 
-/// Whether the suite's kernels are there for the device.
-pub(crate) fn look(target: &Target) -> Result<(), String> {
+/// Whether the suite's kernels exist for the device.
+pub(crate) fn check_available(target: &Target) -> Result<(), String> {
     if target.takes_gpu_images() {
         for_gpu(target)?;
     }

@@ -1,4 +1,4 @@
-//! Images that are good, and those that are not.
+//! Valid and invalid images.
 
 use conformance::Target;
 use conformance_calls::Outcome;
@@ -81,11 +81,11 @@ fn wrong_parameters(target: &Target) {
         &[&1u64, &1u32, &1u32, &outcomes],
     ];
     for args in cases {
-        // SAFETY: nothing is launched: what does not fit is found before.
+        // SAFETY: nothing is launched: the mismatch is detected before.
         match unsafe { kernel.launch(grid, args) } {
             Err(error @ Error::BadArguments { .. }) => {
                 let text = error.to_string();
-                // Where the code has the size of each, the message has it too.
+                // If the code has the size of each, the message has it too.
                 assert!(text.contains("`call_act` takes 4 parameters"), "{text}");
                 assert!(
                     [", 28 bytes in total, but", "of 8, 8, 4 and 8 bytes, but"]
@@ -106,7 +106,7 @@ fn impossible_grids(target: &Target) {
     let outcomes = session.zeroed::<Outcome>(1);
     for (teams, threads) in [(0, 1), (1, 0), (0, 0), (1, 100_000)] {
         let args: [&dyn KernelArg; 4] = [&1u64, &1u64, &1u32, &outcomes];
-        // SAFETY: nothing is launched: no device has such grids.
+        // SAFETY: nothing is launched: no device supports such grids.
         match unsafe { kernel.launch(Grid { teams, threads }, &args) } {
             Err(Error::Device(error @ DeviceError::BadGrid { .. })) => {
                 let text = error.to_string();
@@ -137,9 +137,9 @@ fn what_is_no_image(target: &Target) {
     no_image(b"", "it is empty");
     no_image(b"a text file\n", "neither ELF nor PTX");
     no_image(b"\x7fELF", "ELF");
-    // As another device has it, if this takes no shared objects.
+    // In another device's form, if this one takes no shared objects.
     let good = shared_object();
-    // No length of a broken file does worse than an error.
+    // No truncation causes worse than an error.
     for len in (4..200).chain((200..good.bytes().len()).step_by(good.bytes().len() / 50)) {
         if let Ok(image) = Image::from_bytes("cut off", &good.bytes()[..len]) {
             let loaded = runtime(target).load(&image, &Functions::new());
@@ -152,7 +152,7 @@ fn what_is_no_image(target: &Target) {
         }
         other => panic!("{other:?}"),
     }
-    // This very program: ELF, for this machine, and no image.
+    // This program: ELF, for this machine, and not an image.
     let program = std::env::current_exe().unwrap();
     let text = match Image::open(program) {
         Err(error) => error.to_string(),
@@ -164,19 +164,19 @@ fn what_is_no_image(target: &Target) {
     assert!(text.contains("suite"), "{text}");
 }
 
-/// A copy of the suite's shared object with other bytes somewhere.
+/// A copy of the suite's shared object with other bytes at `at`.
 fn changed(at: usize, bytes: &[u8]) -> Image {
     let mut image = shared_object().bytes().to_vec();
     image[at..at + bytes.len()].copy_from_slice(bytes);
     Image::from_bytes("a patched image", image).expect("an ELF file as before")
 }
 
-/// What the device takes for that.
+/// The same in the device's form.
 fn patched(target: &Target, at: usize, bytes: &[u8]) -> Image {
     as_patched(target, changed(at, bytes))
 }
 
-/// Where in the file the image says what it is.
+/// The offset of the image's description in the file.
 fn info_offset() -> usize {
     let image = shared_object();
     let mut wanted = IMAGE_MAGIC.to_le_bytes().to_vec();
@@ -193,7 +193,7 @@ fn info_offset() -> usize {
 }
 
 fn another_machine(target: &Target) {
-    // e_machine: RISC-V, and a number that is nobody's.
+    // e_machine: RISC-V, and an unassigned number.
     for machine in [243u16, 0xbeef] {
         match refusal(target, &changed(18, &machine.to_le_bytes())) {
             error @ ImageError::OtherMachine { .. } => {
@@ -206,7 +206,7 @@ fn another_machine(target: &Target) {
     }
 }
 
-/// Images that no device of this century runs.
+/// Images that no device runs.
 const OTHERS: [Entry<'_>; 2] = [
     Entry {
         image_kind: ImageKind::PTX,
@@ -237,7 +237,7 @@ fn one_of_several(target: &Target) {
         DeviceArch::Host(_) => (&*arch, ""),
     };
     let fitting = Entry {
-        // As packers leave it that do not know what they pack.
+        // As packed by tools that do not know the format.
         image_kind: ImageKind::NONE,
         offload_kind: OffloadKind::NONE,
         triple,
@@ -265,7 +265,7 @@ fn none_of_several(target: &Target) {
         }
         other => panic!("{other}"),
     }
-    // To a device itself it is no image at all.
+    // The device itself does not load a bundle.
     let device = host_rt::device::open(target.device, &Env::default()).unwrap();
     match device.load(&file) {
         Err(error @ ImageError::OtherMachine { .. }) => {
@@ -283,7 +283,7 @@ fn another_abi_version(target: &Target) {
                 let text = error.to_string();
                 assert!(text.contains(&format!("ABI version {version}")), "{text}");
                 assert!(
-                    text.contains(&format!("speaks version {ABI_VERSION}")),
+                    text.contains(&format!("supports version {ABI_VERSION}")),
                     "{text}"
                 );
             }
@@ -312,10 +312,10 @@ fn a_wire_that_is_not_spoken(target: &Target) {
                 let text = error.to_string();
                 let name = wire.name().unwrap();
                 assert!(
-                    text.contains(&format!("does not speak wire `{name}`")),
+                    text.contains(&format!("does not support wire `{name}`")),
                     "{text}"
                 );
-                assert!(text.contains("it speaks gcc-slot"), "{text}");
+                assert!(text.contains("it supports gcc-slot"), "{text}");
             }
             other => panic!("{:?}", other.map(|_| "loaded")),
         }
@@ -329,11 +329,11 @@ fn a_wire_that_is_not_spoken(target: &Target) {
     assert!(
         refusal(target, &none)
             .to_string()
-            .contains("it speaks none")
+            .contains("it supports none")
     );
 }
 
-/// Each has variables of its own, and its functions.
+/// Each has its own variables and functions.
 fn loaded_twice(target: &Target) {
     let runtime = runtime(target);
     let image = image(target);
@@ -360,15 +360,14 @@ fn loaded_twice(target: &Target) {
             .iter()
             .all(|outcome| outcome.sum == 50_000)
     );
-    // The other goes on when one is gone.
+    // One continues when the other is gone.
     drop((a, one));
     let (outcomes, result) = other.act((2, 2), 0, 0, 5);
     result.unwrap();
     assert!(outcomes.iter().all(|outcome| outcome.sum == 5000));
 }
 
-/// An image that comes after another, perhaps to the same place, has its own
-/// functions and no others.
+/// An image loaded after another, perhaps at the same address, has only its own functions.
 fn unloaded_functions_are_gone(target: &Target) {
     let runtime = runtime(target);
     for round in 1..20 {
@@ -383,7 +382,7 @@ fn unloaded_functions_are_gone(target: &Target) {
     }
 }
 
-/// No thread serves what cannot call.
+/// No thread serves an image that cannot call.
 fn an_image_that_cannot_call(target: &Target) {
     let image = c_silent(target);
     assert!(!image.has_reverse_offload());
@@ -427,7 +426,7 @@ fn what_an_image_declares(target: &Target) {
     assert_eq!((declared.params, declared.bytes), (4, 28));
 }
 
-/// A kernel of an image that nobody gave a wire: its calls come back at once.
+/// A kernel of an image without a wire: its calls return at once.
 fn no_wire_at_all(target: &Target) {
     use host_rt::device::{self, BlockShape, Fill, LaunchContext};
     use std::sync::Arc;
@@ -457,8 +456,8 @@ fn no_wire_at_all(target: &Target) {
     let mut queue = device.queue().unwrap();
     let mut outcome = [Outcome::default()];
     let place = outcome.as_mut_ptr().cast();
-    // SAFETY: the parameters are those of `call_act`, with one outcome, allocated
-    // until after the queue is done; as many bytes are copied as there are here.
+    // SAFETY: the parameters are those of `call_act`, with one outcome, allocated until the queue
+    // is done; the copy has the size of the target.
     unsafe {
         queue
             .launch(&module, kernel, grid, &params, context)
@@ -475,7 +474,7 @@ fn no_wire_at_all(target: &Target) {
 }
 
 fn unknown_devices_and_wires(target: &Target) {
-    // `emu` is of any architecture.
+    // `emu` supports any architecture.
     let kind = if target.is_emu() {
         "emu"
     } else {

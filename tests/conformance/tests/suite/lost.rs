@@ -1,5 +1,5 @@
-//! A kernel that faults takes its device with it, where devices are like that. What
-//! was made on the device must go before it works again; other devices go on.
+//! A kernel that faults loses its device, on devices with that behaviour. All resources of the
+//! device must be dropped before it works again; other devices are not affected.
 
 use conformance::{Target, process, stand_in};
 use conformance_calls::Outcome;
@@ -42,14 +42,14 @@ fn fault(session: &Session) {
 fn is_lost<T>(result: Result<T, Error>) {
     match result {
         Err(Error::Device(DeviceError::Lost { .. })) => {}
-        // Of the image that could not be loaded.
+        // The image could not be loaded.
         Err(Error::Image(error)) if error.to_string().contains("is lost: ") => {}
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it works"),
     }
 }
 
-/// What a device has to have given back when nothing is left of it.
+/// A device must have freed everything when it is dropped.
 fn nothing_is_left(target: &Target) {
     // The last owner may be a thread of the device, which is about to end.
     assert_eq!(process::settle(|| stand_in::left(target.device), 0), 0);
@@ -61,7 +61,7 @@ fn a_fault_loses_the_device(target: &Target) {
         session.works();
         fault(&session);
         is_lost(session.runtime.alloc(8));
-        // Nor does it work for somebody else, while this is there.
+        // Nor does it work for others as long as this exists.
         assert!(target.builder().build().is_err());
         drop(session);
         nothing_is_left(target);
@@ -70,7 +70,7 @@ fn a_fault_loses_the_device(target: &Target) {
     nothing_is_left(target);
 }
 
-/// Also a kernel that did nothing wrong, with its calls.
+/// Including a correct kernel with its calls.
 fn everything_on_it_is_lost(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let memory = session.filled(&[1u32]);

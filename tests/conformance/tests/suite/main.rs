@@ -1,11 +1,10 @@
 //! The conformance suite: every test on every device and wire.
 //!
-//! A test is a function that takes a [`Target`] and panics if something is wrong.
-//! Those in [`per_wire`] run for each wire of a device, those in [`per_device`]
-//! once. For a device that a machine does not have they are counted as ignored; for
-//! NVIDIA's and AMD's GPUs there are stand-ins, whose tests are called `stand_in` and
-//! `hsa_stand_in`. On hardware (`cuda_0`, `hsa_0`) they take images: `cargo xtask images --kernel-crate
-//! tests/conformance/kernels --out FOLDER`, and `REVOFF_TEST_IMAGES=FOLDER`.
+//! A test is a function that takes a [`Target`] and panics on failure. Those in [`per_wire`] run
+//! for each wire of a device, those in [`per_device`] once. Tests of missing devices are counted as
+//! ignored; for NVIDIA's and AMD's GPUs there are stand-ins, whose tests are called `stand_in` and
+//! `hsa_stand_in`. On hardware (`cuda_0`, `hsa_0`) they take images: `cargo xtask images
+//! --kernel-crate tests/conformance/kernels --out FOLDER`, and `REVOFF_TEST_IMAGES=FOLDER`.
 
 mod c_image;
 mod context;
@@ -58,26 +57,26 @@ struct Test {
     name: &'static str,
     run: fn(&Target),
     process: Process,
-    /// Whether it makes sense on a target.
+    /// Whether it applies to a target.
     fits: fn(&Target) -> bool,
 }
 
-/// In which process a test runs.
+/// The process in which a test runs.
 #[derive(Clone, Copy)]
 enum Process {
-    /// In that of all tests.
+    /// The process of all tests.
     Shared,
-    /// In one of its own, with more environment variables.
+    /// A separate process, with more environment variables.
     Own(&'static [(&'static str, &'static str)]),
 }
 
 impl Test {
-    /// In a process of its own.
+    /// In a separate process.
     const fn alone(self) -> Self {
         self.alone_with(&[])
     }
 
-    /// In a process of its own, with these environment variables.
+    /// In a separate process, with these environment variables.
     const fn alone_with(self, environment: &'static [(&'static str, &'static str)]) -> Self {
         Self {
             process: Process::Own(environment),
@@ -85,13 +84,13 @@ impl Test {
         }
     }
 
-    /// Only on targets that `fits` says yes to.
+    /// Only on targets for which `fits` is true.
     const fn only(self, fits: fn(&Target) -> bool) -> Self {
         Self { fits, ..self }
     }
 }
 
-/// The test that a function is.
+/// Makes a test of a function.
 macro_rules! test {
     ($run:ident) => {
         crate::Test {
@@ -165,7 +164,7 @@ fn main() -> ExitCode {
         };
         let named = per_device().into_iter().filter(|test| (test.fits)(&target));
         of_device.extend(named.map(|test| trial(target, target::device_name(device), test)));
-        match look(&target) {
+        match check_available(&target) {
             Ok(()) => trials.extend(of_device),
             Err(reason) => {
                 say_skipped(device, of_device.len(), &reason);
@@ -195,8 +194,8 @@ fn main() -> ExitCode {
         trials.extend(tests.map(|&test| trial(target, hsa_errors::PREFIX.to_owned(), test)));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
-    // Tests that are to leak have a process of their own.
-    // The last owner of a device may be a thread of it, which is about to end.
+    // Tests that leak on purpose run in separate processes. The last owner of a device may be one
+    // of its threads, which is about to end.
     if !child::is_one() && process::settle(stand_in::left_of_all, 0) > 0 {
         let left = DEVICES.map(|device| format!("{device}: {}", stand_in::left(device)));
         let left = left.join(", ");
@@ -208,13 +207,13 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-/// Whether the device is there, and the suite's kernels for it.
-fn look(target: &Target) -> Result<(), String> {
+/// Whether the device and the suite's kernels for it exist.
+fn check_available(target: &Target) -> Result<(), String> {
     if child::is_one() {
         return Ok(());
     }
     Runtime::open(target.device).map_err(|e| e.to_string())?;
-    image::look(target)
+    image::check_available(target)
 }
 
 fn trial(target: Target, prefix: String, test: Test) -> Trial {
@@ -243,8 +242,8 @@ fn say(what: &str) {
     eprintln!("{what}");
 }
 
-/// Says where a test panicked. The panics of host functions are part of tests and
-/// come back as errors of launches.
+/// Prints the location of a test's panic. Panics of host functions are part of tests and are
+/// returned as errors of launches.
 #[expect(
     clippy::print_stderr,
     reason = "the harness has the message, but no place"

@@ -36,8 +36,7 @@ pub(crate) const TESTS: &[Test] = &[
 
 const BOTH: [Where; 2] = [Where::Memory, Where::Stack];
 
-/// What a kind asks for where the data is not present: copied to the host, and
-/// back.
+/// The copies of each kind if the data is not present: to the host, and back.
 const KINDS: [(MapKind, bool, bool); 18] = [
     (MapKind::TO, true, false),
     (MapKind::FROM, false, true),
@@ -67,8 +66,8 @@ const KINDS: [(MapKind, bool, bool); 18] = [
     ),
 ];
 
-/// Sizes on both sides of every limit: a word, what is carried though the host
-/// reaches it, what fits a slot, a block of the bounce area.
+/// Sizes on both sides of every limit: a word, data carried although the host reaches it, the size
+/// of a slot, a block of the bounce area.
 const SIZES: [usize; 8] = [1, 24, 127, 128, 129, 480, 5000, 60_000];
 
 fn pattern(len: usize, seed: usize) -> Vec<u8> {
@@ -77,7 +76,7 @@ fn pattern(len: usize, seed: usize) -> Vec<u8> {
 
 type Notes = Arc<Mutex<Vec<Seen>>>;
 
-/// A session whose `probe` notes its arguments and then does `body` with them.
+/// A session whose `probe` records its arguments and then calls `body` with them.
 pub(crate) fn probing(
     target: &Target,
     body: impl Fn(&mut [Seen]) -> Result<(), String> + Send + Sync + 'static,
@@ -94,7 +93,7 @@ pub(crate) fn probing(
     (Session::new(target, &functions), notes)
 }
 
-/// Writes a pattern to whatever may be written.
+/// Writes a pattern to all writable bytes.
 fn overwrite(args: &mut [Seen]) -> Result<(), String> {
     for arg in args.iter_mut().filter(|arg| arg.kind.writes_device()) {
         arg.bytes = pattern(arg.bytes.len(), 100);
@@ -103,7 +102,7 @@ fn overwrite(args: &mut [Seen]) -> Result<(), String> {
 }
 
 fn check_status(target: &Target, done: &Done, expected: Status) {
-    // On GCC's wires nobody tells the caller.
+    // GCC's wires carry no status.
     let expected = if target.reports_status() {
         expected
     } else {
@@ -150,8 +149,7 @@ fn every_kind_on_the_stack(target: &Target) {
     every_kind(target, Where::Stack);
 }
 
-/// Kinds that demand what is not there, kinds that mean nothing in a call to the
-/// host, and numbers that are no kind.
+/// Kinds that require missing data, kinds without meaning in a call to the host, and invalid kinds.
 fn refused_kinds(target: &Target) {
     let (session, notes) = probing(target, overwrite);
     let before = pattern(64, 3);
@@ -215,7 +213,7 @@ fn null_and_empty(target: &Target) {
             Form::at(24, 0, MapKind::FIRSTPRIVATE),
             Form::at(16, 8, MapKind::TOFROM),
         ];
-        // Of what is nowhere on the host, and of what the entry above brings there.
+        // For data that is not on the host, and for data mapped by the entry above.
         forms.extend(released.map(|kind| Form::at(40, 8, kind)));
         forms.extend(released.map(|kind| Form::at(16, 8, kind)));
         let done = perform(&session, place, &before, &forms);
@@ -295,11 +293,11 @@ fn more_ranges_than_can_be_carried(target: &Target) {
         done.result.unwrap();
         assert_eq!(done.data, pattern(8, 100).repeat(65));
     }
-    // Nothing was left behind by it.
+    // Nothing was left behind.
     words_on_the_stack(&session, 64).1.result.unwrap();
 }
 
-/// What the host reaches need not be carried: no limit.
+/// Data that the host reaches need not be carried: there is no limit.
 fn many_ranges_in_memory(target: &Target) {
     let (session, notes) = probing(target, overwrite);
     let before = pattern(300 * 8, 9);
@@ -315,7 +313,7 @@ fn many_ranges_in_memory(target: &Target) {
 /// Ranges that share device memory share host memory.
 fn overlapping_entries(target: &Target) {
     let (session, notes) = probing(target, |args| {
-        // Only the last is written: 4 bytes in the midst of the first.
+        // Only the last is written: 4 bytes in the middle of the first.
         args[2].bytes = vec![0xee; 4];
         Ok(())
     });
@@ -346,8 +344,8 @@ fn overlapping_entries(target: &Target) {
     }
 }
 
-/// A structure of 64 bytes, two of whose members are mapped: they keep their
-/// distance, and what lies between them does not travel.
+/// A structure of 64 bytes with two mapped members: they keep their distance, and the bytes between
+/// them are not copied.
 fn structures(target: &Target) {
     let (session, notes) = probing(target, overwrite);
     let before = pattern(64, 13);
@@ -385,8 +383,8 @@ fn structures(target: &Target) {
     }
 }
 
-/// A pointer holds the host address of the data before it while the function
-/// runs, and what it held afterwards.
+/// While the function runs, a pointer holds the host address of the data before it; afterwards its
+/// old value.
 fn pointers(target: &Target) {
     let (session, notes) = probing(target, |args| {
         let data = args.iter_mut().find(|arg| arg.kind == MapKind::TOFROM);
@@ -398,7 +396,7 @@ fn pointers(target: &Target) {
         for kind in [MapKind::POINTER, MapKind::ALWAYS_POINTER, MapKind::ATTACH] {
             let forms = [
                 Form::at(0, 32, MapKind::TOFROM),
-                // The pointer's value is 8 bytes behind the data's start.
+                // The pointer's value is 8 bytes after the data's start.
                 Form::at(64, 0, kind),
             ];
             let done = perform(&session, place, &before, &forms);
@@ -410,7 +408,7 @@ fn pointers(target: &Target) {
             after[0] = 0x42;
             assert!(done.data == after, "{kind:?}, {place:?}");
 
-            // Inside of data that travels both ways.
+            // Inside data that is copied both ways.
             let forms = [
                 Form::at(0, 16, MapKind::TO),
                 Form::at(24, 0, kind),
@@ -431,7 +429,7 @@ fn pointers(target: &Target) {
     }
 }
 
-/// A Fortran descriptor: its pointer is translated, wherever the descriptor is.
+/// A Fortran descriptor: its pointer is translated, for any location of the descriptor.
 fn descriptors(target: &Target) {
     let (session, notes) = probing(target, |_| Ok(()));
     let memory = session.filled(&pattern(32, 19));
@@ -473,7 +471,7 @@ fn descriptors(target: &Target) {
             done.error()
         );
     }
-    // Data that does travel: its address is known for device memory alone.
+    // Copied data: its address is known only in device memory.
     let before = pattern(64, 23);
     let data = session.filled(&before);
     data.write(0, &[data.address() + 32]).unwrap();
@@ -495,7 +493,7 @@ fn descriptors(target: &Target) {
     assert_eq!(seen[0].bytes, before[32..48]);
 }
 
-/// The high byte of a kind asks for an alignment, whatever the device's own.
+/// The high byte of a kind requests an alignment, independently of the device's address.
 fn alignment(target: &Target) {
     let (session, notes) = probing(target, overwrite);
     let before = pattern(256, 25);
@@ -517,8 +515,7 @@ fn alignment(target: &Target) {
     }
 }
 
-/// Twice the whole data, at the same place: on `native` each range is carried on
-/// its own.
+/// Twice the whole data, at the same place: on `native` each range is carried separately.
 fn more_than_can_be_carried(target: &Target) {
     let (session, notes) = probing(target, |_| Ok(()));
     let before = pattern(STACK_BYTES, 27);
@@ -554,7 +551,7 @@ fn large_ranges_of_memory(target: &Target) {
     assert!(done.data[size..] == pattern(size, 100));
 }
 
-/// More than any block of the bounce area, from a stack that has room for it.
+/// More than any block of the bounce area, from a stack with enough room.
 fn deep_stack(target: &Target) {
     let (session, notes) = probing(target, overwrite);
     let size = 300 << 10;

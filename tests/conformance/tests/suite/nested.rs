@@ -25,8 +25,8 @@ pub(crate) const TESTS: &[Test] = &[
     test!(calls_that_leave_no_room_are_named).alone(),
 ];
 
-/// What host functions launch kernels with; empty before and after a test, as the
-/// kernel keeps the runtime, and that the functions.
+/// The runtime and kernel for host functions; empty before and after a test, since the kernel owns
+/// the runtime, which owns the functions.
 #[derive(Clone, Default)]
 struct Inner(Arc<Mutex<Option<(Runtime, Kernel)>>>);
 
@@ -48,8 +48,8 @@ impl Inner {
         self.0.lock().unwrap().take();
     }
 
-    /// Launches the kernel with `grid` threads that call `act(what)`; the sum of
-    /// their results.
+    /// Launches the kernel with `grid` threads that call `act(what)`; returns the sum of their
+    /// results.
     fn call(&self, grid: (u32, u32), what: u64) -> Result<u64, String> {
         let (runtime, kernel) = self.get();
         let count = (grid.0 * grid.1) as usize;
@@ -78,12 +78,12 @@ impl Inner {
     }
 }
 
-/// Kernels of `grid` threads that call a function, which launches one until there
-/// are `depth` of them.
+/// Kernels of `grid` threads that call a function, which launches another one up to a depth of
+/// `depth`.
 fn nest(target: &Target, builder: Builder, grid: (u32, u32), depth: u64) {
     if !target.is_parallel() {
-        // The caller has the wire's one slot until its function returns: a call
-        // of an inner kernel would wait for it for ever.
+        // The caller has the wire's one slot until its function returns: a call of an inner kernel
+        // would wait for it forever.
         return calling_nobody(target, builder);
     }
     let inner = Inner::default();
@@ -130,8 +130,8 @@ fn a_kernel_that_calls_nobody(target: &Target) {
     calling_nobody(target, target.builder().threads(1));
 }
 
-/// A host function's program ends with it: where the program of the function ends, or, if a thread
-/// has served a call of it, with that thread's next call.
+/// A program owned by its own host function is dropped when the function's program is, or, if a
+/// thread has served a call of it, at that thread's next call.
 fn a_function_that_owns_a_program(target: &Target) {
     let runtime = target
         .builder()
@@ -167,8 +167,8 @@ fn calling_nobody(target: &Target, builder: Builder) {
                 teams: 1,
                 threads: 1,
             };
-            // SAFETY: the parameter is that of `count_up`, and lives until `wait`
-            // returns; one device thread makes these calls, one after the other.
+            // SAFETY: the parameter is that of `count_up`, and lives until `wait` returns; one
+            // device thread makes these calls, in sequence.
             let launch = unsafe { kernel.launch(grid, &[&count]) };
             let result = launch.map_err(|error| error.to_string())?.wait();
             result.map_err(|error| error.to_string())?;
@@ -182,12 +182,12 @@ fn calling_nobody(target: &Target, builder: Builder) {
     assert_eq!(outcomes[0].sum, 10 + 20 + 30);
 }
 
-/// The calls in flight wait for kernels whose calls wait for what they hold.
+/// The calls in flight wait for kernels whose calls wait for the same resources.
 fn calls_that_leave_no_room_are_named(target: &Target) {
     let (calls, resource) = match target.wire {
         WireKind::NATIVE => (1, "the only slot of the wire `native` (REVOFF_SLOTS)"),
         WireKind::GCC_SLOT => (1, "the only slot of the wire `gcc-slot`"),
-        // Each takes a block, and the smallest area has as many.
+        // Each takes a block, and the smallest area has this many.
         _ => (32, "the bounce area but for 0 KiB (REVOFF_BOUNCE)"),
     };
     let inner = Inner::default();
@@ -202,11 +202,11 @@ fn calls_that_leave_no_room_are_named(target: &Target) {
         _ => {
             all.wait();
             let result = launcher.call((1, 1), what - 1);
-            // The test waits for the first alone, which makes room for others.
+            // The test only waits for the first, which makes room for the others.
             result.inspect_err(|error| drop(errors.send(error.clone())))
         }
     });
-    // The log's place.
+    // The destination of the log.
     let captured = Captured::begin();
     tracing_subscriber::fmt().with_ansi(false).init();
     let session = Session::build(target, builder, &functions);
@@ -221,7 +221,7 @@ fn calls_that_leave_no_room_are_named(target: &Target) {
     assert!(warnings.any(|line| line.contains(resource)), "{log}");
 }
 
-/// Another runtime has a wire of its own, so this works on every wire.
+/// Another runtime has a separate wire, so this works on every wire.
 fn on_another_runtime(target: &Target) {
     let other = Session::new(target, &acting_or(Ok));
     let inner = Inner::default();

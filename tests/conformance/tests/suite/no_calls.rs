@@ -1,4 +1,4 @@
-//! Calls that are none.
+//! Calls that are not made to the host.
 
 use conformance::Target;
 use conformance_calls::RawCall;

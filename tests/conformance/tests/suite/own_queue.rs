@@ -1,5 +1,5 @@
-//! Launches that have a queue for themselves, as those of GCC's kernels for AMD GPUs: whose
-//! a call is, and when a queue is another launch's.
+//! Launches with their own queue, like those of GCC's kernels for AMD GPUs: attribution of calls,
+//! and misuse of another launch's queue.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -29,10 +29,10 @@ pub(crate) const TESTS: &[Test] = &[
     test!(what_a_kernel_uses_is_kept).alone(),
 ];
 
-/// Stands for the function below.
+/// Represents the function below.
 const WORD: u64 = 0xC0_FFEE;
 
-/// Nobody has it.
+/// Not registered.
 const UNKNOWN: u64 = 0xBAD;
 
 const GRID: Grid = Grid {
@@ -70,12 +70,12 @@ fn session(target: &Target) -> (Session, Arc<Counts>) {
     let session = Session::new(target, &acting(|what| what));
     let counts = Arc::new(Counts::default());
     let function = Arc::clone(&counts);
-    // SAFETY: it takes nothing.
+    // SAFETY: it takes no arguments.
     unsafe { session.program.add_foreign(WORD, "count", function) };
     (session, counts)
 }
 
-/// A launch that speaks on a queue of its own.
+/// A launch that uses its own queue.
 struct Speaking {
     launch: Launch,
     spoken: DeviceBuffer,
@@ -91,13 +91,13 @@ fn start(session: &Session, func: u64, rounds: u32) -> Speaking {
     Speaking { launch, spoken }
 }
 
-/// Starts a kernel whose arguments are the address of its queue and something else.
+/// Starts a kernel whose arguments are the address of its queue and another value.
 fn launch(session: &Session, kernel: &str, grid: Grid, other: &dyn KernelArg) -> Launch {
     let queue = session.runtime.launch_queue().unwrap();
     let address = queue.address();
     let kernel = session.program.kernel(kernel).unwrap();
-    // SAFETY: the suite's kernels take these, and what they name lives until the tests have
-    // waited for the launch.
+    // SAFETY: the suite's kernels take these, and the memory that they name lives until the tests
+    // have waited for the launch.
     unsafe { kernel.launch_on(queue, grid, &[&address, other]) }.unwrap()
 }
 
@@ -157,20 +157,20 @@ fn what_a_kernel_makes_of_its_queue_is_not_passed_on(target: &Target) {
     let (session, _) = session(target);
     let captured = Captured::begin();
     let erase = |count: u64| {
-        // What the kernel itself has of it is its own matter.
+        // The kernel's own outcome does not matter.
         let _ = launch(&session, "erase", ONE, &count).wait();
     };
     erase(0);
     launch(&session, "leave_with", ONE, &0u64).wait().unwrap();
     assert_eq!(captured.lines(), [] as [&str; 0]);
-    // As many tickets as would not be consumed are missed where there are so many messages.
+    // Lost messages are noticed if there are at least this many.
     erase(100);
     let many = start(&session, WORD, 2000 / THREADS);
     many.launch.wait().unwrap();
     assert_eq!(captured.lines().len(), 2000);
 }
 
-/// What a launch has left behind is not another's.
+/// A queue with contents is not reused.
 fn a_queue_that_is_not_empty_is_not(target: &Target) {
     let (session, _) = session(target);
     let _captured = Captured::begin();
@@ -193,7 +193,7 @@ fn another_runtimes_queue_is_refused(target: &Target) {
     let queue = other.launch_queue().unwrap();
     let address = queue.address();
     let kernel = session.program.kernel("leave_with").unwrap();
-    // SAFETY: as in `launch`.
+    // SAFETY: the kernel takes the address of its queue and a value, and no memory.
     let result = unsafe { kernel.launch_on(queue, ONE, &[&address, &1u64]) };
     let error = result.err().expect("an error").to_string();
     assert!(
@@ -202,7 +202,7 @@ fn another_runtimes_queue_is_refused(target: &Target) {
     );
 }
 
-/// Also while the kernel goes on after its deadline.
+/// Even while the kernel runs on after its deadline.
 fn what_a_kernel_uses_is_kept(target: &Target) {
     let held = Arc::new(());
     let gate = Arc::default();

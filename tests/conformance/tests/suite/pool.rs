@@ -1,5 +1,4 @@
-//! The threads that serve calls: how many there are, and that one that is busy
-//! holds up nobody else.
+//! The threads that serve calls: their number, and that a busy one delays no others.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -22,10 +21,10 @@ pub(crate) const TESTS: &[Test] = &[
     test!(threads_are_made_on_demand),
 ];
 
-/// Long enough for whoever is going to come, on a machine with a lot to do.
+/// Long enough for threads to arrive on a busy machine.
 const LONG: Duration = Duration::from_secs(20);
 
-/// Counts who is inside, and the most that ever were.
+/// Counts the threads inside, and the maximum so far.
 #[derive(Default)]
 struct Inside {
     now: AtomicUsize,
@@ -47,7 +46,7 @@ impl Inside {
     }
 }
 
-/// Has 32 callers at once, of which each stays until `limit` are there.
+/// Runs 32 callers at once, each of which stays until `limit` are inside.
 fn fill(target: &Target, builder: host_rt::Builder, limit: usize) {
     let limit = if target.is_parallel() { limit } else { 1 };
     let inside = Arc::new(Inside::default());
@@ -61,7 +60,7 @@ fn fill(target: &Target, builder: host_rt::Builder, limit: usize) {
             while all.most() < limit && start.elapsed() < LONG {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // A little longer: whoever is too many comes now.
+            // Any further threads would arrive in this time.
             std::thread::sleep(Duration::from_millis(2));
             all.leave();
             what
@@ -78,7 +77,7 @@ fn as_many_at_once_as_threads(target: &Target) {
     for limit in [1, 2, 3, 8] {
         fill(target, target.builder().threads(limit), limit);
     }
-    // libgomp's number.
+    // libgomp's default.
     fill(target, target.builder(), 8);
 }
 
@@ -87,8 +86,8 @@ fn threads_of_the_environment(target: &Target) {
     fill(target, target.builder().threads(5), 5);
 }
 
-/// Of 8 device threads `slow` are in a function until the others have made some
-/// calls, or until it is clear that they cannot.
+/// Of 8 device threads `slow` stay in a function until the others have made some calls, or until it
+/// is clear that they cannot.
 fn delay(target: &Target, threads: usize, slow: u64) -> u64 {
     let served = Arc::new(AtomicU64::new(0));
     let meanwhile = Arc::new(AtomicU64::new(0));
@@ -177,7 +176,7 @@ impl Meeting {
         })
     }
 
-    fn meet(&self, patience: Duration) -> Result<u64, String> {
+    fn wait_for_all(&self, patience: Duration) -> Result<u64, String> {
         let mut came = self.came.lock().unwrap();
         *came += 1;
         self.all_there.notify_all();
@@ -194,7 +193,7 @@ impl Meeting {
     }
 }
 
-fn meet(target: &Target, count: u32, before: u32) {
+fn run_at_once(target: &Target, count: u32, before: u32) {
     let meeting = Meeting::of(count);
     let patience = if target.is_parallel() {
         LONG
@@ -210,7 +209,7 @@ fn meet(target: &Target, count: u32, before: u32) {
             if what == 0 {
                 Ok(0)
             } else {
-                meeting.meet(patience)
+                meeting.wait_for_all(patience)
             }
         })
     };
@@ -224,7 +223,7 @@ fn meet(target: &Target, count: u32, before: u32) {
         result.unwrap();
         assert!(outcomes.iter().all(|outcome| outcome.ok == 1));
     } else {
-        // One at a time: all but the last wait in vain.
+        // One at a time: all but the last time out.
         let error = result.unwrap_err().to_string();
         assert!(error.contains("only 1 came"), "{error}");
         assert_eq!(outcomes.iter().filter(|outcome| outcome.ok == 1).count(), 1);
@@ -233,14 +232,14 @@ fn meet(target: &Target, count: u32, before: u32) {
 
 fn callers_meet(target: &Target) {
     for count in [2, 4, 8] {
-        meet(target, count, 0);
+        run_at_once(target, count, 0);
     }
 }
 
-/// A function that has been fast for long is not watched as closely.
+/// A function that has been fast for long is checked less often.
 fn callers_meet_in_a_function_that_was_fast(target: &Target) {
     for count in [2, 4, 8] {
-        meet(target, count, 2000);
+        run_at_once(target, count, 2000);
     }
 }
 

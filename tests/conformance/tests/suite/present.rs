@@ -1,5 +1,4 @@
-//! Arguments whose data has an original on the host: only raw functions can take
-//! those.
+//! Arguments whose data has an original on the host: only raw functions accept those.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -29,16 +28,16 @@ pub(crate) const TESTS: &[Test] = &[
     test!(originals_in_use_stay),
 ];
 
-/// What a raw function is to do, and what it saw: C's functions have no
-/// environment, so that each call brings a number by which to find it.
+/// The behaviour of a raw function: C functions have no environment, so that each call sends a
+/// number to find it by.
 type Body = Arc<dyn Fn(&[usize]) + Send + Sync>;
 
 static BODIES: Mutex<BTreeMap<u64, Body>> = Mutex::new(BTreeMap::new());
 
-/// The first argument is the number of a body, the second how many follow.
+/// The first argument is the number of a body, the second the number of further ones.
 unsafe extern "C" fn raw_probe(args: *mut *mut c_void) {
-    // SAFETY: every call of the tests below sends these two values, and as many
-    // arguments behind them as the second says.
+    // SAFETY: every call of the tests below sends these two values, followed by as many arguments
+    // as the second says.
     let (number, args) = unsafe {
         let count = (*args.add(1)).addr();
         (
@@ -59,12 +58,12 @@ struct Raw {
 }
 
 impl Raw {
-    /// The function does `body` with the addresses of its arguments.
+    /// The function calls `body` with the addresses of its arguments.
     fn new(target: &Target, body: impl Fn(&[usize]) + Send + Sync + 'static) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let mut functions = Functions::new();
-        // SAFETY: `raw_probe` is called by the kernels of these tests alone, as it
-        // asks to be.
+        // SAFETY: only the kernels of these tests call `raw_probe`, with the arguments that it
+        // expects.
         unsafe { functions.add_raw("probe", raw_probe).unwrap() };
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -117,8 +116,8 @@ impl<'a> Original<'a> {
         let host = Box::leak(content.to_vec().into_boxed_slice());
         let (host, len) = (NonNull::from(&mut *host).cast::<u8>(), host.len());
         let device = buffer.address();
-        // SAFETY: the bytes are leaked, and used through `host` alone from here on,
-        // until `drop` has taken them out of the table.
+        // SAFETY: the bytes are leaked, and used only through `host` from here on, until `drop` has
+        // removed them from the table.
         unsafe { session.runtime.present().insert(host, device, len) }.unwrap();
         Self {
             session,
@@ -133,22 +132,22 @@ impl<'a> Original<'a> {
     }
 
     fn content(&self) -> Vec<u8> {
-        // SAFETY: valid as long as `self`; no kernel runs while a test looks.
+        // SAFETY: valid as long as `self`; no kernel runs while a test reads it.
         unsafe { std::slice::from_raw_parts(self.host.as_ptr(), self.len) }.to_vec()
     }
 
     fn fill(&self, byte: u8) {
-        // SAFETY: as above.
+        // SAFETY: valid as long as `self`; no kernel runs while a test writes it.
         unsafe { self.host.as_ptr().write_bytes(byte, self.len) };
     }
 }
 
 impl Drop for Original<'_> {
     fn drop(&mut self) {
-        // In a test that failed a call may still use it: the bytes then stay.
+        // In a failed test a call may still use it: the bytes then stay.
         if self.session.runtime.present().remove(self.device).is_ok() {
             let bytes = std::ptr::slice_from_raw_parts_mut(self.host.as_ptr(), self.len);
-            // SAFETY: leaked from a box of this length in `of`, and out of the table.
+            // SAFETY: leaked from a box of this length in `of`, and removed from the table.
             drop(unsafe { Box::from_raw(bytes) });
         }
     }
@@ -238,7 +237,7 @@ fn parts_of_present_data(target: &Target) {
     assert!(done.data == [vec![1; 500], vec![2; 300], vec![1; 200]].concat());
 }
 
-/// Absent data with a pointer in it, to present data.
+/// Absent data that contains a pointer to present data.
 fn a_pointer_to_present_data(target: &Target) {
     let raw = Raw::new(target, |_| {});
     let shown = raw.session.filled(&[1u8; 64]);
@@ -282,7 +281,7 @@ fn data_that_is_present_in_part(target: &Target) {
     assert_eq!(part.content(), [2; 50]);
 }
 
-/// Others may use an original at any time, so that there can be no reference.
+/// Others may use an original at any time, so references to it would be unsound.
 fn typed_functions_get_no_originals(target: &Target) {
     let (session, notes) = probing(target, |_| Ok(()));
     let data = session.filled(&[1u8; 64]);
@@ -318,7 +317,7 @@ fn absent_data_with_a_raw_function(target: &Target) {
     assert_eq!(done.data, 42u64.to_ne_bytes());
 }
 
-/// While a call uses an original it cannot be taken out of the table.
+/// While a call uses an original it cannot be removed from the table.
 fn originals_in_use_stay(target: &Target) {
     let tried = Arc::new(Mutex::new(None));
     let (note, runtime) = (Arc::clone(&tried), Arc::new(Mutex::new(None)));
@@ -349,7 +348,7 @@ fn originals_in_use_stay(target: &Target) {
         .present()
         .remove(data.address())
         .expect("nobody uses it now");
-    // A body that owns the runtime would keep it for ever.
+    // A body that owns the runtime would keep it forever.
     runtime.lock().unwrap().take();
     drop(original);
 }

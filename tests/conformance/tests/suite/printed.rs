@@ -1,5 +1,5 @@
-//! What kernels print, on the wire that has messages for it: in order per thread, all of it
-//! when the launch has ended, and no matter what is called meanwhile.
+//! The output of kernels, on the wire with messages for it: in order per thread, complete when the
+//! launch has ended, and independent of calls meanwhile.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(without_a_way_nothing_is_printed).only(|target| !target.prints()),
 ];
 
-/// Prints as the kernel `print_and_call` has it.
+/// Prints by the kernel `print_and_call`.
 fn print(session: &Session, grid: (u32, u32), rounds: u32, calls: u32) -> Vec<u32> {
     let ways = session.zeroed::<u32>((grid.0 * grid.1) as usize);
     let result = session.run("print_and_call", grid, &[&rounds, &calls, &ways]);
@@ -56,8 +56,8 @@ fn print(session: &Session, grid: (u32, u32), rounds: u32, calls: u32) -> Vec<u3
     read(&ways)
 }
 
-/// The numbers of the lines are those that `threads` threads have printed in `waterfall` rounds,
-/// those of each in order.
+/// The numbers of the lines are those that `threads` threads have printed in `rounds` rounds, in
+/// order for each.
 #[track_caller]
 fn check(lines: &[String], threads: usize, rounds: u32) {
     let mut next = vec![0u32; threads];
@@ -100,7 +100,7 @@ fn texts_of_all_lengths(target: &Target) {
 
 fn everything_is_there_when_the_launch_has_ended(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
-    // One message, often: nobody looks but the end of the launch.
+    // One message, often: only the end of the launch is noticed.
     for grid in [(1, 1); 50].into_iter().chain([(8, 16), (1, 1), (16, 8)]) {
         let rounds = if grid == (1, 1) { 3 } else { 60 };
         let captured = Captured::begin();
@@ -120,7 +120,7 @@ fn who_waits_may_hold_the_standard_output(target: &Target) {
     check(&captured.lines(), 4, 3);
 }
 
-/// Its one serving thread is inside of a function, so nobody else prints it.
+/// Its one serving thread is inside a function, so no other thread prints it.
 fn what_a_late_kernel_has_printed_is_there(target: &Target) {
     let gate = Arc::default();
     let builder = target.builder().threads(1);
@@ -146,14 +146,14 @@ fn an_output_that_takes_no_more_is_named(target: &Target) {
     assert!(error.contains("the standard output"), "{error}");
 }
 
-/// A pipe that nobody reads stops no call, be there one serving thread or several.
+/// A pipe that is never read blocks no call, with one serving thread or several.
 fn calls_go_on_while_the_output_is_stuck(target: &Target) {
     for threads in [1, 4] {
         let builder = target.builder().threads(threads);
         let session = Session::build(target, builder, &acting(|what| what));
         let stalled = Stalled::begin();
         let ways = session.zeroed::<u32>(16);
-        // More than a pipe takes, and less than may wait for it.
+        // More than a pipe accepts, and less than may wait for it.
         let printing = session.start("print_and_call", (1, 16), &[&150u32, &0u32, &ways]);
         stalled.wait_until_full();
         let calling = session.start_act((1, 4), 1, 0, 50);
@@ -166,7 +166,7 @@ fn calls_go_on_while_the_output_is_stuck(target: &Target) {
     }
 }
 
-/// How a kernel ended comes before what became of its text, also with a deadline.
+/// The end of a kernel is reported before its text is written, even with a deadline.
 fn a_fault_is_reported_while_the_output_is_stuck(target: &Target) {
     let builder = target.builder().deadline(Duration::from_secs(1));
     let session = Session::build(target, builder, &acting(|what| what));
@@ -189,7 +189,7 @@ fn a_fault_is_reported_while_the_output_is_stuck(target: &Target) {
     printing.wait().unwrap();
 }
 
-/// All serving threads but one are inside of functions until everything is printed.
+/// All serving threads but one are inside functions until everything is printed.
 fn printing_goes_on_while_functions_are_slow(target: &Target) {
     let gate = Arc::default();
     let session = Session::build(target, target.builder().threads(4), &acting_behind(&gate));
@@ -204,9 +204,8 @@ fn printing_goes_on_while_functions_are_slow(target: &Target) {
     calling.launch.wait().unwrap();
 }
 
-/// Threads print and call, and what a thread has printed before its call is out when the
-/// host function runs, if no thread is between its ticket and its message: as here, where
-/// there is one.
+/// Threads print and call. A thread's text before a call is written before the host function runs,
+/// if no thread is between its ticket and its message: here there is only one.
 fn calls_are_served_while_others_print(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     let captured = Captured::begin();
@@ -231,7 +230,7 @@ fn calls_are_served_while_others_print(target: &Target) {
     check(&captured.lines(), 1, 90);
 }
 
-/// The one serving thread is inside of a function when another kernel ends that has printed.
+/// The one serving thread is inside a function when another kernel that has printed ends.
 fn nobody_watches_when_a_kernel_ends(target: &Target) {
     let gate = Arc::default();
     let session = Session::build(target, target.builder().threads(1), &acting_behind(&gate));
@@ -240,7 +239,7 @@ fn nobody_watches_when_a_kernel_ends(target: &Target) {
         std::thread::yield_now();
     }
     let captured = Captured::begin();
-    // Fewer messages than there are slots: nobody takes them while it runs.
+    // Fewer messages than slots: nothing takes them while the kernel runs.
     print(&session, (2, 8), 9, 0);
     check(&captured.lines(), 16, 9);
     gate.open();

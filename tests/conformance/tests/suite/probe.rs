@@ -1,11 +1,11 @@
-//! Host functions that take any arguments and show them to a test.
+//! Host functions that take any arguments and pass them to a test.
 
 use std::fmt::Write;
 
 use host_fn::{Failure, HostFunction, RawArg};
 use host_rt::shared_abi::map_kind::MapKind;
 
-/// An argument as a host function got it.
+/// An argument as the host function received it.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     /// The address on the host, or the value.
@@ -14,13 +14,13 @@ pub(crate) struct Seen {
     pub(crate) size: u64,
     /// The kind.
     pub(crate) kind: MapKind,
-    /// A copy of the bytes; what the test changes here changes there.
+    /// A copy of the bytes; the test's changes are written back.
     pub(crate) bytes: Vec<u8>,
 }
 
 type Body = dyn Fn(&mut [Seen]) -> Result<(), String> + Send + Sync;
 
-/// A function that takes whatever comes.
+/// A function that takes any arguments.
 pub(crate) struct Probe {
     name: &'static str,
     signature: u64,
@@ -63,7 +63,7 @@ impl HostFunction for Probe {
                 size: arg.size,
                 kind: arg.kind,
                 bytes: if has_bytes(arg) {
-                    // SAFETY: as the caller promises for such an argument; copied
+                    // SAFETY: the caller promises that such an argument is readable; it is copied
                     // at once, so that no reference outlives a write below.
                     unsafe { std::slice::from_raw_parts(arg.ptr, arg.size as usize) }.to_vec()
                 } else {
@@ -73,7 +73,7 @@ impl HostFunction for Probe {
             .collect();
         let before = all.clone();
         let result = (self.body)(&mut all);
-        // Also after a failure: whether it travels is for the runtime to say.
+        // Even after a failure: the runtime decides whether they are copied back.
         for ((arg, seen), before) in args.iter().zip(&all).zip(&before) {
             for (i, (new, old)) in seen.bytes.iter().zip(&before.bytes).enumerate() {
                 if new != old {

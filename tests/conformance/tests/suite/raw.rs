@@ -1,4 +1,4 @@
-//! Calls of `GOMP_target_ext` of which the test chooses everything.
+//! Calls of `GOMP_target_ext` with arguments chosen by the test.
 
 use conformance_calls::{NULL, RawCall, VALUE};
 use host_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
@@ -8,7 +8,7 @@ use host_rt::{LaunchError, Report};
 
 use crate::session::{Session, read};
 
-/// Where the bytes are that a call maps.
+/// The location of the bytes that a call maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Where {
     /// In device memory, which the host reaches.
@@ -59,19 +59,19 @@ impl Form {
     }
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug)]
 pub(crate) struct Done {
-    /// Of the launch.
+    /// The outcome of the launch.
     pub(crate) result: Result<Report, LaunchError>,
     /// The data afterwards.
     pub(crate) data: Vec<u8>,
-    /// What the caller learned.
+    /// The status that the caller got.
     pub(crate) status: Status,
 }
 
 impl Done {
-    /// What the launch's error says.
+    /// The text of the launch's error.
     pub(crate) fn error(&self) -> String {
         match &self.result {
             Err(error) => error.to_string(),
@@ -86,7 +86,7 @@ pub(crate) struct Words {
     pub(crate) probe: u64,
     pub(crate) unregistered: u64,
     pub(crate) act: u64,
-    /// Device memory that is the runtime's own.
+    /// The runtime's own device memory.
     pub(crate) reserved: [u64; 2],
 }
 
@@ -116,8 +116,8 @@ pub(crate) fn perform(session: &Session, place: Where, data: &[u8], forms: &[For
     perform_as(session, place, &data, forms, call)
 }
 
-/// As `perform`, with data that is on the device already, and with the function,
-/// the device and the flags of `call`.
+/// Like `perform`, with data that is on the device already, and with the function, the device and
+/// the flags of `call`.
 pub(crate) fn perform_as(
     session: &Session,
     place: Where,
@@ -162,5 +162,5 @@ pub(crate) fn perform_as(
     }
 }
 
-/// What stands in the place for a status that nobody writes.
+/// The initial value of a status that is not written.
 pub(crate) const NOT_WRITTEN: u32 = u32::MAX;

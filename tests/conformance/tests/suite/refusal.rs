@@ -1,9 +1,9 @@
-//! What is said of a device that cannot be opened.
+//! Errors about devices that cannot be opened.
 
 use host_rt::Runtime;
 use host_rt::error::{DeviceError, Error};
 
-/// Why it cannot be.
+/// The error of opening a device.
 pub(crate) fn refusal(device: &str) -> DeviceError {
     match Runtime::open(device) {
         Err(Error::Device(error)) => error,
@@ -12,9 +12,9 @@ pub(crate) fn refusal(device: &str) -> DeviceError {
     }
 }
 
-/// Checks that all of these are in the words of an error.
+/// Checks that an error's text contains all these words.
 #[track_caller]
-pub(crate) fn says(error: &dyn std::error::Error, words: &[&str]) {
+pub(crate) fn assert_names(error: &dyn std::error::Error, words: &[&str]) {
     let text = error.to_string();
     for word in words {
         assert!(text.contains(word), "no `{word}` in: {text}");

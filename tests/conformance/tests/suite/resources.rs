@@ -1,5 +1,5 @@
-//! What a runtime uses, and that it gives it back. Each test has a process of its
-//! own, which it measures.
+//! The resources of a runtime, and that it frees them. Each test runs in a separate process, which
+//! it measures.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn use_it(target: &Target) {
 }
 
 fn threads_end_with_the_runtime(target: &Target) {
-    // Whatever the process makes once for itself.
+    // Creates everything that the process has only once.
     use_it(target);
     let (threads, files) = (process::threads(), process::files());
     for _ in 0..10 {
@@ -43,7 +43,7 @@ fn threads_end_with_the_runtime(target: &Target) {
             "the images' files"
         );
     }
-    // Also after calls that failed and kernels that trapped.
+    // Even after calls that failed and kernels that trapped.
     {
         let session = Session::new(target, &acting_or(|_| Err("no".to_owned())));
         session.act((4, 4), 1, 0, 3).1.unwrap_err();
@@ -53,7 +53,7 @@ fn threads_end_with_the_runtime(target: &Target) {
     }
     assert!(process::settle(process::threads, threads) <= threads);
     assert!(process::settle(process::files, files) <= files);
-    // A runtime that never ran anything.
+    // A runtime that never ran a kernel.
     drop(target.builder().build().unwrap());
     assert!(process::settle(process::threads, threads) <= threads);
 }
@@ -88,8 +88,7 @@ fn no_more_threads_than_allowed(target: &Target) {
     }
 }
 
-/// Device memory that is used, once what has been freed is free: a device may take
-/// its time.
+/// Used device memory, after waiting for frees: a device may delay them.
 fn used(runtime: &Runtime, expected: u64) -> u64 {
     process::settle(|| runtime.memory().used, expected)
 }
@@ -98,7 +97,7 @@ fn device_memory_comes_back(target: &Target) {
     let runtime = target.builder().build().unwrap();
     assert_eq!(runtime.memory().used, 0, "nothing has been asked for");
     let functions = acting(|what| what);
-    // The first image that calls brings the claims, which stay.
+    // The first image that calls allocates the claims, which stay.
     Session::on(&runtime, &image(target), &functions).works();
     let before = used(&runtime, runtime.cost().device.next_multiple_of(256));
     assert!(before >= runtime.cost().device, "what claims need");
@@ -106,7 +105,7 @@ fn device_memory_comes_back(target: &Target) {
     for _ in 0..3 {
         let session = Session::on(&runtime, &image(target), &functions);
         let other = Session::on(&runtime, &image(target), &functions);
-        // Where images have their variables in device memory, that is more.
+        // Images with variables in device memory use more.
         let loaded = runtime.memory().used;
         let held = session.zeroed::<u8>(1 << 20);
         assert_eq!(runtime.memory().used, loaded + (1 << 20));
@@ -124,7 +123,7 @@ fn device_memory_comes_back(target: &Target) {
     assert_eq!(used(&runtime, before), before);
 }
 
-/// Processor time, so that it does not matter what else the machine does.
+/// Measures processor time, so that other load of the machine does not matter.
 fn nothing_runs_while_no_kernel_does(target: &Target) {
     let session = Session::new(target, &acting(|what| what));
     session.act((8, 8), 1, 0, 20).1.unwrap();
@@ -133,7 +132,7 @@ fn nothing_runs_while_no_kernel_does(target: &Target) {
         std::thread::sleep(Duration::from_millis(300));
         process::cpu_time() - before
     };
-    // What still runs after a kernel comes to rest, on a busy machine late.
+    // Activity after a kernel comes to rest, late on a busy machine.
     let mut used = (0..20).map(|_| used_in_a_while());
     assert!(
         used.any(|used| used < Duration::from_millis(30)),
@@ -142,7 +141,7 @@ fn nothing_runs_while_no_kernel_does(target: &Target) {
     session.works();
 }
 
-/// However many kernels run, and whatever they send.
+/// For any number of kernels and requests.
 fn cost_does_not_grow(target: &Target) {
     let (session, _) = probing(target, |_| Ok(()));
     let (cost, before) = (session.runtime.cost(), session.runtime.memory().used);

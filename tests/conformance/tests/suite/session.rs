@@ -23,7 +23,7 @@ impl Session {
         Self::build(target, target.builder(), functions)
     }
 
-    /// As `new`, on the runtime that `builder` describes.
+    /// Like `new`, on the runtime that `builder` describes.
     pub(crate) fn build(target: &Target, builder: Builder, functions: &Functions) -> Self {
         let runtime = builder
             .build()
@@ -31,7 +31,7 @@ impl Session {
         Self::on(&runtime, &image(target), functions)
     }
 
-    /// Loads `image` on a runtime that there is.
+    /// Loads `image` on an existing runtime.
     pub(crate) fn on(runtime: &Runtime, image: &Image, functions: &Functions) -> Self {
         let program = runtime.load(image, functions).expect("a good image");
         Self {
@@ -48,15 +48,14 @@ impl Session {
         args: &[&dyn KernelArg],
     ) -> Launch {
         let kernel = self.program.kernel(kernel).expect("a kernel of the image");
-        // SAFETY: number and sizes of the parameters are checked against the
-        // declaration (the kernels in C take pointers alone). The suite's kernels
-        // touch only what their parameters name; each test passes buffers of the
-        // size that the kernel documents for the grid, and keeps them until it has
-        // waited for the launch.
+        // SAFETY: number and sizes of the parameters are checked against the declaration (the
+        // kernels in C take only pointers). The suite's kernels access only memory that their
+        // parameters name; each test passes buffers of the size that the kernel documents for the
+        // grid, and keeps them until it has waited for the launch.
         unsafe { kernel.launch(Grid { teams, threads }, args) }.expect("a grid that fits")
     }
 
-    /// As `start`, in a queue.
+    /// Like `start`, in a queue.
     pub(crate) fn enqueue(
         &self,
         queue: &mut dyn Queue,
@@ -65,7 +64,8 @@ impl Session {
         args: &[&dyn KernelArg],
     ) -> Launch {
         let kernel = self.program.kernel(kernel).expect("a kernel of the image");
-        // SAFETY: as for `start`; the queue is of this runtime.
+        // SAFETY: the parameters match the declaration, the buffers live until the launch has been
+        // waited for, and the queue belongs to this runtime.
         unsafe { kernel.enqueue(queue, Grid { teams, threads }, args) }.expect("a grid that fits")
     }
 
@@ -90,7 +90,7 @@ impl Session {
         self.runtime.alloc_from(data).expect("device memory")
     }
 
-    /// Has all threads of a grid call `act(what + step * thread)` `waterfall` times.
+    /// Launches a grid whose threads each call `act(what + step * thread)` `rounds` times.
     pub(crate) fn act(
         &self,
         grid: (u32, u32),
@@ -103,22 +103,22 @@ impl Session {
         (read(&acting.outcomes), result)
     }
 
-    /// As `act`, but only starts it.
+    /// Like `act`, but only starts it.
     pub(crate) fn start_act(&self, grid: (u32, u32), what: u64, step: u64, rounds: u32) -> Acting {
         let outcomes = self.zeroed::<Outcome>((grid.0 * grid.1) as usize);
         let launch = self.start("call_act", grid, &[&what, &step, &rounds, &outcomes]);
         Acting { launch, outcomes }
     }
 
-    /// Checks that a kernel that calls nobody runs.
+    /// Checks that a kernel without calls runs.
     pub(crate) fn works_without_calls(&self) {
         let flag = self.filled(&[1u32]);
         let result = self.run("wait_for", (1, 1), &[&flag]);
         result.expect("a launch after what happened before");
     }
 
-    /// Checks that a kernel can call the host and that nothing is amiss: what a
-    /// runtime must still do after what a test did to it. `act(1)` must return 1.
+    /// Checks that a kernel can call the host without errors, as a runtime must after a test.
+    /// `act(1)` must return 1.
     pub(crate) fn works(&self) {
         let (outcomes, result) = self.act((2, 2), 1, 0, 3);
         result.expect("a launch after what happened before");
@@ -128,8 +128,8 @@ impl Session {
     }
 }
 
-/// A launch whose threads call `act`. The launch comes first: it must end before
-/// its memory goes.
+/// A launch whose threads call `act`. The field `launch` comes first: it must end before its memory
+/// is freed.
 pub(crate) struct Acting {
     pub(crate) launch: Launch,
     pub(crate) outcomes: DeviceBuffer,
@@ -144,7 +144,7 @@ pub(crate) fn acting(act: impl Fn(u64) -> u64 + Send + Sync + 'static) -> Functi
     functions
 }
 
-/// As `acting`, for one that may fail.
+/// Like `acting`, for one that may fail.
 pub(crate) fn acting_or(
     act: impl Fn(u64) -> Result<u64, String> + Send + Sync + 'static,
 ) -> Functions {
@@ -155,7 +155,7 @@ pub(crate) fn acting_or(
     functions
 }
 
-/// What is in a buffer.
+/// The contents of a buffer.
 pub(crate) fn read<T: FromBytes + IntoBytes + Clone>(buffer: &DeviceBuffer) -> Vec<T> {
     let count = buffer.bytes() as usize / size_of::<T>();
     let mut data = vec![T::new_zeroed(); count];

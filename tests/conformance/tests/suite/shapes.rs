@@ -97,7 +97,7 @@ fn five_kernels(target: &Target) {
     assert_eq!(session.runtime.requests(), 5 * 512);
 }
 
-/// Launch after launch: what one leaves behind, the next finds.
+/// Launch after launch: each one finds the state that the last one left.
 fn kernels_in_turn(target: &Target) {
     let (functions, seen) = tallying();
     let session = Session::new(target, &functions);

@@ -102,7 +102,7 @@ fn a_launch_that_nobody_waits_for(target: &Target) {
     assert_eq!(calls.load(Ordering::Relaxed), 320);
 }
 
-/// A launch keeps the runtime alive, whoever else lets go of it.
+/// A launch keeps the runtime alive after all other owners have dropped it.
 fn dropped_while_a_kernel_runs(target: &Target) {
     let open = Arc::new(AtomicBool::new(false));
     let gate = Arc::clone(&open);

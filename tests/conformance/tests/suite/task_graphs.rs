@@ -1,4 +1,4 @@
-//! Random graphs of tasks on two kinds of device at once, beside a run one by one.
+//! Random graphs of tasks on two kinds of device at once, compared with running them one by one.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(the_host_waits_between_kinds_alone),
 ];
 
-/// How many graphs, and of how many tasks each.
+/// The number of graphs, and of tasks in each.
 const GRAPHS: &str = "REVOFF_TEST_TASK_GRAPHS";
 const TASKS: &str = "REVOFF_TEST_TASKS";
 
@@ -29,7 +29,7 @@ fn number(variable: &str, otherwise: u64) -> u64 {
     })
 }
 
-/// Numbers that look random.
+/// Pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -42,18 +42,18 @@ impl Numbers {
     }
 }
 
-/// What a task does. Places `0..BLOCKS` are on the one device, the next as many on the other.
+/// A task. Places `0..BLOCKS` are on one device, the next `BLOCKS` on the other.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// A kernel, of two places on one device.
     Mix { to: usize, from: usize, add: u64 },
-    /// A kernel that others with it may come before or after.
+    /// A kernel in any order with others of its kind.
     Add { to: usize, add: u64 },
     /// A host task, of any two places.
     Carry { to: usize, from: usize, add: u64 },
-    /// A host task that may run beside others with it.
+    /// A host task that may run at the same time as others of its kind.
     Count { at: usize, add: u64 },
-    /// A host task that takes what was counted to a place.
+    /// A host task that copies a count to a place.
     Collect { at: usize, to: usize },
     /// A copy to a place, of one of the constant blocks.
     Write { to: usize, what: usize },
@@ -147,7 +147,7 @@ fn as_tasks(
                 Step::Mix { to, from, add } => {
                     let kernel = &devices[to / BLOCKS].mix;
                     let args = (&blocks[to], &blocks[from], WORDS as u64, add);
-                    // SAFETY: the kernel takes these, and the task says what it does.
+                    // SAFETY: the kernel takes these, and the task declares its accesses.
                     unsafe { tasks.target(kernel, GRID, args) }
                         .reads(&blocks[from])
                         .depends(writes, &blocks[to])
@@ -156,7 +156,7 @@ fn as_tasks(
                 Step::Add { to, add } => {
                     let kernel = &devices[to / BLOCKS].add_slowly;
                     let args = (&blocks[to], WORDS as u64, add);
-                    // SAFETY: the kernel takes these, and the task says what it does.
+                    // SAFETY: the kernel takes these, and the task declares its accesses.
                     unsafe { tasks.target(kernel, GRID, args) }
                         .updates_exclusively(&blocks[to])
                         .spawn()?
@@ -216,7 +216,7 @@ fn random_graphs_that_the_host_resolves(target: &Target) {
     compare(target, Resolve::OnHost);
 }
 
-/// A chain that changes the device now and then.
+/// A chain that changes the device sometimes.
 fn the_host_waits_between_kinds_alone(target: &Target) {
     const CHANGES: u64 = 5;
     let devices = [&Kernels::new(target), &Kernels::new(&HOST)];
@@ -230,7 +230,7 @@ fn the_host_waits_between_kinds_alone(target: &Target) {
             let [to, from] = &blocks[at];
             for add in 0..7u64 {
                 let args = (to, from, WORDS as u64, add);
-                // SAFETY: the kernel takes these, and the task says what it does.
+                // SAFETY: the kernel takes these, and the task declares its accesses.
                 unsafe { tasks.target(&devices[at].mix, GRID, args) }
                     .updates(&place)
                     .spawn()?;

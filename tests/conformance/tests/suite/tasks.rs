@@ -1,4 +1,4 @@
-//! Tasks that depend on each other.
+//! Tasks with dependencies.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier, Mutex, mpsc};
@@ -85,7 +85,7 @@ pub(crate) fn block(first: u64) -> Vec<u64> {
     (first..first + COUNT).collect()
 }
 
-/// What the kernel `mix` does.
+/// The computation of the kernel `mix`.
 pub(crate) fn mixed(to: &mut [u64], from: &[u64], add: u64) {
     for (to, from) in to.iter_mut().zip(from) {
         *to = to.wrapping_mul(3).wrapping_add(from.wrapping_add(add));
@@ -95,8 +95,8 @@ pub(crate) fn mixed(to: &mut [u64], from: &[u64], add: u64) {
 /// Spawns `mix`, or a kernel with the same parameters.
 macro_rules! mix {
     ($tasks:expr, $kernel:expr, $to:expr, $from:expr, $add:expr) => {
-        // SAFETY: the kernel takes these, and blocks have `COUNT` words; the task says what
-        // it does with them.
+        // SAFETY: the kernel takes these, and blocks have `COUNT` words; the task declares its
+        // accesses.
         unsafe { $tasks.target($kernel, GRID, ($to, $from, COUNT, $add as u64)) }
             .reads($from)
             .updates($to)
@@ -192,7 +192,7 @@ fn a_stencil_with_halos(target: &Target) {
                 let before = &from[(row + ROWS - 1) % ROWS];
                 let after = &from[(row + 1) % ROWS];
                 let args = (&to[row], before, &from[row], after, COUNT);
-                // SAFETY: the kernel takes these, and the task says what it does with them.
+                // SAFETY: the kernel takes these, and the task declares its accesses.
                 unsafe { tasks.target(&kernels.stencil, GRID, args) }
                     .reads(before)
                     .reads(&from[row])
@@ -307,7 +307,7 @@ fn kernels_that_call_the_host(target: &Target) {
                 } else {
                     &kernels.mix_with_host
                 };
-                // SAFETY: the kernels take these, and the task says what it does with them.
+                // SAFETY: the kernels take these, and the task declares its accesses.
                 unsafe { tasks.target(kernel, grid, (block, &from, COUNT, add)) }
                     .reads(&from)
                     .updates(block)
@@ -326,7 +326,7 @@ fn kernels_that_call_the_host(target: &Target) {
     }
 }
 
-/// A kernel, whose host function opens a scope, with a kernel whose host function does.
+/// A kernel whose host function opens a scope with such a kernel.
 fn scopes_in_host_functions(target: &Target) {
     for threads in [1, 2, 8] {
         let inner: Arc<Mutex<Option<Arc<Kernels>>>> = Arc::default();
@@ -352,7 +352,7 @@ fn scopes_in_host_functions(target: &Target) {
                         .spawn()?;
                 }
                 let sum = tasks.host(|| {
-                    // One that waits itself, for children of its own.
+                    // A task that waits itself, for its own children.
                     let children = tasks.group(|_| {
                         let one = tasks.host(|| 1).spawn()?;
                         let two = tasks.host(|| 2).spawn()?;
@@ -439,7 +439,7 @@ fn a_fault_fails_what_depends_on_it(target: &Target) {
             assert!(text.contains(part), "no {part} in: {text}");
         }
         fine.wait()?;
-        // It fails even if it comes when all has ended.
+        // A dependent task fails even if it is spawned when all have ended.
         let late = mix!(tasks, &kernels.mix, &x, &y, 1).named("late").spawn()?;
         assert!(late.wait().unwrap_err().to_string().contains("`late`"));
         Ok(())
@@ -489,7 +489,7 @@ fn a_hundred_thousand_in_queues(target: &Target) {
     assert_eq!(read::<u64>(&y), expected);
 }
 
-/// However many a program asks for, and has work for.
+/// For any number that a program requests, and has work for.
 fn queues_are_few(target: &Target) {
     const TASKS: u64 = 2000;
     const MOST: usize = 128;
@@ -507,7 +507,7 @@ fn queues_are_few(target: &Target) {
             let (stats, during) = (tasks.stats(), threads());
             gate.open();
             assert_eq!((stats.queued, stats.queues), (TASKS + 1, MOST));
-            // Besides those for the queues, device threads and those that serve calls.
+            // Besides those for the queues, there are device threads and those that serve calls.
             assert!(during < before + MOST + 16, "{during}, {before} before");
             Ok(())
         })
@@ -521,7 +521,7 @@ fn queues_are_few(target: &Target) {
     }
 }
 
-/// Tasks in the same queue that do not depend on each other.
+/// Unrelated tasks in the same queue.
 fn a_fault_takes_nothing_else_along(target: &Target) {
     let gate = Arc::new(Gate::default());
     let entered = Arc::new(Barrier::new(2));
@@ -540,7 +540,7 @@ fn a_fault_takes_nothing_else_along(target: &Target) {
         threads: 1,
     };
     let stats = Options::default().queues(1).scope(|tasks| {
-        // SAFETY: the kernel takes these, and the task says what it does with them.
+        // SAFETY: the kernel takes these, and the task declares its accesses.
         unsafe { tasks.target(&kernels.mix_with_host, grid, (&held, &x, COUNT, 1u64)) }
             .reads(&x)
             .updates(&held)
@@ -585,7 +585,7 @@ fn a_lost_device_is_an_error_of_each_task(target: &Target) {
             .spawn()?;
         let text = other.wait().unwrap_err().to_string();
         assert!(text.starts_with("task `other`: "), "{text}");
-        // What needs no device goes on.
+        // A task without a device runs.
         tasks.host(|| done.store(true, Ordering::SeqCst)).spawn()?;
         assert!(tasks.wait().is_err());
         assert_eq!(tasks.stats().failed, 52);
@@ -654,7 +654,7 @@ fn misuse_is_named(target: &Target) {
     assert_eq!(receive.recv(), Ok(1));
 }
 
-/// Parameters that panic if they are asked again.
+/// Parameters that panic if they are read again.
 struct Once<'a>(&'a DeviceBuffer, AtomicBool);
 
 impl task::TaskArgs for Once<'_> {
@@ -667,7 +667,7 @@ impl task::TaskArgs for Once<'_> {
     }
 }
 
-/// By who describes the task, and not while a queue is locked.
+/// They are read where the task is built, and not while a queue is locked.
 fn parameters_are_asked_once(target: &Target) {
     let kernels = Kernels::new(target);
     let x = kernels.block(1);
@@ -680,10 +680,10 @@ fn parameters_are_asked_once(target: &Target) {
     .unwrap();
 }
 
-/// Its threads are not those of the scope around it.
+/// Its threads are not those of the outer scope.
 fn a_scope_in_a_host_task(target: &Target) {
     let functions = acting_or(|add| {
-        // So that who waits for the kernel sleeps.
+        // So that the waiter for the kernel sleeps.
         std::thread::sleep(Duration::from_millis(10));
         Ok(add)
     });
@@ -711,7 +711,7 @@ fn a_scope_in_a_host_task(target: &Target) {
     assert!(ran.into_inner());
 }
 
-/// A chain that takes longer than the deadline of each of its kernels, and two behind it.
+/// A chain that takes longer than the deadline of each of its kernels, and two kernels after it.
 fn a_deadline_begins_with_the_turn(target: &Target) {
     let functions = acting_or(|add| {
         std::thread::sleep(Duration::from_millis(500));
@@ -746,7 +746,7 @@ fn a_deadline_takes_nothing_else_along(target: &Target) {
     let (passes, counted) = (Arc::clone(&gate), Arc::clone(&calls));
     let functions = acting_or(move |add| {
         passes.pass();
-        // Release: what the thread did before it called.
+        // Release: orders this thread's earlier accesses.
         counted.fetch_add(1, Ordering::Release);
         Ok(add)
     });

@@ -1,4 +1,4 @@
-//! A kernel that panics ends its launch, and that alone.
+//! A kernel that panics ends only its own launch.
 
 use conformance::Target;
 use conformance_calls::Outcome;
@@ -22,7 +22,7 @@ fn trap(session: &Session, grid: (u32, u32), victim: u32) -> (Vec<Outcome>, Laun
     (read(&outcomes), error)
 }
 
-/// The number behind `before` in `text`.
+/// The number after `before` in `text`.
 fn line_in(text: &str, before: &str) -> Option<usize> {
     let (_, behind) = text.split_once(before)?;
     let (line, _) = behind.split_once(':')?;
@@ -52,14 +52,14 @@ fn a_kernel_panics(target: &Target) {
         }
         other => panic!("{other}"),
     }
-    // Threads that start after the fault stay away.
+    // Threads that start after the fault do nothing.
     for (i, outcome) in outcomes.iter().enumerate() {
         assert!(outcome.ok <= u32::from(i != 5), "thread {i}");
     }
     session.works();
 }
 
-/// What a launch held is free again: slots, runs, the lock of `gcc-slot`.
+/// Resources of a launch are free again: slots, extents, the lock of `gcc-slot`.
 fn many_kernels_panic(target: &Target) {
     let builder = target.builder().slots(1).bounce_bytes(1);
     let session = Session::build(target, builder, &acting(|what| what));

@@ -100,7 +100,7 @@ fn large_slices(target: &Target) {
     }
 }
 
-/// The right function, called by other code than the declaration's.
+/// The right function, called by code with another declaration.
 fn a_call_that_does_not_fit_its_declaration(target: &Target) {
     let session = Session::new(target, &acting(|_| panic!("it must not run")));
     let call = conformance_calls::RawCall {
@@ -161,8 +161,7 @@ fn a_call_that_does_not_fit_its_declaration(target: &Target) {
     }
 }
 
-/// A function that fits no declaration and writes nothing: the caller learns that
-/// it has no result.
+/// A function that fits no declaration and writes nothing: the caller gets an error.
 fn a_function_that_sends_no_result(target: &Target) {
     let mut functions = Functions::new();
     functions.add(Probe::new("act", |_| Ok(()))).unwrap();

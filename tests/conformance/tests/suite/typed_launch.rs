@@ -1,4 +1,4 @@
-//! Kernels that host and image share a declaration of.
+//! Kernels with a declaration shared by host and image.
 
 use conformance::Target;
 use conformance_calls::Pair;
@@ -20,12 +20,12 @@ pub(crate) const TESTS: &[Test] = &[
     test!(data_that_is_there_is_not_copied),
     test!(parts_of_what_is_there_are_there),
     test!(what_comes_back_alone_is_zero),
-    // Guards that are forgotten keep what they have for as long as the process lives.
+    // Forgotten guards keep their memory for the life of the process.
     test!(nested_guards_copy_once).alone(),
     test!(a_part_that_no_guard_has_is_absent),
     test!(who_has_data_alone_finds_no_forgotten_guard).alone(),
     test!(partly_there_is_an_error),
-    // The tests of one process have the memory of a device in common.
+    // All tests of one process share a device's memory.
     test!(memory_is_free_again)
         .alone()
         .only(Target::shares_no_memory),
@@ -42,7 +42,7 @@ fn session(target: &Target) -> Session {
     Session::new(target, &Functions::new())
 }
 
-/// What was copied since `before`: (copies, bytes) to the device and from it.
+/// The copies since `before`: (copies, bytes) to the device and from it.
 fn since(session: &Session, before: Transfers) -> ((u64, u64), (u64, u64)) {
     let now = session.runtime.transfers();
     (
@@ -51,7 +51,7 @@ fn since(session: &Session, before: Transfers) -> ((u64, u64), (u64, u64)) {
     )
 }
 
-/// Leaves bytes that are not zero in memory that the next launch gets.
+/// Leaves non-zero bytes in memory that the next launch gets.
 fn soil(session: &Session) {
     drop(session.filled(&[0xff_u8; 1 << 16]));
 }
@@ -190,15 +190,15 @@ fn the_same_memory_goes_once(target: &Target) {
     assert_eq!(to(&session, &words, &words), ((1, 800), 0));
     assert_eq!(to(&session, &words, &words[10..20]), ((1, 800), 80));
     assert_eq!(to(&session, &words[10..20], &words), ((1, 800), -80));
-    // They overlap: all that is new in the second goes, and nothing twice.
+    // They overlap: only the new part of the second is copied, and nothing twice.
     assert_eq!(to(&session, &words[..60], &words[50..]), ((2, 800), 400));
     assert_eq!(to(&session, &words[50..], &words[..60]), ((2, 800), -400));
-    // Beside each other they have nothing to share.
+    // Adjacent ranges share nothing.
     let ((copies, bytes), _) = to(&session, &words[..50], &words[50..]);
     assert_eq!((copies, bytes), (2, 800));
 }
 
-/// Wherever in a mapping of bytes the words are, they are aligned on the device too.
+/// Words at any offset of mapped bytes are aligned on the device too.
 fn addresses_keep_their_alignment(target: &Target) {
     let session = session(target);
     let words: Vec<u64> = (0..100).collect();
@@ -208,7 +208,7 @@ fn addresses_keep_their_alignment(target: &Target) {
         let places = run_places(&session, &mapped, &words[5..], &[]);
         assert_eq!(places[0] % 8, skip as u64 % 8);
         assert_eq!(places[2], places[0] + 40 - skip as u64);
-        // Nothing lies at the address of nothing, which is aligned all the same.
+        // An empty slice has an address without memory, which is aligned nevertheless.
         assert_eq!((places[4] != 0, places[4] % 8), (true, 0));
     }
 }
@@ -236,7 +236,7 @@ fn data_that_is_there_is_not_copied(target: &Target) {
     assert_eq!(since(&session, start), ((2, 8000), (2, 8000)));
     assert_eq!((counts[0], counts[999]), (5, 51));
 
-    // Without a guard it goes and comes again.
+    // Without a guard it is copied both ways again.
     kernel.launch(GRID, &mut counts).unwrap();
     assert_eq!(since(&session, start), ((3, 12_000), (3, 12_000)));
     assert_eq!((counts[0], counts[999]), (6, 52));
@@ -294,7 +294,7 @@ fn nested_guards_copy_once(target: &Target) {
     }
     assert_eq!(since(&session, before), ((1, 400), (1, 200)));
     kernel.launch(GRID, &mut outer).unwrap();
-    // One that was forgotten keeps nobody from it.
+    // A forgotten guard excludes no others.
     std::mem::forget(session.runtime.map_tofrom(&mut outer[..1]).unwrap());
     drop(outer);
     assert_eq!(since(&session, before), ((1, 400), (2, 600)));
@@ -303,7 +303,7 @@ fn nested_guards_copy_once(target: &Target) {
     assert_eq!((counts[0], counts[99]), (2, 3));
 }
 
-/// The first guard of several ends; what it alone had may change, and is copied again.
+/// The first guard of several ends; the part that only it had may change, and is copied again.
 fn a_part_that_no_guard_has_is_absent(target: &Target) {
     let session = session(target);
     let words: Vec<u64> = (0..100).collect();
@@ -320,7 +320,7 @@ fn a_part_that_no_guard_has_is_absent(target: &Target) {
     assert_eq!(since(&session, before).0, (2, 800));
 }
 
-/// A forgotten guard of `map_to` does not keep what a launch writes from the host.
+/// A forgotten guard of `map_to` does not keep the results of a launch from the host.
 fn who_has_data_alone_finds_no_forgotten_guard(target: &Target) {
     let session = session(target);
     let kernel = session.program.bind::<Increment>().unwrap();
@@ -342,7 +342,7 @@ fn who_has_data_alone_finds_no_forgotten_guard(target: &Target) {
     counts.fill(7);
     let mut mapped = session.runtime.map_tofrom(&mut counts).unwrap();
     kernel.launch(GRID, &mut mapped).unwrap();
-    // This one is a part of what is there, and takes nothing with it.
+    // This one is a part of mapped data, and removes nothing else.
     forget(&mapped[..10]);
     kernel.launch(GRID, &mut mapped).unwrap();
     mapped.finish().unwrap();
@@ -436,7 +436,7 @@ fn another_declaration(target: &Target) {
     ));
 }
 
-/// Threads that map and launch the same data, which is on the device once at a time.
+/// Threads that map and launch the same data, which is on the device once.
 fn many_threads_launch_at_once(target: &Target) {
     let session = session(target);
     let words: Vec<u64> = (0..100).collect();

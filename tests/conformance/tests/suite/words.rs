@@ -1,5 +1,5 @@
-//! Kernels that are run to their end with words for parameters: on `host` they are C
-//! functions, as compilers make them of OpenMP target regions.
+//! Kernels that are run to their end with words for parameters: on `host` they are C functions, in
+//! the form of compiled OpenMP target regions.
 
 use std::collections::BTreeSet;
 use std::ffi::c_void;
@@ -26,7 +26,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(a_function_fails_calls).only(Target::is_host),
     test!(a_function_in_a_function).only(Target::is_host),
     test!(a_function_in_a_host_function)
-        // Where there is one slot, the outer call has it.
+        // With a single slot, the outer call has it.
         .only(|target| target.is_host() && target.is_parallel())
         .alone(),
     test!(a_function_traps).only(Target::is_host),
@@ -45,7 +45,7 @@ fn plain(target: &Target) -> Session {
 
 fn calling(target: &Target) -> Session {
     let mut functions = Functions::new();
-    // SAFETY: the image is the suite's own, whose kernels send what `lookup` wants.
+    // SAFETY: the image is the suite's own, whose kernels send the arguments that `lookup` takes.
     unsafe { functions.add_raw("lookup", lookup).unwrap() };
     let runtime = target.builder().build().unwrap();
     Session::on(&runtime, &c_words(target), &functions)
@@ -53,12 +53,12 @@ fn calling(target: &Target) -> Session {
 
 fn run(session: &Session, kernel: &str, words: &[u64]) -> Result<Report, Error> {
     let kernel = session.program.kernel(kernel).unwrap();
-    // SAFETY: each test passes what the function of that name in plain.c or words.c takes,
-    // and memory that lives until it has returned.
+    // SAFETY: each test passes the parameters of that function in plain.c or words.c, and memory
+    // that lives until it has returned.
     unsafe { kernel.call_inline(ONE, words) }
 }
 
-/// On GPUs it is a launch; on `host` such a kernel takes its parameters otherwise.
+/// On GPUs it is a launch; on `host` such a kernel takes its parameters differently.
 fn words_of_a_declared_kernel(target: &Target) {
     let functions = Functions::new();
     let session = Session::new(target, &functions);
@@ -76,7 +76,7 @@ fn on_the_callers_thread(target: &Target) {
     let session = plain(target);
     let told = session.zeroed::<u64>(1);
     run(&session, "tell_thread", &[0, told.address()]).unwrap();
-    // SAFETY: it has no preconditions.
+    // SAFETY: it has no conditions.
     let me = unsafe { libc::pthread_self() };
     assert_eq!(read::<u64>(&told), [me]);
 }
@@ -138,7 +138,7 @@ fn a_large_stack(target: &Target) {
     assert_eq!(read::<u64>(&to), [2]);
 }
 
-/// What [`call_by_threads`] works on.
+/// The data of [`call_by_threads`].
 struct ByThreads {
     numbers: DeviceBuffer,
     results: DeviceBuffer,
@@ -209,7 +209,7 @@ fn a_function_fails_calls(target: &Target) {
     }
 }
 
-/// What runs between two calls of a kernel.
+/// A kernel to run between two calls of another.
 struct Between<'a> {
     session: &'a Session,
     result: Option<Result<Report, Error>>,
@@ -218,7 +218,7 @@ struct Between<'a> {
 }
 
 unsafe extern "C" fn between(argument: *mut c_void) {
-    // SAFETY: passed by `a_function_in_a_function`, which waits.
+    // SAFETY: `a_function_in_a_function` passed it, and waits.
     let between = unsafe { &mut *argument.cast::<Between<'_>>() };
     between.result = Some(run(between.session, between.kernel, between.words));
 }
@@ -252,23 +252,23 @@ static NESTED: OnceLock<(Kernel, [u64; 3])> = OnceLock::new();
 
 unsafe extern "C" fn nest(args: *mut *mut c_void) {
     let (kernel, words) = NESTED.get().expect("set before");
-    // SAFETY: as in `lookup`, whose caller this one is, too.
+    // SAFETY: the kernel sends the arguments that `lookup` takes.
     let me = unsafe { (*args.add(2)).addr() };
     if me == 5 {
-        // SAFETY: as in `run`.
+        // SAFETY: the test has set words that the kernel takes.
         unsafe { kernel.call_inline(ONE, words) }.unwrap();
     }
 }
 
-/// While its only thread that serves calls is in a host function.
+/// While its only serving thread is in a host function.
 fn a_function_in_a_host_function(target: &Target) {
     let runtime = target.builder().threads(1).build().unwrap();
     let mut functions = Functions::new();
-    // SAFETY: as in `calling`.
+    // SAFETY: the image is the suite's own, whose kernels send the arguments that `nest` takes.
     unsafe { functions.add_raw("lookup", nest).unwrap() };
     let outer = Session::on(&runtime, &c_words(target), &functions);
     let mut functions = Functions::new();
-    // SAFETY: as in `calling`.
+    // SAFETY: the image is the suite's own, whose kernels send the arguments that `lookup` takes.
     unsafe { functions.add_raw("lookup", lookup).unwrap() };
     let inner = Session::on(&runtime, &c_words(target), &functions);
     let [number, result, others] = [0; 3].map(|_: u8| inner.zeroed::<u64>(1));
@@ -289,7 +289,7 @@ fn a_function_traps(target: &Target) {
     check_calls_by_threads(&session);
 }
 
-/// Only that thread could be stopped, for which the kernel would wait for ever.
+/// Only that thread could be stopped, and the kernel would wait for it forever.
 fn a_thread_of_a_function_traps(target: &Target) {
     if child::is_one() {
         let _ = run(&calling(target), "trap_on_thread", &[0]);

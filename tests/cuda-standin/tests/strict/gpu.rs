@@ -1,4 +1,4 @@
-//! A device, by the driver's functions.
+//! A device, through the driver's functions.
 
 use std::ffi::{CString, c_void};
 use std::path::Path;
@@ -76,11 +76,11 @@ impl Gpu {
     }
 
     pub(crate) fn free_pinned(&self, host: *mut u8) {
-        // SAFETY: nobody uses it any more.
+        // SAFETY: it is no longer used.
         works(unsafe { sys::cuMemFreeHost(host.cast()) });
     }
 
-    /// A kernel of the tests' image, whose parameters have these sizes.
+    /// A kernel of the tests' image with these sizes of parameters.
     pub(crate) fn kernel(&self, name: &str, sizes: &[usize]) -> (CUmodule, CUfunction) {
         let path = Path::new(env!("REVOFF_IMAGE_KERNELS"));
         let image = Image::open(path).unwrap();
@@ -130,7 +130,7 @@ pub(crate) unsafe fn launch(
     stream: CUstream,
     params: &mut [*mut c_void],
 ) -> CUresult {
-    // SAFETY: passed on.
+    // SAFETY: the caller promises a pointer to each parameter's value.
     unsafe {
         sys::cuLaunchKernel(
             kernel,

@@ -1,4 +1,4 @@
-//! The stand-in refuses what the driver refuses, and what it is stricter about.
+//! The stand-in rejects what the driver rejects, and more where it is stricter.
 //!
 //! The tests share the state of the driver, and run one after the other.
 
@@ -73,8 +73,8 @@ fn a_context_must_be_current() {
     });
     gpu.free(address);
     drop(gpu);
-    // It was this thread's.
-    // SAFETY: takes nothing.
+    // This thread's context is unchanged.
+    // SAFETY: takes no arguments.
     let after = unsafe { sys::cuCtxSynchronize() };
     is(after, CUresult::CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
@@ -87,7 +87,7 @@ fn contexts_keep_to_themselves() {
     let own = other.stream();
     let mut word = 0u64;
     let to = (&raw mut word).cast();
-    // SAFETY: `word` is there until everything is refused.
+    // SAFETY: `word` exists until everything is rejected.
     unsafe {
         let invalid = CUresult::CUDA_ERROR_INVALID_VALUE;
         is(sys::cuMemcpyDtoHAsync_v2(to, address, 8, own), invalid);
@@ -134,8 +134,8 @@ fn copies_name_memory() {
     let mut word = 0u64;
     let here: *mut u64 = &raw mut word;
     let copy = |from: u64, len| {
-        // SAFETY: eight bytes are there, and stay until the stream is synchronised;
-        // more are never copied.
+        // SAFETY: eight bytes exist, and stay until the stream is synchronised; more are never
+        // copied.
         unsafe { sys::cuMemcpyDtoHAsync_v2(here.cast(), from, len, stream) }
     };
     works(copy(address, 8));
@@ -156,8 +156,8 @@ fn copies_name_memory() {
     gpu.destroy(stream);
 }
 
-/// Behind a kernel that does not end yet nothing is copied. Pinned memory is read when
-/// its turn comes, other memory at once.
+/// While a kernel runs, later copies wait. Pinned memory is read when the copy runs, other memory
+/// at once.
 fn streams_take_their_time() {
     let gpu = Gpu::retain(0);
     gpu.enter();
@@ -167,8 +167,8 @@ fn streams_take_their_time() {
     let words = gpu.alloc(8);
     let (mut pageable, mut back) = (1u32, [0u32; 2]);
     let at = (&raw const flag).cast_mut().cast();
-    // SAFETY: all memory stays until the stream is synchronised, and what it uses is
-    // accessed through raw pointers until then.
+    // SAFETY: all memory stays until the stream is synchronised, and is accessed through raw
+    // pointers until then.
     unsafe {
         flag.cast::<u32>().write_volatile(0);
         source.cast::<u32>().write_volatile(1);

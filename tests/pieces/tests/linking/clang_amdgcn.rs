@@ -34,7 +34,7 @@ impl Tools {
         check_registers(&self.readelf, &self.objdump, code_object, "hello")
     }
 
-    /// The linker, with `objects` to be linked to the code object `to`.
+    /// A command that links `objects` to the code object `to`.
     fn link(&self, arch: &str, objects: &[&Path], to: &Path) -> Command {
         let mut command = self.lld.command();
         command.args(["-shared", "--no-undefined"]);
@@ -73,7 +73,7 @@ fn bitcode() {
     }
 }
 
-/// An image of several files: all of them are bitcode until the linker.
+/// An image of several files, all of which are bitcode until the linker runs.
 #[test]
 fn bitcode_by_the_linker() {
     let Some(tools) = Tools::find("link-time optimization for AMD") else {
@@ -97,8 +97,8 @@ fn bitcode_by_the_linker() {
     }
 }
 
-/// Why there are no object files among the pieces: they link without a complaint, to a
-/// kernel that states too few registers. Where this fails, LLVM has learnt better.
+/// The reason why the pieces include no object files: they link without an error to a kernel that
+/// states too few registers. If this fails, LLVM has fixed it.
 #[test]
 fn object_files_are_no_piece() {
     let Some(tools) = Tools::find("object files for AMD") else {

@@ -7,7 +7,7 @@ use pieces::{check_linked, clang, is_linked, nvlink, piece, ptxas, run, said, sc
 
 use super::{FUNCTIONS, TMP, compile, link_bitcode, root};
 
-/// Architectures, and the version of PTX that their pieces are in.
+/// Architectures, and the PTX version of their pieces.
 const ARCHES: [(&str, &str); 3] = [("sm_35", "63"), ("sm_70", "63"), ("sm_90", "78")];
 
 fn flags(arch: &str, ptx: &str) -> Vec<String> {
@@ -35,7 +35,7 @@ fn bitcode() {
         let flags = flags(arch, version);
         let ptx = out.join(format!("hello.{arch}.ptx"));
 
-        // Without the piece: this is what the check is for.
+        // Without the piece, the check must fail.
         run(&mut compile(&clang, &borrowed(&flags), &ptx));
         let why = is_linked(&ptx, "hello", &FUNCTIONS).expect_err("nothing is linked");
         assert!(why.contains("GOMP_target_ext"), "{arch}: {why}");
@@ -61,7 +61,7 @@ fn bitcode() {
     }
 }
 
-/// As the driver does, and for the newest: its linker knows no older ones.
+/// Links like the driver, for the newest architecture: NVIDIA's linker supports no older ones.
 #[test]
 fn ptx() {
     const TEST: &str = "PTX and nvlink";

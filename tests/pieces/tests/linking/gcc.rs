@@ -15,8 +15,8 @@ use super::{TMP, root};
 const PACKAGE: &str = "gcc-12 gcc-12-offload-nvptx";
 const ARCHIVE: &str = "librevoff-gcc.a";
 
-/// An object with a kernel that takes `GOMP_target_ext` from another, and with what
-/// GCC's libgcc says of a warp.
+/// An object with a kernel that uses another file's `GOMP_target_ext`, and with libgcc's variable
+/// for warps.
 const CALLER: &str = "\
 // BEGIN PREAMBLE
 .version 6.3
@@ -78,11 +78,11 @@ fn the_linker_of_nvptx_tools() {
     let text = fs::read_to_string(&linked).expect("PTX is text");
     assert!(text.contains("\n// BEGIN GLOBAL VAR DEF: __revoff_runtime\n"));
 
-    // The piece for others has them itself; it is an object, not an archive.
+    // The piece for other compilers defines them itself; it is an object, not an archive.
     let plain = piece(root(), "sm_35", "revoff_device.ptx");
     run(&mut link(&[&caller, &plain], None));
 
-    // What these lines are for: without them the linker sees nothing.
+    // Without these lines the linker finds no symbols.
     let unmarked = out.join("unmarked");
     fs::create_dir_all(&unmarked).expect("a folder in the target folder");
     let text = fs::read_to_string(&plain).expect("PTX is text");
@@ -94,7 +94,7 @@ fn the_linker_of_nvptx_tools() {
 #[test]
 fn the_archive_lists_its_symbols() {
     const TEST: &str = "nvptx-none-nm";
-    // Versions of nvptx-tools from before 2023 have none.
+    // Versions of nvptx-tools from before 2023 lack it.
     let Some(nm) = tool(TEST, "nvptx-none-nm", "nvptx-tools of trixie or newer") else {
         return;
     };
@@ -112,13 +112,13 @@ fn the_archive_is_one_to_ar() {
         return;
     };
     let listed = run(ar.command().arg("t").arg(piece(root(), "sm_35", ARCHIVE)));
-    // What is left of libgomp's, where there is one.
+    // The rest of libgomp's member, if there is one.
     let rest = if gcc().is_some() { "target.o\n" } else { "" };
     assert_eq!(listed, format!("revoff_gcc.ptx\n{rest}"));
 }
 
-/// GCC itself: it links the archive, and NVIDIA's linker takes all that it linked. So it
-/// does where our function takes the place of libgomp's later.
+/// GCC itself links the archive, and NVIDIA's linker accepts the result. It also does if our
+/// function replaces libgomp's later.
 #[test]
 fn openmp_programs() {
     const TEST: &str = "OpenMP program by GCC";
@@ -143,7 +143,7 @@ fn openmp_programs() {
             }
         };
 
-        // libgomp's own, which in GCC 12 does nothing: what ours replaces.
+        // libgomp's own function, which ours replaces; in GCC 12 it does nothing.
         let without = device_code(&gcc, &out.join("without"), None, flag);
         let all = without.concat();
         assert!(!all.contains("__revoff_runtime"));
@@ -161,7 +161,7 @@ fn openmp_programs() {
         let ptx = fs::read_to_string(ptx).expect("PTX is text");
         let mut swapped = without;
         let done = swap(&mut swapped, Some(&ptx));
-        // The program has control variables where GCC has none.
+        // The program has control variables if GCC has them.
         assert_eq!(done, Ok(Swapped::Now), "gcc-{release}");
         let folder = out.join("swapped");
         fs::create_dir_all(&folder).expect("a folder in the target folder");
@@ -169,8 +169,8 @@ fn openmp_programs() {
     }
 }
 
-/// What the offload compiler linked of `gcc.c`: the text of each file. `library` is the
-/// folder of our archive.
+/// The offload compiler's link of `gcc.c`: the text of each file. `library` is the folder of our
+/// archive.
 fn device_code(gcc: &Tool, folder: &Path, library: Option<&Path>, flag: &str) -> Vec<String> {
     fs::create_dir_all(folder).expect("a folder in the target folder");
     let mut options = "nvptx-none=-misa=sm_35".to_owned();
@@ -189,14 +189,14 @@ fn device_code(gcc: &Tool, folder: &Path, library: Option<&Path>, flag: &str) ->
         .into_iter()
         .find(|path| path.is_file())
         .expect("GCC kept what it linked");
-    // A NUL is after each.
+    // Each ends with a NUL.
     let linked = fs::read(linked).expect("it can be read");
     let linked = String::from_utf8_lossy(&linked);
     let texts = linked.split('\0').filter(|text| !text.trim().is_empty());
     texts.map(str::to_owned).collect()
 }
 
-/// Makes one cubin of all files in `linked`; false where a tool for it is missing.
+/// Makes one cubin of all files in `linked`; false if a tool for it is missing.
 fn assemble(test: &str, linked: &[String], folder: &Path, cubin: &Path) -> bool {
     const FOR: &str = "sm_90";
     let (Some(ptxas), Some(nvlink)) = (ptxas(test, FOR), nvlink(test, FOR)) else {

@@ -1,5 +1,5 @@
-//! Links the pieces with clang, NVIDIA's and AMD's linkers and GCC. What is built is
-//! looked at; nothing runs.
+//! Links the pieces with clang, NVIDIA's and AMD's linkers and GCC. The results are inspected;
+//! nothing runs.
 
 mod clang_amdgcn;
 mod clang_nvptx;
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use pieces::{HELLO, Tool, include, workspace};
 
-/// Where the tests put what they make.
+/// The folder for the tests' results.
 const TMP: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// The host functions that [`HELLO`] calls.
@@ -24,7 +24,7 @@ fn hello() -> PathBuf {
     workspace().join(HELLO)
 }
 
-/// `clang`, compiling the kernel to `to`: what the flags in `target` do not say.
+/// A command that compiles the kernel to `to`, with the flags that `target` lacks.
 fn compile(clang: &Tool, target: &[&str], to: &Path) -> Command {
     let mut command = clang.command();
     command.args(target);
@@ -33,7 +33,7 @@ fn compile(clang: &Tool, target: &[&str], to: &Path) -> Command {
     command
 }
 
-/// Links `bitcode` in as the image's own.
+/// Links `bitcode` into the image.
 fn link_bitcode<'c>(command: &'c mut Command, bitcode: &Path) -> &'c mut Command {
     command.args(["-Xclang", "-mlink-builtin-bitcode", "-Xclang"]);
     command.arg(bitcode)

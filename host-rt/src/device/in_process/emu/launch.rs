@@ -1,4 +1,4 @@
-//! What queues of `emu` do: copies and launches.
+//! Operations of `emu`'s queues: copies and launches.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::module::EmuModule;
 use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
 use crate::device::{DeviceError, Global, Grid, LaunchContext, Module};
 
-// SAFETY: device memory lives as long as the device, whose threads use it with atomic accesses.
+// SAFETY: device memory lives as long as the device, and device threads access it atomically.
 unsafe impl InProcess for EmuDevice {
     type Held = ();
 
-    /// As on hardware, copies are for device memory alone.
+    /// As on hardware, only device memory can be copied.
     fn resolve(
         &self,
         address: u64,
@@ -66,7 +66,7 @@ unsafe impl InProcess for EmuDevice {
     }
 }
 
-/// The message about a fault, without the kernel, which the error of the launch names.
+/// The message about a fault, without the kernel, which the launch error names.
 fn message(fault: &Fault) -> String {
     match &fault.what {
         FaultKind::Assertion {
@@ -81,11 +81,11 @@ fn message(fault: &Fault) -> String {
     }
 }
 
-/// A kernel that has not begun.
+/// A kernel that has not started.
 struct EmuLaunch {
     prepared: Prepared,
     ended: Arc<dyn Fn() + Send + Sync>,
-    /// Its multiprocessors end with it.
+    /// Its multiprocessors stop when it is dropped.
     device: Arc<EmuDevice>,
 }
 
@@ -96,7 +96,7 @@ impl Work for EmuLaunch {
         let (ended, device) = (Arc::clone(&self.ended), self.device);
         let over = move |outcome: Result<(), Fault>| {
             ended();
-            // A thread that learns of the end finds it gone.
+            // Dropped first, so that a thread that learns of the end finds them gone.
             drop((ended, device));
             op.finish(outcome.map_err(|fault| message(&fault).into()));
         };

@@ -1,8 +1,8 @@
-//! `emu`: NVIDIA GPUs as `ptx-emu` makes them. An image is the PTX that ships; device
-//! threads are lanes of warps that threads of this process execute.
+//! `emu`: NVIDIA GPUs emulated by `ptx-emu`. An image is the same PTX as for hardware; device
+//! threads are lanes of warps, which threads of this process execute.
 //!
-//! `emu:sm_60` is an `sm_60`, and so on; `emu` is the default architecture. What is older
-//! than `sm_70` runs its warps in lock-step.
+//! `emu:sm_60` is an `sm_60`, and so on; `emu` is the default architecture. Architectures before
+//! `sm_70` run their warps in lock-step.
 
 mod launch;
 mod module;
@@ -20,7 +20,7 @@ use crate::device::{
 };
 use crate::image::{Image, ImageError};
 
-/// What `emu` is by itself.
+/// The architecture of plain `emu`.
 const DEFAULT_ARCH: &str = "sm_90";
 
 /// Opens an emulated GPU of architecture `arch`.
@@ -112,7 +112,7 @@ impl Device for EmuDevice {
     }
 
     fn clock_khz(&self) -> u32 {
-        // It counts nanoseconds.
+        // The clock counts nanoseconds.
         1_000_000
     }
 
@@ -122,7 +122,7 @@ impl Device for EmuDevice {
 
     fn alloc(&self, bytes: u64, _fill: Fill) -> Result<u64, DeviceError> {
         let memory = self.machine.memory();
-        // What it gives out is zero.
+        // New memory is always zero.
         memory.alloc(bytes).ok_or_else(|| DeviceError::OutOfMemory {
             device: self.name.clone(),
             bytes,

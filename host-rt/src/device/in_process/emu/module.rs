@@ -9,7 +9,7 @@ use crate::device::in_process::MAX_THREADS;
 use crate::device::{DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, Image, ImageError};
 
-/// Device threads of a multiprocessor, as of those that are built.
+/// Resident device threads of a multiprocessor, as on hardware.
 const RESIDENT: u32 = 2048;
 
 /// A loaded image.
@@ -19,8 +19,8 @@ pub(super) struct EmuModule {
 }
 
 impl EmuModule {
-    /// Loads `image`, or links its parts, on the device of this architecture, called `device`
-    /// in messages.
+    /// Loads `image`, or links its parts, on the device of this architecture, which messages call
+    /// `device`.
     pub(super) fn load(
         machine: &Machine,
         device: &str,
@@ -80,7 +80,7 @@ impl Module for EmuModule {
     }
 
     fn limits(&self, _kernel: Global) -> Result<KernelLimits, DeviceError> {
-        // It has no registers to run out of; that many are common.
+        // The emulator has no limit of registers; this many are common.
         Ok(KernelLimits {
             block: MAX_THREADS,
             processor: RESIDENT,

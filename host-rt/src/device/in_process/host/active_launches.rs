@@ -1,6 +1,5 @@
-//! The launches that are under way on devices of this kind, for threads that a kernel has
-//! started itself: those belong to no launch that anybody could tell, and reach the host
-//! all the same.
+//! The running launches of `host` devices, for threads that a kernel has started itself: such a
+//! thread belongs to no particular launch, but can still call the host.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,8 +14,8 @@ static LAUNCHES: Mutex<Launches> = Mutex::new(Launches {
     all: Vec::new(),
 });
 
-/// Their number in the upper half, and in the lower one the key of the only one. Written
-/// under the lock of the list.
+/// The number of launches in the upper half; the key of a single one in the lower. Written under
+/// the lock of the list.
 static SUMMARY: AtomicU64 = AtomicU64::new(0);
 
 struct Launches {
@@ -37,18 +36,18 @@ impl Launches {
             _ => 0,
         };
         let summary = (self.all.len() as u64) << 32 | u64::from(key);
-        // Relaxed: a thread that a kernel has started, or set to work, comes after the
-        // launch of it began by whatever started it.
+        // Relaxed: a kernel starts a thread or gives it work after its launch has begun, and orders
+        // the two.
         SUMMARY.store(summary, Ordering::Relaxed);
     }
 }
 
-/// A launch that is under way, until this is dropped.
+/// A running launch, until this is dropped.
 pub(super) struct ActiveLaunch {
     id: u64,
 }
 
-/// The launch with this key, whose serving threads `wake_host` wakes, is under way.
+/// Adds a launch with this key, whose serving threads `wake_host` wakes.
 pub(super) fn begin(key: u32, wake_host: &WakeHost) -> ActiveLaunch {
     let mut launches = lock(&LAUNCHES);
     launches.last_id += 1;
@@ -66,14 +65,14 @@ impl Drop for ActiveLaunch {
             let ended = launches.all.swap_remove(at);
             launches.summarize();
             drop(launches);
-            // What goes with it may be a whole runtime.
+            // Dropped without the lock, since it may own a whole runtime.
             drop(ended);
         }
     }
 }
 
-/// The key of the launch that a thread of no launch belongs to: the only one that is under
-/// way; 0 where there are several, `None` where there is none.
+/// The key for a thread of no launch: that of the only running launch; 0 if there are several,
+/// `None` if there is none.
 pub(super) fn key() -> Option<u32> {
     // Relaxed: see `summarize`.
     let summary = SUMMARY.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Kernels that are C functions, which run on the thread that asks for it.
+//! Kernels that are C functions, which run on the caller's thread.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -9,12 +9,12 @@ use shared_abi::host_arch::ThreadContext;
 use super::{HostDevice, active_launches, lock, thread, words};
 use crate::device::{BlockShape, DeviceError, InlineCall, InlineLaunch};
 
-/// Stack of a kernel that can call the host, as large as threads commonly have one. Pages
-/// of it are used as they are touched.
+/// The stack of a kernel that can call the host, of the usual size for threads. Its pages are
+/// allocated when they are touched.
 const STACK: usize = 8 << 20;
 
-/// Stacks that no kernel uses, kept since making one takes longer than many a kernel: as
-/// many as kernels have been running at a time.
+/// Unused stacks, kept because creating one takes longer than many kernels. There are as many as
+/// kernels have run at the same time.
 #[derive(Default)]
 pub(super) struct Stacks(Mutex<Vec<DefaultStack>>);
 
@@ -42,8 +42,8 @@ struct Launched {
 
 impl fmt::Display for Launched {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: asked for by the handler on the thread that runs the kernel, in the call of
-        // `run`, whose argument has both.
+        // SAFETY: the handler calls this on the thread that runs the kernel, during `run`, whose
+        // argument keeps both alive.
         let (name, words) = unsafe { (&*self.name, &*self.words) };
         write!(f, "kernel `{name}`, run with the words")?;
         words.iter().try_for_each(|word| write!(f, " {word:#x}"))
@@ -68,7 +68,7 @@ impl InlineLaunch for HostDevice {
         let (code, words) = (run.kernel.address, run.words.as_ptr());
         let Some(caller) = run.caller else {
             // SAFETY: the module has found code at the address, and the caller vouches that the
-            // function takes these words; the call is for as many as there are.
+            // function takes these words; `call` is the one for their number.
             unsafe { call(code, words) };
             return Ok(Ok(()));
         };
@@ -84,14 +84,15 @@ impl InlineLaunch for HostDevice {
         };
         let stack = self.stacks.take()?;
         let active = active_launches::begin(caller.key, &caller.wake_host);
-        // SAFETY: as above.
+        // SAFETY: the module has found code at the address, and the caller vouches that the
+        // function takes these words; `call` is the one for their number.
         let kernel = move || unsafe { call(code, words) };
         let launched = Launched {
             name: run.name,
             words: run.words,
         };
-        // SAFETY: the caller vouches for the function's frames, too; `launched` and what it
-        // points to outlive the call.
+        // SAFETY: the caller vouches for the function's frames, too; `launched` and its pointers
+        // outlive the call.
         let (stack, result) = unsafe {
             thread::run(
                 kernel,

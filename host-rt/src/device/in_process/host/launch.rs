@@ -1,4 +1,4 @@
-//! What queues of the `host` device do: copies and launches.
+//! Operations of the `host` device's queues: copies and launches.
 
 use std::ffi::c_void;
 use std::fmt;
@@ -16,17 +16,17 @@ use super::{HostDevice, lock, thread};
 use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
 use crate::device::{BlockShape, DeviceError, Global, Grid, LaunchContext, Module};
 
-/// Device threads of one launch that exist at a time, as far as whole teams
-/// allow; teams beyond wait for a free place, as blocks do on a GPU.
+/// Device threads of one launch that exist at a time, rounded to whole teams; further teams wait
+/// for a free place, like blocks on a GPU.
 pub(super) const RESIDENT: u32 = 2048;
 
 /// The code of a kernel: see [`shared_abi::host_arch`].
 type KernelCode = unsafe extern "C" fn(*const *const c_void);
 
-// SAFETY: the arena lives as long as the device, a module as long as what comes with it, and
-// kernels alone use either.
+// SAFETY: the arena lives as long as the device, a module as long as its kernels and ranges;
+// besides copies, only kernels access either.
 unsafe impl InProcess for HostDevice {
-    /// What is in an image stays loaded as long.
+    /// Keeps an image loaded.
     type Held = Option<Arc<HostModule>>;
 
     fn resolve(
@@ -76,7 +76,7 @@ unsafe impl InProcess for HostDevice {
     }
 }
 
-/// A kernel under way.
+/// A running kernel.
 pub(super) struct HostLaunch {
     code: KernelCode,
     params: Vec<Vec<u8>>,
@@ -84,7 +84,7 @@ pub(super) struct HostLaunch {
     /// Teams that run at a time.
     places: u32,
     context: LaunchContext,
-    /// A thread trapped: teams that have not started stay away.
+    /// A thread trapped: teams that have not started are skipped.
     faulted: AtomicBool,
     /// Jobs that have not ended.
     remaining: AtomicU32,
@@ -97,18 +97,18 @@ struct State {
     fault: Option<String>,
     /// For a kernel that can call the host and has begun.
     active: Option<ActiveLaunch>,
-    /// Taken when it has ended, so that whoever learns of that finds it gone.
+    /// Dropped when the kernel has ended, before other threads learn of the end.
     held: Option<Held>,
 }
 
-/// What a kernel uses.
+/// Resources of a kernel.
 struct Held {
     module: Arc<dyn Module>,
     device: Arc<HostDevice>,
 }
 
-/// The kernel and what it was launched with, for a message that a signal handler writes: without
-/// a wait or an allocation.
+/// The kernel and its arguments, for a message that a signal handler writes: without locks or
+/// allocations.
 impl fmt::Display for HostLaunch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.try_lock();
@@ -127,7 +127,7 @@ impl fmt::Display for HostLaunch {
             _ => write!(f, ", launched with {}", Arguments(params))?,
         }
         if !described {
-            f.write_str(" (its image does not say what it takes, REVOFF_KERNEL would)")?;
+            f.write_str(" (its image does not describe its parameters, REVOFF_KERNEL would)")?;
         }
         Ok(())
     }
@@ -178,7 +178,7 @@ impl HostLaunch {
         }
     }
 
-    /// One that is of no device, and calls `ended` when it has ended.
+    /// A launch without a device, which calls `ended` when it has ended.
     #[cfg(test)]
     pub(super) fn of_code(
         code: KernelCode,
@@ -196,12 +196,12 @@ impl HostLaunch {
         Arc::new(Self::new(code, params, grid, context, None))
     }
 
-    /// How many of its device threads exist at a time.
+    /// The number of its device threads that exist at a time.
     pub(super) fn width(&self) -> usize {
         (self.places * self.grid.threads) as usize
     }
 
-    /// What is to be run at the same time.
+    /// Its jobs, which must run at the same time.
     pub(super) fn jobs(self: &Arc<Self>) -> impl ExactSizeIterator<Item = Job> + use<> {
         let launch = Arc::clone(self);
         let threads = self.grid.threads;
@@ -212,7 +212,7 @@ impl HostLaunch {
         })
     }
 
-    /// Its device threads are about to run.
+    /// Called before its device threads run.
     pub(super) fn enter(&self) {
         let context = &self.context;
         if context.calls_host {
@@ -221,17 +221,17 @@ impl HostLaunch {
         }
     }
 
-    /// The system has no thread for the last jobs.
+    /// Called when the system has no threads for the last jobs.
     pub(super) fn is_short_of(&self, missing: usize, error: &std::io::Error) {
         let teams = self.grid.teams;
         self.fail(format!(
             "starting the device threads of {teams} teams: {error}"
         ));
-        // Those that exist end what they have begun.
+        // The existing ones finish the work that they have begun.
         self.leave(missing as u32);
     }
 
-    /// The device thread `thread` of the team `place` and of every so many-th behind it.
+    /// Runs the device thread `thread` of the team `place` and of every `places`-th team after it.
     pub(super) fn run_teams(
         &self,
         mut stack: DefaultStack,
@@ -263,7 +263,8 @@ impl HostLaunch {
             // promise of `Queue::launch`'s caller.
             let kernel = move || unsafe { code(params) };
             let wake_host = &self.context.wake_host;
-            // SAFETY: the same promise, of a kernel's frames; `self` outlives the call.
+            // SAFETY: the caller of `Queue::launch` promises that a kernel's frames can be
+            // abandoned; `self` outlives the call.
             let (back, result) = unsafe { thread::run(kernel, self, context, wake_host, stack) };
             stack = back;
             if let Err(message) = result {
@@ -275,13 +276,13 @@ impl HostLaunch {
 
     pub(super) fn fail(&self, message: String) {
         lock(&self.state).fault.get_or_insert(message);
-        // Relaxed: see `run_teams`.
+        // Relaxed: advisory, like the load in `run_teams`.
         self.faulted.store(true, Ordering::Relaxed);
     }
 
-    /// `n` jobs have ended, or never began.
+    /// Called when `n` jobs have ended or will never begin.
     pub(super) fn leave(&self, n: u32) {
-        // AcqRel: the last one out has seen everything that the others did.
+        // AcqRel: the last one sees the effects of all others.
         if self.remaining.fetch_sub(n, Ordering::AcqRel) != n {
             return;
         }

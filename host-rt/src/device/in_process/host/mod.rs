@@ -1,10 +1,9 @@
-//! `host`: the device that is always there. An image is a shared object, device
-//! threads are OS threads of this process.
+//! `host`: the default device, which always exists. An image is a shared object, and device threads
+//! are OS threads of this process.
 //!
-//! Copies and calls are as strict as on hardware: device memory is an arena of its own,
-//! what the host copies to or from must be memory that is allocated there, and a
-//! device thread's stack is out of the host's reach. Accesses of the kernel itself are
-//! not checked: those beyond a buffer are in the next one.
+//! Copies and calls are as strict as on hardware: device memory is a separate arena, host copies
+//! must lie within its allocations, and the host cannot reach a device thread's stack. A kernel's
+//! own accesses are not checked: an access past the end of a buffer hits the next one.
 
 mod active_launches;
 mod inline;
@@ -35,10 +34,10 @@ use crate::device::{
 };
 use crate::image::{Image, ImageError};
 
-/// Device memory unless the environment says otherwise: addresses, not pages.
+/// The default size of device memory: address space, not pages.
 const DEFAULT_MEMORY: u64 = 16 << 30;
 
-/// Stack of a device thread unless the environment says otherwise.
+/// The default stack of a device thread.
 const DEFAULT_STACK: u64 = 256 << 10;
 
 /// Alignment of mapped memory.
@@ -68,17 +67,17 @@ struct HostDevice {
     arena: Arena,
     workers: WorkerPool,
     modules: Mutex<Vec<Weak<HostModule>>>,
-    /// Of kernels that run on their callers' threads.
+    /// Stacks for kernels that run on their callers' threads.
     stacks: Stacks,
 }
 
 impl HostDevice {
-    /// Refuses a range that host copies are not for. What is in an image stays
-    /// loaded while the result lives.
+    /// Rejects ranges that host copies cannot access. The result keeps an image in the range
+    /// loaded.
     ///
-    /// Mapped memory is refused too: both sides use it at the same time, word by
-    /// word, and a copy that a device asks for must not get in between. What
-    /// travels through the bounce area is copied without a queue.
+    /// Mapped memory is rejected too: both sides access it word by word at the same time, and a
+    /// copy that a device requests must not interfere. Data in the bounce area is copied without a
+    /// queue.
     fn find(
         &self,
         address: u64,
@@ -169,8 +168,8 @@ impl Device for HostDevice {
         let host = NonNull::new(unsafe { std::alloc::alloc_zeroed(layout) }).ok_or_else(failed)?;
         let device = host.as_ptr() as u64;
         let free = move || {
-            // SAFETY: allocated above with the same layout; the owner's drop runs
-            // this once, when nobody uses the memory any more.
+            // SAFETY: allocated above with the same layout; the owner's drop runs this once, after
+            // all uses of the memory.
             unsafe { std::alloc::dealloc(device as *mut u8, layout) };
         };
         Ok(MappedMemory::new(host, device, bytes, free))

@@ -20,7 +20,7 @@ use crate::device::loader::{loader_reason, without};
 use crate::device::{DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, HOST_MACHINE, Image, ImageError, Segment};
 
-/// Why the loader does not load the file at `path`, which stands for the image.
+/// The reason why the loader rejects the image, whose file is at `path`.
 fn refusal(reason: &str, path: &str) -> String {
     let reason = without(path, reason);
     if reason.contains(&format!("undefined symbol: {TARGET_EXT}"))
@@ -34,21 +34,20 @@ fn refusal(reason: &str, path: &str) -> String {
     reason.to_owned()
 }
 
-/// Held while an image is loaded or unloaded. The system's loader has a lock of its
-/// own, but uses the addresses of an unloaded image again: what its last threads
-/// did there comes before what the next image's loading does, and a sanitizer that
-/// does not see the loader's lock sees this one.
+/// Held while an image is loaded or unloaded. The system's loader has its own lock, but it reuses
+/// the addresses of unloaded images: accesses by an image's last threads must precede the loading
+/// of the next one, also for a sanitizer that does not see the loader's lock.
 static LOADER: Mutex<()> = Mutex::new(());
 
 /// A loaded image.
 pub(super) struct HostModule {
     image: Image,
-    /// What to add to an address in the image.
+    /// The offset of addresses in the image.
     base: u64,
     /// Keeps the code mapped; taken by the drop.
     library: Option<Library>,
-    /// The loader tells images apart by the file's name, which has this number in
-    /// it: it must not be used again while the image is loaded.
+    /// The loader identifies images by their file names, which contain this descriptor's number: it
+    /// must not be reused while the image is loaded.
     _file: File,
 }
 
@@ -69,19 +68,17 @@ impl HostModule {
             reason,
         };
         let _loader = lock(&LOADER);
-        // A file of its own for each load: images loaded twice have their own
-        // variables, as on a GPU.
+        // A separate file for each load: images loaded twice have separate variables, as on a GPU.
         let file = memory_file(image.bytes()).map_err(|e| failed(e.to_string()))?;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        // SAFETY: loading runs the image's initialisers. The caller that loads an image
-        // trusts its code as much as any library's; it is checked to be a shared
-        // object for this machine.
+        // SAFETY: loading runs the image's initialisers. The caller of `load` trusts the image's
+        // code as much as any library's; it is checked to be a shared object for this machine.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
             .map_err(|e| failed(refusal(&loader_reason(&e), &path)))?;
         let handle = library.into_raw();
         // SAFETY: the handle is the library's, which is loaded.
         let base = unsafe { base_of(handle) };
-        // SAFETY: as above; nobody else has it.
+        // SAFETY: the handle is the library's, from `into_raw`, and used once.
         let library = unsafe { Library::from_raw(handle) };
         let module = Arc::new(Self {
             base: base.map_err(failed)?,
@@ -93,7 +90,7 @@ impl HostModule {
         Ok(module)
     }
 
-    /// Tells the image where the device's services are.
+    /// Writes the address of the device's services into the image.
     fn set_host_arch(&self) -> Result<(), ImageError> {
         let Some(global) = self.find(HOST_ARCH, false) else {
             return Ok(());
@@ -119,7 +116,7 @@ impl HostModule {
         self.is_loaded(address, 1, |segment| segment.executable)
     }
 
-    /// Whether the range lies in one of the image's segments that are `suitable`.
+    /// Whether the range lies in a segment of the image that is `suitable`.
     pub(super) fn is_loaded(
         &self,
         address: u64,
@@ -138,8 +135,8 @@ impl HostModule {
         })
     }
 
-    /// Writes which kernel of the image begins at `address`; whether the image describes its
-    /// parameters.
+    /// Writes which kernel of the image begins at `address`; returns whether the image describes
+    /// its parameters.
     pub(super) fn describe_kernel(
         &self,
         address: u64,
@@ -182,7 +179,7 @@ impl Module for HostModule {
     }
 
     fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
-        // The symbol table is the file's, which may name anything a function.
+        // The symbol table comes from the file, which may declare anything as a function.
         let found = self.find(name, true);
         Ok(found.filter(|kernel| self.is_code(kernel.address)))
     }
@@ -201,12 +198,12 @@ impl Module for HostModule {
     }
 }
 
-/// What the loader has added to the addresses in an image.
+/// The offset that the loader has added to the addresses in an image.
 ///
 /// # Safety
-/// It is a library's handle.
+/// `library` is a library's handle.
 unsafe fn base_of(library: *mut c_void) -> Result<u64, String> {
-    /// The part of the loader's `struct link_map` that debuggers are promised.
+    /// The part of the loader's `struct link_map` that debuggers rely on.
     #[repr(C)]
     struct LinkMap {
         base: usize,
@@ -215,9 +212,9 @@ unsafe fn base_of(library: *mut c_void) -> Result<u64, String> {
     // SAFETY: the caller's promise; the request writes one pointer.
     let failed = unsafe { libc::dlinfo(library, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
     if failed != 0 || map.is_null() {
-        return Err("the loader does not say where it is".to_owned());
+        return Err("the loader does not report its address".to_owned());
     }
-    // SAFETY: the loader's own, as long as the library is loaded.
+    // SAFETY: owned by the loader, as long as the library is loaded.
     Ok(unsafe { (*map).base } as u64)
 }
 
@@ -228,7 +225,7 @@ fn memory_file(bytes: &[u8]) -> std::io::Result<File> {
     if fd < 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the descriptor was just made, nobody else owns it.
+    // SAFETY: the descriptor was just made, and it has no other owner.
     let mut file = unsafe { File::from_raw_fd(fd) };
     file.write_all(bytes)?;
     Ok(file)

@@ -1,6 +1,6 @@
-//! The last words of a process that a kernel ends: device threads are threads of the process, so
-//! an invalid address in a kernel is one of the process. Before the signal does what it did
-//! without this module, the kernel and its arguments are named on the standard error.
+//! Messages before a kernel's fault ends the process: device threads are threads of the process, so
+//! an invalid address in a kernel is a fault of the process. The handler prints the kernel and its
+//! arguments on the standard error, and then passes the signal on.
 
 use std::ffi::{c_int, c_void};
 use std::fmt::{self, Write as _};
@@ -11,7 +11,7 @@ use targets::count::Count;
 
 use super::thread;
 
-/// The signals of the processor, by their names.
+/// The signals for faults, by name.
 const SIGNALS: [(c_int, &str); 4] = [
     (libc::SIGSEGV, "SIGSEGV"),
     (libc::SIGBUS, "SIGBUS"),
@@ -19,11 +19,11 @@ const SIGNALS: [(c_int, &str); 4] = [
     (libc::SIGFPE, "SIGFPE"),
 ];
 
-/// What each of [`SIGNALS`] did before.
+/// The previous action for each of [`SIGNALS`].
 static BEFORE: [OnceLock<libc::sigaction>; SIGNALS.len()] =
     [const { OnceLock::new() }; SIGNALS.len()];
 
-/// Names faults of kernels from now on.
+/// Installs the handlers.
 pub(super) fn watch() {
     for ((signal, _), before) in SIGNALS.into_iter().zip(&BEFORE) {
         before.get_or_init(|| {
@@ -32,24 +32,24 @@ pub(super) fn watch() {
                 unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
             ours.sa_sigaction = handle as *const () as usize;
             ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-            // SAFETY: both are valid; the handler has the signature that SA_SIGINFO asks for and
-            // does what a handler may, see there.
+            // SAFETY: both are valid; the handler has the signature that SA_SIGINFO requires and
+            // only does what a handler may.
             unsafe { libc::sigaction(signal, &raw const ours, &raw mut old) };
             old
         });
     }
 }
 
-/// Names the kernel that this thread runs, if any, and passes the signal on to the handler that was
-/// there before.
+/// Prints the kernel that this thread runs, if any, and passes the signal on to the previous
+/// handler.
 ///
-/// It allocates nothing and takes no lock that it would wait for, since the fault may lie within
-/// an allocator or a lock.
+/// It neither allocates nor waits for a lock, since the fault may lie within an allocator or a
+/// lock.
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: of this thread, always valid.
+    // SAFETY: the thread's own variable, always valid.
     let errno = unsafe { *libc::__errno_location() };
     let known = SIGNALS.iter().position(|(number, _)| *number == signal);
-    // SAFETY: the system hands a valid description of the signal.
+    // SAFETY: the system passes a valid description of the signal.
     let address = unsafe { (*info).si_addr() as u64 };
     if let Some(index) = known
         && let Some((thread, launched)) = thread::running()
@@ -59,14 +59,14 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
         text.write_out();
     }
     let before = known.and_then(|index| BEFORE[index].get());
-    // SAFETY: as above; the other three are what the system has handed over.
+    // SAFETY: `errno` is the thread's own variable; the other arguments are those of this handler.
     unsafe {
         *libc::__errno_location() = errno;
         pass_on(before, signal, info, context);
     }
 }
 
-/// Does what the signal did before, by `before`; without it, what the system does.
+/// Performs the signal's previous action `before`, or else the system's default.
 ///
 /// # Safety
 /// All but `before` are the arguments of a signal handler.
@@ -77,15 +77,16 @@ unsafe fn pass_on(
     context: *mut c_void,
 ) {
     let handler = before.map(|before| (before.sa_sigaction, before.sa_flags & libc::SA_SIGINFO));
-    // SAFETY: the system's.
+    // SAFETY: the system's description is valid.
     let is_sent = unsafe { (*info).si_code } <= 0;
     match handler {
         Some((libc::SIG_IGN, _)) if is_sent => {}
         None | Some((libc::SIG_DFL | libc::SIG_IGN, _)) => {
-            // SAFETY: plain data, of which zeros are the system's own action.
+            // SAFETY: plain data, for which zeros mean the default action.
             let default: libc::sigaction = unsafe { std::mem::zeroed() };
-            // SAFETY: a valid action. The instruction is executed again, and raises the signal
-            // again; one that was sent is raised here, and comes when the handler has returned.
+            // SAFETY: a valid action. The faulting instruction is executed again, and raises the
+            // signal again; a signal that was sent is raised here, and arrives when the handler has
+            // returned.
             unsafe {
                 libc::sigaction(signal, &raw const default, std::ptr::null_mut());
                 if is_sent {
@@ -117,7 +118,7 @@ fn describe(
         "{launched}: {signal} at address {address:#x}, in thread {} of team {}",
         context.thread, context.team
     )?;
-    // The lowest page of a stack cannot be accessed.
+    // The lowest page of a stack is inaccessible.
     let guard = context.stack_low..context.stack_low.saturating_add(GUARD);
     if guard.contains(&address) {
         text.write_str("; its stack is full (REVOFF_HOST_STACK)")?;
@@ -125,10 +126,10 @@ fn describe(
     text.write_str("\n")
 }
 
-/// Bytes at the low end of a stack that hold nothing.
+/// The size of a stack's guard page.
 const GUARD: u64 = 4096;
 
-/// A message of bounded size, cut where it is full.
+/// A message of bounded size, cut at the end.
 struct Text {
     bytes: [u8; 1024],
     len: usize,
@@ -154,15 +155,15 @@ impl fmt::Write for Text {
 }
 
 impl Text {
-    /// To the standard error, as a signal handler may.
+    /// Writes the text to the standard error, as a signal handler may.
     fn write_out(&self) {
-        // SAFETY: as many bytes are there. What cannot be written is lost.
+        // SAFETY: the buffer has this many bytes. A failed write has no remedy.
         unsafe { libc::write(libc::STDERR_FILENO, self.bytes.as_ptr().cast(), self.len) };
     }
 }
 
-/// Arguments in a message: `0x5 (4 bytes), 0x7f0000001000 (8 bytes)`; of each the first eight
-/// bytes.
+/// Arguments in a message: `0x5 (4 bytes), 0x7f0000001000 (8 bytes)`; the first eight bytes of
+/// each.
 pub(super) struct Arguments<I>(pub(super) I);
 
 impl<'a, I: Iterator<Item = &'a [u8]> + Clone> fmt::Display for Arguments<I> {

@@ -1,5 +1,5 @@
-//! Device threads: OS threads that run a kernel on a stack of its own, so that
-//! the stack's bounds are known and a trap can abandon it.
+//! Device threads: OS threads that run a kernel on a separate stack, whose bounds are known and
+//! which a trap can abandon.
 
 use std::cell::Cell;
 use std::fmt;
@@ -14,7 +14,7 @@ use shared_abi::host_arch::{HostArch, ThreadContext};
 use super::{active_launches, unattached_threads};
 use crate::base::output::printable;
 
-/// What the code of an image calls instead of special registers and instructions.
+/// The functions that replace special registers and instructions in the code of an image.
 pub(super) static SERVICES: HostArch = HostArch {
     context,
     pause,
@@ -23,7 +23,7 @@ pub(super) static SERVICES: HostArch = HostArch {
     trap,
 };
 
-/// What a device thread is while it runs a kernel.
+/// The state of a device thread while it runs a kernel.
 struct Current {
     context: ThreadContext,
     wake_host: *const (dyn Fn() + Send + Sync),
@@ -32,22 +32,21 @@ struct Current {
 }
 
 thread_local! {
-    /// The kernel that this thread runs; null outside one. It points into the
-    /// frame of [`run`], which waits for the kernel.
+    /// The kernel that this thread runs; null outside a kernel. It points into the frame of
+    /// [`run`], which waits for the kernel.
     static CURRENT: Cell<*const Current> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Runs `kernel` as the thread of `context` on `stack`, whose bounds it fills in.
+/// Runs `kernel` as the thread of `context` on `stack`, whose bounds it adds to the context.
 ///
-/// `launched` names the kernel and its arguments, should a signal end the process. Returns the
-/// stack for the next thread, and the message of a kernel that trapped. `Copy`: a trap drops
-/// nothing of what the kernel's stack holds.
+/// `launched` names the kernel and its arguments, for a signal that ends the process. Returns the
+/// stack for the next thread, and the message of a kernel that trapped. The kernel is `Copy`, since
+/// a trap drops nothing on its stack.
 ///
 /// # Safety
-/// The frames of `kernel` can be abandoned where it traps, as
-/// [`Kernel::launch`](crate::Kernel::launch) and
-/// [`call_inline`](crate::Kernel::call_inline) ask of their callers. `launched` is valid until this
-/// returns.
+/// The frames of `kernel` can be abandoned if it traps, as
+/// [`Kernel::launch`](crate::Kernel::launch) and [`call_inline`](crate::Kernel::call_inline)
+/// require of their callers. `launched` is valid until this returns.
 pub(super) unsafe fn run(
     kernel: impl FnOnce() + Copy + 'static,
     launched: *const dyn fmt::Display,
@@ -58,8 +57,8 @@ pub(super) unsafe fn run(
     context.stack_low = stack.limit().get() as u64;
     context.stack_high = stack.base().get() as u64;
     let wake_host = Arc::as_ptr(wake_host);
-    // A kernel that waits for others may have one of them run on its thread meanwhile, as
-    // OpenMP's runtime does with tasks.
+    // While a kernel waits for others, one of them may run on its thread, like tasks in OpenMP's
+    // runtime.
     let outer = CURRENT.get();
     let mut thread: Coroutine<(), String, (), DefaultStack> =
         Coroutine::with_stack(stack, move |yielder, ()| {
@@ -72,7 +71,7 @@ pub(super) unsafe fn run(
             CURRENT.set(&raw const current);
             kernel();
         });
-    // Relaxed, here and below: see `pause`.
+    // Relaxed, also below: only an estimate for `pause`.
     THREADS.fetch_add(1, Ordering::Relaxed);
     let result = match thread.resume(()) {
         CoroutineResult::Return(()) => Ok(()),
@@ -88,14 +87,14 @@ pub(super) unsafe fn run(
     (thread.into_stack(), result)
 }
 
-/// This thread's kernel, if it runs one.
+/// The kernel that this thread runs, if any.
 fn current<'a>() -> Option<&'a Current> {
     // SAFETY: null, or set by `run` to a value that lives while the kernel runs,
     // and only code that the kernel calls on this thread gets here.
     unsafe { CURRENT.get().as_ref() }
 }
 
-/// The device thread that this thread is, and the name of what it runs.
+/// The context of this device thread, and the name of its kernel.
 pub(super) fn running<'a>() -> Option<(&'a ThreadContext, &'a dyn fmt::Display)> {
     let current = current()?;
     // SAFETY: valid while the kernel runs, by the promise of `run`'s caller.
@@ -109,20 +108,19 @@ unsafe extern "C" fn context() -> *const ThreadContext {
     }
 }
 
-/// Waits that only give the processor to another thread; those after them sleep.
-/// Together they last longer than it takes to wake a sleeping watcher.
+/// Waits that only yield the processor; later ones sleep. Together they last longer than waking a
+/// sleeping poller takes.
 const YIELDS: u32 = 256;
 
-/// The longest sleep of a waiting device thread, where there are few.
+/// The longest sleep of a waiting device thread if there are few.
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// Where there are many, each may sleep this long for every one of them: so many
-/// threads that wait for one slot must not keep the processors busy with waking
-/// up, or the one that has the slot gets nowhere.
+/// The sleep per device thread if there are many: the wake-ups of hundreds of threads that wait for
+/// one slot must not keep the processors busy and delay the thread that owns the slot.
 const SLEEP_PER_THREAD: Duration = Duration::from_micros(20);
 
-/// Sleeps of the same length, before they become twice as long: the time waited
-/// is then always some times the next sleep.
+/// Sleeps of the same length before the length doubles: the next sleep is then always a fraction of
+/// the time waited.
 const SLEEPS_OF_A_LENGTH: u32 = 12;
 
 /// Device threads that run kernels now.
@@ -132,7 +130,7 @@ unsafe extern "C" fn pause(attempt: u32) {
     if attempt < YIELDS {
         std::thread::yield_now();
     } else {
-        // Relaxed: a rough measure of how busy it is here.
+        // Relaxed: a rough estimate of the load.
         let longest = SLEEP_PER_THREAD * THREADS.load(Ordering::Relaxed);
         let doublings = ((attempt - YIELDS) / SLEEPS_OF_A_LENGTH).min(20);
         let sleep = Duration::from_micros(1 << doublings);
@@ -153,16 +151,16 @@ unsafe extern "C" fn clock() -> u64 {
     START.with(Instant::elapsed).as_nanos() as u64
 }
 
-/// The moment that [`clock`] counts from.
+/// The time at which [`clock`] starts.
 fn start() -> Instant {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     *START.get_or_init(Instant::now)
 }
 
 unsafe extern "C" fn trap(message: *const u8, len: u64) -> ! {
-    // SAFETY: the image hands a message of `len` bytes; `printable` takes any bytes.
+    // SAFETY: the image passes a message of `len` bytes; `printable` takes any bytes.
     let message = unsafe { std::slice::from_raw_parts(message, len.min(4096) as usize) };
-    // An image's text: control characters stay away from terminals.
+    // The image's text must not send control characters to terminals.
     let message = String::from_utf8_lossy(&printable(message)).into_owned();
     let Some(current) = current() else {
         end_process(&message)
@@ -172,12 +170,12 @@ unsafe extern "C" fn trap(message: *const u8, len: u64) -> ! {
     unreachable!("a trapped device thread is never resumed")
 }
 
-/// Ends the process: code of an image has trapped on a thread that runs no kernel, so there
-/// is no stack to abandon. It is one that a kernel has started itself and waits for, or one
-/// that runs an initialiser.
+/// Ends the process: an image's code has trapped on a thread without a kernel, so there is no stack
+/// to abandon. Either a kernel has started the thread and waits for it, or the thread runs an
+/// initialiser.
 #[expect(
     clippy::print_stderr,
-    reason = "the process ends here, whoever listens to the log"
+    reason = "the process ends here, and a log sink may be missing"
 )]
 fn end_process(message: &str) -> ! {
     const WHERE: &str = "an image trapped on a thread that runs no kernel, but was perhaps \

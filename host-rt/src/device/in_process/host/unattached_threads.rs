@@ -1,5 +1,5 @@
-//! Threads that a kernel has started itself, such as those of OpenMP's runtime: they call
-//! the host like device threads, and can be told from no others of the process.
+//! Threads that a kernel has started itself, such as those of OpenMP's runtime. They call the host
+//! like device threads, but look like any other thread of the process.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,17 +8,17 @@ use shared_abi::host_arch::ThreadContext;
 
 use super::active_launches;
 
-/// The number that the next such thread gets. They begin where those of a launch of one
-/// thread end, so that each looks for its slots in a place of its own.
+/// The number for the next such thread. They follow those of a launch of one thread, so that each
+/// searches for its slots in a different place.
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
 thread_local! {
-    /// This thread's, where it is known. Read by the code of images, in between.
+    /// This thread's context, once it is known. Code of images reads it meanwhile.
     static CONTEXT: Cell<ThreadContext> = const {
         Cell::new(ThreadContext {
             team: 0,
             teams: 1,
-            // None has this number.
+            // No thread has this number.
             thread: 0,
             threads: 1,
             launch: 0,
@@ -29,8 +29,8 @@ thread_local! {
     };
 }
 
-/// The context of the calling thread, which runs no kernel; null if no kernel is under way.
-/// Valid as long as the thread.
+/// The context of the calling thread, which runs no kernel; null if no kernel is running. Valid as
+/// long as the thread lives.
 pub(super) fn context() -> *const ThreadContext {
     let Some(launch) = active_launches::key() else {
         return std::ptr::null();
@@ -40,7 +40,7 @@ pub(super) fn context() -> *const ThreadContext {
         if context.thread == 0 {
             (context.stack_low, context.stack_high) = stack();
             while context.thread == 0 {
-                // Relaxed: a number of its own is all that is asked for.
+                // Relaxed: only uniqueness matters.
                 context.thread = NEXT.fetch_add(1, Ordering::Relaxed);
             }
             cell.set(context);
@@ -57,7 +57,7 @@ pub(super) fn context() -> *const ThreadContext {
 fn stack() -> (u64, u64) {
     // SAFETY: plain data, which may be zeros.
     let mut attributes: libc::pthread_attr_t = unsafe { std::mem::zeroed() };
-    // SAFETY: this thread exists, and the place is one for attributes.
+    // SAFETY: this thread exists, and `attributes` is a place for attributes.
     if unsafe { libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) } != 0 {
         return (0, 0);
     }

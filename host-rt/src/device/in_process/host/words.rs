@@ -1,13 +1,14 @@
-//! Calling C functions whose parameters are words, as many as a list has.
+//! Calls of C functions whose parameters are words, for a number of arguments known only at run
+//! time.
 //!
-//! C has no way to pass arguments whose number is known at run time alone, so there is
-//! a call for each number.
+//! C cannot pass a variable number of arguments to an ordinary function, so there is a call for
+//! each number.
 
-/// Calls the function at `code` with the words from `words` on.
+/// Calls the function at `code` with the words at `words`.
 ///
 /// # Safety
-/// `code` is a C function of as many integers of 64 bits as this call is for, and may be
-/// called with these; it does not unwind. As many words can be read.
+/// `code` is a C function that takes this call's number of 64-bit integers, and may be called with
+/// these words; it does not unwind. `words` has this number of elements.
 pub(super) type Call = unsafe fn(code: u64, words: *const u64);
 
 /// The call with `count` words, if there is one.
@@ -15,7 +16,7 @@ pub(super) fn call_with(count: usize) -> Option<Call> {
     CALLS.get(count).copied()
 }
 
-/// Most words of a call: as many parameters as every C compiler takes.
+/// Maximum words of a call: the number of parameters that every C compiler supports.
 pub(super) const MOST: usize = CALLS.len() - 1;
 
 trait Words {

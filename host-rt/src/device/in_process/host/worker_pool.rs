@@ -1,5 +1,5 @@
-//! Workers: the OS threads that device threads run on. They are kept for a while and used
-//! again, with their stacks, since making one takes longer than many a kernel.
+//! Workers: the OS threads that run device threads. They are kept for a while and reused, with
+//! their stacks, because creating one takes longer than many kernels.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -12,14 +12,14 @@ use corosensei::stack::DefaultStack;
 use super::launch::{HostLaunch, RESIDENT};
 use super::lock;
 
-/// Most workers of a device: as many as two launches of the largest kind run on, so that
-/// one that fills its places does not keep others from running beside it.
+/// Maximum workers of a device: enough for two of the largest launches, so that one of them does
+/// not block others.
 pub(super) const MOST: usize = 2 * RESIDENT as usize;
 
-/// Stack of a worker itself, which only starts device threads and copies.
+/// The stack of the worker itself, which only starts device threads and copies.
 const WORKER_STACK: usize = 64 << 10;
 
-/// How long a worker without work is kept.
+/// How long an idle worker is kept.
 const KEPT: Duration = Duration::from_secs(1);
 
 /// A device thread of each of some teams, to be run on a worker.
@@ -27,13 +27,12 @@ pub(super) struct Job {
     pub(super) launch: Arc<HostLaunch>,
     /// The first of the teams.
     pub(super) place: u32,
-    /// Its number in each.
+    /// The thread's number in each team.
     pub(super) thread: u32,
 }
 
-/// The workers of a device. As many as there are jobs of launches that have begun, since
-/// those may wait for each other. Launches for which there is no room begin later, in the
-/// order in which they came.
+/// The workers of a device. Every job of a started launch has a worker, since jobs may wait for
+/// each other. Launches for which there is no room start later, in order.
 pub(super) struct WorkerPool(Arc<Shared>);
 
 struct Shared {
@@ -45,37 +44,37 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    /// Launches that have not begun, in the order in which they came.
+    /// Launches that have not started, in order.
     waiting: VecDeque<Arc<HostLaunch>>,
-    /// Never more than there are idle workers: each is sure of one.
+    /// Never more than idle workers, so that each job gets one at once.
     jobs: VecDeque<Job>,
     idle: usize,
-    /// How many there are, or are about to be.
+    /// The number of workers, including ones about to be created.
     workers: usize,
-    /// How many there have been.
+    /// The number of workers created so far.
     made: usize,
     threads: HashMap<ThreadId, JoinHandle<()>>,
     closing: bool,
 }
 
-/// Whether a worker takes a job right away, which then changes no thread.
-enum Next {
-    /// It is not one, or runs a kernel.
+/// Whether this thread is a worker that can take a job at once, and that job.
+enum WorkerState {
+    /// It is no worker, or runs a kernel.
     Busy,
-    /// It has run a kernel on the device with this address, and does what comes next.
-    Open(*const Shared),
+    /// It has run a kernel on the device with this address, and then takes its next job.
+    Available(*const Shared),
     Taken(Job),
 }
 
 thread_local! {
-    static NEXT: Cell<Next> = const { Cell::new(Next::Busy) };
+    static WORKER: Cell<WorkerState> = const { Cell::new(WorkerState::Busy) };
 }
 
-/// Whether this thread is a worker of the device that takes a job right away.
-fn is_open(shared: &Shared) -> bool {
-    let next = NEXT.replace(Next::Busy);
-    let is_open = matches!(next, Next::Open(of) if std::ptr::eq(of, shared));
-    NEXT.set(next);
+/// Whether this thread is a worker of the device that can take a job at once.
+fn is_available(shared: &Shared) -> bool {
+    let next = WORKER.replace(WorkerState::Busy);
+    let is_open = matches!(next, WorkerState::Available(of) if std::ptr::eq(of, shared));
+    WORKER.set(next);
     is_open
 }
 
@@ -105,9 +104,9 @@ impl Drop for WorkerPool {
         drop(state);
         self.0.work.notify_all();
         for (id, thread) in threads {
-            // The last owner of a device may be a kernel that has ended here.
+            // The last owner of a device may be a kernel that has ended on this thread.
             if id != std::thread::current().id() {
-                // A worker does not panic: kernels trap, and the rest of it does not unwrap.
+                // A worker does not panic: kernels trap, and its other code does not unwrap.
                 let _ = thread.join();
             }
         }
@@ -121,12 +120,12 @@ fn run_worker(shared: &Arc<Shared>, first: Job) {
     let mut next = Some(first);
     while let Some(job) = next {
         run(shared, &job, &mut stack);
-        NEXT.set(Next::Open(Arc::as_ptr(shared)));
+        WORKER.set(WorkerState::Available(Arc::as_ptr(shared)));
         job.launch.leave(1);
         drop(job);
-        next = match NEXT.replace(Next::Busy) {
-            Next::Taken(job) => Some(job),
-            Next::Busy | Next::Open(_) => shared.next(),
+        next = match WORKER.replace(WorkerState::Busy) {
+            WorkerState::Taken(job) => Some(job),
+            WorkerState::Busy | WorkerState::Available(_) => shared.next(),
         };
     }
 }
@@ -146,8 +145,8 @@ fn run(shared: &Shared, job: &Job, kept: &mut Option<DefaultStack>) {
 }
 
 impl State {
-    /// The next launch, if there is room for all its jobs beside those under way, of which
-    /// `own` ends on the thread that asks.
+    /// The next launch, if there is room for all its jobs beside the running ones, of which `own`
+    /// end on the calling thread.
     fn next_launch(&mut self, own: usize) -> Option<Arc<HostLaunch>> {
         let free = self.idle - self.jobs.len();
         let busy = self.workers - free - own;
@@ -160,10 +159,10 @@ impl State {
 }
 
 impl Shared {
-    /// Begins the launches for which there is room.
+    /// Starts the launches for which there is room.
     fn begin<'a>(self: &'a Arc<Self>, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         loop {
-            let is_open = is_open(self);
+            let is_open = is_available(self);
             let Some(launch) = state.next_launch(usize::from(is_open)) else {
                 return state;
             };
@@ -171,7 +170,7 @@ impl Shared {
             launch.enter();
             let mut jobs = launch.jobs();
             if is_open && let Some(job) = jobs.next() {
-                NEXT.set(Next::Taken(job));
+                WORKER.set(WorkerState::Taken(job));
             }
             let woken = jobs.len().min(state.idle - state.jobs.len());
             state.jobs.extend(jobs.by_ref().take(woken));
@@ -188,13 +187,13 @@ impl Shared {
         }
     }
 
-    /// Has new workers do jobs.
+    /// Gives jobs to new workers.
     fn carry_out(
         self: &Arc<Self>,
         mut jobs: impl ExactSizeIterator<Item = Job>,
     ) -> Result<(), (usize, std::io::Error)> {
         while let Some(job) = jobs.next() {
-            // The thread knows the others, but not this device, which ends them.
+            // The thread owns the pool's shared state, but not the device, whose drop ends it.
             let worker = Arc::clone(self);
             let number = {
                 let mut state = lock(&self.state);
@@ -212,13 +211,14 @@ impl Shared {
         Ok(())
     }
 
-    /// A job for a worker that has none; `None` if it is to end.
+    /// The next job of an idle worker; `None` if the worker is to end.
     fn next(self: &Arc<Self>) -> Option<Job> {
         let mut state = lock(&self.state);
         state.idle += 1;
         let mut is_late = false;
         loop {
-            // By the last of those that leave room: only who is idle does.
+            // The last worker that leaves room starts the launch, since only idle workers leave
+            // room.
             state = self.begin(state);
             if let Some(job) = state.jobs.pop_front() {
                 state.idle -= 1;
@@ -227,7 +227,7 @@ impl Shared {
             if is_late || state.closing {
                 state.idle -= 1;
                 state.workers -= 1;
-                // Nobody is to wait for it any more.
+                // No one has to join it any more.
                 state.threads.remove(&std::thread::current().id());
                 return None;
             }
@@ -246,11 +246,11 @@ mod tests {
     use super::*;
     use crate::device::Grid;
 
-    /// What kernels do that wait until they are let go.
+    /// Keeps kernels waiting until they are released.
     #[derive(Default)]
     struct Hall {
         state: Mutex<Inside>,
-        /// Somebody has come, or a launch has ended.
+        /// A kernel has arrived, or a launch has ended.
         changed: Condvar,
         opened: Condvar,
     }
@@ -294,14 +294,14 @@ mod tests {
 
     fn launch(hall: &Arc<Hall>, teams: u32, threads: u32) -> Arc<HostLaunch> {
         let param = (Arc::as_ptr(hall) as u64).to_ne_bytes().to_vec();
-        let told = Arc::clone(hall);
+        let at_end = Arc::clone(hall);
         HostLaunch::of_code(stay, vec![param], Grid { teams, threads }, move || {
-            lock(&told.state).ended += 1;
-            told.changed.notify_one();
+            lock(&at_end.state).ended += 1;
+            at_end.changed.notify_one();
         })
     }
 
-    /// One test at a time: a process may have only so many threads.
+    /// One test at a time: a process has a limited number of threads.
     static TURN: Mutex<()> = Mutex::new(());
 
     /// Small stacks: there are many.
@@ -309,7 +309,7 @@ mod tests {
         WorkerPool::new(16 << 10)
     }
 
-    /// Threads, and launches that wait.
+    /// The numbers of threads and of waiting launches.
     fn counts(workers: &WorkerPool) -> (usize, usize) {
         let state = lock(&workers.0.state);
         (state.made, state.waiting.len())
@@ -336,7 +336,7 @@ mod tests {
         let _turn = lock(&TURN);
         let (hall, workers) = (Arc::<Hall>::default(), workers());
         for _ in 0..3 {
-            // More teams than there are places for.
+            // More teams than places.
             workers.run(launch(&hall, 3 * RESIDENT / 1024, 1024));
         }
         workers.run(launch(&hall, 1, 1));
@@ -344,7 +344,7 @@ mod tests {
         let found = counts(&workers);
         hall.open();
         let inside = hall.wait(|inside| inside.ended == 4);
-        // The last one is small, and comes after the third all the same.
+        // The last launch is small, but still starts after the third.
         assert_eq!(found, (MOST, 2));
         assert_eq!((inside.now, inside.most), (0, MOST));
     }

@@ -71,7 +71,7 @@ unsafe extern "C" fn __kmpc_omp_task_alloc(
     routine: TaskEntry,
 ) -> *mut Task {
     let alloc = needed(libomp::task_alloc);
-    // SAFETY: passed on.
+    // SAFETY: the module's promise: these are the arguments of libomp's function.
     let task = unsafe { alloc(at, thread, flags, bytes, shared_bytes, routine) };
     if may_be_active() {
         kind::note(task, flags);
@@ -90,7 +90,7 @@ unsafe extern "C" fn __kmpc_omp_target_task_alloc(
     device: i64,
 ) -> *mut Task {
     let alloc = needed(libomp::target_task_alloc);
-    // SAFETY: passed on.
+    // SAFETY: the module's promise: these are the arguments of libomp's function.
     let task = unsafe { alloc(at, thread, flags, bytes, shared_bytes, routine, device) };
     if may_be_active() {
         kind::note_target(task, device);
@@ -108,7 +108,7 @@ unsafe extern "C" fn __kmpc_omp_task_with_deps(
     more: i32,
     more_list: *mut Dependence,
 ) -> i32 {
-    // SAFETY: passed on.
+    // SAFETY: the module's promise, which is that of `start`.
     unsafe {
         start(
             at,
@@ -152,7 +152,7 @@ unsafe fn start(
     let start = needed(libomp::task_with_deps);
     let parent = libomp::task_id(thread);
     if !is_active() || count <= 0 && more <= 0 || parent == 0 {
-        // SAFETY: passed on.
+        // SAFETY: the module's promise: these are the arguments of libomp's function.
         return unsafe { start(at, thread, task, count, list, more, more_list) };
     }
     // SAFETY: the module's promise.
@@ -195,7 +195,7 @@ unsafe fn start(
         places.push(record.first().with(IN));
         places.push(record.last().with(OUT));
         places.extend(before.iter().map(|before| before.last().with(IN)));
-        // SAFETY: passed on; the record is that of the task.
+        // SAFETY: the record is that of the task, and the caller owns the list.
         unsafe { start_companion(at, thread, &record, &mut places) };
     }
     started
@@ -274,7 +274,7 @@ unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     let wait = needed(libomp::taskwait_deps);
     let parent = libomp::task_id(thread);
     if !is_active() || count <= 0 && more <= 0 || parent == 0 {
-        // SAFETY: passed on.
+        // SAFETY: the module's promise: these are the arguments of libomp's function.
         return unsafe { wait(at, thread, count, list, more, more_list, no_wait) };
     }
     // SAFETY: the module's promise.
@@ -306,10 +306,10 @@ pub(crate) unsafe extern "C" fn __kmpc_omp_wait_deps(
     more_list: *mut Dependence,
 ) {
     if is_active() {
-        // SAFETY: passed on.
+        // SAFETY: the module's promise: these are the arguments of that function, which waits.
         return unsafe { __kmpc_omp_taskwait_deps_51(at, thread, count, list, more, more_list, 0) };
     }
     let wait = needed(libomp::wait_deps);
-    // SAFETY: passed on.
+    // SAFETY: the module's promise: these are the arguments of libomp's function.
     unsafe { wait(at, thread, count, list, more, more_list) };
 }

@@ -47,7 +47,7 @@ impl Depends {
         depends
     }
 
-    /// The same for a wait, which excludes nobody.
+    /// The same for a wait, which excludes no task.
     pub(super) fn of_a_wait(mut self) -> Self {
         for (_, access) in &mut self.accesses {
             if *access == Access::MutexInOutSet {

@@ -182,7 +182,7 @@ impl Record {
         }
     }
 
-    /// Counts its dependences on target tasks, by who resolved them.
+    /// Counts its dependences on target tasks, by whether the device resolved them.
     fn count(&self) {
         let before = lock(&self.before);
         let targets = before

@@ -47,14 +47,14 @@ unsafe extern "C" fn run(thread: i32, task: *mut Task) -> i32 {
         unreachable!("`interpose_routine` recorded it, and libomp runs a tied task once")
     };
     if !matches!(record.kind, TaskKind::Target(_)) {
-        // SAFETY: as libomp would call it.
+        // SAFETY: the task's own function, with libomp's arguments, called once.
         let ended = unsafe { (record.routine)(thread, task) };
         record.returned();
         return ended;
     }
     let place = libomp::task_id(thread);
     let outer = CURRENT.replace(Some((place, Arc::clone(&record))));
-    // SAFETY: as above.
+    // SAFETY: the task's own function, with libomp's arguments, called once.
     let ended = unsafe { (record.routine)(thread, task) };
     CURRENT.set(outer);
     record.returned();

@@ -1,4 +1,4 @@
-//! Counts of dependences between target tasks, by who resolved them.
+//! Counts of dependences between target tasks, by whether the device or the host resolved them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -96,7 +96,7 @@ struct Scope<'a> {
 struct Fixup<'a> {
     at: usize,
     labels: Vec<&'a str>,
-    /// Where the labels are known, from the outermost scope inwards.
+    /// The scopes of labels, from the outermost inwards.
     scopes: Vec<u32>,
 }
 
@@ -108,7 +108,7 @@ const LARGEST_FRAME: u64 = 1 << 24;
 /// call.
 const MAX_REGISTERS: u32 = 1 << 16;
 
-/// Where `variable` is if it is put behind `end`, in a space of `most` bytes.
+/// The offset of `variable` if it is placed after `end`, in a space of `most` bytes.
 fn behind(end: u32, variable: &Variable<'_>, align: u32, most: u64) -> Result<Slot> {
     let offset = u64::from(end).next_multiple_of(u64::from(align));
     // A size has 46 bits at most: the sum does not overflow.
@@ -309,7 +309,7 @@ impl<'a> Decoder<'a> {
         self.largest_frame = self.largest_frame.max(end);
     }
 
-    /// Room for a value of so many bytes.
+    /// Space for a value of `bytes` bytes.
     fn slot_of(&mut self, bytes: u32) -> Result<Slot> {
         let align = bytes.clamp(1, 16).next_power_of_two();
         let offset = self.frame.next_multiple_of(align);
@@ -436,7 +436,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Where in the frame the parameter or local variable called `name` is.
+    /// The offset in the frame of the parameter or local variable `name`.
     fn frame_slot(&self, name: &str) -> Option<Slot> {
         match self.find(name) {
             Some(Local::Frame(slot)) => return Some(*slot),
@@ -586,7 +586,7 @@ impl<'a> Decoder<'a> {
                     };
                     if !fits {
                         return Err(format!(
-                            "`{name}` has {} bits where {} are wanted",
+                            "`{name}` has {} bits where {} are expected",
                             found.bits(),
                             ty.bits()
                         ));
@@ -607,7 +607,7 @@ impl<'a> Decoder<'a> {
             }
             Operand::Sum(name, addend) => return self.address_of(name, *addend),
             Operand::Int(_) if matches!(ty, Type::F32 | Type::F64) => {
-                return Err("a float expected: an integer stands for no number here".to_owned());
+                return Err("a float expected, found an integer".to_owned());
             }
             Operand::Int(value) => *value,
             Operand::Single(bits) => match ty {

@@ -5,14 +5,14 @@ use codegen::listing::{Function, find};
 use codegen::shared::shared;
 use targets::arch::{Arch, Target};
 
-use super::{check, says};
+use super::{check, expect_instruction};
 
 /// A step of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
-    /// An instruction, with the bits that say how far it goes.
+    /// An instruction, with the bits of its scope.
     Op(&'static str),
-    /// A wait until all loads have come, and on gfx9 until all stores are done.
+    /// A wait until all loads are done, and on gfx9 also all stores.
     Loads,
     /// A wait until all stores are done.
     Stores,
@@ -21,14 +21,14 @@ enum Step {
 }
 use Step::{Loads, Op, Stores, WriteBack};
 
-/// What system scope takes on a family of processors.
+/// The sequences of system scope for a family of processors.
 struct Family {
     arches: &'static [&'static str],
     /// Lanes of a wave.
     lanes: u32,
-    /// In front of a release.
+    /// Before a release.
     release: &'static [Step],
-    /// Behind an acquire.
+    /// After an acquire.
     acquire: &'static [Step],
     /// Stores of 8, 32 and 64 bits.
     stores: [&'static str; 3],
@@ -145,23 +145,23 @@ impl Family {
         let [swap, add] = self.changes.map(Op);
         let released = |store| [self.release, &[store]].concat();
         let acquired = |load| [&[load], self.acquire].concat();
-        // The acquire's wait is for a load that there is none of.
+        // The acquire's wait is for a load, of which there is none.
         let acquire = &self.acquire[1..];
         let fence = match self.release {
-            // device-rt waits before LLVM's fence, which then writes back once more.
+            // device-rt waits before LLVM's fence, which then writes back again.
             [Loads, Stores, write_back, WriteBack] => {
                 [self.release, &[*write_back], acquire].concat()
             }
             release => [release, acquire].concat(),
         };
-        // What is handed over in device memory is words alone, and they are written
-        // through: no write-back needs to be waited for.
+        // Only words are handed over in device memory, and they are written through: no write-back
+        // needs to be waited for.
         let device_released: Vec<_> = released(swap)
             .into_iter()
             .filter(|step| *step != WriteBack)
             .collect();
-        // Each word by itself, in memory before `written` is stored, and none in the care of
-        // a write-back: see the wire's producer. There are no loads to wait for.
+        // Each word by itself, in memory before `written` is stored, and not delayed by a
+        // write-back: see the wire's producer. There are no loads to wait for.
         let write_back = self.release.iter().filter(|step| matches!(step, Op(_)));
         let message = [store64; 7]
             .into_iter()
@@ -193,7 +193,7 @@ impl Family {
 }
 
 impl Family {
-    /// What the mask of active lanes is called.
+    /// The name of the mask of active lanes.
     fn exec(&self) -> &'static [&'static str] {
         if self.lanes == 32 {
             &["exec_lo"]
@@ -212,9 +212,9 @@ impl Family {
     }
 }
 
-/// Lanes that are together claim by one operation, of one of them: the others are masked
-/// out before it. They learn what it took from that one, count who comes before them with
-/// masks of the wave's width, and wait by sleeping.
+/// Lanes that are together claim by one operation, executed by one of them: the others are masked
+/// out before it. They get its result, count the lanes before them with masks of the wave's width,
+/// and wait by sleeping.
 fn claims_together(family: &Family, function: &Function) -> Result<(), String> {
     let texts: Vec<String> = function
         .instructions()
@@ -250,7 +250,7 @@ fn claims_together(family: &Family, function: &Function) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether an instruction, as [`shared`] says it, waits for the loads before it.
+/// Whether an instruction, in the form of [`shared`], waits for the loads before it.
 fn waits_for_loads(text: &str) -> bool {
     text.starts_with("s_waitcnt ") && text.contains("vmcnt(0)")
         || ["s_wait_loadcnt 0x0", "s_wait_loadcnt_dscnt 0x0"].contains(&text)
@@ -266,8 +266,8 @@ fn waits_for_stores(arch: &Arch, text: &str) -> bool {
     }
 }
 
-/// Whether `found` has the steps in their order, and no other operation among them.
-/// Waits may stand anywhere between two operations; more of them do no harm.
+/// Whether `found` has the steps in order, and no other operation among them. Additional waits
+/// between operations are harmless.
 fn follows(arch: &Arch, found: &[String], steps: &[Step]) -> bool {
     let is_op = |text: &String| !text.starts_with("s_wait");
     let mut rest = found;
@@ -326,25 +326,25 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
         ("warp_size", family.size_of_wave()),
     ] {
         check(functions, name, &mut wrong, |function| {
-            says(function, words)
+            expect_instruction(function, words)
         });
     }
     check(functions, "claim", &mut wrong, |function| {
         claims_together(family, function)
     });
-    // A function of its own where a trap may not stand in others.
+    // A separate function if traps are not allowed in others.
     let trap = find(functions, "revoff_trap").ok_or("it is not there".to_owned());
-    if let Err(said) = trap.and_then(|function| says(function, &["s_trap", " 2"])) {
+    if let Err(said) = trap.and_then(|function| expect_instruction(function, &["s_trap", " 2"])) {
         wrong.push(format!("revoff_trap: {said}"));
     }
     wrong
 }
 
-/// What a kernel wrote before a call must have left the caches when the call is
-/// published: no store while a write-back is on its way.
+/// A kernel's stores before a call must have left the caches when the call is published: no store
+/// while a write-back is in progress.
 ///
-/// Compare-and-swaps are left out. They hand over slots, of which nothing but words is
-/// used, and those are written through.
+/// Compare-and-swaps are left out. They hand over slots, of which only words are used, and those
+/// are written through.
 pub(super) fn hand_over(arch: &Arch, functions: &[Function]) -> Vec<String> {
     let mut wrong = vec![];
     for function in functions {

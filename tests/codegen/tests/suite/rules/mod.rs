@@ -1,5 +1,5 @@
-//! What the architectures' memory models ask for, written by hand: a golden file that
-//! was blessed by mistake changes nothing here.
+//! The requirements of the architectures' memory models, written by hand, so that blessing a wrong
+//! golden file does not change them.
 
 mod amdgcn;
 mod nvptx;
@@ -11,7 +11,7 @@ use targets::arch::{Arch, Target};
 pub(crate) const PROBES: &str = "tests/codegen/probes";
 pub(crate) const LINKABLE: &str = "device-rt/linkable";
 
-/// Each primitive is what it must be.
+/// Each primitive has the required instructions.
 pub(crate) fn primitives(bench: &Workbench, arch: &'static Arch) -> Result<(), String> {
     let built = bench.built(PROBES, arch)?;
     let wrong = match arch.target {
@@ -21,7 +21,7 @@ pub(crate) fn primitives(bench: &Workbench, arch: &'static Arch) -> Result<(), S
     all_right(&wrong)
 }
 
-/// A call publishes and waits as its wires need it.
+/// A call publishes and waits as its wire requires.
 pub(crate) fn hand_over(bench: &Workbench, arch: &'static Arch) -> Result<(), String> {
     let built = bench.built(LINKABLE, arch)?;
     let wrong = match arch.target {
@@ -39,13 +39,13 @@ fn all_right(wrong: &[String]) -> Result<(), String> {
     }
 }
 
-/// The number in an architecture's name, `70` of `sm_70`; AMD's have letters in theirs.
+/// The number in an architecture's name, `70` for `sm_70`; AMD's may contain letters.
 pub(crate) fn number(arch: &Arch) -> u32 {
     let digits = arch.name.trim_start_matches(|c: char| !c.is_ascii_digit());
     digits.parse().unwrap_or(0)
 }
 
-/// Puts what `check` says about the function `probe_NAME` into `wrong`.
+/// Adds the error of `check` about the function `probe_NAME` to `wrong`.
 fn check(
     functions: &[Function],
     name: &str,
@@ -62,8 +62,8 @@ fn check(
     }
 }
 
-/// Some instruction of `function` has all these words in it.
-fn says(function: &Function, words: &[&str]) -> Result<(), String> {
+/// Checks that some instruction of `function` contains all these words.
+fn expect_instruction(function: &Function, words: &[&str]) -> Result<(), String> {
     let mut instructions = function
         .instructions()
         .map(|(_, instruction)| instruction.to_string());

@@ -4,9 +4,9 @@ use codegen::listing::Function;
 use codegen::shared::shared;
 use targets::arch::{Arch, Target};
 
-use super::{check, number, says};
+use super::{check, expect_instruction, number};
 
-/// All that a primitive does to memory and with other threads, from `sm_70` on.
+/// All memory operations and warp operations of a primitive, from `sm_70` on.
 const ORDERED: &[(&str, &[&str])] = &[
     ("system_load8", &["ld.relaxed.sys.global.u8"]),
     ("system_load32_relaxed", &["ld.relaxed.sys.global.u32"]),
@@ -30,7 +30,7 @@ const ORDERED: &[(&str, &[&str])] = &[
     ("pause", &["nanosleep.u32"]),
 ];
 
-/// The same below `sm_70`: a store waits for all before it, all wait for a load.
+/// The same below `sm_70`: a store waits for all earlier accesses, later ones wait for a load.
 const VOLATILE: &[(&str, &[&str])] = &[
     ("system_load8", &["ld.volatile.global.u8"]),
     ("system_load32_relaxed", &["ld.volatile.global.u32"]),
@@ -66,7 +66,7 @@ const VOLATILE: &[(&str, &[&str])] = &[
     ("pause", &[]),
 ];
 
-/// Read-modify-writes at the scope of the device, which has a name from `sm_60` on.
+/// Read-modify-writes at device scope, which has a name from `sm_60` on.
 const SCOPED: &[(&str, &[&str])] = &[
     ("ticket_add_relaxed", &["atom.gpu.global.add.u32"]),
     (
@@ -117,10 +117,10 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
             }
         });
     }
-    // Only addresses of the global space may be given to all these.
+    // These instructions accept only addresses of the global space.
     for name in ["system_load32_acquire", "device_or_acquire"] {
         check(functions, name, &mut wrong, |function| {
-            says(function, &["cvta.to.global.u64"])
+            expect_instruction(function, &["cvta.to.global.u64"])
         });
     }
     for (name, words) in [
@@ -130,14 +130,14 @@ pub(super) fn primitives(arch: &Arch, functions: &[Function]) -> Vec<String> {
         ("trap", ["trap", ""]),
     ] {
         check(functions, name, &mut wrong, |function| {
-            says(function, &words)
+            expect_instruction(function, &words)
         });
     }
     if number(arch) >= 70 {
         // From 32 ns up to about a microsecond.
         for (name, nanoseconds) in [("pause_first", ", 32"), ("pause_late", ", 1024")] {
             check(functions, name, &mut wrong, |function| {
-                says(function, &["mov.b32", nanoseconds])
+                expect_instruction(function, &["mov.b32", nanoseconds])
             });
         }
     }

@@ -1,27 +1,27 @@
-//! Memory that launches have left, such as the stacks of GCC's device threads, for the next ones.
+//! A cache of device memory for launches, such as the stacks of GCC's device threads.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use host_rt::DeviceBuffer;
 
-/// Most bytes that are kept: what several launches take that fill the largest GPU.
+/// Maximum bytes in the cache: enough for several launches that fill the largest GPU.
 const MOST: u64 = 4 << 30;
 
-/// A block may have this many times what a launch needs, and no more: so a launch that fills the
-/// GPU finds its block again although a small one came between.
+/// A block may be at most this many times as large as a launch needs: so a launch that fills the
+/// GPU finds its block again although a small one was launched in between.
 const TIMES: u64 = 4;
 
-/// But a block of so many bytes is for any launch: GPUs hardly allocate less at a time.
+/// Blocks up to this size suit any launch, since GPUs rarely allocate less at a time.
 const SMALL: u64 = 2 << 20;
 
-/// Blocks that no launch uses, in the order in which they came back.
-pub(crate) struct Spare {
+/// Unused blocks, in the order of their return.
+pub(crate) struct BlockCache {
     blocks: Mutex<Vec<DeviceBuffer>>,
-    /// Most bytes of them.
+    /// Maximum bytes in total.
     most: u64,
 }
 
-impl Default for Spare {
+impl Default for BlockCache {
     fn default() -> Self {
         Self {
             blocks: Mutex::default(),
@@ -30,21 +30,20 @@ impl Default for Spare {
     }
 }
 
-/// The block of a launch; goes back when dropped.
-pub struct Lent {
-    spare: Arc<Spare>,
+/// The block of a launch, which is returned to the cache on drop.
+pub struct CachedBlock {
+    cache: Arc<BlockCache>,
     /// Taken by the drop.
     block: Option<DeviceBuffer>,
 }
 
-impl Spare {
-    /// A list of blocks is whole whatever panics.
+impl BlockCache {
+    /// No panic leaves the list inconsistent.
     fn lock(&self) -> MutexGuard<'_, Vec<DeviceBuffer>> {
         self.blocks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The smallest block of at least `bytes` bytes, and not of many times as much, with whatever
-    /// was in it.
+    /// The smallest suitable block of at least `bytes` bytes, with unspecified contents.
     pub(crate) fn take(&self, bytes: u64) -> Option<DeviceBuffer> {
         let mut blocks = self.lock();
         let sizes = bytes..=bytes.saturating_mul(TIMES).max(SMALL);
@@ -53,7 +52,7 @@ impl Spare {
         Some(blocks.remove(best))
     }
 
-    /// Keeps a block, and lets go of those that have been here longest if they are too many.
+    /// Keeps a block, and frees the oldest ones if there are too many bytes.
     fn give(&self, block: DeviceBuffer) {
         let mut blocks = self.lock();
         blocks.push(block);
@@ -64,23 +63,23 @@ impl Spare {
         });
         let first = blocks.len() - newest.count();
         let too_many: Vec<_> = blocks.drain(..first).collect();
-        // Freeing may wait for the device.
+        // Freed without the lock, since freeing may wait for the device.
         drop(blocks);
         drop(too_many);
     }
 
-    /// Frees what no launch uses.
+    /// Frees all unused blocks.
     pub(crate) fn clear(&self) {
         let unused = std::mem::take(&mut *self.lock());
         drop(unused);
     }
 }
 
-impl Lent {
-    /// `block`, which then goes to `spare`.
-    pub(crate) fn new(spare: &Arc<Spare>, block: DeviceBuffer) -> Self {
+impl CachedBlock {
+    /// `block`, which is then returned to `cache`.
+    pub(crate) fn new(cache: &Arc<BlockCache>, block: DeviceBuffer) -> Self {
         Self {
-            spare: Arc::clone(spare),
+            cache: Arc::clone(cache),
             block: Some(block),
         }
     }
@@ -92,10 +91,10 @@ impl Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for CachedBlock {
     fn drop(&mut self) {
         if let Some(block) = self.block.take() {
-            self.spare.give(block);
+            self.cache.give(block);
         }
     }
 }
@@ -107,8 +106,8 @@ mod tests {
 
     const KIB: u64 = 1 << 10;
 
-    fn sizes(spare: &Spare) -> Vec<u64> {
-        spare
+    fn sizes(cache: &BlockCache) -> Vec<u64> {
+        cache
             .lock()
             .iter()
             .map(|block| block.bytes() / KIB)
@@ -118,34 +117,34 @@ mod tests {
     #[test]
     fn the_smallest_that_fits_is_taken() {
         let device = Device::open(0, "emu").unwrap();
-        let spare = Spare::default();
+        let cache = BlockCache::default();
         for kib in [512, 32, 64] {
-            spare.give(device.memory(kib * KIB).unwrap());
+            cache.give(device.memory(kib * KIB).unwrap());
         }
-        assert_eq!(spare.take(33 * KIB).unwrap().bytes(), 64 * KIB);
-        assert_eq!(sizes(&spare), [512, 32]);
-        assert!(spare.take(513 * KIB).is_none());
+        assert_eq!(cache.take(33 * KIB).unwrap().bytes(), 64 * KIB);
+        assert_eq!(sizes(&cache), [512, 32]);
+        assert!(cache.take(513 * KIB).is_none());
     }
 
     #[test]
     fn a_large_block_is_not_for_a_small_launch() {
         let device = Device::open(0, "emu").unwrap();
-        let spare = Spare::default();
-        spare.give(device.memory(16 << 20).unwrap());
-        assert!(spare.take(32 * KIB).is_none());
-        assert!(spare.take((4 << 20) - 1).is_none());
-        assert_eq!(spare.take(4 << 20).unwrap().bytes(), 16 << 20);
-        // Of little it is not worth the while.
-        spare.give(device.memory(SMALL).unwrap());
-        assert_eq!(spare.take(1).unwrap().bytes(), SMALL);
+        let cache = BlockCache::default();
+        cache.give(device.memory(16 << 20).unwrap());
+        assert!(cache.take(32 * KIB).is_none());
+        assert!(cache.take((4 << 20) - 1).is_none());
+        assert_eq!(cache.take(4 << 20).unwrap().bytes(), 16 << 20);
+        // Small blocks suit any launch.
+        cache.give(device.memory(SMALL).unwrap());
+        assert_eq!(cache.take(1).unwrap().bytes(), SMALL);
     }
 
     #[test]
     fn what_has_been_there_longest_goes_first() {
         let device = Device::open(0, "emu").unwrap();
-        let spare = Spare {
+        let cache = BlockCache {
             most: 100 * KIB,
-            ..Spare::default()
+            ..BlockCache::default()
         };
         for (kib, kept) in [
             (40, &[40][..]),
@@ -154,20 +153,20 @@ mod tests {
             (101, &[]),
             (100, &[100]),
         ] {
-            spare.give(device.memory(kib * KIB).unwrap());
-            assert_eq!(sizes(&spare), kept);
+            cache.give(device.memory(kib * KIB).unwrap());
+            assert_eq!(sizes(&cache), kept);
         }
     }
 
     #[test]
     fn what_a_launch_has_left_the_next_one_gets() {
         let device = Device::open(0, "emu").unwrap();
-        let first = device.lend(64 * KIB).unwrap();
+        let first = device.launch_memory(64 * KIB).unwrap();
         let address = first.address();
         drop(first);
-        assert_eq!(device.lend(32 * KIB).unwrap().address(), address);
-        // Where there is not enough, it may be what nobody uses that is in the way.
+        assert_eq!(device.launch_memory(32 * KIB).unwrap().address(), address);
+        // If there is not enough memory, unused blocks are freed first.
         assert!(device.memory(1 << 60).is_err());
-        assert_eq!(sizes(&device.spare), []);
+        assert_eq!(sizes(&device.cache), []);
     }
 }
