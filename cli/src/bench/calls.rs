@@ -7,7 +7,9 @@ use bench_calls::{EMPTY, LARGE, TOFROM, TYPED, WORK};
 use host_rt::targets::count::Count;
 
 use super::context::Bench;
+use super::floor::FloorCase;
 use super::latency::Latency;
+use super::options::FloorKind;
 use super::plan::Item;
 use super::report::{Calls, Failed, Floor, Rate};
 use super::session::{Session, TIMED, Use, waiting_name};
@@ -51,13 +53,15 @@ pub(crate) struct Case {
     requests: u64,
     rates: Vec<f64>,
     latency: Latency,
+    /// The floor just before each round, in the same state of the machine.
+    floor: FloorCase,
     pinned: bool,
     /// Why it could not be measured.
     pub(crate) failure: Option<anyhow::Error>,
 }
 
 impl Case {
-    pub(crate) fn new(bench: &Bench, item: Item) -> anyhow::Result<Self> {
+    pub(crate) fn new(bench: &Bench, item: Item, floor: Option<FloorKind>) -> anyhow::Result<Self> {
         // The system distributes more threads over the cores.
         let cores = bench.cores.filter(|_| item.grid == Shape::ONE);
         Ok(Self {
@@ -66,6 +70,7 @@ impl Case {
             requests: 0,
             rates: Vec::new(),
             latency: Latency::new()?,
+            floor: FloorCase::new(bench, floor)?,
             pinned: true,
             failure: None,
         })
@@ -88,6 +93,8 @@ impl Case {
 
     /// Measures once more, in a runtime of its own.
     fn measure(&mut self, bench: &Bench) -> anyhow::Result<()> {
+        // A figure without it is better than none: `failed` reports the floor of all.
+        let _ = self.floor.round(bench, bench.time / FLOOR_PART);
         bench.watchdog.at(self.item.to_string());
         let mut session = Session::open(
             bench,
@@ -99,7 +106,7 @@ impl Case {
             },
         )?;
         let what = self.item.call.what;
-        let (requests, seconds) = enough(bench, "counted", |time| {
+        let (requests, seconds) = enough(bench.time, "counted", |time| {
             let counted = session.count(what, time)?;
             Ok((counted.0, counted))
         })?;
@@ -109,7 +116,7 @@ impl Case {
         // times are meaningless.
         let threads = self.item.grid.device_threads();
         if threads <= TIMED || requests * TIMED / threads >= ENOUGH {
-            let times = enough(bench, "timed", |time| {
+            let times = enough(bench.time, "timed", |time| {
                 let (times, _) = session.time(what, time)?;
                 Ok((times.len(), times))
             })?;
@@ -142,6 +149,7 @@ impl Case {
             rate,
             p50_ns,
             p99_ns: percentile(99.0),
+            floor_p50_ns: self.floor.p50_ns(),
             cores: self.cores.filter(|_| self.pinned),
         })
     }
@@ -159,14 +167,15 @@ impl Case {
 /// Least calls of a figure.
 const ENOUGH: u64 = 100;
 
-/// Measures for the requested time, and again for longer if the machine is too busy for [`ENOUGH`]
-/// calls.
+/// The floor before a figure is measured for this part of the figure's time.
+const FLOOR_PART: u32 = 10;
+
+/// Measures for `time`, and again for longer if the machine is too busy for [`ENOUGH`] calls.
 pub(crate) fn enough<T>(
-    bench: &Bench,
+    mut time: Duration,
     what: &str,
     mut measure: impl FnMut(Duration) -> anyhow::Result<(u64, T)>,
 ) -> anyhow::Result<T> {
-    let mut time = bench.time;
     let mut last = 0;
     for _ in 0..6 {
         let (calls, measured) = measure(time)?;

@@ -87,12 +87,12 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
     // All figures once per round, so that other load of the machine affects them equally.
     let mut cases = Vec::new();
     for item in items {
-        cases.push(Case::new(&bench, item)?);
+        cases.push(Case::new(&bench, item, options.floor)?);
     }
     let mut no_floor = None;
     for _ in 0..options.rounds() {
         // Figures without the floor are better than none.
-        if let Err(error) = floor.round(&bench) {
+        if let Err(error) = floor.round(&bench, bench.time) {
             no_floor = Some(error.context("the floor could not be measured"));
         }
         for case in &mut cases {
