@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use shared_abi::wire::WireKind;
 
-use super::pool::Served;
+use super::poller::Served;
 use super::{Server, lock};
 use crate::device::DeviceError;
 use crate::wire::gcn_queue::GcnQueue;
@@ -49,7 +49,7 @@ impl Server {
     /// # Errors
     /// There is no mapped memory for it.
     pub(crate) fn launch_queue(self: &Arc<Self>) -> Result<LaunchQueue, DeviceError> {
-        let queues = &self.launch_queues;
+        let queues = &self.wires.launch_queues;
         let spare = lock(&queues.spare).pop();
         let entry = match spare {
             Some(entry) => entry,
@@ -64,7 +64,7 @@ impl Server {
     }
 
     fn new_launch_queue(&self) -> Result<Entry, DeviceError> {
-        let _attaching = lock(&self.attaching);
+        let _attaching = lock(&self.wires.attaching);
         let common = self.common()?;
         let queue = GcnQueue::new(self.device.alloc_mapped(GcnQueue::BYTES)?, 0);
         let served = self.serve_wire(WireKind::GCN_QUEUE, queue.attach(0, &common.bounce));
@@ -105,7 +105,7 @@ impl LaunchQueue {
 
 impl Drop for LaunchQueue {
     fn drop(&mut self) {
-        let queues = &self.server.launch_queues;
+        let queues = &self.server.wires.launch_queues;
         if let Some(entry) = self.entry.take() {
             let mut spare = lock(&queues.spare);
             if spare.len() < MOST_SPARE && entry.queue.renew() {
@@ -113,7 +113,7 @@ impl Drop for LaunchQueue {
             } else {
                 // Relaxed: `change_sources` orders it.
                 entry.served.retired.store(true, Ordering::Relaxed);
-                self.server.change_sources();
+                self.server.poller.change_sources();
             }
         }
         // Relaxed: see `are_used`.

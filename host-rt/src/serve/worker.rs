@@ -12,7 +12,7 @@ use shared_abi::status::Status;
 
 use super::functions::Failed;
 use super::in_flight::InFlight;
-use super::pool::Served;
+use super::poller::Served;
 use super::{CallError, Entry, RequestMemory, Server};
 use crate::device::DeviceError;
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
@@ -72,7 +72,7 @@ impl Worker {
         Self {
             in_flight: server.new_in_flight(),
             limits,
-            mapper: Mapper::new(limits, Arc::clone(&server.budget)),
+            mapper: Mapper::new(limits, Arc::clone(&server.requests.budget)),
             copier: server.copier(),
             args: Vec::new(),
             places: Vec::new(),
@@ -90,7 +90,7 @@ impl Worker {
         let run = catch_unwind(AssertUnwindSafe(|| {
             let result = self.run(server, served, taken, &mut copied);
             result.map_err(|(status, error)| {
-                server.launches.report(taken.launch, error);
+                server.requests.launches.report(taken.launch, error);
                 status
             })
         }));
@@ -104,7 +104,8 @@ impl Worker {
                     reason: format!("a request was not served: {}", panic_message(&*panic)),
                 };
                 // What has panicked may be a subscriber, which hears of this.
-                let told = AssertUnwindSafe(|| server.launches.report(taken.launch, error));
+                let told =
+                    AssertUnwindSafe(|| server.requests.launches.report(taken.launch, error));
                 if let Err(again) = catch_unwind(told) {
                     std::mem::forget(again);
                 }
@@ -121,7 +122,7 @@ impl Worker {
                 wire: wire.name(),
                 reason: error.to_string(),
             };
-            server.launches.report(taken.launch, error);
+            server.requests.launches.report(taken.launch, error);
         }
     }
 
@@ -134,13 +135,13 @@ impl Worker {
     ) -> Result<(), (Status, CallError)> {
         let wire = &*served.attached.wire;
         // Relaxed: seen soon enough.
-        if server.refusing.load(Ordering::Relaxed) {
+        if server.requests.refusing.load(Ordering::Relaxed) {
             return Err((
                 Status::SHUTTING_DOWN,
                 CallError::ShuttingDown { word: taken.func },
             ));
         }
-        let functions = server.functions.load();
+        let functions = server.requests.functions.load();
         let function = match functions.find(taken.func) {
             Ok(function) => function,
             Err(name) => {
@@ -154,7 +155,7 @@ impl Worker {
                 ));
             }
         };
-        server.wake_follower(function.is_slow());
+        let _in_function = server.enter_function(function.is_slow());
 
         let refused = |reason: String| {
             let function = function.name().to_owned();
