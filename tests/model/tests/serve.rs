@@ -4,6 +4,7 @@
 use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 
 use loom::thread::JoinHandle;
 use model::{Runs, explore, pause};
@@ -23,9 +24,26 @@ mod sync {
     use std::ops::{Deref, DerefMut};
     use std::time::Duration;
 
-    pub(crate) use loom::sync::Condvar;
     use loom::sync::atomic::AtomicBool;
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+    /// Counts the threads that it wakes.
+    pub(crate) struct Condvar(loom::sync::Condvar);
+
+    impl Condvar {
+        pub(crate) fn new() -> Self {
+            Self(loom::sync::Condvar::new())
+        }
+
+        pub(crate) fn notify_one(&self) {
+            super::WAKES.set(super::WAKES.get() + 1);
+            self.0.notify_one();
+        }
+
+        pub(crate) fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
 
     /// A mutex whose guard can release it for a while.
     pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
@@ -121,7 +139,7 @@ mod sync {
         mut guard: MutexGuard<'a, T>,
     ) -> MutexGuard<'a, T> {
         let locked = guard.guard.take().expect(LOCKED);
-        guard.guard = Some(condvar.wait(locked).expect("another thread has failed"));
+        guard.guard = Some(condvar.0.wait(locked).expect("another thread has failed"));
         guard
     }
 
@@ -144,6 +162,8 @@ mod sync {
 thread_local! {
     /// No tick is ever over. Loom runs all threads of a model on one.
     static TIME_STANDS_STILL: Cell<bool> = const { Cell::new(false) };
+    /// Serving threads that were woken.
+    static WAKES: Cell<u32> = const { Cell::new(0) };
 }
 
 /// What a host function does. Requests are numbers from 0 on: indices of these.
@@ -155,13 +175,17 @@ enum Function {
     Stuck(&'static [usize]),
     /// As `Stuck`, and is known to be slow.
     Slow(&'static [usize]),
-    /// Makes another request, as a kernel that it launches would, and waits for it.
+    /// Makes another request, and returns when that is done; is known to be fast.
+    Asking(usize),
+    /// As `Asking`, by a kernel that it launches: it serves requests while it waits. Slow.
     Nested(usize),
 }
 
 #[derive(Default)]
 struct Wire {
     requests: Vec<usize>,
+    /// They came together: a thread that comes back finds the next at once.
+    is_burst: bool,
     is_stopping: bool,
 }
 
@@ -173,6 +197,8 @@ struct World {
     arrived: Condvar,
     done: Mutex<Vec<bool>>,
     returned: Condvar,
+    /// No thread may be created any more.
+    has_stopped: std::sync::atomic::AtomicBool,
 }
 
 impl World {
@@ -184,15 +210,17 @@ impl World {
             arrived: Condvar::new(),
             done: Mutex::new(vec![false; functions.len()]),
             returned: Condvar::new(),
+            has_stopped: std::sync::atomic::AtomicBool::new(false),
         });
         created(this.threads.start(|number| this.create(number)));
         this
     }
 
     fn create(self: &Arc<Self>, number: usize) -> io::Result<JoinHandle<()>> {
+        assert!(!self.has_stopped.load(SeqCst), "a thread that nobody ends");
         let this = Arc::clone(self);
         Ok(loom::thread::spawn(move || {
-            let poll = |(): &mut (), _| this.poll_until_found();
+            let poll = |(): &mut (), has_served| this.poll_until_found(has_served);
             this.threads
                 .run(number, poll, |request| this.serve(request));
         }))
@@ -201,27 +229,28 @@ impl World {
     /// A device thread makes a request.
     fn request(&self, request: usize) {
         lock(&self.wire).requests.push(request);
-        self.arrived.notify_one();
+        self.arrived.notify_all();
     }
 
-    /// Polls once.
-    fn poll(&self, wire: &mut Wire) -> Option<usize> {
+    /// Polls once; `is_first` if the thread comes from a function.
+    fn poll(&self, wire: &mut Wire, is_first: bool) -> Option<usize> {
         if wire.requests.is_empty() {
             return None;
         }
-        self.threads.request_taken(false);
+        self.threads.request_taken(is_first && wire.is_burst);
         Some(wire.requests.remove(0))
     }
 
-    fn poll_until_found(&self) -> Polled<usize> {
+    fn poll_until_found(&self, mut is_first: bool) -> Polled<usize> {
         let mut wire = lock(&self.wire);
         loop {
             if wire.is_stopping {
                 return Polled::Stop;
             }
-            if let Some(request) = self.poll(&mut wire) {
+            if let Some(request) = self.poll(&mut wire, is_first) {
                 return Polled::Request(request);
             }
+            is_first = false;
             wire = wait(&self.arrived, wire);
         }
     }
@@ -235,6 +264,10 @@ impl World {
         match function {
             Function::Fast => (),
             Function::Stuck(others) | Function::Slow(others) => self.wait_for(others),
+            Function::Asking(inner) => {
+                self.request(inner);
+                self.wait_for(&[inner]);
+            }
             Function::Nested(inner) => {
                 created(self.threads.wake_follower(create));
                 self.request(inner);
@@ -242,7 +275,7 @@ impl World {
                 while !lock(&self.done)[inner] {
                     let mut found = None;
                     self.threads.with_token_if_all_are_busy(|()| {
-                        found = self.poll(&mut lock(&self.wire));
+                        found = self.poll(&mut lock(&self.wire), false);
                     });
                     match found {
                         Some(request) => self.serve(request),
@@ -271,8 +304,19 @@ impl World {
         self.wait_for(requests);
     }
 
+    /// Makes these requests at the same time, and waits until all are done.
+    fn burst(&self, requests: &[usize]) {
+        let mut wire = lock(&self.wire);
+        wire.requests.extend(requests);
+        wire.is_burst = true;
+        drop(wire);
+        self.arrived.notify_all();
+        self.wait_for(requests);
+    }
+
     fn stop(&self) {
         let handles = self.threads.stop();
+        self.has_stopped.store(true, SeqCst);
         lock(&self.wire).is_stopping = true;
         self.arrived.notify_all();
         for handle in handles {
@@ -300,7 +344,7 @@ fn serve(
     });
 }
 
-use Function::{Fast, Nested, Slow, Stuck};
+use Function::{Asking, Fast, Nested, Slow, Stuck};
 
 #[test]
 fn another_thread_polls_while_the_first_function_runs() {
@@ -318,10 +362,12 @@ fn another_thread_polls_while_the_first_function_runs() {
 
 #[test]
 fn the_standby_takes_over_from_a_stuck_thread() {
-    let functions = &[Fast, Stuck(&[2]), Fast];
-    serve("standby", Runs::Preemptions(2), 2, functions, |world| {
+    let functions = &[Fast, Fast, Stuck(&[3]), Fast];
+    serve("standby", Runs::Preemptions(1), 2, functions, |world| {
+        // The first request creates the standby, the second has it tick.
         world.call(&[0]);
-        world.call(&[1, 2]);
+        world.call(&[1]);
+        world.call(&[2, 3]);
     });
 }
 
@@ -341,6 +387,50 @@ fn the_standby_is_replaced() {
 }
 
 #[test]
+fn a_standby_that_was_called_is_replaced() {
+    let functions = &[Fast, Nested(2), Asking(3), Fast];
+    serve(
+        "called standby",
+        Runs::Preemptions(1),
+        3,
+        functions,
+        |world| {
+            world.call(&[0]);
+            world.call(&[1]);
+        },
+    );
+}
+
+#[test]
+fn a_serial_caller_wakes_nobody() {
+    let functions = &[Slow(&[]); 5];
+    serve(
+        "serial caller",
+        Runs::Preemptions(1),
+        2,
+        functions,
+        |world| {
+            TIME_STANDS_STILL.set(true);
+            WAKES.set(0);
+            (0..5).for_each(|request| world.call(&[request]));
+            // The first request creates a thread, which is woken once, to tick.
+            assert!(WAKES.get() <= 1, "{} wakes", WAKES.get());
+        },
+    );
+}
+
+#[test]
+fn requests_that_wait_are_evidence() {
+    const QUICK: Function = Slow(&[]);
+    let functions = &[Fast, QUICK, QUICK, QUICK, QUICK, Slow(&[6]), Fast];
+    serve("burst", Runs::Preemptions(1), 2, functions, |world| {
+        TIME_STANDS_STILL.set(true);
+        world.call(&[0]);
+        world.burst(&[1, 2, 3, 4, 5, 6]);
+    });
+}
+
+#[test]
 fn evidence_wakes_a_follower_without_a_tick() {
     // Request 1 is taken while another thread is in a slow function.
     let functions = &[Slow(&[1]), Fast, Slow(&[3]), Fast];
@@ -354,7 +444,7 @@ fn evidence_wakes_a_follower_without_a_tick() {
 #[test]
 fn a_visitor_delays_nobody() {
     // With one thread: no other would come to its help.
-    serve("visitor", Runs::All, 1, &[Fast, Fast], |world| {
+    serve("visitor", Runs::Preemptions(3), 1, &[Fast, Fast], |world| {
         TIME_STANDS_STILL.set(true);
         world.request(0);
         world.threads.with_token(|()| drop(lock(&world.wire)));
@@ -382,12 +472,12 @@ fn all_threads_end() {
     serve(
         "end",
         Runs::Preemptions(2),
-        3,
-        &[Slow(&[1]), Fast],
+        2,
+        &[Slow(&[]), Slow(&[])],
         |world| {
+            // Whether they are served or not.
             world.request(0);
             world.request(1);
-            world.wait_for(&[1]);
         },
     );
 }

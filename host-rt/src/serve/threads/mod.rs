@@ -10,7 +10,7 @@
 //! | - | a thread is needed, and none waits | Called | [`States::create`] | up to the limit |
 //! | Called | it runs | Active | [`States::answer`] | |
 //! | Active | the token is taken | Follower | [`States::wait`] | |
-//! | Active | the token is taken, and there is no standby | Standby | [`States::wait`] | it ticks |
+//! | Active | the token is taken, and there is no standby | Standby | [`States::wait`] | it sleeps until alerted |
 //! | Follower | a thread is needed to poll | Called | [`States::call`] | it is woken |
 //! | Standby | the same, and there is no follower | Called | [`States::call`] | it is woken, and nobody ticks |
 //! | Standby | a request is entered, and nobody ticks | Standby | [`States::alert`] | it is woken, and ticks |
@@ -257,9 +257,6 @@ impl<T, H> Threads<T, H> {
             return true;
         }
         shared.states.wait(me);
-        if shared.states.of(me) == State::Standby {
-            self.progress.start_ticking();
-        }
         // Requests at the last tick.
         let mut seen = None;
         loop {
