@@ -47,6 +47,7 @@ impl States {
     /// Adds a thread that is to poll; its number.
     pub(super) fn create(&mut self) -> usize {
         self.threads.push(State::Called);
+        self.check();
         self.threads.len() - 1
     }
 
@@ -67,6 +68,7 @@ impl States {
             None => State::Standby,
         };
         self.change(me, &[State::Active], state);
+        self.check();
     }
 
     /// A thread is needed to poll.
@@ -76,6 +78,7 @@ impl States {
             _ if self.find(State::Called).is_some() => Next::Nobody,
             Some(thread) => {
                 self.change(thread, &[State::Follower, State::Standby], State::Called);
+                self.check();
                 Next::Wake(thread)
             }
             None => self.another(),
@@ -97,6 +100,7 @@ impl States {
         if let Some(follower) = self.find(State::Follower) {
             self.change(follower, &[State::Follower], State::Standby);
         }
+        self.check();
     }
 
     /// All threads are to end.
@@ -147,6 +151,16 @@ impl States {
 
     fn find(&self, state: State) -> Option<usize> {
         self.threads.iter().position(|&other| other == state)
+    }
+
+    /// One thread at most is on its way, and followers have a standby.
+    fn check(&self) {
+        let called = self.threads.iter().filter(|&&s| s == State::Called);
+        debug_assert!(called.count() <= 1, "{self:?}");
+        debug_assert!(
+            self.find(State::Follower).is_none() || self.has_standby(),
+            "{self:?}"
+        );
     }
 
     fn change(&mut self, thread: usize, from: &[State], to: State) {
