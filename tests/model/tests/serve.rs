@@ -346,37 +346,6 @@ fn serve(
 
 use Function::{Asking, Fast, Nested, Slow, Stuck};
 
-/// Rule 2, alone: deeper in the search than the other models go.
-#[path = "../../../host-rt/src/serve/threads"]
-mod rule_2 {
-    use std::sync::Arc;
-
-    use model::{Runs, explore};
-
-    use self::progress::Progress;
-
-    #[expect(dead_code, reason = "one race is modelled")]
-    mod progress;
-
-    #[test]
-    fn a_request_is_noticed_by_the_standby_or_notices_that_it_sleeps() {
-        explore("standby, a tick meets a request", Runs::All, || {
-            let progress = Arc::new(Progress::new());
-            progress.start_ticking();
-            let poller = {
-                let progress = Arc::clone(&progress);
-                loom::thread::spawn(move || {
-                    progress.count();
-                    progress.is_ticking()
-                })
-            };
-            let has_stopped = progress.stop_ticking_at(0);
-            let relies_on_it = poller.join().expect("the poller has failed");
-            assert!(!(has_stopped && relies_on_it));
-        });
-    }
-}
-
 #[test]
 fn another_thread_polls_while_the_first_function_runs() {
     let functions = &[Slow(&[1]), Fast];
