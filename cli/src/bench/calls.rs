@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bench_calls::{EMPTY, LARGE, TOFROM, TYPED, WORK};
-use host_rt::targets::count::Count;
 
 use super::context::Bench;
-use super::floor::FloorCase;
+use super::enough::{ENOUGH, enough};
 use super::latency::Latency;
-use super::options::FloorKind;
 use super::plan::Item;
 use super::report::{Calls, Failed, Floor, Rate};
 use super::session::{Session, TIMED, Use, waiting_name};
@@ -53,15 +51,13 @@ pub(crate) struct Case {
     requests: u64,
     rates: Vec<f64>,
     latency: Latency,
-    /// The floor just before each round, in the same state of the machine.
-    floor: FloorCase,
     pinned: bool,
     /// Why it could not be measured.
     pub(crate) failure: Option<anyhow::Error>,
 }
 
 impl Case {
-    pub(crate) fn new(bench: &Bench, item: Item, floor: Option<FloorKind>) -> anyhow::Result<Self> {
+    pub(crate) fn new(bench: &Bench, item: Item) -> anyhow::Result<Self> {
         // The system distributes more threads over the cores.
         let cores = bench.cores.filter(|_| item.grid == Shape::ONE);
         Ok(Self {
@@ -70,7 +66,6 @@ impl Case {
             requests: 0,
             rates: Vec::new(),
             latency: Latency::new()?,
-            floor: FloorCase::new(bench, floor)?,
             pinned: true,
             failure: None,
         })
@@ -93,8 +88,6 @@ impl Case {
 
     /// Measures once more, in a runtime of its own.
     fn measure(&mut self, bench: &Bench) -> anyhow::Result<()> {
-        // A figure without it is better than none: `failed` reports the floor of all.
-        let _ = self.floor.round(bench, bench.time / FLOOR_PART);
         bench.watchdog.at(self.item.to_string());
         let mut session = Session::open(
             bench,
@@ -126,8 +119,8 @@ impl Case {
         Ok(())
     }
 
-    /// The figures, unless they could not be measured.
-    pub(crate) fn figures(&self, floor: &Floor) -> Option<Calls> {
+    /// The figures, unless they could not be measured. `floor_p50_ns` is the floor beside them.
+    pub(crate) fn figures(&self, floor: &Floor, floor_p50_ns: Option<u64>) -> Option<Calls> {
         if self.failure.is_some() {
             return None;
         }
@@ -149,7 +142,7 @@ impl Case {
             rate,
             p50_ns,
             p99_ns: percentile(99.0),
-            floor_p50_ns: self.floor.p50_ns(),
+            floor_p50_ns,
             cores: self.cores.filter(|_| self.pinned),
         })
     }
@@ -162,32 +155,4 @@ impl Case {
             error: format!("{error:#}"),
         })
     }
-}
-
-/// Least calls of a figure.
-const ENOUGH: u64 = 100;
-
-/// The floor before a figure is measured for this part of the figure's time.
-const FLOOR_PART: u32 = 10;
-
-/// Measures for `time`, and again for longer if the machine is too busy for [`ENOUGH`] calls.
-pub(crate) fn enough<T>(
-    mut time: Duration,
-    what: &str,
-    mut measure: impl FnMut(Duration) -> anyhow::Result<(u64, T)>,
-) -> anyhow::Result<T> {
-    let mut last = 0;
-    for _ in 0..6 {
-        let (calls, measured) = measure(time)?;
-        if calls >= ENOUGH {
-            return Ok(measured);
-        }
-        last = calls;
-        time *= 2;
-    }
-    anyhow::bail!(
-        "only {} could be {what} within {:?}: the device or the machine is too busy",
-        Count(last, "call"),
-        time / 2
-    )
 }

@@ -10,8 +10,8 @@ use host_rt::device::{BlockShape, Device, Fill, LaunchContext, MappedMemory, Run
 use host_rt::shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::Round;
-use crate::bench::calls::enough;
 use crate::bench::context::Bench;
+use crate::bench::enough::enough;
 use crate::bench::latency::{Latency, tick_ns};
 use crate::bench::session::WARM_UP;
 use crate::bench::shape::Shape;
