@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use bench_calls::{EMPTY, LARGE, TOFROM, TYPED, WORK};
-use host_rt::targets::count::Count;
 
 use super::context::Bench;
+use super::enough::{ENOUGH, enough};
 use super::latency::Latency;
 use super::plan::Item;
 use super::report::{Calls, Failed, Floor, Rate};
@@ -99,7 +99,7 @@ impl Case {
             },
         )?;
         let what = self.item.call.what;
-        let (requests, seconds) = enough(bench, "counted", |time| {
+        let (requests, seconds) = enough(bench.time, "counted", |time| {
             let counted = session.count(what, time)?;
             Ok((counted.0, counted))
         })?;
@@ -109,7 +109,7 @@ impl Case {
         // times are meaningless.
         let threads = self.item.grid.device_threads();
         if threads <= TIMED || requests * TIMED / threads >= ENOUGH {
-            let times = enough(bench, "timed", |time| {
+            let times = enough(bench.time, "timed", |time| {
                 let (times, _) = session.time(what, time)?;
                 Ok((times.len(), times))
             })?;
@@ -119,8 +119,8 @@ impl Case {
         Ok(())
     }
 
-    /// The figures, unless they could not be measured.
-    pub(crate) fn figures(&self, floor: &Floor) -> Option<Calls> {
+    /// The figures, unless they could not be measured. `floor_p50_ns` is the floor beside them.
+    pub(crate) fn figures(&self, floor: &Floor, floor_p50_ns: Option<u64>) -> Option<Calls> {
         if self.failure.is_some() {
             return None;
         }
@@ -142,6 +142,7 @@ impl Case {
             rate,
             p50_ns,
             p99_ns: percentile(99.0),
+            floor_p50_ns,
             cores: self.cores.filter(|_| self.pinned),
         })
     }
@@ -154,31 +155,4 @@ impl Case {
             error: format!("{error:#}"),
         })
     }
-}
-
-/// Least calls of a figure.
-const ENOUGH: u64 = 100;
-
-/// Measures for the requested time, and again for longer if the machine is too busy for [`ENOUGH`]
-/// calls.
-pub(crate) fn enough<T>(
-    bench: &Bench,
-    what: &str,
-    mut measure: impl FnMut(Duration) -> anyhow::Result<(u64, T)>,
-) -> anyhow::Result<T> {
-    let mut time = bench.time;
-    let mut last = 0;
-    for _ in 0..6 {
-        let (calls, measured) = measure(time)?;
-        if calls >= ENOUGH {
-            return Ok(measured);
-        }
-        last = calls;
-        time *= 2;
-    }
-    anyhow::bail!(
-        "only {} could be {what} within {:?}: the device or the machine is too busy",
-        Count(last, "call"),
-        time / 2
-    )
 }

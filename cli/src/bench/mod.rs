@@ -3,6 +3,7 @@
 mod calls;
 mod caveats;
 mod context;
+mod enough;
 mod floor;
 mod latency;
 mod linked;
@@ -36,6 +37,9 @@ use self::report::Report;
 use self::session::{ADAPTIVE, Session, Setup, Use};
 use self::shape::Shape;
 use crate::output;
+
+/// The floor beside a figure is measured for this part of the figure's time.
+const FLOOR_PART: u32 = 10;
 
 /// Measures everything and prints it.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
@@ -87,16 +91,21 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
     // All figures once per round, so that other load of the machine affects them equally.
     let mut cases = Vec::new();
     for item in items {
-        cases.push(Case::new(&bench, item)?);
+        cases.push((
+            Case::new(&bench, item)?,
+            FloorCase::new(&bench, options.floor)?,
+        ));
     }
     let mut no_floor = None;
     for _ in 0..options.rounds() {
         // Figures without the floor are better than none.
-        if let Err(error) = floor.round(&bench) {
+        if let Err(error) = floor.round(&bench, bench.time) {
             no_floor = Some(error.context("the floor could not be measured"));
         }
-        for case in &mut cases {
+        for (case, beside) in &mut cases {
             if start.elapsed() < options.limit() {
+                // In the same state of the machine; without it, the figure has none.
+                let _ = beside.round(&bench, bench.time / FLOOR_PART);
                 case.round(&bench);
             } else {
                 case.skip(options.limit());
@@ -107,10 +116,10 @@ fn measure(options: &Options, failure: &mut Option<anyhow::Error>) -> anyhow::Re
     let floor = floor.figures();
     let calls: Vec<_> = cases
         .iter()
-        .filter_map(|case| case.figures(&floor))
+        .filter_map(|(case, beside)| case.figures(&floor, beside.p50_ns()))
         .collect();
-    let failed: Vec<_> = cases.iter().filter_map(Case::failed).collect();
-    if let Some(error) = cases.into_iter().find_map(|case| case.failure) {
+    let failed: Vec<_> = cases.iter().filter_map(|(case, _)| case.failed()).collect();
+    if let Some(error) = cases.into_iter().find_map(|(case, _)| case.failure) {
         let message = match failed.len() {
             1 => "1 figure could not be measured".to_owned(),
             more => format!("{more} figures could not be measured, the first"),

@@ -48,6 +48,7 @@ pub(crate) fn ratios(
     Ratios {
         native_p50_to_floor: p50("empty").map(|ns| ns as f64 / floor.p50_ns as f64),
         native_tofrom_64_minus_empty_ns: difference(),
+        native_work_10us_p50_ns: p50("work-10us"),
         largest_grid: largest,
         native_to_gcc_slot_rate: rate(at_most("empty"), slot()),
         native_to_patched_rate: largest
@@ -88,6 +89,7 @@ mod tests {
             },
             p50_ns: Some(p50_ns),
             p99_ns: Some(p50_ns),
+            floor_p50_ns: Some(300),
             rate_to_floor: 1.0,
             p50_to_floor: Some(1.0),
             cores: None,
@@ -100,6 +102,7 @@ mod tests {
             calls("native", "adaptive", "empty", 1, 600, 1e6),
             calls("native", "adaptive", "empty", 8, 900, 8e6),
             calls("native", "adaptive", "tofrom-64", 1, 1000, 1e6),
+            calls("native", "adaptive", "work-10us", 1, 10_700, 1e5),
             calls("gcc-slot", "adaptive", "empty", 8, 1, 2e6),
             calls("gcc-ring", "sleep-1us", "empty", 8, 1, 1e5),
         ];
@@ -118,13 +121,14 @@ mod tests {
         let found = ratios(&grids, &floor, &list, None);
         assert_eq!(found.native_p50_to_floor, Some(2.0));
         assert_eq!(found.native_tofrom_64_minus_empty_ns, Some(400));
+        assert_eq!(found.native_work_10us_p50_ns, Some(10_700));
         assert_eq!(found.native_to_gcc_slot_rate, Some(4.0));
         assert_eq!(found.native_to_patched_rate, Some(80.0));
         assert_eq!(found.linked_to_unlinked_time, None);
         let patched = native_to_patched(&grids, &list);
         assert_eq!((patched.len(), patched[0].grid), (1, grids[1]));
 
-        let found = ratios(&grids, &floor, &list[3..], None);
+        let found = ratios(&grids, &floor, &list[4..], None);
         assert_eq!(found.native_p50_to_floor, None);
         assert_eq!(found.native_to_patched_rate, None);
     }

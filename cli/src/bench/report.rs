@@ -95,6 +95,8 @@ pub(crate) struct Calls {
     pub(crate) rate: Rate,
     pub(crate) p50_ns: Option<u64>,
     pub(crate) p99_ns: Option<u64>,
+    #[serde(default)]
+    pub(crate) floor_p50_ns: Option<u64>,
     pub(crate) rate_to_floor: f64,
     pub(crate) p50_to_floor: Option<f64>,
     pub(crate) cores: Option<[usize; 2]>,
@@ -112,6 +114,8 @@ pub(crate) struct Failed {
 pub(crate) struct Ratios {
     pub(crate) native_p50_to_floor: Option<f64>,
     pub(crate) native_tofrom_64_minus_empty_ns: Option<i64>,
+    #[serde(default)]
+    pub(crate) native_work_10us_p50_ns: Option<u64>,
     pub(crate) largest_grid: Option<Shape>,
     pub(crate) native_to_gcc_slot_rate: Option<f64>,
     pub(crate) native_to_patched_rate: Option<f64>,

@@ -44,7 +44,7 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
 
     writeln!(
         out,
-        "\n{:<8} {:<9} {:<11} {:>8} {:>7} {:>12} {:>21} {:>9} {:>9} {:>10} {:>9}  cores",
+        "\n{:<8} {:<9} {:<11} {:>8} {:>7} {:>12} {:>21} {:>9} {:>9} {:>9} {:>10} {:>9}  cores",
         "wire",
         "waiting",
         "call",
@@ -54,6 +54,7 @@ pub(crate) fn render(report: &Report) -> Result<String, fmt::Error> {
         "of all rounds",
         "p50",
         "p99",
+        "floor",
         "rate/floor",
         "p50/floor",
     )?;
@@ -103,7 +104,7 @@ fn floor(out: &mut String, floor: &Floor) -> fmt::Result {
 fn line(out: &mut String, calls: &Calls) -> fmt::Result {
     writeln!(
         out,
-        "{:<8} {:<9} {:<11} {:>8} {:>7} {:>12.0} {:>21} {:>9} {:>9} {:>10.4} {:>9}  {}",
+        "{:<8} {:<9} {:<11} {:>8} {:>7} {:>12.0} {:>21} {:>9} {:>9} {:>9} {:>10.4} {:>9}  {}",
         calls.wire,
         calls.waiting,
         calls.call,
@@ -113,6 +114,7 @@ fn line(out: &mut String, calls: &Calls) -> fmt::Result {
         format!("{:.0} to {:.0}", calls.rate.min, calls.rate.max),
         known(calls.p50_ns.map(time)),
         known(calls.p99_ns.map(time)),
+        known(calls.floor_p50_ns.map(time)),
         calls.rate_to_floor,
         known(calls.p50_to_floor.map(|ratio| format!("{ratio:.2}"))),
         place(calls.cores),
@@ -131,6 +133,13 @@ fn ratios(out: &mut String, ratios: &Ratios) -> fmt::Result {
         writeln!(
             out,
             "64 bytes there and back take native {ns} ns more (p50)"
+        )?;
+    }
+    if let Some(ns) = ratios.native_work_10us_p50_ns {
+        writeln!(
+            out,
+            "a serial caller of a 10 us host function on native waits {} (p50)",
+            time(ns)
         )?;
     }
     if let (Some(ratio), Some(grid)) = (ratios.native_to_gcc_slot_rate, ratios.largest_grid) {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use shared_abi::wire::WireKind;
@@ -62,7 +62,7 @@ pub(super) struct NestedWait<'s> {
 impl<'s> NestedWait<'s> {
     pub(super) fn new(server: &'s Server) -> Self {
         // Relaxed: for people, as above.
-        server.nested_waits.fetch_add(1, Ordering::Relaxed);
+        server.requests.nested_waits.fetch_add(1, Ordering::Relaxed);
         Self {
             server,
             next_check: Instant::now() + WARN_AFTER,
@@ -89,7 +89,10 @@ impl<'s> NestedWait<'s> {
 impl Drop for NestedWait<'_> {
     fn drop(&mut self) {
         // Relaxed: as above.
-        self.server.nested_waits.fetch_sub(1, Ordering::Relaxed);
+        self.server
+            .requests
+            .nested_waits
+            .fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -97,7 +100,7 @@ impl Server {
     /// Where a new worker says what it serves.
     pub(super) fn new_in_flight(&self) -> Arc<InFlight> {
         let new = Arc::new(InFlight::default());
-        let mut in_flight = lock(&self.in_flight);
+        let mut in_flight = lock(&self.requests.in_flight);
         in_flight.retain(|call| call.strong_count() > 0);
         in_flight.push(Arc::downgrade(&new));
         new
@@ -105,7 +108,7 @@ impl Server {
 
     /// The calls in flight.
     fn calls(&self) -> Vec<Arc<InFlight>> {
-        let in_flight = lock(&self.in_flight);
+        let in_flight = lock(&self.requests.in_flight);
         let calls = in_flight.iter().filter_map(Weak::upgrade);
         calls.filter(|call| call.function().is_some()).collect()
     }
@@ -114,8 +117,8 @@ impl Server {
     /// name, the standard output, and, if some of these functions wait for kernels, what their
     /// calls use up.
     pub(crate) fn pending(&self) -> Vec<String> {
-        let functions = self.functions.load();
-        let is_printing = self.text.is_pending() || output::is_writing();
+        let functions = self.requests.functions.load();
+        let is_printing = self.output.text.is_pending() || output::is_writing();
         let calls = self.calls();
         let words = calls.iter().filter_map(|call| call.function());
         let mut pending: Vec<String> = words
@@ -126,7 +129,8 @@ impl Server {
             .collect();
         pending.extend(is_printing.then(|| "the standard output".to_owned()));
         // Relaxed: as above. The function on this thread has just stopped to wait.
-        let is_nested = self.nested_waits.load(Ordering::Relaxed) > 0 || current_call().is_some();
+        let is_nested =
+            self.requests.nested_waits.load(Ordering::Relaxed) > 0 || current_call().is_some();
         if is_nested {
             let exhausted = self.exhausted().into_iter();
             pending.extend(exhausted.map(|resource| format!("calls that use {resource}")));
@@ -138,7 +142,7 @@ impl Server {
     fn exhausted(&self) -> Vec<String> {
         let calls = self.calls();
         let mut exhausted = Vec::new();
-        for served in self.wires.iter().filter_map(OnceLock::get) {
+        for served in self.wires.served() {
             let wire = &served.wire;
             let Some(slots) = wire.shared_slots() else {
                 continue;

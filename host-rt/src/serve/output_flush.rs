@@ -7,12 +7,20 @@ use std::time::Instant;
 use shared_abi::wire::{WireKind, gcn_queue};
 
 use super::idle::Idle;
-use super::pool::PollToken;
-use super::{Server, Waiting, wire_index};
+use super::poller::PollToken;
+use super::text::Text;
+use super::{Server, Waiting};
+
+/// What kernels print.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub(super) text: Text,
+    flush: OutputFlush,
+}
 
 /// Requests to take all text off the wires, which the poller serves.
 #[derive(Debug, Default)]
-pub(super) struct OutputFlush {
+struct OutputFlush {
     requested: AtomicU64,
     /// Written by the poller.
     done: AtomicU64,
@@ -23,19 +31,18 @@ impl Server {
     /// that has not been done by `until`.
     pub(crate) fn take_text(&self, until: Option<Instant>) {
         // The wires on which there may be something.
-        let shared = &self.wires[wire_index(WireKind::GCN_QUEUE)];
-        if shared.get().is_none() && !self.launch_queues.are_used() {
+        if !self.wires.is_served(WireKind::GCN_QUEUE) && !self.wires.launch_queues.are_used() {
             return;
         }
         // Release: what the kernel did is there for whoever sees the number.
-        let request = self.output_flush.requested.fetch_add(1, Ordering::Release) + 1;
-        self.wake_word.wake();
+        let request = self.output.flush.requested.fetch_add(1, Ordering::Release) + 1;
+        self.poller.wake_word.wake();
         let mut idle = Idle::new(Waiting::Adaptive);
         // Acquire: what was found, an error perhaps, is there for us.
-        while self.output_flush.done.load(Ordering::Acquire) < request {
+        while self.output.flush.done.load(Ordering::Acquire) < request {
             // Where all threads are inside of host functions, nobody polls.
-            let has_polled = self.with_token(|token| {
-                // A panic is one of the application's subscriber, as in `thread`; what
+            let has_polled = self.threads.with_token(|token| {
+                // A panic is one of the application's subscriber, as in `run_thread`; what
                 // it was told of has been handled.
                 let serve = AssertUnwindSafe(|| self.serve_flush_requests(token));
                 if let Err(panic) = catch_unwind(serve) {
@@ -54,14 +61,14 @@ impl Server {
 
     /// Waits until all text that was taken is written; `false` if it is not by `until`.
     pub(crate) fn wait_for_output(&self, until: Option<Instant>) -> bool {
-        self.text.wait(self.text.end(), until)
+        self.output.text.wait(self.output.text.end(), until)
     }
 
     /// Takes all text off the wires, if that was requested.
     pub(super) fn serve_flush_requests(&self, token: &mut PollToken) {
-        let requested = self.output_flush.requested.load(Ordering::Acquire);
+        let requested = self.output.flush.requested.load(Ordering::Acquire);
         // Relaxed: only the holder of the token writes it.
-        if self.output_flush.done.load(Ordering::Relaxed) == requested {
+        if self.output.flush.done.load(Ordering::Relaxed) == requested {
             return;
         }
         self.refresh_wires(token);
@@ -74,6 +81,6 @@ impl Server {
                 }
             }
         }
-        self.output_flush.done.store(requested, Ordering::Release);
+        self.output.flush.done.store(requested, Ordering::Release);
     }
 }

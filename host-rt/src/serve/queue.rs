@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::pool::Served;
+use super::poller::Served;
 use super::{Server, lock};
 use crate::device::DeviceError;
 use crate::wire::WireParts;
@@ -48,7 +48,7 @@ impl Server {
     /// # Errors
     /// There is no mapped memory for it.
     pub(crate) fn launch_queue(self: &Arc<Self>) -> Result<LaunchQueue, DeviceError> {
-        let queues = &self.launch_queues;
+        let queues = &self.wires.launch_queues;
         let spare = lock(&queues.spare).pop();
         let entry = match spare {
             Some(entry) => entry,
@@ -63,7 +63,7 @@ impl Server {
     }
 
     fn new_launch_queue(&self) -> Result<Entry, DeviceError> {
-        let _attaching = lock(&self.attaching);
+        let _attaching = lock(&self.wires.attaching);
         let common = self.common()?;
         let memory = self.device.alloc_mapped(GcnQueue::BYTES)?;
         let (queue, poller) = GcnQueue::new(memory, 0, &common.access);
@@ -105,7 +105,7 @@ impl LaunchQueue {
 
 impl Drop for LaunchQueue {
     fn drop(&mut self) {
-        let queues = &self.server.launch_queues;
+        let queues = &self.server.wires.launch_queues;
         if let Some(entry) = self.entry.take() {
             let mut spare = lock(&queues.spare);
             if spare.len() < MOST_SPARE && entry.queue.renew() {
@@ -113,7 +113,7 @@ impl Drop for LaunchQueue {
             } else {
                 // Relaxed: `change_sources` orders it.
                 entry.served.retired.store(true, Ordering::Relaxed);
-                self.server.change_sources();
+                self.server.poller.change_sources();
             }
         }
         // Relaxed: see `are_used`.

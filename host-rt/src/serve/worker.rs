@@ -11,7 +11,7 @@ use shared_abi::status::Status;
 
 use super::functions::Failed;
 use super::in_flight::InFlight;
-use super::pool::Found;
+use super::poller::Found;
 use super::{CallError, Entry, RequestMemory, Server};
 use crate::device::DeviceError;
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
@@ -85,7 +85,7 @@ impl Worker {
         Self {
             in_flight: server.new_in_flight(),
             limits,
-            mapper: Mapper::new(limits, Arc::clone(&server.budget)),
+            mapper: Mapper::new(limits, Arc::clone(&server.requests.budget)),
             copier: server.copier(),
             args: Vec::new(),
             raw_args: Vec::new(),
@@ -115,7 +115,7 @@ impl Worker {
         };
         // Before the caller goes on, and its kernel ends: callers on GCC's wires learn nothing.
         let report = |error| {
-            let report = AssertUnwindSafe(|| server.launches.report(launch, error));
+            let report = AssertUnwindSafe(|| server.requests.launches.report(launch, error));
             if let Err(panic) = catch_unwind(report) {
                 std::mem::forget(panic);
             }
@@ -137,11 +137,11 @@ impl Worker {
         request: &mut Request,
     ) -> Result<(), (Status, CallError)> {
         // Relaxed: seen soon enough.
-        if server.refusing.load(Ordering::Relaxed) {
+        if server.requests.refusing.load(Ordering::Relaxed) {
             let word = request.func();
             return Err((Status::SHUTTING_DOWN, CallError::ShuttingDown { word }));
         }
-        let functions = server.functions.load();
+        let functions = server.requests.functions.load();
         let word = request.func();
         let function = match functions.find(word) {
             Ok(function) => function,
@@ -153,7 +153,7 @@ impl Worker {
                 ));
             }
         };
-        server.wake_follower(function.is_slow());
+        let _in_function = server.enter_function(function.is_slow());
 
         let refused = |reason: String| {
             let function = function.name().to_owned();

@@ -10,8 +10,8 @@ use host_rt::device::{BlockShape, Device, Fill, LaunchContext, MappedMemory, Run
 use host_rt::shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::Round;
-use crate::bench::calls::enough;
 use crate::bench::context::Bench;
+use crate::bench::enough::enough;
 use crate::bench::latency::{Latency, tick_ns};
 use crate::bench::session::WARM_UP;
 use crate::bench::shape::Shape;
@@ -65,16 +65,16 @@ impl Drop for Memory<'_> {
     }
 }
 
-pub(super) fn measure(bench: &Bench) -> anyhow::Result<Round> {
+pub(super) fn measure(bench: &Bench, time: Duration) -> anyhow::Result<Round> {
     let device = &*bench.device;
     let mut pinned = true;
-    let (trips, time) = enough(bench, "counted", |time| {
+    let (trips, time) = enough(time, "counted", |time| {
         let count = Memory::new(device, 8)?;
         pinned &= run(bench, "ping_count", time, &[&count])?;
         let trips = long(&count.read()?, 0);
         Ok((trips, (trips, time)))
     })?;
-    let latency = enough(bench, "timed", |time| {
+    let latency = enough(time, "timed", |time| {
         let (times, span) = (
             Memory::new(device, buckets::COUNT * 4)?,
             Memory::new(device, 16)?,

@@ -4,6 +4,8 @@
 mod kernel;
 mod threads;
 
+use std::time::Duration;
+
 use super::context::Bench;
 use super::latency::Latency;
 use super::options::FloorKind;
@@ -42,21 +44,26 @@ impl FloorCase {
         })
     }
 
-    /// Measures once more.
-    pub(crate) fn round(&mut self, bench: &Bench) -> anyhow::Result<()> {
+    /// Measures once more, for `time`.
+    pub(crate) fn round(&mut self, bench: &Bench, time: Duration) -> anyhow::Result<()> {
         bench.watchdog.at("the floor");
         let Round {
             rate,
             latency,
             pinned,
         } = match self.kind {
-            FloorKind::Threads => threads::measure(self.cores, bench.time)?,
-            FloorKind::Kernel => kernel::measure(bench)?,
+            FloorKind::Threads => threads::measure(self.cores, time)?,
+            FloorKind::Kernel => kernel::measure(bench, time)?,
         };
         self.rates.push(rate);
         self.latency.merge(&latency)?;
         self.pinned &= pinned;
         Ok(())
+    }
+
+    /// The median time of a round trip; `None` if none was measured.
+    pub(crate) fn p50_ns(&self) -> Option<u64> {
+        (self.latency.len() > 0).then(|| self.latency.percentile(50.0))
     }
 
     /// The figures.

@@ -1,0 +1,36 @@
+//! The primitives that `threads` is built on. Its model in tests/model replaces this file.
+
+use std::sync::{PoisonError, TryLockError};
+use std::time::Duration;
+
+pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
+
+pub(super) use crate::base::lock::{lock, wait};
+
+/// A mutex that no thread waits for.
+pub(super) type Token<T> = Mutex<T>;
+pub(super) type TokenGuard<'a, T> = MutexGuard<'a, T>;
+
+/// The token if nobody has it, also after a panic of the thread that had it.
+pub(super) fn try_lock<T>(token: &Token<T>) -> Option<TokenGuard<'_, T>> {
+    match token.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => {
+            token.clear_poison();
+            Some(poisoned.into_inner())
+        }
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// Waits for `time` at most; also returns whether it is over.
+pub(super) fn wait_timeout<'a, T>(
+    condvar: &Condvar,
+    guard: MutexGuard<'a, T>,
+    time: Duration,
+) -> (MutexGuard<'a, T>, bool) {
+    let waited = condvar.wait_timeout(guard, time);
+    let (guard, result) = waited.unwrap_or_else(PoisonError::into_inner);
+    (guard, result.timed_out())
+}

@@ -1,0 +1,529 @@
+//! The serving threads: hand-over, the standby, visitors, nested waits, the end. The code is
+//! host-rt's, over loom's primitives. A thread that nobody wakes is a deadlock, which loom reports.
+
+use std::cell::Cell;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
+
+use loom::thread::JoinHandle;
+use model::{Runs, explore, pause};
+
+use self::sync::{Condvar, Mutex, lock, wait};
+use self::threads::{Polled, Threads};
+
+#[path = "../../../host-rt/src/serve/threads/mod.rs"]
+#[expect(
+    dead_code,
+    reason = "the server counts requests and threads, models do not"
+)]
+mod threads;
+
+/// Replaces `serve/sync.rs` of host-rt.
+mod sync {
+    use std::ops::{Deref, DerefMut};
+    use std::time::Duration;
+
+    use loom::sync::atomic::AtomicBool;
+    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+    /// Counts the threads that it wakes.
+    pub(crate) struct Condvar(loom::sync::Condvar);
+
+    impl Condvar {
+        pub(crate) fn new() -> Self {
+            Self(loom::sync::Condvar::new())
+        }
+
+        pub(crate) fn notify_one(&self) {
+            super::WAKES.set(super::WAKES.get() + 1);
+            self.0.notify_one();
+        }
+
+        pub(crate) fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
+
+    /// A mutex whose guard can release it for a while.
+    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+    pub(crate) struct MutexGuard<'a, T> {
+        mutex: &'a Mutex<T>,
+        guard: Option<loom::sync::MutexGuard<'a, T>>,
+    }
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(loom::sync::Mutex::new(value))
+        }
+    }
+
+    const LOCKED: &str = "a guard is locked except while it waits";
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            self.guard.as_deref().expect(LOCKED)
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            self.guard.as_deref_mut().expect(LOCKED)
+        }
+    }
+
+    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        let guard = mutex.0.lock().expect("another thread has failed");
+        MutexGuard {
+            mutex,
+            guard: Some(guard),
+        }
+    }
+
+    /// Not loom's mutex, whose `try_lock` waits if another thread is faster.
+    pub(crate) struct Token<T> {
+        is_taken: AtomicBool,
+        value: std::sync::Mutex<T>,
+    }
+
+    pub(crate) struct TokenGuard<'a, T> {
+        is_taken: &'a AtomicBool,
+        value: std::sync::MutexGuard<'a, T>,
+    }
+
+    impl<T> Token<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self {
+                is_taken: AtomicBool::new(false),
+                value: std::sync::Mutex::new(value),
+            }
+        }
+    }
+
+    pub(crate) fn try_lock<T>(token: &Token<T>) -> Option<TokenGuard<'_, T>> {
+        let is_taken = &token.is_taken;
+        let (from, to) = (false, true);
+        is_taken
+            .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
+            .ok()?;
+        let value = token.value.lock().expect("another thread has failed");
+        Some(TokenGuard { is_taken, value })
+    }
+
+    impl<T> Drop for TokenGuard<'_, T> {
+        fn drop(&mut self) {
+            // After this, no other loom thread runs before the guard of `value` is gone.
+            self.is_taken.store(false, Ordering::Release);
+        }
+    }
+
+    impl<T> Deref for TokenGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            &self.value
+        }
+    }
+
+    impl<T> DerefMut for TokenGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            &mut self.value
+        }
+    }
+
+    pub(crate) fn wait<'a, T>(
+        condvar: &Condvar,
+        mut guard: MutexGuard<'a, T>,
+    ) -> MutexGuard<'a, T> {
+        let locked = guard.guard.take().expect(LOCKED);
+        guard.guard = Some(condvar.0.wait(locked).expect("another thread has failed"));
+        guard
+    }
+
+    /// The time is over as soon as others have run, or never.
+    pub(crate) fn wait_timeout<'a, T>(
+        condvar: &Condvar,
+        mut guard: MutexGuard<'a, T>,
+        _: Duration,
+    ) -> (MutexGuard<'a, T>, bool) {
+        if super::TIME_STANDS_STILL.get() {
+            return (wait(condvar, guard), false);
+        }
+        let mutex = guard.mutex;
+        guard.guard = None;
+        loom::thread::yield_now();
+        (lock(mutex), true)
+    }
+}
+
+thread_local! {
+    /// No tick is ever over. Loom runs all threads of a model on one.
+    static TIME_STANDS_STILL: Cell<bool> = const { Cell::new(false) };
+    /// Serving threads that were woken.
+    static WAKES: Cell<u32> = const { Cell::new(0) };
+}
+
+/// What a host function does. Requests are numbers from 0 on: indices of these.
+#[derive(Clone, Copy)]
+enum Function {
+    /// Returns at once.
+    Fast,
+    /// Returns when these requests are done, and is known to be fast.
+    Stuck(&'static [usize]),
+    /// As `Stuck`, and is known to be slow.
+    Slow(&'static [usize]),
+    /// Makes another request, and returns when that is done; is known to be fast.
+    Asking(usize),
+    /// As `Asking`, by a kernel that it launches: it serves requests while it waits. Slow.
+    Nested(usize),
+}
+
+#[derive(Default)]
+struct Wire {
+    requests: Vec<usize>,
+    /// They came together: a thread that comes back finds the next at once.
+    is_burst: bool,
+    is_stopping: bool,
+}
+
+struct World {
+    functions: &'static [Function],
+    threads: Threads<(), JoinHandle<()>>,
+    wire: Mutex<Wire>,
+    /// A request has arrived, or the server stops.
+    arrived: Condvar,
+    done: Mutex<Vec<bool>>,
+    returned: Condvar,
+    /// No thread may be created any more.
+    has_stopped: std::sync::atomic::AtomicBool,
+}
+
+impl World {
+    fn new(limit: usize, functions: &'static [Function]) -> Arc<Self> {
+        let this = Arc::new(Self {
+            functions,
+            threads: Threads::new(limit, ()),
+            wire: Mutex::new(Wire::default()),
+            arrived: Condvar::new(),
+            done: Mutex::new(vec![false; functions.len()]),
+            returned: Condvar::new(),
+            has_stopped: std::sync::atomic::AtomicBool::new(false),
+        });
+        created(this.threads.start(|number| this.create(number)));
+        this
+    }
+
+    fn create(self: &Arc<Self>, number: usize) -> io::Result<JoinHandle<()>> {
+        assert!(!self.has_stopped.load(SeqCst), "a thread that nobody ends");
+        let this = Arc::clone(self);
+        Ok(loom::thread::spawn(move || {
+            let poll = |(): &mut (), has_served| this.poll_until_found(has_served);
+            this.threads
+                .run(number, poll, |request| this.serve(request));
+        }))
+    }
+
+    /// A device thread makes a request.
+    fn request(&self, request: usize) {
+        lock(&self.wire).requests.push(request);
+        self.arrived.notify_all();
+    }
+
+    /// Polls once; `is_first` if the thread comes from a function.
+    fn poll(&self, wire: &mut Wire, is_first: bool) -> Option<usize> {
+        if wire.requests.is_empty() {
+            return None;
+        }
+        self.threads.request_taken(is_first && wire.is_burst);
+        Some(wire.requests.remove(0))
+    }
+
+    fn poll_until_found(&self, mut is_first: bool) -> Polled<usize> {
+        let mut wire = lock(&self.wire);
+        loop {
+            if wire.is_stopping {
+                return Polled::Stop;
+            }
+            if let Some(request) = self.poll(&mut wire, is_first) {
+                return Polled::Request(request);
+            }
+            is_first = false;
+            wire = wait(&self.arrived, wire);
+        }
+    }
+
+    fn serve(self: &Arc<Self>, request: usize) {
+        let create = |number| self.create(number);
+        let function = self.functions[request];
+        let is_slow = matches!(function, Function::Slow(_) | Function::Nested(_));
+        let (in_function, ready) = self.threads.enter_function(is_slow, create);
+        created(ready);
+        match function {
+            Function::Fast => (),
+            Function::Stuck(others) | Function::Slow(others) => self.wait_for(others),
+            Function::Asking(inner) => {
+                self.request(inner);
+                self.wait_for(&[inner]);
+            }
+            Function::Nested(inner) => {
+                created(self.threads.wake_follower(create));
+                self.request(inner);
+                let mut attempt = 0;
+                while !lock(&self.done)[inner] {
+                    let mut found = None;
+                    self.threads.with_token_if_all_are_busy(|()| {
+                        found = self.poll(&mut lock(&self.wire), false);
+                    });
+                    match found {
+                        Some(request) => self.serve(request),
+                        None => pause(attempt),
+                    }
+                    attempt += 1;
+                }
+            }
+        }
+        drop(in_function);
+        lock(&self.done)[request] = true;
+        self.returned.notify_all();
+    }
+
+    /// Waits until these requests are done.
+    fn wait_for(&self, requests: &[usize]) {
+        let mut done = lock(&self.done);
+        while !requests.iter().all(|&request| done[request]) {
+            done = wait(&self.returned, done);
+        }
+    }
+
+    /// Makes requests, one after the other, and waits until all are done.
+    fn call(&self, requests: &[usize]) {
+        requests.iter().for_each(|&request| self.request(request));
+        self.wait_for(requests);
+    }
+
+    /// Makes these requests at the same time, and waits until all are done.
+    fn burst(&self, requests: &[usize]) {
+        let mut wire = lock(&self.wire);
+        wire.requests.extend(requests);
+        wire.is_burst = true;
+        drop(wire);
+        self.arrived.notify_all();
+        self.wait_for(requests);
+    }
+
+    fn stop(&self) {
+        let handles = self.threads.stop();
+        self.has_stopped.store(true, SeqCst);
+        lock(&self.wire).is_stopping = true;
+        self.arrived.notify_all();
+        for handle in handles {
+            assert!(handle.join().is_ok(), "a thread failed");
+        }
+    }
+}
+
+fn created(result: io::Result<()>) {
+    assert!(result.is_ok(), "{result:?}");
+}
+
+/// Explores what `act` does in a server with so many threads, until it stops.
+fn serve(
+    name: &str,
+    runs: Runs,
+    limit: usize,
+    functions: &'static [Function],
+    act: impl Fn(&World) + Send + Sync + 'static,
+) {
+    explore(name, runs, move || {
+        let world = World::new(limit, functions);
+        act(&world);
+        world.stop();
+    });
+}
+
+use Function::{Asking, Fast, Nested, Slow, Stuck};
+
+#[test]
+fn another_thread_polls_while_the_first_function_runs() {
+    let functions = &[Slow(&[1]), Fast];
+    serve(
+        "first function",
+        Runs::Preemptions(2),
+        2,
+        functions,
+        |world| {
+            world.call(&[0, 1]);
+        },
+    );
+}
+
+#[test]
+fn the_standby_takes_over_from_a_stuck_thread() {
+    let functions = &[Fast, Fast, Stuck(&[3]), Fast];
+    serve("standby", Runs::Preemptions(1), 2, functions, |world| {
+        // The first request creates the standby, the second has it tick.
+        world.call(&[0]);
+        world.call(&[1]);
+        world.call(&[2, 3]);
+    });
+}
+
+#[test]
+fn the_standby_is_replaced() {
+    let functions = &[Slow(&[1]), Slow(&[2]), Fast, Stuck(&[4]), Stuck(&[5]), Fast];
+    serve(
+        "next standby",
+        Runs::Preemptions(1),
+        3,
+        functions,
+        |world| {
+            world.call(&[0, 1, 2]);
+            world.call(&[3, 4, 5]);
+        },
+    );
+}
+
+#[test]
+fn a_standby_that_was_called_is_replaced() {
+    let functions = &[Fast, Nested(2), Asking(3), Fast];
+    serve(
+        "called standby",
+        Runs::Preemptions(1),
+        3,
+        functions,
+        |world| {
+            world.call(&[0]);
+            world.call(&[1]);
+        },
+    );
+}
+
+#[test]
+fn a_follower_is_called_before_the_standby() {
+    let functions = &[Slow(&[1]), Slow(&[2]), Fast, Nested(4), Fast];
+    serve("call", Runs::Preemptions(1), 3, functions, |world| {
+        world.call(&[0, 1, 2]);
+        world.call(&[3]);
+    });
+}
+
+#[test]
+fn a_serial_caller_wakes_nobody() {
+    let functions = &[Slow(&[]); 5];
+    serve(
+        "serial caller",
+        Runs::Preemptions(1),
+        2,
+        functions,
+        |world| {
+            TIME_STANDS_STILL.set(true);
+            WAKES.set(0);
+            (0..5).for_each(|request| world.call(&[request]));
+            // The first request creates a thread, which is woken once, to tick.
+            assert!(WAKES.get() <= 1, "{} wakes", WAKES.get());
+        },
+    );
+}
+
+#[test]
+fn requests_that_wait_are_evidence() {
+    const QUICK: Function = Slow(&[]);
+    let functions = &[Fast, QUICK, QUICK, QUICK, QUICK, Slow(&[6]), Fast];
+    serve("burst", Runs::Preemptions(1), 2, functions, |world| {
+        TIME_STANDS_STILL.set(true);
+        world.call(&[0]);
+        world.burst(&[1, 2, 3, 4, 5, 6]);
+    });
+}
+
+#[test]
+fn evidence_wakes_a_follower_without_a_tick() {
+    // Request 1 is taken while another thread is in a slow function.
+    let functions = &[Slow(&[1]), Fast, Slow(&[3]), Fast];
+    serve("evidence", Runs::Preemptions(2), 2, functions, |world| {
+        TIME_STANDS_STILL.set(true);
+        world.call(&[0, 1]);
+        world.call(&[2, 3]);
+    });
+}
+
+#[test]
+fn a_visitor_delays_nobody() {
+    // With one thread: no other would come to its help.
+    serve("visitor", Runs::Preemptions(3), 1, &[Fast, Fast], |world| {
+        TIME_STANDS_STILL.set(true);
+        world.request(0);
+        world.threads.with_token(|()| drop(lock(&world.wire)));
+        world.call(&[1]);
+    });
+}
+
+#[test]
+fn a_visitor_meets_the_standby() {
+    serve(
+        "visitor, ticks",
+        Runs::Preemptions(2),
+        2,
+        &[Fast, Fast],
+        |world| {
+            world.request(0);
+            world.threads.with_token(|()| drop(lock(&world.wire)));
+            world.call(&[1]);
+        },
+    );
+}
+
+#[test]
+fn all_threads_end() {
+    serve(
+        "end",
+        Runs::Preemptions(2),
+        2,
+        &[Slow(&[]), Slow(&[])],
+        |world| {
+            // Whether they are served or not.
+            world.request(0);
+            world.request(1);
+        },
+    );
+}
+
+#[test]
+fn the_only_thread_serves_what_it_waits_for() {
+    serve(
+        "nested",
+        Runs::Preemptions(2),
+        1,
+        &[Nested(1), Fast],
+        |world| {
+            world.call(&[0]);
+        },
+    );
+}
+
+#[test]
+fn all_threads_serve_what_they_wait_for() {
+    let functions = &[Nested(2), Nested(3), Fast, Fast];
+    serve("nested, two", Runs::Preemptions(1), 2, functions, |world| {
+        world.call(&[0, 1]);
+    });
+}
+
+#[test]
+fn a_nested_wait_calls_a_follower_without_a_tick() {
+    let functions = &[Slow(&[1]), Fast, Nested(3), Fast];
+    serve(
+        "nested, follower",
+        Runs::Preemptions(1),
+        2,
+        functions,
+        |world| {
+            TIME_STANDS_STILL.set(true);
+            world.call(&[0, 1]);
+            world.call(&[2]);
+        },
+    );
+}
