@@ -3,6 +3,7 @@
 //! Its notes `NT_AMDGPU_METADATA` hold a MessagePack map each: LLVM writes a single one, GCC one
 //! for each linked file. Source: LLVM, "User Guide for AMDGPU Backend", code object metadata.
 
+mod error;
 mod flags;
 
 use object::Endianness;
@@ -10,6 +11,7 @@ use object::elf::NoteType;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use rmpv::Value;
 
+pub use self::error::ReadError;
 use crate::device_arch::AmdTarget;
 
 /// The metadata of a code object.
@@ -80,19 +82,17 @@ impl Kernel {
 /// Reads a code object.
 ///
 /// # Errors
-/// The bytes are not a code object, or its metadata is invalid; a description of the error.
-pub fn read(bytes: &[u8]) -> Result<CodeObject, String> {
+/// The bytes are not a code object, or its metadata is invalid.
+pub fn read(bytes: &[u8]) -> Result<CodeObject, ReadError> {
     let file = ElfFile64::<Endianness>::parse(bytes);
-    let file = file.map_err(|_| "no AMDGPU metadata")?;
-    let notes = notes(&file, bytes)
-        .map_err(|error| format!("a note that is not as it should be: {error}"))?;
+    let file = file.map_err(|_| ReadError::NoMetadata)?;
+    let notes = notes(&file, bytes).map_err(ReadError::Note)?;
     if notes.is_empty() {
-        return Err("no AMDGPU metadata".to_owned());
+        return Err(ReadError::NoMetadata);
     }
     let mut said = CodeObject::default();
     for note in notes {
-        let root = rmpv::decode::read_value(&mut &*note);
-        let root = root.map_err(|error| format!("AMDGPU metadata: {error}"))?;
+        let root = rmpv::decode::read_value(&mut &*note)?;
         if let Some(name) = text(&root, "amdhsa.target") {
             said.target = Some(target(name)?);
         }
@@ -107,15 +107,15 @@ pub fn read(bytes: &[u8]) -> Result<CodeObject, String> {
     Ok(said)
 }
 
-fn target(name: &str) -> Result<AmdTarget, String> {
+fn target(name: &str) -> Result<AmdTarget, ReadError> {
     let (_, target) = name
         .rsplit_once("--")
-        .ok_or_else(|| format!("its target, `{name}`, is no AMD GPU"))?;
-    target.parse().map_err(|error| format!("{error}"))
+        .ok_or_else(|| ReadError::NotAmd(name.to_owned()))?;
+    Ok(target.parse()?)
 }
 
-fn kernel(map: &Value) -> Result<Kernel, String> {
-    let name = text(map, ".name").ok_or("AMDGPU metadata: a kernel without a name")?;
+fn kernel(map: &Value) -> Result<Kernel, ReadError> {
+    let name = text(map, ".name").ok_or(ReadError::NoName)?;
     let number = |key| number(map, key);
     let kernel = Kernel {
         name: name.to_owned(),
@@ -136,10 +136,11 @@ fn kernel(map: &Value) -> Result<Kernel, String> {
         end.is_none_or(|end| end > kernel.kernarg_size)
     };
     match kernel.args.iter().flatten().find(is_outside) {
-        Some(Arg { offset, size, .. }) => Err(format!(
-            "AMDGPU metadata: kernel `{name}` has {size} bytes of arguments at {offset}, of {} in all",
-            kernel.kernarg_size
-        )),
+        Some(arg) => Err(ReadError::Arg {
+            kernel: name.to_owned(),
+            arg: arg.clone(),
+            size: kernel.kernarg_size,
+        }),
         None => Ok(kernel),
     }
 }
@@ -298,10 +299,10 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let error = read(&with_notes(&[object(9)])).expect_err("an argument is outside");
+        let error = read(&with_notes(&[object(9)])).expect_err("an argument is outside").to_string();
         assert!(error.contains("`scale` has 9 bytes"), "{error}");
         let odd = map(&[("amdhsa.target", "spirv64".into())]);
-        let error = read(&with_notes(&[odd])).expect_err("no AMD GPU");
+        let error = read(&with_notes(&[odd])).expect_err("no AMD GPU").to_string();
         assert!(error.contains("`spirv64`"), "{error}");
         for bytes in [&b""[..], b"\x7fELF", &with_notes(&[Value::Nil])[..100]] {
             read(bytes).expect_err("no code object");
@@ -313,8 +314,9 @@ mod tests {
         let second = 120 + 24;
         file[second + 4..second + 8].copy_from_slice(&u32::MAX.to_le_bytes());
         let error = read(&file).expect_err("a note is longer than the file");
-        assert!(error.contains("a note that is not"), "{error}");
+        assert!(matches!(error, ReadError::Note(_)), "{error}");
         // An empty note is valid.
-        assert_eq!(read(&with_notes(&[Value::Nil])), Ok(CodeObject::default()));
+        let empty = read(&with_notes(&[Value::Nil])).expect("a code object");
+        assert_eq!(empty, CodeObject::default());
     }
 }

@@ -14,7 +14,7 @@ use targets::arch::{Arch, Target};
 pub use ptxas::{Assemblers, PTXAS, Ptxas};
 pub use toolchain::Toolchain;
 
-use crate::error::{BuildError, io_at};
+use crate::error::{BuildError, NoCrate, io_at};
 use crate::krate::Crate;
 use crate::work::Work;
 
@@ -157,9 +157,7 @@ pub fn build(
     if !image.has_kernels && !defines_target_ext(&image)? {
         return Err(BuildError::NoCrate {
             path: dir.to_owned(),
-            reason: "nothing in it is for a device: a kernel crate has functions marked \
-                     `#[device_rt::kernel]`, and calls `device_rt::image!()` in its root"
-                .to_owned(),
+            reason: NoCrate::NoKernels,
         });
     }
     Ok(image)

@@ -2,6 +2,8 @@
 
 use object::{File, Object, ObjectSection, ObjectSymbol};
 
+use crate::error::Error;
+
 /// A word for each function of the host's table, in its order: the function's address.
 pub(crate) const FUNCTION_TABLE: &str = ".offload_func_table";
 
@@ -31,9 +33,8 @@ impl<'b> Tables<'b> {
     ///
     /// # Errors
     /// The bytes are not an image.
-    pub(crate) fn of(bytes: &'b [u8]) -> Result<Self, String> {
-        let file = File::parse(bytes).map_err(|error| format!("broken ELF: {error}"))?;
-        Ok(Self(file))
+    pub(crate) fn of(bytes: &'b [u8]) -> Result<Self, Error> {
+        Ok(Self(File::parse(bytes)?))
     }
 
     /// Checks that the table at `symbol` has room for `count` entries of `words` words each. The
@@ -41,21 +42,29 @@ impl<'b> Tables<'b> {
     ///
     /// # Errors
     /// It has no room for them.
-    pub(crate) fn check(&self, symbol: &str, count: usize, words: usize) -> Result<(), String> {
+    pub(crate) fn check(
+        &self,
+        symbol: &'static str,
+        count: usize,
+        words: usize,
+    ) -> Result<(), Error> {
         let wanted = count as u64 * words as u64 * size_of::<u64>() as u64;
         let mut symbols = self.0.dynamic_symbols();
         let found = symbols.find(|known| known.name() == Ok(symbol));
-        let found = found.ok_or_else(|| format!("no `{symbol}`, expected {wanted} bytes"))?;
+        let found = found.ok_or(Error::NoTable { symbol, wanted })?;
         let section = found.section_index();
         let section = section.and_then(|index| self.0.section_by_index(index).ok());
         let end = section.map(|section| section.address().saturating_add(section.size()));
         let bytes = end.and_then(|end| end.checked_sub(found.address()));
-        let bytes =
-            bytes.ok_or_else(|| format!("`{symbol}` is in no section, expected {wanted} bytes"))?;
+        let bytes = bytes.ok_or(Error::NoSection { symbol, wanted })?;
         if bytes < wanted {
-            return Err(format!(
-                "`{symbol}` has {bytes} bytes, expected {wanted}, {count} entries of {words} words"
-            ));
+            return Err(Error::TableSize {
+                symbol,
+                bytes,
+                wanted,
+                count,
+                words,
+            });
         }
         Ok(())
     }
@@ -116,14 +125,14 @@ mod tests {
     fn tables_are_as_long_as_their_sections() {
         let bytes = code_object(32);
         let tables = Tables::of(&bytes).unwrap();
-        assert_eq!(tables.check(FUNCTION_TABLE, 4, 1), Ok(()));
-        assert_eq!(tables.check(FUNCTION_TABLE, 2, 2), Ok(()));
-        let error = tables.check(FUNCTION_TABLE, 5, 1).unwrap_err();
+        tables.check(FUNCTION_TABLE, 4, 1).unwrap();
+        tables.check(FUNCTION_TABLE, 2, 2).unwrap();
+        let error = tables.check(FUNCTION_TABLE, 5, 1).unwrap_err().to_string();
         assert!(
             error.contains("has 32 bytes, expected 40"),
             "{FUNCTION_TABLE}: {error}"
         );
-        let error = tables.check(VARIABLE_TABLE, 1, 2).unwrap_err();
+        let error = tables.check(VARIABLE_TABLE, 1, 2).unwrap_err().to_string();
         assert!(error.contains("no `.offload_var_table`"), "{error}");
     }
 
@@ -145,7 +154,7 @@ mod tests {
             let mut bytes = bytes.clone();
             bytes[symbol..symbol + 2].copy_from_slice(&section.to_le_bytes());
             let tables = Tables::of(&bytes).unwrap();
-            let error = tables.check(FUNCTION_TABLE, 4, 1).unwrap_err();
+            let error = tables.check(FUNCTION_TABLE, 4, 1).unwrap_err().to_string();
             let texts = ["`.offload_func_table`", "no section", "32 bytes"];
             assert!(texts.iter().all(|text| error.contains(text)), "{error}");
         }
