@@ -1,4 +1,5 @@
-//! Errors of a build for a GPU.
+//! Errors of a build for a GPU. A message contains that of its cause, which is therefore no
+//! [`source`](std::error::Error::source): programs that print all sources would print it twice.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,6 @@ pub enum BuildError {
         /// The folder.
         path: PathBuf,
         /// The reason.
-        #[source]
         reason: NoCrate,
     },
     /// The crate does not compile.
@@ -83,7 +83,6 @@ pub enum BuildError {
         /// The file.
         path: PathBuf,
         /// The reason.
-        #[source]
         reason: Cause,
     },
     /// Requests of a build contradict each other, or one is invalid.
@@ -98,7 +97,6 @@ pub enum BuildError {
         /// The file.
         path: PathBuf,
         /// The reason.
-        #[source]
         reason: io::Error,
     },
 }
@@ -119,22 +117,22 @@ impl std::fmt::Debug for BuildError {
 #[non_exhaustive]
 pub enum NoCrate {
     /// The folder has no manifest.
-    #[error("{}: {source}", manifest.display())]
+    #[error("{}: {reason}", manifest.display())]
     Manifest {
         /// The path of the manifest.
         manifest: PathBuf,
         /// The reason.
-        source: io::Error,
+        reason: io::Error,
     },
     /// Cargo does not run.
     #[error("cannot run cargo: {0}")]
-    Cargo(#[source] io::Error),
+    Cargo(io::Error),
     /// Cargo rejects the manifest, with this message.
     #[error("{0}")]
     Refused(String),
     /// Cargo's description of the crate is not JSON.
     #[error("cargo metadata: {0}")]
-    Metadata(#[source] serde_json::Error),
+    Metadata(serde_json::Error),
     /// The manifest is that of a workspace.
     #[error("there is no package in it, only a workspace")]
     OnlyWorkspace,
@@ -153,7 +151,7 @@ pub enum NoCrate {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unsuitable {
     #[error("cannot run it: {0}")]
-    Run(#[source] io::Error),
+    Run(io::Error),
     #[error("`{args}` fails: {status}")]
     Fails { args: String, status: ExitStatus },
     #[error("`-vV` prints no {0}")]

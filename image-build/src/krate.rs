@@ -29,7 +29,7 @@ impl Crate {
         let manifest = dir.join("Cargo.toml");
         let manifest = manifest
             .canonicalize()
-            .map_err(|source| no_crate(NoCrate::Manifest { manifest, source }))?;
+            .map_err(|reason| no_crate(NoCrate::Manifest { manifest, reason }))?;
         let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .args([
                 "metadata",

@@ -92,7 +92,7 @@ pub fn read(bytes: &[u8]) -> Result<CodeObject, ReadError> {
     }
     let mut said = CodeObject::default();
     for note in notes {
-        let root = rmpv::decode::read_value(&mut &*note)?;
+        let root = rmpv::decode::read_value(&mut &*note).map_err(ReadError::MessagePack)?;
         if let Some(name) = text(&root, "amdhsa.target") {
             said.target = Some(target(name)?);
         }
@@ -299,10 +299,14 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let error = read(&with_notes(&[object(9)])).expect_err("an argument is outside").to_string();
+        let error = read(&with_notes(&[object(9)]))
+            .expect_err("an argument is outside")
+            .to_string();
         assert!(error.contains("`scale` has 9 bytes"), "{error}");
         let odd = map(&[("amdhsa.target", "spirv64".into())]);
-        let error = read(&with_notes(&[odd])).expect_err("no AMD GPU").to_string();
+        let error = read(&with_notes(&[odd]))
+            .expect_err("no AMD GPU")
+            .to_string();
         assert!(error.contains("`spirv64`"), "{error}");
         for bytes in [&b""[..], b"\x7fELF", &with_notes(&[Value::Nil])[..100]] {
             read(bytes).expect_err("no code object");

@@ -15,7 +15,6 @@ pub enum LoadError {
         /// From 1.
         line: u32,
         /// The error.
-        #[source]
         what: TextError,
     },
     /// The text is for a newer device.

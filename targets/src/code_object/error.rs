@@ -1,4 +1,5 @@
-//! The errors of code objects.
+//! The errors of code objects. A message contains that of its cause, which is therefore no
+//! [`source`](std::error::Error::source).
 
 use super::Arg;
 use crate::device_arch::NoDeviceArch;
@@ -12,10 +13,10 @@ pub enum ReadError {
     NoMetadata,
     /// A note is invalid.
     #[error("a note that is not as it should be: {0}")]
-    Note(#[source] object::Error),
+    Note(object::Error),
     /// The metadata is not MessagePack.
     #[error("AMDGPU metadata: {0}")]
-    MessagePack(#[from] rmpv::decode::Error),
+    MessagePack(rmpv::decode::Error),
     /// The code object is not for AMD GPUs.
     #[error("its target, `{0}`, is no AMD GPU")]
     NotAmd(String),

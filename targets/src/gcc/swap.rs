@@ -36,14 +36,14 @@ pub enum NotSwapped {
     Several,
     /// It is defined in this text, counted from 0, from which it cannot be removed.
     #[error("{TARGET_EXT} of text {0} cannot be cut out: {1}")]
-    NotCut(usize, #[source] NotCut),
+    NotCut(usize, NotCut),
     /// A text other than libgomp's, counted from 0, uses the variable that was removed with the
     /// function.
     #[error("text {0} uses {REV_OFFLOAD_VAR}")]
     Used(usize),
     /// A text, counted from 0, cannot be read.
     #[error("text {0} cannot be read: {1}")]
-    Malformed(usize, #[source] Malformed),
+    Malformed(usize, Malformed),
     /// The image has no variable of this name, which the piece needs. GCC before 13 has
     /// no control variables.
     #[error("the image has no {0} (GCC 13 and newer do)")]

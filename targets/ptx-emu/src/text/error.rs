@@ -29,6 +29,17 @@ pub enum TextError {
         /// The reason.
         problem: &'static str,
     },
+    /// A word is unknown.
+    #[error("no {what} `{name}`")]
+    Unknown {
+        /// What the word would be.
+        what: &'static str,
+        /// The word.
+        name: String,
+    },
+    /// A litmus test has no thread of this number.
+    #[error("there is no thread {0}")]
+    NoThread(usize),
     /// A modifier is unknown.
     #[error("modifier `.{0}` is not known here")]
     Modifier(String),
@@ -36,12 +47,12 @@ pub enum TextError {
     #[error("conversions with `.{0}` are not known")]
     Conversion(String),
     /// The error of an instruction.
-    #[error("`{opcode}`: {source}")]
+    #[error("`{opcode}`: {error}")]
     Instruction {
         /// The instruction with its modifiers.
         opcode: String,
         /// The error.
-        source: Box<Self>,
+        error: Box<Self>,
     },
     /// A label is defined twice.
     #[error("label `{0}` is there twice")]
@@ -168,6 +179,12 @@ impl TextError {
     pub(crate) fn name(name: impl ToString, problem: &'static str) -> Self {
         let name = name.to_string();
         Self::Name { name, problem }
+    }
+
+    /// The error about the unknown `name`.
+    pub(crate) fn unknown(what: &'static str, name: &str) -> Self {
+        let name = name.to_owned();
+        Self::Unknown { what, name }
     }
 }
 

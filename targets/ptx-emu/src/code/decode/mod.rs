@@ -401,7 +401,7 @@ impl<'a> Decoder<'a> {
                 self.instruction(instruction)
                     .map_err(|error| TextError::Instruction {
                         opcode: instruction.opcode.to_owned(),
-                        source: Box::new(error),
+                        error: Box::new(error),
                     })?;
             }
         }
