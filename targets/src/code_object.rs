@@ -194,36 +194,23 @@ fn notes<'b>(file: &ElfFile64<'b, Endianness>, bytes: &'b [u8]) -> object::Resul
 
 #[cfg(test)]
 mod tests {
+    use test_elf::{File, metadata_note};
+
     use super::*;
 
     /// A file with only these notes.
     fn with_notes(roots: &[Value]) -> Vec<u8> {
-        let mut note = Vec::new();
+        let mut notes = Vec::new();
         for root in roots {
             let mut text = Vec::new();
             rmpv::encode::write_value(&mut text, root).expect("a vector takes all");
-            for number in [7, text.len() as u32, 32] {
-                note.extend(number.to_le_bytes());
-            }
-            note.extend(b"AMDGPU\0\0");
-            note.extend(text);
-            note.resize(note.len().next_multiple_of(4), 0);
+            notes.extend(metadata_note(&text));
         }
-        let mut file = b"\x7fELF\x02\x01\x01\x40\x04\0\0\0\0\0\0\0".to_vec();
-        let u16s = |file: &mut Vec<u8>, numbers: &[u16]| {
-            file.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        let file = File {
+            notes: &notes,
+            ..File::code_object(4)
         };
-        // A shared object for AMD GPUs with one segment.
-        u16s(
-            &mut file,
-            &[3, 224, 1, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0],
-        );
-        u16s(&mut file, &[0, 0, 64, 56, 1, 64, 0, 0]);
-        for number in [4 | 4 << 32, 120, 120, 120, note.len() as u64, 0, 4] {
-            file.extend(number.to_le_bytes());
-        }
-        file.extend(note);
-        file
+        file.write()
     }
 
     fn map(fields: &[(&str, Value)]) -> Value {
@@ -315,7 +302,8 @@ mod tests {
         let mut file = with_notes(&[Value::Nil, object(8)]);
         let first = read(&file);
         first.expect("a code object");
-        let second = 120 + 24;
+        let first = file.windows(6).position(|bytes| bytes == b"AMDGPU");
+        let second = first.expect("the owner") - 12 + 24;
         file[second + 4..second + 8].copy_from_slice(&u32::MAX.to_le_bytes());
         let error = read(&file).expect_err("a note is longer than the file");
         assert!(matches!(error, ReadError::Note(_)), "{error}");
