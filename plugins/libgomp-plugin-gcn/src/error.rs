@@ -34,7 +34,10 @@ pub(crate) enum Error {
     #[error("no `{0}` on the device")]
     NotOnDevice(&'static str),
     #[error("a heap of {bytes} bytes, GCN_HEAP_SIZE: {source}")]
-    Heap { bytes: u64, source: host_rt::Error },
+    Heap {
+        bytes: u64,
+        source: Box<host_rt::Error>,
+    },
     #[error(
         "{teams} teams with arenas of {arena} bytes each, and GCC's device code knows its way in \
          {} at most: lower GCN_TEAM_ARENA_SIZE, or GCN_NUM_TEAMS",
@@ -60,14 +63,14 @@ pub(crate) enum Error {
         bytes: u64,
         teams: u32,
         threads: u32,
-        source: host_rt::Error,
+        source: Box<host_rt::Error>,
     },
     /// A constructor or destructor called `exit`.
     #[error("kernel `{kernel}`: {fault}")]
-    Exited { kernel: String, fault: Fault },
+    Exited { kernel: String, fault: Box<Fault> },
     /// A constructor or destructor aborted.
     #[error(transparent)]
-    Aborted(Fault),
+    Aborted(Box<Fault>),
 }
 
 impl From<Error> for gomp_plugin::Error {

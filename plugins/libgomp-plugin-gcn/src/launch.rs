@@ -91,7 +91,7 @@ impl Launcher {
             bytes,
             teams: grid.teams,
             threads: grid.threads,
-            source,
+            source: Box::new(source),
         })?;
         let queue = device.runtime.launch_queue()?;
         let arguments = Arguments {
@@ -148,9 +148,9 @@ impl Kernels for Launcher {
 fn with_kernel(name: &str, fault: Fault) -> gomp_plugin::Error {
     match fault {
         Fault::Failed(error) => error,
-        Fault::Aborted { .. } => Error::Aborted(fault).into(),
+        Fault::Aborted { .. } => Error::Aborted(Box::new(fault)).into(),
         Fault::Exited(_) => {
-            let kernel = name.to_owned();
+            let (kernel, fault) = (name.to_owned(), Box::new(fault));
             Error::Exited { kernel, fault }.into()
         }
     }

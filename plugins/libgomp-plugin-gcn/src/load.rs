@@ -130,7 +130,10 @@ fn read_table(
 fn heap(device: &Device, bytes: u64) -> Result<DeviceBuffer> {
     let all = bytes.saturating_add(size_of::<u64>() as u64);
     let heap = device.memory(all);
-    let heap = heap.map_err(|source| Error::Heap { bytes, source })?;
+    let heap = heap.map_err(|error| {
+        let source = Box::new(error);
+        Error::Heap { bytes, source }
+    })?;
     device.write_bytes(heap.address(), &bytes.to_le_bytes())?;
     Ok(heap)
 }

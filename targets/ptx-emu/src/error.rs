@@ -15,7 +15,7 @@ pub enum LoadError {
         /// From 1.
         line: u32,
         /// The error.
-        what: TextError,
+        what: Box<TextError>,
     },
     /// The text is for a newer device.
     #[error("{part} is for sm_{wanted}, this device is sm_{device}")]

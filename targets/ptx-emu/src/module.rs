@@ -99,7 +99,7 @@ impl Linker<'_> {
         LoadError::Text {
             part: self.parts[part].name.to_owned(),
             line,
-            what,
+            what: Box::new(what),
         }
     }
 }
@@ -132,7 +132,7 @@ impl Module {
             let text = parse(part.text).map_err(|(line, what)| LoadError::Text {
                 part: part.name.to_owned(),
                 line,
-                what,
+                what: Box::new(what),
             })?;
             if text.target > device {
                 return Err(LoadError::Newer {
