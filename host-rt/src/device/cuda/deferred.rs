@@ -24,7 +24,7 @@ use crate::base::lock::{lock, wait};
 use crate::device::bounds::check_word;
 use crate::device::gpu::panics::catch_panic;
 use crate::device::{
-    DeviceError, Event, EventState, Global, Grid, LaunchContext, Module, Queue, Running,
+    DeviceError, Event, EventState, Fill, Global, Grid, LaunchContext, Module, Queue, Running,
 };
 
 /// A queue.
@@ -161,6 +161,16 @@ impl Deferred {
 }
 
 impl Queue for DeferringQueue {
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+        // Zeros are copied.
+        if let Some(queue) = self.direct()
+            && !queue.is_behind_callers()
+        {
+            return queue.alloc(bytes, fill);
+        }
+        self.device.memory.alloc(bytes, fill)
+    }
+
     unsafe fn copy_to_device(
         &mut self,
         to: u64,

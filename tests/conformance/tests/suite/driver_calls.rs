@@ -1,11 +1,14 @@
-//! Each call of NVIDIA's driver fails once: that causes an error and nothing worse.
+//! Calls of NVIDIA's driver: each fails once, which causes an error and nothing worse; and the number
+//! that a typed launch makes.
 
 use conformance::{Target, child, process};
+use conformance_calls::launch::{Increment, Places};
 use cuda_standin::loader;
+use host_rt::{Functions, Grid};
 
 use crate::driver_errors::PREFIX;
 use crate::image::image;
-use crate::session::acting;
+use crate::session::{Session, acting};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -13,6 +16,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(calls_for_memory_fail),
     test!(calls_for_kernels_fail),
     test!(one_call_fails).alone(),
+    test!(a_typed_launch_uses_one_queue).alone(),
 ];
 
 /// Functions of the driver, whose failure must only cause an error.
@@ -143,4 +147,38 @@ fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     // A failure is an error, never a wrong result.
     assert!(data.iter().all(|outcome| outcome.ok == 3));
     Ok(())
+}
+
+/// Whatever its number of slices, a typed launch takes one queue. The host waits for the kernel, and
+/// then once more for the copies back.
+fn a_typed_launch_uses_one_queue(target: &Target) {
+    let session = Session::new(target, &Functions::new());
+    let places = session.program.bind::<Places>().unwrap();
+    let increment = session.program.bind::<Increment>().unwrap();
+    let grid = Grid {
+        teams: 1,
+        threads: 2,
+    };
+    let (bytes, words) = (vec![1u8; 1000], vec![2u64; 1000]);
+    let three_slices = || {
+        let mut found = [0; 6];
+        places.launch(grid, &bytes, &words, &[], &mut found).unwrap();
+    };
+    let mut counts = [0u32; 100];
+    let mut mapped = session.runtime.map_tofrom(&mut counts).unwrap();
+    let mut nothing_comes_back = || increment.launch(grid, &mut mapped).map(drop).unwrap();
+    // Streams and events are created once.
+    three_slices();
+    nothing_comes_back();
+    assert_eq!(calls_of(three_slices), (1, 1));
+    assert_eq!(calls_of(nothing_comes_back), (1, 0));
+}
+
+/// The queues that `run` uses, and the waits of the host other than those for a kernel.
+fn calls_of(run: impl FnOnce()) -> (u64, u64) {
+    let calls = || (loader::stream_queries(), loader::stream_waits());
+    let before = calls();
+    run();
+    let after = calls();
+    (after.0 - before.0, after.1 - before.1)
 }
