@@ -1,10 +1,12 @@
 //! Calls of NVIDIA's driver: each fails once, which causes an error and nothing worse; and the number
 //! that a typed launch makes.
 
+use std::time::{Duration, Instant};
+
 use conformance::{Target, child, process};
 use conformance_calls::launch::{Increment, Places};
 use cuda_standin::loader;
-use host_rt::{Functions, Grid};
+use host_rt::{Error, Functions, Grid, LaunchError};
 
 use crate::driver_errors::PREFIX;
 use crate::image::image;
@@ -17,7 +19,12 @@ pub(crate) const TESTS: &[Test] = &[
     test!(calls_for_kernels_fail),
     test!(one_call_fails).alone(),
     test!(a_typed_launch_uses_one_queue).alone(),
+    // Resources of a launch past its deadline are never freed.
+    test!(a_typed_launch_leaves_no_copy_from_the_host).alone_with(&[(DELAY, "200000")]),
 ];
+
+/// Microseconds before each copy.
+const DELAY: &str = "REVOFF_STAND_IN_DELAY";
 
 /// Functions of the driver, whose failure must only cause an error.
 const OF_DEVICES: &[&str] = &[
@@ -172,6 +179,27 @@ fn a_typed_launch_uses_one_queue(target: &Target) {
     nothing_comes_back();
     assert_eq!(calls_of(three_slices), (1, 1));
     assert_eq!(calls_of(nothing_comes_back), (1, 0));
+}
+
+/// The kernel's deadline passes before the copies to the device begin, which read the caller's memory.
+fn a_typed_launch_leaves_no_copy_from_the_host(target: &Target) {
+    let builder = target.builder().deadline(Duration::from_millis(20));
+    let session = Session::build(target, builder, &Functions::new());
+    let kernel = session.program.bind::<Increment>().unwrap();
+    // Too many for the pinned memory.
+    let mut counts = vec![0u32; 1 << 20];
+    let grid = Grid {
+        teams: 1,
+        threads: 2,
+    };
+    let start = Instant::now();
+    let error = kernel.launch(grid, &mut counts).unwrap_err();
+    assert!(
+        matches!(error, Error::Launch(LaunchError::Deadline { .. })),
+        "{error}"
+    );
+    let delay = std::env::var(DELAY).unwrap().parse().unwrap();
+    assert!(start.elapsed() >= Duration::from_micros(delay));
 }
 
 /// The queues that `run` uses, and the waits of the host other than those for a kernel.
