@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{BlockShape, DeviceError, Fill, Global, Grid, Module};
+use super::{BlockShape, DeviceError, Fill, Global, Grid, Module, Params};
 
 /// Properties of a launch beyond kernel, grid and parameters.
 #[derive(Clone)]
@@ -141,7 +141,7 @@ pub trait Queue: Send {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError>;
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use host_fn::{Argument, Memory, Travels};
 
+use super::Result;
 use super::copies::Copies;
 use super::on_device::OnDevice;
-use super::Result;
 use crate::base::ranges::HostRange;
-use crate::device::Fill;
+use crate::device::{Fill, Params};
 
 /// The arguments of one launch, on the device as long as this lives.
 pub(super) struct StagedArgs<'a>(Vec<ArgLocation<'a>>);
@@ -68,21 +68,21 @@ impl<'a> StagedArgs<'a> {
     }
 
     /// The kernel's parameters.
-    pub(super) fn params(&self) -> Vec<Vec<u8>> {
-        let mut params = Vec::new();
+    pub(super) fn params(&self) -> Params {
+        let mut params = Params::default();
         for location in &self.0 {
             let (address, memory) = match location {
                 ArgLocation::Value(bytes) => {
-                    params.push(bytes.to_vec());
+                    params.push(bytes);
                     continue;
                 }
                 // As Rust has it: aligned, and not null.
                 ArgLocation::Empty(memory) => (memory.align() as u64, memory),
                 ArgLocation::Buffer(buffer) => (buffer.address(), &buffer.memory),
             };
-            params.push(address.to_ne_bytes().to_vec());
+            params.push(&address.to_ne_bytes());
             if let Some(elements) = memory.elements() {
-                params.push((elements as u64).to_ne_bytes().to_vec());
+                params.push(&(elements as u64).to_ne_bytes());
             }
         }
         params

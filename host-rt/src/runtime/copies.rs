@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::on_device::OnDevice;
 use super::{Kernel, Report, Result, Runtime};
 use crate::base::ranges::HostRange;
-use crate::device::{DeviceError, Event, Fill, Grid, Queue};
+use crate::device::{DeviceError, Event, Fill, Grid, Params, Queue};
 
 /// Copies between host and device that a runtime has made so far for launches of typed
 /// kernels and for mapped data.
@@ -127,7 +127,7 @@ impl<'a> Copies<'a> {
         &mut self,
         kernel: &Kernel,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
     ) -> Result<Report> {
         // Only this waits for the copies if the launch is abandoned.
         self.before_kernel = self.is_pending.then(|| self.queue().record_event());

@@ -12,7 +12,8 @@ use super::launch;
 use super::stream::Stream;
 use crate::device::bounds::{BEYOND, check_word, unreachable};
 use crate::device::{
-    DeviceError, Event, Fill, Global, Grid, LaunchContext, MappedMemory, Module, Queue, Running,
+    DeviceError, Event, Fill, Global, Grid, LaunchContext, MappedMemory, Module, Params, Queue,
+    Running,
 };
 
 /// A queue.
@@ -226,7 +227,7 @@ impl Queue for CudaQueue {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
         self.check_failed()?;

@@ -9,7 +9,9 @@ use super::stream::{Readback, Stream};
 use super::{HsaDevice, launch};
 use crate::device::bounds::check_word;
 use crate::device::gpu::readback::PendingCopy;
-use crate::device::{DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Queue, Running};
+use crate::device::{
+    DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Params, Queue, Running,
+};
 
 /// A queue.
 pub(super) struct HsaQueue {
@@ -199,7 +201,7 @@ impl Queue for HsaQueue {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
         self.check()?;

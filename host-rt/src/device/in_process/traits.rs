@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Work;
-use crate::device::{Device, DeviceError, Global, Grid, LaunchContext, Module};
+use crate::device::{Device, DeviceError, Global, Grid, LaunchContext, Module, Params};
 
 /// Maximum threads of a team.
 pub(super) const MAX_THREADS: u32 = 1024;
@@ -47,7 +47,7 @@ pub(super) unsafe trait InProcess: Device + 'static {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Box<dyn Work>, DeviceError>;
 }

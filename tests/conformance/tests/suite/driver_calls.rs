@@ -169,7 +169,9 @@ fn a_typed_launch_uses_one_queue(target: &Target) {
     let (bytes, words) = (vec![1u8; 1000], vec![2u64; 1000]);
     let three_slices = || {
         let mut found = [0; 6];
-        places.launch(grid, &bytes, &words, &[], &mut found).unwrap();
+        places
+            .launch(grid, &bytes, &words, &[], &mut found)
+            .unwrap();
     };
     let mut counts = [0u32; 100];
     let mut mapped = session.runtime.map_tofrom(&mut counts).unwrap();
