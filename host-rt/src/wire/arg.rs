@@ -52,6 +52,7 @@ pub(crate) struct ArgRange {
 
 impl ArgRange {
     /// A range that `arg` may contain: at its device address unless all of it is carried.
+    #[inline]
     pub(crate) fn in_arg(arg: &Arg, addr: u64, len: usize) -> Self {
         Self {
             addr,
@@ -72,6 +73,7 @@ impl ArgRange {
 }
 
 /// The location of a range that `arg` carries as a whole.
+#[inline]
 fn carried(arg: &Arg, addr: u64, len: usize) -> Option<ArgLocation> {
     let skip = addr.checked_sub(arg.addr)?;
     let end = skip.checked_add(len as u64)?;

@@ -86,6 +86,7 @@ struct OwningPoller<P> {
 }
 
 impl<P: PollWire<Request: Into<RequestWords>>> OwningPoller<P> {
+    #[inline]
     fn own(&self, found: Poll<P::Request>) -> Poll<Request> {
         found.map(|words| Request::new(&self.wire, words.into()))
     }

@@ -1,8 +1,8 @@
 //! The consumers: how the host takes requests from each wire and answers them,
 //! one file per wire.
 //!
-//! The holder of the poll token polls a wire ([`PollWire`]), which yields an owned
-//! [`Request`]. Any thread can serve that: read its arguments and their bytes, write
+//! The holder of the poll token polls a wire (`PollWire`), which yields an owned
+//! `Request`. Any thread can serve that: read its arguments and their bytes, write
 //! results, and complete it. A request that is dropped completes as failed.
 //!
 //! A device is not trusted: everything read from a wire is read once, into a

@@ -349,6 +349,7 @@ pub(crate) fn claims(config: &WireConfig, bounce_blocks: u32) -> Vec<u8> {
 }
 
 /// Reads the entries of `request.mapnum` arguments.
+#[inline]
 pub(super) fn read_args(
     wire: &Wire,
     request: &RequestWords,
@@ -422,6 +423,7 @@ pub(super) fn read_args(
 ///
 /// # Safety
 /// `to` is writable for `len` bytes.
+#[inline]
 pub(super) unsafe fn read_payload(
     wire: &Wire,
     request: &RequestWords,
@@ -439,6 +441,7 @@ pub(super) unsafe fn read_payload(
 ///
 /// # Safety
 /// `from` is readable for `len` bytes.
+#[inline]
 pub(super) unsafe fn write_payload(
     wire: &Wire,
     request: &RequestWords,

@@ -20,6 +20,7 @@ impl<R> Poll<R> {
         matches!(self, Self::Empty)
     }
 
+    #[inline]
     pub(super) fn map<T>(self, with: impl FnOnce(R) -> T) -> Poll<T> {
         match self {
             Self::Empty => Poll::Empty,

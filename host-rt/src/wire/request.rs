@@ -42,6 +42,7 @@ pub(crate) struct Request {
 
 impl Request {
     /// A request with these words, which a poller of `wire` has taken.
+    #[inline]
     pub(super) fn new(wire: &Arc<Wire>, words: RequestWords) -> Self {
         let launch = match &words {
             RequestWords::Native(words) => words.launch,
@@ -92,6 +93,7 @@ impl Request {
     ///
     /// # Errors
     /// They are invalid, or cannot be read.
+    #[inline]
     pub(crate) fn read_args(
         &self,
         copier: &mut Copier,
@@ -112,6 +114,7 @@ impl Request {
     }
 
     /// The bounce blocks that the request, whose arguments are `args`, keeps until it is completed.
+    #[inline]
     pub(crate) fn bounce_blocks(&self, args: &[Arg], copier: &Copier) -> Range<u32> {
         match &self.words {
             RequestWords::Native(words) => words.bounce_blocks(),
@@ -126,6 +129,7 @@ impl Request {
     ///
     /// # Safety
     /// `to` is writable for the range's length and left alone until [`Copier::finish`] returns.
+    #[inline]
     pub(crate) unsafe fn read(
         &self,
         copier: &mut Copier,
@@ -153,6 +157,7 @@ impl Request {
     ///
     /// # Safety
     /// `from` is readable for the range's length and unwritten until [`Copier::finish`] returns.
+    #[inline]
     pub(crate) unsafe fn write(
         &mut self,
         copier: &mut Copier,
@@ -185,6 +190,7 @@ impl Request {
     ///
     /// # Errors
     /// The device does not let the host reach the caller.
+    #[inline]
     pub(crate) fn complete(
         mut self,
         copier: &mut Copier,
@@ -193,6 +199,7 @@ impl Request {
         self.answer(copier, status)
     }
 
+    #[inline]
     fn answer(&mut self, copier: &mut Copier, status: Status) -> Result<(), DeviceError> {
         self.is_completed = true;
         let memory = self.wire.words();
