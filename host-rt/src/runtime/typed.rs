@@ -77,6 +77,8 @@ impl Launcher for TypedKernel {
         // these are the parameters that its kernel takes. `staged` outlives the launch, or its
         // memory is kept for a kernel that is overdue.
         let report = unsafe { copies.launch(&self.kernel, grid, &staged.params())? };
+        // Not queued behind the kernel: whether its calls have failed is known once it has ended,
+        // and after a deadline nothing may still write to the caller's memory.
         staged.copy_back(copies)?;
         Ok(report)
     }
