@@ -88,7 +88,7 @@ pub mod error {
 }
 
 pub use base::{env, ranges};
-pub use device::Grid;
+pub use device::{Grid, Params};
 pub use image::Image;
 pub use runtime::{
     Builder, DeviceBuffer, Error, Functions, Kernel, KernelArg, Launch, Mapped, MappedMut, Program,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use anyhow::Context;
-use host_rt::{DeviceBuffer, KernelArg, Runtime, env};
+use host_rt::{DeviceBuffer, KernelArg, Params, Runtime, env};
 
 /// Bytes of a buffer that are written to a file at a time.
 const PIECE: usize = 1 << 20;
@@ -119,8 +119,8 @@ pub(crate) struct Param {
 }
 
 impl KernelArg for Param {
-    fn bytes(&self) -> Vec<u8> {
-        self.bytes.clone()
+    fn push_to(&self, params: &mut Params) {
+        params.push(&self.bytes);
     }
 }
 
@@ -141,7 +141,7 @@ impl Param {
             Arg::InOut(path) => (read(runtime, path)?, Some(path.clone())),
         };
         Ok(Self {
-            bytes: KernelArg::bytes(&buffer),
+            bytes: buffer.address().to_ne_bytes().to_vec(),
             buffer: Some(buffer),
             out,
         })

@@ -15,6 +15,7 @@ mod loader;
 mod memory;
 mod module;
 mod options;
+mod params;
 mod queue;
 mod traits;
 
@@ -28,6 +29,7 @@ pub use self::memory::{Fill, MappedMemory, MemoryInfo};
 pub use self::module::{Global, KernelLimits, Module};
 pub(crate) use self::options::OpenOptions;
 pub use self::options::Trace;
+pub use self::params::Params;
 pub use self::queue::{Event, EventState, LaunchContext, Queue, Running};
 pub use self::traits::Device;
 use crate::base::env::Env;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{BlockShape, DeviceError, Global, Grid, Module};
+use super::{BlockShape, DeviceError, Fill, Global, Grid, Module, Params};
 
 /// Properties of a launch beyond kernel, grid and parameters.
 #[derive(Clone)]
@@ -67,11 +67,20 @@ pub trait Running: Send + Sync {
 
 /// A queue. Its operations run in order; those of different queues run in any order.
 pub trait Queue: Send {
+    /// Allocates device memory like [`Device::alloc`](super::Device::alloc), for operations queued
+    /// here from now on and what follows them: it is not waited for. To be freed by
+    /// [`Device::free`](super::Device::free), once these operations have been waited for.
+    ///
+    /// # Errors
+    /// There is not enough memory.
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError>;
+
     /// Copies `len` bytes to device memory.
     ///
     /// # Safety
-    /// `from` stays readable, and unwritten, until [`synchronize`](Self::synchronize) returns, or
-    /// an event recorded after the copy is found done or failed.
+    /// `from` stays readable, and unwritten, until [`synchronize`](Self::synchronize) returns, an
+    /// event recorded after the copy is found done or failed, or a kernel launched after it has
+    /// ended without a fault.
     ///
     /// # Errors
     /// The host cannot reach the range. Such a copy is not queued.
@@ -132,7 +141,7 @@ pub trait Queue: Send {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError>;
 

@@ -4,17 +4,14 @@ use std::sync::Arc;
 
 use host_fn::{Argument, Memory, Travels};
 
+use super::Result;
 use super::copies::Copies;
 use super::on_device::OnDevice;
-use super::{Result, Runtime};
 use crate::base::ranges::HostRange;
-use crate::device::Fill;
+use crate::device::{Fill, Params};
 
 /// The arguments of one launch, on the device as long as this lives.
-pub(crate) struct StagedArgs<'a> {
-    runtime: &'a Runtime,
-    arguments: Vec<ArgLocation<'a>>,
-}
+pub(super) struct StagedArgs<'a>(Vec<ArgLocation<'a>>);
 
 /// Where one argument is.
 enum ArgLocation<'a> {
@@ -36,18 +33,18 @@ struct BufferArg<'a> {
 }
 
 impl<'a> StagedArgs<'a> {
-    /// Copies to the device what goes there and is not there yet.
+    /// Begins to copy to the device what goes there and is not there yet.
     ///
     /// # Errors
     /// The device has not that much memory, or some of it is there only in part.
-    pub(crate) fn new(
-        runtime: &'a Runtime,
+    pub(super) fn new(
+        copies: &mut Copies<'_>,
         kernel: &str,
         arguments: &'a [Argument<'a>],
     ) -> Result<Self> {
         let mut arguments: Vec<_> = arguments.iter().map(ArgLocation::of).collect();
         {
-            let mut present = runtime.environment().read();
+            let mut present = copies.runtime().environment().read();
             for location in &arguments {
                 if let ArgLocation::Buffer(buffer) = location
                     && buffer.memory.form().comes_back()
@@ -66,38 +63,37 @@ impl<'a> StagedArgs<'a> {
             ArgLocation::Buffer(buffer) if buffer.on_device.is_none() => Some(buffer),
             _ => None,
         });
-        stage_temporary(runtime, temporary.collect())?;
-        Ok(StagedArgs { runtime, arguments })
+        stage_temporary(copies, temporary.collect())?;
+        Ok(StagedArgs(arguments))
     }
 
     /// The kernel's parameters.
-    pub(crate) fn params(&self) -> Vec<Vec<u8>> {
-        let mut params = Vec::new();
-        for location in &self.arguments {
+    pub(super) fn params(&self) -> Params {
+        let mut params = Params::default();
+        for location in &self.0 {
             let (address, memory) = match location {
                 ArgLocation::Value(bytes) => {
-                    params.push(bytes.to_vec());
+                    params.push(bytes);
                     continue;
                 }
                 // As Rust has it: aligned, and not null.
                 ArgLocation::Empty(memory) => (memory.align() as u64, memory),
                 ArgLocation::Buffer(buffer) => (buffer.address(), &buffer.memory),
             };
-            params.push(address.to_ne_bytes().to_vec());
+            params.push(&address.to_ne_bytes());
             if let Some(elements) = memory.elements() {
-                params.push((elements as u64).to_ne_bytes().to_vec());
+                params.push(&(elements as u64).to_ne_bytes());
             }
         }
         params
     }
 
-    /// Copies back what comes back and does not stay.
+    /// Copies back what comes back and does not stay, and waits for it.
     ///
     /// # Errors
     /// A copy failed.
-    pub(crate) fn copy_back(self) -> Result<()> {
-        let mut copies = Copies::new(self.runtime);
-        for location in &self.arguments {
+    pub(super) fn copy_back(self, mut copies: Copies<'_>) -> Result<()> {
+        for location in &self.0 {
             if let ArgLocation::Buffer(buffer) = location
                 && buffer.is_temporary
                 && buffer.memory.form().comes_back()
@@ -139,11 +135,10 @@ impl BufferArg<'_> {
     }
 }
 
-/// Copies to the device what is not there. Arguments that overlap, which are all read and
+/// Begins to copy to the device what is not there. Arguments that overlap, which are all read and
 /// never written, share one copy, and no byte of them is copied twice.
-fn stage_temporary(runtime: &Runtime, mut temporary: Vec<&mut BufferArg<'_>>) -> Result<()> {
+fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_>>) -> Result<()> {
     temporary.sort_by_key(|buffer| buffer.range.start());
-    let mut copies = Copies::new(runtime);
     let mut rest = &mut temporary[..];
     while let Some(first) = rest.first() {
         let (start, mut end, mut len) = (first.range.start(), first.range.end(), 1);
@@ -161,7 +156,7 @@ fn stage_temporary(runtime: &Runtime, mut temporary: Vec<&mut BufferArg<'_>>) ->
         let Some(range) = HostRange::new(start, end - start) else {
             continue;
         };
-        let on_device = Arc::new(OnDevice::new(runtime, range, fill)?);
+        let on_device = copies.alloc(range, fill)?;
         let mut copied = start;
         for buffer in group {
             let from = copied.max(buffer.range.start());
@@ -172,8 +167,8 @@ fn stage_temporary(runtime: &Runtime, mut temporary: Vec<&mut BufferArg<'_>>) ->
                     .address()
                     .wrapping_add(from - buffer.range.start());
                 // SAFETY: what is left of the argument from there on: readable, and
-                // written by nobody as long as it is borrowed; until the copies are
-                // finished, below or by their drop, it is.
+                // written by nobody as long as it is borrowed, which it is in the caller's
+                // caller, `TypedKernel::launch`, until the copies are finished or dropped.
                 unsafe { copies.copy_to_device(on_device.address_of(from), source, bytes)? };
                 copied = buffer.range.end();
             }
@@ -181,5 +176,5 @@ fn stage_temporary(runtime: &Runtime, mut temporary: Vec<&mut BufferArg<'_>>) ->
             buffer.is_temporary = true;
         }
     }
-    copies.finish()
+    Ok(())
 }

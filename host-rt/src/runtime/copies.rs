@@ -1,9 +1,12 @@
 //! Copying, and counting what was copied.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Result, Runtime};
-use crate::device::Queue;
+use super::on_device::OnDevice;
+use super::{Kernel, Report, Result, Runtime};
+use crate::base::ranges::HostRange;
+use crate::device::{DeviceError, Event, Fill, Grid, Params, Queue};
 
 /// Copies between host and device that a runtime has made so far for launches of typed
 /// kernels and for mapped data.
@@ -39,34 +42,57 @@ impl Counts {
     }
 }
 
-/// Copies under way. Dropping it waits for them.
-pub(crate) struct Copies<'a> {
+/// A queue that allocates memory, copies, and runs a kernel in between. Dropping it waits for the
+/// copies, and then frees the memory.
+pub(super) struct Copies<'a> {
     runtime: &'a Runtime,
-    /// Made for the first copy.
+    /// `None` while a kernel runs there, and for ever if it passes its deadline.
     queue: Option<Box<dyn Queue>>,
+    /// Whether something was queued that has not been waited for.
+    is_pending: bool,
+    /// The end of the copies before a kernel, until it has ended.
+    before_kernel: Option<Arc<dyn Event>>,
+    /// Declared last: kept until the drop has waited.
+    allocated: Vec<Arc<OnDevice>>,
 }
 
 impl<'a> Copies<'a> {
     /// None yet.
-    pub(crate) fn new(runtime: &'a Runtime) -> Self {
-        Copies {
+    pub(super) fn new(runtime: &'a Runtime) -> Result<Self> {
+        Ok(Copies {
             runtime,
-            queue: None,
-        }
+            queue: Some(runtime.queue()?),
+            is_pending: false,
+            before_kernel: None,
+            allocated: Vec::new(),
+        })
+    }
+
+    pub(super) fn runtime(&self) -> &'a Runtime {
+        self.runtime
+    }
+
+    /// Allocates device memory for what follows here.
+    pub(super) fn alloc(&mut self, range: HostRange, fill: Fill) -> Result<Arc<OnDevice>> {
+        let runtime = self.runtime;
+        let on_device = Arc::new(OnDevice::new(runtime, self.queue(), range, fill)?);
+        self.allocated.push(Arc::clone(&on_device));
+        Ok(on_device)
     }
 
     /// Begins to copy `len` bytes to device address `to`.
     ///
     /// # Safety
-    /// They are readable, and nobody writes them, until this is finished or dropped.
-    pub(crate) unsafe fn copy_to_device(
+    /// They are readable, and nobody writes them, until this is finished or dropped, or a kernel
+    /// that was [launched](Self::launch) after it has ended well.
+    pub(super) unsafe fn copy_to_device(
         &mut self,
         to: u64,
         from: *const u8,
         len: usize,
     ) -> Result<()> {
-        // SAFETY: the caller's promise; `finish` and the drop both synchronize.
-        unsafe { self.queue()?.copy_to_device(to, from, len)? };
+        // SAFETY: the caller's promise; `finish` and the drop both wait.
+        unsafe { self.queue().copy_to_device(to, from, len)? };
         let counts = self.runtime.counts();
         counts.to.fetch_add(1, Ordering::Relaxed);
         counts.to_bytes.fetch_add(len as u64, Ordering::Relaxed);
@@ -77,43 +103,79 @@ impl<'a> Copies<'a> {
     ///
     /// # Safety
     /// `to` is writable for as many, and nobody else uses it, until this is finished or
-    /// dropped.
-    pub(crate) unsafe fn copy_from_device(
+    /// dropped. No kernel is launched meanwhile.
+    pub(super) unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
         from: u64,
         len: usize,
     ) -> Result<()> {
-        // SAFETY: the caller's promise; `finish` and the drop both synchronize.
-        unsafe { self.queue()?.copy_from_device(to, from, len)? };
+        // SAFETY: the caller's promise; `finish` and the drop both wait.
+        unsafe { self.queue().copy_from_device(to, from, len)? };
         let counts = self.runtime.counts();
         counts.from.fetch_add(1, Ordering::Relaxed);
         counts.from_bytes.fetch_add(len as u64, Ordering::Relaxed);
         Ok(())
     }
 
+    /// Runs a kernel after the copies so far, and waits for it. If it passes its deadline, the
+    /// queue is left to it, and nothing more can be queued here.
+    ///
+    /// # Safety
+    /// As for [`Kernel::launch`].
+    pub(super) unsafe fn launch(
+        &mut self,
+        kernel: &Kernel,
+        grid: Grid,
+        params: &Params,
+    ) -> Result<Report> {
+        // Only this waits for the copies if the launch is abandoned.
+        self.before_kernel = self.is_pending.then(|| self.queue().record_event());
+        // SAFETY: the caller's promise.
+        let mut launch = unsafe { kernel.start_in(self.queue(), None, grid, params)? };
+        launch.queue = self.queue.take();
+        let report = launch.wait();
+        if launch.running.is_done() {
+            self.queue = launch.queue.take();
+            self.before_kernel = None;
+        }
+        let report = report?;
+        // The kernel has run, so everything before it is done.
+        self.is_pending = false;
+        Ok(report)
+    }
+
     /// Waits for all of them.
-    pub(crate) fn finish(mut self) -> Result<()> {
-        match self.queue.take() {
-            Some(mut queue) => Ok(queue.synchronize()?),
-            None => Ok(()),
+    pub(super) fn finish(mut self) -> Result<()> {
+        self.wait()
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        if !std::mem::take(&mut self.is_pending) {
+            return Ok(());
+        }
+        match (&mut self.queue, self.before_kernel.take()) {
+            (Some(queue), _) => Ok(queue.synchronize()?),
+            (None, Some(copied)) => {
+                let copied = copied.sync();
+                copied.map_err(|reason| DeviceError::DependencyFailed { reason }.into())
+            }
+            (None, None) => Ok(()),
         }
     }
 
-    fn queue(&mut self) -> Result<&mut dyn Queue> {
-        let queue = match self.queue.take() {
-            Some(queue) => queue,
-            None => self.runtime.queue()?,
-        };
-        Ok(&mut **self.queue.insert(queue))
+    fn queue(&mut self) -> &mut dyn Queue {
+        self.is_pending = true;
+        match &mut self.queue {
+            Some(queue) => &mut **queue,
+            None => unreachable!("nothing is queued after a launch that failed"),
+        }
     }
 }
 
 impl Drop for Copies<'_> {
     fn drop(&mut self) {
-        if let Some(queue) = &mut self.queue
-            && let Err(error) = queue.synchronize()
-        {
+        if let Err(error) = self.wait() {
             // The caller that drops it unfinished has an error to report already.
             tracing::debug!(%error, "copies that were given up failed");
         }

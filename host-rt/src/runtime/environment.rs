@@ -68,7 +68,7 @@ impl Environment {
         range: HostRange,
         borrow: Borrow,
         what: &str,
-        make: impl FnOnce() -> Result<OnDevice>,
+        make: impl FnOnce() -> Result<Arc<OnDevice>>,
     ) -> Result<Share> {
         // Locked until the copy is made: nobody finds data that is still on its way.
         let mut entries = self.lock();
@@ -91,7 +91,7 @@ impl Environment {
             },
             Found::Partly(present, _) => Err(straddles(what.to_owned(), range, present)),
             Found::Absent => {
-                let on_device = Arc::new(make()?);
+                let on_device = make()?;
                 let entry = Entry {
                     on_device: Arc::clone(&on_device),
                     borrow,

@@ -163,10 +163,12 @@ impl Mapping {
         let range = HostRange::of(data);
         let make = || {
             let fill = if goes { Fill::Any } else { Fill::Zeros };
-            let on_device = OnDevice::new(runtime, range, fill)?;
+            let mut copies = Copies::new(runtime)?;
+            let on_device = copies.alloc(range, fill)?;
             if goes {
-                copy_to(runtime, &on_device, data)?;
+                copy_to(&mut copies, &on_device, data)?;
             }
+            copies.finish()?;
             Ok(on_device)
         };
         let share = match range.is_empty() {
@@ -181,7 +183,11 @@ impl Mapping {
 
     fn copy_to<T: Plain>(&self, data: &[T]) -> Result<()> {
         match &self.share {
-            Some(share) => copy_to(&self.runtime, &share.on_device, data),
+            Some(share) => {
+                let mut copies = Copies::new(&self.runtime)?;
+                copy_to(&mut copies, &share.on_device, data)?;
+                copies.finish()
+            }
             None => Ok(()),
         }
     }
@@ -194,13 +200,12 @@ impl Mapping {
     }
 }
 
-fn copy_to<T: Plain>(runtime: &Runtime, on_device: &OnDevice, data: &[T]) -> Result<()> {
+/// Begins to copy `data`, which stays borrowed until `copies` are finished or dropped.
+fn copy_to<T: Plain>(copies: &mut Copies<'_>, on_device: &OnDevice, data: &[T]) -> Result<()> {
     let bytes = data.as_bytes();
-    let mut copies = Copies::new(runtime);
     let to = on_device.address_of(bytes.as_ptr().addr());
-    // SAFETY: `bytes` is borrowed until the copy is finished, below or by the drop.
-    unsafe { copies.copy_to_device(to, bytes.as_ptr(), bytes.len())? };
-    copies.finish()
+    // SAFETY: both callers have `data` borrowed for longer than they have `copies`.
+    unsafe { copies.copy_to_device(to, bytes.as_ptr(), bytes.len()) }
 }
 
 fn copy_from<T>(mapping: &Mapping, data: &mut [T]) -> Result<()> {
@@ -208,7 +213,7 @@ fn copy_from<T>(mapping: &Mapping, data: &mut [T]) -> Result<()> {
         return Ok(());
     };
     let (to, len) = (data.as_mut_ptr().cast::<u8>(), size_of_val(data));
-    let mut copies = Copies::new(&mapping.runtime);
+    let mut copies = Copies::new(&mapping.runtime)?;
     let from = share.on_device.address_of(to.addr());
     // SAFETY: `data` is borrowed for this alone until the copy is finished, below or by
     // the drop. Any bytes are a `T`: guards are made of plain data alone, in `Mapping::new`.

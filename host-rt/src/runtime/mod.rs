@@ -13,7 +13,7 @@
 //! | `program`, `launch`, `overdue`, `inline` | kernels, and their launches |
 //! | `typed`, `arguments` | kernels with a declaration, and the arguments of one launch |
 //! | `mapped` | the guards of mapped data |
-//! | `environment`, `on_device`, `copies` | which host data is on the device; its copy; copying |
+//! | `environment`, `on_device`, `copies` | which host data is on the device; its copy; a queue that copies |
 
 mod arguments;
 mod buffer;
@@ -223,12 +223,17 @@ impl Runtime {
     /// There is not that much.
     pub fn alloc_filled(&self, bytes: u64, fill: Fill) -> Result<DeviceBuffer> {
         let address = self.inner.device.alloc(bytes, fill)?;
-        Ok(DeviceBuffer {
+        Ok(self.buffer(address, bytes))
+    }
+
+    /// The owner of newly allocated device memory.
+    fn buffer(&self, address: u64, bytes: u64) -> DeviceBuffer {
+        DeviceBuffer {
             inner: Arc::clone(&self.inner),
             number: self.inner.overdue.next_allocation(),
             address,
             bytes,
-        })
+        }
     }
 
     /// A queue of the device's, in which nothing is under way: see [`Device::queue`].

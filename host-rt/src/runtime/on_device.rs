@@ -4,7 +4,7 @@ use host_fn::Argument;
 
 use super::{DeviceBuffer, Result, Runtime};
 use crate::base::ranges::HostRange;
-use crate::device::Fill;
+use crate::device::{Fill, Queue};
 
 /// Device memory for a range of host memory, freed when dropped.
 pub(crate) struct OnDevice {
@@ -16,13 +16,19 @@ pub(crate) struct OnDevice {
 }
 
 impl OnDevice {
-    /// Allocates it.
-    pub(crate) fn new(runtime: &Runtime, range: HostRange, fill: Fill) -> Result<Self> {
+    /// Allocates it for what follows in `queue`, which is waited for before it is dropped.
+    pub(super) fn new(
+        runtime: &Runtime,
+        queue: &mut dyn Queue,
+        range: HostRange,
+        fill: Fill,
+    ) -> Result<Self> {
         // What is aligned on the host is aligned on the device, wherever in the range it
         // lies: the range begins as far from a boundary there as here. Devices allocate
         // at such boundaries.
         let skew = (range.start() % Argument::MAX_ALIGN) as u64;
-        let buffer = runtime.alloc_filled(skew + range.len() as u64, fill)?;
+        let bytes = skew + range.len() as u64;
+        let buffer = runtime.buffer(queue.alloc(bytes, fill)?, bytes);
         Ok(OnDevice {
             range,
             address: buffer.address() + skew,

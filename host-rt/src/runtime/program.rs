@@ -9,7 +9,7 @@ use targets::count::{Names, Parameters};
 use super::panic_record::PanicRecord;
 use super::{DeviceBuffer, Error, Inner, Launch, Result, Runtime};
 use crate::base::lock::lock;
-use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module, Queue};
+use crate::device::{BlockShape, Global, Grid, KernelLimits, LaunchContext, Module, Params, Queue};
 use crate::image::{Image, ImageError, KernelDeclaration};
 use crate::serve::{Entry, ForeignFunction, FunctionTable, LaunchQueue};
 use crate::wire::Reservation;
@@ -110,17 +110,25 @@ impl Program {
     }
 }
 
-/// A parameter of a kernel: its bytes, as the kernel's signature has them.
+/// A parameter of a kernel.
 pub trait KernelArg {
-    /// The bytes.
-    fn bytes(&self) -> Vec<u8>;
+    /// Adds its bytes, as the kernel's signature has them, to `params`.
+    fn push_to(&self, params: &mut Params);
+}
+
+fn params_of(args: &[&dyn KernelArg]) -> Params {
+    let mut params = Params::default();
+    for arg in args {
+        arg.push_to(&mut params);
+    }
+    params
 }
 
 macro_rules! plain_args {
     ($($type:ty)*) => {$(
         impl KernelArg for $type {
-            fn bytes(&self) -> Vec<u8> {
-                self.to_ne_bytes().to_vec()
+            fn push_to(&self, params: &mut Params) {
+                params.push(&self.to_ne_bytes());
             }
         }
     )*};
@@ -129,8 +137,8 @@ macro_rules! plain_args {
 plain_args!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64);
 
 impl KernelArg for DeviceBuffer {
-    fn bytes(&self) -> Vec<u8> {
-        self.address.to_ne_bytes().to_vec()
+    fn push_to(&self, params: &mut Params) {
+        self.address.push_to(params);
     }
 }
 
@@ -179,7 +187,7 @@ impl Kernel {
     /// The parameters do not fit the declaration, or the device cannot run the
     /// grid.
     pub unsafe fn launch(&self, grid: Grid, args: &[&dyn KernelArg]) -> Result<Launch> {
-        let params: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes()).collect();
+        let params = params_of(args);
         // SAFETY: the caller's promise.
         unsafe { self.start(grid, &params) }
     }
@@ -205,7 +213,7 @@ impl Kernel {
                 given: "one of another".to_owned(),
             });
         }
-        let params: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes()).collect();
+        let params = params_of(args);
         // SAFETY: the caller's promise.
         unsafe { self.start_on(Some(queue), grid, &params) }
     }
@@ -226,7 +234,7 @@ impl Kernel {
         grid: Grid,
         args: &[&dyn KernelArg],
     ) -> Result<Launch> {
-        let params: Vec<Vec<u8>> = args.iter().map(|arg| arg.bytes()).collect();
+        let params = params_of(args);
         // SAFETY: the caller's promise.
         unsafe { self.start_in(queue, None, grid, &params) }
     }
@@ -242,7 +250,7 @@ impl Kernel {
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).
-    pub(super) unsafe fn start(&self, grid: Grid, params: &[Vec<u8>]) -> Result<Launch> {
+    pub(super) unsafe fn start(&self, grid: Grid, params: &Params) -> Result<Launch> {
         // SAFETY: the caller's promise.
         unsafe { self.start_on(None, grid, params) }
     }
@@ -255,7 +263,7 @@ impl Kernel {
         &self,
         launch_queue: Option<LaunchQueue>,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
     ) -> Result<Launch> {
         let mut queue = self.program.inner.runtime.device.queue()?;
         // SAFETY: the caller's promise.
@@ -264,9 +272,9 @@ impl Kernel {
         Ok(launch)
     }
 
-    fn check_params(&self, params: &[Vec<u8>]) -> Result<()> {
+    fn check_params(&self, params: &Params) -> Result<()> {
         let KernelDeclaration { name, info, sizes } = &self.declaration;
-        let given: Vec<u64> = params.iter().map(|param| param.len() as u64).collect();
+        let given = params.sizes();
         let wants = match (info, sizes) {
             (_, Some(sizes)) if *sizes == given => return Ok(()),
             (_, Some(sizes)) => Parameters(sizes).to_string(),
@@ -298,7 +306,7 @@ impl Kernel {
         queue: &mut dyn Queue,
         launch_queue: Option<LaunchQueue>,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
     ) -> Result<Launch> {
         self.check_params(params)?;
         let program = &self.program.inner;

@@ -4,6 +4,7 @@ use host_fn::{Argument, Launcher};
 use shared_abi::image::{KERNEL_PREFIX, KernelInfo};
 
 use super::arguments::StagedArgs;
+use super::copies::Copies;
 use super::load::read_global;
 use super::{Error, Kernel, Program, Report, Result};
 use crate::device::Grid;
@@ -69,12 +70,16 @@ impl Launcher for TypedKernel {
 
     unsafe fn launch(&self, grid: Grid, arguments: &[Argument<'_>]) -> Result<Report> {
         let runtime = self.kernel.runtime();
-        let staged = StagedArgs::new(&runtime, &self.kernel.declaration.name, arguments)?;
+        let mut copies = Copies::new(&runtime)?;
+        let name = &self.kernel.declaration.name;
+        let staged = StagedArgs::new(&mut copies, name, arguments)?;
         // SAFETY: the image was built from the declaration that the arguments are of, so
-        // these are the parameters that its kernel takes. `staged` outlives the launch.
-        let launch = unsafe { self.kernel.start(grid, &staged.params())? };
-        let report = launch.wait()?;
-        staged.copy_back()?;
+        // these are the parameters that its kernel takes. `staged` outlives the launch, or its
+        // memory is kept for a kernel that is overdue.
+        let report = unsafe { copies.launch(&self.kernel, grid, &staged.params())? };
+        // Not queued behind the kernel: whether its calls have failed is known once it has ended,
+        // and after a deadline nothing may still write to the caller's memory.
+        staged.copy_back(copies)?;
         Ok(report)
     }
 }

@@ -16,7 +16,7 @@ use super::shared::Shared;
 use super::spawn::Task;
 use super::work::{Work, run};
 use crate::base::lock::lock;
-use crate::device::Grid;
+use crate::device::{Grid, Params};
 use crate::runtime::{DeviceBuffer, Kernel, Launch, Result, Runtime};
 
 /// The default limit of threads that run host tasks of a scope, on a machine with enough
@@ -168,9 +168,9 @@ impl<'scope, 'env> Tasks<'scope, 'env> {
     ) -> Task<'scope, 'scope, ()> {
         let runtime = kernel.runtime();
         let mut refused = None;
-        let mut params = Vec::new();
+        let mut params = Params::default();
         args.each(&mut |arg| {
-            params.push(arg.arg().bytes());
+            arg.arg().push_to(&mut params);
             let elsewhere = arg.buffer().filter(|buffer| !buffer.runtime().is(&runtime));
             if let Some(buffer) = elsewhere {
                 refused.get_or_insert_with(|| {

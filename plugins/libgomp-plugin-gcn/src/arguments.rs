@@ -1,7 +1,7 @@
 //! The arguments that GCC's device code reads, beyond the pointer that its kernels declare:
 //! libgomp's `struct kernargs_abi`.
 
-use host_rt::KernelArg;
+use host_rt::{KernelArg, Params};
 use targets::code_object::Kernel;
 
 use crate::error::Error;
@@ -57,7 +57,7 @@ const _: () = {
 };
 
 impl KernelArg for Arguments {
-    fn bytes(&self) -> Vec<u8> {
+    fn push_to(&self, params: &mut Params) {
         let words = [
             self.vars,
             self.reserved,
@@ -69,7 +69,7 @@ impl KernelArg for Arguments {
         let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         bytes.extend(self.arena_bytes.to_le_bytes());
         bytes.extend(self.stack_bytes.to_le_bytes());
-        bytes
+        params.push(&bytes);
     }
 }
 
@@ -108,7 +108,9 @@ mod tests {
             arena_bytes: 6,
             stack_bytes: 7,
         };
-        let bytes = arguments.bytes();
+        let mut params = Params::default();
+        arguments.push_to(&mut params);
+        let bytes = params.bytes();
         assert_eq!(bytes.len(), size_of::<Arguments>());
         let found: Vec<_> = (0..bytes.len()).filter(|&at| bytes[at] != 0).collect();
         assert_eq!(found, [0, 16, 24, 32, 40, 48, 52]);

@@ -188,6 +188,7 @@ impl Machine {
         params: &[Vec<u8>],
         ended: OnEnd,
     ) -> Result<Running, LaunchError> {
+        let params = params.iter().map(Vec::as_slice);
         let prepared = self.prepare(module, kernel, grid, params)?;
         self.start(prepared, ended)
     }
@@ -200,12 +201,12 @@ impl Machine {
     ///
     /// # Errors
     /// The launch is invalid.
-    pub fn prepare(
+    pub fn prepare<'a>(
         &self,
         module: &Arc<Module>,
         kernel: Kernel,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: impl ExactSizeIterator<Item = &'a [u8]> + Clone,
     ) -> Result<Prepared, LaunchError> {
         if !self.has(module) || kernel.module != module.number {
             return Err(LaunchError::OtherModule);
@@ -250,11 +251,12 @@ impl Machine {
                 )));
             }
         }
-        let params = place(&function.params, params).ok_or_else(|| LaunchError::Params {
-            kernel: function.name.clone(),
-            wanted: module.params(kernel),
-            given: params.iter().map(Vec::len).collect(),
-        })?;
+        let params =
+            place(&function.params, params.clone()).ok_or_else(|| LaunchError::Params {
+                kernel: function.name.clone(),
+                wanted: module.params(kernel),
+                given: params.map(<[u8]>::len).collect(),
+            })?;
         Ok(Prepared {
             module: Arc::clone(module),
             kernel,
@@ -316,7 +318,7 @@ impl Machine {
 }
 
 /// Parameters in the kernel's layout.
-fn place(slots: &[Slot], params: &[Vec<u8>]) -> Option<Vec<u64>> {
+fn place<'a>(slots: &[Slot], params: impl ExactSizeIterator<Item = &'a [u8]>) -> Option<Vec<u64>> {
     if slots.len() != params.len() {
         return None;
     }

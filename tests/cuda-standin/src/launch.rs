@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUfunction_attribute as F;
-use host_rt::device::Grid;
+use host_rt::device::{Grid, Params};
 use standin::launch;
 use standin::process::lock;
 
@@ -73,7 +73,7 @@ extern "C" fn cuLaunchKernel(
             (false, true) => unsafe { pointed_to(kernel, params) },
             // SAFETY: the driver's caller promises a list as documented.
             (true, false) => unsafe { packed(kernel, extra)? },
-            (true, true) if kernel.params.is_empty() => Vec::new(),
+            (true, true) if kernel.params.is_empty() => Params::default(),
             _ => return Err(Code::INVALID_VALUE),
         };
         let kernel = kernel.code;
@@ -99,7 +99,7 @@ extern "C" fn cuLaunchKernel(
 
 /// # Safety
 /// There is one pointer per parameter, each to a value of its size.
-unsafe fn pointed_to(kernel: &Kernel, params: *const *const c_void) -> Vec<Vec<u8>> {
+unsafe fn pointed_to(kernel: &Kernel, params: *const *const c_void) -> Params {
     let sizes = kernel.params.iter().enumerate();
     // SAFETY: the caller promises one pointer per parameter.
     sizes
@@ -111,7 +111,7 @@ unsafe fn pointed_to(kernel: &Kernel, params: *const *const c_void) -> Vec<Vec<u
 ///
 /// # Safety
 /// `extra` is a list of names and values that ends with [`END`]; buffer and size are valid.
-unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Answer<Vec<Vec<u8>>> {
+unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Answer<Params> {
     let (mut buffer, mut room) = (None, None);
     for i in (0..).step_by(2) {
         // SAFETY: before the end, the list continues.
@@ -129,7 +129,7 @@ unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Answer<Vec<Vec
         return Err(Code::INVALID_VALUE);
     };
     let mut end = 0usize;
-    let mut params = Vec::new();
+    let mut params = Params::default();
     for &size in &kernel.params {
         let at = end.next_multiple_of(size.next_power_of_two().min(8));
         end = at + size;
@@ -143,12 +143,8 @@ unsafe fn packed(kernel: &Kernel, extra: *const *const c_void) -> Answer<Vec<Vec
 }
 
 /// # Safety
-/// There are `size` bytes at `at`.
-unsafe fn bytes_at(at: *const c_void, size: usize) -> Vec<u8> {
-    let mut bytes = vec![0; size];
-    // SAFETY: the caller promises `size` bytes at `at`.
-    unsafe {
-        bytes.as_mut_ptr().copy_from_nonoverlapping(at.cast(), size);
-    }
-    bytes
+/// There are `size` bytes at `at`, at least one, which stay as they are while the result is used.
+unsafe fn bytes_at<'a>(at: *const c_void, size: usize) -> &'a [u8] {
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(at.cast(), size) }
 }

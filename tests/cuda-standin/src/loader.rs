@@ -36,3 +36,21 @@ pub fn contexts() -> u64 {
 pub fn faults() -> u64 {
     PLACE.ask("revoff_stand_in_faults")
 }
+
+/// The number of calls of `cuStreamQuery`: host-rt makes one for each queue that is returned.
+///
+/// # Panics
+/// The stand-in is not loaded.
+#[must_use]
+pub fn stream_queries() -> u64 {
+    PLACE.ask("revoff_stand_in_stream_queries")
+}
+
+/// The number of calls of `cuStreamSynchronize`.
+///
+/// # Panics
+/// The stand-in is not loaded.
+#[must_use]
+pub fn stream_waits() -> u64 {
+    PLACE.ask("revoff_stand_in_stream_waits")
+}

@@ -206,8 +206,25 @@ extern "C" fn cuStreamDestroy_v2(stream: u64) -> u32 {
     })
 }
 
+/// Calls of the two functions below. Relaxed: numbers by themselves.
+static QUERIES: AtomicU64 = AtomicU64::new(0);
+static WAITS: AtomicU64 = AtomicU64::new(0);
+
+/// Not a function of NVIDIA's: the number of calls of `cuStreamQuery`.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_stand_in_stream_queries() -> u64 {
+    QUERIES.load(Ordering::Relaxed)
+}
+
+/// Not a function of NVIDIA's: the number of calls of `cuStreamSynchronize`.
+#[unsafe(no_mangle)]
+extern "C" fn revoff_stand_in_stream_waits() -> u64 {
+    WAITS.load(Ordering::Relaxed)
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamQuery(stream: u64) -> u32 {
+    QUERIES.fetch_add(1, Ordering::Relaxed);
     with_context("cuStreamQuery", |context| {
         context.stream(stream)?.end().query()
     })
@@ -215,6 +232,7 @@ extern "C" fn cuStreamQuery(stream: u64) -> u32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn cuStreamSynchronize(stream: u64) -> u32 {
+    WAITS.fetch_add(1, Ordering::Relaxed);
     with_context("cuStreamSynchronize", |context| {
         context.stream(stream)?.end().wait()
     })

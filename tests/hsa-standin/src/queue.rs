@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use host_rt::device::{Grid, Queue as HostQueue};
+use host_rt::device::{Grid, Params, Queue as HostQueue};
 use hsa_runtime_sys::*;
 use standin::launch;
 use standin::process::{handle, lock, setting};
@@ -349,18 +349,11 @@ impl Queue {
 /// Runs a kernel of a shared object.
 fn run_on_host(code: &HostCode, launch: Launch, host: &mut dyn HostQueue) -> Answer {
     let params = code.layout.parameters().map(|arg| {
-        let mut bytes = vec![0u8; arg.size as usize];
+        let arguments = launch.arguments.cast::<u8>();
         // SAFETY: within the memory of arguments, which the caller leaves alone.
-        unsafe {
-            launch
-                .arguments
-                .cast::<u8>()
-                .add(arg.offset as usize)
-                .copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len());
-        }
-        bytes
+        unsafe { std::slice::from_raw_parts(arguments.add(arg.offset as usize), arg.size as usize) }
     });
-    let params: Vec<_> = params.collect();
+    let params: Params = params.collect();
     // The `host` device has one dimension of teams and of threads, and no shared memory, so two
     // dimensions of threads are multiplied.
     let ([x, y, 1], [all, rows, 1]) = (launch.team, launch.grid) else {

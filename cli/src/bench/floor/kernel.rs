@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use bench_calls::{FLAGS, PING, PONG, buckets};
-use host_rt::device::{BlockShape, Device, Fill, LaunchContext, MappedMemory, Running};
+use host_rt::device::{BlockShape, Device, Fill, LaunchContext, MappedMemory, Params, Running};
 use host_rt::shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::Round;
@@ -105,10 +105,10 @@ fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> an
     let flags = device.alloc_mapped(FLAGS)?;
     let polls = KERNEL_POLLS[usize::from(bench.is_host())];
     let nanoseconds = [WARM_UP, time].map(|time| time.as_nanos() as u64);
-    let params: Vec<Vec<u8>> = [flags.device, polls, nanoseconds[0], nanoseconds[1]]
+    let params: Params = [flags.device, polls, nanoseconds[0], nanoseconds[1]]
         .into_iter()
         .chain(results.iter().map(|memory| memory.address))
-        .map(|word| word.to_ne_bytes().to_vec())
+        .map(u64::to_ne_bytes)
         .collect();
     let context = LaunchContext {
         block: BlockShape::default(),

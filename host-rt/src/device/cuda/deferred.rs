@@ -24,7 +24,8 @@ use crate::base::lock::{lock, wait};
 use crate::device::bounds::check_word;
 use crate::device::gpu::panics::catch_panic;
 use crate::device::{
-    DeviceError, Event, EventState, Global, Grid, LaunchContext, Module, Queue, Running,
+    DeviceError, Event, EventState, Fill, Global, Grid, LaunchContext, Module, Params, Queue,
+    Running,
 };
 
 /// A queue.
@@ -161,6 +162,16 @@ impl Deferred {
 }
 
 impl Queue for DeferringQueue {
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+        // Zeros are copied.
+        if let Some(queue) = self.direct()
+            && !queue.is_behind_callers()
+        {
+            return queue.alloc(bytes, fill);
+        }
+        self.device.memory.alloc(bytes, fill)
+    }
+
     unsafe fn copy_to_device(
         &mut self,
         to: u64,
@@ -210,7 +221,7 @@ impl Queue for DeferringQueue {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
         if let Some(queue) = self.direct() {
@@ -223,7 +234,7 @@ impl Queue for DeferringQueue {
             ended();
             Arc::new(NotStarted(reason)) as Arc<dyn Running>
         });
-        let (module, params) = (Arc::clone(module), params.to_vec());
+        let (module, params) = (Arc::clone(module), params.clone());
         self.defer(false, move |queue| {
             // SAFETY: the caller's promises about the kernel hold until it has ended, which
             // includes this thread's queueing it.

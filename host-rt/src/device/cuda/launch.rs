@@ -14,7 +14,9 @@ use super::context::Context;
 use super::event::CudaEvent;
 use super::functions;
 use super::module::CudaModule;
-use crate::device::{DeviceError, Global, Grid, KernelLimits, LaunchContext, Module, Running};
+use crate::device::{
+    DeviceError, Global, Grid, KernelLimits, LaunchContext, Module, Params, Running,
+};
 
 /// How long a wait for a kernel polls before it sleeps: waking up takes about as long.
 const SPIN_TIME: Duration = Duration::from_micros(30);
@@ -32,7 +34,7 @@ pub(super) unsafe fn start(
     module: &Arc<dyn Module>,
     kernel: Global,
     grid: Grid,
-    params: &[Vec<u8>],
+    params: &Params,
     launch: LaunchContext,
 ) -> Result<Arc<CudaLaunch>, DeviceError> {
     assert!(

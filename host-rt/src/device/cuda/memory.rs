@@ -24,8 +24,10 @@ const GRAIN: u64 = 512;
 /// for kernels. `cuMemFree` does, but frees ordered by a stream do not.
 pub(super) struct Memory {
     context: Arc<Context>,
-    /// Its stream orders allocations and frees. Its staging memory is always zero.
+    /// Its stream orders frees, and allocations that are waited for.
     queue: Mutex<CudaQueue>,
+    /// The queue's staging memory, which it does not use.
+    zeros: Arc<MappedMemory>,
     /// Sizes by address.
     allocated: Mutex<BTreeMap<u64, u64>>,
     /// Whether the driver supports allocations ordered by streams.
@@ -35,8 +37,10 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new(context: &Arc<Context>) -> Result<Self, DeviceError> {
         use CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED as POOLS;
+        let queue = CudaQueue::new(Stream::new(context)?);
         Ok(Self {
-            queue: Mutex::new(CudaQueue::new(Stream::new(context)?)),
+            zeros: Arc::clone(queue.staging()),
+            queue: Mutex::new(queue),
             allocated: Mutex::default(),
             by_stream: context.attribute(POOLS) != 0,
             context: Arc::clone(context),
@@ -66,8 +70,27 @@ impl Memory {
 
     /// Allocates device memory.
     pub(super) fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
-        let _entered = self.context.enter()?;
         let mut queue = lock(&self.queue);
+        let allocated = self.alloc_in(&mut queue, bytes, fill)?;
+        if let Some(address) = allocated
+            // Other streams can use the address once this one has reached the allocation.
+            && let Err(error) = queue.synchronize()
+        {
+            self.free_in(&queue, address);
+            return Err(error);
+        }
+        drop(queue);
+        allocated.ok_or_else(|| self.too_small_for(bytes))
+    }
+
+    /// Allocates device memory for what follows in `queue`; `None` if there is not enough.
+    pub(super) fn alloc_in(
+        &self,
+        queue: &mut CudaQueue,
+        bytes: u64,
+        fill: Fill,
+    ) -> Result<Option<u64>, DeviceError> {
+        let _entered = self.context.enter()?;
         let mut address: CUdeviceptr = 0;
         let size = bytes.max(1) as usize;
         // SAFETY: the functions write the address; the stream is `queue`'s.
@@ -83,29 +106,27 @@ impl Memory {
             }
         };
         if code == CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-            drop(queue);
-            let MemoryInfo { total, used } = self.info();
-            return Err(DeviceError::OutOfMemory {
-                device: self.context.name().to_owned(),
-                bytes,
-                free: total - used,
-                total,
-            });
+            return Ok(None);
         }
         self.context.check(call, code)?;
         lock(&self.allocated).insert(address, bytes);
-        let zeroed = match fill {
-            Fill::Zeros => queue.zero(address, size),
-            // Other streams can use the address once this one has reached the allocation.
-            Fill::Any => queue.synchronize(),
-        };
-        drop(queue);
-        match zeroed {
-            Ok(()) => Ok(address),
-            Err(error) => {
-                self.free(address);
-                Err(error)
-            }
+        if fill == Fill::Zeros
+            && let Err(error) = queue.zero(&self.zeros, address, size)
+        {
+            self.free_in(queue, address);
+            return Err(error);
+        }
+        Ok(Some(address))
+    }
+
+    /// The error about an allocation of so many bytes.
+    pub(super) fn too_small_for(&self, bytes: u64) -> DeviceError {
+        let MemoryInfo { total, used } = self.info();
+        DeviceError::OutOfMemory {
+            device: self.context.name().to_owned(),
+            bytes,
+            free: total - used,
+            total,
         }
     }
 
@@ -121,13 +142,17 @@ impl Memory {
 
     /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
     pub(super) fn free(&self, address: u64) {
+        self.free_in(&lock(&self.queue), address);
+    }
+
+    /// Frees it when `queue` gets there.
+    fn free_in(&self, queue: &CudaQueue, address: u64) {
         if lock(&self.allocated).remove(&address).is_none() {
             return;
         }
-        let queue = lock(&self.queue);
         let freed = self.context.enter().and_then(|_entered| {
             // SAFETY: the map shows that it was allocated and not freed; the caller has waited for
-            // the kernels that use it.
+            // its uses, or they precede this in `queue`, and `cuMemFree` waits for them.
             let (call, code) = unsafe {
                 if self.by_stream {
                     let code = functions::cuMemFreeAsync(address, queue.stream());

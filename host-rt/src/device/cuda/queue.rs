@@ -9,9 +9,12 @@ use super::CudaDevice;
 use super::event::{CudaEvent, Known};
 use super::functions::{self, Code};
 use super::launch;
-use super::stream::{STAGING, Stream};
+use super::stream::Stream;
 use crate::device::bounds::{BEYOND, check_word, unreachable};
-use crate::device::{DeviceError, Event, Global, Grid, LaunchContext, Module, Queue, Running};
+use crate::device::{
+    DeviceError, Event, Fill, Global, Grid, LaunchContext, MappedMemory, Module, Params, Queue,
+    Running,
+};
 
 /// A queue.
 pub(super) struct CudaQueue {
@@ -105,22 +108,42 @@ impl CudaQueue {
         self.parts().context.check(call, code)
     }
 
-    /// Zeroes memory, waiting only for copies. A memset is a kernel: if kernels that wait for the
-    /// host fill the device, it would wait for them. For a queue with unused staging memory.
-    pub(super) fn zero(&mut self, address: u64, size: usize) -> Result<(), DeviceError> {
-        let zeros = self.parts().staging().as_ptr().cast_const();
-        for at in (0..size).step_by(STAGING) {
-            let (to, len) = (address + at as u64, STAGING.min(size - at));
+    /// The staging memory, which is zero as long as nothing is copied.
+    pub(super) fn staging(&self) -> &Arc<MappedMemory> {
+        self.parts().staging()
+    }
+
+    /// Zeroes new memory, as another copy does with `zeros`, which stays zero and outlives the
+    /// stream's work. A memset is a kernel: if kernels that wait for the host fill the device, it
+    /// would wait for them.
+    pub(super) fn zero(
+        &mut self,
+        zeros: &MappedMemory,
+        address: u64,
+        size: usize,
+    ) -> Result<(), DeviceError> {
+        let from = zeros.host.as_ptr().cast_const();
+        for at in (0..size).step_by(zeros.bytes) {
+            let (to, len) = (address + at as u64, zeros.bytes.min(size - at));
             let stream = self.parts().raw;
-            // SAFETY: the memory was just allocated; the staging memory is long enough.
-            let code = unsafe { functions::cuMemcpyHtoDAsync_v2(to, zeros.cast(), len, stream) };
+            // SAFETY: the memory was just allocated; the zeros are long enough.
+            let code = unsafe { functions::cuMemcpyHtoDAsync_v2(to, from.cast(), len, stream) };
             self.parts().context.check("cuMemcpyHtoDAsync", code)?;
         }
-        self.synchronize()
+        Ok(())
     }
 }
 
 impl Queue for CudaQueue {
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+        self.check_failed()?;
+        let Some(device) = self.device.clone() else {
+            unreachable!("the device's own queue allocates by `Memory::alloc`")
+        };
+        let allocated = device.memory.alloc_in(self, bytes, fill)?;
+        allocated.ok_or_else(|| device.memory.too_small_for(bytes))
+    }
+
     unsafe fn copy_to_device(
         &mut self,
         to: u64,
@@ -204,7 +227,7 @@ impl Queue for CudaQueue {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
         self.check_failed()?;

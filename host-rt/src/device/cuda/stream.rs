@@ -15,7 +15,7 @@ use crate::device::{DeviceError, MappedMemory};
 
 /// Pinned memory of a queue. Copies that exceed the rest of it before
 /// [`Queue::synchronize`](crate::device::Queue::synchronize) go through the driver's own.
-pub(super) const STAGING: usize = 256 << 10;
+const STAGING: usize = 256 << 10;
 
 /// Alignment of copies in the staging memory, so that a copy of a word is one access.
 const STAGING_ALIGN: usize = 16;
@@ -70,8 +70,8 @@ impl Stream {
     }
 
     /// The staging memory.
-    pub(super) fn staging(&self) -> NonNull<u8> {
-        self.staging.host
+    pub(super) fn staging(&self) -> &Arc<MappedMemory> {
+        &self.staging
     }
 
     /// Whether the staging memory has no room for `len` more bytes, which are few.

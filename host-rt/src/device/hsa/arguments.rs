@@ -1,6 +1,6 @@
 //! The memory of a kernel's arguments, in the code object's layout.
 
-use crate::device::DeviceError;
+use crate::device::{DeviceError, Params};
 use targets::code_object::{ArgKind, Kernel};
 use targets::count::Parameters;
 
@@ -22,9 +22,9 @@ pub(super) struct Shape {
 /// Checks that `params` match `kernel`. For a kernel that does not list its parameters, as GCC's do
 /// not, only the minimum size of its memory is known; the rest follows such kernels' own
 /// convention.
-pub(super) fn check(kernel: &Kernel, params: &[Vec<u8>]) -> Result<(), DeviceError> {
+pub(super) fn check(kernel: &Kernel, params: &Params) -> Result<(), DeviceError> {
     if kernel.args.is_none() {
-        let (given, least) = (packed(params).len(), kernel.kernarg_size as usize);
+        let (given, least) = (params.bytes().len(), kernel.kernarg_size as usize);
         if given >= least {
             return Ok(());
         }
@@ -35,7 +35,7 @@ pub(super) fn check(kernel: &Kernel, params: &[Vec<u8>]) -> Result<(), DeviceErr
         });
     }
     let expected: Vec<u64> = kernel.parameters().map(|arg| arg.size.into()).collect();
-    let found: Vec<u64> = params.iter().map(|param| param.len() as u64).collect();
+    let found = params.sizes();
     if expected == found {
         return Ok(());
     }
@@ -47,9 +47,9 @@ pub(super) fn check(kernel: &Kernel, params: &[Vec<u8>]) -> Result<(), DeviceErr
 }
 
 /// The bytes, for [checked](check) parameters.
-pub(super) fn bytes(kernel: &Kernel, params: &[Vec<u8>], shape: &Shape) -> Vec<u8> {
+pub(super) fn bytes(kernel: &Kernel, params: &Params, shape: &Shape) -> Vec<u8> {
     let Some(args) = &kernel.args else {
-        return packed(params);
+        return params.bytes().to_vec();
     };
     let mut bytes = vec![0; kernel.kernarg_size as usize];
     let mut params = params.iter();
@@ -58,7 +58,7 @@ pub(super) fn bytes(kernel: &Kernel, params: &[Vec<u8>], shape: &Shape) -> Vec<u
         let place = &mut bytes[arg.offset as usize..][..arg.size as usize];
         match &arg.kind {
             ArgKind::Parameter => {
-                let param = params.next().map_or(&[][..], Vec::as_slice);
+                let param = params.next().unwrap_or_default();
                 place[..param.len()].copy_from_slice(param);
             }
             ArgKind::Hidden(name) => {
@@ -67,19 +67,6 @@ pub(super) fn bytes(kernel: &Kernel, params: &[Vec<u8>], shape: &Shape) -> Vec<u
                 place[..len].copy_from_slice(&value[..len]);
             }
         }
-    }
-    bytes
-}
-
-/// The parameters in sequence, each aligned as a number of its size.
-fn packed(params: &[Vec<u8>]) -> Vec<u8> {
-    /// The longest number.
-    const MOST: usize = 16;
-    let mut bytes = Vec::new();
-    for param in params {
-        let align = param.len().next_power_of_two().min(MOST);
-        bytes.resize(bytes.len().next_multiple_of(align), 0);
-        bytes.extend(param);
     }
     bytes
 }
@@ -143,7 +130,7 @@ mod tests {
 
     #[test]
     fn each_is_where_the_code_object_says() {
-        let params = [vec![1; 8], vec![2], vec![3; 4]];
+        let params = [vec![1; 8], vec![2], vec![3; 4]].iter().collect();
         check(&kernel(), &params).expect("they fit");
         let bytes = bytes(&kernel(), &params, &SHAPE);
         let mut expected = vec![1; 8];
@@ -160,13 +147,13 @@ mod tests {
             kernarg_size: 8,
             ..kernel()
         };
-        let params = [vec![1; 8], vec![2; 4], vec![3; 8]];
+        let params = [vec![1; 8], vec![2; 4], vec![3; 8]].iter().collect();
         check(&kernel, &params).expect("they are long enough");
         let mut expected = vec![1; 8];
         expected.extend([2, 2, 2, 2, 0, 0, 0, 0]);
         expected.extend([3; 8]);
         assert_eq!(bytes(&kernel, &params, &SHAPE), expected);
-        let error = check(&kernel, &[vec![0; 4]]).expect_err("too little");
+        let error = check(&kernel, &[[0; 4]].iter().collect()).expect_err("too little");
         let text = error.to_string();
         assert!(
             text.contains("8 bytes") && text.contains("4 bytes"),
@@ -181,7 +168,7 @@ mod tests {
             vec![vec![0; 8]; 3],
             vec![vec![0; 8], vec![0; 4], vec![0; 4]],
         ] {
-            let error = check(&kernel(), &params).expect_err("they do not fit");
+            let error = check(&kernel(), &params.iter().collect()).expect_err("they do not fit");
             let text = error.to_string();
             assert!(text.contains("`scale`"), "{text}");
             assert!(text.contains("3 parameters of 8, 1 and 4 bytes"), "{text}");

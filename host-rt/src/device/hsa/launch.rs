@@ -10,7 +10,7 @@ use super::arguments::{self, Shape};
 use super::module::{HsaModule, Loaded};
 use super::signal::Signal;
 use super::stream::Stream;
-use crate::device::{DeviceError, Global, Grid, LaunchContext, Module, Running};
+use crate::device::{DeviceError, Global, Grid, LaunchContext, Module, Params, Running};
 
 /// Starts a kernel in `stream`.
 ///
@@ -22,7 +22,7 @@ pub(super) unsafe fn start(
     module: &Arc<dyn Module>,
     kernel: Global,
     grid: Grid,
-    params: &[Vec<u8>],
+    params: &Params,
     launch: LaunchContext,
 ) -> Result<Arc<HsaLaunch>, DeviceError> {
     let Some(code) = module.as_any().downcast_ref::<HsaModule>() else {

@@ -167,16 +167,12 @@ impl Device for HsaDevice {
     }
 
     fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
-        let address = self.memory.alloc(bytes)?;
-        match fill {
-            Fill::Any => {}
-            Fill::Zeros => {
-                if let Err(error) = self.new_queue().zero(address, bytes) {
-                    self.memory.free(address);
-                    return Err(error);
-                }
-            }
+        if fill == Fill::Any {
+            return self.memory.alloc(bytes);
         }
+        let mut queue = self.new_queue();
+        let address = queue.alloc(bytes, fill)?;
+        queue.synchronize().inspect_err(|_| self.free(address))?;
         Ok(address)
     }
 

@@ -9,7 +9,9 @@ use super::stream::{Readback, Stream};
 use super::{HsaDevice, launch};
 use crate::device::bounds::check_word;
 use crate::device::gpu::readback::PendingCopy;
-use crate::device::{DeviceError, Event, Global, Grid, LaunchContext, Module, Queue, Running};
+use crate::device::{
+    DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Params, Queue, Running,
+};
 
 /// A queue.
 pub(super) struct HsaQueue {
@@ -94,7 +96,7 @@ impl HsaQueue {
 
     /// Zeroes newly allocated memory by the copy engines. A kernel would wait for kernels that wait
     /// for the host, if they fill the device.
-    pub(super) fn zero(&mut self, address: u64, bytes: u64) -> Result<(), DeviceError> {
+    fn zero(&mut self, address: u64, bytes: u64) -> Result<(), DeviceError> {
         let piece = bytes.min(PIECE as u64) as usize;
         let zeros = Arc::new(self.device.blocks.take(piece)?);
         // SAFETY: the block has this size, and nothing else uses it yet.
@@ -102,12 +104,23 @@ impl HsaQueue {
         self.in_pieces(bytes, |queue, at, len| {
             // SAFETY: the memory is allocated, and the block is not shorter.
             unsafe { queue.copy_block(address + at, Arc::clone(&zeros), len) }
-        })?;
-        self.synchronize()
+        })
     }
 }
 
 impl Queue for HsaQueue {
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+        self.check()?;
+        let address = self.device.memory.alloc(bytes)?;
+        if fill == Fill::Zeros
+            && let Err(error) = self.zero(address, bytes)
+        {
+            self.device.memory.free(address);
+            return Err(error);
+        }
+        Ok(address)
+    }
+
     unsafe fn copy_to_device(
         &mut self,
         to: u64,
@@ -188,7 +201,7 @@ impl Queue for HsaQueue {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
         self.check()?;

@@ -7,7 +7,9 @@ use shared_abi::words::{Store, SystemWords};
 use super::bytes::{copy_from_shared, copy_to_shared, words_at};
 use super::{InProcess, MAX_THREADS, Outcome, QueueOp, Work};
 use crate::device::bounds::check_word;
-use crate::device::{DeviceError, Event, Global, Grid, LaunchContext, Module, Queue, Running};
+use crate::device::{
+    DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Params, Queue, Running,
+};
 
 /// A queue. Copies happen at once, on the calling thread, unless an earlier operation is pending.
 pub(in crate::device) struct InProcessQueue<D> {
@@ -62,6 +64,10 @@ impl<D: InProcess> InProcessQueue<D> {
 }
 
 impl<D: InProcess> Queue for InProcessQueue<D> {
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+        self.device.alloc(bytes, fill)
+    }
+
     unsafe fn copy_to_device(
         &mut self,
         to: u64,
@@ -94,7 +100,7 @@ impl<D: InProcess> Queue for InProcessQueue<D> {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Arc<dyn Running>, DeviceError> {
         grid.threads_of_team(context.block.lanes)?;

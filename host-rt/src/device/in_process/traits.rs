@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Work;
-use crate::device::{DeviceError, Global, Grid, LaunchContext, Module};
+use crate::device::{Device, DeviceError, Global, Grid, LaunchContext, Module, Params};
 
 /// Maximum threads of a team.
 pub(super) const MAX_THREADS: u32 = 1024;
@@ -14,7 +14,7 @@ pub(super) const MAX_THREADS: u32 = 1024;
 /// Ranges that [`resolve`](Self::resolve) returns are valid in full for as long as the `Held` value
 /// lives. Other threads access them atomically, or are kernels, which are responsible for their own
 /// accesses.
-pub(super) unsafe trait InProcess: Send + Sync + 'static {
+pub(super) unsafe trait InProcess: Device + 'static {
     /// Keeps a range in place.
     type Held;
 
@@ -47,7 +47,7 @@ pub(super) unsafe trait InProcess: Send + Sync + 'static {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Box<dyn Work>, DeviceError>;
 }

@@ -154,7 +154,7 @@ fn check_image(image: &[u8], arch: &Arch) -> Result<(), String> {
         )?;
     }
     // Its metadata: a note for each kernel.
-    let said = code_object::read(image)?;
+    let said = code_object::read(image).map_err(|error| error.to_string())?;
     is(
         "kernels in the metadata",
         said.kernels.len() as u64,

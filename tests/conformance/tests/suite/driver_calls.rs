@@ -1,11 +1,16 @@
-//! Each call of NVIDIA's driver fails once: that causes an error and nothing worse.
+//! Calls of NVIDIA's driver: each fails once, which causes an error and nothing worse; and the number
+//! that a typed launch makes.
+
+use std::time::{Duration, Instant};
 
 use conformance::{Target, child, process};
+use conformance_calls::launch::{Increment, Places};
 use cuda_standin::loader;
+use host_rt::{Error, Functions, Grid, LaunchError};
 
 use crate::driver_errors::PREFIX;
 use crate::image::image;
-use crate::session::acting;
+use crate::session::{Session, acting};
 use crate::{Test, test};
 
 pub(crate) const TESTS: &[Test] = &[
@@ -13,7 +18,13 @@ pub(crate) const TESTS: &[Test] = &[
     test!(calls_for_memory_fail),
     test!(calls_for_kernels_fail),
     test!(one_call_fails).alone(),
+    test!(a_typed_launch_uses_one_queue).alone(),
+    // Resources of a launch past its deadline are never freed.
+    test!(a_typed_launch_leaves_no_copy_from_the_host).alone_with(&[(DELAY, "200000")]),
 ];
+
+/// Microseconds before each copy.
+const DELAY: &str = "REVOFF_STAND_IN_DELAY";
 
 /// Functions of the driver, whose failure must only cause an error.
 const OF_DEVICES: &[&str] = &[
@@ -143,4 +154,61 @@ fn use_it(target: &Target) -> Result<(), Box<dyn std::error::Error>> {
     // A failure is an error, never a wrong result.
     assert!(data.iter().all(|outcome| outcome.ok == 3));
     Ok(())
+}
+
+/// Whatever its number of slices, a typed launch takes one queue. The host waits for the kernel, and
+/// then once more for the copies back.
+fn a_typed_launch_uses_one_queue(target: &Target) {
+    let session = Session::new(target, &Functions::new());
+    let places = session.program.bind::<Places>().unwrap();
+    let increment = session.program.bind::<Increment>().unwrap();
+    let grid = Grid {
+        teams: 1,
+        threads: 2,
+    };
+    let (bytes, words) = (vec![1u8; 1000], vec![2u64; 1000]);
+    let three_slices = || {
+        let mut found = [0; 6];
+        places
+            .launch(grid, &bytes, &words, &[], &mut found)
+            .unwrap();
+    };
+    let mut counts = [0u32; 100];
+    let mut mapped = session.runtime.map_tofrom(&mut counts).unwrap();
+    let mut nothing_comes_back = || increment.launch(grid, &mut mapped).map(drop).unwrap();
+    // Streams and events are created once.
+    three_slices();
+    nothing_comes_back();
+    assert_eq!(calls_of(three_slices), (1, 1));
+    assert_eq!(calls_of(nothing_comes_back), (1, 0));
+}
+
+/// The kernel's deadline passes before the copies to the device begin, which read the caller's memory.
+fn a_typed_launch_leaves_no_copy_from_the_host(target: &Target) {
+    let builder = target.builder().deadline(Duration::from_millis(20));
+    let session = Session::build(target, builder, &Functions::new());
+    let kernel = session.program.bind::<Increment>().unwrap();
+    // Too many for the pinned memory.
+    let mut counts = vec![0u32; 1 << 20];
+    let grid = Grid {
+        teams: 1,
+        threads: 2,
+    };
+    let start = Instant::now();
+    let error = kernel.launch(grid, &mut counts).unwrap_err();
+    assert!(
+        matches!(error, Error::Launch(LaunchError::Deadline { .. })),
+        "{error}"
+    );
+    let delay = std::env::var(DELAY).unwrap().parse().unwrap();
+    assert!(start.elapsed() >= Duration::from_micros(delay));
+}
+
+/// The queues that `run` uses, and the waits of the host other than those for a kernel.
+fn calls_of(run: impl FnOnce()) -> (u64, u64) {
+    let calls = || (loader::stream_queries(), loader::stream_waits());
+    let before = calls();
+    run();
+    let after = calls();
+    (after.0 - before.0, after.1 - before.1)
 }

@@ -378,7 +378,7 @@ fn a_device_that_is_dropped(target: &Target) {
             teams: 1,
             threads: 1,
         };
-        let params = [param.to_ne_bytes().to_vec()];
+        let params = [param.to_ne_bytes()].iter().collect();
         // SAFETY: the kernels take the address of a word, whose memory lives as long as the device,
         // or, mapped, until everything has been waited for.
         unsafe { queue.launch(&module, kernel, grid, &params, context) }.unwrap()

@@ -10,7 +10,7 @@ use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::Count;
 use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use host_rt::targets::{DeviceArch, Target as Architecture};
-use host_rt::{Error, Functions, Grid, Image, KernelArg, Runtime};
+use host_rt::{Error, Functions, Grid, Image, KernelArg, Params, Runtime};
 
 use crate::image::{c_silent, image, patched as as_patched, shared_object};
 use crate::session::{Session, acting, read};
@@ -436,12 +436,11 @@ fn no_wire_at_all(target: &Target) {
     let kernel = module.kernel("call_act").unwrap().expect("a kernel");
     let bytes = size_of::<Outcome>();
     let outcomes = device.alloc(bytes as u64, Fill::Zeros).unwrap();
-    let params = [
-        5u64.to_ne_bytes().to_vec(),
-        0u64.to_ne_bytes().to_vec(),
-        3u32.to_ne_bytes().to_vec(),
-        outcomes.to_ne_bytes().to_vec(),
-    ];
+    let mut params = Params::default();
+    params.push(&5u64.to_ne_bytes());
+    params.push(&0u64.to_ne_bytes());
+    params.push(&3u32.to_ne_bytes());
+    params.push(&outcomes.to_ne_bytes());
     let context = LaunchContext {
         block: BlockShape::default(),
         key: 1,

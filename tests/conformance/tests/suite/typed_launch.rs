@@ -1,6 +1,10 @@
 //! Kernels with a declaration shared by host and image.
 
-use conformance::Target;
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use conformance::{Target, process};
 use conformance_calls::Pair;
 use conformance_calls::launch::{AskHost, EveryForm, Increment, IncrementAndTrap, Places, other};
 use host_rt::error::ImageError;
@@ -14,6 +18,8 @@ pub(crate) const TESTS: &[Test] = &[
     test!(empty_and_large_slices),
     test!(a_kernel_asks_in_the_middle),
     test!(nothing_comes_back_from_a_failed_launch),
+    // Resources of such a launch are never freed.
+    test!(nothing_comes_back_after_the_deadline).alone(),
     test!(nothing_comes_back_from_a_kernel_that_panics).only(Target::survives_faults),
     test!(the_same_memory_goes_once),
     test!(addresses_keep_their_alignment),
@@ -149,6 +155,36 @@ fn nothing_comes_back_from_a_failed_launch(target: &Target) {
         matches!(error, Error::Launch(LaunchError::Call { failed: 1, .. })),
         "{error}"
     );
+    assert_eq!((sums, threads), (vec![100; 20], 77));
+    assert_eq!(since(&session, before).1, (0, 0));
+}
+
+fn nothing_comes_back_after_the_deadline(target: &Target) {
+    let (release, wait) = channel::<()>();
+    let wait = Mutex::new(wait);
+    let functions = acting(move |what| {
+        // Ends with the sender.
+        let _ = wait.lock().unwrap().recv();
+        what
+    });
+    let builder = target.builder().deadline(Duration::from_millis(200));
+    let session = Session::build(target, builder, &functions);
+    let kernel = session.program.bind::<AskHost>().unwrap();
+    let words: Vec<u32> = (0..20).collect();
+    let (mut sums, mut threads) = (vec![100; 20], 77);
+    let before = session.runtime.transfers();
+    let error = kernel
+        .launch(GRID, &words, &mut sums, &mut threads)
+        .unwrap_err();
+    assert!(
+        matches!(error, Error::Launch(LaunchError::Deadline { .. })),
+        "{error}"
+    );
+    let used = session.runtime.memory().used;
+    drop(release);
+    let is_over = || u64::from(session.runtime.requests() < 20);
+    assert_eq!(process::settle(is_over, 0), 0, "the kernel goes on");
+    assert_eq!(session.runtime.memory().used, used, "with its memory");
     assert_eq!((sums, threads), (vec![100; 20], 77));
     assert_eq!(since(&session, before).1, (0, 0));
 }

@@ -8,7 +8,7 @@ use shared_abi::image::PANIC_ASSERTION;
 use super::EmuDevice;
 use super::module::EmuModule;
 use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
-use crate::device::{DeviceError, Global, Grid, LaunchContext, Module};
+use crate::device::{DeviceError, Global, Grid, LaunchContext, Module, Params};
 
 // SAFETY: device memory lives as long as the device, and device threads access it atomically.
 unsafe impl InProcess for EmuDevice {
@@ -43,7 +43,7 @@ unsafe impl InProcess for EmuDevice {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Box<dyn Work>, DeviceError> {
         let Some(module) = module.as_any().downcast_ref::<EmuModule>() else {
@@ -57,7 +57,9 @@ unsafe impl InProcess for EmuDevice {
             block: context.block.of_x(grid)?,
             shared: context.block.shared_bytes,
         };
-        let prepared = self.machine.prepare(&module.loaded, kernel, shape, params);
+        let prepared = self
+            .machine
+            .prepare(&module.loaded, kernel, shape, params.iter());
         Ok(Box::new(EmuLaunch {
             prepared: prepared.map_err(|error| grid.bad(error.to_string()))?,
             ended: context.ended,

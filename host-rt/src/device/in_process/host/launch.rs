@@ -14,7 +14,7 @@ use super::signals::Arguments;
 use super::worker_pool::Job;
 use super::{HostDevice, lock, thread};
 use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
-use crate::device::{BlockShape, DeviceError, Global, Grid, LaunchContext, Module};
+use crate::device::{BlockShape, DeviceError, Global, Grid, LaunchContext, Module, Params};
 
 /// Device threads of one launch that exist at a time, rounded to whole teams; further teams wait
 /// for a free place, like blocks on a GPU.
@@ -44,7 +44,7 @@ unsafe impl InProcess for HostDevice {
         module: &Arc<dyn Module>,
         kernel: Global,
         grid: Grid,
-        params: &[Vec<u8>],
+        params: &Params,
         context: LaunchContext,
     ) -> Result<Box<dyn Work>, DeviceError> {
         if context.block != BlockShape::default() {
@@ -65,10 +65,9 @@ unsafe impl InProcess for HostDevice {
             module: Arc::clone(module),
             device: Arc::clone(self),
         };
-        let params = params.to_vec();
         Ok(Box::new(HostLaunch::new(
             code,
-            params,
+            params.clone(),
             grid,
             context,
             Some(held),
@@ -79,7 +78,7 @@ unsafe impl InProcess for HostDevice {
 /// A running kernel.
 pub(super) struct HostLaunch {
     code: KernelCode,
-    params: Vec<Vec<u8>>,
+    params: Params,
     grid: Grid,
     /// Teams that run at a time.
     places: u32,
@@ -121,8 +120,8 @@ impl fmt::Display for HostLaunch {
                 true
             }
         };
-        let params = self.params.iter().map(Vec::as_slice);
-        match self.params.len() {
+        let params = self.params.iter();
+        match params.len() {
             0 => f.write_str(", launched without arguments")?,
             _ => write!(f, ", launched with {}", Arguments(params))?,
         }
@@ -155,7 +154,7 @@ impl Work for HostLaunch {
 impl HostLaunch {
     fn new(
         code: KernelCode,
-        params: Vec<Vec<u8>>,
+        params: Params,
         grid: Grid,
         context: LaunchContext,
         held: Option<Held>,
@@ -182,7 +181,7 @@ impl HostLaunch {
     #[cfg(test)]
     pub(super) fn of_code(
         code: KernelCode,
-        params: Vec<Vec<u8>>,
+        params: Params,
         grid: Grid,
         ended: impl Fn() + Send + Sync + 'static,
     ) -> Arc<Self> {

@@ -293,9 +293,9 @@ mod tests {
     }
 
     fn launch(hall: &Arc<Hall>, teams: u32, threads: u32) -> Arc<HostLaunch> {
-        let param = (Arc::as_ptr(hall) as u64).to_ne_bytes().to_vec();
+        let params = [(Arc::as_ptr(hall) as u64).to_ne_bytes()].iter().collect();
         let at_end = Arc::clone(hall);
-        HostLaunch::of_code(stay, vec![param], Grid { teams, threads }, move || {
+        HostLaunch::of_code(stay, params, Grid { teams, threads }, move || {
             lock(&at_end.state).ended += 1;
             at_end.changed.notify_one();
         })
