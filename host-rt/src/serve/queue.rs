@@ -108,7 +108,7 @@ impl Drop for LaunchQueue {
         let queues = &self.server.wires.launch_queues;
         if let Some(entry) = self.entry.take() {
             let mut spare = lock(&queues.spare);
-            if spare.len() < MOST_SPARE && entry.queue.renew() {
+            if spare.len() < MOST_SPARE && entry.queue.reset() {
                 spare.push(entry);
             } else {
                 // Relaxed: `change_sources` orders it.
