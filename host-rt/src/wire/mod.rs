@@ -1,6 +1,6 @@
 //! The consumers of the wires, one file each: they take requests and complete them.
 //!
-//! The holder of the poll token polls a wire ([`PollWire`]), which yields an owned [`Request`]. Any
+//! The holder of the poll token polls a wire (`PollWire`), which yields an owned `Request`. Any
 //! thread can serve the request: it reads arguments and their bytes, writes results, and completes
 //! the request. Dropping a request completes it as failed.
 //!
