@@ -167,32 +167,11 @@ fn code_object(target: &str) -> Vec<u8> {
     let mut text = b"\x81\xadamdhsa.target\xd9".to_vec();
     text.push(target.len() as u8);
     text.extend(target.bytes());
-    // A note has the sizes of name and text, its type, and both.
-    let mut note = Vec::new();
-    for number in [7, text.len() as u32, 32] {
-        note.extend(number.to_le_bytes());
-    }
-    note.extend(b"AMDGPU\0\0");
-    note.extend(text);
-    note.resize(note.len().next_multiple_of(4), 0);
-    // ELF's header: a shared object for AMD GPUs with one segment, which is the note's.
-    let mut file = b"\x7fELF\x02\x01\x01\x40\x04\0\0\0\0\0\0\0".to_vec();
-    for number in [
-        3 | 224 << 16 | 1 << 32,
-        0,
-        64,
-        0,
-        64 << 32 | 56 << 48,
-        1 | 64 << 16,
-    ] {
-        file.extend(u64::to_le_bytes(number));
-    }
-    let size = note.len() as u64;
-    for number in [4 | 4 << 32, 120, 120, 120, size, size, 4] {
-        file.extend(u64::to_le_bytes(number));
-    }
-    file.extend(note);
-    file
+    let file = test_elf::File {
+        notes: &test_elf::metadata_note(&text),
+        ..test_elf::File::code_object(4)
+    };
+    file.write()
 }
 
 #[test]

@@ -6,6 +6,7 @@ use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::DeviceArch;
 use host_rt::targets::offload_binary::{Entry, ImageKind, OffloadKind, write};
 use host_rt::{Error, Functions, Image, Runtime};
+use test_elf::{AMDGPU, CUDA, EXECUTABLE, File, OBJECT, SHARED, Symbol};
 
 /// In the form that rustc and clang write.
 const PTX: &str = "
@@ -90,123 +91,59 @@ fn what_ptx_says_of_itself_must_be_plain() {
     );
 }
 
-/// A symbol of an ELF file made by [`elf`].
-struct ElfSymbol {
-    name: &'static str,
-    /// `st_info`: 0x12 a global function, 0x11 a global variable, 0x02 a local
-    /// function.
-    info: u8,
-    other: u8,
-    value: u64,
-    size: u64,
+/// The address of the data of a shared object made by [`elf`].
+const DATA: u64 = 0x1000;
+
+/// A file with these symbols and `data`.
+fn elf(kind: u16, machine: u16, data: &[u8], symbols: &[Symbol<'_>]) -> Vec<u8> {
+    let file = File {
+        kind,
+        machine,
+        address: DATA,
+        data,
+        symbols,
+        ..File::default()
+    };
+    file.write()
 }
 
-const EXECUTABLE: u16 = 2;
-const SHARED: u16 = 3;
-const CUDA: u16 = 190;
-const AMDGPU: u16 = 224;
-
-/// The smallest ELF file with these symbols and `data`. Symbols of a shared one are
-/// dynamic, and the data is loaded at address 0x1000; otherwise they are offsets
-/// into the data's section.
-fn elf(kind: u16, machine: u16, data: &[u8], symbols: &[ElfSymbol]) -> Vec<u8> {
-    let is_shared = kind == SHARED;
-    let (mut names, mut table) = (vec![0], vec![0; 24]);
-    for symbol in symbols {
-        table.extend((names.len() as u32).to_le_bytes());
-        table.extend([symbol.info, symbol.other, 1, 0]);
-        table.extend(symbol.value.to_le_bytes());
-        table.extend(symbol.size.to_le_bytes());
-        names.extend(symbol.name.bytes().chain([0]));
-    }
-    let data_at = 64 + 56;
-    let table_at = (data_at + data.len()).next_multiple_of(8);
-    let names_at = table_at + table.len();
-    let sections_at = (names_at + names.len()).next_multiple_of(8);
-    let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
-    let halves = |file: &mut Vec<u8>, words: &[u16]| {
-        words
-            .iter()
-            .for_each(|word| file.extend(word.to_le_bytes()));
-    };
-    let words = |file: &mut Vec<u8>, words: &[u64]| {
-        words
-            .iter()
-            .for_each(|word| file.extend(word.to_le_bytes()));
-    };
-    halves(&mut file, &[kind, machine, 1, 0]);
-    words(&mut file, &[0, 64, sections_at as u64]);
-    halves(&mut file, &[0, 0, 64, 56, 1, 64, 4, 3]);
-    // The one segment, loaded and read-only: the data.
-    halves(&mut file, &[1, 0, 4, 0]);
-    let (at, len) = (data_at as u64, data.len() as u64);
-    words(&mut file, &[at, 0x1000, 0x1000, len, len, 8]);
-    file.extend(data);
-    file.resize(table_at, 0);
-    file.extend(&table);
-    file.extend(&names);
-    file.resize(sections_at + 64, 0);
-    let table_type = if is_shared { 11 } else { 2 };
-    for (kind, at, len, link, info, entry) in [
-        (1u64, data_at, data.len(), 0u64, 0u64, 0u64),
-        (table_type, table_at, table.len(), 3, 1, 24),
-        (3, names_at, names.len(), 0, 0, 0),
-    ] {
-        // The reader uses no names or flags of sections.
-        words(
-            &mut file,
-            &[
-                kind << 32,
-                0,
-                0,
-                at as u64,
-                len as u64,
-                link | info << 32,
-                8,
-                entry,
-            ],
-        );
-    }
-    file
-}
-
-const CUBIN_SYMBOLS: [ElfSymbol; 6] = [
-    ElfSymbol {
+const CUBIN_SYMBOLS: [Symbol<'static>; 6] = [
+    Symbol {
         name: "hello",
         info: 0x12,
         other: 0x10,
         value: 0,
         size: 16,
     },
-    ElfSymbol {
+    Symbol {
         name: "helper",
         info: 0x12,
         other: 0,
         value: 0,
         size: 16,
     },
-    ElfSymbol {
+    Symbol {
         name: "inner",
         info: 0x02,
         other: 0x10,
         value: 0,
         size: 16,
     },
-    ElfSymbol {
+    Symbol {
         name: "__revoff_fn_greet",
         info: 0x11,
         other: 0,
         value: 8,
         size: 8,
     },
-    ElfSymbol {
+    Symbol {
         name: "__revoff_runtime",
         info: 0x11,
         other: 0,
         value: 16,
         size: 48,
     },
-    ElfSymbol {
+    Symbol {
         name: "table",
         info: 0x11,
         other: 0,
@@ -227,29 +164,29 @@ fn a_cubin_has_kernels_and_other_functions() {
     assert!(image.symbol("inner").is_none(), "it is local");
 }
 
-const CODE_OBJECT_SYMBOLS: [ElfSymbol; 4] = [
-    ElfSymbol {
+const CODE_OBJECT_SYMBOLS: [Symbol<'static>; 4] = [
+    Symbol {
         name: "hello",
         info: 0x12,
         other: 3,
         value: 0x2000,
         size: 16,
     },
-    ElfSymbol {
+    Symbol {
         name: "hello.kd",
         info: 0x11,
         other: 0,
         value: 0x1000,
         size: 64,
     },
-    ElfSymbol {
+    Symbol {
         name: "helper",
         info: 0x12,
         other: 3,
         value: 0x2100,
         size: 16,
     },
-    ElfSymbol {
+    Symbol {
         name: "__revoff_fn_greet",
         info: 0x11,
         other: 0,
@@ -270,7 +207,8 @@ fn a_code_object_has_a_descriptor_for_each_kernel() {
     assert!(!image.has_reverse_offload());
 
     // Drivers load only linked files.
-    let error = Image::from_bytes("k.o", elf(1, AMDGPU, &data, &[])).expect_err("an object file");
+    let error =
+        Image::from_bytes("k.o", elf(OBJECT, AMDGPU, &data, &[])).expect_err("an object file");
     assert!(error.to_string().contains("not a shared object"), "{error}");
 }
 

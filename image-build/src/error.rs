@@ -1,8 +1,11 @@
-//! Errors of a build for a GPU.
+//! Errors of a build for a GPU. A message contains that of its cause, which is therefore no
+//! [`source`](std::error::Error::source): programs that print all sources would print it twice.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+
+use targets::arch::UnknownArch;
 
 /// A build for a GPU failed.
 #[derive(thiserror::Error)]
@@ -25,7 +28,7 @@ pub enum BuildError {
         /// The folder.
         path: PathBuf,
         /// The reason.
-        reason: String,
+        reason: NoCrate,
     },
     /// The crate does not compile.
     #[error(
@@ -80,11 +83,14 @@ pub enum BuildError {
         /// The file.
         path: PathBuf,
         /// The reason.
-        reason: String,
+        reason: Cause,
     },
     /// Requests of a build contradict each other, or one is invalid.
     #[error("{0}")]
     Request(String),
+    /// An architecture for which images are not built.
+    #[error(transparent)]
+    UnknownArch(#[from] UnknownArch),
     /// A file could not be read or written.
     #[error("{}: {reason}", path.display())]
     Io {
@@ -95,12 +101,78 @@ pub enum BuildError {
     },
 }
 
+/// The reason for an error, from one of the libraries that read files, or from the standard library.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
 /// Same as [`Display`](std::fmt::Display), which includes the remedy, because `fn main() -> Result`
 /// prints this.
 impl std::fmt::Debug for BuildError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
+}
+
+/// The reason why a folder has no kernel crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoCrate {
+    /// The folder has no manifest.
+    #[error("{}: {reason}", manifest.display())]
+    Manifest {
+        /// The path of the manifest.
+        manifest: PathBuf,
+        /// The reason.
+        reason: io::Error,
+    },
+    /// Cargo does not run.
+    #[error("cannot run cargo: {0}")]
+    Cargo(io::Error),
+    /// Cargo rejects the manifest, with this message.
+    #[error("{0}")]
+    Refused(String),
+    /// Cargo's description of the crate is not JSON.
+    #[error("cargo metadata: {0}")]
+    Metadata(serde_json::Error),
+    /// The manifest is that of a workspace.
+    #[error("there is no package in it, only a workspace")]
+    OnlyWorkspace,
+    /// The crate is not a library.
+    #[error("it has no library, and a kernel crate is one")]
+    NoLibrary,
+    /// The crate has no code for devices.
+    #[error(
+        "nothing in it is for a device: a kernel crate has functions marked \
+         `#[device_rt::kernel]`, and calls `device_rt::image!()` in its root"
+    )]
+    NoKernels,
+}
+
+/// The reason why a Rust toolchain cannot build for GPUs.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unsuitable {
+    #[error("cannot run it: {0}")]
+    Run(io::Error),
+    #[error("`{args}` fails: {status}")]
+    Fails { args: String, status: ExitStatus },
+    #[error("`-vV` prints no {0}")]
+    NoField(String),
+    #[error("it is {release}, and {}.{} is the oldest that will do", minimum.0, minimum.1)]
+    TooOld {
+        release: String,
+        minimum: (u32, u32),
+    },
+    #[error(
+        "it has no source of the library, {} is not there (rustup component add rust-src)",
+        .0.display()
+    )]
+    NoSource(PathBuf),
+    #[error("it is {release}, which knows no {}", missing.join(", "))]
+    NoArch {
+        release: String,
+        missing: Vec<&'static str>,
+    },
+    #[error("its LLVM has no version: `{0}`")]
+    NoLlvmVersion(String),
 }
 
 /// The environment variable that names the compiler for GPUs.

@@ -75,8 +75,7 @@ impl Images {
             .arches
             .iter()
             .map(|name| arch::find(name))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|unknown| BuildError::Request(unknown.to_string()))?;
+            .collect::<Result<Vec<_>, _>>()?;
         let host = self.host.then(|| host::kernel_crate(&self.dir));
         let built = if arches.is_empty() {
             vec![]

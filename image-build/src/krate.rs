@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::error::BuildError;
+use crate::error::{BuildError, NoCrate};
 
 /// A kernel crate.
 #[derive(Clone, Debug)]
@@ -22,14 +22,14 @@ pub(crate) struct Crate {
 impl Crate {
     /// The crate in the folder `dir`.
     pub(crate) fn at(dir: &Path) -> Result<Self, BuildError> {
-        let no_crate = |reason: String| BuildError::NoCrate {
+        let no_crate = |reason: NoCrate| BuildError::NoCrate {
             path: dir.to_owned(),
             reason,
         };
-        let manifest = dir
-            .join("Cargo.toml")
+        let manifest = dir.join("Cargo.toml");
+        let manifest = manifest
             .canonicalize()
-            .map_err(|error| no_crate(format!("{}: {error}", dir.join("Cargo.toml").display())))?;
+            .map_err(|reason| no_crate(NoCrate::Manifest { manifest, reason }))?;
         let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .args([
                 "metadata",
@@ -39,19 +39,19 @@ impl Crate {
             ])
             .arg(&manifest)
             .output()
-            .map_err(|error| no_crate(format!("cannot run cargo: {error}")))?;
+            .map_err(|error| no_crate(NoCrate::Cargo(error)))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            return Err(no_crate(said));
+            return Err(no_crate(NoCrate::Refused(said)));
         }
         let metadata: Value = serde_json::from_slice(&output.stdout)
-            .map_err(|error| no_crate(format!("cargo metadata: {error}")))?;
+            .map_err(|error| no_crate(NoCrate::Metadata(error)))?;
         let package = metadata["packages"]
             .as_array()
             .into_iter()
             .flatten()
             .find(|package| package["manifest_path"].as_str().map(Path::new) == Some(&manifest))
-            .ok_or_else(|| no_crate("there is no package in it, only a workspace".to_owned()))?;
+            .ok_or_else(|| no_crate(NoCrate::OnlyWorkspace))?;
         // Cargo's names for the kinds of libraries; build scripts and programs have others.
         const LIBRARIES: [&str; 5] = ["lib", "rlib", "cdylib", "staticlib", "dylib"];
         let is_library = |target: &&Value| {
@@ -64,7 +64,7 @@ impl Crate {
             .flatten()
             .find(is_library)
             .and_then(|library| library["name"].as_str())
-            .ok_or_else(|| no_crate("it has no library, and a kernel crate is one".to_owned()))?;
+            .ok_or_else(|| no_crate(NoCrate::NoLibrary))?;
         Ok(Self {
             name: package["name"].as_str().unwrap_or(library).to_owned(),
             file: library.replace('-', "_"),

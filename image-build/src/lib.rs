@@ -38,7 +38,7 @@ mod piece;
 mod script;
 mod work;
 
-pub use error::{BuildError, RUSTC};
+pub use error::{BuildError, NoCrate, RUSTC};
 pub use file::{Images, images, write_file};
 pub use host::{c_image, c_shared_object, host_image, host_library, kernel_crate, static_library};
 pub use piece::ptx;

@@ -38,8 +38,7 @@ fn build_to<const N: usize>(
     let arches = arches
         .into_iter()
         .map(arch::find)
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|unknown| BuildError::Request(unknown.to_string()))?;
+        .collect::<Result<Vec<_>, _>>()?;
     let toolchain = match Toolchain::find(&arches) {
         Ok(toolchain) => toolchain,
         Err(why @ BuildError::NoToolchain { .. }) => {

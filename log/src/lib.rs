@@ -5,17 +5,27 @@ use std::env::{self, VarError};
 use std::io::{self, IsTerminal};
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
 
 /// The variable with the filter; empty for no output.
 const LOG: &str = "REVOFF_LOG";
+
+/// The environment's filter is invalid.
+#[derive(Debug, thiserror::Error)]
+#[error("environment variable {LOG}={value:?}: a level expected, such as debug ({reason})")]
+pub struct FilterError {
+    /// The value.
+    value: String,
+    /// The reason.
+    reason: ParseError,
+}
 
 /// Shows the log by the filter in the environment, or by `unset` if there is none, unless the
 /// program has installed a subscriber.
 ///
 /// # Errors
-/// The environment's filter is invalid: a text with the variable, its value and the expected form.
-/// Nothing is shown then.
-pub fn show(unset: Option<&str>) -> Result<(), String> {
+/// The environment's filter is invalid. Nothing is shown then.
+pub fn show(unset: Option<&str>) -> Result<(), FilterError> {
     let Some(filter) = filter(env::var(LOG), unset)? else {
         return Ok(());
     };
@@ -34,7 +44,7 @@ pub fn show(unset: Option<&str>) -> Result<(), String> {
 fn filter(
     value: Result<String, VarError>,
     unset: Option<&str>,
-) -> Result<Option<EnvFilter>, String> {
+) -> Result<Option<EnvFilter>, FilterError> {
     let text = match value {
         Ok(text) => text,
         Err(VarError::NotPresent) => unset.unwrap_or_default().to_owned(),
@@ -44,36 +54,36 @@ fn filter(
         return Ok(None);
     }
     let filter = EnvFilter::try_new(&text);
-    let wrong = |error| {
-        format!("environment variable {LOG}={text:?}: a level expected, such as debug ({error})")
-    };
-    filter.map(Some).map_err(wrong)
+    filter.map(Some).map_err(|reason| FilterError {
+        value: text,
+        reason,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Result<Option<String>, String> {
+    fn of(text: &str) -> Result<Option<String>, FilterError> {
         let filter = filter(Ok(text.to_owned()), Some("warn"))?;
         Ok(filter.map(|filter| filter.to_string()))
     }
 
     #[test]
     fn nothing_is_shown_unless_somebody_asks() {
-        assert_eq!(of(""), Ok(None));
+        assert_eq!(of("").unwrap(), None);
         assert!(matches!(filter(Err(VarError::NotPresent), None), Ok(None)));
         let shown = filter(Err(VarError::NotPresent), Some("warn")).unwrap();
         assert_eq!(
             shown.map(|shown| shown.to_string()),
             Some("warn".to_owned())
         );
-        assert_eq!(of("debug"), Ok(Some("debug".to_owned())));
+        assert_eq!(of("debug").unwrap().as_deref(), Some("debug"));
     }
 
     #[test]
     fn what_is_no_filter_is_named() {
-        let error = of("nonsense===").unwrap_err();
+        let error = of("nonsense===").unwrap_err().to_string();
         let texts = ["REVOFF_LOG=\"nonsense===\"", "such as debug"];
         assert!(texts.iter().all(|text| error.contains(text)), "{error}");
     }

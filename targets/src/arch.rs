@@ -1,7 +1,5 @@
 //! The architectures that images are built for. Only this table names them: a new one is a new row.
 
-use std::fmt;
-
 /// A family of GPUs with one compiler back end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
@@ -165,24 +163,12 @@ pub fn names() -> String {
 }
 
 /// A name that is not in the [table](ARCHES).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("images are not built for `{name}`, only for {}", names())]
 pub struct UnknownArch {
     /// The requested name.
     pub name: String,
 }
-
-impl fmt::Display for UnknownArch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "images are not built for `{}`, only for {}",
-            self.name,
-            names()
-        )
-    }
-}
-
-impl std::error::Error for UnknownArch {}
 
 #[cfg(test)]
 mod tests {

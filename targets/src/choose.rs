@@ -117,7 +117,12 @@ pub fn choose(device: &DeviceArch, candidates: &[Candidate<'_>]) -> Result<usize
 }
 
 /// No image of a file runs on a device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "nothing in it runs on {device}; it holds {} ({})",
+    if held.is_empty() { "nothing".to_owned() } else { held.join("; ") },
+    WayOut(device)
+)]
 pub struct NoMatch {
     /// The device.
     pub device: DeviceArch,
@@ -145,18 +150,6 @@ pub fn to_build(device: &DeviceArch) -> Option<&'static Arch> {
         })
 }
 
-impl fmt::Display for NoMatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { device, held } = self;
-        write!(f, "nothing in it runs on {device}; it holds ")?;
-        match held.as_slice() {
-            [] => f.write_str("nothing")?,
-            held => f.write_str(&held.join("; "))?,
-        }
-        write!(f, " ({})", WayOut(device))
-    }
-}
-
 /// The way to build an image for a device, for messages.
 #[derive(Clone, Copy, Debug)]
 pub struct WayOut<'a>(pub &'a DeviceArch);
@@ -182,8 +175,6 @@ impl fmt::Display for WayOut<'_> {
         }
     }
 }
-
-impl std::error::Error for NoMatch {}
 
 #[cfg(test)]
 mod tests {

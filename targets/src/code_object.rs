@@ -3,6 +3,7 @@
 //! Its notes `NT_AMDGPU_METADATA` hold a MessagePack map each: LLVM writes a single one, GCC one
 //! for each linked file. Source: LLVM, "User Guide for AMDGPU Backend", code object metadata.
 
+mod error;
 mod flags;
 
 use object::Endianness;
@@ -10,6 +11,7 @@ use object::elf::NoteType;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use rmpv::Value;
 
+pub use self::error::ReadError;
 use crate::device_arch::AmdTarget;
 
 /// The metadata of a code object.
@@ -80,19 +82,17 @@ impl Kernel {
 /// Reads a code object.
 ///
 /// # Errors
-/// The bytes are not a code object, or its metadata is invalid; a description of the error.
-pub fn read(bytes: &[u8]) -> Result<CodeObject, String> {
+/// The bytes are not a code object, or its metadata is invalid.
+pub fn read(bytes: &[u8]) -> Result<CodeObject, ReadError> {
     let file = ElfFile64::<Endianness>::parse(bytes);
-    let file = file.map_err(|_| "no AMDGPU metadata")?;
-    let notes = notes(&file, bytes)
-        .map_err(|error| format!("a note that is not as it should be: {error}"))?;
+    let file = file.map_err(|_| ReadError::NoMetadata)?;
+    let notes = notes(&file, bytes).map_err(ReadError::Note)?;
     if notes.is_empty() {
-        return Err("no AMDGPU metadata".to_owned());
+        return Err(ReadError::NoMetadata);
     }
     let mut said = CodeObject::default();
     for note in notes {
-        let root = rmpv::decode::read_value(&mut &*note);
-        let root = root.map_err(|error| format!("AMDGPU metadata: {error}"))?;
+        let root = rmpv::decode::read_value(&mut &*note).map_err(ReadError::MessagePack)?;
         if let Some(name) = text(&root, "amdhsa.target") {
             said.target = Some(target(name)?);
         }
@@ -107,15 +107,15 @@ pub fn read(bytes: &[u8]) -> Result<CodeObject, String> {
     Ok(said)
 }
 
-fn target(name: &str) -> Result<AmdTarget, String> {
+fn target(name: &str) -> Result<AmdTarget, ReadError> {
     let (_, target) = name
         .rsplit_once("--")
-        .ok_or_else(|| format!("its target, `{name}`, is no AMD GPU"))?;
-    target.parse().map_err(|error| format!("{error}"))
+        .ok_or_else(|| ReadError::NotAmd(name.to_owned()))?;
+    Ok(target.parse()?)
 }
 
-fn kernel(map: &Value) -> Result<Kernel, String> {
-    let name = text(map, ".name").ok_or("AMDGPU metadata: a kernel without a name")?;
+fn kernel(map: &Value) -> Result<Kernel, ReadError> {
+    let name = text(map, ".name").ok_or(ReadError::NoName)?;
     let number = |key| number(map, key);
     let kernel = Kernel {
         name: name.to_owned(),
@@ -136,10 +136,11 @@ fn kernel(map: &Value) -> Result<Kernel, String> {
         end.is_none_or(|end| end > kernel.kernarg_size)
     };
     match kernel.args.iter().flatten().find(is_outside) {
-        Some(Arg { offset, size, .. }) => Err(format!(
-            "AMDGPU metadata: kernel `{name}` has {size} bytes of arguments at {offset}, of {} in all",
-            kernel.kernarg_size
-        )),
+        Some(arg) => Err(ReadError::Arg {
+            kernel: name.to_owned(),
+            arg: arg.clone(),
+            size: kernel.kernarg_size,
+        }),
         None => Ok(kernel),
     }
 }
@@ -193,36 +194,23 @@ fn notes<'b>(file: &ElfFile64<'b, Endianness>, bytes: &'b [u8]) -> object::Resul
 
 #[cfg(test)]
 mod tests {
+    use test_elf::{File, metadata_note};
+
     use super::*;
 
     /// A file with only these notes.
     fn with_notes(roots: &[Value]) -> Vec<u8> {
-        let mut note = Vec::new();
+        let mut notes = Vec::new();
         for root in roots {
             let mut text = Vec::new();
             rmpv::encode::write_value(&mut text, root).expect("a vector takes all");
-            for number in [7, text.len() as u32, 32] {
-                note.extend(number.to_le_bytes());
-            }
-            note.extend(b"AMDGPU\0\0");
-            note.extend(text);
-            note.resize(note.len().next_multiple_of(4), 0);
+            notes.extend(metadata_note(&text));
         }
-        let mut file = b"\x7fELF\x02\x01\x01\x40\x04\0\0\0\0\0\0\0".to_vec();
-        let u16s = |file: &mut Vec<u8>, numbers: &[u16]| {
-            file.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        let file = File {
+            notes: &notes,
+            ..File::code_object(4)
         };
-        // A shared object for AMD GPUs with one segment.
-        u16s(
-            &mut file,
-            &[3, 224, 1, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0],
-        );
-        u16s(&mut file, &[0, 0, 64, 56, 1, 64, 0, 0]);
-        for number in [4 | 4 << 32, 120, 120, 120, note.len() as u64, 0, 4] {
-            file.extend(number.to_le_bytes());
-        }
-        file.extend(note);
-        file
+        file.write()
     }
 
     fn map(fields: &[(&str, Value)]) -> Value {
@@ -298,10 +286,14 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused() {
-        let error = read(&with_notes(&[object(9)])).expect_err("an argument is outside");
+        let error = read(&with_notes(&[object(9)]))
+            .expect_err("an argument is outside")
+            .to_string();
         assert!(error.contains("`scale` has 9 bytes"), "{error}");
         let odd = map(&[("amdhsa.target", "spirv64".into())]);
-        let error = read(&with_notes(&[odd])).expect_err("no AMD GPU");
+        let error = read(&with_notes(&[odd]))
+            .expect_err("no AMD GPU")
+            .to_string();
         assert!(error.contains("`spirv64`"), "{error}");
         for bytes in [&b""[..], b"\x7fELF", &with_notes(&[Value::Nil])[..100]] {
             read(bytes).expect_err("no code object");
@@ -310,11 +302,13 @@ mod tests {
         let mut file = with_notes(&[Value::Nil, object(8)]);
         let first = read(&file);
         first.expect("a code object");
-        let second = 120 + 24;
+        let first = file.windows(6).position(|bytes| bytes == b"AMDGPU");
+        let second = first.expect("the owner") - 12 + 24;
         file[second + 4..second + 8].copy_from_slice(&u32::MAX.to_le_bytes());
         let error = read(&file).expect_err("a note is longer than the file");
-        assert!(error.contains("a note that is not"), "{error}");
+        assert!(matches!(error, ReadError::Note(_)), "{error}");
         // An empty note is valid.
-        assert_eq!(read(&with_notes(&[Value::Nil])), Ok(CodeObject::default()));
+        let empty = read(&with_notes(&[Value::Nil])).expect("a code object");
+        assert_eq!(empty, CodeObject::default());
     }
 }

@@ -283,7 +283,11 @@ impl FromStr for AmdTarget {
 }
 
 /// A name that no device has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{name}` is no device architecture: sm_NN (as sm_90), gfxNNN (as gfx90a or gfx90a:xnack-) or \
+     a machine's triple expected"
+)]
 pub struct NoDeviceArch {
     /// The name.
     pub name: String,
@@ -296,19 +300,6 @@ impl NoDeviceArch {
         }
     }
 }
-
-impl fmt::Display for NoDeviceArch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "`{}` is no device architecture: sm_NN (as sm_90), gfxNNN (as gfx90a or gfx90a:xnack-) \
-             or a machine's triple expected",
-            self.name
-        )
-    }
-}
-
-impl std::error::Error for NoDeviceArch {}
 
 #[cfg(test)]
 mod tests {

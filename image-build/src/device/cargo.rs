@@ -162,7 +162,7 @@ fn existing(path: PathBuf) -> Result<PathBuf, BuildError> {
         Err(BuildError::Output {
             path,
             reason: "the compiler did not write it; remove the target folder and build again"
-                .to_owned(),
+                .into(),
         })
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn link(toolchain: &Toolchain, archive: &Path, to: &Path) -> Result<(
 fn has_kernels(archive: &Path) -> Result<bool, BuildError> {
     let bad = |error: object::Error| BuildError::Output {
         path: archive.to_owned(),
-        reason: error.to_string(),
+        reason: error.into(),
     };
     let bytes = fs::read(archive).map_err(io_at(archive))?;
     let members = object::read::archive::ArchiveFile::parse(&*bytes).map_err(bad)?;
@@ -68,9 +68,9 @@ fn has_kernels(archive: &Path) -> Result<bool, BuildError> {
 /// The resources of the kernels in the code object at `path`, from its metadata.
 pub(crate) fn usage(path: &Path) -> Result<Vec<Usage>, BuildError> {
     let bytes = fs::read(path).map_err(io_at(path))?;
-    let said = code_object::read(&bytes).map_err(|reason| BuildError::Output {
+    let said = code_object::read(&bytes).map_err(|error| BuildError::Output {
         path: path.to_owned(),
-        reason,
+        reason: error.into(),
     })?;
     let usage = said.kernels.into_iter().map(|kernel| Usage {
         name: kernel.name,

@@ -10,11 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use targets::arch::{Arch, Target};
+use targets::ptx::Malformed;
 
 pub use ptxas::{Assemblers, PTXAS, Ptxas};
 pub use toolchain::Toolchain;
 
-use crate::error::{BuildError, io_at};
+use crate::error::{BuildError, NoCrate, io_at};
 use crate::krate::Crate;
 use crate::work::Work;
 
@@ -116,12 +117,14 @@ pub fn build(
         Target::Nvptx => {
             let path = place("ptx");
             let written = fs::read_to_string(&image.assembly).map_err(io_at(&image.assembly))?;
-            let ptx = ptx::with_markers(&written);
+            let malformed = malformed_at(&image.assembly);
+            let ptx = ptx::with_markers(&written).map_err(&malformed)?;
             fs::write(&path, &ptx).map_err(io_at(&path))?;
-            image.has_kernels = !ptx::kernels(&ptx).is_empty();
+            image.has_kernels = ptx::has_kernels(&ptx).map_err(&malformed)?;
             // The assembler links here, and later the driver does; neither explains an undefined
             // symbol. Without kernels another linker resolves it.
-            if let Some(symbol) = ptx::undefined(&ptx).filter(|_| image.has_kernels) {
+            let undefined = ptx::undefined(&ptx).map_err(&malformed)?;
+            if let Some(symbol) = undefined.filter(|_| image.has_kernels) {
                 return Err(BuildError::Undefined {
                     path,
                     symbol: symbol.to_owned(),
@@ -157,9 +160,7 @@ pub fn build(
     if !image.has_kernels && !defines_target_ext(&image)? {
         return Err(BuildError::NoCrate {
             path: dir.to_owned(),
-            reason: "nothing in it is for a device: a kernel crate has functions marked \
-                     `#[device_rt::kernel]`, and calls `device_rt::image!()` in its root"
-                .to_owned(),
+            reason: NoCrate::NoKernels,
         });
     }
     Ok(image)
@@ -181,6 +182,15 @@ fn remove(path: &Path) -> Result<(), BuildError> {
     }
 }
 
+/// For `map_err`: the error about PTX at `path`.
+fn malformed_at(path: &Path) -> impl Fn(Malformed) -> BuildError + use<> {
+    let path = path.to_owned();
+    move |error| BuildError::Output {
+        path: path.clone(),
+        reason: error.into(),
+    }
+}
+
 /// The resources of a kernel that calls the `GOMP_target_ext` of `ptx`, which has no kernel. Empty
 /// for PTX that needs other files' variables.
 fn usage_in_a_kernel(
@@ -189,7 +199,8 @@ fn usage_in_a_kernel(
     arch: &Arch,
     caller: &Path,
 ) -> Result<Vec<Usage>, BuildError> {
-    if !ptx.contains(".func GOMP_target_ext(") || ptx::undefined(ptx).is_some() {
+    let undefined = ptx::undefined(ptx).map_err(malformed_at(caller))?;
+    if !ptx.contains(".func GOMP_target_ext(") || undefined.is_some() {
         return Ok(vec![]);
     }
     fs::write(caller, format!("{ptx}{}", ptx::CALLER)).map_err(io_at(caller))?;

@@ -1,77 +1,53 @@
 //! Adapts the compiler's PTX to other tools.
 
+use targets::ptx::{Item, Malformed, items};
+
 /// Adds the comments by which nvptx-tools (`nvptx-none-ld`, `-nm`, `-ar`) find the
 /// symbols of a PTX file: they do not parse PTX, they look for lines of this form.
 /// (nvptx-tools, README.)
-pub(crate) fn with_markers(ptx: &str) -> String {
+pub(crate) fn with_markers(ptx: &str) -> Result<String, Malformed> {
     let mut marked = String::with_capacity(ptx.len() + 4096);
-    for line in ptx.lines() {
-        if let Some((what, name)) = symbol(line) {
-            marked.push_str(&format!("// BEGIN GLOBAL {what}: {name}\n"));
-        }
-        marked.push_str(line);
-        marked.push('\n');
+    let mut written = 0;
+    for item in items(ptx.as_bytes())? {
+        let Some((what, name)) = symbol(&item) else {
+            continue;
+        };
+        let start = item.range.start;
+        marked.push_str(&ptx[written..start]);
+        marked.push_str(&format!("// BEGIN GLOBAL {what}: {name}\n"));
+        written = start;
     }
-    marked
+    marked.push_str(&ptx[written..]);
+    Ok(marked)
 }
 
-/// The global symbol that a line declares or defines, as nvptx-tools name it.
-fn symbol(line: &str) -> Option<(&'static str, &str)> {
-    let (is_defined, rest) = if let Some(rest) = line.strip_prefix(".visible ") {
-        (true, rest)
-    } else {
-        (false, line.strip_prefix(".extern ")?)
+/// The global symbol that an item declares or defines, as nvptx-tools name it.
+fn symbol<'a>(item: &Item<'a>) -> Option<(&'static str, &'a str)> {
+    let what = match (item.linkage()?, item.is_function()) {
+        (".visible", true) => "FUNCTION DEF",
+        (".extern", true) => "FUNCTION DECL",
+        (".visible", false) => "VAR DEF",
+        (".extern", false) => "VAR DECL",
+        _ => return None,
     };
-    let is_function = rest.starts_with(".func") || rest.starts_with(".entry");
-    let what = match (is_function, is_defined) {
-        (true, true) => "FUNCTION DEF",
-        (true, false) => "FUNCTION DECL",
-        (false, true) => "VAR DEF",
-        (false, false) => "VAR DECL",
-    };
-    Some((what, name(rest)?))
-}
-
-/// The name in what follows `.visible` or `.extern`: the first word that is neither
-/// a directive, nor its number, nor in the parentheses of a result.
-fn name(rest: &str) -> Option<&str> {
-    let mut depth = 0;
-    let mut after_align = false;
-    for word in rest.split_inclusive([' ', '(', ')', '\t', '[', ';', '=']) {
-        let end = word.chars().last()?;
-        let text = word.trim_end_matches([' ', '(', ')', '\t', '[', ';', '=']);
-        if depth == 0 && !text.is_empty() {
-            if text.starts_with('.') {
-                after_align = text == ".align";
-            } else if after_align {
-                after_align = false;
-            } else {
-                return Some(text);
-            }
-        }
-        match end {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
-        }
-    }
-    None
+    Some((what, item.name()?))
 }
 
 /// The first function or variable that PTX refers to and does not define, if there is one.
-pub(crate) fn undefined(ptx: &str) -> Option<&str> {
+pub(crate) fn undefined(ptx: &str) -> Result<Option<&str>, Malformed> {
     // CUDA's drivers define these (CUDA Programming Guide; PTX Interoperability).
     const DRIVER: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
-    ptx.lines()
-        .filter_map(|line| name(line.strip_prefix(".extern ")?))
-        .find(|name| !DRIVER.contains(name))
+    let items = items(ptx.as_bytes())?.into_iter();
+    let mut names = items
+        .filter(|item| item.linkage() == Some(".extern"))
+        .filter_map(|item| item.name());
+    Ok(names.find(|name| !DRIVER.contains(name)))
 }
 
-/// Names of the kernels that PTX defines.
-pub(crate) fn kernels(ptx: &str) -> Vec<&str> {
-    ptx.lines()
-        .filter_map(|line| name(line.strip_prefix(".visible .entry")?))
-        .collect()
+/// Whether PTX defines a kernel.
+pub(crate) fn has_kernels(ptx: &str) -> Result<bool, Malformed> {
+    let items = items(ptx.as_bytes())?;
+    Ok(items.iter().any(|item| item.kind() == Some(".entry")))
 }
 
 /// A kernel that only calls `GOMP_target_ext`, to be appended to PTX that defines it and has no
@@ -123,7 +99,7 @@ pub(crate) const CALLER: &str = "
 
 #[cfg(test)]
 mod tests {
-    use super::{kernels, undefined, with_markers};
+    use super::{has_kernels, undefined, with_markers};
 
     const PTX: &str = "\
 .version 6.3
@@ -137,14 +113,21 @@ mod tests {
 }
 .extern .func  (.param .b32 func_retval0) other
 (
+);
 .visible .func  (.param .b32 func_retval0) revoff_team()
-.func inner(
-.visible .entry greet(
+{
+}
+.func inner()
+{
+}
+.visible .entry greet()
+{
+}
 ";
 
     #[test]
     fn each_global_symbol_has_its_line_in_front() {
-        let marked = with_markers(PTX);
+        let marked = with_markers(PTX).unwrap();
         let lines: Vec<_> = marked.lines().collect();
         for (mark, before) in [
             ("VAR DEF: __revoff_runtime", ".visible .global .align 8"),
@@ -161,9 +144,10 @@ mod tests {
         }
         assert_eq!(marked.matches("BEGIN GLOBAL").count(), 7);
         assert!(!marked.contains(": inner"));
-        assert_eq!(kernels(PTX), ["greet"]);
-        assert_eq!(undefined(PTX), Some("there"));
-        let printf = ".extern .func  (.param .b32 func_retval0) vprintf\n";
-        assert_eq!(undefined(printf), None);
+        assert!(has_kernels(PTX).unwrap());
+        assert!(!has_kernels(&PTX.replace(".entry", ".func")).unwrap());
+        assert_eq!(undefined(PTX).unwrap(), Some("there"));
+        let printf = ".extern .func  (.param .b32 func_retval0) vprintf ();\n";
+        assert_eq!(undefined(printf).unwrap(), None);
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use targets::arch::{Arch, Target};
 
-use crate::error::{BuildError, RUSTC};
+use crate::error::{BuildError, RUSTC, Unsuitable};
 
 /// The oldest release whose library has everything that `device-rt` uses.
 const MINIMUM: (u32, u32) = (1, 96);
@@ -66,14 +66,15 @@ impl Toolchain {
     }
 
     /// The toolchain of the compiler at `rustc`, or the reason why it is unsuitable.
-    fn at(rustc: &Path, arches: &[&Arch]) -> Result<Self, String> {
+    fn at(rustc: &Path, arches: &[&Arch]) -> Result<Self, Unsuitable> {
         let ask = |args: &[&str]| {
             let output = Command::new(rustc)
                 .args(args)
                 .output()
-                .map_err(|error| format!("cannot run it: {error}"))?;
+                .map_err(Unsuitable::Run)?;
             if !output.status.success() {
-                return Err(format!("`{}` fails: {}", args.join(" "), output.status));
+                let (args, status) = (args.join(" "), output.status);
+                return Err(Unsuitable::Fails { args, status });
             }
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         };
@@ -83,7 +84,7 @@ impl Toolchain {
                 .lines()
                 .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
                 .map(str::to_owned)
-                .ok_or_else(|| format!("`-vV` prints no {name}"))
+                .ok_or_else(|| Unsuitable::NoField(name.to_owned()))
         };
         let release = field("release")?;
         let mut numbers = release
@@ -91,18 +92,13 @@ impl Toolchain {
             .map_while(|n| n.parse::<u32>().ok());
         let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
         if version < MINIMUM {
-            return Err(format!(
-                "it is {release}, and {}.{} is the oldest that will do",
-                MINIMUM.0, MINIMUM.1
-            ));
+            let minimum = MINIMUM;
+            return Err(Unsuitable::TooOld { release, minimum });
         }
         let sysroot = PathBuf::from(ask(&["--print", "sysroot"])?.trim());
         let core = sysroot.join("lib/rustlib/src/rust/library/core/src/lib.rs");
         if !core.is_file() {
-            return Err(format!(
-                "it has no source of the library, {} is not there (rustup component add rust-src)",
-                core.display()
-            ));
+            return Err(Unsuitable::NoSource(core));
         }
         for target in Target::ALL {
             let of_target = || arches.iter().filter(|arch| arch.target == target);
@@ -120,10 +116,7 @@ impl Toolchain {
                 .map(|arch| arch.name)
                 .collect();
             if !missing.is_empty() {
-                return Err(format!(
-                    "it is {release}, which knows no {}",
-                    missing.join(", ")
-                ));
+                return Err(Unsuitable::NoArch { release, missing });
             }
         }
         let llvm = field("LLVM version")?;
@@ -143,7 +136,7 @@ impl Toolchain {
                 .split('.')
                 .next()
                 .and_then(|major| major.parse().ok())
-                .ok_or_else(|| format!("its LLVM has no version: `{llvm}`"))?,
+                .ok_or(Unsuitable::NoLlvmVersion(llvm))?,
         })
     }
 

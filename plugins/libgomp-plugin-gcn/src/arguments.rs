@@ -4,22 +4,22 @@
 use host_rt::KernelArg;
 use targets::code_object::Kernel;
 
+use crate::error::Error;
+
 /// Bytes of arguments that GCC's kernels declare: the pointer to the region's variables.
-const NAMED: u32 = 8;
+pub(crate) const NAMED: u32 = 8;
 
 /// Checks that kernels declare no other arguments.
 ///
 /// # Errors
 /// A kernel declares others.
-pub(crate) fn check(kernels: &[Kernel]) -> Result<(), String> {
+pub(crate) fn check(kernels: &[Kernel]) -> Result<(), Error> {
     match kernels.iter().find(|kernel| kernel.kernarg_size > NAMED) {
         None => Ok(()),
-        Some(Kernel {
-            name, kernarg_size, ..
-        }) => Err(format!(
-            "kernel `{name}` takes {kernarg_size} bytes of arguments, those of GCC 13 to 16 take \
-             {NAMED}: the program was built by a newer GCC"
-        )),
+        Some(kernel) => Err(Error::Arguments {
+            kernel: kernel.name.clone(),
+            bytes: kernel.kernarg_size,
+        }),
     }
 }
 
@@ -89,8 +89,8 @@ mod tests {
             kernel("main._omp_fn.0", 8),
             kernel("main._omp_fn.1", 16),
         ];
-        assert_eq!(check(&kernels[..2]), Ok(()));
-        let error = check(&kernels).unwrap_err();
+        check(&kernels[..2]).unwrap();
+        let error = check(&kernels).unwrap_err().to_string();
         for text in ["`main._omp_fn.1`", "16 bytes", "take 8"] {
             assert!(error.contains(text), "{error}");
         }

@@ -4,6 +4,8 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use gomp_plugin::image::{has_indirect, slice, text};
 
+use crate::error::Error;
+
 /// The location of the code object.
 #[repr(C)]
 struct Bytes {
@@ -55,7 +57,7 @@ impl ImageDescription {
     ///
     /// # Errors
     /// There is no code object.
-    pub(crate) unsafe fn read(version: u32, data: *const c_void) -> Result<Self, String> {
+    pub(crate) unsafe fn read(version: u32, data: *const c_void) -> Result<Self, Error> {
         let data = data.cast::<RawDescription>();
         // SAFETY: mkoffload's structure, by the caller's promise; the second count, which older
         // structures lack, is not read.
@@ -71,7 +73,7 @@ impl ImageDescription {
             (0, first)
         };
         if object.is_null() {
-            return Err("its description has no code object".to_owned());
+            return Err(Error::NoCodeObject);
         }
         // SAFETY: a structure of mkoffload's and the bytes that it names, by the same promise.
         let bytes = unsafe { slice((*object).bytes, (*object).size) };
@@ -132,6 +134,6 @@ mod tests {
         };
         // SAFETY: such a structure.
         let error = unsafe { ImageDescription::read(3, (&raw const empty).cast()) }.unwrap_err();
-        assert!(error.contains("no code object"), "{error}");
+        assert!(matches!(error, Error::NoCodeObject), "{error}");
     }
 }

@@ -1,12 +1,13 @@
 //! Launching GCC's kernels for AMD GPUs.
 
 use gomp_plugin::region::{Fault, RequestedGrid, Running, announce};
-use gomp_plugin::{Device, Kernels};
+use gomp_plugin::{Device, Kernels, Result};
 use host_rt::device::{Axis, BlockShape, KernelLimits};
 use host_rt::{DeviceBuffer, Grid, Kernel, Launch};
 
 use crate::arguments::Arguments;
 use crate::ending;
+use crate::error::Error;
 use crate::grid::{self, LANES};
 use crate::image::{CONSTRUCTORS, DESTRUCTORS};
 use crate::load::processor;
@@ -31,8 +32,7 @@ struct Started {
 
 impl Running for Started {
     fn wait(&self) -> Result<(), Fault> {
-        let ended = self.launch.wait();
-        ended.map_err(|error| error.to_string())?;
+        self.launch.wait().map_err(gomp_plugin::Error::from)?;
         ending::check(&self.name, self.launch.return_value())
     }
 }
@@ -45,8 +45,8 @@ impl Launcher {
     pub(crate) fn new(
         settings: Settings,
         heap: DeviceBuffer,
-        own: impl Fn(&str) -> Result<Option<Kernel>, String>,
-    ) -> Result<Self, String> {
+        own: impl Fn(&str) -> Result<Option<Kernel>>,
+    ) -> Result<Self> {
         Ok(Self {
             settings,
             heap,
@@ -56,11 +56,11 @@ impl Launcher {
     }
 
     /// Runs `kernel`, if there is one, with a single thread.
-    fn run_alone(&self, device: &Device, kernel: Option<&Kernel>) -> Result<(), String> {
+    fn run_alone(&self, device: &Device, kernel: Option<&Kernel>) -> Result<()> {
         let Some(kernel) = kernel else {
             return Ok(());
         };
-        let limits = kernel.limits().map_err(|error| error.to_string())?;
+        let limits = kernel.limits()?;
         let grid = Grid {
             teams: 1,
             threads: 1,
@@ -68,7 +68,7 @@ impl Launcher {
         // SAFETY: the kernel that GCC generates, which has no variables.
         let started = unsafe { self.launch(device, kernel, grid, limits, 0, 0)? };
         let ended = started.wait();
-        ended.map_err(|fault| with_kernel(&started.name, &fault))
+        ended.map_err(|fault| with_kernel(&started.name, fault))
     }
 
     /// Starts `kernel`, each team of which has an arena of `arena` bytes.
@@ -83,19 +83,17 @@ impl Launcher {
         limits: KernelLimits,
         vars: u64,
         arena: u64,
-    ) -> Result<Started, String> {
-        let failed = |error: host_rt::Error| error.to_string();
+    ) -> Result<Started> {
         let layout = memory(grid, arena, self.settings.stack)?;
         let Layout { arenas, bytes, .. } = layout;
         let memory = device.launch_memory(bytes);
-        let memory = memory.map_err(|error| {
-            let Grid { teams, threads } = grid;
-            format!(
-                "{bytes} bytes for the stacks (GCN_STACK_SIZE) and arenas (GCN_TEAM_ARENA_SIZE) \
-                 of {teams} teams (GCN_NUM_TEAMS) of {threads} threads: {error}"
-            )
+        let memory = memory.map_err(|source| Error::LaunchMemory {
+            bytes,
+            teams: grid.teams,
+            threads: grid.threads,
+            source: Box::new(source),
         })?;
-        let queue = device.runtime.launch_queue().map_err(failed)?;
+        let queue = device.runtime.launch_queue()?;
         let arguments = Arguments {
             vars,
             reserved: 0,
@@ -114,19 +112,18 @@ impl Launcher {
         });
         // SAFETY: GCC's kernels have these arguments. The caller keeps the memory of the variables;
         // the launch owns the other memory, and the image the heap.
-        let launch = unsafe { kernel.launch_on(queue, grid, &[&arguments]) };
-        let mut launch = launch.map_err(failed)?;
+        let mut launch = unsafe { kernel.launch_on(queue, grid, &[&arguments]) }?;
         launch.keep(memory);
         Ok(Started { launch, name })
     }
 }
 
 impl Kernels for Launcher {
-    fn construct(&self, device: &Device) -> Result<(), String> {
+    fn construct(&self, device: &Device) -> Result<()> {
         self.run_alone(device, self.constructors.as_ref())
     }
 
-    fn destruct(&self, device: &Device) -> Result<(), String> {
+    fn destruct(&self, device: &Device) -> Result<()> {
         self.run_alone(device, self.destructors.as_ref())
     }
 
@@ -136,8 +133,8 @@ impl Kernels for Launcher {
         kernel: &Kernel,
         vars: u64,
         requested: RequestedGrid,
-    ) -> Result<Box<dyn Running>, String> {
-        let limits = kernel.limits().map_err(|error| error.to_string())?;
+    ) -> Result<Box<dyn Running>> {
+        let limits = kernel.limits()?;
         let grid = grid::grid(&self.settings, requested, &processor(device), limits);
         announce(device, kernel, grid, LANES);
         let arena = self.settings.arena;
@@ -147,12 +144,15 @@ impl Kernels for Launcher {
     }
 }
 
-/// The message about a fault of the kernel `name`, which it names once.
-fn with_kernel(name: &str, fault: &Fault) -> String {
+/// The error about a fault of the kernel `name`, which its message contains once.
+fn with_kernel(name: &str, fault: Fault) -> gomp_plugin::Error {
     match fault {
-        Fault::Exited(_) => format!("kernel `{name}`: {fault}"),
-        // The message names it already.
-        Fault::Failed(_) | Fault::Aborted(_) => fault.to_string(),
+        Fault::Failed(error) => error,
+        Fault::Aborted { .. } => Error::Aborted(Box::new(fault)).into(),
+        Fault::Exited(_) => {
+            let (kernel, fault) = (name.to_owned(), Box::new(fault));
+            Error::Exited { kernel, fault }.into()
+        }
     }
 }
 
@@ -166,9 +166,9 @@ mod tests {
         for fault in [
             Fault::Exited(3),
             ending::check(name, 1).expect_err("no word of `exit`"),
-            Fault::Failed(format!("kernel `{name}`: thread 0 of team 0: it trapped")),
+            Fault::Failed(gomp_plugin::Error::NoKernel(name.to_owned())),
         ] {
-            let text = with_kernel(name, &fault);
+            let text = with_kernel(name, fault).to_string();
             assert_eq!(text.matches(name).count(), 1, "{text}");
         }
     }

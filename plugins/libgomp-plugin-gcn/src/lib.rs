@@ -15,12 +15,14 @@
 //! | `memory` | memory for stacks and arenas, and shared memory |
 //! | `ending` | the end of a kernel by `exit` or `abort` |
 //! | `settings` | environment variables |
+//! | `error` | the errors of images and launches |
 //!
 //! Source of the protocol: libgomp's `plugin/plugin-gcn.c` and `config/gcn/libgomp-gcn.h`, and
 //! GCC's `config/gcn/mkoffload.cc`, of GCC 13 to 16; read for layouts and behaviour.
 
 mod arguments;
 mod ending;
+mod error;
 mod grid;
 mod image;
 mod launch;

@@ -3,13 +3,14 @@
 use std::ffi::c_void;
 
 use gomp_plugin::image::refused;
-use gomp_plugin::{Code, Device, Function, Gpu};
+use gomp_plugin::{Code, Device, Function, Gpu, Result};
 use host_rt::device::Global;
 use host_rt::targets::DeviceArch;
 use host_rt::{DeviceBuffer, Functions, Image, Program};
 use targets::code_object;
 
 use crate::arguments;
+use crate::error::Error;
 use crate::image::ImageDescription;
 use crate::launch::Launcher;
 use crate::settings::Settings;
@@ -38,27 +39,28 @@ impl Gpu for Gcn {
         name: &str,
         version: u32,
         data: *const c_void,
-    ) -> Result<Code, String> {
+    ) -> Result<Code> {
         // SAFETY: the caller vouches for it.
         let described = unsafe { ImageDescription::read(version, data)? };
         let bytes = described.bytes.len();
-        let in_image = |error: String| format!("{name}: {error}");
-        let failed = |error: host_rt::Error| error.to_string();
-        let tables = Tables::of(&described.bytes).map_err(in_image)?;
+        let in_image = |error| gomp_plugin::Error::Image {
+            name: name.to_owned(),
+            source: Box::new(error),
+        };
+        let of_image = |error: Error| in_image(error.into());
+        let tables = Tables::of(&described.bytes).map_err(of_image)?;
         let kernels = code_object::read(&described.bytes)
-            .map_err(in_image)?
+            .map_err(|error| of_image(error.into()))?
             .kernels;
-        arguments::check(&kernels).map_err(in_image)?;
+        arguments::check(&kernels).map_err(of_image)?;
         let image = Image::from_bytes(name, described.bytes.as_slice());
-        let image = image.map_err(|error| error.to_string())?;
+        let image = image.map_err(host_rt::Error::from)?;
         let program = device.runtime.load(&image, &Functions::new());
-        let program = program.map_err(|error| {
-            let option = format!(
-                "-foffload-options=amdgcn-amdhsa=-march={}",
-                processor(device)
-            );
-            refused(&error, &format!("build the program with {option}"))
-        })?;
+        let remedy = || {
+            let processor = processor(device);
+            format!("build the program with -foffload-options=amdgcn-amdhsa=-march={processor}")
+        };
+        let program = program.map_err(|error| refused(error, remedy))?;
 
         let read = |symbol, count, words| {
             read_table(device, &program, &tables, symbol, count, words).map_err(in_image)
@@ -80,7 +82,7 @@ impl Gpu for Gcn {
         let indirect = read(INDIRECT_TABLE, described.indirect, 1)?;
         let own = |name: &str| {
             let kernel = is_kernel(name).then(|| program.kernel(name));
-            kernel.transpose().map_err(failed)
+            Ok(kernel.transpose()?)
         };
         Ok(Code {
             functions,
@@ -111,24 +113,27 @@ fn read_table(
     device: &Device,
     program: &Program,
     tables: &Tables<'_>,
-    symbol: &str,
+    symbol: &'static str,
     count: usize,
     words: usize,
-) -> Result<Vec<u64>, String> {
+) -> Result<Vec<u64>> {
     if count == 0 {
         return Ok(Vec::new());
     }
     tables.check(symbol, count, words)?;
-    let table = program.global(symbol).map_err(|error| error.to_string())?;
-    let table = table.ok_or_else(|| format!("no `{symbol}` on the device"))?;
+    let table = program.global(symbol)?;
+    let table = table.ok_or(Error::NotOnDevice(symbol))?;
     device.read_words(table.address, count * words)
 }
 
 /// Memory for the image's `malloc`: its size, followed by `bytes` bytes.
-fn heap(device: &Device, bytes: u64) -> Result<DeviceBuffer, String> {
+fn heap(device: &Device, bytes: u64) -> Result<DeviceBuffer> {
     let all = bytes.saturating_add(size_of::<u64>() as u64);
     let heap = device.memory(all);
-    let heap = heap.map_err(|error| format!("a heap of {bytes} bytes, GCN_HEAP_SIZE: {error}"))?;
+    let heap = heap.map_err(|error| {
+        let source = Box::new(error);
+        Error::Heap { bytes, source }
+    })?;
     device.write_bytes(heap.address(), &bytes.to_le_bytes())?;
     Ok(heap)
 }

@@ -6,6 +6,7 @@
 use host_rt::Grid;
 use host_rt::device::KernelLimits;
 
+use crate::error::Error;
 use crate::settings::Settings;
 
 /// Sizes are multiples of this, so that each stack and each arena is aligned like the first: a
@@ -37,7 +38,7 @@ pub(crate) struct Layout {
 ///
 /// # Errors
 /// It is more than GCC's device code can address.
-pub(crate) fn memory(grid: Grid, arena: u64, stack: u64) -> Result<Layout, String> {
+pub(crate) fn memory(grid: Grid, arena: u64, stack: u64) -> Result<Layout, Error> {
     let Grid { teams, threads } = grid;
     let rounded = |bytes: u64| bytes.checked_next_multiple_of(ALIGNMENT);
     let all = |bytes: Option<u64>, count: u64| bytes?.checked_mul(count);
@@ -46,24 +47,18 @@ pub(crate) fn memory(grid: Grid, arena: u64, stack: u64) -> Result<Layout, Strin
     let arenas = all(each, teams.into()).filter(|&all| i32::try_from(all).is_ok());
     let (Some(arena), Some(arenas)) = (each.and_then(|each| i32::try_from(each).ok()), arenas)
     else {
-        return Err(format!(
-            "{teams} teams with arenas of {arena} bytes each, and GCC's device code knows its \
-             way in {} at most: lower GCN_TEAM_ARENA_SIZE, or GCN_NUM_TEAMS",
-            i32::MAX
-        ));
+        return Err(Error::Arenas { teams, arena });
     };
     let each = rounded(stack);
     let stacks = all(each, u64::from(teams) * u64::from(threads));
     let stacks = stacks.filter(|&all| u32::try_from(all).is_ok());
     let (Some(stack), Some(stacks)) = (each.and_then(|each| i32::try_from(each).ok()), stacks)
     else {
-        return Err(format!(
-            "{teams} teams of {threads} threads with stacks of {stack} bytes each, of {} at most, \
-             and GCC's device code knows its way in {} at most: lower GCN_STACK_SIZE, or \
-             GCN_NUM_TEAMS",
-            i32::MAX,
-            u32::MAX
-        ));
+        return Err(Error::Stacks {
+            teams,
+            threads,
+            stack,
+        });
     };
     Ok(Layout {
         arena,
@@ -90,13 +85,13 @@ mod tests {
     const ARENA: u64 = 64 << 10;
     const STACK: u64 = 32 << 10;
 
-    fn of(teams: u32, threads: u32, arena: u64, stack: u64) -> Result<Layout, String> {
+    fn of(teams: u32, threads: u32, arena: u64, stack: u64) -> Result<Layout, Error> {
         memory(Grid { teams, threads }, arena, stack)
     }
 
     #[track_caller]
-    fn is_refused(layout: Result<Layout, String>, texts: &[&str]) {
-        let error = layout.unwrap_err();
+    fn is_refused(layout: Result<Layout, Error>, texts: &[&str]) {
+        let error = layout.unwrap_err().to_string();
         for text in texts {
             assert!(error.contains(text), "{text}: {error}");
         }
@@ -110,7 +105,7 @@ mod tests {
             arenas: 304 * ARENA,
             bytes: 304 * (ARENA + 16 * STACK),
         };
-        assert_eq!(of(304, 16, ARENA, STACK), Ok(layout));
+        assert_eq!(of(304, 16, ARENA, STACK).unwrap(), layout);
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use object::{File, Object, ObjectSection, ObjectSymbol};
 
+use crate::error::Error;
+
 /// A word for each function of the host's table, in its order: the function's address.
 pub(crate) const FUNCTION_TABLE: &str = ".offload_func_table";
 
@@ -31,9 +33,8 @@ impl<'b> Tables<'b> {
     ///
     /// # Errors
     /// The bytes are not an image.
-    pub(crate) fn of(bytes: &'b [u8]) -> Result<Self, String> {
-        let file = File::parse(bytes).map_err(|error| format!("broken ELF: {error}"))?;
-        Ok(Self(file))
+    pub(crate) fn of(bytes: &'b [u8]) -> Result<Self, Error> {
+        Ok(Self(File::parse(bytes)?))
     }
 
     /// Checks that the table at `symbol` has room for `count` entries of `words` words each. The
@@ -41,21 +42,29 @@ impl<'b> Tables<'b> {
     ///
     /// # Errors
     /// It has no room for them.
-    pub(crate) fn check(&self, symbol: &str, count: usize, words: usize) -> Result<(), String> {
+    pub(crate) fn check(
+        &self,
+        symbol: &'static str,
+        count: usize,
+        words: usize,
+    ) -> Result<(), Error> {
         let wanted = count as u64 * words as u64 * size_of::<u64>() as u64;
         let mut symbols = self.0.dynamic_symbols();
         let found = symbols.find(|known| known.name() == Ok(symbol));
-        let found = found.ok_or_else(|| format!("no `{symbol}`, expected {wanted} bytes"))?;
+        let found = found.ok_or(Error::NoTable { symbol, wanted })?;
         let section = found.section_index();
         let section = section.and_then(|index| self.0.section_by_index(index).ok());
         let end = section.map(|section| section.address().saturating_add(section.size()));
         let bytes = end.and_then(|end| end.checked_sub(found.address()));
-        let bytes =
-            bytes.ok_or_else(|| format!("`{symbol}` is in no section, expected {wanted} bytes"))?;
+        let bytes = bytes.ok_or(Error::NoSection { symbol, wanted })?;
         if bytes < wanted {
-            return Err(format!(
-                "`{symbol}` has {bytes} bytes, expected {wanted}, {count} entries of {words} words"
-            ));
+            return Err(Error::TableSize {
+                symbol,
+                bytes,
+                wanted,
+                count,
+                words,
+            });
         }
         Ok(())
     }
@@ -63,67 +72,44 @@ impl<'b> Tables<'b> {
 
 #[cfg(test)]
 mod tests {
+    use test_elf::{File, Symbol};
+
     use super::*;
 
-    fn words(numbers: &[u64]) -> Vec<u8> {
-        numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
-    }
-
-    fn halves(numbers: &[u32]) -> Vec<u8> {
-        numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
-    }
+    /// The address of the functions' table.
+    const ADDRESS: u64 = 0x1230;
 
     /// A code object in GCC's form: the functions' table has a section of `table` bytes and a
     /// symbol without a size.
-    fn code_object(table: u64) -> Vec<u8> {
-        const HEADER: u64 = 64;
-        // Each part is aligned to words.
-        let padded = |mut bytes: Vec<u8>| {
-            bytes.resize(bytes.len().next_multiple_of(8), 0);
-            bytes
+    fn code_object(table: usize) -> Vec<u8> {
+        let symbol = Symbol {
+            name: FUNCTION_TABLE,
+            info: 0x11,
+            other: 3,
+            value: ADDRESS,
+            size: 0,
         };
-        let names = padded(format!("\0{FUNCTION_TABLE}\0").into_bytes());
-        let strings = HEADER;
-        let symbols = strings + names.len() as u64;
-        let data = symbols + 2 * 24;
-        let sections = data + table;
-
-        let mut file = b"\x7fELF\x02\x01\x01\x40\x02\0\0\0\0\0\0\0".to_vec();
-        // A shared object for a gfx90a, with four sections.
-        file.extend(halves(&[3 | 224 << 16, 1]));
-        file.extend(words(&[0, 0, sections]));
-        file.extend(halves(&[0x3f, 64, 64 << 16, 4 | 1 << 16]));
-        file.extend(&names);
-        // A null symbol, and a global object in the section of the table.
-        file.extend([0; 24]);
-        file.extend(halves(&[1, 0x11 | 3 << 16]));
-        file.extend(words(&[data, 0]));
-        file.resize(sections as usize, 0);
-        let mut section = |kind: u32, at: u64, size: u64, link: u32, entry: u64| {
-            file.extend(halves(&[0, kind]));
-            file.extend(words(&[2, at, at, size]));
-            file.extend(halves(&[link, 1]));
-            file.extend(words(&[1, entry]));
+        let file = File {
+            address: ADDRESS,
+            data: &vec![0; table],
+            symbols: &[symbol],
+            ..File::code_object(2)
         };
-        section(0, 0, 0, 0, 0);
-        section(3, strings, names.len() as u64, 0, 0);
-        section(11, symbols, 48, 1, 24);
-        section(1, data, table, 0, 0);
-        file
+        file.write()
     }
 
     #[test]
     fn tables_are_as_long_as_their_sections() {
         let bytes = code_object(32);
         let tables = Tables::of(&bytes).unwrap();
-        assert_eq!(tables.check(FUNCTION_TABLE, 4, 1), Ok(()));
-        assert_eq!(tables.check(FUNCTION_TABLE, 2, 2), Ok(()));
-        let error = tables.check(FUNCTION_TABLE, 5, 1).unwrap_err();
+        tables.check(FUNCTION_TABLE, 4, 1).unwrap();
+        tables.check(FUNCTION_TABLE, 2, 2).unwrap();
+        let error = tables.check(FUNCTION_TABLE, 5, 1).unwrap_err().to_string();
         assert!(
             error.contains("has 32 bytes, expected 40"),
             "{FUNCTION_TABLE}: {error}"
         );
-        let error = tables.check(VARIABLE_TABLE, 1, 2).unwrap_err();
+        let error = tables.check(VARIABLE_TABLE, 1, 2).unwrap_err().to_string();
         assert!(error.contains("no `.offload_var_table`"), "{error}");
     }
 
@@ -137,15 +123,15 @@ mod tests {
     fn a_table_in_no_section_is_refused() {
         const SHN_ABS: u16 = 0xfff1;
         let bytes = code_object(32);
-        // The symbol's address, just after its section.
-        let table = (bytes.len() - 4 * 64 - 32) as u64;
-        let is_there = |at: &usize| bytes[*at..].starts_with(&words(&[table, 0]));
-        let symbol = (0..bytes.len()).find(is_there).unwrap() - 2;
+        // The symbol's address and size, just after its section.
+        let value = [ADDRESS.to_le_bytes(), [0; 8]].concat();
+        let mut places = bytes.windows(value.len());
+        let symbol = places.position(|bytes| bytes == value).unwrap() - 2;
         for section in [SHN_ABS, 9] {
             let mut bytes = bytes.clone();
             bytes[symbol..symbol + 2].copy_from_slice(&section.to_le_bytes());
             let tables = Tables::of(&bytes).unwrap();
-            let error = tables.check(FUNCTION_TABLE, 4, 1).unwrap_err();
+            let error = tables.check(FUNCTION_TABLE, 4, 1).unwrap_err().to_string();
             let texts = ["`.offload_func_table`", "no section", "32 bytes"];
             assert!(texts.iter().all(|text| error.contains(text)), "{error}");
         }

@@ -4,6 +4,8 @@ use std::ffi::{c_char, c_uint, c_void};
 
 use gomp_plugin::image::{has_indirect, slice, text};
 
+use crate::error::Error;
+
 /// A text of PTX.
 #[repr(C)]
 struct PtxObject {
@@ -54,7 +56,7 @@ impl ImageDescription {
     ///
     /// # Errors
     /// The image is invalid.
-    pub(crate) unsafe fn read(version: u32, data: *const c_void) -> Result<Self, String> {
+    pub(crate) unsafe fn read(version: u32, data: *const c_void) -> Result<Self, Error> {
         let data = data.cast::<RawDescription>();
         // SAFETY: mkoffload's structure with arrays of those lengths, by the caller's promise; the
         // last count, which older structures lack, is not read.
@@ -72,11 +74,11 @@ impl ImageDescription {
         } else {
             0
         };
-        let texts = objects.iter().enumerate().map(|(i, object)| {
+        let texts = objects.iter().enumerate().map(|(at, object)| {
             // SAFETY: the structure gives the text's size, and the caller vouches for both.
             let bytes = unsafe { slice(object.code.cast::<u8>(), object.size) };
             let text = bytes.strip_suffix(b"\0").unwrap_or(bytes);
-            String::from_utf8(text.to_vec()).map_err(|error| format!("PTX text {i}: {error}"))
+            String::from_utf8(text.to_vec()).map_err(|source| Error::NotUtf8 { at, source })
         });
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
         // SAFETY: C strings, by the same promise.

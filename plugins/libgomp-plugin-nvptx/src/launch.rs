@@ -1,7 +1,7 @@
 //! Launching GCC's kernels for NVIDIA GPUs.
 
 use gomp_plugin::region::{Fault, RequestedGrid, Running, announce};
-use gomp_plugin::{Device, Kernels};
+use gomp_plugin::{Device, Error, Kernels, Result};
 use host_rt::device::{Axis, BlockShape, KernelLimits};
 use host_rt::{Grid, Kernel, Launch, Program};
 
@@ -37,10 +37,8 @@ struct Started(Launch);
 
 impl Running for Started {
     fn wait(&self) -> Result<(), Fault> {
-        let ended = self.0.wait();
-        ended
-            .map(drop)
-            .map_err(|error| Fault::Failed(error.to_string()))
+        self.0.wait().map_err(Error::from)?;
+        Ok(())
     }
 }
 
@@ -56,10 +54,9 @@ impl Launcher {
 }
 
 impl Kernels for Launcher {
-    fn construct(&self, device: &Device) -> Result<(), String> {
-        let failed = |error: host_rt::Error| error.to_string();
+    fn construct(&self, device: &Device) -> Result<()> {
         for (kernel, has_stack) in &self.constructors {
-            let stacks = device.launch_memory(STACK).map_err(failed)?;
+            let stacks = device.launch_memory(STACK)?;
             let end = stacks.address() + STACK;
             let args: &[&dyn host_rt::KernelArg] = if *has_stack { &[&end] } else { &[] };
             let grid = Grid {
@@ -68,10 +65,9 @@ impl Kernels for Launcher {
             };
             // SAFETY: the kernel that GCC generates, with its parameters; the stack lives until the
             // launch has ended.
-            let launch = unsafe { kernel.launch(grid, args) };
-            let mut launch = launch.map_err(failed)?;
+            let mut launch = unsafe { kernel.launch(grid, args) }?;
             launch.keep(stacks);
-            launch.wait().map_err(|error| error.to_string())?;
+            launch.wait()?;
         }
         Ok(())
     }
@@ -82,11 +78,10 @@ impl Kernels for Launcher {
         kernel: &Kernel,
         vars: u64,
         requested: RequestedGrid,
-    ) -> Result<Box<dyn Running>, String> {
-        let failed = |error: host_rt::Error| error.to_string();
-        let grid = grid(requested, kernel.limits().map_err(failed)?);
+    ) -> Result<Box<dyn Running>> {
+        let grid = grid(requested, kernel.limits()?);
         let bytes = u64::from(grid.teams) * u64::from(grid.threads) * STACK;
-        let stacks = device.launch_memory(bytes).map_err(failed)?;
+        let stacks = device.launch_memory(bytes)?;
         announce(device, kernel, grid, WARP);
         let kernel = kernel.clone().with_block(BlockShape {
             lanes: WARP,
@@ -96,8 +91,7 @@ impl Kernels for Launcher {
         let address = stacks.address();
         // SAFETY: GCC's kernels have these three parameters. The caller keeps the memory of the
         // variables; the launch owns the stacks.
-        let launch = unsafe { kernel.launch(grid, &[&vars, &address, &STACK]) };
-        let mut launch = launch.map_err(failed)?;
+        let mut launch = unsafe { kernel.launch(grid, &[&vars, &address, &STACK]) }?;
         launch.keep(stacks);
         Ok(Box::new(Started(launch)))
     }

@@ -6,6 +6,7 @@
 //!
 //! | module | job |
 //! |---|---|
+//! | `error` | the errors of images |
 //! | `image` | GCC's description of an image: the layouts of `mkoffload` |
 //! | `load` | loading an image |
 //! | `launch` | launching its kernels |
@@ -14,6 +15,7 @@
 //! Source of the protocol: libgomp's `plugin/plugin-nvptx.c` and GCC's
 //! `config/nvptx/mkoffload.cc`, of GCC 13 to 16; read for layouts and behaviour.
 
+mod error;
 mod image;
 mod launch;
 mod load;

@@ -4,12 +4,13 @@ use std::ffi::c_void;
 
 use gcc_piece::Swapped;
 use gomp_plugin::image::refused;
-use gomp_plugin::{Code, Device, Function, Gpu, libgomp};
+use gomp_plugin::{Code, Device, Function, Gpu, Result, libgomp};
 use host_rt::targets::DeviceArch;
 use host_rt::{Functions, Image, Program};
 use shared_abi::gomp::{NVPTX_CLOCKTICK, REV_OFFLOAD_VAR};
 use shared_abi::image::RUNTIME;
 
+use crate::error::Error;
 use crate::image::ImageDescription;
 use crate::launch::Launcher;
 use crate::settings;
@@ -69,24 +70,21 @@ impl Gpu for Nvptx {
         name: &str,
         version: u32,
         data: *const c_void,
-    ) -> Result<Code, String> {
+    ) -> Result<Code> {
         // SAFETY: the caller vouches for it.
         let mut described = unsafe { ImageDescription::read(version, data)? };
         self.swap(device, name, &mut described.texts);
-        let failed = |error: host_rt::Error| error.to_string();
         let image = link(name, &described)?;
         let program = device.runtime.load(&image, &Functions::new());
-        let program = program.map_err(|error| {
-            let remedy = match device.runtime.arch() {
-                DeviceArch::Nvidia(sm) | DeviceArch::Emulated(sm) if sm.number < OLDEST => {
-                    format!("GCC's reverse offload takes sm_{OLDEST} or newer; use another device")
-                }
-                arch => {
-                    format!("build the program with -foffload-options=nvptx-none=-march-map={arch}")
-                }
-            };
-            refused(&error, &remedy)
-        })?;
+        let remedy = || match device.runtime.arch() {
+            DeviceArch::Nvidia(sm) | DeviceArch::Emulated(sm) if sm.number < OLDEST => {
+                format!("GCC's reverse offload takes sm_{OLDEST} or newer; use another device")
+            }
+            arch => {
+                format!("build the program with -foffload-options=nvptx-none=-march-map={arch}")
+            }
+        };
+        let program = program.map_err(|error| refused(error, remedy))?;
 
         let count = described.functions.len();
         let words = read_table(device, &program, FUNCTION_TABLE, count)?;
@@ -96,22 +94,21 @@ impl Gpu for Nvptx {
         let functions = functions.map(|(name, word)| Function { name, word });
 
         let variables = described.variables.iter().map(|variable| {
-            let found = program.global(variable).map_err(failed)?;
-            found.ok_or_else(|| format!("{name}: no variable `{variable}` in its PTX"))
+            let found = program.global(variable)?;
+            let missing = || Error::NoVariable {
+                image: name.to_owned(),
+                variable: variable.clone(),
+            };
+            found.ok_or_else(|| missing().into())
         });
-        let variables = variables.collect::<Result<Vec<_>, _>>()?;
+        let variables = variables.collect::<Result<Vec<_>>>()?;
 
         set_clock(device, &program)?;
         let indirect = match described.indirect {
             0 => Vec::new(),
             count => {
                 let words = read_table(device, &program, INDIRECT_TABLE, count)?;
-                words.ok_or_else(|| {
-                    format!(
-                        "functions that are called through pointers need `{INDIRECT_TABLE}`, \
-                         which the image does not have"
-                    )
-                })?
+                words.ok_or(gomp_plugin::Error::NoIndirect(INDIRECT_TABLE))?
             }
         };
         // The first is GCC's, the second device-rt's.
@@ -131,41 +128,39 @@ impl Gpu for Nvptx {
 }
 
 /// The image that the device links the texts to.
-fn link(name: &str, described: &ImageDescription) -> Result<Image, String> {
+fn link(name: &str, described: &ImageDescription) -> host_rt::Result<Image> {
     let parts = described.texts.iter().enumerate().map(|(at, text)| {
         let name = format!("{name}, PTX text {at}");
         Image::from_bytes(name, text.as_bytes())
     });
     let parts = parts.collect::<Result<Vec<_>, _>>();
-    let image = parts.and_then(|parts| Image::link(name, parts));
-    image.map_err(|error| error.to_string())
+    Ok(Image::link(name, parts?)?)
 }
 
 /// The `count` words of the table at `symbol`; `None` if the image has none.
 fn read_table(
     device: &Device,
     program: &Program,
-    symbol: &str,
+    symbol: &'static str,
     count: usize,
-) -> Result<Option<Vec<u64>>, String> {
-    let found = program.global(symbol).map_err(|error| error.to_string())?;
-    let Some(table) = found else {
+) -> Result<Option<Vec<u64>>> {
+    let Some(table) = program.global(symbol)? else {
         return Ok(None);
     };
     if table.size != count as u64 * 8 {
-        return Err(format!(
-            "`{symbol}` has {} bytes, expected {count} words",
-            table.size
-        ));
+        let bytes = table.size;
+        return Err(Error::TableSize {
+            symbol,
+            bytes,
+            count,
+        }
+        .into());
     }
     device.read_words(table.address, count).map(Some)
 }
 
-fn set_clock(device: &Device, program: &Program) -> Result<(), String> {
-    let tick = program
-        .global(NVPTX_CLOCKTICK)
-        .map_err(|error| error.to_string())?;
-    let Some(tick) = tick else {
+fn set_clock(device: &Device, program: &Program) -> Result<()> {
+    let Some(tick) = program.global(NVPTX_CLOCKTICK)? else {
         return Ok(());
     };
     let seconds = 1e-3 / f64::from(device.runtime.clock_khz().max(1));

@@ -2,6 +2,7 @@
 
 use host_rt::device::KINDS;
 
+use crate::error::ChoiceError;
 use crate::kind::kind;
 use crate::libgomp;
 
@@ -50,12 +51,12 @@ pub(crate) fn names() -> Vec<String> {
 ///
 /// # Errors
 /// There is no name in it.
-fn named(list: &str) -> Result<Vec<&str>, String> {
+fn named(list: &str) -> Result<Vec<&str>, ChoiceError> {
     let names = list.split(',').map(str::trim);
     let names: Vec<_> = names.filter(|name| !name.is_empty()).collect();
     match names.is_empty() {
         false => Ok(names),
-        true => Err(format!("it names no device; expected {}", expected())),
+        true => Err(ChoiceError::Empty(expected())),
     }
 }
 
@@ -85,7 +86,7 @@ fn is_gpu(name: &str) -> bool {
 }
 
 /// The devices that `name` denotes: none if it is another plugin's.
-fn suits(name: &str) -> Result<Vec<String>, String> {
+fn suits(name: &str) -> Result<Vec<String>, ChoiceError> {
     let of = kind_of(name);
     if !kind().devices.contains(&of) {
         return Ok(Vec::new());
@@ -99,23 +100,23 @@ fn suits(name: &str) -> Result<Vec<String>, String> {
     if is_there {
         return Ok(vec![name.to_owned()]);
     }
-    Err(format!("no `{name}` here; there are: {}", there.join(", ")))
+    Err(ChoiceError::Unknown {
+        name: name.to_owned(),
+        known: there,
+    })
 }
 
 /// The available devices of a kind.
 ///
 /// # Errors
 /// There is none; the reason.
-fn of_kind(name: &str) -> Result<Vec<String>, String> {
+fn of_kind(name: &str) -> Result<Vec<String>, ChoiceError> {
     let kind = KINDS.iter().find(|kind| kind.name == name);
-    let kind = kind.ok_or_else(|| format!("no devices of kind `{name}`"))?;
-    let devices = kind.devices().map_err(|error| error.to_string())?;
+    let kind = kind.ok_or_else(|| ChoiceError::NoKind(name.to_owned()))?;
+    let devices = kind.devices()?;
     match devices.is_empty() {
         false => Ok(devices),
-        true => Err(format!(
-            "no devices of kind `{name}`: their runtime is here, and lists none \
-             (CUDA_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES hide devices)"
-        )),
+        true => Err(ChoiceError::NoneVisible(name.to_owned())),
     }
 }
 
@@ -125,9 +126,9 @@ mod tests {
 
     #[test]
     fn a_list_that_names_nothing_is_refused() {
-        assert_eq!(named(" emu , cuda:0,"), Ok(vec!["emu", "cuda:0"]));
+        assert_eq!(named(" emu , cuda:0,").unwrap(), ["emu", "cuda:0"]);
         for list in [" ", ",", " ,,"] {
-            let error = named(list).unwrap_err();
+            let error = named(list).unwrap_err().to_string();
             let texts = ["names no device", "emu", "cuda:0"];
             assert!(texts.iter().all(|text| error.contains(text)), "{error}");
         }

@@ -7,9 +7,11 @@ use std::sync::{
 };
 
 use host_rt::device::{Fill, Global, Queue};
+use host_rt::error::DeviceError;
 use host_rt::{DeviceBuffer, Runtime};
 
 use crate::block_cache::{BlockCache, CachedBlock};
+use crate::error::Result;
 use crate::libgomp;
 use crate::load::Loaded;
 
@@ -238,12 +240,11 @@ impl Device {
     ///
     /// # Errors
     /// The host cannot reach them.
-    pub fn read_words(&self, from: u64, count: usize) -> Result<Vec<u64>, String> {
+    pub fn read_words(&self, from: u64, count: usize) -> Result<Vec<u64>> {
         let mut words = vec![0u64; count];
         let (to, bytes) = (words.as_mut_ptr().cast(), count * size_of::<u64>());
         // SAFETY: `words` has this many bytes, and is left alone until the copy is done.
-        let copied = self.copy(|queue| unsafe { queue.copy_from_device(to, from, bytes) });
-        copied.map_err(|error| error.to_string())?;
+        self.copy(|queue| unsafe { queue.copy_from_device(to, from, bytes) })?;
         Ok(words)
     }
 
@@ -251,11 +252,11 @@ impl Device {
     ///
     /// # Errors
     /// The host cannot reach it.
-    pub fn write_bytes(&self, to: u64, bytes: &[u8]) -> Result<(), String> {
+    pub fn write_bytes(&self, to: u64, bytes: &[u8]) -> Result<()> {
         // SAFETY: `bytes` outlives the copy.
         let copied =
             self.copy(|queue| unsafe { queue.copy_to_device(to, bytes.as_ptr(), bytes.len()) });
-        copied.map_err(|error| error.to_string())
+        Ok(copied?)
     }
 
     /// Copies with a new queue, and waits for the copies.
@@ -264,7 +265,7 @@ impl Device {
     /// The host cannot reach one of the ranges.
     pub(crate) fn copy(
         &self,
-        copy: impl FnOnce(&mut dyn Queue) -> Result<(), host_rt::error::DeviceError>,
+        copy: impl FnOnce(&mut dyn Queue) -> Result<(), DeviceError>,
     ) -> host_rt::Result<()> {
         let mut queue = self.runtime.queue()?;
         let copied = copy(&mut *queue);

@@ -8,6 +8,7 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::error::{Error, Result};
 use crate::kind::kind;
 use crate::libgomp::{self, libgomp};
 use crate::load;
@@ -22,7 +23,7 @@ use crate::settings::{self, Nowait};
 const CAP_OPENMP: c_uint = 1 << 2;
 
 /// Runs `body`, and reports its error.
-fn report_errors<R>(what: &str, body: impl FnOnce() -> Result<R, String>) -> Option<R> {
+fn report_errors<R>(what: &str, body: impl FnOnce() -> Result<R>) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => Some(value),
         Ok(Err(reason)) => {
@@ -126,7 +127,7 @@ pub unsafe fn GOMP_OFFLOAD_load_image(
         let device = plugin().device(ord)?;
         // SAFETY: libgomp's arguments are those of `GOMP_OFFLOAD_load_image`, which `load` expects.
         let tables = unsafe { load::load(&device, version, target_data, host_ind_fn_table) };
-        let tables = tables.map_err(|reason| refused(&reason))?;
+        let tables = tables.map_err(|error| Error::NotLoaded(Box::new(error)))?;
         // SAFETY: libgomp's pointers to its variables for the tables.
         unsafe {
             target_table.write(hand_over(&tables.target).cast());
@@ -137,15 +138,6 @@ pub unsafe fn GOMP_OFFLOAD_load_image(
         Ok(tables.target.len() as c_int)
     });
     loaded.unwrap_or(-1)
-}
-
-/// The message for a rejected image. libgomp then ends the process, with a message that has only
-/// numbers.
-fn refused(reason: &str) -> String {
-    format!(
-        "{reason}; libgomp now ends the program (the 4294967295 in its next message is -1, for this \
-         error); OMP_TARGET_OFFLOAD=disabled runs the target regions on the host"
-    )
 }
 
 /// The values in memory that libgomp frees; null if there are none.
@@ -172,8 +164,7 @@ pub fn GOMP_OFFLOAD_alloc(ord: c_int, size: usize) -> *mut c_void {
     let address = report_errors("allocating device memory", || {
         let device = plugin().device(ord)?;
         device.note_used();
-        let allocated = device.alloc(size as u64);
-        allocated.map_err(|error| error.to_string())
+        Ok(device.alloc(size as u64)?)
     });
     std::ptr::without_provenance_mut(address.unwrap_or(0) as usize)
 }
@@ -184,7 +175,7 @@ pub fn GOMP_OFFLOAD_free(ord: c_int, ptr: *mut c_void) -> bool {
         if plugin().device(ord)?.free(ptr.addr() as u64) {
             return Ok(());
         }
-        Err(format!("{ptr:?} is not the start of any that is allocated"))
+        Err(Error::NotAllocated(ptr.addr()))
     })
     .is_some()
 }
@@ -209,7 +200,7 @@ pub unsafe fn GOMP_OFFLOAD_dev2host(
         let copied = plugin()
             .device(ord)?
             .copy(|queue| unsafe { queue.copy_from_device(to, from, n) });
-        copied.map_err(|error| error.to_string())
+        Ok(copied?)
     })
     .is_some()
 }
@@ -233,8 +224,7 @@ pub unsafe fn GOMP_OFFLOAD_host2dev(
         let device = plugin().device(ord)?;
         // SAFETY: the caller promises that `from` is readable for `n` bytes; the copy is waited
         // for.
-        let copied = device.copy(|queue| unsafe { queue.copy_to_device(to, from, n) });
-        copied.map_err(|error| error.to_string())?;
+        device.copy(|queue| unsafe { queue.copy_to_device(to, from, n) })?;
         if n >= size_of::<i32>() {
             // SAFETY: the caller promises that `from` is readable for `n` bytes, which is at least
             // 4.
@@ -250,8 +240,7 @@ pub fn GOMP_OFFLOAD_dev2dev(ord: c_int, dst: *mut c_void, src: *const c_void, n:
     report_errors("copying on the device", || {
         let (to, from) = (dst.addr() as u64, src.addr() as u64);
         let device = plugin().device(ord)?;
-        let copied = device.copy(|queue| queue.copy_on_device(to, from, n));
-        copied.map_err(|error| error.to_string())
+        Ok(device.copy(|queue| queue.copy_on_device(to, from, n))?)
     })
     .is_some()
 }
@@ -272,7 +261,7 @@ pub fn GOMP_OFFLOAD_memset(ord: c_int, ptr: *mut c_void, val: c_int, n: usize) -
             }
             Ok(())
         });
-        copied.map_err(|error| error.to_string())
+        Ok(copied?)
     })
     .is_some()
 }
@@ -301,7 +290,7 @@ unsafe fn start(
     tgt_fn: *mut c_void,
     tgt_vars: *mut c_void,
     args: *mut *mut c_void,
-) -> Result<Region, String> {
+) -> Result<Region> {
     let device = plugin().device(ord)?;
     device.note_used();
     pin::keep_all();
@@ -364,8 +353,7 @@ pub unsafe fn GOMP_OFFLOAD_async_run(
             // SAFETY: the region's task, whose end is reported once.
             unsafe { libgomp().task_completion(task.0) };
         });
-        let waiting = waiting.map_err(|error| format!("a thread to wait for a region: {error}"))?;
-        drop(waiting);
+        drop(waiting.map_err(Error::Thread)?);
         Ok(())
     }));
     end(started);
@@ -387,10 +375,10 @@ fn end(result: std::thread::Result<Result<(), Fault>>) {
     }
     match result {
         Ok(Ok(())) => {}
-        Ok(Err(Fault::Failed(reason))) => libgomp::fatal(&reason),
+        Ok(Err(Fault::Failed(error))) => libgomp::fatal(&error.to_string()),
         Ok(Err(Fault::Exited(status))) => exit(status),
-        Ok(Err(Fault::Aborted(reason))) => {
-            libgomp::error(&reason);
+        Ok(Err(fault @ Fault::Aborted { .. })) => {
+            libgomp::error(&fault.to_string());
             std::process::abort();
         }
         Err(panic) => {

@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char};
 
 use host_rt::error::ImageError;
 
+use crate::error::{Error, Result};
 use crate::kind::kind;
 
 /// The first version of libgomp's interface whose images may have indirect functions.
@@ -14,26 +15,18 @@ const FIRST_WITH_INDIRECT: u32 = 3;
 ///
 /// # Errors
 /// The other part, which is for the device, is unknown.
-pub(crate) fn host_version(version: u32) -> Result<u32, String> {
-    let (host, device) = (version >> 16, version & 0xffff);
+pub(crate) fn host_version(version: u32) -> Result<u32> {
+    let (host, found) = (version >> 16, version & 0xffff);
     let (known, gpus) = (kind().image_version, kind().gpus);
-    if device == known {
+    if found == known {
         return Ok(host);
     }
-    let age = if device > known {
-        "a newer"
-    } else {
-        "an older"
-    };
-    Err(format!(
-        "the image is of version {device} for {gpus}, this plugin knows {known}: the program \
-         was built by {age} GCC"
-    ))
+    Err(Error::Version { found, known, gpus })
 }
 
-/// The message about a rejected image, with a `remedy`.
+/// The error of a rejected image, with a `remedy` if it is for another device.
 #[must_use]
-pub fn refused(error: &host_rt::Error, remedy: &str) -> String {
+pub fn refused(error: host_rt::Error, remedy: impl FnOnce() -> String) -> Error {
     match error {
         host_rt::Error::Image(ImageError::OtherMachine {
             name,
@@ -41,8 +34,14 @@ pub fn refused(error: &host_rt::Error, remedy: &str) -> String {
             device,
             wanted,
             ..
-        }) => format!("{name} is {found}, but device `{device}` loads {wanted}: {remedy}"),
-        _ => error.to_string(),
+        }) => Error::OtherMachine {
+            name,
+            found,
+            device,
+            wanted,
+            remedy: remedy(),
+        },
+        error => error.into(),
     }
 }
 
@@ -92,9 +91,9 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        assert_eq!(host_version(0x3_0001), Ok(3));
+        assert_eq!(host_version(0x3_0001).unwrap(), 3);
         for (version, age) in [(0x3_0002, "a newer GCC"), (0x3_0000, "an older GCC")] {
-            let error = host_version(version).unwrap_err();
+            let error = host_version(version).unwrap_err().to_string();
             let number = format!("version {} for no GPUs", version & 0xffff);
             assert!(error.contains(&number) && error.contains(age), "{error}");
         }

@@ -8,6 +8,7 @@ use host_rt::device::Global;
 use host_rt::{Kernel, Program};
 
 use crate::device::Device;
+use crate::error::Result;
 use crate::region::{RequestedGrid, Running};
 
 /// A kind of GPU in libgomp's sense. A plugin has one, and [exports](crate::plugin!) functions for
@@ -43,7 +44,7 @@ pub trait Gpu: Send + Sync {
         name: &str,
         version: u32,
         data: *const c_void,
-    ) -> Result<Code, String>;
+    ) -> Result<Code>;
 }
 
 /// A loaded image.
@@ -79,13 +80,13 @@ pub trait Kernels: Send + Sync {
     ///
     /// # Errors
     /// A constructor failed.
-    fn construct(&self, device: &Device) -> Result<(), String>;
+    fn construct(&self, device: &Device) -> Result<()>;
 
     /// Runs the image's destructors, if it has any that can be run.
     ///
     /// # Errors
     /// A destructor failed.
-    fn destruct(&self, _device: &Device) -> Result<(), String> {
+    fn destruct(&self, _device: &Device) -> Result<()> {
         Ok(())
     }
 
@@ -103,7 +104,7 @@ pub trait Kernels: Send + Sync {
         kernel: &Kernel,
         vars: u64,
         requested: RequestedGrid,
-    ) -> Result<Box<dyn Running>, String>;
+    ) -> Result<Box<dyn Running>>;
 }
 
 static KIND: OnceLock<&'static Kind> = OnceLock::new();
@@ -140,8 +141,8 @@ mod tests {
             _name: &str,
             _version: u32,
             _data: *const c_void,
-        ) -> Result<Code, String> {
-            Err("none are loaded here".to_owned())
+        ) -> Result<Code> {
+            unreachable!("no image is loaded here")
         }
     }
 

@@ -13,6 +13,7 @@
 //! | `choice` | the choice of devices |
 //! | [`device`] | a device: its memory and its images |
 //! | `block_cache` | reuse of memory by launches |
+//! | [`error`] | the errors |
 //! | [`image`] | the common parts of descriptions of images |
 //! | `load` | loading an image, and the tables for libgomp |
 //! | `pin` | keeping shared objects with images loaded |
@@ -31,6 +32,7 @@ mod choice;
 pub mod device;
 #[doc(hidden)]
 pub mod entry;
+pub mod error;
 pub mod image;
 mod interface;
 pub mod kind;
@@ -45,4 +47,5 @@ pub mod settings;
 
 pub use block_cache::CachedBlock;
 pub use device::Device;
+pub use error::{Error, Result};
 pub use kind::{Code, Function, Gpu, Kernels, Kind};

@@ -9,6 +9,7 @@ use shared_abi::gomp::{ADDITIONAL_ICVS, INDIRECT_ADDR_MAP};
 use shared_abi::icv::OffloadIcvs;
 
 use crate::device::Device;
+use crate::error::{Error, PastEnd, Result};
 use crate::image::{host_version, readable};
 use crate::kind::Kernels;
 use crate::libgomp;
@@ -68,7 +69,7 @@ pub(crate) unsafe fn load(
     version: u32,
     data: *const c_void,
     host_indirect: *const u64,
-) -> Result<Tables, String> {
+) -> Result<Tables> {
     let version = host_version(version)?;
     // libgomp loads all registered images when it has opened a device, and later ones when they are
     // registered.
@@ -88,8 +89,7 @@ pub(crate) unsafe fn load(
         let (mangled, word) = (&function.name, function.word);
         let name = readable(mangled);
         let kernel = if word == 0 {
-            let kernel = program.kernel(mangled);
-            Some(kernel.map_err(|error| error.to_string())?)
+            Some(program.kernel(mangled)?)
         } else {
             let region = HostRegion::new(device, word, &name, &locked);
             // SAFETY: the word represents the region in the image's own table, and GCC has compiled
@@ -113,17 +113,18 @@ pub(crate) unsafe fn load(
         AddrPair { start, end }
     }));
     for (at, &variable) in code.variables.iter().enumerate() {
-        let range = range(variable);
-        target.push(range.map_err(|wrong| format!("{name}: variable {at} of its table {wrong}"))?);
+        let range = range(variable).map_err(|source| Error::Image {
+            name: name.clone(),
+            source: Box::new(Error::Variable { at, source }),
+        });
+        target.push(range?);
         device.add_variable(variable);
     }
     target.push(control_variables(device, &program)?);
 
     if !code.indirect.is_empty() {
         if host_indirect.is_null() {
-            return Err(
-                "libgomp has no table of functions that are called through pointers".into(),
-            );
+            return Err(Error::NoIndirectTable);
         }
         // SAFETY: libgomp's table has this many entries.
         let host = unsafe { std::slice::from_raw_parts(host_indirect, code.indirect.len()) };
@@ -164,7 +165,7 @@ impl Loaded {
     ///
     /// # Errors
     /// A destructor failed.
-    pub(crate) fn destruct(&self, device: &Device) -> Result<(), String> {
+    pub(crate) fn destruct(&self, device: &Device) -> Result<()> {
         self.locked.during(|| self.kernels.destruct(device))
     }
 
@@ -183,24 +184,23 @@ pub(crate) fn with_function<R>(
     device: &Device,
     address: *const c_void,
     with: impl FnOnce(&dyn Kernels, &TargetFunction) -> R,
-) -> Result<R, String> {
+) -> Result<R> {
     let images = device.images();
     let found = images
         .iter()
         .find_map(|image| Some((&*image.kernels, image.function(address.addr())?)));
     found
         .map(|(kernels, function)| with(kernels, function))
-        .ok_or_else(|| format!("no image has a function at {address:?}"))
+        .ok_or_else(|| Error::NoFunction(address.addr()))
 }
 
 /// The range of a variable.
 ///
 /// # Errors
 /// It runs past the end of the address space. Address and size may come from the image.
-fn range(global: Global) -> Result<AddrPair, String> {
+fn range(global: Global) -> Result<AddrPair, PastEnd> {
     let Global { address, size } = global;
-    let end = address.checked_add(size);
-    let end = end.ok_or_else(|| format!("has {size} bytes at {address:#x}: no memory has them"))?;
+    let end = address.checked_add(size).ok_or(PastEnd(global))?;
     Ok(AddrPair {
         start: address as usize,
         end: end as usize,
@@ -211,46 +211,34 @@ fn range(global: Global) -> Result<AddrPair, String> {
 /// into its map once for each image that returns an address, and ends the process at the second
 /// ("Duplicate node", GCC 13 to 16). So later images get the values of the first, and return no
 /// address.
-fn control_variables(device: &Device, program: &Program) -> Result<AddrPair, String> {
+fn control_variables(device: &Device, program: &Program) -> Result<AddrPair> {
     const NOWHERE: AddrPair = AddrPair { start: 0, end: 0 };
-    let found = program.global(ADDITIONAL_ICVS);
-    let Some(icvs) = found.map_err(|error| error.to_string())? else {
+    let Some(icvs) = program.global(ADDITIONAL_ICVS)? else {
         return Ok(NOWHERE);
     };
     let first = *device.icvs.get_or_init(|| icvs);
     if first == icvs {
-        return range(icvs).map_err(|wrong| format!("`{ADDITIONAL_ICVS}` {wrong}"));
+        return range(icvs).map_err(|source| Error::ControlVariables {
+            symbol: ADDITIONAL_ICVS,
+            source,
+        });
     }
     let len = size_of::<OffloadIcvs>();
-    let copied = device.copy(|queue| queue.copy_on_device(icvs.address, first.address, len));
-    copied.map_err(|error| error.to_string())?;
+    device.copy(|queue| queue.copy_on_device(icvs.address, first.address, len))?;
     Ok(NOWHERE)
 }
 
 /// Writes the map from the host's function addresses to the device's.
-fn map_indirect(
-    device: &Device,
-    program: &Program,
-    host: &[u64],
-    words: &[u64],
-) -> Result<(), String> {
-    let map = program
-        .global(INDIRECT_ADDR_MAP)
-        .map_err(|error| error.to_string())?;
-    let map = map.ok_or_else(|| {
-        format!(
-            "functions that are called through pointers need `{INDIRECT_ADDR_MAP}`, which the \
-             image does not have"
-        )
-    })?;
+fn map_indirect(device: &Device, program: &Program, host: &[u64], words: &[u64]) -> Result<()> {
+    let map = program.global(INDIRECT_ADDR_MAP)?;
+    let map = map.ok_or(Error::NoIndirect(INDIRECT_ADDR_MAP))?;
     let mut pairs = Vec::with_capacity(host.len() * 2 + 1);
     for (&host, &word) in host.iter().zip(words) {
         pairs.extend([host, word]);
     }
     pairs.push(0);
     let bytes: Vec<u8> = pairs.iter().flat_map(|word| word.to_ne_bytes()).collect();
-    let place = device.alloc(bytes.len() as u64);
-    let place = place.map_err(|error| error.to_string())?;
+    let place = device.alloc(bytes.len() as u64)?;
     device.write_bytes(place, &bytes)?;
     device.write_bytes(map.address, &place.to_ne_bytes())
 }
@@ -265,7 +253,7 @@ mod tests {
         let found = AddrPair { start: 16, end: 24 };
         assert_eq!(range(16, 8), Ok(found));
         assert!(range(16, u64::MAX - 16).is_ok());
-        let error = range(16, u64::MAX).unwrap_err();
+        let error = range(16, u64::MAX).unwrap_err().to_string();
         let texts = ["18446744073709551615 bytes", "0x10"];
         assert!(texts.iter().all(|text| error.contains(text)), "{error}");
     }

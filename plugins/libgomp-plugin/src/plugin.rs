@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::device::Device;
+use crate::error::{Error, Result};
 use crate::kind::{Gpu, kind};
 use crate::{choice, libgomp, settings};
 
@@ -62,15 +63,15 @@ impl Plugin {
     ///
     /// # Errors
     /// There is no device of that number, or it cannot be opened.
-    pub(crate) fn init(&self, ord: usize) -> Result<(), String> {
+    pub(crate) fn init(&self, ord: usize) -> Result<()> {
         let Some(name) = self.names.get(ord) else {
-            return Err(format!("no device {ord}: there are {}", self.count()));
+            let count = self.count();
+            return Err(Error::NoDevice { ord, count });
         };
         self.gpu();
         // An invalid value is reported even if no region has the clause.
         settings::nowait();
-        let device = Device::open(ord, name).map_err(|error| error.to_string())?;
-        self.devices()[ord] = Some(Arc::new(device));
+        self.devices()[ord] = Some(Arc::new(Device::open(ord, name)?));
         Ok(())
     }
 
@@ -98,10 +99,10 @@ impl Plugin {
     ///
     /// # Errors
     /// It is not initialised.
-    pub(crate) fn device(&self, ord: i32) -> Result<Arc<Device>, String> {
+    pub(crate) fn device(&self, ord: i32) -> Result<Arc<Device>> {
         let device = usize::try_from(ord)
             .ok()
             .and_then(|ord| self.devices().get(ord).cloned().flatten());
-        device.ok_or_else(|| format!("device {ord} is not initialised"))
+        device.ok_or(Error::NotInitialised(ord))
     }
 }

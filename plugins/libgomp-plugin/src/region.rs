@@ -7,6 +7,7 @@ use std::sync::Arc;
 use host_rt::{Grid, Kernel};
 
 use crate::device::Device;
+use crate::error::{Error, Result};
 use crate::image::readable;
 use crate::libgomp;
 use crate::load::{self, TargetFunction};
@@ -65,27 +66,45 @@ impl RequestedGrid {
 }
 
 /// The failure of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, thiserror::Error)]
 pub enum Fault {
     /// An error.
-    Failed(String),
+    #[error(transparent)]
+    Failed(#[from] Error),
     /// Device code called `exit` with this status: the process ends.
+    #[error("device code has called `exit` with {0}")]
     Exited(i32),
     /// Device code called `abort` or similar: the process ends.
-    Aborted(String),
+    #[error("kernel `{kernel}`: {how}")]
+    Aborted {
+        /// The kernel.
+        kernel: String,
+        /// The way in which it ended.
+        how: Abort,
+    },
 }
 
-impl From<String> for Fault {
-    fn from(reason: String) -> Self {
-        Self::Failed(reason)
-    }
+/// The way in which device code ended the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abort {
+    /// It has called `abort`.
+    Called,
+    /// It has ended by this signal.
+    Signal(u32),
+    /// It has left this word, which no function does.
+    Overwritten(u32),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for Abort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed(reason) | Self::Aborted(reason) => f.write_str(reason),
-            Self::Exited(status) => write!(f, "device code has called `exit` with {status}"),
+            Self::Called => f.write_str("it has called `abort` on the device"),
+            Self::Signal(signal) => write!(f, "it has ended by signal {signal} on the device"),
+            Self::Overwritten(word) => write!(
+                f,
+                "it has left {word:#x} as its return value, which is neither that of `exit` nor \
+                 that of `abort`: something has written over its queue"
+            ),
         }
     }
 }
@@ -147,23 +166,25 @@ impl Region {
         function: *const c_void,
         vars: *const c_void,
         args: *const *const c_void,
-    ) -> Result<Self, String> {
+    ) -> Result<Self> {
         // SAFETY: the caller vouches for the list.
         let requested = unsafe { RequestedGrid::read(args) };
         let vars = vars.addr() as u64;
         load::with_function(device, function, |kernels, function| {
             let TargetFunction { name, mangled, .. } = function;
             let Some(kernel) = &function.kernel else {
-                return Err(format!(
-                    "the target region {name} is one of the host's, and no kernel"
-                ));
+                return Err(Error::NoKernel(name.clone()));
             };
             let counted = Counted::new(device);
             // SAFETY: the image's own kernel; libgomp keeps the memory of the variables until the
             // end of the region is reported.
             let running = unsafe { kernels.start(device, kernel, vars, requested) };
+            let running = running.map_err(|source| Error::Start {
+                name: name.clone(),
+                source: Box::new(source),
+            });
             Ok(Self {
-                running: running.map_err(|error| format!("the target region {name}: {error}"))?,
+                running: running?,
                 names: [mangled.clone(), name.clone()],
                 counted,
             })
@@ -175,15 +196,20 @@ impl Region {
     /// # Errors
     /// It failed.
     pub(crate) fn wait(self) -> Result<(), Fault> {
-        let [mangled, name] = &self.names;
-        let named = |reason: String| reason.replace(mangled, name);
-        self.running.wait().map_err(|fault| match fault {
-            Fault::Failed(reason) => {
-                self.counted.0.regions.note_failed();
-                Fault::Failed(named(reason))
+        self.running.wait().map_err(|fault| {
+            let [mangled, name] = self.names;
+            match fault {
+                Fault::Failed(source) => {
+                    self.counted.0.regions.note_failed();
+                    Fault::Failed(Error::Region {
+                        mangled,
+                        name,
+                        source: Box::new(source),
+                    })
+                }
+                Fault::Aborted { how, .. } => Fault::Aborted { kernel: name, how },
+                Fault::Exited(status) => Fault::Exited(status),
             }
-            Fault::Aborted(reason) => Fault::Aborted(named(reason)),
-            Fault::Exited(status) => Fault::Exited(status),
         })
     }
 }

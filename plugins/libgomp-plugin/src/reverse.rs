@@ -22,6 +22,7 @@ use shared_abi::map_kind::MapKind;
 
 use crate::abort::{self, Name};
 use crate::device::Device;
+use crate::error::{ArgError, Error, PrivateError, Result};
 use crate::libgomp::libgomp;
 
 /// Size of a pointer, on the device too.
@@ -65,40 +66,16 @@ impl HostRegion {
     }
 
     /// The device, if libgomp can run the region there.
-    fn device(&self) -> Result<Arc<Device>, String> {
+    fn device(&self) -> Result<Arc<Device>> {
         // Relaxed: see `Locked::during`.
         if self.locked.0.load(Ordering::Relaxed) {
-            return Err(format!(
-                "a constructor or destructor of the device calls the target region {}, which \
-                 needs libgomp's lock of the device, and libgomp keeps that until the \
-                 constructor or destructor has ended: call it from a target region",
-                self.name.text()
-            ));
+            return Err(Error::InConstructor(self.name.text()));
         }
-        self.device
-            .upgrade()
-            .ok_or_else(|| "its device was given up".to_owned())
-    }
-}
-
-impl ForeignFunction for HostRegion {
-    fn maps(&self, args: &mut [Arg]) -> bool {
-        let Ok(device) = self.device() else {
-            return false;
-        };
-        retain(&device, args);
-        args.iter().any(|arg| match arg.kind.plain() {
-            MapKind::FIRSTPRIVATE | MapKind::FIRSTPRIVATE_INT | MapKind::STRUCT => false,
-            // The host learns a descriptor's target from the descriptor.
-            MapKind::TO_PSET => true,
-            MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
-                device.may_be_mapped(arg.addr.wrapping_add(arg.size), POINTER)
-            }
-            _ => device.may_be_mapped(arg.addr, arg.size),
-        })
+        self.device.upgrade().ok_or(Error::NoLongerOpen)
     }
 
-    fn call_mapping(&self, args: &[Arg], memory: &mut dyn RequestMemory) -> Result<(), String> {
+    /// Calls the region with arguments that libgomp maps.
+    fn call_with_mapping(&self, args: &[Arg], memory: &mut dyn RequestMemory) -> Result<()> {
         let device = self.device()?;
         check(&device, args)?;
         let mut addresses: Vec<u64> = args.iter().map(|arg| arg.addr).collect();
@@ -131,7 +108,11 @@ impl ForeignFunction for HostRegion {
         Ok(())
     }
 
-    unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), String> {
+    /// Calls the region with pointers to data on the host.
+    ///
+    /// # Safety
+    /// The region can use the pointers.
+    unsafe fn call_with_pointers(&self, pointers: &mut [*mut c_void]) -> Result<()> {
         let device = self.device()?;
         let places = [pointers.as_mut_ptr().expose_provenance() as u64, 0, 0];
         abort::within(self.name, || {
@@ -140,6 +121,35 @@ impl ForeignFunction for HostRegion {
             unsafe { libgomp().target_rev(self.word, 0, places, device.number()) }
         });
         Ok(())
+    }
+}
+
+impl ForeignFunction for HostRegion {
+    fn maps(&self, args: &mut [Arg]) -> bool {
+        let Ok(device) = self.device() else {
+            return false;
+        };
+        retain(&device, args);
+        args.iter().any(|arg| match arg.kind.plain() {
+            MapKind::FIRSTPRIVATE | MapKind::FIRSTPRIVATE_INT | MapKind::STRUCT => false,
+            // The host learns a descriptor's target from the descriptor.
+            MapKind::TO_PSET => true,
+            MapKind::ATTACH | MapKind::POINTER | MapKind::ALWAYS_POINTER => {
+                device.may_be_mapped(arg.addr.wrapping_add(arg.size), POINTER)
+            }
+            _ => device.may_be_mapped(arg.addr, arg.size),
+        })
+    }
+
+    fn call_mapping(&self, args: &[Arg], memory: &mut dyn RequestMemory) -> Result<(), String> {
+        let called = self.call_with_mapping(args, memory);
+        called.map_err(|error| error.to_string())
+    }
+
+    unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), String> {
+        // SAFETY: the caller promises that the region can use the pointers.
+        let called = unsafe { self.call_with_pointers(pointers) };
+        called.map_err(|error| error.to_string())
     }
 }
 
@@ -177,9 +187,10 @@ fn retain(device: &Device, args: &mut [Arg]) {
 /// Rejects arguments that libgomp would trust a device with, beyond host-rt's checks: the length of
 /// a structure, from its first to its last member; the positions of pointers in a descriptor that
 /// is not present; and a pointer outside of all data, for which libgomp has 8 bytes.
-fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
+fn check(device: &Device, args: &[Arg]) -> Result<()> {
     let mut descriptor: Option<&Arg> = None;
     for (at, arg) in args.iter().enumerate() {
+        let refuse = |source| Err(Error::Arg { at, source });
         let kind = arg.kind.plain();
         let is_pointer = matches!(kind, MapKind::POINTER | MapKind::ALWAYS_POINTER);
         if !is_pointer {
@@ -200,7 +211,7 @@ fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
                         start <= member.addr && ends.is_some_and(|ends| ends <= end)
                     };
                     if start == 0 || last.addr == 0 || !members.iter().all(is_in) {
-                        return Err(format!("argument {at}: its members are in no order"));
+                        return refuse(ArgError::Members);
                     }
                 }
             }
@@ -208,9 +219,7 @@ fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
                 let is_in = arg.addr.checked_sub(arg.size) == Some(header.addr)
                     && arg.size.saturating_add(POINTER) <= header.size;
                 if !is_in && !device.may_be_mapped(header.addr, header.size) {
-                    return Err(format!(
-                        "argument {at}: no pointer in the descriptor before it"
-                    ));
+                    return refuse(ArgError::Descriptor);
                 }
             }
             _ if is_pointer || kind == MapKind::ATTACH => {
@@ -233,11 +242,10 @@ fn check(device: &Device, args: &[Arg]) -> Result<(), String> {
                 };
                 let is_somewhere = args[..at].iter().any(contains);
                 if arg.size > 0 && !is_somewhere && !device.may_be_mapped(place, POINTER) {
-                    return Err(format!(
-                        "argument {at}: a pointer {} bytes behind device address {:#x}, where \
-                         nothing is mapped",
-                        arg.size, arg.addr
-                    ));
+                    return refuse(ArgError::Pointer {
+                        offset: arg.size,
+                        addr: arg.addr,
+                    });
                 }
             }
             _ => {}
@@ -253,20 +261,18 @@ struct Private {
 }
 
 impl Private {
-    fn fetch(arg: &Arg, memory: &mut dyn RequestMemory) -> Result<Self, String> {
+    fn fetch(arg: &Arg, memory: &mut dyn RequestMemory) -> Result<Self, PrivateError> {
         let align = 1usize.checked_shl(u32::from(arg.kind.0 >> 8)).unwrap_or(0);
         let bytes = usize::try_from(arg.size).unwrap_or(usize::MAX);
         let layout = Layout::from_size_align(bytes.max(1), align);
-        let layout = layout
-            .map_err(|_| format!("a firstprivate argument of {bytes} bytes, aligned to {align}"))?;
+        let layout = layout.map_err(|_| PrivateError::Layout { bytes, align })?;
         // SAFETY: the size is not 0.
         let place = NonNull::new(unsafe { alloc(layout) });
-        let place = place
-            .ok_or_else(|| format!("the host has no {bytes} bytes for a firstprivate argument"))?;
+        let place = place.ok_or(PrivateError::NoMemory(bytes))?;
         let copy = Self { place, layout };
         // SAFETY: `place` has this many bytes.
         let read = unsafe { memory.read(place.as_ptr(), arg.addr, bytes) };
-        read.map_err(|error| format!("a firstprivate argument: {error}"))?;
+        read.map_err(PrivateError::Read)?;
         Ok(copy)
     }
 }
@@ -348,12 +354,7 @@ impl Serving<'_> {
 ///
 /// # Safety
 /// `to` is writable for `bytes` bytes.
-pub(crate) unsafe fn read(
-    ord: i32,
-    to: *mut u8,
-    from: u64,
-    bytes: usize,
-) -> Option<Result<(), String>> {
+pub(crate) unsafe fn read(ord: i32, to: *mut u8, from: u64, bytes: usize) -> Option<Result<()>> {
     let served = Serving::innermost(|serving| {
         let is_ours = serving
             .arrays
@@ -368,7 +369,7 @@ pub(crate) unsafe fn read(
         serving.is_for(ord, from, bytes).then(|| {
             // SAFETY: the caller promises that `to` is writable for `bytes` bytes.
             let read = unsafe { serving.memory.read(to, from, bytes) };
-            read.map_err(|error| error.to_string())
+            Ok(read?)
         })
     });
     served.flatten()
@@ -379,17 +380,12 @@ pub(crate) unsafe fn read(
 ///
 /// # Safety
 /// `from` is readable for `bytes` bytes.
-pub(crate) unsafe fn write(
-    ord: i32,
-    to: u64,
-    from: *const u8,
-    bytes: usize,
-) -> Option<Result<(), String>> {
+pub(crate) unsafe fn write(ord: i32, to: u64, from: *const u8, bytes: usize) -> Option<Result<()>> {
     let served = Serving::innermost(|serving| {
         serving.is_for(ord, to, bytes).then(|| {
             // SAFETY: the caller promises that `from` is readable for `bytes` bytes.
             let written = unsafe { serving.memory.write(to, from, bytes) };
-            written.map_err(|error| error.to_string())
+            Ok(written?)
         })
     });
     served.flatten()

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
+use crate::error::SettingError;
 use crate::libgomp;
 
 /// The expected value of such a variable.
@@ -37,11 +38,11 @@ pub(crate) fn nowait() -> Nowait {
     })
 }
 
-fn nowait_of(text: &str) -> Result<Nowait, &'static str> {
+fn nowait_of(text: &str) -> Result<Nowait, SettingError> {
     match text.trim() {
         "" | "async" => Ok(Nowait::Async),
         "sync" => Ok(Nowait::Sync),
-        _ => Err("expected `sync` or `async`; it counts as unset"),
+        _ => Err(SettingError::Nowait),
     }
 }
 
@@ -59,16 +60,17 @@ where
     said.ok()
 }
 
-fn read<N>(text: &str, what: &str, range: RangeInclusive<N>) -> Result<N, String>
+fn read<N>(text: &str, what: &str, range: RangeInclusive<N>) -> Result<N, SettingError>
 where
     N: FromStr + PartialOrd + Display,
 {
     let number = text.trim().parse().ok();
     number
         .filter(|number| range.contains(number))
-        .ok_or_else(|| {
-            let (least, most) = (range.start(), range.end());
-            format!("expected {what}, {least} to {most}; it counts as unset")
+        .ok_or_else(|| SettingError::Number {
+            what: what.to_owned(),
+            least: range.start().to_string(),
+            most: range.end().to_string(),
         })
 }
 
@@ -84,7 +86,7 @@ mod tests {
         }
         let reason = "expected a number of bytes, 2 to 300; it counts as unset";
         for text in ["1", "301", "-3", "4294967298", "some", "\u{fffd}", "2k"] {
-            assert_eq!(read(text), Err(reason.to_owned()), "{text}");
+            assert_eq!(read(text).unwrap_err().to_string(), reason, "{text}");
         }
     }
 

@@ -292,7 +292,7 @@ impl Region {
         let at = at.addr();
         let name = prepared.kernel.name.clone();
         let pending = PendingLaunch::new(launch, move |ended| {
-            let ended = ended.map_err(|error| message::error(&error));
+            let ended = ended.map_err(|error| message::error(&error.to_string()));
             let result = ended.and_then(|()| {
                 let mut stream = Stream::new(&device);
                 // SAFETY: a copy of the caller's arguments; the program keeps the memory until the

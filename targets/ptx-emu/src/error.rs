@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+pub use crate::text::error::TextError;
+
 /// Text that cannot be loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
@@ -13,7 +15,7 @@ pub enum LoadError {
         /// From 1.
         line: u32,
         /// The error.
-        what: String,
+        what: Box<TextError>,
     },
     /// The text is for a newer device.
     #[error("{part} is for sm_{wanted}, this device is sm_{device}")]

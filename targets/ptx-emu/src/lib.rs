@@ -42,7 +42,7 @@ mod spec;
 mod text;
 
 pub use self::code::op::{Scope, Semantics};
-pub use self::error::{Fault, FaultKind, LaunchError, LoadError, SourceLocation};
+pub use self::error::{Fault, FaultKind, LaunchError, LoadError, SourceLocation, TextError};
 pub use self::machine::{Grid, Machine, Options, Prepared, Running};
 pub use self::memory::Memory;
 pub use self::module::{Global, Kernel, Module, Part};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::code::op::{Pc, Slot, System};
 use crate::code::{Function, Resolve, Symbol, decode};
-use crate::error::{LoadError, SourceLocation};
+use crate::error::{LoadError, SourceLocation, TextError};
 use crate::memory::{CODE, Memory};
 use crate::spec::MAX_SHARED;
 use crate::text::ast::{self, Init, Linkage, Space, StatementKind, Text, Variable};
@@ -95,11 +95,11 @@ struct Linker<'a> {
 }
 
 impl Linker<'_> {
-    fn error(&self, part: usize, line: u32, what: impl Into<String>) -> LoadError {
+    fn error(&self, part: usize, line: u32, what: TextError) -> LoadError {
         LoadError::Text {
             part: self.parts[part].name.to_owned(),
             line,
-            what: what.into(),
+            what: Box::new(what),
         }
     }
 }
@@ -132,7 +132,7 @@ impl Module {
             let text = parse(part.text).map_err(|(line, what)| LoadError::Text {
                 part: part.name.to_owned(),
                 line,
-                what,
+                what: Box::new(what),
             })?;
             if text.target > device {
                 return Err(LoadError::Newer {
@@ -350,10 +350,10 @@ impl<'a> Linker<'a> {
                         let there = strength(found[other].item.linkage);
                         match (there, strength(item.linkage)) {
                             (2, 2) => {
-                                let what = format!(
-                                    "`{}` is defined in {}, too",
-                                    item.name, self.parts[found[other].part].name
-                                );
+                                let what = TextError::DefinedTwice {
+                                    name: item.name.to_owned(),
+                                    other: self.parts[found[other].part].name.to_owned(),
+                                };
                                 return Err(self.error(part, item.line, what));
                             }
                             (1, 2) => found[other] = Definition { part, item },
@@ -375,7 +375,7 @@ impl<'a> Linker<'a> {
             let symbol = Symbol::Function(index as u32, code_address(self.number, index as u32));
             if self.own_names[part].insert(name, symbol).is_some() {
                 let line = found[index].item.line;
-                return Err(self.error(part, line, format!("`{name}` is there twice")));
+                return Err(self.error(part, line, TextError::name(name, "is there twice")));
             }
         }
         for (part, text) in texts.iter().enumerate() {
@@ -385,7 +385,10 @@ impl<'a> Linker<'a> {
                     return Err(self.error(
                         part,
                         1,
-                        format!("`{name}` is to be `{of}`, which is not defined"),
+                        TextError::Alias {
+                            name: name.to_owned(),
+                            of: of.to_owned(),
+                        },
                     ));
                 };
                 self.shared_names.entry(name).or_insert(symbol);
@@ -416,10 +419,10 @@ impl<'a> Linker<'a> {
                 let there = found[other].item;
                 match (there.linkage, item.linkage) {
                     (Linkage::Visible, Linkage::Visible) => {
-                        let what = format!(
-                            "`{}` is defined in {}, too",
-                            item.name, self.parts[found[other].part].name
-                        );
+                        let what = TextError::DefinedTwice {
+                            name: item.name.to_owned(),
+                            other: self.parts[found[other].part].name.to_owned(),
+                        };
                         return Err(self.error(part, item.line, what));
                     }
                     (Linkage::Weak | Linkage::Common, Linkage::Visible)
@@ -446,7 +449,7 @@ impl<'a> Linker<'a> {
             let offset = self.shared.next_multiple_of(u64::from(variable.align));
             self.shared = offset + bytes;
             if self.shared > MAX_SHARED {
-                let what = format!("`{}`: shared memory is used up", variable.name);
+                let what = TextError::SharedFull(variable.name.to_owned());
                 return Err(self.error(part, variable.line, what));
             }
             Symbol::Shared(offset)
@@ -457,7 +460,7 @@ impl<'a> Linker<'a> {
             };
             // Blocks are aligned to 256 bytes, which is enough for all variables.
             if variable.align > 256 {
-                let what = format!("`{}` is aligned to more than 256 bytes", variable.name);
+                let what = TextError::name(variable.name, "is aligned to more than 256 bytes");
                 return Err(self.error(part, variable.line, what));
             }
             let address = if variable.space == Space::Const {
@@ -485,7 +488,7 @@ impl<'a> Linker<'a> {
             _ => &mut self.shared_names,
         };
         if names.insert(variable.name, symbol).is_some() {
-            let what = format!("`{}` is there twice", variable.name);
+            let what = TextError::name(variable.name, "is there twice");
             return Err(self.error(part, variable.line, what));
         }
         Ok(())
@@ -513,7 +516,7 @@ impl<'a> Linker<'a> {
             return Ok(());
         }
         if variable.space == Space::Shared {
-            let what = format!("`{}`: shared memory has no initial values", variable.name);
+            let what = TextError::SharedValues(variable.name.to_owned());
             return Err(self.error(part, variable.line, what));
         }
         let names = View {
@@ -539,7 +542,8 @@ impl<'a> Linker<'a> {
                         Some(Symbol::Global(address) | Symbol::Function(_, address)) => address,
                         Some(Symbol::Shared(offset)) => crate::memory::SHARED + offset,
                         _ => {
-                            let what = format!("`{symbol}` is not declared, or defined nowhere");
+                            let what =
+                                TextError::name(symbol, "is not declared, or defined nowhere");
                             return Err(self.error(part, line, what));
                         }
                     };

@@ -1,6 +1,5 @@
 //! Removes `GOMP_target_ext` from libgomp's text that defines it.
 
-use std::fmt;
 use std::ops::Range;
 
 use shared_abi::gomp::REV_OFFLOAD_VAR;
@@ -13,14 +12,17 @@ use crate::ptx::{Item, Malformed, Tokens, items};
 const PARAMS: [u32; 9] = [32, 64, 64, 64, 64, 64, 32, 64, 64];
 
 /// The reason why nothing was removed. The text is then unchanged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotCut {
     /// It is not defined there.
+    #[error("it does not define {TARGET_EXT}")]
     NotDefined,
     /// The name is defined more than once.
+    #[error("it defines {0} more than once")]
     DefinedTwice(&'static str),
     /// The function has other parameters than device-rt's, or is not visible.
+    #[error("line {line}: not as device-rt declares it: {head}")]
     Declared {
         /// The line of the text, counted from 1.
         line: usize,
@@ -28,6 +30,7 @@ pub enum NotCut {
         head: String,
     },
     /// Something other than the function itself uses the name.
+    #[error("line {line}: {name} is used outside {TARGET_EXT}")]
     Used {
         /// The name.
         name: &'static str,
@@ -35,37 +38,11 @@ pub enum NotCut {
         line: usize,
     },
     /// A comment by which nvptx-tools find definitions still declares the name as defined.
+    #[error("a comment says that {0} is defined where it is not")]
     Marked(&'static str),
     /// The text cannot be read.
-    Malformed(Malformed),
-}
-
-impl fmt::Display for NotCut {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotDefined => write!(f, "it does not define {TARGET_EXT}"),
-            Self::DefinedTwice(name) => write!(f, "it defines {name} more than once"),
-            Self::Declared { line, head } => {
-                write!(f, "line {line}: not as device-rt declares it: {head}")
-            }
-            Self::Used { name, line } => {
-                write!(f, "line {line}: {name} is used outside {TARGET_EXT}")
-            }
-            Self::Marked(name) => {
-                write!(f, "a comment says that {name} is defined where it is not")
-            }
-            Self::Malformed(why) => write!(f, "{why}"),
-        }
-    }
-}
-
-impl std::error::Error for NotCut {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Malformed(why) => Some(why),
-            _ => None,
-        }
-    }
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
 }
 
 /// `text`, one of libgomp's, without its definition of `GOMP_target_ext`, and without the variable

@@ -1,7 +1,6 @@
 //! Links device-rt's piece into an image instead of libgomp's function.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
 use shared_abi::image::RUNTIME;
@@ -23,57 +22,35 @@ pub enum Swapped {
 }
 
 /// The reason why an image keeps its own `GOMP_target_ext`, if it has one. Its texts are unchanged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotSwapped {
     /// There is no piece: not for this GPU, or not in this build.
+    #[error("there is no device-rt to link in: none for this GPU, or not built")]
     NoPiece,
     /// No text defines the function: nothing in the image calls it.
+    #[error("the image has no {TARGET_EXT}")]
     NoTargetExt,
     /// Several texts define it.
+    #[error("the image has {TARGET_EXT} more than once")]
     Several,
     /// It is defined in this text, counted from 0, from which it cannot be removed.
+    #[error("{TARGET_EXT} of text {0} cannot be cut out: {1}")]
     NotCut(usize, NotCut),
     /// A text other than libgomp's, counted from 0, uses the variable that was removed with the
     /// function.
+    #[error("text {0} uses {REV_OFFLOAD_VAR}")]
     Used(usize),
     /// A text, counted from 0, cannot be read.
+    #[error("text {0} cannot be read: {1}")]
     Malformed(usize, Malformed),
     /// The image has no variable of this name, which the piece needs. GCC before 13 has
     /// no control variables.
+    #[error("the image has no {0} (GCC 13 and newer do)")]
     Missing(&'static str),
     /// The image defines this, and so does the piece.
+    #[error("the image and device-rt both define {0}")]
     Clash(String),
-}
-
-impl fmt::Display for NotSwapped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoPiece => write!(
-                f,
-                "there is no device-rt to link in: none for this GPU, or not built"
-            ),
-            Self::NoTargetExt => write!(f, "the image has no {TARGET_EXT}"),
-            Self::Several => write!(f, "the image has {TARGET_EXT} more than once"),
-            Self::NotCut(text, why) => {
-                write!(f, "{TARGET_EXT} of text {text} cannot be cut out: {why}")
-            }
-            Self::Used(text) => write!(f, "text {text} uses {REV_OFFLOAD_VAR}"),
-            Self::Malformed(text, why) => write!(f, "text {text} cannot be read: {why}"),
-            Self::Missing(name) => write!(f, "the image has no {name} (GCC 13 and newer do)"),
-            Self::Clash(name) => write!(f, "the image and device-rt both define {name}"),
-        }
-    }
-}
-
-impl std::error::Error for NotSwapped {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::NotCut(_, why) => Some(why),
-            Self::Malformed(_, why) => Some(why),
-            _ => None,
-        }
-    }
 }
 
 /// Replaces the function of libgomp's in `texts`, which are all parts of an image, by `piece`, the

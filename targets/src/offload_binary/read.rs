@@ -1,8 +1,6 @@
 //! Reading offload binaries. The bytes are untrusted: every offset and every size is checked before
 //! use, and the work is bounded by the size of the file.
 
-use std::fmt;
-
 use super::{
     ALIGN, ENTRY, Entry, HEADER, ImageKind, KEY_ARCH, KEY_TRIPLE, MAGIC, OffloadKind, STRING,
 };
@@ -207,7 +205,8 @@ impl<'a> Binary<'a> {
 }
 
 /// The reason why bytes are not an offload binary.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("at byte {offset}: {reason}")]
 pub struct ReadError {
     /// The offset in the file, in bytes.
     pub offset: usize,
@@ -223,11 +222,3 @@ impl ReadError {
         }
     }
 }
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "at byte {}: {}", self.offset, self.reason)
-    }
-}
-
-impl std::error::Error for ReadError {}

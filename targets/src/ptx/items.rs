@@ -2,7 +2,6 @@
 //!
 //! Source: the PTX ISA, "Directives" and "State Spaces, Types, and Variables".
 
-use std::fmt;
 use std::ops::Range;
 
 use super::Tokens;
@@ -81,20 +80,13 @@ impl<'a> Item<'a> {
 }
 
 /// The reason why a text could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {what}")]
 pub struct Malformed {
     /// The line, counted from 1.
     pub line: usize,
     what: &'static str,
 }
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.what)
-    }
-}
-
-impl std::error::Error for Malformed {}
 
 /// The functions and variables of `text`, in its order. Other statements are left out.
 ///

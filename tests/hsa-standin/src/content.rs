@@ -86,7 +86,7 @@ impl Content {
         bytes: &[u8],
         image: Image,
     ) -> Result<(Self, Vec<KernelObject>), String> {
-        let said = code_object::read(bytes)?;
+        let said = code_object::read(bytes).map_err(|error| error.to_string())?;
         let exports = Image::from_bytes("it", bytes).map_err(|e| e.to_string())?;
         let module = device.load(&image).map_err(|e| e.to_string())?;
         let kernels = said.kernels.into_iter().map(|layout| {

@@ -10,6 +10,7 @@ use object::Endianness;
 use object::read::elf::{ElfFile64, ProgramHeader};
 use rmpv::Value;
 use standin::declared;
+use test_elf::{File, Symbol, metadata_note, note};
 
 /// The target of the GPUs.
 pub const TARGET: &str = "gfx90a:sramecc+:xnack-";
@@ -60,7 +61,7 @@ pub fn code_object(
     ]);
     let mut metadata = Vec::new();
     rmpv::encode::write_value(&mut metadata, &root).expect("a vector takes all");
-    let mut notes = note(b"AMDGPU\0", 32, &metadata);
+    let mut notes = metadata_note(&metadata);
     notes.extend(note(OWNER, 1, path.to_string_lossy().as_bytes()));
     let exports = exports.into_iter().map(|(name, size)| {
         let value = values.remove(&name);
@@ -124,19 +125,6 @@ fn metadata(name: &str, sizes: &[usize]) -> Value {
     ])
 }
 
-/// A note of an ELF file.
-fn note(owner: &[u8], kind: u32, text: &[u8]) -> Vec<u8> {
-    let mut note = Vec::new();
-    for number in [owner.len() as u32, text.len() as u32, kind] {
-        note.extend(number.to_le_bytes());
-    }
-    for part in [owner, text] {
-        note.extend(part);
-        note.resize(note.len().next_multiple_of(4), 0);
-    }
-    note
-}
-
 /// A symbol, and its bytes if they are in the file.
 pub(crate) struct Export {
     pub(crate) name: String,
@@ -144,87 +132,37 @@ pub(crate) struct Export {
     pub(crate) value: Option<Vec<u8>>,
 }
 
-/// Writes numbers in sequence.
-#[derive(Default)]
-struct Writer(Vec<u8>);
-
-impl Writer {
-    fn u16(&mut self, number: u16) -> &mut Self {
-        self.0.extend(number.to_le_bytes());
-        self
-    }
-
-    fn u32(&mut self, number: u32) -> &mut Self {
-        self.0.extend(number.to_le_bytes());
-        self
-    }
-
-    fn u64(&mut self, number: u64) -> &mut Self {
-        self.0.extend(number.to_le_bytes());
-        self
-    }
-}
-
-/// A dynamic ELF file for AMD's GPUs with these notes and symbols. Source: the ELF-64 object
-/// file format; LLVM's user guide for AMDGPU, "ELF Code Object".
+/// A code object with these notes and symbols.
 pub(crate) fn elf(notes: &[u8], exports: &[Export]) -> Vec<u8> {
-    const HEADER: u64 = 64;
-    const SEGMENTS: u64 = 2 * 56;
-    let notes_at = HEADER + SEGMENTS;
-    let data_at = (notes_at + notes.len() as u64).next_multiple_of(64);
-    // The data, at the same offsets in the file and in memory, and the symbols.
-    let (mut data, mut strings, mut symbols) = (Vec::new(), vec![0u8], Writer(vec![0; 24]));
-    let mut end = data_at;
+    /// The address of the data.
+    const ADDRESS: u64 = 0x1000;
+    let (mut data, mut symbols, mut size) = (Vec::new(), Vec::new(), 0u64);
     for export in exports {
-        end = end.next_multiple_of(16);
-        symbols.u32(strings.len() as u32);
-        // A global object, in the section of data.
-        symbols.u16(0x11).u16(DATA).u64(end).u64(export.size);
-        strings.extend(export.name.as_bytes());
-        strings.push(0);
+        size = size.next_multiple_of(16);
+        symbols.push(Symbol {
+            name: &export.name,
+            info: 0x11,
+            other: 0,
+            value: ADDRESS + size,
+            size: export.size,
+        });
         if let Some(value) = &export.value {
-            data.resize((end - data_at) as usize, 0);
+            data.resize(size as usize, 0);
             data.extend(value);
         }
-        end += export.size;
+        size += export.size;
     }
-    let symbols_at = (data_at + data.len() as u64).next_multiple_of(8);
-    let strings_at = symbols_at + symbols.0.len() as u64;
-    let sections_at = (strings_at + strings.len() as u64).next_multiple_of(8);
-    let mut file = Writer(b"\x7fELF\x02\x01\x01\x40\x04\0\0\0\0\0\0\0".to_vec());
-    // A shared object for machine 224, of version 1, without an entry.
-    file.u16(3).u16(224).u32(1).u64(0);
-    file.u64(HEADER).u64(sections_at);
-    file.u32(FLAGS).u16(64).u16(56).u16(2).u16(64).u16(4).u16(2);
-    let mut segment = |kind: u32, at: u64, in_file: u64, in_memory: u64| {
-        file.u32(kind).u32(6).u64(at).u64(at).u64(at);
-        file.u64(in_file).u64(in_memory).u64(4);
+    let file = File {
+        flags: FLAGS,
+        address: ADDRESS,
+        data: &data,
+        zeros: size - data.len() as u64,
+        notes,
+        symbols: &symbols,
+        ..File::code_object(4)
     };
-    segment(1, data_at, data.len() as u64, end - data_at);
-    segment(4, notes_at, notes.len() as u64, notes.len() as u64);
-    for (at, bytes) in [
-        (notes_at, notes),
-        (data_at, &data[..]),
-        (symbols_at, &symbols.0[..]),
-        (strings_at, &strings[..]),
-    ] {
-        file.0.resize(at as usize, 0);
-        file.0.extend(bytes);
-    }
-    file.0.resize(sections_at as usize + 64, 0);
-    let mut section = |kind: u32, at: u64, size: u64, link: u32, info: u32, each: u64| {
-        file.u32(0).u32(kind).u64(2).u64(at).u64(at).u64(size);
-        file.u32(link).u32(info).u64(8).u64(each);
-    };
-    let symbols = symbols.0.len() as u64;
-    section(11, symbols_at, symbols, 2, 1, 24);
-    section(3, strings_at, strings.len() as u64, 0, 0, 0);
-    section(1, data_at, data.len() as u64, 0, 0, 0);
-    file.0
+    file.write()
 }
-
-/// The number of the section of data.
-const DATA: u16 = 3;
 
 #[cfg(test)]
 mod tests {
@@ -234,7 +172,7 @@ mod tests {
     fn the_flags_are_those_of_the_target() {
         let mut metadata = Vec::new();
         rmpv::encode::write_value(&mut metadata, &map(Vec::new())).expect("a vector takes all");
-        let file = elf(&note(b"AMDGPU\0", 32, &metadata), &[]);
+        let file = elf(&metadata_note(&metadata), &[]);
         let said = targets::code_object::read(&file).expect("a code object");
         let target = said.target.expect("the flags say one");
         assert_eq!(Some(&*target.processor), TARGET.split(':').next());

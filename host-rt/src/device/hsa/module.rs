@@ -71,7 +71,7 @@ impl HsaModule {
             name: image.name().to_owned(),
             reason,
         };
-        let said = code_object::read(image.bytes()).map_err(refused)?;
+        let said = code_object::read(image.bytes()).map_err(|error| refused(error.to_string()))?;
         if let (Some(target), DeviceArch::Amd(device)) = (&said.target, arch)
             && target.runs_on(device).is_none()
         {

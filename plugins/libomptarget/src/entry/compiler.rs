@@ -88,36 +88,17 @@ extern "C" fn __tgt_rtl_deinit() {
     unregister(std::ptr::null());
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_target_kernel(
-    at: *const Ident,
-    device: i64,
-    teams: i32,
-    thread_limit: i32,
-    host: *const c_void,
-    args: *const KernelArgs,
-) -> c_int {
-    // SAFETY: the module's promise.
-    unsafe { region::launch(at, device, teams, thread_limit, host, args) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_target_kernel_nowait(
-    at: *const Ident,
-    device: i64,
-    teams: i32,
-    thread_limit: i32,
-    host: *const c_void,
-    args: *const KernelArgs,
-    count: i32,
-    dependences: *mut c_void,
-    more_count: i32,
-    more: *mut c_void,
-) -> c_int {
-    // SAFETY: the module's promise.
-    unsafe {
-        depend::wait_for_dependences(count, dependences, more_count, more);
-        region::launch(at, device, teams, thread_limit, host, args)
+with_nowait! {
+    fn __tgt_target_kernel, __tgt_target_kernel_nowait(
+        at: *const Ident,
+        device: i64,
+        teams: i32,
+        thread_limit: i32,
+        host: *const c_void,
+        args: *const KernelArgs,
+    ) -> c_int {
+        // SAFETY: the module's promise.
+        unsafe { region::launch(at, device, teams, thread_limit, host, args) }
     }
 }
 
@@ -183,46 +164,24 @@ unsafe fn data_construct(
 
 macro_rules! data_constructs {
     ($($name:ident, $nowait:ident: $operation:ident, $what:literal, $what_nowait:literal;)*) => {$(
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name(
-            at: *const Ident,
-            device: i64,
-            count: i32,
-            bases: *mut *mut c_void,
-            begins: *const *mut c_void,
-            sizes: *const i64,
-            types: *const i64,
-            names: *const Name,
-            mappers: *const *mut c_void,
-        ) {
-            // SAFETY: the module's promise.
-            unsafe {
-                let args = Args::new(count, bases, begins, sizes, types, names, mappers);
-                data_construct(at, device, &args, $what, $operation);
-            }
-        }
-
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $nowait(
-            at: *const Ident,
-            device: i64,
-            count: i32,
-            bases: *mut *mut c_void,
-            begins: *const *mut c_void,
-            sizes: *const i64,
-            types: *const i64,
-            names: *const Name,
-            mappers: *const *mut c_void,
-            dependence_count: i32,
-            dependences: *mut c_void,
-            more_count: i32,
-            more: *mut c_void,
-        ) {
-            // SAFETY: the module's promise.
-            unsafe {
-                depend::wait_for_dependences(dependence_count, dependences, more_count, more);
-                let args = Args::new(count, bases, begins, sizes, types, names, mappers);
-                data_construct(at, device, &args, $what_nowait, $operation);
+        with_nowait! {
+            let what = $what, $what_nowait;
+            fn $name, $nowait(
+                at: *const Ident,
+                device: i64,
+                count: i32,
+                bases: *mut *mut c_void,
+                begins: *const *mut c_void,
+                sizes: *const i64,
+                types: *const i64,
+                names: *const Name,
+                mappers: *const *mut c_void,
+            ) {
+                // SAFETY: the module's promise.
+                unsafe {
+                    let args = Args::new(count, bases, begins, sizes, types, names, mappers);
+                    data_construct(at, device, &args, what, $operation);
+                }
             }
         }
     )*};

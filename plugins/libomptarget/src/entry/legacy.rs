@@ -17,41 +17,21 @@ use super::compiler::{
 };
 use crate::abi::{Ident, KernelArgs, Name};
 use crate::region;
-use crate::task::depend;
 
 macro_rules! data_constructs {
     ($($name:ident, $nowait:ident => $mapper:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(
-            device: i64,
-            count: i32,
-            bases: *mut *mut c_void,
-            begins: *const *mut c_void,
-            sizes: *const i64,
-            types: *const i64,
-        ) {
-            let (at, names, mappers) = (ptr::null(), ptr::null(), ptr::null());
-            // SAFETY: the module's promise.
-            unsafe { $mapper(at, device, count, bases, begins, sizes, types, names, mappers) }
-        }
-
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $nowait(
-            device: i64,
-            count: i32,
-            bases: *mut *mut c_void,
-            begins: *const *mut c_void,
-            sizes: *const i64,
-            types: *const i64,
-            dependence_count: i32,
-            dependences: *mut c_void,
-            more_count: i32,
-            more: *mut c_void,
-        ) {
-            // SAFETY: the module's promise.
-            unsafe {
-                depend::wait_for_dependences(dependence_count, dependences, more_count, more);
-                $name(device, count, bases, begins, sizes, types);
+        with_nowait! {
+            fn $name, $nowait(
+                device: i64,
+                count: i32,
+                bases: *mut *mut c_void,
+                begins: *const *mut c_void,
+                sizes: *const i64,
+                types: *const i64,
+            ) {
+                let (at, names, mappers) = (ptr::null(), ptr::null(), ptr::null());
+                // SAFETY: the module's promise.
+                unsafe { $mapper(at, device, count, bases, begins, sizes, types, names, mappers) }
             }
         }
     )*};
@@ -69,236 +49,107 @@ const PARAMETERS: u32 = 1;
 /// The teams of a region that has no `teams`.
 const NO_TEAMS: i32 = -1;
 
-/// Launches a region whose arguments came as parameters.
-///
-/// # Safety
-/// As for [`region::launch`].
-unsafe fn launch(
-    at: *const Ident,
-    device: i64,
-    host: *const c_void,
-    [teams, threads]: [i32; 2],
-    count: i32,
-    (bases, begins): (*mut *mut c_void, *mut *mut c_void),
-    (sizes, types): (*const i64, *const i64),
-    (names, mappers): (*const Name, *const *mut c_void),
-) -> c_int {
-    let args = KernelArgs {
-        version: PARAMETERS,
-        count: u32::try_from(count).unwrap_or(0),
-        bases,
-        begins,
-        sizes,
-        types,
-        names,
-        mappers,
-        trip_count: 0,
-        flags: 0,
-        teams: [0; 3],
-        threads: [0; 3],
-        dynamic_shared_bytes: 0,
-    };
-    // SAFETY: the caller's promise is that of `region::launch`.
-    unsafe { region::launch(at, device, teams, threads, host, &raw const args) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_target_mapper(
-    at: *const Ident,
-    device: i64,
-    host: *const c_void,
-    count: i32,
-    bases: *mut *mut c_void,
-    begins: *mut *mut c_void,
-    sizes: *const i64,
-    types: *const i64,
-    names: *const Name,
-    mappers: *const *mut c_void,
-) -> c_int {
-    let (arrays, kinds) = ((bases, begins), (sizes, types));
-    // SAFETY: the module's promise.
-    unsafe {
-        launch(
-            at,
-            device,
-            host,
-            [NO_TEAMS, 0],
-            count,
-            arrays,
-            kinds,
-            (names, mappers),
-        )
+with_nowait! {
+    fn __tgt_target_teams_mapper, __tgt_target_teams_nowait_mapper(
+        at: *const Ident,
+        device: i64,
+        host: *const c_void,
+        count: i32,
+        bases: *mut *mut c_void,
+        begins: *mut *mut c_void,
+        sizes: *const i64,
+        types: *const i64,
+        names: *const Name,
+        mappers: *const *mut c_void,
+        teams: i32,
+        threads: i32,
+    ) -> c_int {
+        let args = KernelArgs {
+            version: PARAMETERS,
+            count: u32::try_from(count).unwrap_or(0),
+            bases,
+            begins,
+            sizes,
+            types,
+            names,
+            mappers,
+            trip_count: 0,
+            flags: 0,
+            teams: [0; 3],
+            threads: [0; 3],
+            dynamic_shared_bytes: 0,
+        };
+        // SAFETY: the module's promise includes that of `region::launch`.
+        unsafe { region::launch(at, device, teams, threads, host, &raw const args) }
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_target_nowait_mapper(
-    at: *const Ident,
-    device: i64,
-    host: *const c_void,
-    count: i32,
-    bases: *mut *mut c_void,
-    begins: *mut *mut c_void,
-    sizes: *const i64,
-    types: *const i64,
-    names: *const Name,
-    mappers: *const *mut c_void,
-    dependence_count: i32,
-    dependences: *mut c_void,
-    more_count: i32,
-    more: *mut c_void,
-) -> c_int {
-    // SAFETY: the module's promise.
-    unsafe {
-        depend::wait_for_dependences(dependence_count, dependences, more_count, more);
-        __tgt_target_mapper(
-            at, device, host, count, bases, begins, sizes, types, names, mappers,
-        )
+with_nowait! {
+    fn __tgt_target_teams, __tgt_target_teams_nowait(
+        device: i64,
+        host: *const c_void,
+        count: i32,
+        bases: *mut *mut c_void,
+        begins: *mut *mut c_void,
+        sizes: *const i64,
+        types: *const i64,
+        teams: i32,
+        threads: i32,
+    ) -> c_int {
+        let (at, names, mappers) = (ptr::null(), ptr::null(), ptr::null());
+        // SAFETY: the module's promise.
+        unsafe {
+            __tgt_target_teams_mapper(
+                at, device, host, count, bases, begins, sizes, types, names, mappers, teams,
+                threads,
+            )
+        }
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_target(
-    device: i64,
-    host: *const c_void,
-    count: i32,
-    bases: *mut *mut c_void,
-    begins: *mut *mut c_void,
-    sizes: *const i64,
-    types: *const i64,
-) -> c_int {
-    let (at, names, mappers) = (ptr::null(), ptr::null(), ptr::null());
-    // SAFETY: the module's promise.
-    unsafe {
-        __tgt_target_mapper(
-            at, device, host, count, bases, begins, sizes, types, names, mappers,
-        )
+with_nowait! {
+    fn __tgt_target_mapper, __tgt_target_nowait_mapper(
+        at: *const Ident,
+        device: i64,
+        host: *const c_void,
+        count: i32,
+        bases: *mut *mut c_void,
+        begins: *mut *mut c_void,
+        sizes: *const i64,
+        types: *const i64,
+        names: *const Name,
+        mappers: *const *mut c_void,
+    ) -> c_int {
+        let (teams, threads) = (NO_TEAMS, 0);
+        // SAFETY: the module's promise.
+        unsafe {
+            __tgt_target_teams_mapper(
+                at, device, host, count, bases, begins, sizes, types, names, mappers, teams,
+                threads,
+            )
+        }
     }
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_target_nowait(
-    device: i64,
-    host: *const c_void,
-    count: i32,
-    bases: *mut *mut c_void,
-    begins: *mut *mut c_void,
-    sizes: *const i64,
-    types: *const i64,
-    dependence_count: i32,
-    dependences: *mut c_void,
-    more_count: i32,
-    more: *mut c_void,
-) -> c_int {
-    // SAFETY: the module's promise.
-    unsafe {
-        depend::wait_for_dependences(dependence_count, dependences, more_count, more);
-        __tgt_target(device, host, count, bases, begins, sizes, types)
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_target_teams_mapper(
-    at: *const Ident,
-    device: i64,
-    host: *const c_void,
-    count: i32,
-    bases: *mut *mut c_void,
-    begins: *mut *mut c_void,
-    sizes: *const i64,
-    types: *const i64,
-    names: *const Name,
-    mappers: *const *mut c_void,
-    teams: i32,
-    threads: i32,
-) -> c_int {
-    let (arrays, kinds) = ((bases, begins), (sizes, types));
-    // SAFETY: the module's promise.
-    unsafe {
-        launch(
-            at,
-            device,
-            host,
-            [teams, threads],
-            count,
-            arrays,
-            kinds,
-            (names, mappers),
-        )
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_target_teams_nowait_mapper(
-    at: *const Ident,
-    device: i64,
-    host: *const c_void,
-    count: i32,
-    bases: *mut *mut c_void,
-    begins: *mut *mut c_void,
-    sizes: *const i64,
-    types: *const i64,
-    names: *const Name,
-    mappers: *const *mut c_void,
-    teams: i32,
-    threads: i32,
-    dependence_count: i32,
-    dependences: *mut c_void,
-    more_count: i32,
-    more: *mut c_void,
-) -> c_int {
-    // SAFETY: the module's promise.
-    unsafe {
-        depend::wait_for_dependences(dependence_count, dependences, more_count, more);
-        __tgt_target_teams_mapper(
-            at, device, host, count, bases, begins, sizes, types, names, mappers, teams, threads,
-        )
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_target_teams(
-    device: i64,
-    host: *const c_void,
-    count: i32,
-    bases: *mut *mut c_void,
-    begins: *mut *mut c_void,
-    sizes: *const i64,
-    types: *const i64,
-    teams: i32,
-    threads: i32,
-) -> c_int {
-    let (at, names, mappers) = (ptr::null(), ptr::null(), ptr::null());
-    // SAFETY: the module's promise.
-    unsafe {
-        __tgt_target_teams_mapper(
-            at, device, host, count, bases, begins, sizes, types, names, mappers, teams, threads,
-        )
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tgt_target_teams_nowait(
-    device: i64,
-    host: *const c_void,
-    count: i32,
-    bases: *mut *mut c_void,
-    begins: *mut *mut c_void,
-    sizes: *const i64,
-    types: *const i64,
-    teams: i32,
-    threads: i32,
-    dependence_count: i32,
-    dependences: *mut c_void,
-    more_count: i32,
-    more: *mut c_void,
-) -> c_int {
-    // SAFETY: the module's promise.
-    unsafe {
-        depend::wait_for_dependences(dependence_count, dependences, more_count, more);
-        __tgt_target_teams(
-            device, host, count, bases, begins, sizes, types, teams, threads,
-        )
+with_nowait! {
+    fn __tgt_target, __tgt_target_nowait(
+        device: i64,
+        host: *const c_void,
+        count: i32,
+        bases: *mut *mut c_void,
+        begins: *mut *mut c_void,
+        sizes: *const i64,
+        types: *const i64,
+    ) -> c_int {
+        let (at, names, mappers) = (ptr::null(), ptr::null(), ptr::null());
+        let (teams, threads) = (NO_TEAMS, 0);
+        // SAFETY: the module's promise.
+        unsafe {
+            __tgt_target_teams_mapper(
+                at, device, host, count, bases, begins, sizes, types, names, mappers, teams,
+                threads,
+            )
+        }
     }
 }
 

@@ -52,7 +52,7 @@ struct Registry {
 /// A device that is opened at its first use.
 struct LazyDevice {
     name: String,
-    opened: OnceLock<Result<Arc<Device>, String>>,
+    opened: OnceLock<host_rt::Result<Arc<Device>>>,
 }
 
 /// A kernel of an image on a device.
@@ -301,10 +301,9 @@ pub(crate) fn device(number: i64) -> Arc<Device> {
     };
     let (numbered, registrations) = (Arc::clone(numbered), registry.registrations);
     drop(registry);
-    let opened = numbered.opened.get_or_init(|| {
-        let device = Device::open(at, &numbered.name);
-        device.map(Arc::new).map_err(|error| error.to_string())
-    });
+    let opened = numbered
+        .opened
+        .get_or_init(|| Device::open(at, &numbered.name).map(Arc::new));
     match opened {
         Ok(device) => {
             load_new_images(device, registrations);

@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use std::time::Duration;
 
 use host_rt::Launch;
+use host_rt::error::LaunchError;
 
 use crate::abi::libomp;
 use crate::report::message;
@@ -15,7 +16,7 @@ use crate::report::message;
 const POLLS: u32 = 10;
 
 /// The completion of a kernel, with its result. Any thread of libomp may call it.
-type Finish = Box<dyn FnOnce(Result<(), String>) + Send>;
+type Finish = Box<dyn FnOnce(Result<(), LaunchError>) + Send>;
 
 /// A kernel in flight, and its completion.
 pub(crate) struct PendingLaunch {
@@ -27,7 +28,7 @@ pub(crate) struct PendingLaunch {
 impl PendingLaunch {
     pub(crate) fn new(
         launch: Launch,
-        finish: impl FnOnce(Result<(), String>) + Send + 'static,
+        finish: impl FnOnce(Result<(), LaunchError>) + Send + 'static,
     ) -> Self {
         Self {
             launch,
@@ -60,11 +61,7 @@ impl PendingLaunch {
 
     /// Waits for its end, and completes it.
     pub(crate) fn wait(mut self) {
-        let ended = self
-            .launch
-            .wait()
-            .map(drop)
-            .map_err(|error| error.to_string());
+        let ended = self.launch.wait().map(drop);
         if let Some(finish) = self.finish.take() {
             finish(ended);
         }

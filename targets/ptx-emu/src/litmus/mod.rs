@@ -30,6 +30,7 @@ mod relation;
 use std::collections::BTreeSet;
 
 use crate::code::op::{Scope, Semantics};
+use crate::text::error::TextError;
 
 /// The position of a thread: its block and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,7 +195,7 @@ pub struct ParseError {
     /// From 1.
     pub line: u32,
     /// The error.
-    pub what: String,
+    pub what: TextError,
 }
 
 impl Test {

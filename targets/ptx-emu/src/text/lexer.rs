@@ -1,5 +1,7 @@
 //! Words, numbers and marks. Source: the PTX ISA, "Syntax".
 
+use super::error::TextError;
+
 /// A token and the line it is on, from 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Token<'a> {
@@ -57,7 +59,7 @@ impl<'a> Lexer<'a> {
         self.bytes().get(self.at + ahead).copied().unwrap_or(0)
     }
 
-    fn skip_blanks(&mut self) -> Result<(), String> {
+    fn skip_blanks(&mut self) -> Result<(), TextError> {
         loop {
             match (self.peek(0), self.peek(1)) {
                 (b'\n', _) => {
@@ -70,7 +72,9 @@ impl<'a> Lexer<'a> {
                 (b'/', b'/') => drop(self.skip_line()),
                 (b'/', b'*') => {
                     let rest = &self.text[self.at + 2..];
-                    let end = rest.find("*/").ok_or("a comment without its end")?;
+                    let end = rest
+                        .find("*/")
+                        .ok_or(TextError::Rule("a comment without its end"))?;
                     self.line += rest[..end].matches('\n').count() as u32;
                     self.at += end + 4;
                 }
@@ -105,7 +109,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn number(&mut self) -> Result<TokenKind<'a>, String> {
+    fn number(&mut self) -> Result<TokenKind<'a>, TextError> {
         let start = self.at;
         // A second point begins a directive: GCC writes `.version 6.0.target sm_35.file 1`.
         while self.peek(0).is_ascii_alphanumeric()
@@ -115,7 +119,7 @@ impl<'a> Lexer<'a> {
             self.at += 1;
         }
         let text = &self.text[start..self.at];
-        let wrong = || format!("`{text}` is no number");
+        let wrong = || TextError::name(text, "is no number");
         let lower = text.to_ascii_lowercase();
         let radix = |digits: &str, radix| {
             u64::from_str_radix(digits.trim_end_matches('u'), radix).map_err(|_| wrong())
@@ -156,7 +160,7 @@ impl<'a> Lexer<'a> {
     ///
     /// # Errors
     /// There is no valid token; the message lacks the line, which [`line`](Self::line) has.
-    pub(crate) fn next(&mut self) -> Result<Token<'a>, String> {
+    pub(crate) fn next(&mut self) -> Result<Token<'a>, TextError> {
         self.skip_blanks()?;
         let line = self.line;
         let Some(&byte) = self.bytes().get(self.at) else {
@@ -169,7 +173,9 @@ impl<'a> Lexer<'a> {
             self.number()?
         } else if byte == b'"' {
             let rest = &self.text[self.at + 1..];
-            let end = rest.find('"').ok_or("a text without its closing quote")?;
+            let end = rest
+                .find('"')
+                .ok_or(TextError::Rule("a text without its closing quote"))?;
             self.at += end + 2;
             self.line += rest[..end].matches('\n').count() as u32;
             TokenKind::Text(&rest[..end])
@@ -177,7 +183,7 @@ impl<'a> Lexer<'a> {
             self.at += 1;
             TokenKind::Mark(byte as char)
         } else {
-            return Err("a character beyond ASCII".to_owned());
+            return Err(TextError::Rule("a character beyond ASCII"));
         };
         Ok(Token { line, kind })
     }

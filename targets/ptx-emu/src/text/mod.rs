@@ -1,6 +1,7 @@
 //! Reading PTX.
 
 pub(crate) mod ast;
+pub(crate) mod error;
 mod lexer;
 mod parser;
 pub(crate) mod types;

@@ -4,6 +4,7 @@
 use super::ast::{
     Function, Init, Instruction, Linkage, Operand, Space, Statement, StatementKind, Text, Variable,
 };
+use super::error::{AtLine, TextError};
 use super::lexer::{Lexer, Token, TokenKind};
 use super::types::Type;
 
@@ -11,7 +12,7 @@ use super::types::Type;
 ///
 /// # Errors
 /// The line, and the error.
-pub(crate) fn parse(text: &str) -> Result<Text<'_>, (u32, String)> {
+pub(crate) fn parse(text: &str) -> Result<Text<'_>, AtLine> {
     let mut parser = Parser {
         lexer: Lexer::new(text),
         ahead: None,
@@ -25,7 +26,7 @@ pub(crate) fn parse(text: &str) -> Result<Text<'_>, (u32, String)> {
         .map_err(|what| (parser.ahead.map_or(parser.lexer.line(), |t| t.line), what))
 }
 
-type Result2<T> = Result<T, String>;
+type Result2<T> = Result<T, TextError>;
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
@@ -91,7 +92,10 @@ impl<'a> Parser<'a> {
     fn expect(&mut self, mark: char) -> Result2<()> {
         match self.peek()? {
             TokenKind::Mark(found) if found == mark => self.next().map(drop),
-            found => Err(format!("`{mark}` expected, found {}", describe(found))),
+            found => Err(TextError::Found {
+                expected: format!("`{mark}`"),
+                found: describe(found),
+            }),
         }
     }
 
@@ -101,7 +105,10 @@ impl<'a> Parser<'a> {
                 self.next()?;
                 Ok(word)
             }
-            found => Err(format!("a name expected, found {}", describe(found))),
+            found => Err(TextError::Found {
+                expected: "a name".to_owned(),
+                found: describe(found),
+            }),
         }
     }
 
@@ -111,14 +118,17 @@ impl<'a> Parser<'a> {
                 self.next()?;
                 Ok(value)
             }
-            found => Err(format!("a number expected, found {}", describe(found))),
+            found => Err(TextError::Found {
+                expected: "a number".to_owned(),
+                found: describe(found),
+            }),
         }
     }
 
     fn enter(&mut self) -> Result2<()> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(format!("more than {DEEPEST} brackets within each other"));
+            return Err(TextError::Nesting(DEEPEST));
         }
         Ok(())
     }
@@ -148,7 +158,7 @@ impl<'a> Parser<'a> {
                 TokenKind::Word(".address_size") => {
                     self.next()?;
                     if self.int()? != 64 {
-                        return Err("addresses must have 64 bits".to_owned());
+                        return Err(TextError::Rule("addresses must have 64 bits"));
                     }
                 }
                 TokenKind::Word(".alias") => {
@@ -159,11 +169,18 @@ impl<'a> Parser<'a> {
                     self.expect(';')?;
                 }
                 TokenKind::Word(word) if word.starts_with('.') => self.item(&mut text)?,
-                found => return Err(format!("a directive expected, found {}", describe(found))),
+                found => {
+                    return Err(TextError::Found {
+                        expected: "a directive".to_owned(),
+                        found: describe(found),
+                    });
+                }
             }
         }
         if !has_version || text.target == 0 {
-            return Err("no PTX: `.version` and `.target` are missing".to_owned());
+            return Err(TextError::Rule(
+                "no PTX: `.version` and `.target` are missing",
+            ));
         }
         text.files = std::mem::take(&mut self.files);
         Ok(text)
@@ -176,7 +193,7 @@ impl<'a> Parser<'a> {
             .map(|rest| rest.trim_end_matches(['a', 'f']));
         let number = digits
             .and_then(|digits| digits.parse().ok())
-            .ok_or_else(|| format!("`{name}` is no architecture"))?;
+            .ok_or_else(|| TextError::name(name, "is no architecture"))?;
         while self.eat(',')? {
             self.name()?;
         }
@@ -211,7 +228,10 @@ impl<'a> Parser<'a> {
                 match self.next()? {
                     TokenKind::Text(name) => self.files.push((number, name)),
                     found => {
-                        return Err(format!("a file's name expected, found {}", describe(found)));
+                        return Err(TextError::Found {
+                            expected: "a file's name".to_owned(),
+                            found: describe(found),
+                        });
                     }
                 }
                 while self.eat(',')? {
@@ -235,12 +255,12 @@ impl<'a> Parser<'a> {
             "section" => {
                 while !self.eat('{')? {
                     if self.next()? == TokenKind::End {
-                        return Err("`{` expected".to_owned());
+                        return Err(TextError::Expected("`{`"));
                     }
                 }
                 while !self.eat('}')? {
                     if self.next()? == TokenKind::End {
-                        return Err("a section without its end".to_owned());
+                        return Err(TextError::Rule("a section without its end"));
                     }
                 }
                 Ok(())
@@ -248,12 +268,12 @@ impl<'a> Parser<'a> {
             "pragma" => {
                 while !self.eat(';')? {
                     if self.next()? == TokenKind::End {
-                        return Err("`;` expected".to_owned());
+                        return Err(TextError::Expected("`;`"));
                     }
                 }
                 Ok(())
             }
-            _ => Err(format!("`.{name}` is not known")),
+            _ => Err(TextError::name(format!(".{name}"), "is not known")),
         }
     }
 
@@ -310,7 +330,7 @@ impl<'a> Parser<'a> {
             "align" => {
                 let align = self.int()?;
                 if !align.is_power_of_two() || align > 1 << 20 {
-                    return Err(format!("`{align}` is no alignment"));
+                    return Err(TextError::name(align, "is no alignment"));
                 }
                 declared.align = Some(align as u32);
             }
@@ -319,7 +339,7 @@ impl<'a> Parser<'a> {
                 self.expect('(')?;
                 while !self.eat(')')? {
                     if self.next()? == TokenKind::End {
-                        return Err("`)` expected".to_owned());
+                        return Err(TextError::Expected("`)`"));
                     }
                 }
             }
@@ -332,8 +352,12 @@ impl<'a> Parser<'a> {
     }
 
     fn variable(&mut self, declared: &Declared<'a>, line: u32) -> Result2<Variable<'a>> {
-        let space = declared.space.ok_or("a variable without a state space")?;
-        let ty = declared.ty.ok_or("a variable without a type")?;
+        let space = declared
+            .space
+            .ok_or(TextError::Rule("a variable without a state space"))?;
+        let ty = declared
+            .ty
+            .ok_or(TextError::Rule("a variable without a type"))?;
         let name = self.name()?;
         let element = ty.bytes() * declared.vector;
         let mut count = Some(1u64);
@@ -346,7 +370,7 @@ impl<'a> Parser<'a> {
             self.expect(']')?;
             count = count.and_then(|count| count.checked_mul(size));
             if count.is_none_or(|count| count > 1 << 40) {
-                return Err(format!("`{name}` is too large"));
+                return Err(TextError::name(name, "is too large"));
             }
         }
         let mut variable = Variable {
@@ -365,7 +389,11 @@ impl<'a> Parser<'a> {
             let given = variable.init.len() as u64;
             let room = variable.count.unwrap_or(given) * u64::from(declared.vector);
             if given > room {
-                return Err(format!("`{name}` has {given} values for {room} elements"));
+                return Err(TextError::Values {
+                    name: name.to_owned(),
+                    given,
+                    room,
+                });
             }
             variable.count = variable.count.or(Some(given));
         }
@@ -399,12 +427,12 @@ impl<'a> Parser<'a> {
             match ty {
                 Type::F32 | Type::B32 => Ok(u64::from((value as f32).to_bits())),
                 Type::F64 | Type::B64 => Ok(value.to_bits()),
-                _ => Err("a float for an integer variable".to_owned()),
+                _ => Err(TextError::Rule("a float for an integer variable")),
             }
         };
         let value = match self.next()? {
             TokenKind::Int(_) if ty.is_float() => {
-                return Err("a float expected, found an integer".to_owned());
+                return Err(TextError::Rule("a float expected, found an integer"));
             }
             TokenKind::Int(mask) if self.peek()? == TokenKind::Mark('(') => {
                 self.next()?;
@@ -429,7 +457,12 @@ impl<'a> Parser<'a> {
             TokenKind::Single(bits) => Init::Bits(float(f64::from(f32::from_bits(bits)))?),
             TokenKind::Double(bits) => Init::Bits(float(f64::from_bits(bits))?),
             TokenKind::Word(word) => self.address_of(word, u64::MAX, line)?,
-            found => return Err(format!("a value expected, found {}", describe(found))),
+            found => {
+                return Err(TextError::Found {
+                    expected: "a value".to_owned(),
+                    found: describe(found),
+                });
+            }
         };
         values.push(value);
         Ok(())
@@ -519,7 +552,12 @@ impl<'a> Parser<'a> {
                     | ".abi_preserve_control",
                 ) => drop(self.int()?),
                 TokenKind::Word(".pragma") => self.ignored("pragma")?,
-                found => return Err(format!("a body expected, found {}", describe(found))),
+                found => {
+                    return Err(TextError::Found {
+                        expected: "a body".to_owned(),
+                        found: describe(found),
+                    });
+                }
             }
         }
     }
@@ -532,8 +570,10 @@ impl<'a> Parser<'a> {
                 break;
             }
             let threads = self.int()?;
-            *dimension =
-                u32::try_from(threads).map_err(|_| format!("{threads} threads are too many"))?;
+            *dimension = u32::try_from(threads).map_err(|_| TextError::TooMany {
+                count: threads,
+                what: "threads",
+            })?;
         }
         Ok(dimensions)
     }
@@ -545,11 +585,11 @@ impl<'a> Parser<'a> {
             let line = self.line()?;
             let declared = self.declared()?;
             if let Some(other) = declared.other {
-                return Err(format!("`.{other}` is not known here"));
+                return Err(TextError::name(format!(".{other}"), "is not known here"));
             }
             let parameter = self.variable(&declared, line)?;
             if parameter.bytes() > LARGEST_PARAMETER {
-                return Err(format!("`{}` is too large", parameter.name));
+                return Err(TextError::name(parameter.name, "is too large"));
             }
             parameters.push(parameter);
             if !self.eat(',')? {
@@ -589,7 +629,7 @@ impl<'a> Parser<'a> {
                     self.local(&declared, line, &mut statements)?;
                     continue;
                 }
-                TokenKind::End => return Err("a function without its end".to_owned()),
+                TokenKind::End => return Err(TextError::Rule("a function without its end")),
                 _ => self.labelled_or_instruction()?,
             };
             statements.push(Statement {
@@ -611,7 +651,9 @@ impl<'a> Parser<'a> {
             return self.ignored(other);
         }
         if declared.space == Some(Space::Reg) {
-            let ty = declared.ty.ok_or("registers without a type")?;
+            let ty = declared
+                .ty
+                .ok_or(TextError::Rule("registers without a type"))?;
             let mut names = Vec::new();
             loop {
                 let name = self.name()?;
@@ -637,7 +679,7 @@ impl<'a> Parser<'a> {
                     like: variable,
                     count,
                 },
-                Some(_) => return Err(format!("`{}` has no numbers", variable.name)),
+                Some(_) => return Err(TextError::name(variable.name, "has no numbers")),
                 None => StatementKind::Variable(variable),
             };
             statements.push(Statement {
@@ -660,7 +702,10 @@ impl<'a> Parser<'a> {
         self.expect('>')?;
         match u32::try_from(number) {
             Ok(count) if count < 1 << 20 => Ok(Some(count)),
-            _ => Err(format!("{number} of a name are too many")),
+            _ => Err(TextError::TooMany {
+                count: number,
+                what: "of a name",
+            }),
         }
     }
 
@@ -699,7 +744,10 @@ impl<'a> Parser<'a> {
                         match self.next()? {
                             TokenKind::Word(".noreturn") => {}
                             found => {
-                                return Err(format!("`;` expected, found {}", describe(found)));
+                                return Err(TextError::Found {
+                                    expected: "`;`".to_owned(),
+                                    found: describe(found),
+                                });
                             }
                         }
                     }
@@ -784,7 +832,12 @@ impl<'a> Parser<'a> {
                 TokenKind::Mark('+' | '-') => Operand::Sum(word, self.addend()?),
                 _ => Operand::Name(word),
             },
-            found => return Err(format!("an operand expected, found {}", describe(found))),
+            found => {
+                return Err(TextError::Found {
+                    expected: "an operand".to_owned(),
+                    found: describe(found),
+                });
+            }
         })
     }
 

@@ -7,6 +7,7 @@ use crate::alu::float::{Extremum, Rounding, Style};
 use crate::alu::{Bin, Carry, Quad, Tri, Un, bits, compare, convert, eight, float, half, integer};
 use crate::code::op::{Logic, Op, Reg, Src};
 use crate::text::ast::Operand;
+use crate::text::error::TextError;
 use crate::text::types::Type;
 
 type Operands<'a> = &'a [Operand<'a>];
@@ -29,8 +30,8 @@ fn is_word(ty: Type) -> bool {
     matches!(ty, Type::B32 | Type::U32 | Type::S32)
 }
 
-fn wrong_type() -> String {
-    "there is no such instruction for this type".to_owned()
+fn wrong_type() -> TextError {
+    TextError::Rule("there is no such instruction for this type")
 }
 
 impl<'a> Decoder<'a> {
@@ -110,7 +111,7 @@ impl<'a> Decoder<'a> {
         let (d, a, b, c) = match operands {
             [d, a, b] => (d, a, b, None),
             [d, a, b, c] => (d, a, b, Some(c)),
-            _ => return Err("3 or 4 operands expected".to_owned()),
+            _ => return Err(TextError::Expected("3 or 4 operands")),
         };
         let d = self.dst(d, ty.bits())?;
         let (a, b) = (self.src(a, ty)?, self.src(b, ty)?);
@@ -143,9 +144,7 @@ impl<'a> Decoder<'a> {
 
     /// The same with a mandatory rounding.
     fn rounded_style(ty: Type, m: &mut Modifiers<'a>) -> Result<Style> {
-        let rounding = m
-            .rounding()
-            .ok_or_else(|| "the rounding is missing".to_owned())?;
+        let rounding = m.rounding().ok_or(TextError::Missing("the rounding"))?;
         let style = Self::style(ty, m);
         Ok(Style { rounding, ..style })
     }
@@ -211,7 +210,7 @@ impl<'a> Decoder<'a> {
                 _ => return None,
             })
         })
-        .ok_or_else(|| "`.lo`, `.hi` or `.wide` is missing".to_owned())
+        .ok_or(TextError::Missing("`.lo`, `.hi` or `.wide`"))
     }
 
     fn mul(&mut self, name: &str, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
@@ -327,7 +326,7 @@ impl<'a> Decoder<'a> {
             "bmsk" | "szext" => {
                 let wrap = m.take("wrap");
                 if !wrap && !m.take("clamp") {
-                    return Err("`.clamp` or `.wrap` is missing".to_owned());
+                    return Err(TextError::Missing("`.clamp` or `.wrap`"));
                 }
                 second = Type::B32;
                 if name == "bmsk" {
@@ -351,7 +350,7 @@ impl<'a> Decoder<'a> {
         let f = if ty.is_float() {
             let xorsign = m.take("xorsign");
             if xorsign && !m.take("abs") {
-                return Err("`.abs` is missing".to_owned());
+                return Err(TextError::Missing("`.abs`"));
             }
             let how = Extremum {
                 max: name == "max",
@@ -439,7 +438,7 @@ impl<'a> Decoder<'a> {
             });
         }
         let Some(rounding) = m.rounding() else {
-            return Err("`.approx` or a rounding is missing".to_owned());
+            return Err(TextError::Missing("`.approx` or a rounding"));
         };
         let style = Style {
             rounding,
@@ -457,11 +456,11 @@ impl<'a> Decoder<'a> {
         if name == "shf" {
             let left = m.take("l");
             if !left && !m.take("r") {
-                return Err("`.l` or `.r` is missing".to_owned());
+                return Err(TextError::Missing("`.l` or `.r`"));
             }
             let wrap = m.take("wrap");
             if !wrap && !m.take("clamp") {
-                return Err("`.clamp` or `.wrap` is missing".to_owned());
+                return Err(TextError::Missing("`.clamp` or `.wrap`"));
             }
             if m.ty()? != Type::B32 {
                 return Err(wrong_type());
@@ -507,7 +506,7 @@ impl<'a> Decoder<'a> {
                 } else {
                     let high = m.take("hi");
                     if !high && !m.take("lo") {
-                        return Err("`.lo` or `.hi` is missing".to_owned());
+                        return Err(TextError::Missing("`.lo` or `.hi`"));
                     }
                     integer::dp2a(a, b, high)
                 };
@@ -623,7 +622,7 @@ impl<'a> Decoder<'a> {
                 let with = Some((logic, self.pred_src(c)?));
                 Ok((d, self.src(a, ty)?, self.src(b, ty)?, with))
             }
-            _ => Err("another number of operands expected".to_owned()),
+            _ => Err(TextError::Expected("another number of operands")),
         }
     }
 
@@ -677,7 +676,7 @@ impl<'a> Decoder<'a> {
 
     fn cvt(&mut self, m: &mut Modifiers<'a>, operands: Operands<'a>) -> Result<()> {
         if let Some(ty) = m.find(|part| NARROW.iter().find(|&&ty| ty == part)) {
-            return Err(format!("conversions with `.{ty}` are not known"));
+            return Err(TextError::Conversion((*ty).to_owned()));
         }
         let integral = m.find(Integral::named);
         let rounding = m.rounding();
@@ -712,7 +711,7 @@ impl<'a> Decoder<'a> {
         {
             return Err(wrong_type());
         }
-        how.check().map_err(str::to_owned)?;
+        how.check().map_err(TextError::Rule)?;
         if is_pair {
             let [d, a, b] = exactly(operands)?;
             let (d, a, b) = (self.dst(d, 32)?, self.src(a, from)?, self.src(b, from)?);
@@ -729,11 +728,10 @@ impl<'a> Decoder<'a> {
             d_ty.bits() >= to.bits()
         };
         if d != 0 && !is_wide {
-            return Err(format!(
-                "the result has {} bits, its register {}",
-                to.bits(),
-                d_ty.bits()
-            ));
+            return Err(TextError::ResultWidth {
+                bits: to.bits(),
+                register: d_ty.bits(),
+            });
         }
         how.width = if d == 0 { to.bits() } else { d_ty.bits() };
         let a = if from.is_float() {
@@ -756,10 +754,14 @@ impl<'a> Decoder<'a> {
         operands: Operands<'a>,
     ) -> Result<()> {
         if !is_plain {
-            return Err("it rounds by .rn, and has neither .ftz nor .sat".to_owned());
+            return Err(TextError::Rule(
+                "it rounds by .rn, and has neither .ftz nor .sat",
+            ));
         }
         if m.take("satfinite") != to.is_eight() {
-            return Err(".satfinite is for results of 8 bits, and must be there".to_owned());
+            return Err(TextError::Rule(
+                ".satfinite is for results of 8 bits, and must be there",
+            ));
         }
         let bits = to.bits();
         match (to, from) {

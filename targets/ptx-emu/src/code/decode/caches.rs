@@ -7,6 +7,7 @@ use super::{Decoder, Result, exactly};
 use crate::alu::bits::truncate;
 use crate::code::op::{Op, Semantics, Where};
 use crate::text::ast::Operand;
+use crate::text::error::TextError;
 use crate::text::types::Type;
 
 /// The modifier for a cache policy as the last operand.
@@ -24,10 +25,13 @@ impl<'a> Decoder<'a> {
             return Ok(operands);
         }
         if !matches!(space, None | Some(Where::Global)) {
-            return Err(format!("`.{CACHE_HINT}` is for global memory"));
+            return Err(TextError::name(
+                format!(".{CACHE_HINT}"),
+                "is for global memory",
+            ));
         }
         let Some((policy, rest)) = operands.split_last() else {
-            return Err("the cache policy is missing".to_owned());
+            return Err(TextError::Missing("the cache policy"));
         };
         self.src(policy, Type::B64)?;
         Ok(rest)
@@ -46,7 +50,7 @@ impl<'a> Decoder<'a> {
         let level = |part: &'a str| part.starts_with("L2").then_some(part);
         let (first, second) = (m.next(level), m.next(level));
         if m.ty()? != Type::B64 {
-            return Err("a policy has .b64".to_owned());
+            return Err(TextError::Rule("a policy has .b64"));
         }
         let primary = [
             "L2::evict_last",
@@ -63,10 +67,10 @@ impl<'a> Decoder<'a> {
             _ => false,
         };
         if !is_known {
-            return Err("there is no such form of it".to_owned());
+            return Err(TextError::Rule("there is no such form of it"));
         }
         let [d, rest @ ..] = operands else {
-            return Err("operands expected".to_owned());
+            return Err(TextError::Expected("operands"));
         };
         let d = self.dst(d, 64)?;
         let mut a = self.constant(0);
@@ -79,9 +83,9 @@ impl<'a> Decoder<'a> {
                 self.src(primary, Type::B32)?;
                 self.src(total, Type::B32)?;
             }
-            _ => return Err("another number of operands expected".to_owned()),
+            _ => return Err(TextError::Expected("another number of operands")),
         }
-        let f = truncate(64).ok_or("there is no such register")?;
+        let f = truncate(64).ok_or(TextError::Rule("there is no such register"))?;
         self.push(Op::Un { f, d, a });
         Ok(())
     }
@@ -95,7 +99,7 @@ impl<'a> Decoder<'a> {
     ) -> Result<()> {
         let modifiers = m.rest();
         if !is_about_caches(name, &modifiers) {
-            return Err("there is no such form of it".to_owned());
+            return Err(TextError::Rule("there is no such form of it"));
         }
         let at = if name.starts_with("prefetch") {
             let [at] = exactly(operands)?;
@@ -103,7 +107,7 @@ impl<'a> Decoder<'a> {
         } else {
             let [at, size] = exactly(operands)?;
             if *size != Operand::Int(128) {
-                return Err("its size is 128".to_owned());
+                return Err(TextError::Rule("its size is 128"));
             }
             at
         };

@@ -4,6 +4,7 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Local, Result, Symbol, exactly};
 use crate::code::op::{Call, Callee, Op, Reg, Slot, Src};
 use crate::text::ast::Operand;
+use crate::text::error::TextError;
 use crate::text::types::Type;
 
 impl<'a> Decoder<'a> {
@@ -25,12 +26,12 @@ impl<'a> Decoder<'a> {
             "brx" => {
                 m.take("uni");
                 if !m.take("idx") {
-                    return Err("`.idx` is missing".to_owned());
+                    return Err(TextError::Missing("`.idx`"));
                 }
                 let [index, targets] = exactly(operands)?;
                 let targets = plain(targets)?;
                 let Some(Local::Targets(labels)) = self.find(targets).cloned() else {
-                    return Err(format!("`{targets}` is no list of targets"));
+                    return Err(TextError::name(targets, "is no list of targets"));
                 };
                 let index = self.src(index, Type::U32)?;
                 self.goes_to(labels);
@@ -65,13 +66,13 @@ impl<'a> Decoder<'a> {
             "griddepcontrol" => {
                 let [] = exactly(operands)?;
                 if !m.take("launch_dependents") && !m.take("wait") {
-                    return Err("`.launch_dependents` or `.wait` is missing".to_owned());
+                    return Err(TextError::Missing("`.launch_dependents` or `.wait`"));
                 }
                 self.push(Op::Nop);
             }
             "nanosleep" => {
                 if m.ty()? != Type::U32 {
-                    return Err("it takes .u32".to_owned());
+                    return Err(TextError::Rule("it takes .u32"));
                 }
                 let [time] = exactly(operands)?;
                 let nanoseconds = self.src(time, Type::U32)?;
@@ -90,7 +91,7 @@ impl<'a> Decoder<'a> {
             _ => (&[][..], operands),
         };
         let [Operand::Name(callee), rest @ ..] = operands else {
-            return Err("a function expected".to_owned());
+            return Err(TextError::Expected("a function"));
         };
         let (arguments, rest) = match rest {
             [Operand::List(arguments), rest @ ..] => (arguments.as_slice(), rest),
@@ -98,13 +99,13 @@ impl<'a> Decoder<'a> {
         };
         let (callee, params, returns) = if let Some((reg, ty)) = self.register(callee) {
             let [Operand::Name(prototype)] = rest else {
-                return Err("a prototype expected".to_owned());
+                return Err(TextError::Expected("a prototype"));
             };
             let Some(Local::Prototype(params, returns)) = self.find(prototype).cloned() else {
-                return Err(format!("`{prototype}` is no prototype"));
+                return Err(TextError::name(prototype, "is no prototype"));
             };
             if ty.bits() != 64 {
-                return Err(format!("`{callee}` is no address"));
+                return Err(TextError::name(callee, "is no address"));
             }
             (Callee::Address(Src(reg)), params, returns)
         } else {
@@ -118,8 +119,13 @@ impl<'a> Decoder<'a> {
                     let (params, returns) = system.signature();
                     (Callee::System(system), params.to_vec(), returns.to_vec())
                 }
-                Some(_) => return Err(format!("`{callee}` is no function")),
-                None => return Err(format!("`{callee}` is not declared, or defined nowhere")),
+                Some(_) => return Err(TextError::name(callee, "is no function")),
+                None => {
+                    return Err(TextError::name(
+                        callee,
+                        "is not declared, or defined nowhere",
+                    ));
+                }
             }
         };
         // Registers and constants are passed through .param variables that last for the call.
@@ -138,12 +144,12 @@ impl<'a> Decoder<'a> {
         }
         let sizes = |slots: &[Slot]| slots.iter().map(|slot| slot.bytes).collect::<Vec<_>>();
         if sizes(&passed) != params || sizes(&returned) != returns {
-            return Err(format!(
-                "called with parameters of {:?} bytes and results of {:?}, but it takes {params:?} \
-                 and returns {returns:?}",
-                sizes(&passed),
-                sizes(&returned)
-            ));
+            return Err(TextError::Signature {
+                passed: sizes(&passed),
+                returned: sizes(&returned),
+                params,
+                returns,
+            });
         }
         self.push(Op::Call(Box::new(Call {
             callee,
@@ -169,16 +175,14 @@ impl<'a> Decoder<'a> {
                 (Src(reg), bytes)
             }
             _ if !matches!(bytes, 1 | 2 | 4 | 8) => {
-                return Err(format!(
-                    "{bytes} bytes are passed in the space .param alone"
-                ));
+                return Err(TextError::PassedInParam(bytes));
             }
             Operand::Int(_) => (self.src(operand, bits_of(bytes))?, bytes),
             Operand::Single(_) | Operand::Double(_) => {
                 let ty = if bytes == 8 { Type::F64 } else { Type::F32 };
                 (self.src(operand, ty)?, bytes)
             }
-            _ => return Err("a parameter, a register or a number expected".to_owned()),
+            _ => return Err(TextError::Expected("a parameter, a register or a number")),
         };
         let slot = self.slot_of(bytes)?;
         self.store_slot(source, slot);
@@ -196,7 +200,7 @@ impl<'a> Decoder<'a> {
                 let (reg, bytes) = self.passed_register(name)?;
                 Ok((self.slot_of(bytes)?, Some(reg)))
             }
-            _ => Err("a parameter or a register expected".to_owned()),
+            _ => Err(TextError::Expected("a parameter or a register")),
         }
     }
 
@@ -204,8 +208,8 @@ impl<'a> Decoder<'a> {
     fn passed_register(&self, name: &str) -> Result<(Reg, u32)> {
         match self.register(name) {
             Some((reg, ty)) if reg != 0 && ty != Type::Pred => Ok((reg, ty.bytes())),
-            Some((_, Type::Pred)) => Err(format!("`{name}`: predicates cannot be passed")),
-            _ => Err(format!("`{name}` is no parameter and no register")),
+            Some((_, Type::Pred)) => Err(TextError::PredicatePassed(name.to_owned())),
+            _ => Err(TextError::name(name, "is no parameter and no register")),
         }
     }
 }
@@ -222,6 +226,6 @@ fn bits_of(bytes: u32) -> Type {
 fn plain<'a>(operand: &Operand<'a>) -> Result<&'a str> {
     match operand {
         Operand::Name(name) => Ok(name),
-        _ => Err("a name expected".to_owned()),
+        _ => Err(TextError::Expected("a name")),
     }
 }

@@ -8,6 +8,7 @@ use super::moves::space_named;
 use super::{Decoder, Local, Result, Symbol, exactly};
 use crate::code::op::{Address, Atom, AtomOp, Load, Op, Scope, Semantics, Src, Store, Where};
 use crate::text::ast::Operand;
+use crate::text::error::TextError;
 use crate::text::types::Type;
 
 fn scope_named(part: &str) -> Option<Scope> {
@@ -47,7 +48,7 @@ impl<'a> Decoder<'a> {
             let is_relaxed = m.next(|part| (part == "relaxed").then_some(())).is_some();
             return match m.next(scope_named) {
                 Some(Scope::Sys) if is_relaxed => Ok((Semantics::Volatile, Scope::Sys)),
-                _ => Err("`.mmio` wants `.relaxed.sys`".to_owned()),
+                _ => Err(TextError::Rule("`.mmio` wants `.relaxed.sys`")),
             };
         }
         let semantics = m.next(|part| {
@@ -65,10 +66,10 @@ impl<'a> Decoder<'a> {
             (None | Some(Semantics::Weak), None) => Ok((Semantics::Weak, Scope::Cta)),
             (Some(Semantics::Volatile), None) => Ok((Semantics::Volatile, Scope::Sys)),
             (None | Some(Semantics::Weak | Semantics::Volatile), Some(_)) => {
-                Err("a scope without an ordering".to_owned())
+                Err(TextError::Rule("a scope without an ordering"))
             }
             (Some(semantics), Some(scope)) => Ok((semantics, scope)),
-            (Some(_), None) => Err("the scope is missing".to_owned()),
+            (Some(_), None) => Err(TextError::Missing("the scope")),
         }
     }
 
@@ -83,9 +84,9 @@ impl<'a> Decoder<'a> {
         let (semantics, scope) = Self::ordering(name, m)?;
         let word = before.or_else(|| m.next(|part| space_named(part).map(|_| part)));
         match (name, word) {
-            ("st", Some("const")) => return Err("constants cannot be stored to".to_owned()),
+            ("st", Some("const")) => return Err(TextError::Rule("constants cannot be stored to")),
             ("ldu", Some(word)) if word != "global" => {
-                return Err(format!("it does not load from `.{word}`"));
+                return Err(TextError::LoadSpace(word.to_owned()));
             }
             _ => {}
         }
@@ -95,7 +96,7 @@ impl<'a> Decoder<'a> {
         // The kernel promises that the memory is constant; that has no effect here.
         let is_constant = name == "ld" && m.take("nc");
         if is_constant && (word != Some("global") || semantics != Semantics::Weak) {
-            return Err("`.nc` is for weak loads from `.global`".to_owned());
+            return Err(TextError::Rule("`.nc` is for weak loads from `.global`"));
         }
         let count = m.next(|part| match part {
             "v2" => Some(2),
@@ -105,7 +106,7 @@ impl<'a> Decoder<'a> {
         });
         let ty = m.ty()?;
         if ty == Type::Pred || ty == Type::B128 || ty.is_of_instructions() {
-            return Err("there is no such access for this type".to_owned());
+            return Err(TextError::Rule("there is no such access for this type"));
         }
         let operands = self.without_policy(has_policy, space, operands)?;
         let [one, two] = exactly(operands)?;
@@ -130,7 +131,10 @@ impl<'a> Decoder<'a> {
         };
         let width = Self::common_width(&regs)?.unwrap_or(64);
         if width < ty.bits() {
-            return Err(format!("a register of {width} bits for {}", ty.bits()));
+            return Err(TextError::RegisterWidth {
+                register: width,
+                bits: ty.bits(),
+            });
         }
         let ds: Vec<u32> = regs.iter().map(|&(reg, _)| reg).collect();
         let extend = if ty.is_signed() { width } else { 0 };
@@ -165,7 +169,7 @@ impl<'a> Decoder<'a> {
                     Some(width) if width == ty.bits() => {
                         Ok(regs.iter().map(|&(reg, _)| Src(reg)).collect())
                     }
-                    _ => Err("a vector of another type".to_owned()),
+                    _ => Err(TextError::Rule("a vector of another type")),
                 }
             }
         }
@@ -179,7 +183,7 @@ impl<'a> Decoder<'a> {
         space: Option<Where>,
     ) -> Result<Address> {
         let Operand::Address(base, offset) = operand else {
-            return Err("an address in brackets expected".to_owned());
+            return Err(TextError::Expected("an address in brackets"));
         };
         let (base, offset) = (*base, *offset);
         let named = space.unwrap_or(Where::Generic);
@@ -193,7 +197,7 @@ impl<'a> Decoder<'a> {
         if let Some((reg, ty)) = self.register(name) {
             // Addresses of shared and local memory fit 32 bits.
             if !matches!(ty.bits(), 32 | 64) || ty == Type::Pred {
-                return Err(format!("`{name}` is no address"));
+                return Err(TextError::name(name, "is no address"));
             }
             let space = match named {
                 Where::Param if !self.is_kernel => Where::Local,
@@ -230,8 +234,8 @@ impl<'a> Decoder<'a> {
                 base: None,
                 offset: from(address as i64, offset)?,
             }),
-            Some(_) => Err(format!("`{name}` is a function")),
-            None => Err(format!("`{name}` is not declared, or defined nowhere")),
+            Some(_) => Err(TextError::name(name, "is a function")),
+            None => Err(TextError::name(name, "is not declared, or defined nowhere")),
         }
     }
 
@@ -263,18 +267,23 @@ impl<'a> Decoder<'a> {
         let ty = m.ty()?;
         let is_half = matches!(ty, Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2);
         if has_noftz != is_half {
-            return Err("`.noftz` is for 16-bit floats, and must be there".to_owned());
+            return Err(TextError::Rule(
+                "`.noftz` is for 16-bit floats, and must be there",
+            ));
         }
         if has_policy && op == "cas" {
-            return Err(format!("`.{CACHE_HINT}` is not for compare-and-swap"));
+            return Err(TextError::name(
+                format!(".{CACHE_HINT}"),
+                "is not for compare-and-swap",
+            ));
         }
         let operands = self.without_policy(has_policy, space, operands)?;
         let op = atom_op(op, ty)
             .filter(|op| name == "atom" || !matches!(op, AtomOp::Exchange | AtomOp::CompareAndSwap))
-            .ok_or("there is no such operation for this type")?;
+            .ok_or(TextError::Rule("there is no such operation for this type"))?;
         let (d, operands) = if name == "atom" {
             let Some((d, rest)) = operands.split_first() else {
-                return Err("operands expected".to_owned());
+                return Err(TextError::Expected("operands"));
             };
             (Some(self.dst(d, ty.bits())?), rest)
         } else {
@@ -283,10 +292,10 @@ impl<'a> Decoder<'a> {
         let (at, b, c) = match operands {
             [at, b] => (at, b, None),
             [at, b, c] => (at, b, Some(c)),
-            _ => return Err("another number of operands expected".to_owned()),
+            _ => return Err(TextError::Expected("another number of operands")),
         };
         if (op == AtomOp::CompareAndSwap) != c.is_some() {
-            return Err("another number of operands expected".to_owned());
+            return Err(TextError::Expected("another number of operands"));
         }
         let at = self.address(at, space)?;
         let b = self.src(b, ty)?;
@@ -329,9 +338,9 @@ impl<'a> Decoder<'a> {
             ("fence", ["acq_rel", scope]) => (Semantics::AcqRel, scope_named(scope)),
             ("fence", ["acquire", scope]) => (Semantics::Acquire, scope_named(scope)),
             ("fence", ["release", scope]) => (Semantics::Release, scope_named(scope)),
-            _ => return Err("there is no such form of it".to_owned()),
+            _ => return Err(TextError::Rule("there is no such form of it")),
         };
-        let scope = scope.ok_or_else(|| "the scope is missing".to_owned())?;
+        let scope = scope.ok_or(TextError::Missing("the scope"))?;
         self.push(Op::Fence { semantics, scope });
         Ok(())
     }
@@ -340,7 +349,7 @@ impl<'a> Decoder<'a> {
 /// The sum of where something is and an offset.
 fn from(start: i64, offset: i64) -> Result<i64> {
     let sum = start.checked_add(offset);
-    sum.ok_or_else(|| format!("offset {offset} is too large"))
+    sum.ok_or(TextError::Offset(offset))
 }
 
 /// The operation of `atom` and `red` for a type.

@@ -18,6 +18,7 @@ use super::op::{
 use super::{ControlRegisters, Function, flow};
 use crate::alu::{LANES, Lanes};
 use crate::text::ast::{self, Instruction, Operand, Space, StatementKind, Variable};
+use crate::text::error::{AtLine, TextError};
 use crate::text::types::Type;
 
 /// The meaning of a name outside the function.
@@ -61,7 +62,7 @@ enum Local<'a> {
     Prototype(Vec<u32>, Vec<u32>),
 }
 
-type Result<T> = std::result::Result<T, String>;
+type Result<T> = std::result::Result<T, TextError>;
 
 struct Decoder<'a> {
     resolve: &'a dyn Resolve,
@@ -113,7 +114,7 @@ fn behind(end: u32, variable: &Variable<'_>, align: u32, most: u64) -> Result<Sl
     let offset = u64::from(end).next_multiple_of(u64::from(align));
     // A size has 46 bits at most: the sum does not overflow.
     if offset + variable.bytes() > most {
-        return Err(format!("`{}` is too large", variable.name));
+        return Err(TextError::name(variable.name, "is too large"));
     }
     Ok(Slot {
         offset: offset as u32,
@@ -130,8 +131,8 @@ fn in_frame(slot: Slot) -> Address {
     }
 }
 
-fn outside_param(variable: &Variable<'_>) -> String {
-    format!("`{}` is not in the space .param", variable.name)
+fn outside_param(variable: &Variable<'_>) -> TextError {
+    TextError::name(variable.name, "is not in the space .param")
 }
 
 /// Sizes of parameters in a space, one after the other.
@@ -154,7 +155,7 @@ pub(crate) fn decode<'a>(
     function: &'a ast::Function<'a>,
     part: usize,
     resolve: &'a dyn Resolve,
-) -> std::result::Result<Function, (u32, String)> {
+) -> std::result::Result<Function, AtLine> {
     let mut decoder = Decoder {
         resolve,
         scopes: vec![Scope {
@@ -255,7 +256,7 @@ impl<'a> Decoder<'a> {
             Space::Param => self.name(variable.name, Local::Frame(slot))?,
             Space::Reg if variable.ty == Type::Pred => {
                 let name = variable.name;
-                return Err(format!("`{name}`: predicates cannot be passed"));
+                return Err(TextError::PredicatePassed(name.to_owned()));
             }
             Space::Reg if slot.bytes == variable.ty.bytes() => {
                 self.registers(variable.ty, 1, variable.name, None)?;
@@ -299,7 +300,7 @@ impl<'a> Decoder<'a> {
         let scope = self.scopes.last_mut();
         match scope.and_then(|scope| scope.names.insert(name, local)) {
             None => Ok(()),
-            Some(_) => Err(format!("`{name}` is there twice")),
+            Some(_) => Err(TextError::name(name, "is there twice")),
         }
     }
 
@@ -314,7 +315,7 @@ impl<'a> Decoder<'a> {
         let align = bytes.clamp(1, 16).next_power_of_two();
         let offset = self.frame.next_multiple_of(align);
         if u64::from(offset) + u64::from(bytes) > LARGEST_FRAME {
-            return Err("the frame is too large".to_owned());
+            return Err(TextError::Rule("the frame is too large"));
         }
         self.take_frame(offset + bytes);
         Ok(Slot { offset, bytes })
@@ -371,7 +372,7 @@ impl<'a> Decoder<'a> {
                 let scope = self.scopes.last().map_or(0, |scope| scope.number);
                 let pc = self.instrs.len() as Pc;
                 if self.labels.insert((scope, name), pc).is_some() {
-                    return Err(format!("label `{name}` is there twice"));
+                    return Err(TextError::LabelTwice((*name).to_owned()));
                 }
             }
             StatementKind::Targets { name, labels } => {
@@ -398,7 +399,10 @@ impl<'a> Decoder<'a> {
                     }
                 };
                 self.instruction(instruction)
-                    .map_err(|what| format!("`{}`: {what}", instruction.opcode))?;
+                    .map_err(|error| TextError::Instruction {
+                        opcode: instruction.opcode.to_owned(),
+                        error: Box::new(error),
+                    })?;
             }
         }
         Ok(())
@@ -412,7 +416,7 @@ impl<'a> Decoder<'a> {
         count: Option<u32>,
     ) -> Result<()> {
         if vector > 1 && (ty == Type::Pred || count.is_some()) {
-            return Err(format!("`{name}` cannot be of a vector type"));
+            return Err(TextError::name(name, "cannot be of a vector type"));
         }
         let taken = match ty {
             Type::Pred => &mut self.preds,
@@ -422,7 +426,10 @@ impl<'a> Decoder<'a> {
         // Numbers of a name are fewer than 2^20, and what is taken is bounded.
         *taken += count.unwrap_or(vector);
         if *taken > MAX_REGISTERS {
-            return Err(format!("{taken} registers of a function are too many"));
+            return Err(TextError::TooMany {
+                count: u64::from(*taken),
+                what: "registers of a function",
+            });
         }
         // Names with numbers are looked up by their parts.
         match (ty, count) {
@@ -487,7 +494,7 @@ impl<'a> Decoder<'a> {
     fn pred(&self, name: &str) -> Result<Pred> {
         match self.register(name) {
             Some((pred, Type::Pred)) => Ok(pred),
-            _ => Err(format!("`{name}` is no predicate")),
+            _ => Err(TextError::name(name, "is no predicate")),
         }
     }
 
@@ -517,10 +524,10 @@ impl<'a> Decoder<'a> {
     fn reg(&self, operand: &Operand<'_>) -> Result<(Reg, Type)> {
         match operand {
             Operand::Name(name) => match self.register(name) {
-                Some((_, Type::Pred)) | None => Err(format!("`{name}` is no register")),
+                Some((_, Type::Pred)) | None => Err(TextError::name(name, "is no register")),
                 Some(found) => Ok(found),
             },
-            _ => Err("a register expected".to_owned()),
+            _ => Err(TextError::Expected("a register")),
         }
     }
 
@@ -528,10 +535,10 @@ impl<'a> Decoder<'a> {
     fn dst(&self, operand: &Operand<'_>, bits: u32) -> Result<Reg> {
         let (reg, ty) = self.reg(operand)?;
         if reg != 0 && ty.bits() != bits {
-            return Err(format!(
-                "the result has {bits} bits, its register {}",
-                ty.bits()
-            ));
+            return Err(TextError::ResultWidth {
+                bits,
+                register: ty.bits(),
+            });
         }
         Ok(reg)
     }
@@ -541,7 +548,7 @@ impl<'a> Decoder<'a> {
         match operand {
             Operand::Name("_") => Ok(None),
             Operand::Name(name) => self.pred(name).map(Some),
-            _ => Err("a predicate expected".to_owned()),
+            _ => Err(TextError::Expected("a predicate")),
         }
     }
 
@@ -550,7 +557,7 @@ impl<'a> Decoder<'a> {
             Operand::Name(name) => self.pred(name).map(PredSrc::Is),
             Operand::Not(name) => self.pred(name).map(PredSrc::Not),
             Operand::Int(value) => Ok(PredSrc::Const(*value != 0)),
-            _ => Err("a predicate expected".to_owned()),
+            _ => Err(TextError::Expected("a predicate")),
         }
     }
 
@@ -577,7 +584,7 @@ impl<'a> Decoder<'a> {
             Operand::Name(name) => {
                 if let Some((reg, found)) = self.register(name) {
                     if found == Type::Pred || reg == 0 {
-                        return Err(format!("`{name}` is no register"));
+                        return Err(TextError::name(name, "is no register"));
                     }
                     let fits = if exact {
                         found.bits() == ty.bits()
@@ -585,11 +592,11 @@ impl<'a> Decoder<'a> {
                         found.bits() >= ty.bits()
                     };
                     if !fits {
-                        return Err(format!(
-                            "`{name}` has {} bits where {} are expected",
-                            found.bits(),
-                            ty.bits()
-                        ));
+                        return Err(TextError::SourceWidth {
+                            name: (*name).to_owned(),
+                            bits: found.bits(),
+                            expected: ty.bits(),
+                        });
                     }
                     return Ok(Src(reg));
                 }
@@ -607,7 +614,7 @@ impl<'a> Decoder<'a> {
             }
             Operand::Sum(name, addend) => return self.address_of(name, *addend),
             Operand::Int(_) if matches!(ty, Type::F32 | Type::F64) => {
-                return Err("a float expected, found an integer".to_owned());
+                return Err(TextError::Rule("a float expected, found an integer"));
             }
             Operand::Int(value) => *value,
             Operand::Single(bits) => match ty {
@@ -618,7 +625,7 @@ impl<'a> Decoder<'a> {
                 Type::F32 => u64::from((f64::from_bits(*bits) as f32).to_bits()),
                 _ => *bits,
             },
-            _ => return Err("a register or a constant expected".to_owned()),
+            _ => return Err(TextError::Expected("a register or a constant")),
         };
         let bits = match ty.bits() {
             64 => bits,
@@ -632,7 +639,7 @@ impl<'a> Decoder<'a> {
         if let Some(slot) = self.frame_slot(name) {
             let offset = addend.checked_add(i64::from(slot.offset));
             let offset = offset.and_then(|offset| u32::try_from(offset).ok());
-            let offset = offset.ok_or_else(|| "out of the frame".to_owned())?;
+            let offset = offset.ok_or(TextError::Rule("out of the frame"))?;
             let d = self.new_reg();
             let guard = self.guard.take();
             self.push(Op::FrameAddress { d, offset });
@@ -647,8 +654,8 @@ impl<'a> Decoder<'a> {
             Some(
                 Symbol::Global(address) | Symbol::Shared(address) | Symbol::Function(_, address),
             ) => Ok(self.constant(address.wrapping_add_signed(addend))),
-            Some(Symbol::System(_)) => Err(format!("`{name}` has no address")),
-            None => Err(format!("`{name}` is not declared, or defined nowhere")),
+            Some(Symbol::System(_)) => Err(TextError::name(name, "has no address")),
+            None => Err(TextError::name(name, "is not declared, or defined nowhere")),
         }
     }
 
@@ -659,14 +666,14 @@ impl<'a> Decoder<'a> {
         self.fixups.push(Fixup { at, labels, scopes });
     }
 
-    fn patch(&mut self) -> std::result::Result<(), (u32, String)> {
+    fn patch(&mut self) -> std::result::Result<(), AtLine> {
         for Fixup { at, labels, scopes } in std::mem::take(&mut self.fixups) {
             let line = self.instrs[at].line;
             let mut found = Vec::new();
             for label in labels {
                 let mut outwards = scopes.iter().rev();
                 let pc = outwards.find_map(|&scope| self.labels.get(&(scope, label)));
-                found.push(*pc.ok_or_else(|| (line, format!("there is no label `{label}`")))?);
+                found.push(*pc.ok_or_else(|| (line, TextError::NoLabel(label.to_owned())))?);
             }
             match &mut self.instrs[at].op {
                 Op::Branch { to } => *to = found[0],
@@ -686,7 +693,7 @@ impl<'a> Decoder<'a> {
             || self.control(name, &mut modifiers, operands)?
             || self.warp(name, &mut modifiers, operands)?;
         if !known {
-            return Err("this instruction is not known".to_owned());
+            return Err(TextError::Rule("this instruction is not known"));
         }
         modifiers.done()
     }
@@ -694,9 +701,10 @@ impl<'a> Decoder<'a> {
 
 /// Exactly `N` operands.
 fn exactly<'o, 'a, const N: usize>(operands: &'o [Operand<'a>]) -> Result<&'o [Operand<'a>; N]> {
-    operands
-        .try_into()
-        .map_err(|_| format!("{N} operands expected, found {}", operands.len()))
+    operands.try_into().map_err(|_| TextError::Found {
+        expected: format!("{N} operands"),
+        found: operands.len().to_string(),
+    })
 }
 
 /// `name7` apart, as a name and a number.

@@ -1,6 +1,7 @@
 //! The parts of an opcode.
 
 use crate::alu::float::Rounding;
+use crate::text::error::TextError;
 use crate::text::types::Type;
 
 /// The modifiers of an instruction, each to be taken once: what is left over at the end
@@ -43,9 +44,9 @@ impl<'a> Modifiers<'a> {
     }
 
     /// The next as it is.
-    pub(super) fn word(&mut self) -> Result<&'a str, String> {
+    pub(super) fn word(&mut self) -> Result<&'a str, TextError> {
         if self.parts.is_empty() {
-            return Err("a modifier is missing".to_owned());
+            return Err(TextError::Missing("a modifier"));
         }
         Ok(self.parts.remove(0))
     }
@@ -56,9 +57,8 @@ impl<'a> Modifiers<'a> {
     }
 
     /// The type, the first of several.
-    pub(super) fn ty(&mut self) -> Result<Type, String> {
-        self.find(Type::named)
-            .ok_or_else(|| "the type is missing".to_owned())
+    pub(super) fn ty(&mut self) -> Result<Type, TextError> {
+        self.find(Type::named).ok_or(TextError::Missing("the type"))
     }
 
     pub(super) fn rounding(&mut self) -> Option<Rounding> {
@@ -66,10 +66,10 @@ impl<'a> Modifiers<'a> {
     }
 
     /// Nothing else is there.
-    pub(super) fn done(&self) -> Result<(), String> {
+    pub(super) fn done(&self) -> Result<(), TextError> {
         match self.parts.first() {
             None => Ok(()),
-            Some(part) => Err(format!("modifier `.{part}` is not known here")),
+            Some(part) => Err(TextError::Modifier((*part).to_owned())),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::{Decoder, Local, Result, exactly};
 use crate::alu::{bits, compare};
 use crate::code::op::{Op, Reg, Where};
 use crate::text::ast::Operand;
+use crate::text::error::TextError;
 use crate::text::types::Type;
 
 impl<'a> Decoder<'a> {
@@ -29,9 +30,10 @@ impl<'a> Decoder<'a> {
                 let ftz = m.take("ftz");
                 let (ty, by) = (m.ty()?, m.ty()?);
                 if !matches!(by, Type::S32 | Type::F32) {
-                    return Err("it selects by .s32 or .f32".to_owned());
+                    return Err(TextError::Rule("it selects by .s32 or .f32"));
                 }
-                let f = compare::compare("ge", by, ftz).ok_or("`.ftz` is for .f32")?;
+                let f =
+                    compare::compare("ge", by, ftz).ok_or(TextError::Rule("`.ftz` is for .f32"))?;
                 let [d, a, b, c] = exactly(operands)?;
                 let d = self.dst(d, ty.bits())?;
                 let (a, b, c) = (self.src(a, ty)?, self.src(b, ty)?, self.src(c, by)?);
@@ -48,9 +50,7 @@ impl<'a> Decoder<'a> {
             }
             "cvta" => self.cvta(m, operands),
             "isspacep" => {
-                let space = m
-                    .next(space_named)
-                    .ok_or_else(|| "a space is missing".to_owned())?;
+                let space = m.next(space_named).ok_or(TextError::Missing("a space"))?;
                 let [p, a] = exactly(operands)?;
                 let a = self.src(a, Type::U64)?;
                 if let Some(p) = self.dst_pred(p)? {
@@ -74,11 +74,12 @@ impl<'a> Decoder<'a> {
         if let Some(count) = elements {
             let ds = self.vector(d, count)?;
             if Self::common_width(&ds)?.is_some_and(|width| width != ty.bits()) {
-                return Err("a vector of another type".to_owned());
+                return Err(TextError::Rule("a vector of another type"));
             }
             let sources = self.stored(a, ty, Some(count))?;
             for ((d, _), a) in ds.into_iter().zip(sources) {
-                let f = bits::truncate(ty.bits()).ok_or("there is no such vector")?;
+                let f =
+                    bits::truncate(ty.bits()).ok_or(TextError::Rule("there is no such vector"))?;
                 self.push(Op::Un { f, d, a });
             }
             return Ok(());
@@ -140,7 +141,8 @@ impl<'a> Decoder<'a> {
                     return Ok(());
                 }
                 let a = self.src(a, ty)?;
-                let f = bits::truncate(ty.bits()).ok_or("there is no such register")?;
+                let f = bits::truncate(ty.bits())
+                    .ok_or(TextError::Rule("there is no such register"))?;
                 self.push(Op::Un { f, d, a });
             }
         }
@@ -157,7 +159,10 @@ impl<'a> Decoder<'a> {
             return Ok(None);
         };
         if Self::part(ty, regs.len())?.bits() != found.bits() {
-            return Err(format!("`{name}` has other than {} bits", ty.bits()));
+            return Err(TextError::VectorWidth {
+                name: (*name).to_owned(),
+                bits: ty.bits(),
+            });
         }
         Ok(Some(regs.clone()))
     }
@@ -170,7 +175,10 @@ impl<'a> Decoder<'a> {
             (64, 2) => Ok(Type::B32),
             (32, 4) => Ok(Type::B8),
             (64, 4) => Ok(Type::B16),
-            _ => Err(format!("{} bits have no {count} parts here", ty.bits())),
+            _ => Err(TextError::Parts {
+                bits: ty.bits(),
+                count,
+            }),
         }
     }
 
@@ -183,15 +191,15 @@ impl<'a> Decoder<'a> {
                 .collect::<Result<_>>()?,
             Operand::Name(name) => match self.find(name) {
                 Some(Local::Elements(regs, ty)) => regs.iter().map(|&reg| (reg, *ty)).collect(),
-                _ => return Err(format!("`{name}` is no vector")),
+                _ => return Err(TextError::name(name, "is no vector")),
             },
-            _ => return Err("a vector expected".to_owned()),
+            _ => return Err(TextError::Expected("a vector")),
         };
         if regs.len() != count {
-            return Err(format!(
-                "a vector of {count} expected, found {}",
-                regs.len()
-            ));
+            return Err(TextError::Found {
+                expected: format!("a vector of {count}"),
+                found: regs.len().to_string(),
+            });
         }
         Ok(regs)
     }
@@ -204,19 +212,17 @@ impl<'a> Decoder<'a> {
             .map(|(_, ty)| ty.bits());
         let first = widths.next();
         if widths.any(|width| Some(width) != first) {
-            return Err("the registers of a vector have one width".to_owned());
+            return Err(TextError::Rule("the registers of a vector have one width"));
         }
         Ok(first)
     }
 
     fn cvta(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
         let to_space = m.take("to");
-        let space = m
-            .next(space_named)
-            .ok_or_else(|| "a space is missing".to_owned())?;
+        let space = m.next(space_named).ok_or(TextError::Missing("a space"))?;
         let ty = m.ty()?;
         if ty != Type::U64 {
-            return Err("addresses have 64 bits".to_owned());
+            return Err(TextError::Rule("addresses have 64 bits"));
         }
         let [d, a] = exactly(operands)?;
         let (d, a) = (self.dst(d, 64)?, self.src(a, ty)?);

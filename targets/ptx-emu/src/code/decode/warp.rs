@@ -5,13 +5,16 @@ use super::modifiers::Modifiers;
 use super::{Decoder, Result, exactly};
 use crate::code::op::{Barrier, BarrierKind, Collective, CollectiveKind, Op, Pred, Shuffle};
 use crate::text::ast::Operand;
+use crate::text::error::TextError;
 use crate::text::types::Type;
 
 /// The type, which must be one of these.
 fn typed(m: &mut Modifiers<'_>, types: &[Type]) -> Result<Type> {
     let ty = m.ty()?;
     if !types.contains(&ty) {
-        return Err("there is no such instruction for this type".to_owned());
+        return Err(TextError::Rule(
+            "there is no such instruction for this type",
+        ));
     }
     Ok(ty)
 }
@@ -32,10 +35,10 @@ impl<'a> Decoder<'a> {
             "redux" => self.reduce(m, operands),
             "elect" => {
                 if !m.take("sync") {
-                    return Err("`.sync` is missing".to_owned());
+                    return Err(TextError::Missing("`.sync`"));
                 }
                 let [Operand::Pair(d, p), members] = exactly(operands)? else {
-                    return Err("a register and a predicate expected".to_owned());
+                    return Err(TextError::Expected("a register and a predicate"));
                 };
                 let d = self.dst(d, 32)?;
                 let p = self.dst_pred(p)?.unwrap_or_else(|| self.new_pred());
@@ -73,7 +76,7 @@ impl<'a> Decoder<'a> {
     fn barrier(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
         if m.take("warp") {
             if !m.take("sync") {
-                return Err("`.sync` is missing".to_owned());
+                return Err(TextError::Missing("`.sync`"));
             }
             let [members] = exactly(operands)?;
             return self.push_collective(CollectiveKind::Sync, Some(members));
@@ -88,15 +91,15 @@ impl<'a> Decoder<'a> {
         } else if m.take("sync") {
             BarrierKind::Sync
         } else {
-            return Err("`.sync`, `.arrive` or `.red` is missing".to_owned());
+            return Err(TextError::Missing("`.sync`, `.arrive` or `.red`"));
         };
         let (number, count) = match operands {
             [number] => (number, None),
             [number, count] => (number, Some(count)),
-            _ => return Err("1 or 2 operands expected".to_owned()),
+            _ => return Err(TextError::Expected("1 or 2 operands")),
         };
         if kind == BarrierKind::Arrive && count.is_none() {
-            return Err("the number of threads is missing".to_owned());
+            return Err(TextError::Missing("the number of threads"));
         }
         self.push_barrier(kind, number, count)
     }
@@ -114,7 +117,7 @@ impl<'a> Decoder<'a> {
         let (d, number, count, p) = match operands {
             [d, number, p] => (d, number, None, p),
             [d, number, count, p] => (d, number, Some(count), p),
-            _ => return Err("3 or 4 operands expected".to_owned()),
+            _ => return Err(TextError::Expected("3 or 4 operands")),
         };
         let p = self.pred_src(p)?;
         let kind = if op == "popc" {
@@ -125,7 +128,7 @@ impl<'a> Decoder<'a> {
             match op {
                 "and" => BarrierKind::All { d, p },
                 "or" => BarrierKind::Any { d, p },
-                _ => return Err(format!("`.{op}` is not known here")),
+                _ => return Err(TextError::name(format!(".{op}"), "is not known here")),
             }
         };
         self.push_barrier(kind, number, count)
@@ -158,14 +161,14 @@ impl<'a> Decoder<'a> {
                 _ => return None,
             })
         });
-        let mode = mode.ok_or_else(|| "the mode is missing".to_owned())?;
+        let mode = mode.ok_or(TextError::Missing("the mode"))?;
         if m.ty()?.bits() != 32 {
-            return Err("it takes .b32".to_owned());
+            return Err(TextError::Rule("it takes .b32"));
         }
         let (to, a, b, c, members) = match (sync, operands) {
             (true, [to, a, b, c, members]) => (to, a, b, c, Some(members)),
             (false, [to, a, b, c]) => (to, a, b, c, None),
-            _ => return Err("another number of operands expected".to_owned()),
+            _ => return Err(TextError::Expected("another number of operands")),
         };
         let (d, p) = match to {
             Operand::Pair(d, p) => (self.dst(d, 32)?, self.dst_pred(p)?),
@@ -203,7 +206,7 @@ impl<'a> Decoder<'a> {
         let (d, p, members) = match (sync, operands) {
             (true, [d, p, members]) => (d, p, Some(members)),
             (false, [d, p]) => (d, p, None),
-            _ => return Err("another number of operands expected".to_owned()),
+            _ => return Err(TextError::Expected("another number of operands")),
         };
         let p = self.pred_src(p)?;
         let kind = if mode == "ballot" {
@@ -215,7 +218,7 @@ impl<'a> Decoder<'a> {
                 "all" => CollectiveKind::All { d, p },
                 "any" => CollectiveKind::Any { d, p },
                 "uni" => CollectiveKind::Uniform { d, p },
-                _ => return Err(format!("`.{mode}` is not known here")),
+                _ => return Err(TextError::name(format!(".{mode}"), "is not known here")),
             }
         };
         self.push_collective(kind, members)
@@ -224,7 +227,7 @@ impl<'a> Decoder<'a> {
     fn matching(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
         let mode = m.word()?;
         if !m.take("sync") {
-            return Err("`.sync` is missing".to_owned());
+            return Err(TextError::Missing("`.sync`"));
         }
         let ty = typed(m, &[Type::B32, Type::B64])?;
         let [to, a, members] = exactly(operands)?;
@@ -244,14 +247,14 @@ impl<'a> Decoder<'a> {
                 p: None,
                 a,
             },
-            _ => return Err(format!("`.{mode}` is not known here")),
+            _ => return Err(TextError::name(format!(".{mode}"), "is not known here")),
         };
         self.push_collective(kind, Some(members))
     }
 
     fn reduce(&mut self, m: &mut Modifiers<'a>, operands: &'a [Operand<'a>]) -> Result<()> {
         if !m.take("sync") {
-            return Err("`.sync` is missing".to_owned());
+            return Err(TextError::Missing("`.sync`"));
         }
         let op = m.word()?;
         let ty = m.ty()?;
@@ -259,7 +262,7 @@ impl<'a> Decoder<'a> {
             .filter(|op| ["add", "min", "max", "and", "or", "xor"].contains(op))
             .and_then(|op| atom_op(op, ty))
             .filter(|_| ty.bits() == 32 && !ty.is_float())
-            .ok_or("there is no such operation for this type")?;
+            .ok_or(TextError::Rule("there is no such operation for this type"))?;
         let [d, a, members] = exactly(operands)?;
         let (d, a) = (self.dst(d, 32)?, self.src(a, ty)?);
         self.push_collective(CollectiveKind::Reduce { op, d, a }, Some(members))

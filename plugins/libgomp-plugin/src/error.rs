@@ -1,0 +1,230 @@
+//! The errors that a plugin reports to libgomp.
+
+use std::io;
+
+use host_rt::device::Global;
+use host_rt::error::{DeviceError, LaunchError};
+
+/// A request of libgomp, or a call of the host, failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// See [`host_rt::Error`].
+    #[error(transparent)]
+    Host(#[from] host_rt::Error),
+    /// See [`DeviceError`].
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// See [`LaunchError`].
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    /// An error of one [kind](crate::Kind) of device: the plugin's own.
+    #[error(transparent)]
+    Kind(Box<dyn std::error::Error + Send + Sync>),
+    /// libgomp names a device that the plugin does not have.
+    #[error("no device {ord}: there are {count}")]
+    NoDevice {
+        /// The number of the device.
+        ord: usize,
+        /// The number of devices.
+        count: usize,
+    },
+    /// libgomp uses a device that it has not initialised.
+    #[error("device {0} is not initialised")]
+    NotInitialised(i32),
+    /// libgomp frees an address that it has not allocated.
+    #[error("{0:#x} is not the start of any that is allocated")]
+    NotAllocated(usize),
+    /// libgomp launches a function that it has not loaded.
+    #[error("no image has a function at {0:#x}")]
+    NoFunction(usize),
+    /// libgomp launches a function that has no kernel.
+    #[error("the target region {0} is one of the host's, and no kernel")]
+    NoKernel(String),
+    /// A target region does not start.
+    #[error("the target region {name}: {source}")]
+    Start {
+        /// The function's name in the program's source.
+        name: String,
+        /// The reason.
+        source: Box<Self>,
+    },
+    /// A target region failed.
+    #[error("{}", source.to_string().replace(mangled.as_str(), name))]
+    Region {
+        /// The kernel's name in its image, which the reason may contain.
+        mangled: String,
+        /// The function's name in the program's source, which replaces it in the message.
+        name: String,
+        /// The reason.
+        source: Box<Self>,
+    },
+    /// No thread can be started to wait for a region.
+    #[error("a thread to wait for a region: {0}")]
+    Thread(#[source] io::Error),
+    /// An image cannot be loaded. libgomp then ends the process, with a message that has only
+    /// numbers.
+    #[error(
+        "{0}; libgomp now ends the program (the 4294967295 in its next message is -1, for this \
+         error); OMP_TARGET_OFFLOAD=disabled runs the target regions on the host"
+    )]
+    NotLoaded(#[source] Box<Self>),
+    /// The error of an image, which does not name it.
+    #[error("{name}: {source}")]
+    Image {
+        /// The file that contains the image.
+        name: String,
+        /// The reason.
+        source: Box<Self>,
+    },
+    /// The image was built by a GCC that this plugin does not know.
+    #[error(
+        "the image is of version {found} for {gpus}, this plugin knows {known}: the program was \
+         built by {} GCC",
+        if found > known { "a newer" } else { "an older" }
+    )]
+    Version {
+        /// The version of the image.
+        found: u32,
+        /// The version that the plugin knows.
+        known: u32,
+        /// The plugin's devices.
+        gpus: &'static str,
+    },
+    /// The image is for another device.
+    #[error("{name} is {found}, but device `{device}` loads {wanted}: {remedy}")]
+    OtherMachine {
+        /// The image.
+        name: String,
+        /// The machine that it is for.
+        found: String,
+        /// The device.
+        device: String,
+        /// The images that the device loads.
+        wanted: String,
+        /// The way to build such an image.
+        remedy: String,
+    },
+    /// A variable that the host knows has an impossible range.
+    #[error("variable {at} of its table {source}")]
+    Variable {
+        /// The number of the variable in the host's table.
+        at: usize,
+        /// The reason.
+        source: PastEnd,
+    },
+    /// The image's control variables have an impossible range.
+    #[error("`{symbol}` {source}")]
+    ControlVariables {
+        /// The name of the control variables.
+        symbol: &'static str,
+        /// The reason.
+        source: PastEnd,
+    },
+    /// libgomp has no table of functions that are called through pointers.
+    #[error("libgomp has no table of functions that are called through pointers")]
+    NoIndirectTable,
+    /// The image lacks a symbol for functions that are called through pointers.
+    #[error("functions that are called through pointers need `{0}`, which the image does not have")]
+    NoIndirect(&'static str),
+    /// A constructor or destructor calls a host region.
+    #[error(
+        "a constructor or destructor of the device calls the target region {0}, which needs \
+         libgomp's lock of the device, and libgomp keeps that until the constructor or destructor \
+         has ended: call it from a target region"
+    )]
+    InConstructor(&'static str),
+    /// A host region is called from a device that no longer exists.
+    #[error("its device was given up")]
+    NoLongerOpen,
+    /// An argument of a host region is invalid.
+    #[error("argument {at}: {source}")]
+    Arg {
+        /// The number of the argument.
+        at: usize,
+        /// The reason.
+        source: ArgError,
+    },
+    /// A `firstprivate` argument of a host region cannot be copied.
+    #[error(transparent)]
+    Private(#[from] PrivateError),
+}
+
+/// The result of a request of libgomp.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A variable runs past the end of the address space.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("has {} bytes at {:#x}: no memory has them", .0.size, .0.address)]
+pub struct PastEnd(pub Global);
+
+/// The argument of a host region that libgomp must not get.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ArgError {
+    /// The members of a structure are not sorted, or exceed it.
+    #[error("its members are in no order")]
+    Members,
+    /// A pointer lies outside the descriptor to which it belongs.
+    #[error("no pointer in the descriptor before it")]
+    Descriptor,
+    /// A pointer lies outside all data.
+    #[error("a pointer {offset} bytes behind device address {addr:#x}, where nothing is mapped")]
+    Pointer {
+        /// The offset of the pointer.
+        offset: u64,
+        /// The device address of the data.
+        addr: u64,
+    },
+}
+
+/// A `firstprivate` argument of a host region cannot be copied.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PrivateError {
+    /// No memory has such a layout.
+    #[error("a firstprivate argument of {bytes} bytes, aligned to {align}")]
+    Layout {
+        /// The size.
+        bytes: usize,
+        /// The alignment.
+        align: usize,
+    },
+    /// The host has not enough memory.
+    #[error("the host has no {0} bytes for a firstprivate argument")]
+    NoMemory(usize),
+    /// The device's memory cannot be read.
+    #[error("a firstprivate argument: {0}")]
+    Read(#[source] DeviceError),
+}
+
+/// The value of an environment variable is invalid.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SettingError {
+    #[error("expected {what}, {least} to {most}; it counts as unset")]
+    Number {
+        what: String,
+        least: String,
+        most: String,
+    },
+    #[error("expected `sync` or `async`; it counts as unset")]
+    Nowait,
+}
+
+/// `REVOFF_DEVICE` names no device of this plugin.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ChoiceError {
+    #[error("it names no device; expected {0}")]
+    Empty(String),
+    #[error("no `{name}` here; there are: {}", known.join(", "))]
+    Unknown { name: String, known: Vec<String> },
+    #[error("no devices of kind `{0}`")]
+    NoKind(String),
+    #[error(
+        "no devices of kind `{0}`: their runtime is here, and lists none (CUDA_VISIBLE_DEVICES \
+         and ROCR_VISIBLE_DEVICES hide devices)"
+    )]
+    NoneVisible(String),
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
