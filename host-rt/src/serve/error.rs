@@ -1,12 +1,12 @@
-//! How calls and launches fail.
+//! Errors of calls and launches.
 
 use crate::base::debug_as_display;
 
-/// Why a call from a kernel was not carried out.
+/// The failure of a call from a kernel.
 #[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// The function word is not that of a registered function.
+    /// No registered function has the function word.
     #[error(
         "function {word:#x}{} was called and is not registered: add it to the functions that the \
          image is loaded with",
@@ -15,7 +15,7 @@ pub enum CallError {
     NoSuchFunction {
         /// The function word.
         word: u64,
-        /// The image's name for it, if it has one.
+        /// The image's name for the function, if it has one.
         name: Option<String>,
     },
     /// An argument could not be mapped.
@@ -23,7 +23,7 @@ pub enum CallError {
     Refused {
         /// The function.
         function: String,
-        /// Which argument, and why.
+        /// The argument, and the reason.
         reason: String,
     },
     /// The function returned an error.
@@ -42,12 +42,12 @@ pub enum CallError {
         /// The panic's message.
         message: String,
     },
-    /// What stood on the wire cannot be a request.
+    /// A message on the wire was invalid, or a request could not be served or completed.
     #[error("wire `{wire}`: {reason}")]
     Protocol {
         /// The wire.
         wire: &'static str,
-        /// What was found.
+        /// The reason.
         reason: String,
     },
     /// The runtime was shut down before the call was served.
@@ -58,11 +58,11 @@ pub enum CallError {
     },
 }
 
-/// A launch that did not end well.
+/// The failure of a launch.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
-    /// The kernel ended itself, or the device ended it.
+    /// The kernel aborted itself, or the device aborted it.
     #[error(
         "kernel `{kernel}`: {message}{}",
         failed_call.as_ref().map(|call| format!("; before that, {call}")).unwrap_or_default()
@@ -70,13 +70,13 @@ pub enum LaunchError {
     Fault {
         /// The kernel.
         kernel: String,
-        /// The device's words.
+        /// The device's message.
         message: String,
-        /// The first call of the kernel that failed, on which it may have ended itself.
+        /// The first failed call of the kernel, which may be the reason why it aborted itself.
         failed_call: Option<CallError>,
     },
-    /// The kernel has not ended in time. It still runs, and what it uses stays
-    /// allocated for the life of the process.
+    /// The kernel has not ended in time. It still runs, and its memory stays allocated for the life
+    /// of the process.
     #[error(
         "kernel `{kernel}` has not ended after {after:?}, its deadline (REVOFF_DEADLINE, or that of \
          the builder); {}",
@@ -89,13 +89,13 @@ pub enum LaunchError {
     Deadline {
         /// The kernel.
         kernel: String,
-        /// The time that it was given.
+        /// The time limit of the deadline.
         after: std::time::Duration,
-        /// The host functions that have not returned, of all kernels on the device, the standard
-        /// output if what they print is being written there, and the limits that calls have reached.
+        /// The host functions of all kernels on the device that have not returned, the standard
+        /// output if text is still being written there, and the limits that calls have reached.
         pending: Vec<String>,
     },
-    /// The kernel has ended, but what it has printed could not be written by the deadline.
+    /// The kernel has ended, but its text could not be written by the deadline.
     #[error(
         "kernel `{kernel}` has ended, but the standard output has not accepted what it printed \
          within {after:?}, its deadline (REVOFF_DEADLINE, or that of the builder): read that output \
@@ -104,10 +104,10 @@ pub enum LaunchError {
     Output {
         /// The kernel.
         kernel: String,
-        /// The time that it was given.
+        /// The time limit of the deadline.
         after: std::time::Duration,
     },
-    /// Calls that the kernel made failed; the kernel itself ran to its end.
+    /// Calls of the kernel failed; the kernel itself ran to its end.
     #[error(
         "kernel `{kernel}`: {first}{}",
         match failed.saturating_sub(1) {

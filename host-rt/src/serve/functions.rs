@@ -11,37 +11,37 @@ use host_fn::{HostFunction, RawArg};
 use crate::device::DeviceError;
 use crate::wire::Arg;
 
-/// A host function as C has it: one pointer to the argument addresses.
+/// A host function with a C signature. Its parameter points to the addresses of the arguments.
 pub type RawFunction = unsafe extern "C" fn(*mut *mut c_void);
 
-/// A host function of another runtime, which knows what device memory has originals on
-/// the host: libgomp, for functions that GCC made of target regions.
+/// A host function of another runtime that maps memory itself, such as libgomp for the target
+/// regions that GCC compiles to functions.
 pub trait ForeignFunction: Send + Sync {
-    /// Whether the other runtime is to map these arguments, because some may lie in
-    /// memory that it has mapped. Gives arguments another kind where they mean something
-    /// else to it.
+    /// Whether the other runtime must map these arguments, because some may lie in memory that it
+    /// has mapped. Replaces the kinds that have another meaning in that runtime.
     fn maps(&self, args: &mut [Arg]) -> bool;
 
-    /// Maps the arguments, runs the function, and copies back what is to be. The
-    /// arguments hang together as their kinds say, within the limits of a request: a
-    /// structure's members and a descriptor's pointers are all there.
+    /// Maps the arguments, runs the function, and copies results back. The arguments are complete
+    /// and within the limits of a request: all members of a structure and all pointers of a
+    /// descriptor are present.
     ///
     /// # Errors
-    /// Why it did not run.
+    /// The reason why the function did not run.
     fn call_mapping(&self, args: &[Arg], memory: &mut dyn RequestMemory) -> Result<(), String>;
 
-    /// Runs the function with arguments that are mapped.
+    /// Runs the function with mapped arguments.
     ///
     /// # Safety
-    /// Each pointer is what the function expects in its place, and valid during the call.
+    /// Each pointer has the type that the function expects at its index, and is valid during the
+    /// call.
     ///
     /// # Errors
-    /// Why it did not run.
+    /// The reason why the function did not run.
     unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), String>;
 }
 
-/// Device memory as it is reached while a request is served: what the request carries is
-/// there, everything else on the device.
+/// Access to device memory while a request is served. Bytes that the request carries are read from
+/// it, and written to its reply; all others are in device memory.
 pub trait RequestMemory {
     /// Copies `len` bytes at device address `from` to `to`.
     ///
@@ -49,7 +49,7 @@ pub trait RequestMemory {
     /// `to` is writable for `len` bytes.
     ///
     /// # Errors
-    /// The host does not reach the range.
+    /// If the host cannot access the range.
     unsafe fn read(&mut self, to: *mut u8, from: u64, len: usize) -> Result<(), DeviceError>;
 
     /// Copies `len` bytes at `from` to device address `to`.
@@ -58,7 +58,7 @@ pub trait RequestMemory {
     /// `from` is readable for `len` bytes.
     ///
     /// # Errors
-    /// The host does not reach the range.
+    /// If the host cannot access the range.
     unsafe fn write(&mut self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError>;
 }
 
@@ -68,13 +68,13 @@ enum Callee {
     Foreign(Arc<dyn ForeignFunction>),
 }
 
-/// A registered function, and what is known of it.
+/// A registered function and its statistics.
 pub(crate) struct Entry {
     name: String,
     callee: Callee,
-    /// Calls so far, roughly: threads may overwrite each other's count.
+    /// Approximate number of calls: threads may overwrite each other's count.
     calls: AtomicU32,
-    /// Whether waking another thread to poll costs little beside a call.
+    /// Whether a call takes much longer than waking another thread to poll.
     slow: AtomicBool,
 }
 
@@ -84,18 +84,18 @@ impl fmt::Debug for Entry {
     }
 }
 
-/// From here on a call is worth a second thread: some times the cost of a wake.
-const SLOW: Duration = Duration::from_micros(5);
+/// Shortest duration of a slow call: several times the cost of waking a thread.
+const SLOW_CALL: Duration = Duration::from_micros(5);
 
-/// One call in so many is timed.
-const SAMPLE: u32 = 16;
+/// One of this many calls is timed.
+const SAMPLE_INTERVAL: u32 = 16;
 
-/// Why a function has no result.
-pub(crate) enum Failed {
-    /// The arguments do not fit; it did not run.
+/// The failure of a host function.
+pub(crate) enum FunctionError {
+    /// It refused its arguments and did not run.
     Refused(String),
     /// It ran and failed.
-    Function(String),
+    Failed(String),
 }
 
 impl Entry {
@@ -108,12 +108,12 @@ impl Entry {
         }
     }
 
-    /// A function with a declaration.
+    /// A function with a typed declaration.
     pub(crate) fn typed(name: String, function: Box<dyn HostFunction>) -> Self {
         Self::new(name, Callee::Typed(function))
     }
 
-    /// A function of C, which whoever adds it vouches for.
+    /// A function with a C signature. The caller of `add_raw` ensures that it is safe to call.
     pub(crate) fn raw(name: String, function: RawFunction) -> Self {
         Self::new(name, Callee::Raw(function))
     }
@@ -123,7 +123,8 @@ impl Entry {
         Self::new(name.to_owned(), Callee::Foreign(function))
     }
 
-    /// Whether it is another runtime's, which wants to map these arguments.
+    /// Whether it belongs to another runtime, which must map these arguments. See
+    /// [`ForeignFunction::maps`].
     pub(crate) fn maps(&self, args: &mut [Arg]) -> bool {
         match &self.callee {
             Callee::Foreign(function) => function.maps(args),
@@ -131,24 +132,24 @@ impl Entry {
         }
     }
 
-    /// Has the other runtime map the arguments and run the function.
+    /// Lets the other runtime map the arguments and run the function.
     pub(crate) fn call_mapping(
         &self,
         args: &[Arg],
         memory: &mut dyn RequestMemory,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), FunctionError> {
         let Callee::Foreign(function) = &self.callee else {
-            unreachable!("`maps` was asked")
+            unreachable!("`maps` returned true")
         };
         let called = self.timed(|| function.call_mapping(args, memory));
-        called.map_err(Failed::Refused)
+        called.map_err(FunctionError::Refused)
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Hash of its declaration; 0 if it has none.
+    /// Hash of the declaration; 0 if there is none.
     pub(crate) fn signature(&self) -> u64 {
         match &self.callee {
             Callee::Typed(function) => function.signature(),
@@ -156,61 +157,61 @@ impl Entry {
         }
     }
 
-    /// Whether it builds references from its arguments, which must then be its own.
+    /// Whether it creates references from its arguments, which must not be shared then.
     pub(crate) fn is_typed(&self) -> bool {
         matches!(self.callee, Callee::Typed(_))
     }
 
-    /// Whether calls have been slow lately. A function counts as slow until it
-    /// has been seen to be fast.
+    /// Whether the last timed call was slow; true before the first.
     pub(crate) fn is_slow(&self) -> bool {
         // Relaxed: advisory.
         self.slow.load(Ordering::Relaxed)
     }
 
-    /// Runs the function, and times it now and then.
+    /// Runs the function, and times some of its calls.
     ///
     /// # Safety
     /// `pointers` and `args` describe the same memory, which is valid as
-    /// [`HostFunction::call`] asks.
+    /// [`HostFunction::call`] requires.
     pub(crate) unsafe fn call(
         &self,
         pointers: &mut [*mut c_void],
         args: &[RawArg],
-    ) -> Result<(), Failed> {
+    ) -> Result<(), FunctionError> {
         self.timed(|| match &self.callee {
             Callee::Raw(function) => {
-                // SAFETY: `add_raw`'s caller vouched for the function, ours for
-                // the memory.
+                // SAFETY: the caller of `add_raw` ensures that the function is safe to call with
+                // memory that fits its kinds, and our caller ensures that the memory is valid.
                 unsafe { function(pointers.as_mut_ptr()) };
                 Ok(())
             }
             Callee::Foreign(function) => {
-                // SAFETY: our caller vouches for the memory.
-                unsafe { function.call(pointers) }.map_err(Failed::Refused)
+                // SAFETY: our caller ensures that the pointers are valid.
+                unsafe { function.call(pointers) }.map_err(FunctionError::Refused)
             }
             Callee::Typed(function) => {
                 let mut message = String::new();
-                // SAFETY: our caller vouches for the memory.
+                // SAFETY: our caller ensures that the arguments are valid.
                 match unsafe { function.call(args, &mut message) } {
                     Ok(()) => Ok(()),
-                    Err(host_fn::Failure::Function) => Err(Failed::Function(message)),
-                    Err(failure) => Err(Failed::Refused(failure.to_string())),
+                    Err(host_fn::Failure::Function) => Err(FunctionError::Failed(message)),
+                    Err(failure) => Err(FunctionError::Refused(failure.to_string())),
                 }
             }
         })
     }
 
-    /// Runs `call`, which runs the function, and times it now and then.
+    /// Runs `call`, which calls the function, and times one of [`SAMPLE_INTERVAL`] calls.
     fn timed<R>(&self, call: impl FnOnce() -> R) -> R {
         // Relaxed: a rough count.
         let calls = self.calls.load(Ordering::Relaxed);
         self.calls.store(calls.wrapping_add(1), Ordering::Relaxed);
-        let start = calls.is_multiple_of(SAMPLE).then(Instant::now);
+        let start = calls.is_multiple_of(SAMPLE_INTERVAL).then(Instant::now);
         let result = call();
         if let Some(start) = start {
             // Relaxed: advisory.
-            self.slow.store(start.elapsed() >= SLOW, Ordering::Relaxed);
+            self.slow
+                .store(start.elapsed() >= SLOW_CALL, Ordering::Relaxed);
         }
         result
     }
@@ -226,12 +227,12 @@ pub(crate) struct FunctionTable {
 #[derive(Clone, Debug)]
 enum Slot {
     Known(Arc<Entry>),
-    /// An image names it, nobody registered it.
+    /// The name in an image of a function that is not registered.
     Unregistered(String),
 }
 
 impl FunctionTable {
-    /// The function of that word, or else its name if an image has one for it.
+    /// The function of that word, or its name in an image as the error.
     pub(crate) fn find(&self, word: u64) -> Result<&Arc<Entry>, Option<&str>> {
         match self.by_word.binary_search_by_key(&word, |&(word, _)| word) {
             Ok(i) => match &self.by_word[i].1 {

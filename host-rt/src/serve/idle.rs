@@ -1,23 +1,23 @@
-//! Waiting between two polls of the wires.
+//! Waiting between polls of the wires.
 
 use std::time::{Duration, Instant};
 
 use super::Waiting;
 
-/// Looks that are followed by nothing but a pause of the processor.
+/// Polls that are followed only by a spin-loop hint.
 const SPINS: u32 = 200;
 
-/// Time until a waiting thread that has spun and yielded gives up the processor.
+/// Time for which a waiting thread yields, after spinning, before it sleeps.
 const YIELD_TIME: Duration = Duration::from_micros(50);
 
-/// Sleeps are this part of the time waited so far, so that a request waits at
-/// most so much longer than its predecessor took to come.
-const SLEEP_PART: u32 = 8;
+/// Divisor of the time waited so far: the duration of a sleep. So a sleep adds at most this part to
+/// the time between two requests.
+const SLEEP_DIVISOR: u32 = 8;
 
 /// The longest sleep.
-const LONGEST_SLEEP: Duration = Duration::from_micros(100);
+const MAX_SLEEP: Duration = Duration::from_micros(100);
 
-/// One wait, from the last request to the next.
+/// One wait, from a request to the next.
 pub(super) struct Idle {
     waiting: Waiting,
     spins: u32,
@@ -33,15 +33,15 @@ impl Idle {
         }
     }
 
-    /// Whether it is time to sleep until woken, where that is possible.
-    pub(super) fn is_over(&self) -> bool {
+    /// Whether the thread should sleep until it is woken, if a device can wake it.
+    pub(super) fn should_sleep(&self) -> bool {
         self.waiting == Waiting::Adaptive
             && self
                 .since
                 .is_some_and(|since| since.elapsed() >= YIELD_TIME)
     }
 
-    /// Waits a little, longer the longer the wait lasts.
+    /// Pauses between two polls. Pauses grow with the duration of the wait.
     pub(super) fn wait(&mut self) {
         match self.waiting {
             Waiting::Sleep(time) => std::thread::sleep(time),
@@ -54,7 +54,7 @@ impl Idle {
                 if waited < YIELD_TIME {
                     std::thread::yield_now();
                 } else {
-                    std::thread::sleep((waited / SLEEP_PART).min(LONGEST_SLEEP));
+                    std::thread::sleep((waited / SLEEP_DIVISOR).min(MAX_SLEEP));
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! The calls in flight: which functions they run, and what they keep from other calls until they
-//! return, of which a device has only so much.
+//! The calls in flight: their functions, and the limited resources (slots, bounce blocks) that they
+//! keep until they return.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -15,23 +15,23 @@ use crate::base::output;
 use super::{Server, current_call, lock};
 use crate::wire::Wire;
 
-/// How long a host function waits for a kernel until it checks whether calls can still be made.
+/// Time that a host function waits for a kernel before it checks for exhausted resources.
 const WARN_AFTER: Duration = Duration::from_secs(1);
 
-/// The call that a worker serves. Everything in it is for people to read when nothing has moved
-/// for long, so all of it is relaxed.
+/// The call that a worker serves. All accesses are relaxed: the values are only for messages about
+/// kernels that make no progress.
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
-    /// The function's word; 0: no call.
+    /// The function word; 0 without a call.
     function: AtomicU64,
-    /// Kind of the wire one of whose slots the call keeps; 0: none.
+    /// Kind of the wire, if the call keeps one of its slots; 0 otherwise.
     wire: AtomicU32,
-    /// The first block of its bounce extent, and the one behind it.
+    /// The first block of the bounce extent, and the end.
     bounce: [AtomicU32; 2],
 }
 
 impl InFlight {
-    /// Begins the call of the function with this word.
+    /// Records a call of the function with this word.
     pub(super) fn begin(&self, word: u64, wire: &Wire, bounce: &Range<u32>) {
         let keeps_slot = wire.shared_slots().is_some();
         let kind = if keeps_slot { wire.kind.0 } else { 0 };
@@ -41,18 +41,18 @@ impl InFlight {
         self.function.store(word, Ordering::Relaxed);
     }
 
-    /// Ends it.
+    /// Records the end of the call.
     pub(super) fn end(&self) {
         self.function.store(0, Ordering::Relaxed);
     }
 
-    /// The function's word, if there is a call.
+    /// The function word; `None` without a call.
     fn function(&self) -> Option<u64> {
         Some(self.function.load(Ordering::Relaxed)).filter(|&word| word != 0)
     }
 }
 
-/// A host function's wait for a kernel, which nothing may end if the kernel's calls find no room.
+/// A host function's wait for a kernel. It may never end if the kernel's calls lack resources.
 pub(super) struct NestedWait<'s> {
     server: &'s Server,
     next_check: Instant,
@@ -61,7 +61,7 @@ pub(super) struct NestedWait<'s> {
 
 impl<'s> NestedWait<'s> {
     pub(super) fn new(server: &'s Server) -> Self {
-        // Relaxed: for people, as above.
+        // Relaxed: a count for messages.
         server.requests.nested_waits.fetch_add(1, Ordering::Relaxed);
         Self {
             server,
@@ -70,7 +70,7 @@ impl<'s> NestedWait<'s> {
         }
     }
 
-    /// Warns, once, if the wait has lasted for long and there is no room for another call.
+    /// Warns once if the wait has lasted long and resources for another call are exhausted.
     pub(super) fn check(&mut self) {
         if self.has_warned || Instant::now() < self.next_check {
             return;
@@ -88,7 +88,7 @@ impl<'s> NestedWait<'s> {
 
 impl Drop for NestedWait<'_> {
     fn drop(&mut self) {
-        // Relaxed: as above.
+        // Relaxed: a count for messages.
         self.server
             .requests
             .nested_waits
@@ -97,7 +97,7 @@ impl Drop for NestedWait<'_> {
 }
 
 impl Server {
-    /// Where a new worker says what it serves.
+    /// Adds a record for the calls of a new worker.
     pub(super) fn new_in_flight(&self) -> Arc<InFlight> {
         let new = Arc::new(InFlight::default());
         let mut in_flight = lock(&self.requests.in_flight);
@@ -113,9 +113,9 @@ impl Server {
         calls.filter(|call| call.function().is_some()).collect()
     }
 
-    /// What the device's kernels may wait for: the host functions that have not returned, by
-    /// name, the standard output, and, if some of these functions wait for kernels, what their
-    /// calls use up.
+    /// Lists what the device's kernels may wait for: the names of host functions that have not
+    /// returned, the standard output, and, if some of these functions wait for kernels, the
+    /// resources that calls have exhausted.
     pub(crate) fn pending(&self) -> Vec<String> {
         let functions = self.requests.functions.load();
         let is_printing = self.output.text.is_pending() || output::is_writing();
@@ -128,7 +128,8 @@ impl Server {
             })
             .collect();
         pending.extend(is_printing.then(|| "the standard output".to_owned()));
-        // Relaxed: as above. The function on this thread has just stopped to wait.
+        // Relaxed: a count for messages. It no longer includes a function on this thread, whose
+        // wait has just ended.
         let is_nested =
             self.requests.nested_waits.load(Ordering::Relaxed) > 0 || current_call().is_some();
         if is_nested {
@@ -138,7 +139,7 @@ impl Server {
         pending
     }
 
-    /// What the calls in flight have left too little of for others.
+    /// Describes the resources that the calls in flight have exhausted.
     fn exhausted(&self) -> Vec<String> {
         let calls = self.calls();
         let mut exhausted = Vec::new();
@@ -167,7 +168,7 @@ impl Server {
             call.bounce.each_ref().map(load)
         });
         let extents: Vec<_> = extents.collect();
-        // Others are likely to need as much as these do.
+        // Another call probably needs as much as the largest of these.
         let lengths = extents
             .iter()
             .map(|[start, end]| end.saturating_sub(*start));
@@ -183,8 +184,8 @@ impl Server {
     }
 }
 
-/// Blocks of the longest extent of `blocks` that is free beside these, given by their first block
-/// and the one behind them.
+/// Length in blocks of the longest free extent of an area of `blocks` blocks. Each used extent is
+/// its first block and its end.
 fn longest_free(blocks: u32, extents: impl IntoIterator<Item = [u32; 2]>) -> u32 {
     let mut is_used = vec![false; blocks as usize];
     for [start, end] in extents {
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(longest_free(64, [[0, 1]]), 32);
         assert_eq!(longest_free(64, [[0, 1], [40, 41]]), 31);
         assert_eq!(longest_free(64, [[0, 32], [32, 64]]), 0);
-        // What a device makes up counts as far as there are blocks.
+        // Invalid extents are limited to the area.
         assert_eq!(longest_free(64, [[32, u32::MAX], [90, 70]]), 32);
     }
 }

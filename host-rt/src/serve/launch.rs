@@ -1,4 +1,4 @@
-//! The kernels that run, as far as serving their calls is concerned.
+//! The running launches and their failed calls.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex};
 use super::lock;
 use super::{CallError, LaunchError};
 
-/// One launch. Lives on after the kernel has ended, until its result is read.
+/// One launch. It lives until its result is read, also after the end of the kernel.
 #[derive(Debug)]
 pub(crate) struct LaunchState {
-    /// On the wires; not 0.
+    /// Identifies the launch on the wires; not 0.
     pub(crate) key: u32,
     pub(crate) kernel: String,
-    /// Whether its image has reverse offload.
+    /// Whether its image can call the host.
     pub(crate) calls_host: bool,
+    /// The first failed call, and the number of failed calls.
     failures: Mutex<Option<(CallError, u64)>>,
 }
 
@@ -26,10 +27,10 @@ impl LaunchState {
         }
     }
 
-    /// How the launch went, whose kernel has ended so.
-    pub(crate) fn outcome(&self, ended: Result<(), String>) -> Result<(), LaunchError> {
+    /// The result of the launch, from its kernel's result `kernel_result` and its failed calls.
+    pub(crate) fn outcome(&self, kernel_result: Result<(), String>) -> Result<(), LaunchError> {
         let kernel = || self.kernel.clone();
-        match (ended, lock(&self.failures).clone()) {
+        match (kernel_result, lock(&self.failures).clone()) {
             (Err(message), failures) => Err(LaunchError::Fault {
                 kernel: kernel(),
                 message,
@@ -45,7 +46,7 @@ impl LaunchState {
     }
 }
 
-/// The launches that run, by key.
+/// The running launches.
 #[derive(Debug, Default)]
 pub(super) struct Launches(Mutex<Running>);
 
@@ -78,9 +79,9 @@ impl Launches {
         lock(&self.0).by_key.remove(&launch.key);
     }
 
-    /// Counts a failed call against the launch `key`; if the wire did not tell
-    /// which it was, against all that can call. The key is the device's word: its
-    /// kernels can blame each other, nobody else's.
+    /// Adds a failed call to the launch `key`, or to all launches that can call if none has this
+    /// key. The device supplies the key, so its kernels can blame each other, but no other
+    /// device's.
     pub(super) fn report(&self, key: u32, error: CallError) {
         let running = lock(&self.0);
         let callers = || running.by_key.values().filter(|launch| launch.calls_host);
@@ -89,7 +90,7 @@ impl Launches {
             None => callers().for_each(|launch| launch.fail(error.clone())),
         }
         drop(running);
-        // Last: a subscriber of the log may panic.
+        // Last, because a subscriber of the log may panic.
         tracing::warn!(launch = key, %error, "call failed");
     }
 }

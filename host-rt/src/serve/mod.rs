@@ -6,9 +6,9 @@
 //! | `poller`, `idle`, `wake` | polling the wires, and sleeping |
 //! | `serving` | the life of a thread |
 //! | `worker` | serving one request |
-//! | `wires`, `queue` | the wires that are served |
+//! | `wires`, `queue` | the served wires |
 //! | `functions`, `launch`, `in_flight` | host functions, launches, calls |
-//! | `output_flush`, `text` | what kernels print |
+//! | `output_flush`, `text` | the text that kernels print |
 //!
 //! While no kernel runs, all threads sleep.
 
@@ -55,24 +55,23 @@ use crate::wire::{Reserved, WireConfig};
 pub use self::worker::{CallContext, current_call};
 pub(crate) use self::worker::{panic_message, serve_until};
 
-/// What a server is made with.
+/// Configuration of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
-    /// Most threads.
+    /// Maximum number of threads.
     pub(crate) threads: usize,
-    /// How wires are made.
     pub(crate) wire: WireConfig,
-    /// Size of the bounce area.
+    /// Size of the bounce area in bytes.
     pub(crate) bounce_bytes: usize,
-    /// Host memory in bytes that all requests may hold together.
+    /// Limit of the host memory that all requests together may hold, in bytes.
     pub(crate) request_memory: u64,
-    /// How to wait for requests.
+    /// Strategy of waiting for requests.
     pub(crate) waiting: Waiting,
 }
 
 impl Config {
-    /// What a serving thread keeps of a request's memory for the next: little beside what all
-    /// requests may hold.
+    /// Bytes of a request's memory that a serving thread keeps for the next: a small part of
+    /// `request_memory`.
     fn keep_bytes(&self) -> usize {
         let share = self.request_memory / (16 * self.threads.max(1) as u64);
         share.min(16 << 20) as usize
@@ -83,27 +82,26 @@ impl Config {
     }
 }
 
-/// What a runtime has allocated for calls to the host, in bytes; bounded however
-/// many kernels run.
+/// The resources of a runtime for calls to the host. They do not depend on the number of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Mapped memory: wires, bounce area, wake word.
+    /// Bytes of mapped memory: wires, bounce area, wake word.
     pub mapped: u64,
-    /// Device memory: claims.
+    /// Bytes of device memory: claims.
     pub device: u64,
-    /// Most threads.
+    /// Maximum number of threads.
     pub threads: usize,
 }
 
-/// How the polling thread waits while there is no request.
+/// The polling thread's strategy of waiting for requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Waiting {
-    /// Spins shortly, then yields, then sleeps until the device wakes it or, on
-    /// devices that cannot, for a growing while.
+    /// Spins, then yields, then sleeps: until the device wakes it, or for growing times if the
+    /// device cannot.
     Adaptive,
-    /// Sleeps that long after every poll, whatever it found: what the parallel
-    /// reverse-offload patch does, with one microsecond. For comparison.
+    /// Sleeps for this time after every poll, even if that found a request. For comparison with the
+    /// parallel reverse-offload patch, which sleeps for one microsecond.
     Sleep(Duration),
 }
 
@@ -111,7 +109,7 @@ pub enum Waiting {
 pub(crate) struct Server {
     device: Arc<dyn Device>,
     config: Config,
-    /// Device memory that no call may have written.
+    /// Device memory that calls must not write.
     pub(crate) reserved: Arc<Reserved>,
     pub(crate) present: PresentTable,
     wires: Wires,
@@ -121,22 +119,22 @@ pub(crate) struct Server {
     output: Output,
 }
 
-/// What the requests of all kernels share.
+/// State shared by the requests of all kernels.
 struct Requests {
     functions: ArcSwap<FunctionTable>,
     launches: Launches,
-    /// What they hold of the host's memory.
+    /// The host memory that requests hold.
     budget: Arc<Budget>,
     /// The call that each worker serves.
     in_flight: Mutex<Vec<Weak<InFlight>>>,
-    /// Host functions that wait for kernels.
+    /// Number of host functions that wait for kernels.
     nested_waits: AtomicUsize,
-    /// They are refused.
+    /// Whether all requests are refused.
     refusing: AtomicBool,
 }
 
 impl Server {
-    /// A server for `device`. No thread runs yet, and nothing is allocated.
+    /// A server for `device`. It creates threads and allocates memory when they are needed.
     pub(crate) fn new(device: Arc<dyn Device>, config: Config) -> Arc<Self> {
         Arc::new(Self {
             device,
@@ -158,9 +156,9 @@ impl Server {
         })
     }
 
-    /// Changes the table of functions; `change` may run more than once. What the table no longer
-    /// has is dropped when the last call of it has returned, and with no lock held: a function may
-    /// own programs, whose end changes the table again.
+    /// Changes the table of functions; `change` may run more than once. Removed functions are
+    /// dropped after their last call has returned, without holding a lock: a function may own
+    /// programs, and dropping those changes the table again.
     pub(crate) fn change_functions(&self, change: impl Fn(&mut FunctionTable)) {
         self.requests.functions.rcu(|table| {
             let mut table = FunctionTable::clone(table);
@@ -169,22 +167,21 @@ impl Server {
         });
     }
 
-    /// Requests served so far.
+    /// The number of requests taken so far.
     pub(crate) fn requests(&self) -> u64 {
         self.threads.requests()
     }
 
-    /// Threads that exist.
+    /// The number of threads.
     pub(crate) fn threads(&self) -> usize {
         self.threads.count()
     }
 
-    /// A kernel is about to run.
-    ///
-    /// One that cannot call the host (`calls_host`) costs no thread and no poll.
+    /// Prepares for the launch of a kernel. If it cannot call the host (`calls_host`), it needs no
+    /// thread and no polling.
     ///
     /// # Errors
-    /// There is no thread that would serve its calls, and none can be created.
+    /// If there is no serving thread and none can be created.
     pub(crate) fn begin(
         self: &Arc<Self>,
         kernel: &str,
@@ -205,10 +202,10 @@ impl Server {
         Ok(launch)
     }
 
-    /// A kernel has ended, or did not even start.
+    /// Ends a launch whose kernel has ended, or did not start.
     pub(crate) fn end(&self, launch: &LaunchState) {
         if launch.calls_host {
-            // While the launch can be blamed for what is found.
+            // Before the launch ends, so that protocol errors are reported for it.
             self.take_text(None);
         }
         self.requests.launches.end(launch);
@@ -217,7 +214,7 @@ impl Server {
         }
     }
 
-    /// Wakes the poller, also for device threads.
+    /// Wakes the poller; also called for device threads.
     pub(crate) fn wake_host(&self) {
         self.poller.wake_word.wake();
     }
@@ -232,8 +229,8 @@ impl Server {
         let handles = self.threads.stop();
         self.poller.stop();
         let me = std::thread::current().id();
-        // The last owner of a runtime may be a host function's thread; that one
-        // cannot wait for itself and ends when it gets back to its loop.
+        // A host function may drop the last owner of a runtime. Its thread cannot join itself; it
+        // ends when the function returns.
         for handle in handles
             .into_iter()
             .filter(|handle| handle.thread().id() != me)

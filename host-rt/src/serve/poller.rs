@@ -1,4 +1,4 @@
-//! Polling the wires, and sleeping while there is nothing to poll for.
+//! Polling the wires, and sleeping while no kernel can call.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,18 +8,18 @@ use super::wake::WakeWord;
 use super::{CallError, Server, Waiting, lock};
 use crate::wire::{Poll, PollWire, Request, RequestPoller, Wire};
 
-/// A wire that is served.
-pub(super) struct Served {
+/// A served wire.
+pub(super) struct ServedWire {
     pub(super) wire: Arc<Wire>,
-    /// Key of the launch whose own it is; 0 if it is all launches'.
+    /// Key of the launch that owns it; 0 if all launches share it.
     pub(super) launch: AtomicU32,
-    /// It is no longer served.
+    /// Whether it is no longer served.
     pub(super) retired: AtomicBool,
-    /// Where its text ends, in the server's.
+    /// End of its last text, as a position in the server's.
     text_end: AtomicU64,
 }
 
-impl Served {
+impl ServedWire {
     pub(super) fn new(wire: Arc<Wire>) -> Self {
         Self {
             wire,
@@ -29,15 +29,15 @@ impl Served {
         }
     }
 
-    /// Where its text ends, in the server's; 0 if none was ever taken from it.
+    /// End of its last text, as a position in the server's; 0 if it had none.
     fn text_end(&self) -> u64 {
         // Relaxed: only the holder of the token writes and reads it.
         self.text_end.load(Ordering::Relaxed)
     }
 
-    /// The launch to blame for what is found on it.
+    /// Key of the launch that its errors are reported for; 0 if unknown.
     fn launch(&self) -> u32 {
-        // Relaxed: it was set before the launch, whose message this comes after.
+        // Relaxed: stored before the launch, whose message was read before this.
         self.launch.load(Ordering::Relaxed)
     }
 }
@@ -45,64 +45,63 @@ impl Served {
 /// A wire and its poller.
 pub(super) struct Source {
     pub(super) poller: Box<RequestPoller>,
-    pub(super) wire: Arc<Served>,
+    pub(super) wire: Arc<ServedWire>,
 }
 
-/// A request that a thread has taken.
+/// A taken request.
 pub(super) struct Found {
     pub(super) request: Request,
-    /// Where the text ends that was printed on its wire before it.
+    /// End of the text that precedes it on its wire.
     pub(super) text_end: u64,
 }
 
-/// What the thread that polls holds.
+/// The state of the thread that polls.
 #[derive(Default)]
 pub(super) struct PollToken {
     pub(super) sources: Vec<Source>,
-    /// The one to begin with, so that no wire waits behind one that is busy.
+    /// The source where the next poll begins, so that a busy wire does not starve others.
     begin: usize,
-    /// The last poll stopped early and has to be repeated before sleep.
-    restless: bool,
-    /// The next poll is the first one after a function that the polling thread ran.
+    /// Whether the last poll stopped early, and must be repeated before sleep.
+    must_repeat: bool,
+    /// Whether the next poll is the first after a function on the polling thread.
     is_first: bool,
 }
 
-/// What the poller and the other threads share.
+/// State shared by the poller and the other threads.
 #[derive(Default)]
 pub(super) struct Poller {
     pub(super) wake_word: WakeWord,
-    /// Wires that the poller has not yet seen.
+    /// Wires that the poller has not added yet.
     new_sources: Mutex<Vec<Source>>,
-    /// There are new ones, or some that are no longer served.
+    /// Whether wires were added or retired.
     sources_changed: AtomicBool,
-    /// Kernels that run.
+    /// The number of running kernels that can call.
     running: AtomicUsize,
-    /// Threads are to end.
+    /// Whether polling must end.
     stopping: AtomicBool,
 }
 
 impl Poller {
-    /// Has the poller poll one more wire.
+    /// Adds a wire.
     pub(super) fn add_source(&self, source: Source) {
         lock(&self.new_sources).push(source);
-        self.change_sources();
+        self.request_refresh();
     }
 
     /// Asks the poller to refresh its wires.
-    pub(super) fn change_sources(&self) {
-        // Release: the poller that sees the flag finds the source. The mutex
-        // would do too; this says it where it is read.
+    pub(super) fn request_refresh(&self) {
+        // Release: a poller that reads the flag sees the change.
         self.sources_changed.store(true, Ordering::Release);
     }
 
-    /// A kernel is about to run.
+    /// Counts a kernel that is about to run.
     pub(super) fn begin_kernel(&self) {
         self.running.fetch_add(1, Ordering::SeqCst);
-        // The poller may sleep because nothing ran.
+        // The poller sleeps while no kernel runs.
         self.wake_word.wake();
     }
 
-    /// A kernel has ended.
+    /// Counts a kernel that has ended.
     pub(super) fn end_kernel(&self) {
         self.running.fetch_sub(1, Ordering::SeqCst);
     }
@@ -114,23 +113,22 @@ impl Poller {
     }
 
     fn is_stopping(&self) -> bool {
-        // Relaxed: seen soon enough; `wake_word` wakes a poller that sleeps.
+        // Relaxed: some later poll reads it, and `stop` wakes a sleeping poller.
         self.stopping.load(Ordering::Relaxed)
     }
 
     fn is_running(&self) -> bool {
-        // Relaxed: as above.
+        // Relaxed: some later poll reads it, and `begin_kernel` wakes a sleeping poller.
         self.running.load(Ordering::Relaxed) != 0
     }
 }
 
-/// Most non-request messages, text or protocol errors, that one poll of a wire handles before
-/// the other wires are polled.
-const PASS_LIMIT: u32 = 16;
+/// Maximum text messages and protocol errors of a wire that one poll handles.
+const MAX_NON_REQUESTS: u32 = 16;
 
 impl Server {
-    /// Polls until there is a request; `None` when the server stops. `has_served` if this thread
-    /// comes from a function.
+    /// Polls until there is a request; `None` when the server stops. `has_served`: this thread has
+    /// just run a function.
     pub(super) fn poll_until_found(
         &self,
         token: &mut PollToken,
@@ -140,7 +138,7 @@ impl Server {
         let mut idle = Idle::new(self.config.waiting);
         token.is_first = has_served && self.config.waiting == Waiting::Adaptive;
         if self.config.waiting != Waiting::Adaptive {
-            // Also after a poll that found a request, which was the last one.
+            // The last poll found a request, and every poll is followed by a sleep.
             idle.wait();
         }
         loop {
@@ -157,7 +155,7 @@ impl Server {
                     .wake_word
                     .sleep(|| poller.is_running() || poller.is_stopping());
                 idle = Idle::new(self.config.waiting);
-            } else if idle.is_over()
+            } else if idle.should_sleep()
                 && self.device.can_wake_host()
                 && !self.wires.launch_queues.are_used()
                 && !self.output.text.is_full()
@@ -166,8 +164,8 @@ impl Server {
                 let mut found = None;
                 poller.wake_word.sleep(|| {
                     found = self.poll(token, PollWire::poll_all);
-                    let is_over = !poller.is_running() || poller.is_stopping();
-                    found.is_some() || token.restless || is_over
+                    let must_end = !poller.is_running() || poller.is_stopping();
+                    found.is_some() || token.must_repeat || must_end
                 });
                 if found.is_some() {
                     return found;
@@ -186,7 +184,7 @@ impl Server {
         poll: fn(&mut RequestPoller) -> Poll<Request>,
     ) -> Option<Found> {
         self.refresh_wires(token);
-        token.restless = false;
+        token.must_repeat = false;
         let count = token.sources.len();
         for i in 0..count {
             let index = (token.begin + i) % count;
@@ -197,7 +195,7 @@ impl Server {
             } else {
                 poll
             };
-            for left in (0..PASS_LIMIT).rev() {
+            for left in (0..MAX_NON_REQUESTS).rev() {
                 match poll(&mut *source.poller) {
                     Poll::Request(mut request) => {
                         self.threads
@@ -211,9 +209,9 @@ impl Server {
                         if !self.handle_non_request(&source.wire, other) {
                             break;
                         }
-                        // Behind it there may be a request whose
-                        // wake-up is past, and this may be the last poll before sleep.
-                        token.restless |= left == 0;
+                        // A request after it may already have sent its wake-up, and this may be the
+                        // last poll before sleep.
+                        token.must_repeat |= left == 0;
                     }
                 }
             }
@@ -221,28 +219,27 @@ impl Server {
         None
     }
 
-    /// Adds the wires that are new to those that the token's holder polls, and drops those that
-    /// are not served any longer.
+    /// Adds new wires to the token and removes retired ones.
     pub(super) fn refresh_wires(&self, token: &mut PollToken) {
         let poller = &self.poller;
         if poller.sources_changed.load(Ordering::Acquire) {
             poller.sources_changed.store(false, Ordering::Relaxed);
             token.sources.append(&mut lock(&poller.new_sources));
-            // Relaxed: the flag orders it; if not this one, the next.
+            // Relaxed: `sources_changed` orders it, perhaps by its next change.
             let is_served = |source: &Source| !source.wire.retired.load(Ordering::Relaxed);
             token.sources.retain(is_served);
         }
     }
 
     /// Handles text and protocol errors; `false` if there is neither.
-    pub(super) fn handle_non_request(&self, wire: &Served, found: Poll<Request>) -> bool {
+    pub(super) fn handle_non_request(&self, wire: &ServedWire, found: Poll<Request>) -> bool {
         match found {
             Poll::Empty => false,
             Poll::Request(_) => unreachable!("a request is served"),
             Poll::Printed(text) => {
                 let end = self.output.text.push(&text);
-                // Relaxed: only the holder of the token writes it, and a request that it takes
-                // behind the text carries it along.
+                // Relaxed: only the holder of the token accesses it, and copies it into later
+                // requests.
                 wire.text_end.store(end, Ordering::Relaxed);
                 true
             }
@@ -257,8 +254,8 @@ impl Server {
         }
     }
 
-    /// Waits for what was printed on a wire before the request that was taken from it: what the
-    /// host function prints comes behind that.
+    /// Waits until the text that precedes a request on its wire is written, so that it precedes the
+    /// text of the host function.
     pub(super) fn wait_for_text_before(&self, found: &Found) {
         if found.text_end > 0 {
             self.output.text.wait_before_call(found.text_end);

@@ -1,52 +1,51 @@
-//! Wires that are one launch's own: what kernels of GCC's for AMD GPUs take from their
-//! arguments.
+//! Wires of single launches, which GCC's kernels for AMD GPUs receive in their arguments.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::poller::Served;
+use super::poller::ServedWire;
 use super::{Server, lock};
 use crate::device::DeviceError;
 use crate::wire::WireParts;
 use crate::wire::gcn_queue::GcnQueue;
 
-/// Most that are kept for further launches.
-const MOST_SPARE: usize = 32;
+/// Maximum number of spare queues.
+const MAX_SPARE: usize = 32;
 
-/// A wire `gcn-queue` that one launch has for itself, see
-/// [`Kernel::launch_on`](crate::Kernel::launch_on). Once that is dropped it is another's.
+/// A `gcn-queue` wire for a single launch, see [`Kernel::launch_on`](crate::Kernel::launch_on).
+/// Dropping it makes the wire available to other launches.
 pub struct LaunchQueue {
     server: Arc<Server>,
-    /// Taken by the drop.
+    /// `None` only after the drop.
     entry: Option<Entry>,
 }
 
-/// A queue, and what serves it.
+/// A queue and its served wire.
 struct Entry {
     queue: GcnQueue,
-    served: Arc<Served>,
+    served: Arc<ServedWire>,
 }
 
-/// Those that the launches of a device have.
+/// The launch queues of a device.
 #[derive(Default)]
 pub(super) struct LaunchQueues {
     spare: Mutex<Vec<Entry>>,
-    /// As many as are some launch's. Their messages wake no host.
+    /// The number of queues in use. Their messages do not wake the host.
     used: AtomicUsize,
 }
 
 impl LaunchQueues {
     pub(super) fn are_used(&self) -> bool {
-        // Relaxed: set before the launch, and read again after every sleep.
+        // Relaxed: stored before the launch, and loaded again after every sleep.
         self.used.load(Ordering::Relaxed) != 0
     }
 }
 
 impl Server {
-    /// A wire for one launch.
+    /// A queue for one launch, reused or new.
     ///
     /// # Errors
-    /// There is no mapped memory for it.
+    /// If mapped memory for a new one cannot be allocated.
     pub(crate) fn launch_queue(self: &Arc<Self>) -> Result<LaunchQueue, DeviceError> {
         let queues = &self.wires.launch_queues;
         let spare = lock(&queues.spare).pop();
@@ -54,7 +53,7 @@ impl Server {
             Some(entry) => entry,
             None => self.new_launch_queue()?,
         };
-        // Relaxed: see `are_used`.
+        // Relaxed: the launch orders it.
         queues.used.fetch_add(1, Ordering::Relaxed);
         Ok(LaunchQueue {
             server: Arc::clone(self),
@@ -76,29 +75,29 @@ impl LaunchQueue {
     fn entry(&self) -> &Entry {
         match &self.entry {
             Some(entry) => entry,
-            None => unreachable!("only the drop takes it"),
+            None => unreachable!("only the drop takes the entry"),
         }
     }
 
-    /// Device address of it, a [`GcnQueue`](shared_abi::wire::gcn_queue::GcnQueue).
+    /// Device address of the [`GcnQueue`](shared_abi::wire::gcn_queue::GcnQueue).
     #[must_use]
     pub fn address(&self) -> u64 {
         self.entry().served.wire.address()
     }
 
-    /// What its kernel has left as its return value.
+    /// The return value of its kernel.
     pub(crate) fn return_value(&self) -> i32 {
         self.entry().queue.return_value()
     }
 
-    /// Whether it is one of `server`'s.
+    /// Whether it is a queue of `server`.
     pub(crate) fn is_of(&self, server: &Arc<Server>) -> bool {
         Arc::ptr_eq(&self.server, server)
     }
 
-    /// Has the launch `key` blamed for what is found there.
+    /// Assigns the queue to the launch `key`, which its calls and errors are reported for.
     pub(crate) fn belongs_to(&self, key: u32) {
-        // Relaxed: starting the kernel orders it.
+        // Relaxed: the launch orders it.
         self.entry().served.launch.store(key, Ordering::Relaxed);
     }
 }
@@ -108,15 +107,15 @@ impl Drop for LaunchQueue {
         let queues = &self.server.wires.launch_queues;
         if let Some(entry) = self.entry.take() {
             let mut spare = lock(&queues.spare);
-            if spare.len() < MOST_SPARE && entry.queue.renew() {
+            if spare.len() < MAX_SPARE && entry.queue.reset() {
                 spare.push(entry);
             } else {
-                // Relaxed: `change_sources` orders it.
+                // Relaxed: `request_refresh` orders it.
                 entry.served.retired.store(true, Ordering::Relaxed);
-                self.server.poller.change_sources();
+                self.server.poller.request_refresh();
             }
         }
-        // Relaxed: see `are_used`.
+        // Relaxed: a poller that reads the old value only sleeps for shorter times.
         queues.used.fetch_sub(1, Ordering::Relaxed);
     }
 }

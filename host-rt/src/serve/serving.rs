@@ -1,4 +1,4 @@
-//! The life of a serving thread, and of one that waits for a kernel inside of a host function.
+//! The main loop of a serving thread, and that of a host function that waits for a kernel.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,29 +8,28 @@ use std::thread::JoinHandle;
 use super::idle::Idle;
 use super::in_flight::NestedWait;
 use super::threads::{InFunction, Polled};
-use super::worker::{Worker, serving};
+use super::worker::{Worker, with_server};
 use super::{Server, Waiting};
 use crate::wire::PollWire;
 
-/// Requests that a thread serves on top of each other while host functions wait:
-/// as many as a wire can have under way, or the one that all wait for might be the
-/// one that is not served.
-const DEPTH: u32 = 1024;
+/// Maximum number of nested requests that a thread serves while host functions wait: as many as a
+/// wire can have in flight. With fewer, the request that all others wait for might not be served.
+const MAX_DEPTH: u32 = 1024;
 
-/// Stack of a serving thread, used as needed: 64 KiB for each of these.
-const STACK: usize = DEPTH as usize * (64 << 10);
+/// Stack of a serving thread in bytes: 64 KiB for each nested request. Only used pages take memory.
+const STACK_BYTES: usize = MAX_DEPTH as usize * (64 << 10);
 
 impl Server {
-    /// Creates the serving thread of that number.
+    /// Creates serving thread `number`.
     pub(super) fn spawn(self: &Arc<Self>, number: usize) -> std::io::Result<JoinHandle<()>> {
         let server = Arc::clone(self);
         std::thread::Builder::new()
             .name(format!("serve {number}"))
-            .stack_size(STACK)
-            .spawn(move || serving(&server, || server.run_thread(number)))
+            .stack_size(STACK_BYTES)
+            .spawn(move || with_server(&server, || server.run_thread(number)))
     }
 
-    /// The life of a serving thread.
+    /// The main loop of a serving thread.
     fn run_thread(self: &Arc<Self>, number: usize) {
         if self.config.waiting == Waiting::Adaptive {
             crate::base::sleep::sharpen();
@@ -39,8 +38,8 @@ impl Server {
         self.threads.run(
             number,
             |token, has_served| {
-                // A panic is one of the application's subscriber: what is taken is
-                // returned before anything can panic.
+                // Only a subscriber of the application's log panics here. A taken request is
+                // not lost: it is returned before anything can panic.
                 let poll = AssertUnwindSafe(|| self.poll_until_found(token, has_served));
                 match catch_unwind(poll) {
                     Ok(None) => Polled::Stop,
@@ -55,45 +54,46 @@ impl Server {
         );
     }
 
-    /// To be called before a host function runs, which is over when the value is dropped.
+    /// Called before a host function runs. Drop the returned value when the function has returned.
     pub(super) fn enter_function(self: &Arc<Self>, is_slow: bool) -> InFunction<'_> {
         let create = |number| self.spawn(number);
         let (in_function, ready) = self.threads.enter_function(is_slow, create);
-        self.warn_of_too_few_threads(ready);
+        self.warn_if_not_created(ready);
         in_function
     }
 
-    /// There is at least the calling thread, which polls again when its function has run.
-    fn warn_of_too_few_threads(&self, created: std::io::Result<()>) {
+    /// Warns if a thread could not be created. Calls are still served: the calling thread polls
+    /// again after its function.
+    fn warn_if_not_created(&self, created: std::io::Result<()>) {
         if let Err(error) = created {
             let threads = self.threads();
             tracing::warn!(%error, threads, "no further thread to serve calls");
         }
     }
 
-    /// Waits on a serving thread until `done`.
+    /// Waits on a serving thread, inside a host function, until `done`.
     ///
-    /// What it waits for may need a thread, so another is woken or created. Only
-    /// when all threads there may be are inside host functions does this one serve
-    /// requests, on top of the function that waits, and only [`DEPTH`] deep.
+    /// The awaited kernel may call, so another thread is woken or created. If the maximum number of
+    /// threads are all in host functions, this one serves requests itself, nested in the function,
+    /// up to [`MAX_DEPTH`].
     pub(crate) fn serve_until(self: &Arc<Self>, done: impl Fn() -> bool) {
-        thread_local!(static DEEP: Cell<u32> = const { Cell::new(0) });
-        self.warn_of_too_few_threads(self.threads.wake_follower(|number| self.spawn(number)));
+        thread_local!(static DEPTH: Cell<u32> = const { Cell::new(0) });
+        self.warn_if_not_created(self.threads.wake_follower(|number| self.spawn(number)));
         let mut worker = None;
         let mut idle = Idle::new(Waiting::Adaptive);
         let mut nested = NestedWait::new(self);
         while !done() {
             let mut found = None;
-            if DEEP.get() < DEPTH {
+            if DEPTH.get() < MAX_DEPTH {
                 let poll = |token: &mut _| found = self.poll(token, PollWire::poll);
                 self.threads.with_token_if_all_are_busy(poll);
             }
             match found {
                 Some(found) => {
                     let worker = worker.get_or_insert_with(|| Worker::new(self, 0));
-                    DEEP.set(DEEP.get() + 1);
-                    serving(self, || worker.serve(self, found));
-                    DEEP.set(DEEP.get() - 1);
+                    DEPTH.set(DEPTH.get() + 1);
+                    with_server(self, || worker.serve(self, found));
+                    DEPTH.set(DEPTH.get() - 1);
                     idle = Idle::new(Waiting::Adaptive);
                 }
                 None => {
@@ -119,11 +119,12 @@ mod tests {
     use crate::serve::Config;
     use crate::wire::WireConfig;
 
-    /// Long enough for a thread that waits to notice that nobody calls, but on a very busy machine.
+    /// Enough time for a waiting thread to notice the lack of calls, unless the machine is very
+    /// busy.
     const QUIET: Duration = Duration::from_millis(100);
 
-    /// A server with one thread that follows, while a kernel runs and this thread has the token:
-    /// which then does `act`.
+    /// A server with a running kernel and one thread, which waits while this thread holds the token
+    /// and runs `act`.
     fn with_a_follower(act: impl FnOnce(&Server)) -> Arc<Server> {
         let device = device::open("host", &Env::read().unwrap()).unwrap();
         let wire = WireConfig {
@@ -139,40 +140,40 @@ mod tests {
         };
         let server = Server::new(device, config);
         server.connect(WireKind::GCN_QUEUE).unwrap();
-        let had_it = server.threads.with_token(|_| {
+        let had_token = server.threads.with_token(|_| {
             server.begin("kernel", true).unwrap();
             while !server.threads.has_waiting() {
                 sleep(QUIET / 100);
             }
             act(&server);
         });
-        assert!(had_it);
+        assert!(had_token);
         server
     }
 
-    /// This thread takes the token so often until another one has it.
-    fn somebody_polls(server: &Server, often: Duration) {
+    /// Takes the token repeatedly, at this interval, until another thread holds it.
+    fn wait_for_poller(server: &Server, interval: Duration) {
         let start = Instant::now();
         while server.threads.with_token(|_| ()) {
-            assert!(start.elapsed() < Duration::from_secs(20), "nobody polls");
-            sleep(often);
+            assert!(start.elapsed() < Duration::from_secs(20), "no thread polls");
+            sleep(interval);
         }
     }
 
     #[test]
-    fn somebody_polls_after_the_end_of_a_kernel() {
+    fn a_thread_polls_after_the_end_of_a_kernel() {
         let server = with_a_follower(|server| {
             server.poller.end_kernel();
             sleep(QUIET);
         });
-        somebody_polls(&server, QUIET / 100);
+        wait_for_poller(&server, QUIET / 100);
         server.stop();
     }
 
     #[test]
-    fn somebody_polls_while_kernels_end_all_the_time() {
+    fn a_thread_polls_while_kernels_end_all_the_time() {
         let server = with_a_follower(|_| sleep(QUIET));
-        somebody_polls(&server, QUIET / 2000);
+        wait_for_poller(&server, QUIET / 2000);
         server.stop();
     }
 }

@@ -1,4 +1,4 @@
-//! The primitives that `threads` is built on. Its model in tests/model replaces this file.
+//! The synchronisation primitives of `threads`. Its model in tests/model replaces this file.
 
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
@@ -12,7 +12,7 @@ pub(super) use crate::base::lock::{lock, wait};
 pub(super) type Token<T> = Mutex<T>;
 pub(super) type TokenGuard<'a, T> = MutexGuard<'a, T>;
 
-/// The token if nobody has it, also after a panic of the thread that had it.
+/// The token if no thread holds it, even after a panic of the last holder.
 pub(super) fn try_lock<T>(token: &Token<T>) -> Option<TokenGuard<'_, T>> {
     match token.try_lock() {
         Ok(guard) => Some(guard),
@@ -24,7 +24,7 @@ pub(super) fn try_lock<T>(token: &Token<T>) -> Option<TokenGuard<'_, T>> {
     }
 }
 
-/// Waits for `time` at most; also returns whether it is over.
+/// Waits for at most `time`; also returns whether it has passed.
 pub(super) fn wait_timeout<'a, T>(
     condvar: &Condvar,
     guard: MutexGuard<'a, T>,

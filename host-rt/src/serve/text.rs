@@ -1,8 +1,8 @@
-//! Text of kernels on its way from their wires to the standard output.
+//! The queue of text between the wires and the standard output.
 //!
-//! The poller takes text off the wires and leaves it here; a thread of its own writes it. So an
-//! output that accepts no more (a full pipe) delays the end of kernels that print. A call waits for
-//! it 100 ms at most, so that what its thread has printed comes before what the host function prints.
+//! The poller appends the text of kernels, and a separate thread writes it. So a blocked output,
+//! such as a full pipe, delays the end of kernels that print. A call waits at most 100 ms for the
+//! text that its thread has printed, so that this precedes the text of the host function.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use crate::base::lock::{lock, wait, wait_until};
 use crate::base::output;
 
-/// Bytes that may wait to be written. While there are more, text stays on the wires, so that a
-/// kernel that prints faster than its output accepts text waits for it.
+/// Maximum unwritten bytes. While there are more, text stays on the wires, so that a kernel waits
+/// that prints faster than the output accepts text.
 const LIMIT: u64 = 1 << 20;
 
-/// How long a call waits for the text before it.
-const CALL_PATIENCE: Duration = Duration::from_millis(100);
+/// Longest time that a call waits for earlier text.
+const CALL_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The text of a server's wires. A position in it is the number of bytes before it.
 #[derive(Debug, Default)]
@@ -26,29 +26,30 @@ pub(super) struct Text {
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Text has come, was written or is waited for, or there will be no more.
+    /// Text was added, written or awaited, or the queue was closed.
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// What the writer has not taken yet.
+    /// Text that the writer has not taken yet.
     pending: Vec<u8>,
-    /// Where `pending` ends.
+    /// The position of the end of `pending`.
     end: u64,
+    /// The position before which all text is written.
     written: u64,
-    /// Text before this is waited for.
-    wanted: u64,
+    /// The position before which text is awaited.
+    awaited: u64,
     has_writer: bool,
-    /// Somebody is writing: text goes out in its order, by one thread at a time.
+    /// Whether a thread is writing. One writes at a time, to keep the order.
     is_writing: bool,
-    /// The output did not accept all text while a call waited for it, and has not done so since.
+    /// Whether a call has timed out, and text has been pending ever since.
     is_stuck: bool,
     is_closed: bool,
 }
 
 impl Text {
-    /// Has `text` written; returns where it ends.
+    /// Appends `text`, to be written; returns the position of its end.
     pub(super) fn push(&self, text: &[u8]) -> u64 {
         let mut state = self.state();
         state.pending.extend_from_slice(text);
@@ -56,36 +57,36 @@ impl Text {
         if !state.has_writer {
             let shared = Arc::clone(&self.shared);
             let thread = std::thread::Builder::new().name("output".to_owned());
-            // It is not joined: an output that accepts nothing would keep it for ever. Where
-            // there can be none, the threads that wait for the text write it.
+            // It is not joined, since a blocked output may block it forever. If it cannot be
+            // created, the threads that wait for the text write it.
             state.has_writer = thread.spawn(move || shared.write_all()).is_ok();
         }
         self.shared.changed.notify_all();
         state.end
     }
 
-    /// Where the text so far ends.
+    /// The position of the end of the text so far.
     pub(super) fn end(&self) -> u64 {
         self.state().end
     }
 
-    /// Whether there is as much as may wait.
+    /// Whether more than [`LIMIT`] bytes are unwritten.
     pub(super) fn is_full(&self) -> bool {
         let state = self.state();
         state.end - state.written > LIMIT
     }
 
-    /// Whether some text was not written yet.
+    /// Whether some text is unwritten.
     pub(super) fn is_pending(&self) -> bool {
         let state = self.state();
         state.end > state.written
     }
 
-    /// Waits until all text before `position` was written; `false` if it was not by `until`.
+    /// Waits until all text before `position` is written; `false` if it is not by `until`.
     pub(super) fn wait(&self, position: u64, until: Option<Instant>) -> bool {
         let mut state = self.state();
-        if state.wanted < position {
-            state.wanted = position;
+        if state.awaited < position {
+            state.awaited = position;
             self.shared.changed.notify_all();
         }
         while state.written < position {
@@ -105,15 +106,15 @@ impl Text {
         true
     }
 
-    /// As [`wait`](Self::wait), for a call: once one has waited for long, no other does until
-    /// the output has accepted everything.
+    /// Like [`wait`](Self::wait), for a call. After a timeout, no other call waits until all text
+    /// is written.
     pub(super) fn wait_before_call(&self, position: u64) {
-        let patience = if self.state().is_stuck {
+        let timeout = if self.state().is_stuck {
             Duration::ZERO
         } else {
-            CALL_PATIENCE
+            CALL_TIMEOUT
         };
-        if !self.wait(position, Some(Instant::now() + patience)) {
+        if !self.wait(position, Some(Instant::now() + timeout)) {
             let mut state = self.state();
             state.is_stuck = state.written < state.end;
         }
@@ -132,11 +133,11 @@ impl Drop for Text {
 }
 
 impl State {
-    /// Bytes that may be written now: all but a character at the end whose last bytes are still to
-    /// come, unless somebody waits for it.
+    /// The number of bytes that may be written now: all except an incomplete character at the end,
+    /// unless it is awaited.
     fn writable(&self) -> usize {
         let len = self.pending.len();
-        if self.is_closed || self.wanted == self.end {
+        if self.is_closed || self.awaited == self.end {
             return len;
         }
         match str::from_utf8(&self.pending) {
@@ -148,7 +149,7 @@ impl State {
 }
 
 impl Shared {
-    /// The life of the thread that writes.
+    /// The main loop of the writing thread.
     fn write_all(&self) {
         let mut state = lock(&self.state);
         loop {
@@ -160,7 +161,7 @@ impl Shared {
         }
     }
 
-    /// Writes what is there.
+    /// Writes the writable text.
     fn write<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         let writable = state.writable();
         let text: Vec<u8> = state.pending.drain(..writable).collect();
@@ -182,16 +183,16 @@ mod tests {
 
     #[test]
     fn characters_are_not_split() {
-        let state = |pending: &[u8], wanted| State {
+        let state = |pending: &[u8], awaited| State {
             pending: pending.to_vec(),
             end: 10,
-            wanted,
+            awaited,
             ..State::default()
         };
         assert_eq!(state(b"a\xe2\x82", 0).writable(), 1);
         assert_eq!(state(b"\xe2\x82", 0).writable(), 0);
         assert_eq!(state(b"\xe2\x82\xac", 0).writable(), 3);
-        // A waiting call gets the bytes that are there; invalid UTF-8 is not held back.
+        // Awaited bytes are written even if incomplete, and so is invalid UTF-8.
         assert_eq!(state(b"\xe2\x82", 10).writable(), 2);
         assert_eq!(state(b"\xff\xe2", 0).writable(), 2);
     }

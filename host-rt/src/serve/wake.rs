@@ -1,4 +1,4 @@
-//! The wake word: how a sleeping poller is woken, by device threads and by the host.
+//! The wake word, by which device threads and the host wake a sleeping poller.
 
 use std::sync::{Condvar, Mutex, OnceLock};
 
@@ -9,7 +9,7 @@ use super::lock;
 use crate::device::MappedMemory;
 use crate::wire::wake;
 
-/// One wake word, by which one thread sleeps.
+/// A wake word. One thread at a time sleeps on it.
 #[derive(Default)]
 pub(super) struct WakeWord {
     /// The word that device threads read; attached with the first wire.
@@ -21,15 +21,15 @@ pub(super) struct WakeWord {
 #[derive(Default)]
 struct State {
     woken: bool,
-    /// There is a thread to wake, by a system call.
+    /// Whether a thread waits for the condition variable.
     sleeping: bool,
 }
 
 impl WakeWord {
-    /// Bytes of mapped memory that it needs.
+    /// Size in mapped memory, in bytes.
     pub(super) const BYTES: usize = size_of::<Layout>();
 
-    /// Attaches the memory that the device sees, once.
+    /// Attaches the memory of the word, unless some is attached already.
     pub(super) fn attach(&self, memory: MappedMemory) {
         self.memory.get_or_init(|| memory);
     }
@@ -39,12 +39,12 @@ impl WakeWord {
         self.memory.get().map_or(0, |memory| memory.device)
     }
 
-    /// Sleeps until woken, unless `poll` finds a reason not to.
+    /// Sleeps until woken, unless `poll` returns true.
     pub(super) fn sleep(&self, poll: impl FnOnce() -> bool) {
         let Some(memory) = self.memory.get() else {
-            unreachable!("threads exist only after the first wire was attached")
+            unreachable!("threads exist only after the first wire is attached")
         };
-        // SAFETY: the memory has the size of the word and lives with `self`.
+        // SAFETY: the memory has the size of the word and lives as long as `self`.
         let words = unsafe { Coherent::new(memory.host.as_ptr()) };
         wake::sleep(&words, poll, || {
             let mut state = lock(&self.state);
@@ -61,7 +61,7 @@ impl WakeWord {
         lock(&self.state).woken = false;
     }
 
-    /// Wakes the sleeper; remembered if nobody sleeps yet.
+    /// Wakes the sleeping thread, or the next one that sleeps.
     pub(super) fn wake(&self) {
         let mut state = lock(&self.state);
         state.woken = true;

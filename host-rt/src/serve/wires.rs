@@ -1,28 +1,28 @@
-//! The wires that are served, and the memory that they share.
+//! The served wires, and the memory that they share.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
 use shared_abi::image::DeviceConfig;
 use shared_abi::wire::{WireKind, claims};
 
-use super::poller::{Served, Source};
+use super::poller::{ServedWire, Source};
 use super::queue::LaunchQueues;
 use super::wake::WakeWord;
 use super::{Config, Cost, Server, lock};
 use crate::device::{Device, DeviceError, Fill};
 use crate::wire::{Copier, DeviceAccess, KINDS, Reservation, Reserved, WireParts, native};
 
-/// Most queues for serving threads that are made before they are needed.
+/// Maximum number of queues for serving threads that are created in advance.
 const READY_QUEUES: usize = 32;
 
-/// Queues for launches, and for copies that host functions make, that are made before they
-/// are needed, beside those: as many as kernels commonly run at a time. It is `cuda:N` that
-/// needs this: a queue of `hsa:N` gets what it takes by its first kernel, whatever runs then.
+/// Additional queues that are created in advance, for launches and for copies by host functions: as
+/// many as kernels commonly run at a time. Only `cuda:N` needs them: a queue of `hsa:N` can
+/// allocate its resources even while kernels run.
 const READY_LAUNCHES: usize = 32;
 
 /// Memory that all wires of a device share.
 pub(super) struct Common {
-    /// How requests reach the device's memory, the bounce area among it.
+    /// Access to device memory, including the bounce area.
     pub(super) access: DeviceAccess,
     /// Device address of the claims.
     claims: u64,
@@ -37,15 +37,15 @@ impl Common {
     ) -> Result<Self, DeviceError> {
         let bounce = Arc::new(device.alloc_mapped(config.bounce_bytes)?);
         let bytes = native::claims(&config.wire, config.bounce_blocks());
-        // Queues that the device can give to the threads that will serve: while a kernel
-        // waits for a call, making one may mean waiting for the kernel.
+        // The device keeps these queues for the serving threads: while a kernel waits for a call,
+        // creating a queue might wait for that kernel.
         let ready = config.threads.min(READY_QUEUES) + READY_LAUNCHES;
         let mut queues = (0..ready)
             .map(|_| device.queue())
             .collect::<Result<Vec<_>, _>>()?;
         let queue = &mut queues[0];
         let claims = device.alloc(bytes.len() as u64, Fill::Any)?;
-        // SAFETY: `bytes` lives until `synchronize` returns.
+        // SAFETY: `bytes` is readable for its length, and unwritten until `synchronize` returns.
         let copied = unsafe { queue.copy_to_device(claims, bytes.as_ptr(), bytes.len()) };
         let written = copied.and_then(|()| queue.synchronize());
         if let Err(error) = written {
@@ -64,47 +64,49 @@ impl Common {
     }
 }
 
-/// A wire's place in [`KINDS`] and [`Wires`].
+/// The index of a wire in [`KINDS`] and [`Wires`].
 fn wire_index(kind: WireKind) -> usize {
     match KINDS.iter().position(|known| known.kind == kind) {
         Some(index) => index,
-        None => unreachable!("a runtime chooses among the wires that it knows"),
+        None => unreachable!("a runtime chooses among the wires of the table"),
     }
 }
 
 /// The wires of a device.
 #[derive(Default)]
 pub(super) struct Wires {
-    /// Made with the first wire.
+    /// Created with the first wire.
     common: OnceLock<Common>,
-    /// As [`KINDS`]; made when the first image speaks it.
-    by_kind: [OnceLock<Arc<Served>>; KINDS.len()],
-    /// Wires of launches' own.
+    /// In the order of [`KINDS`]; each is created for the first image that uses it.
+    by_kind: [OnceLock<Arc<ServedWire>>; KINDS.len()],
+    /// Wires of single launches.
     pub(super) launch_queues: LaunchQueues,
-    /// Locked while one is made.
+    /// Locked while a wire is created.
     pub(super) attaching: Mutex<()>,
 }
 
 impl Wires {
-    /// The wires of all launches that are served.
-    pub(super) fn served(&self) -> impl Iterator<Item = &Arc<Served>> {
+    /// The served wires that all launches share.
+    pub(super) fn served(&self) -> impl Iterator<Item = &Arc<ServedWire>> {
         self.by_kind.iter().filter_map(OnceLock::get)
     }
 
-    /// Whether the wire of that kind is among them.
+    /// Whether the shared wire of that kind is served.
     pub(super) fn is_served(&self, kind: WireKind) -> bool {
         self.by_kind[wire_index(kind)].get().is_some()
     }
 
-    /// Device address of the claims, if there are any.
+    /// Device address of the claims, if they are allocated.
     pub(super) fn claims(&self) -> Option<u64> {
         self.common.get().map(|common| common.claims)
     }
 }
 
 impl Server {
-    /// What an image that speaks the wire of that kind has to know; makes what
-    /// there is not yet.
+    /// The configuration for an image that uses the wire of that kind. Creates missing resources.
+    ///
+    /// # Errors
+    /// If memory or queues cannot be allocated.
     pub(crate) fn connect(&self, kind: WireKind) -> Result<DeviceConfig, DeviceError> {
         let _attaching = lock(&self.wires.attaching);
         let common = self.common()?;
@@ -120,7 +122,7 @@ impl Server {
         })
     }
 
-    /// What wires share, which is made if there is none. `attaching` is locked.
+    /// The memory that wires share; created if missing. The caller has locked `attaching`.
     pub(super) fn common(&self) -> Result<&Common, DeviceError> {
         if let Some(common) = self.wires.common.get() {
             return Ok(common);
@@ -132,8 +134,8 @@ impl Server {
         Ok(self.wires.common.get_or_init(|| common))
     }
 
-    /// Device address of the wire of that kind, which is made if there is none. `attaching` is
-    /// locked.
+    /// Device address of the wire of that kind; created if missing. The caller has locked
+    /// `attaching`.
     fn attach(&self, kind: WireKind, common: &Common) -> Result<u64, DeviceError> {
         let index = wire_index(kind);
         if let Some(served) = self.wires.by_kind[index].get() {
@@ -149,10 +151,10 @@ impl Server {
             .address())
     }
 
-    /// Serves a wire from now on.
-    pub(super) fn serve_wire(&self, parts: WireParts) -> Arc<Served> {
+    /// Starts to serve a wire.
+    pub(super) fn serve_wire(&self, parts: WireParts) -> Arc<ServedWire> {
         let WireParts { wire, poller } = parts;
-        let wire = Arc::new(Served::new(wire));
+        let wire = Arc::new(ServedWire::new(wire));
         self.poller.add_source(Source {
             poller,
             wire: Arc::clone(&wire),
@@ -160,7 +162,7 @@ impl Server {
         wire
     }
 
-    /// What calls cost with one wire of that kind.
+    /// The resources for calls with one wire of that kind.
     pub(crate) fn cost(&self, kind: WireKind) -> Cost {
         let config = &self.config.wire;
         let wire = (KINDS[wire_index(kind)].bytes)(config);
@@ -174,7 +176,7 @@ impl Server {
     pub(super) fn copier(&self) -> Copier {
         match self.wires.common.get() {
             Some(common) => common.access.copier(),
-            None => unreachable!("only kernels of a connected image are served"),
+            None => unreachable!("only kernels of connected images are served"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Serving one request: arguments, function, results, answer.
+//! Serving one request: arguments, function, results, completion.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use host_fn::RawArg;
 use shared_abi::status::Status;
 
-use super::functions::Failed;
+use super::functions::FunctionError;
 use super::in_flight::InFlight;
 use super::poller::Found;
 use super::{CallError, Entry, RequestMemory, Server};
@@ -17,11 +17,11 @@ use crate::device::DeviceError;
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
 use crate::wire::{ArgRange, Copier, Request};
 
-/// Which call a host function runs for, as the device says.
+/// The call that a host function serves, as identified by the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallContext {
-    /// The launch that called, as [`Launch::id`](crate::Launch::id) gives it; 0
-    /// if the wire does not tell (images that GCC built).
+    /// The [`Launch::id`](crate::Launch::id) of the calling launch; 0 if the wire does not contain
+    /// it (images built by GCC).
     pub launch: u32,
 }
 
@@ -31,13 +31,14 @@ thread_local! {
     static SERVER: RefCell<Option<Arc<Server>>> = const { RefCell::new(None) };
 }
 
-/// Runs `act` on a thread that serves calls of `server` meanwhile.
-pub(super) fn serving<R>(server: &Arc<Server>, act: impl FnOnce() -> R) -> R {
-    /// Puts back what there was.
+/// Runs `act`, during which this thread serves calls of `server`.
+pub(super) fn with_server<R>(server: &Arc<Server>, act: impl FnOnce() -> R) -> R {
+    /// Restores the previous server.
     struct Restore(Option<Arc<Server>>);
     impl Drop for Restore {
         fn drop(&mut self) {
-            // Outside of the cell: it may be the last owner, whose end runs the application's code.
+            // Dropped after the cell is released: it may be the last owner, and its drop runs code
+            // of the application.
             drop(SERVER.replace(self.0.take()));
         }
     }
@@ -45,8 +46,8 @@ pub(super) fn serving<R>(server: &Arc<Server>, act: impl FnOnce() -> R) -> R {
     act()
 }
 
-/// In a host function: serves calls of its runtime as [`Server::serve_until`] does.
-/// Elsewhere: `false`, at once.
+/// In a host function, calls [`Server::serve_until`] of its runtime. Elsewhere, returns `false`
+/// immediately.
 pub(crate) fn serve_until(done: impl Fn() -> bool) -> bool {
     let server = SERVER.with_borrow(Clone::clone);
     match server.filter(|_| CALL.get().is_some()) {
@@ -64,7 +65,7 @@ pub fn current_call() -> Option<CallContext> {
     CALL.get()
 }
 
-/// What a thread needs to serve requests, used again for each.
+/// The buffers that a thread reuses for each request.
 pub(super) struct Worker {
     limits: Limits,
     mapper: Mapper,
@@ -92,9 +93,8 @@ impl Worker {
         }
     }
 
-    /// Serves one request and answers it, whatever panics on the way: a host
-    /// function, or what an application hangs into this library (a subscriber of
-    /// its log, the drop of a panic's payload).
+    /// Serves one request and completes it, even after a panic of a host function or of other
+    /// application code: a subscriber of the log, or the drop of a panic's payload.
     pub(super) fn serve(&mut self, server: &Arc<Server>, found: Found) {
         server.wait_for_text_before(&found);
         let mut request = found.request;
@@ -108,12 +108,12 @@ impl Worker {
                     wire,
                     reason: format!("a request was not served: {}", panic_message(&*panic)),
                 };
-                // Its drop might panic too.
+                // Dropping the payload might panic too.
                 std::mem::forget(panic);
                 (Status::FUNCTION_FAILED, Some(error))
             }
         };
-        // Before the caller goes on, and its kernel ends: callers on GCC's wires learn nothing.
+        // Reported before completion, after which the kernel may end: GCC's wires have no status.
         let report = |error| {
             let report = AssertUnwindSafe(|| server.requests.launches.report(launch, error));
             if let Err(panic) = catch_unwind(report) {
@@ -136,7 +136,7 @@ impl Worker {
         server: &Arc<Server>,
         request: &mut Request,
     ) -> Result<(), (Status, CallError)> {
-        // Relaxed: seen soon enough.
+        // Relaxed: a request taken meanwhile may still be served.
         if server.requests.refusing.load(Ordering::Relaxed) {
             let word = request.func();
             return Err((Status::SHUTTING_DOWN, CallError::ShuttingDown { word }));
@@ -169,7 +169,7 @@ impl Worker {
         let bounce = request.bounce_blocks(&self.args, &self.copier);
         let launch = request.launch();
 
-        // What panics here, `serve` tells.
+        // `serve` reports a panic here.
         let maps = function.maps(&mut self.args);
         let mut transfer = RequestTransfer {
             request,
@@ -189,7 +189,7 @@ impl Worker {
                 &self.args,
                 &server.present,
                 &mut transfer,
-                |pointers, args| call(function, raw_args, pointers, args),
+                |pointers, args| call_mapped(function, raw_args, pointers, args),
             )
         }));
         self.in_flight.end();
@@ -198,8 +198,8 @@ impl Worker {
         match result {
             Ok(Ok(())) => Ok(()),
             Ok(Err(RunError::Map(error))) => Err(refused(with_sources(&error))),
-            Ok(Err(RunError::Call(Failed::Refused(reason)))) => Err(refused(reason)),
-            Ok(Err(RunError::Call(Failed::Function(message)))) => Err((
+            Ok(Err(RunError::Call(FunctionError::Refused(reason)))) => Err(refused(reason)),
+            Ok(Err(RunError::Call(FunctionError::Failed(message)))) => Err((
                 Status::FUNCTION_FAILED,
                 CallError::Failed {
                     function: function(),
@@ -217,16 +217,17 @@ impl Worker {
     }
 }
 
-fn call(
+/// Calls `function` with mapped arguments.
+fn call_mapped(
     function: &Entry,
     raw_args: &mut Vec<RawArg>,
     pointers: &mut [*mut std::ffi::c_void],
     args: &[HostArg],
-) -> Result<(), Failed> {
+) -> Result<(), FunctionError> {
     if function.is_typed()
         && let Some(i) = args.iter().position(|arg| arg.present)
     {
-        return Err(Failed::Refused(format!(
+        return Err(FunctionError::Refused(format!(
             "argument {i} is an original on the host, which others may use; only a raw function \
              can take it"
         )));
@@ -237,13 +238,13 @@ fn call(
         size: arg.size,
         kind: arg.kind,
     }));
-    // SAFETY: the mapper vouches for the memory of each argument during this
-    // call. What two calls can have at the same time, a typed function does not
-    // get (see above); overlaps within a call it looks for itself.
+    // SAFETY: the mapper keeps the memory of each argument valid during this call. Only present
+    // arguments are shared with other calls, and typed functions do not get them (checked above). A
+    // typed function checks for overlaps within a call itself.
     unsafe { function.call(pointers, raw_args) }
 }
 
-/// An error's message and those of its sources, with colons between.
+/// The messages of an error and its sources, separated by colons.
 fn with_sources(error: &dyn std::error::Error) -> String {
     let sources = std::iter::successors(error.source(), |error| error.source());
     sources.fold(error.to_string(), |text, source| {
@@ -259,7 +260,7 @@ pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "(no message)".to_owned())
 }
 
-/// Moves the bytes of one request's arguments.
+/// Transfers the bytes of one request's arguments.
 struct RequestTransfer<'a> {
     request: &'a mut Request,
     copier: &'a mut Copier,
@@ -271,7 +272,7 @@ impl RequestTransfer<'_> {
         ArgRange::in_arg(&self.args[piece.entry()], piece.device(), piece.len())
     }
 
-    /// Waits for the queue, also after a failure: it may still be copying.
+    /// Waits for the queue, even after a failure, since it may still be copying.
     fn finish(
         &mut self,
         pieces: &[Piece],
@@ -291,8 +292,8 @@ impl Transfer for RequestTransfer<'_> {
         let mut failed = None;
         for piece in pieces {
             let range = self.range(piece);
-            // SAFETY: a piece is writable for its length until this returns, and
-            // `finish` below waits for what a queue still copies.
+            // SAFETY: a piece is writable for its length until this returns, and `finish` below
+            // waits for started copies.
             let read = unsafe { self.request.read(self.copier, range, piece.host()) };
             if let Err(error) = read {
                 failed = Some(TransferError::new(piece, error));
@@ -306,7 +307,8 @@ impl Transfer for RequestTransfer<'_> {
         let mut failed = None;
         for piece in pieces {
             let range = self.range(piece);
-            // SAFETY: as in `fetch`, for reading.
+            // SAFETY: a piece is readable for its length until this returns, and `finish` below
+            // waits for started copies.
             let written = unsafe { self.request.write(self.copier, range, piece.host()) };
             if let Err(error) = written {
                 failed = Some(TransferError::new(piece, error));
@@ -320,14 +322,16 @@ impl Transfer for RequestTransfer<'_> {
 impl RequestMemory for RequestTransfer<'_> {
     unsafe fn read(&mut self, to: *mut u8, from: u64, len: usize) -> Result<(), DeviceError> {
         let range = ArgRange::in_any(self.args, from, len);
-        // SAFETY: the caller vouches for `to`, and `finish` waits for the copy.
+        // SAFETY: the caller ensures that `to` is writable until this returns, and `finish` waits
+        // for the copy.
         let result = unsafe { self.request.read(self.copier, range, to) };
         result.and(self.copier.finish())
     }
 
     unsafe fn write(&mut self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError> {
         let range = ArgRange::in_any(self.args, to, len);
-        // SAFETY: as above.
+        // SAFETY: the caller ensures that `from` is readable until this returns, and `finish` waits
+        // for the copy.
         let result = unsafe { self.request.write(self.copier, range, from) };
         result.and(self.copier.finish())
     }

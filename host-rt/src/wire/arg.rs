@@ -2,30 +2,30 @@
 
 use shared_abi::map_kind::MapKind;
 
-/// One argument as taken from a wire.
+/// One argument of a request, as the wire has it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arg {
     /// Device address, or the value itself for `FIRSTPRIVATE_INT`.
     pub addr: u64,
-    /// Bytes, or what else the kind makes of it.
+    /// The number of bytes, unless the kind gives this word another meaning.
     pub size: u64,
-    /// What to do with it.
+    /// How to map it.
     pub kind: MapKind,
     pub(super) location: ArgLocation,
 }
 
-/// Where the bytes of an argument are.
+/// The location of an argument's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ArgLocation {
-    /// At their device address.
+    /// In device memory, at the argument's address.
     Device,
-    /// Carried in the slot, at an offset of the payload of the request.
+    /// Carried in the slot, at this offset in the request's payload.
     Slot(usize, CarriedBit),
-    /// Carried in the bounce area, at an offset of it.
+    /// Carried in the bounce area, at this offset.
     Bounce(usize, CarriedBit),
 }
 
-/// The bit of a carried argument in the set of those that were written.
+/// The bit of a carried argument in the set of written arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CarriedBit(pub(super) u32);
 
@@ -42,7 +42,7 @@ impl Arg {
     }
 }
 
-/// A range of device memory, and where its bytes are while a request is served.
+/// A range of device memory, and the location of its bytes while a request is served.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArgRange {
     pub(super) addr: u64,
@@ -51,7 +51,7 @@ pub(crate) struct ArgRange {
 }
 
 impl ArgRange {
-    /// A range that `arg` may contain: at its device address unless all of it is carried.
+    /// A range that `arg` may contain. It is in device memory unless `arg` carries all of it.
     #[inline]
     pub(crate) fn in_arg(arg: &Arg, addr: u64, len: usize) -> Self {
         Self {
@@ -61,7 +61,8 @@ impl ArgRange {
         }
     }
 
-    /// A range that any of `args` may contain.
+    /// A range that any of `args` may contain. It is in device memory unless one of them carries
+    /// all of it.
     pub(crate) fn in_any(args: &[Arg], addr: u64, len: usize) -> Self {
         let carried = args.iter().find_map(|arg| carried(arg, addr, len));
         Self {
@@ -72,7 +73,7 @@ impl ArgRange {
     }
 }
 
-/// The location of a range that `arg` carries as a whole.
+/// The location of a range that `arg` carries completely; `None` if it does not.
 #[inline]
 fn carried(arg: &Arg, addr: u64, len: usize) -> Option<ArgLocation> {
     let skip = addr.checked_sub(arg.addr)?;
@@ -80,7 +81,7 @@ fn carried(arg: &Arg, addr: u64, len: usize) -> Option<ArgLocation> {
     if end > arg.size {
         return None;
     }
-    // At most `arg.size`, which fits the location.
+    // No loss: a carried argument, and so `skip`, is smaller than its area.
     let skip = skip as usize;
     match arg.location {
         ArgLocation::Device => None,

@@ -7,7 +7,7 @@ use shared_abi::words::{Coherent, SystemWords};
 use super::Reserved;
 use crate::device::{Device, DeviceError, MappedMemory, Queue};
 
-/// How the host reaches the memory of a device: the same for all wires and threads.
+/// Access of the host to the memory of a device, shared by all wires and threads.
 #[derive(Clone)]
 pub(crate) struct DeviceAccess {
     pub(crate) device: Arc<dyn Device>,
@@ -25,29 +25,28 @@ impl DeviceAccess {
     }
 }
 
-/// Reaches device memory through a queue of its own, and the bounce area, which
-/// is mapped, directly.
+/// Copies device memory through its own queue. The bounce area is mapped and accessed directly.
 pub(crate) struct Copier {
     access: DeviceAccess,
-    /// Made with the first copy that needs it.
+    /// Created by the first copy that needs it.
     queue: Option<Box<dyn Queue>>,
 }
 
 impl Copier {
     /// The bounce area.
     pub(super) fn bounce(&self) -> Coherent {
-        // SAFETY: every use checks its offsets against `bounce_bytes` or
-        // `offset_in_bounce`; `self` keeps the memory alive, which is aligned to
-        // 128 bytes; the device's accesses are atomic or ordered by the wire.
+        // SAFETY: every use checks its offsets against `bounce_bytes` or `offset_in_bounce`; the
+        // memory is aligned to 128 bytes and lives as long as `self`; the device's accesses are
+        // atomic or ordered by the wire.
         unsafe { Coherent::new(self.access.bounce.host.as_ptr()) }
     }
 
-    /// Size of the bounce area.
+    /// Size of the bounce area in bytes.
     pub(super) fn bounce_bytes(&self) -> usize {
         self.access.bounce.bytes
     }
 
-    /// Offset of a device range in the bounce area, if it is there.
+    /// Offset of a device range in the bounce area; `None` if it is not inside.
     pub(super) fn offset_in_bounce(&self, address: u64, len: u64) -> Option<usize> {
         self.access
             .bounce
@@ -55,23 +54,23 @@ impl Copier {
             .then(|| (address - self.access.bounce.device) as usize)
     }
 
-    /// Copies from the bounce area.
+    /// Copies from the bounce area at offset `at`. Panics if the range is not inside.
     ///
     /// # Safety
     /// `to` is writable for `len` bytes.
     pub(super) unsafe fn read_bounce(&self, at: usize, to: *mut u8, len: usize) {
         self.assert_in_bounce(at, len);
-        // SAFETY: the caller vouches for `to`; the range is in the area.
+        // SAFETY: the caller ensures that `to` is writable; the range is in the area.
         unsafe { self.bounce().read_bytes(at, to, len) };
     }
 
-    /// Copies to the bounce area.
+    /// Copies to the bounce area at offset `at`. Panics if the range is not inside.
     ///
     /// # Safety
     /// `from` is readable for `len` bytes.
     pub(super) unsafe fn write_bounce(&self, at: usize, from: *const u8, len: usize) {
         self.assert_in_bounce(at, len);
-        // SAFETY: the caller vouches for `from`; the range is in the area.
+        // SAFETY: the caller ensures that `from` is readable; the range is in the area.
         unsafe { self.bounce().write_bytes(at, from, len) };
     }
 
@@ -91,7 +90,7 @@ impl Copier {
     /// Starts a copy from device memory.
     ///
     /// # Safety
-    /// `to` is writable for `len` bytes and left alone until
+    /// `to` is writable for `len` bytes, and nothing else accesses it until
     /// [`finish`](Self::finish) returns.
     pub(super) unsafe fn fetch(
         &mut self,
@@ -100,9 +99,10 @@ impl Copier {
         len: usize,
     ) -> Result<(), DeviceError> {
         match self.offset_in_bounce(from, len as u64) {
-            // SAFETY: the range is in the bounce area; the caller vouches for `to`.
+            // SAFETY: the caller ensures that `to` is writable.
             Some(at) => unsafe { self.read_bounce(at, to, len) },
-            // SAFETY: the caller vouches for `to` until `finish`.
+            // SAFETY: the caller ensures that `to` is writable, and unused until `finish` has
+            // waited for the queue.
             None => unsafe { self.queue()?.copy_from_device(to, from, len)? },
         }
         Ok(())
@@ -111,8 +111,8 @@ impl Copier {
     /// Starts a copy to device memory.
     ///
     /// # Safety
-    /// `from` is readable for `len` bytes and unwritten until
-    /// [`finish`](Self::finish) returns.
+    /// `from` is readable for `len` bytes, and nothing writes it until [`finish`](Self::finish)
+    /// returns.
     pub(super) unsafe fn store(
         &mut self,
         to: u64,
@@ -120,9 +120,10 @@ impl Copier {
         len: usize,
     ) -> Result<(), DeviceError> {
         match self.offset_in_bounce(to, len as u64) {
-            // SAFETY: the range is in the bounce area; the caller vouches for `from`.
+            // SAFETY: the caller ensures that `from` is readable.
             Some(at) => unsafe { self.write_bounce(at, from, len) },
-            // SAFETY: the caller vouches for `from` until `finish`.
+            // SAFETY: the caller ensures that `from` is readable, and unwritten until `finish` has
+            // waited for the queue.
             None => unsafe {
                 self.access.reserved.check(to, len)?;
                 self.queue()?.copy_to_device(to, from, len)?;
@@ -131,7 +132,7 @@ impl Copier {
         Ok(())
     }
 
-    /// Stores a word in device memory, for a device thread that waits for it.
+    /// Stores a word that a device thread waits for in device memory.
     pub(super) fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
         self.access.reserved.check(to, 4)?;
         let queue = self.queue()?;
@@ -139,7 +140,7 @@ impl Copier {
         queue.synchronize()
     }
 
-    /// Waits for all copies that were started.
+    /// Waits for all started copies.
     pub(crate) fn finish(&mut self) -> Result<(), DeviceError> {
         match &mut self.queue {
             Some(queue) => queue.synchronize(),

@@ -1,4 +1,4 @@
-//! Why the arguments of a request were refused.
+//! Errors of a request's arguments.
 
 use shared_abi::wire::native::MAX_CARRIED;
 
@@ -7,45 +7,45 @@ use crate::device::DeviceError;
 /// The arguments of a request are invalid, or cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArgsError {
-    /// There are too many.
+    /// There are too many arguments.
     #[error("{count} arguments, at most {limit} are allowed")]
     TooMany {
         /// Number of arguments.
         count: u64,
-        /// The most that are allowed.
+        /// The maximum.
         limit: u64,
     },
-    /// The request's bounce extent is not one of the bounce area.
+    /// The request's bounce extent is too long or not in the bounce area.
     #[error("{blocks} bounce blocks at {first}: no such extent")]
     NoSuchExtent {
-        /// Its first block.
+        /// The extent's first block.
         first: u32,
-        /// Its number of blocks.
+        /// The extent's number of blocks.
         blocks: u32,
     },
-    /// The list of arguments is longer than the extent that it is in.
+    /// The list of arguments is longer than the extent that contains it.
     #[error("{count} arguments do not fit an extent of {blocks} blocks")]
     ListTooLong {
         /// Number of arguments.
         count: usize,
-        /// Blocks of the extent.
+        /// The extent's number of blocks.
         blocks: u32,
     },
-    /// More arguments are carried than there are bits for.
+    /// More than [`MAX_CARRIED`] arguments are carried.
     #[error("more than {MAX_CARRIED} arguments are carried")]
     TooManyCarried,
-    /// An argument is not carried where its entry says.
+    /// An argument's entry names a location that cannot carry it.
     #[error(
         "argument {index} is said to be carried at place {place}, offset {offset}, {size} bytes"
     )]
     NotCarried {
-        /// Its index.
+        /// The argument's index.
         index: usize,
-        /// The word for the place.
+        /// The entry's word for the place.
         place: u16,
-        /// Bytes from the place's begin.
+        /// Offset in that place, in bytes.
         offset: usize,
-        /// Its bytes.
+        /// Size in bytes.
         size: u64,
     },
     /// The arrays of GCC's wires could not be copied from the device.

@@ -1,4 +1,4 @@
-//! What GCC's wires have in common: arguments at device addresses, and completion words.
+//! Code shared by GCC's wires: arguments at device addresses, and completion words.
 
 use core::mem::offset_of;
 use std::ops::Range;
@@ -23,24 +23,24 @@ pub struct RequestWords {
     pub sizes: u64,
     /// Device address of `mapnum` kinds.
     pub kinds: u64,
-    /// Where the caller waits.
+    /// The word that the caller waits for.
     pub completion: Completion,
 }
 
-/// The word by which a request is completed.
+/// The word that completes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completion {
     /// The function word of the `gcc-slot`.
     FunctionWord,
-    /// The word of this slot of the `gcn-queue` that says that its message is written.
+    /// The word `written` of this slot of the `gcn-queue`.
     Slot(u32),
     /// The word at this device address.
     Signal(u64),
 }
 
 impl RequestWords {
-    /// Key of the launch that the request comes from, if `device-rt` made it: its extent, where
-    /// the addresses are, starts with one. 0 for requests of GCC's own code.
+    /// Key of the launch that made the request; 0 if GCC's own code made it. The addresses of a
+    /// request by `device-rt` follow a [`BounceHeader`], which contains the key.
     pub(super) fn launch(&self, bounce: &MappedMemory) -> u32 {
         let header = size_of::<BounceHeader>() as u64;
         let start = self.addrs.wrapping_sub(header);
@@ -48,8 +48,8 @@ impl RequestWords {
         if !extent.is_multiple_of(BLOCK as u64) || !bounce.contains(start, header) {
             return 0;
         }
-        // SAFETY: the header lies in the bounce area, whose other users access it
-        // atomically or ordered by the wire.
+        // SAFETY: the header lies in the bounce area, which lives as long as `bounce`; the device's
+        // accesses are atomic or ordered by the wire.
         let words = unsafe { Coherent::new(bounce.host.as_ptr()) };
         // Relaxed: S1, R1 or Q1 orders it.
         words.load32(
@@ -58,8 +58,8 @@ impl RequestWords {
         )
     }
 
-    /// The bounce blocks of the request, whose arguments are `args`; none for requests of GCC's own
-    /// code.
+    /// The bounce blocks of the request with arguments `args`. Requests of GCC's own code have
+    /// none.
     pub(super) fn bounce_blocks(&self, args: &[Arg], copier: &Copier) -> Range<u32> {
         let blocks = |addr, len| {
             let at = copier.offset_in_bounce(addr, len)?;
@@ -75,7 +75,7 @@ impl RequestWords {
     }
 }
 
-/// Reads the three argument arrays, of `words.mapnum` entries.
+/// Reads the three argument arrays, of `words.mapnum` entries each.
 pub(super) fn read_args(
     words: &RequestWords,
     copier: &mut Copier,
@@ -85,14 +85,14 @@ pub(super) fn read_args(
     let mut list = vec![0u64; count * 2];
     let mut kinds = vec![0u16; count];
     let mut fetch = |to: *mut u8, from: u64, len: usize| {
-        // SAFETY: the callers below pass vectors of that many bytes, which
-        // outlive `finish`.
+        // SAFETY: the calls below pass vectors with room for `len` bytes, which are unused until
+        // `finish` has returned.
         unsafe { copier.fetch(to, from, len) }
     };
     let fetched = fetch(list.as_mut_ptr().cast(), words.addrs, count * 8)
         .and_then(|()| fetch(list[count..].as_mut_ptr().cast(), words.sizes, count * 8))
         .and_then(|()| fetch(kinds.as_mut_ptr().cast(), words.kinds, count * 2));
-    // Whatever was started has to end before the vectors go.
+    // Started copies must end before the vectors are dropped, even after an error.
     let finished = copier.finish();
     fetched.and(finished).map_err(ArgsError::Arrays)?;
     let (addrs, sizes) = list.split_at(count);
@@ -101,21 +101,21 @@ pub(super) fn read_args(
     Ok(())
 }
 
-/// Answers the request whose completion word is at byte offset `signal` of
-/// `memory`, on `gcc-ring` and `gcn-queue`.
+/// Completes the request of `gcc-ring` or `gcn-queue` whose completion word is at byte offset
+/// `signal` of `memory`.
 pub fn complete(memory: &impl SystemWords, signal: usize) {
-    // Edge `R2`, completing end: whoever sees the 1 sees what was copied back.
+    // Edge `R2`, completing end: a reader of the 1 sees the results.
     memory.store32(signal, 1, Store::Release);
 }
 
-/// Answers the request whose completion word is at device address `signal`.
-pub(super) fn signal(copier: &mut Copier, signal: u64) -> Result<(), DeviceError> {
+/// Completes the request whose completion word is at device address `signal`.
+pub(super) fn complete_at(copier: &mut Copier, signal: u64) -> Result<(), DeviceError> {
     match copier.offset_in_bounce(signal, 4) {
         Some(at) if at.is_multiple_of(4) => {
             complete(&copier.bounce(), at);
             Ok(())
         }
-        // GCC's own code: an `int` in device memory.
+        // The completion word of GCC's own code is an `int` in device memory.
         _ => copier.store_word(signal, 1),
     }
 }

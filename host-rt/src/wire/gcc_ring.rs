@@ -1,9 +1,9 @@
 //! Consumer of [`gcc_ring`](shared_abi::wire::gcc_ring).
 //!
-//! Requests are taken as they are published, in any order: a device thread that
-//! is slow between its ticket and its request holds up nobody until the ring is
-//! full. `consumed` can only advance over tickets in order, so a thread that dies
-//! there does stop the ring after one lap; that is the protocol's.
+//! The poller takes requests in the order of publication, not of tickets. A device thread that is
+//! slow between drawing its ticket and publishing delays no other until the ring is full. The
+//! protocol advances `consumed` over tickets in order, so a thread that dies in between stops the
+//! ring after one lap.
 
 use core::mem::offset_of;
 
@@ -22,18 +22,17 @@ use crate::device::MappedMemory;
 pub struct Poller<S> {
     system: S,
     slots: u32,
-    /// What `consumed` says; the device's word is never read back.
+    /// The value of the wire's `consumed`, which is never read back.
     consumed: u32,
-    /// Slots whose ticket, at or after `consumed`, is taken.
+    /// Slots whose request, of a ticket at or after `consumed`, is taken.
     taken: Vec<bool>,
-    /// The device's counter made no sense: nothing is taken any more.
+    /// The device's counter was invalid. Nothing is taken any more.
     broken: bool,
 }
 
 impl<S: SystemWords> Poller<S> {
-    /// A poller of the wire in `system` with `slots` slots
-    /// ([`SLOTS`], but for tests), all of whose tickets before `ticket` are
-    /// consumed.
+    /// A poller of the wire in `system` with `slots` slots ([`SLOTS`], except in tests). All
+    /// tickets before `ticket` are consumed.
     pub fn new(system: S, slots: u32, ticket: u32) -> Self {
         Self {
             system,
@@ -44,12 +43,12 @@ impl<S: SystemWords> Poller<S> {
         }
     }
 
-    /// Looks for a request and takes it.
+    /// Takes a published request.
     pub fn poll(&mut self) -> Poll<RequestWords> {
         if self.broken {
             return Poll::Empty;
         }
-        // Relaxed: only says how far to scan; R1 brings the requests.
+        // Relaxed: only limits the scan; R1 orders the requests.
         let drawn = self
             .system
             .load32(offset_of!(Ring, next_slot), Load::Relaxed);
@@ -74,7 +73,7 @@ impl<S: SystemWords> Poller<S> {
 
     fn take(&mut self, slot: u32) -> Option<RequestWords> {
         let at = offset_of!(Ring, queue) + slot as usize * size_of::<Slot>();
-        // Edge `R1`, consuming end: with the signal's address come the other words.
+        // Edge `R1`, consuming end: the other words precede the signal's address.
         let signal = self
             .system
             .load64(at + offset_of!(Slot, signal), Load::Acquire);
@@ -91,7 +90,7 @@ impl<S: SystemWords> Poller<S> {
             kinds: word(offset_of!(Slot, kinds)),
             completion: Completion::Signal(signal),
         };
-        // Relaxed: R3 orders it for the next lap's owner.
+        // Relaxed: R3 orders it before the stores of the next lap's owner.
         self.system
             .store64(at + offset_of!(Slot, signal), 0, Store::Relaxed);
         self.taken[slot as usize] = true;
@@ -99,18 +98,18 @@ impl<S: SystemWords> Poller<S> {
         Some(taken)
     }
 
-    /// Gives slots back, as far as every ticket before them is taken.
+    /// Releases slots in the order of tickets, up to the first that is not taken.
     fn advance(&mut self) {
         let before = self.consumed;
         while std::mem::take(&mut self.taken[(self.consumed % self.slots) as usize]) {
             self.consumed = self.consumed.wrapping_add(1);
         }
         if self.consumed != before {
-            // Relaxed: only the host reads it, for debugging the ring.
+            // Relaxed: only debuggers read it.
             self.system
                 .store32(offset_of!(Ring, claimed), self.consumed, Store::Relaxed);
-            // Edge `R3`, consuming end: the next lap's owner of a slot writes it
-            // after our loads from it and after its signal is 0.
+            // Edge `R3`, consuming end: the next lap's owner of a slot writes it after our loads,
+            // and after the 0 in its signal.
             self.system
                 .store32(offset_of!(Ring, consumed), self.consumed, Store::Release);
         }
@@ -125,10 +124,10 @@ impl<S: SystemWords + Send> PollWire for Poller<S> {
     }
 }
 
-/// Bytes of mapped memory that it needs.
+/// Size of the wire in mapped memory, in bytes.
 pub(super) const BYTES: usize = size_of::<Ring>();
 
-/// A wire in `memory`, which is zeroed and large enough, and its poller.
+/// Creates a wire in `memory`, which is zeroed and has [`BYTES`], and its poller.
 pub(super) fn attach(
     memory: MappedMemory,
     config: &WireConfig,
@@ -148,7 +147,7 @@ pub(super) fn attach(
         offset_of!(Ring, consumed),
         offset_of!(Ring, claimed),
     ] {
-        // Relaxed: no kernel runs yet; starting one orders it.
+        // Relaxed: no kernel runs yet, and a launch orders it.
         words.store32(counter, ticket, Store::Relaxed);
     }
     (wire, Poller::new(words, SLOTS, ticket))

@@ -11,13 +11,12 @@ use super::memory::Wire;
 use super::{DeviceAccess, Poll, PollWire};
 use crate::device::MappedMemory;
 
-/// In place of the function word of a request that is taken and not completed: no
-/// function has it, and the device waits for 0 alone. A device that sends it as a
-/// function word waits for ever, as would everybody behind it; nothing else
-/// suffers.
+/// Replaces the function word of a request that is taken and not completed. No function has this
+/// word, and the device waits for 0 only. A device that sends it as a function word blocks this
+/// wire, and nothing else.
 const TAKEN: u64 = u64::MAX;
 
-/// Finds the one request.
+/// Finds published requests.
 #[derive(Debug)]
 pub struct Poller<S> {
     system: S,
@@ -29,17 +28,17 @@ impl<S: SystemWords> Poller<S> {
         Self { system }
     }
 
-    /// Looks for a request and takes it.
+    /// Takes the request, if one is published.
     pub fn poll(&mut self) -> Poll<RequestWords> {
-        // Edge `S1`, consuming end: with the function word come the others.
+        // Edge `S1`, consuming end: the other words precede the function word.
         let func = self.system.load64(offset_of!(Slot, func), Load::Acquire);
         if func == 0 || func == TAKEN {
             return Poll::Empty;
         }
-        // Relaxed: the next holder of the token has that from us and sees this, or what
-        // came after it: 0, or the next request. A word of the host's own beside
-        // the slot could not be cleared together with `func`, and a poll between
-        // the two stores would miss the next request, perhaps before sleep.
+        // Relaxed: the poll token orders it for the next poller, which sees this word or a later
+        // one: 0, or the next request. A separate word of the host could not be cleared together
+        // with `func`: a poll between the two stores, perhaps the last before sleep, would miss the
+        // next request.
         self.system
             .store64(offset_of!(Slot, func), TAKEN, Store::Relaxed);
         // Relaxed: S1 orders these.
@@ -55,16 +54,16 @@ impl<S: SystemWords> Poller<S> {
     }
 }
 
-/// Answers the request.
+/// Completes the request.
 pub fn complete(system: &impl SystemWords) {
-    // Edge `S2`, completing end: whoever sees the 0 sees what was copied back.
+    // Edge `S2`, completing end: a reader of the 0 sees the results.
     system.store64(offset_of!(Slot, func), 0, Store::Release);
 }
 
-/// Bytes of mapped memory that it needs.
+/// Size of the wire in mapped memory, in bytes.
 pub(super) const BYTES: usize = size_of::<Slot>();
 
-/// A wire in `memory`, which is zeroed and large enough, and its poller.
+/// Creates a wire in `memory`, which is zeroed and has [`BYTES`], and its poller.
 pub(super) fn attach(memory: MappedMemory, access: &DeviceAccess) -> (Wire, Poller<Coherent>) {
     let wire = Wire {
         kind: WireKind::GCC_SLOT,

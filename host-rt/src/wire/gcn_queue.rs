@@ -1,18 +1,17 @@
 //! Consumer of [`gcn_queue`](shared_abi::wire::gcn_queue).
 //!
-//! Text is taken in the order of its tickets, so that what takes several messages stays
-//! together. A call holds up no text, and no call waits for text that is not yet written:
-//! a device thread that is slow, or dies, between its ticket and its message holds up the
-//! text behind it, and everything only when the queue is full. When a kernel has ended,
-//! text is taken in spite of that.
+//! Text is taken in the order of tickets, so that text in several messages stays together. A call
+//! delays no text, and no call waits for unwritten text. A device thread that is slow, or dies,
+//! between its ticket and its message delays later text, and calls only once the queue is full.
+//! After the end of a kernel, text is taken even so.
 //!
-//! What one thread prints before it calls, comes before the call, unless another thread
-//! holds it up: who sees a message sees those that its thread has written before, so
-//! before a message is taken, those before it are read once more.
+//! Text of a thread precedes the calls that it makes later, unless another thread delays the text.
+//! A reader of a message also sees the earlier messages of its thread, so the poller reads earlier
+//! slots again before it takes a message.
 //!
-//! The slot of a call that is answered there is kept until it is, and `consumed` with it.
-//! Others are taken meanwhile. Where the host sleeps until it is woken, which no device
-//! with such callers lets it, nobody would then find out that it is answered.
+//! A call without a completion word is answered in its slot. It keeps the slot, and so stops
+//! `consumed`, until its answer; later messages are taken meanwhile. Only the next poll notices the
+//! answer. So the host must not sleep until woken; no device with such callers can wake it.
 
 #[cfg(test)]
 mod tests;
@@ -38,80 +37,79 @@ use crate::device::MappedMemory;
 pub struct Poller<S> {
     system: S,
     slots: u32,
-    /// What `consumed` says; the device's word is never read back.
+    /// The value of the wire's `consumed`, which is never read back.
     consumed: u32,
-    /// The same, for reusing the wire.
+    /// Shared with [`GcnQueue`], which resets the wire.
     progress: Arc<Progress>,
-    /// Of each slot, for its ticket at or after `consumed`.
-    state: Vec<State>,
+    /// The state of each slot, for its ticket at or after `consumed`.
+    states: Vec<State>,
 }
 
-/// How far a poller has got on its wire.
+/// The progress of a poller on its wire.
 #[derive(Debug, Default)]
 struct Progress {
     consumed: AtomicU32,
-    /// The device's counter was invalid: nothing is taken any more.
+    /// The device's counter was invalid. Nothing is taken any more.
     broken: AtomicBool,
 }
 
-/// How far the message of a slot is.
+/// The state of a slot's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Not taken.
     Waiting,
-    /// Taken, and the slot is no longer needed.
+    /// Taken; the slot is no longer needed.
     Taken,
-    /// A call that was taken, whose answer goes to the slot.
+    /// A taken call that will be answered in the slot.
     Answering,
 }
 
-/// Which messages a scan is for.
+/// The messages that a scan takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filter {
-    /// Calls, and text before which every message is written.
+    /// Calls, and text whose earlier messages are all written.
     All,
-    /// Text that is there.
+    /// Written text, even after unwritten messages.
     Text,
     /// Calls.
     Calls,
 }
 
 impl<S: SystemWords> Poller<S> {
-    /// A poller of the wire in `system` with `slots` slots
-    /// ([`SLOTS`], but for tests), all of whose tickets before `ticket` are
-    /// consumed.
+    /// A poller of the wire in `system` with `slots` slots ([`SLOTS`], except in tests). All
+    /// tickets before `ticket` are consumed.
     pub fn new(system: S, slots: u32, ticket: u32) -> Self {
         Self {
             system,
             slots,
             consumed: ticket,
             progress: Arc::default(),
-            state: vec![State::Waiting; slots as usize],
+            states: vec![State::Waiting; slots as usize],
         }
     }
 
-    /// Looks for a message and takes it.
+    /// Takes a call, or text whose earlier messages are all written.
     pub fn poll(&mut self) -> Poll<RequestWords> {
         self.scan(Filter::All)
     }
 
-    /// As [`poll`](Self::poll), but leaves calls where they are.
+    /// Takes written text, even after unwritten messages. Leaves calls on the wire.
     pub fn poll_text(&mut self) -> Poll<RequestWords> {
         self.scan(Filter::Text)
     }
 
-    /// As [`poll`](Self::poll), but leaves text where it is.
+    /// Like [`poll`](Self::poll), but leaves text on the wire.
     pub fn poll_requests(&mut self) -> Poll<RequestWords> {
         self.scan(Filter::Calls)
     }
 
     fn scan(&mut self, filter: Filter) -> Poll<RequestWords> {
-        // Relaxed: this thread's, or one's that had the poller before.
+        // Relaxed: stored by this thread or by an earlier holder of the poll token.
         if self.progress.broken.load(Ordering::Relaxed) {
             return Poll::Empty;
         }
         self.advance();
-        // Relaxed: only says how far to scan; Q1 brings the messages.
+        // Relaxed: only limits the scan; Q1 orders the messages.
         let drawn = self
             .system
             .load32(offset_of!(Queue, next_output), Load::Relaxed);
@@ -125,9 +123,9 @@ impl<S: SystemWords> Poller<S> {
         }
         let mut found = None;
         let mut end = waiting.min(self.slots);
-        // Those before it were perhaps not yet written when we came by. If the same thread
-        // has written one of them, it is there now: it was before what we have seen.
-        while let Some((ahead, slot, kind)) = self.first(end, filter) {
+        // An earlier message may have been written after the scan passed its slot. If the same
+        // thread wrote both, Q1 makes the earlier one visible to another scan.
+        while let Some((ahead, slot, kind)) = self.find_first(end, filter) {
             found = Some((slot, kind));
             end = ahead;
         }
@@ -137,17 +135,17 @@ impl<S: SystemWords> Poller<S> {
         }
     }
 
-    /// The first message that is to be taken, of the `end` tickets from `consumed` on: how
-    /// far ahead, its slot, and its type.
-    fn first(&self, end: u32, filter: Filter) -> Option<(u32, u32, u32)> {
+    /// The first message for `filter` among the `end` tickets from `consumed` on: the distance of
+    /// its ticket from `consumed`, its slot, and its type.
+    fn find_first(&self, end: u32, filter: Filter) -> Option<(u32, u32, u32)> {
         let mut all_written = true;
         (0..end).find_map(|ahead| {
             let slot = self.consumed.wrapping_add(ahead) % self.slots;
-            if self.state[slot as usize] != State::Waiting {
+            if self.states[slot as usize] != State::Waiting {
                 return None;
             }
-            let at = at(slot);
-            // Edge `Q1`, consuming end: with this word comes the message.
+            let at = slot_offset(slot);
+            // Edge `Q1`, consuming end: the message precedes this word.
             let written = self
                 .system
                 .load32(at + offset_of!(Message, written), Load::Acquire);
@@ -159,17 +157,17 @@ impl<S: SystemWords> Poller<S> {
             let kind = self
                 .system
                 .load32(at + offset_of!(Message, kind), Load::Relaxed);
-            let wanted = match filter {
+            let matches = match filter {
                 Filter::All => kind == CALL || all_written,
                 Filter::Text => kind != CALL,
                 Filter::Calls => kind == CALL,
             };
-            wanted.then_some((ahead, slot, kind))
+            matches.then_some((ahead, slot, kind))
         })
     }
 
     fn take(&mut self, slot: u32, kind: u32) -> Poll<RequestWords> {
-        let value = at(slot) + offset_of!(Message, value);
+        let value = slot_offset(slot) + offset_of!(Message, value);
         // Relaxed: Q1 orders these.
         let word = |field| self.system.load64(value + field, Load::Relaxed);
         let mut state = State::Taken;
@@ -193,59 +191,62 @@ impl<S: SystemWords> Poller<S> {
             }
             INTEGER => {
                 let value = word(0).cast_signed();
-                Poll::Printed(text::integer(&self.system, at(slot), value))
+                Poll::Printed(text::integer(&self.system, slot_offset(slot), value))
             }
             DOUBLE => {
                 let value = f64::from_bits(word(0));
-                Poll::Printed(text::double(&self.system, at(slot), value))
+                Poll::Printed(text::double(&self.system, slot_offset(slot), value))
             }
-            LINE => Poll::Printed(text::line(&self.system, at(slot))),
-            RAW => Poll::Printed(text::raw(&self.system, at(slot))),
+            LINE => Poll::Printed(text::line(&self.system, slot_offset(slot))),
+            RAW => Poll::Printed(text::raw(&self.system, slot_offset(slot))),
             unknown => Poll::ProtocolError(format!(
                 "slot {slot} has a message of type {unknown}; there are 0 to {CALL}"
             )),
         };
         if state == State::Taken {
-            // Relaxed, both: Q2 orders them for the next lap's owner. This is what tells
-            // the two forms of a call apart.
+            // Relaxed, both: Q2 orders them before the stores of the next lap's owner. The 0 in
+            // `signal` marks a call without a completion word.
             self.system
                 .store64(value + offset_of!(GcnCall, signal), 0, Store::Relaxed);
-            self.system
-                .store32(at(slot) + offset_of!(Message, written), 0, Store::Relaxed);
+            self.system.store32(
+                slot_offset(slot) + offset_of!(Message, written),
+                0,
+                Store::Relaxed,
+            );
         }
-        self.state[slot as usize] = state;
+        self.states[slot as usize] = state;
         self.advance();
         found
     }
 
-    /// Gives slots back, as far as every ticket before them is done with.
+    /// Releases slots in the order of tickets, up to the first that is still needed.
     fn advance(&mut self) {
         let before = self.consumed;
         loop {
             let slot = self.consumed % self.slots;
-            let done = match self.state[slot as usize] {
+            let done = match self.states[slot as usize] {
                 State::Waiting => false,
                 State::Taken => true,
-                // Relaxed: of the thread that answers nothing else is wanted, and the
-                // next owner's store to this word comes after the 0 that we have seen.
+                // Relaxed: only this word of the answering thread is needed, and the next owner's
+                // store to it follows the 0 that this load reads.
                 State::Answering => {
-                    let written = at(slot) + offset_of!(Message, written);
+                    let written = slot_offset(slot) + offset_of!(Message, written);
                     self.system.load32(written, Load::Relaxed) == 0
                 }
             };
             if !done {
                 break;
             }
-            self.state[slot as usize] = State::Waiting;
+            self.states[slot as usize] = State::Waiting;
             self.consumed = self.consumed.wrapping_add(1);
         }
         if self.consumed != before {
-            // Relaxed: the asking thread has waited for a later poll.
+            // Relaxed: a reader has waited for a later poll.
             self.progress
                 .consumed
                 .store(self.consumed, Ordering::Relaxed);
-            // Edge `Q2`, consuming end: the next lap's owner of a slot writes it
-            // after our loads from it and after its words are 0.
+            // Edge `Q2`, consuming end: the next lap's owner of a slot writes it after our loads,
+            // and after the 0s in its words.
             self.system
                 .store32(offset_of!(Queue, consumed), self.consumed, Store::Release);
         }
@@ -253,7 +254,7 @@ impl<S: SystemWords> Poller<S> {
 }
 
 /// Byte offset of a slot.
-const fn at(slot: u32) -> usize {
+const fn slot_offset(slot: u32) -> usize {
     offset_of!(Queue, queue) + slot as usize * size_of::<Message>()
 }
 
@@ -273,10 +274,14 @@ impl<S: SystemWords + Send> PollWire for Poller<S> {
     }
 }
 
-/// Answers the call in `slot` that has no completion word.
+/// Completes the call without a completion word in `slot`.
 pub fn complete(system: &impl SystemWords, slot: u32) {
-    // Edge `Q3`, completing end: a reader of the 0 sees what was copied back.
-    system.store32(at(slot) + offset_of!(Message, written), 0, Store::Release);
+    // Edge `Q3`, completing end: a reader of the 0 sees the results.
+    system.store32(
+        slot_offset(slot) + offset_of!(Message, written),
+        0,
+        Store::Release,
+    );
 }
 
 /// The wire in mapped memory.
@@ -286,11 +291,11 @@ pub(crate) struct GcnQueue {
 }
 
 impl GcnQueue {
-    /// Bytes of mapped memory that it needs.
+    /// Size of the wire in mapped memory, in bytes.
     pub(crate) const BYTES: usize = size_of::<Queue>();
 
-    /// A wire in `memory`, which is zeroed and large enough, whose next ticket is
-    /// `ticket`; and its poller.
+    /// Creates a wire in `memory`, which is zeroed and has [`Self::BYTES`], and its poller. The
+    /// next ticket is `ticket`.
     pub(crate) fn new(
         memory: MappedMemory,
         ticket: u32,
@@ -306,7 +311,7 @@ impl GcnQueue {
         };
         let words = wire.words();
         for counter in [offset_of!(Queue, next_output), offset_of!(Queue, consumed)] {
-            // Relaxed: no kernel runs yet; starting one orders it.
+            // Relaxed: no kernel runs yet, and a launch orders it.
             words.store32(counter, ticket, Store::Relaxed);
         }
         let progress = Arc::new(Progress {
@@ -326,32 +331,36 @@ impl GcnQueue {
         &self.wire
     }
 
-    /// What the kernel returns, by [`Queue::return_value`].
+    /// The kernel's [`Queue::return_value`].
     pub(crate) fn return_value(&self) -> i32 {
         let place = offset_of!(Queue, return_value);
         // Relaxed: the end of the kernel orders it.
         self.wire.words().load32(place, Load::Relaxed).cast_signed()
     }
 
-    /// Makes it fit for another kernel, whatever the last one has written there. `false` if it
-    /// cannot be: it is not empty, or its counters, which GCC's own code does not let wrap, come
-    /// near that.
-    pub(crate) fn renew(&self) -> bool {
-        const FAR: u32 = 1 << 31;
+    /// Resets the wire for another kernel, whatever the last one has written there. Returns `false`
+    /// if it cannot be reused: it is not empty, or its counters, which must not wrap in GCC's own
+    /// code, are too high.
+    pub(crate) fn reset(&self) -> bool {
+        const MAX_TICKET: u32 = 1 << 31;
         let words = self.wire.words();
-        // Relaxed, all: no kernel uses it, and starting one orders it; and the poller looks at
-        // no slot whose ticket is not drawn.
+        // Relaxed, all: no kernel uses the wire, and a launch orders it; the poller reads no slot
+        // whose ticket is not drawn.
         let consumed = self.progress.consumed.load(Ordering::Relaxed);
         let drawn = words.load32(offset_of!(Queue, next_output), Load::Relaxed);
-        if self.progress.broken.load(Ordering::Relaxed) || drawn != consumed || drawn > FAR {
+        if self.progress.broken.load(Ordering::Relaxed) || drawn != consumed || drawn > MAX_TICKET {
             return false;
         }
         words.store32(offset_of!(Queue, return_value), 0, Store::Relaxed);
         words.store32(offset_of!(Queue, consumed), consumed, Store::Relaxed);
         for slot in 0..SLOTS {
             let signal = offset_of!(Message, value) + offset_of!(GcnCall, signal);
-            words.store64(at(slot) + signal, 0, Store::Relaxed);
-            words.store32(at(slot) + offset_of!(Message, written), 0, Store::Relaxed);
+            words.store64(slot_offset(slot) + signal, 0, Store::Relaxed);
+            words.store32(
+                slot_offset(slot) + offset_of!(Message, written),
+                0,
+                Store::Relaxed,
+            );
         }
         true
     }

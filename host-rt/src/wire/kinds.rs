@@ -1,4 +1,4 @@
-//! The kinds of wires, and how each is made.
+//! The table of wire kinds.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use super::request::{Request, RequestWords};
 use super::{DeviceAccess, Poll, PollWire, gcc_ring, gcc_slot, native};
 use crate::device::MappedMemory;
 
-/// How a wire is made.
+/// A kind of wire.
 pub(crate) struct Kind {
     pub(crate) kind: WireKind,
-    /// Bytes of mapped memory that it needs.
+    /// Size of a wire in mapped memory, in bytes.
     pub(crate) bytes: fn(&WireConfig) -> usize,
-    /// Makes it in that memory, which is zeroed.
+    /// Creates a wire in zeroed memory of that size.
     pub(crate) attach: fn(MappedMemory, &WireConfig, &DeviceAccess) -> WireParts,
 }
 
@@ -55,17 +55,17 @@ pub(crate) const KINDS: [Kind; 4] = [
     },
 ];
 
-/// The poller of a wire that is served.
+/// A poller that yields owned requests.
 pub(crate) type RequestPoller = dyn PollWire<Request = Request>;
 
-/// A wire, and its poller, which one thread at a time has.
+/// A wire and its poller. One thread at a time uses the poller.
 pub(crate) struct WireParts {
     pub(crate) wire: Arc<Wire>,
     pub(crate) poller: Box<RequestPoller>,
 }
 
 impl WireParts {
-    /// The wire, with a poller of its words.
+    /// The parts of `wire`, whose words `poller` reads.
     pub(crate) fn new<P>(wire: Arc<Wire>, poller: P) -> Self
     where
         P: PollWire<Request: Into<RequestWords>> + 'static,
@@ -78,16 +78,16 @@ impl WireParts {
     }
 }
 
-/// Makes owned requests of their words.
+/// Turns the words of requests into owned requests.
 struct OwningPoller<P> {
     poller: P,
-    /// Keeps the words that `poller` reads.
+    /// Keeps the memory that `poller` reads alive.
     wire: Arc<Wire>,
 }
 
 impl<P: PollWire<Request: Into<RequestWords>>> OwningPoller<P> {
     #[inline]
-    fn own(&self, found: Poll<P::Request>) -> Poll<Request> {
+    fn to_request(&self, found: Poll<P::Request>) -> Poll<Request> {
         found.map(|words| Request::new(&self.wire, words.into()))
     }
 }
@@ -97,21 +97,21 @@ impl<P: PollWire<Request: Into<RequestWords>>> PollWire for OwningPoller<P> {
 
     fn poll(&mut self) -> Poll<Request> {
         let found = self.poller.poll();
-        self.own(found)
+        self.to_request(found)
     }
 
     fn poll_all(&mut self) -> Poll<Request> {
         let found = self.poller.poll_all();
-        self.own(found)
+        self.to_request(found)
     }
 
     fn poll_text(&mut self) -> Poll<Request> {
         let found = self.poller.poll_text();
-        self.own(found)
+        self.to_request(found)
     }
 
     fn poll_requests(&mut self) -> Poll<Request> {
         let found = self.poller.poll_requests();
-        self.own(found)
+        self.to_request(found)
     }
 }

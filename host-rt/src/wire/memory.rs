@@ -6,12 +6,12 @@ use shared_abi::words::Coherent;
 use super::DeviceAccess;
 use crate::device::MappedMemory;
 
-/// The numbers that a wire is made with.
+/// Configuration of a wire.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WireConfig {
     /// Slots of a `native` wire.
     pub(crate) slots: u32,
-    /// The sequence number or ticket before the first.
+    /// The sequence number before the first, or the first ticket.
     pub(crate) initial_seq: u32,
 }
 
@@ -20,29 +20,29 @@ pub(crate) struct Wire {
     pub(crate) kind: WireKind,
     pub(crate) name: &'static str,
     pub(super) slots: u32,
-    /// A request keeps its slot until it is completed, and all launches share the slots.
+    /// Whether requests keep their slots until they complete, and all launches share the slots.
     pub(super) keeps_slots: bool,
     pub(super) memory: MappedMemory,
     pub(super) access: DeviceAccess,
 }
 
 impl Wire {
-    /// Where the device finds it.
+    /// Its device address.
     pub(crate) fn address(&self) -> u64 {
         self.memory.device
     }
 
-    /// The number of its slots, if all launches share them and a request keeps one until it is
-    /// completed.
+    /// The number of slots, if all launches share them and each request keeps one until it
+    /// completes.
     pub(crate) fn shared_slots(&self) -> Option<u32> {
         self.keeps_slots.then_some(self.slots)
     }
 
-    /// Its words. The caller keeps the wire as long as it uses them.
+    /// Its words. The caller keeps the wire alive while it uses them.
     pub(super) fn words(&self) -> Coherent {
-        // SAFETY: `memory` has the size of the layout that all offsets come from, with slots
-        // below `slots`, and lives as long as `self`, which whoever has the words keeps: a
-        // request and a poller have an `Arc` of it. All accesses on both sides are atomic.
+        // SAFETY: `memory` has the size of the layout that all offsets come from, with slots below
+        // `slots`. It lives as long as `self`; a request and a poller, which use the words, hold an
+        // `Arc` of it. All accesses on both sides are atomic.
         unsafe { Coherent::new(self.memory.host.as_ptr()) }
     }
 }

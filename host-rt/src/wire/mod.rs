@@ -1,12 +1,11 @@
-//! The consumers: how the host takes requests from each wire and answers them,
-//! one file per wire.
+//! The consumers of the wires, one file each: they take requests and complete them.
 //!
-//! The holder of the poll token polls a wire (`PollWire`), which yields an owned
-//! `Request`. Any thread can serve that: read its arguments and their bytes, write
-//! results, and complete it. A request that is dropped completes as failed.
+//! The holder of the poll token polls a wire (`PollWire`), which yields an owned `Request`. Any
+//! thread can serve the request: it reads arguments and their bytes, writes results, and completes
+//! the request. Dropping a request completes it as failed.
 //!
-//! A device is not trusted: everything read from a wire is read once, into a
-//! value of ours, and checked before use.
+//! A device is not trusted: every word of a wire is read once, into a local value, and checked
+//! before use.
 
 mod arg;
 mod copier;

@@ -20,18 +20,18 @@ use super::memory::{Wire, WireConfig};
 use super::{ArgsError, Copier, DeviceAccess, Poll, PollWire};
 use crate::device::MappedMemory;
 
-/// Slots that are scanned together: those of one claim group.
+/// Slots in a group, which is scanned as a whole: a claim group.
 const GROUP: u32 = claims::GROUP;
 
-/// Scans of a group that find nothing before the group counts as cold.
+/// Scans without a request after which a group is cold.
 const COLD: u8 = 64;
 
-/// Requests taken from one slot in a row before the others are scanned.
-const STREAK: u32 = 16;
+/// Consecutive requests taken from one slot before the others are scanned.
+const MAX_STREAK: u32 = 16;
 
-/// Polls of that slot alone after a request was taken from it, before a scan of
-/// the others: a lone caller is served without touching the lines of the ready hints.
-const PATIENCE: u32 = 8;
+/// Polls of one slot alone after a request from it, before the others are scanned: a lone caller is
+/// served without reading the cache lines of the ready hints.
+const RECENT_POLLS: u32 = 8;
 
 /// The words of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,20 +40,20 @@ pub struct RequestWords {
     pub func: u64,
     /// Number of arguments.
     pub mapnum: u32,
-    /// Key of the launch that asks.
+    /// Key of the launch that made the request.
     pub launch: u32,
     /// The slot.
     pub slot: u32,
-    /// The request's sequence number.
+    /// The sequence number.
     pub seq: u32,
-    /// First block of its bounce extent.
+    /// First block of the bounce extent.
     pub bounce_first: u32,
-    /// Blocks of its bounce extent.
+    /// Number of blocks of the bounce extent.
     pub bounce_blocks: u32,
 }
 
 impl RequestWords {
-    /// Its bounce extent, which need not exist.
+    /// The bounce extent, which is not yet checked.
     pub(super) fn bounce_blocks(&self) -> Range<u32> {
         let first = self.bounce_first;
         first..first.saturating_add(self.bounce_blocks)
@@ -62,10 +62,9 @@ impl RequestWords {
 
 /// Finds published requests.
 ///
-/// A caller that calls again uses the same slot, so that slot is read
-/// first. Then the ready hints of groups that have had requests lately, and those of
-/// one other group. Every poll goes on where the last one found something, so
-/// that no request waits for ever behind slots that are always busy.
+/// A caller that calls again uses the same slot, so a poll reads that slot first. Next it reads the
+/// ready hints of warm groups, which had requests lately, and last those of one cold group. Every
+/// poll continues after the last request found, so that busy slots do not starve others.
 #[derive(Debug)]
 pub struct Poller<S> {
     system: S,
@@ -74,11 +73,11 @@ pub struct Poller<S> {
     last_seq: Vec<u32>,
     recent: Recent,
     groups: Vec<Group>,
-    /// The group to begin with, so that none is always last.
+    /// The group where the next scan begins.
     begin: usize,
     /// The cold group to scan next.
     cold: usize,
-    /// Requests taken since a cold group was scanned.
+    /// Requests taken since the last scan of a cold group.
     since_cold: u32,
 }
 
@@ -86,9 +85,9 @@ pub struct Poller<S> {
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     slot: u32,
-    /// Requests taken from it since the others were scanned.
+    /// Requests taken from it since the last scan of the others.
     streak: u32,
-    /// Polls of it alone before the others are scanned.
+    /// Remaining polls of it alone.
     polls: u32,
 }
 
@@ -96,13 +95,13 @@ struct Recent {
 struct Group {
     /// Scans since the last request, up to [`COLD`].
     empty: u8,
-    /// The slot of the group to begin with.
+    /// The slot in the group where the next scan begins.
     begin: u32,
 }
 
 impl<S: SystemWords> Poller<S> {
-    /// A poller of the wire of `slots` slots in `system`, whose slots have had
-    /// the sequence number `seq`.
+    /// A poller of the wire of `slots` slots in `system`. The last sequence number of each slot is
+    /// `seq`.
     pub fn new(system: S, slots: u32, seq: u32) -> Self {
         Self {
             system,
@@ -126,17 +125,17 @@ impl<S: SystemWords> Poller<S> {
         }
     }
 
-    /// Looks for a request and takes it.
+    /// Takes a request. It may miss one at first; one of the next polls finds it.
     pub fn poll(&mut self) -> Poll<RequestWords> {
         let Recent {
             slot,
             streak,
             polls,
         } = self.recent;
-        if streak < STREAK && polls > 0 {
+        if streak < MAX_STREAK && polls > 0 {
             let found = self.take(slot);
             let taken = !found.is_empty();
-            self.recent.polls = if taken { PATIENCE } else { polls - 1 };
+            self.recent.polls = if taken { RECENT_POLLS } else { polls - 1 };
             self.recent.streak += u32::from(taken);
             return found;
         }
@@ -145,8 +144,8 @@ impl<S: SystemWords> Poller<S> {
             streak: 0,
             polls: 1,
         };
-        // Warm groups may always have something.
-        if self.since_cold >= STREAK
+        // Warm groups may have a request at every poll.
+        if self.since_cold >= MAX_STREAK
             && let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan_cold()
         {
             return found;
@@ -175,9 +174,8 @@ impl<S: SystemWords> Poller<S> {
         }
     }
 
-    /// As [`poll`](Self::poll), but reads every slot. After a fence, it finds
-    /// every request whose publisher has passed its own fence: the ready hint comes
-    /// before that, too.
+    /// Like [`poll`](Self::poll), but reads the ready hint of every slot. After a fence, it finds
+    /// every request whose publisher has passed its own fence, which follows the ready hint.
     pub fn poll_all(&mut self) -> Poll<RequestWords> {
         for group in 0..self.groups.len() {
             if let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.scan(group) {
@@ -193,8 +191,8 @@ impl<S: SystemWords> Poller<S> {
         let begin = self.groups[group].begin;
         for i in (begin..count).chain(0..begin) {
             let slot = first + i;
-            // Relaxed: advisory; `take` reads the sequence number in the slot. A ready hint that
-            // lags behind is seen by a later scan.
+            // Relaxed: advisory; `take` reads the sequence number in the slot. A later scan sees a
+            // ready hint that arrives late.
             let ready = self.system.load32(ready_offset(slot), Load::Relaxed);
             if ready != self.last_seq[slot as usize]
                 && let found @ (Poll::Request(_) | Poll::ProtocolError(_)) = self.take(slot)
@@ -216,10 +214,10 @@ impl<S: SystemWords> Poller<S> {
         Poll::Empty
     }
 
-    /// Takes the request in `slot`, if there is a new one.
+    /// Takes a new request from `slot`.
     fn take(&mut self, slot: u32) -> Poll<RequestWords> {
         let at = slot_offset(self.slots, slot) + offset_of!(Slot, request);
-        // Edge `N1`, consuming end: with the sequence number come the header and the payload.
+        // Edge `N1`, consuming end: the header and the payload precede the sequence number.
         let seq = self
             .system
             .load32(at + offset_of!(RequestHeader, seq), Load::Acquire);
@@ -230,7 +228,7 @@ impl<S: SystemWords> Poller<S> {
         let expected = last.wrapping_add(1);
         *last = seq;
         if seq != expected {
-            // Its publisher waits for an answer.
+            // The publisher waits for a reply.
             complete(
                 &self.system,
                 self.slots,
@@ -271,7 +269,8 @@ impl<S: SystemWords + Send> PollWire for Poller<S> {
     }
 }
 
-/// Answers the request of sequence number `seq` in `slot`; its reply payload is written.
+/// Completes the request with sequence number `seq` in `slot`, after its reply payload was written.
+/// Bit `i` of `copied`: carried argument `i` was written.
 pub fn complete(
     system: &impl SystemWords,
     slots: u32,
@@ -281,10 +280,10 @@ pub fn complete(
     copied: u64,
 ) {
     let at = slot_offset(slots, slot) + offset_of!(Slot, reply);
-    // Relaxed: N2 orders it for the device.
+    // Relaxed: N2 orders it.
     system.store64(at + offset_of!(ReplyHeader, copied), copied, Store::Relaxed);
-    // Edge `N2`, completing end: a reader of this sequence number sees the reply, its payload
-    // and what was copied to device memory. The slot is the device's from here on.
+    // Edge `N2`, completing end: a reader of this sequence number sees the reply, its payload and
+    // the results in device memory. From here on the device owns the slot.
     system.store64(
         at + offset_of!(ReplyHeader, seq),
         pack_completion(seq, status.0),
@@ -292,12 +291,12 @@ pub fn complete(
     );
 }
 
-/// Bytes of mapped memory that it needs.
+/// Size of the wire in mapped memory, in bytes.
 pub(super) fn bytes(config: &WireConfig) -> usize {
     size(config.slots)
 }
 
-/// A wire in `memory`, which is zeroed and large enough, and its poller.
+/// Creates a wire in `memory`, which is zeroed and has [`bytes`], and its poller.
 pub(super) fn attach(
     memory: MappedMemory,
     config: &WireConfig,
@@ -317,7 +316,7 @@ pub(super) fn attach(
         let at = slot_offset(slots, slot);
         let request = at + offset_of!(Slot, request) + offset_of!(RequestHeader, seq);
         let reply = at + offset_of!(Slot, reply) + offset_of!(ReplyHeader, seq);
-        // Relaxed: no kernel runs yet; starting one orders it.
+        // Relaxed: no kernel runs yet, and a launch orders it.
         for place in [ready_offset(slot), request] {
             words.store32(place, seq, Store::Relaxed);
         }
@@ -326,8 +325,7 @@ pub(super) fn attach(
     (wire, Poller::new(words, slots, seq))
 }
 
-/// The claims on the slots of the wire and on `bounce_blocks`, as bytes for
-/// device memory.
+/// The initial claims on the slots of the wire and on `bounce_blocks`, as bytes for device memory.
 pub(crate) fn claims(config: &WireConfig, bounce_blocks: u32) -> Vec<u8> {
     let slots = config.slots;
     let mut bytes = vec![0; claims::size(slots, bounce_blocks)];
@@ -335,7 +333,7 @@ pub(crate) fn claims(config: &WireConfig, bounce_blocks: u32) -> Vec<u8> {
     for group in 0..claims::groups(slots) {
         let at = claims::group_offset(group);
         let present = (slots - group * GROUP).min(GROUP);
-        // What is no slot is taken for good.
+        // Bits without a slot stay taken.
         let taken = (u64::from(u32::MAX) << present) as u32;
         put(at + offset_of!(ClaimGroup, taken), taken);
         for i in 0..GROUP as usize {
@@ -419,7 +417,8 @@ pub(super) fn read_args(
     Ok(())
 }
 
-/// Copies `len` bytes that the request carries in its slot, at `offset` of the payload, to `to`.
+/// Copies `len` bytes at `offset` of the request's payload to `to`. Panics if the range is not in
+/// the payload.
 ///
 /// # Safety
 /// `to` is writable for `len` bytes.
@@ -433,11 +432,12 @@ pub(super) unsafe fn read_payload(
 ) {
     assert!(is_in_payload(offset, len));
     let at = slot_offset(wire.slots, request.slot) + offset_of!(Slot, request_payload) + offset;
-    // SAFETY: the caller vouches for `to`; the range is in the payload.
+    // SAFETY: the caller ensures that `to` is writable; the range is in the payload.
     unsafe { wire.words().read_bytes(at, to, len) };
 }
 
-/// Copies `len` bytes to the reply's payload, where the range at `offset` of the request's goes.
+/// Copies `len` bytes to the place in the reply's payload of the range at `offset` of the request's
+/// payload. Panics if the range is not in the payload.
 ///
 /// # Safety
 /// `from` is readable for `len` bytes.
@@ -449,11 +449,11 @@ pub(super) unsafe fn write_payload(
     from: *const u8,
     len: usize,
 ) {
-    // The reply has no entries.
+    // The reply's payload lacks the entries at the start of the request's.
     let entries = entry_bytes_in_slot(request.mapnum.into());
     assert!(is_in_payload(offset, len) && offset >= entries);
     let at = slot_offset(wire.slots, request.slot) + offset_of!(Slot, reply_payload);
-    // SAFETY: the caller vouches for `from`; the range is in the payload.
+    // SAFETY: the caller ensures that `from` is readable; the range is in the payload.
     unsafe {
         wire.words().write_bytes(at + offset - entries, from, len);
     }

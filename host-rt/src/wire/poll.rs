@@ -1,56 +1,55 @@
 //! Finding requests.
 
-/// What a poll of a wire found; `R` is a request.
+/// The result of polling a wire; `R` is a request.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Poll<R> {
     /// No request.
     Empty,
-    /// A request. It is ours; the wire must be told how it ended.
+    /// A request, which the caller must complete.
     Request(R),
-    /// Text that a device thread prints. There may be more.
+    /// Text printed by a device thread. The wire may have more.
     Printed(Vec<u8>),
-    /// Something that no device runtime writes. It was passed over.
+    /// The reason why a message was invalid. It is skipped.
     ProtocolError(String),
 }
 
 impl<R> Poll<R> {
-    /// Whether there was nothing.
+    /// Whether the poll found nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
     }
 
     #[inline]
-    pub(super) fn map<T>(self, with: impl FnOnce(R) -> T) -> Poll<T> {
+    pub(super) fn map<T>(self, convert: impl FnOnce(R) -> T) -> Poll<T> {
         match self {
             Self::Empty => Poll::Empty,
-            Self::Request(request) => Poll::Request(with(request)),
+            Self::Request(request) => Poll::Request(convert(request)),
             Self::Printed(text) => Poll::Printed(text),
             Self::ProtocolError(reason) => Poll::ProtocolError(reason),
         }
     }
 }
 
-/// Finds requests. One thread at a time has it.
+/// A poller of a wire. One thread at a time uses it.
 pub(crate) trait PollWire: Send {
-    /// What it finds: an owned request, or a request's words.
+    /// An owned request, or a request's words.
     type Request;
 
-    /// Looks for a request and takes it. May miss one at first, and finds it
-    /// at one of the next polls.
+    /// Takes a request or text. It may miss a request at first; one of the next polls finds it.
     fn poll(&mut self) -> Poll<Self::Request>;
 
-    /// As [`poll`](Self::poll), but misses none: for the last poll before sleep.
+    /// Like [`poll`](Self::poll), but misses no request: for the last poll before sleep.
     fn poll_all(&mut self) -> Poll<Self::Request> {
         self.poll()
     }
 
-    /// Looks for what is printed and leaves requests where they are.
+    /// Takes text and leaves requests on the wire.
     fn poll_text(&mut self) -> Poll<Self::Request> {
         Poll::Empty
     }
 
-    /// As [`poll`](Self::poll), but leaves what is printed where it is.
+    /// Like [`poll`](Self::poll), but leaves text on the wire.
     fn poll_requests(&mut self) -> Poll<Self::Request> {
         self.poll()
     }

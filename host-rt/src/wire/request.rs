@@ -30,18 +30,18 @@ impl From<gcc::RequestWords> for RequestWords {
     }
 }
 
-/// A request that was taken from a wire. Dropping it completes it as failed.
+/// A request taken from a wire. Dropping it completes it as failed.
 pub(crate) struct Request {
     wire: Arc<Wire>,
     words: RequestWords,
     launch: u32,
-    /// Carried arguments that were written, by their bits.
+    /// The written carried arguments, one bit each.
     written: u64,
     is_completed: bool,
 }
 
 impl Request {
-    /// A request with these words, which a poller of `wire` has taken.
+    /// The request with these words, which a poller of `wire` has taken.
     #[inline]
     pub(super) fn new(wire: &Arc<Wire>, words: RequestWords) -> Self {
         let launch = match &words {
@@ -57,7 +57,7 @@ impl Request {
         }
     }
 
-    /// The wire that it is on.
+    /// The wire of the request.
     pub(crate) fn wire(&self) -> &Wire {
         &self.wire
     }
@@ -77,22 +77,22 @@ impl Request {
         }
     }
 
-    /// Key of the launch that asks; 0 if the wire does not tell.
+    /// Key of the launch that made the request; 0 if the wire does not contain it.
     pub(crate) fn launch(&self) -> u32 {
         self.launch
     }
 
-    /// Sets the launch that asks, unless the wire told.
+    /// Sets the launch, unless the wire contains it.
     pub(crate) fn set_launch_if_unknown(&mut self, launch: u32) {
         if self.launch == 0 {
             self.launch = launch;
         }
     }
 
-    /// Reads the arguments, at most `limit`, into `args`, which is empty.
+    /// Reads the arguments, at most `limit`, into the empty `args`.
     ///
     /// # Errors
-    /// They are invalid, or cannot be read.
+    /// If they are too many or invalid, or cannot be read.
     #[inline]
     pub(crate) fn read_args(
         &self,
@@ -113,7 +113,7 @@ impl Request {
         }
     }
 
-    /// The bounce blocks that the request, whose arguments are `args`, keeps until it is completed.
+    /// The bounce blocks that the request with arguments `args` keeps until it completes.
     #[inline]
     pub(crate) fn bounce_blocks(&self, args: &[Arg], copier: &Copier) -> Range<u32> {
         match &self.words {
@@ -125,10 +125,11 @@ impl Request {
     /// Starts to copy a range of its arguments to `to`.
     ///
     /// # Errors
-    /// The host does not reach the range.
+    /// If the host cannot access the range.
     ///
     /// # Safety
-    /// `to` is writable for the range's length and left alone until [`Copier::finish`] returns.
+    /// `to` is writable for the range's length, and nothing else accesses it until
+    /// [`Copier::finish`] returns.
     #[inline]
     pub(crate) unsafe fn read(
         &self,
@@ -137,7 +138,8 @@ impl Request {
         to: *mut u8,
     ) -> Result<(), DeviceError> {
         let ArgRange { addr, len, .. } = range;
-        // SAFETY: the caller vouches for `to`.
+        // SAFETY: the caller ensures that `to` is writable for `len` bytes, and unused until
+        // `finish`.
         unsafe {
             match (range.location, &self.words) {
                 (ArgLocation::Slot(offset, _), RequestWords::Native(words)) => {
@@ -150,13 +152,14 @@ impl Request {
         Ok(())
     }
 
-    /// Starts to copy to a range of its arguments from `from`.
+    /// Starts to copy from `from` to a range of its arguments.
     ///
     /// # Errors
-    /// The host does not reach the range.
+    /// If the host cannot access the range.
     ///
     /// # Safety
-    /// `from` is readable for the range's length and unwritten until [`Copier::finish`] returns.
+    /// `from` is readable for the range's length, and nothing writes it until [`Copier::finish`]
+    /// returns.
     #[inline]
     pub(crate) unsafe fn write(
         &mut self,
@@ -165,16 +168,17 @@ impl Request {
         from: *const u8,
     ) -> Result<(), DeviceError> {
         let ArgRange { addr, len, .. } = range;
-        // SAFETY: the caller vouches for `from`.
+        // SAFETY: the caller ensures that `from` is readable for `len` bytes, and unwritten until
+        // `finish`.
         unsafe {
             match (range.location, &self.words) {
                 (ArgLocation::Slot(offset, bit), RequestWords::Native(words)) => {
                     native::write_payload(&self.wire, words, offset, from, len);
-                    self.note_written(bit);
+                    self.mark_written(bit);
                 }
                 (ArgLocation::Bounce(offset, bit), _) => {
                     copier.write_bounce(offset, from, len);
-                    self.note_written(bit);
+                    self.mark_written(bit);
                 }
                 _ => copier.store(addr, from, len)?,
             }
@@ -182,25 +186,26 @@ impl Request {
         Ok(())
     }
 
-    fn note_written(&mut self, CarriedBit(bit): CarriedBit) {
+    fn mark_written(&mut self, CarriedBit(bit): CarriedBit) {
         self.written |= 1 << bit;
     }
 
-    /// Tells the caller how its request ended. If not well, nothing that was written counts.
+    /// Completes the request with `status`. Unless that is [`Status::DONE`], the reply marks no
+    /// argument as written.
     ///
     /// # Errors
-    /// The device does not let the host reach the caller.
+    /// If the completion word cannot be written.
     #[inline]
     pub(crate) fn complete(
         mut self,
         copier: &mut Copier,
         status: Status,
     ) -> Result<(), DeviceError> {
-        self.answer(copier, status)
+        self.write_completion(copier, status)
     }
 
     #[inline]
-    fn answer(&mut self, copier: &mut Copier, status: Status) -> Result<(), DeviceError> {
+    fn write_completion(&mut self, copier: &mut Copier, status: Status) -> Result<(), DeviceError> {
         self.is_completed = true;
         let memory = self.wire.words();
         match &self.words {
@@ -216,7 +221,7 @@ impl Request {
             RequestWords::Gcc(words) => match words.completion {
                 Completion::FunctionWord => gcc_slot::complete(&memory),
                 Completion::Slot(slot) => gcn_queue::complete(&memory, slot),
-                Completion::Signal(address) => gcc::signal(copier, address)?,
+                Completion::Signal(address) => gcc::complete_at(copier, address)?,
             },
         }
         Ok(())
@@ -226,10 +231,10 @@ impl Request {
 impl Drop for Request {
     fn drop(&mut self) {
         if !self.is_completed {
-            // With a queue of its own: a thread's may be in the middle of a copy.
+            // Not with the thread's copier, whose queue may still be copying.
             let mut copier = self.wire.access.copier();
-            // Its owner, which has lost it, cannot be told of an error.
-            let _ = self.answer(&mut copier, Status::FUNCTION_FAILED);
+            // No caller is left to handle an error.
+            let _ = self.write_completion(&mut copier, Status::FUNCTION_FAILED);
         }
     }
 }

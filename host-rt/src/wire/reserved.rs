@@ -1,44 +1,50 @@
-//! Device memory that the runtime keeps for itself: the claims, and the variables of images that
-//! the host writes. Where a call's results and its completion word go is the device's word; here
-//! they must not go, or device code would follow what it finds there.
+//! Device memory that is reserved for the runtime: the claims, and the variables of images that the
+//! host writes. A device supplies the addresses of a call's results and completion word. They must
+//! not be in reserved memory, since device code trusts its contents.
 
 use crate::device::DeviceError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// The reserved ranges of a device, by address; none overlaps another.
+/// The reserved ranges of a device: lengths by address, without overlaps.
 #[derive(Debug, Default)]
 pub(crate) struct Reserved(RwLock<BTreeMap<u64, u64>>);
 
-/// Device memory that calls from kernels must not change, as long as this lives: results and
-/// completion words that would go there are refused.
+/// Protects a range of device memory from calls until it is dropped: results and completion words
+/// with addresses in the range are refused.
 #[derive(Debug)]
 pub struct Reservation {
-    of: Arc<Reserved>,
+    reserved: Arc<Reserved>,
     address: u64,
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let mut ranges = self.of.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = self
+            .reserved
+            .0
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         ranges.remove(&self.address);
     }
 }
 
 impl Reserved {
-    /// Reserves `len` bytes at `address`, which no other reservation has.
+    /// Reserves `len` bytes at `address`, which no other reservation overlaps.
     pub(crate) fn reserve(self: &Arc<Self>, address: u64, len: u64) -> Reservation {
         let mut ranges = self.0.write().unwrap_or_else(PoisonError::into_inner);
         ranges.insert(address, len);
         drop(ranges);
         Reservation {
-            of: Arc::clone(self),
+            reserved: Arc::clone(self),
             address,
         }
     }
 
+    /// Checks that the host may write `len` bytes at `address`.
+    ///
     /// # Errors
-    /// The `len` bytes at `address`, which the host is about to write, are not all the device's.
+    /// [`DeviceError::Unreachable`] if one of them is reserved.
     pub(super) fn check(&self, address: u64, len: usize) -> Result<(), DeviceError> {
         let len = len as u64;
         let ranges = self.0.read().unwrap_or_else(PoisonError::into_inner);

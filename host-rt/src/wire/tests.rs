@@ -1,4 +1,4 @@
-//! Every request is completed, once: also one that is dropped.
+//! Every request is completed exactly once, even if it is dropped.
 
 use core::mem::offset_of;
 use std::sync::Arc;
@@ -19,19 +19,19 @@ use super::*;
 use crate::base::env::Env;
 use crate::device::{self, Fill};
 
-/// The sequence number or ticket before the first.
+/// The sequence number before the first, or the first ticket.
 const SEQ: u32 = 7;
 
 const SLOTS: u32 = 8;
 
-/// A wire of a device whose only thread the test is.
-struct Served {
+/// A wire whose only device thread and only host thread is the test.
+struct TestWire {
     access: DeviceAccess,
     parts: WireParts,
     words: Coherent,
 }
 
-impl Served {
+impl TestWire {
     fn new(kind: WireKind) -> Self {
         let kind = KINDS.iter().find(|known| known.kind == kind).unwrap();
         let device = device::open("host", &Env::read().unwrap()).unwrap();
@@ -60,8 +60,7 @@ impl Served {
         }
     }
 
-    /// Publishes a request in slot 0 of a `native` wire, with an argument of 8 bytes that the slot
-    /// carries.
+    /// Publishes a request in slot 0 of a `native` wire. The slot carries its argument of 8 bytes.
     fn publish_native(&self) {
         let (at, seq) = (slot_offset(SLOTS, 0), SEQ + 1);
         let header = at + offset_of!(Slot, request);
@@ -78,7 +77,7 @@ impl Served {
         self.words.store32(ready_offset(0), seq, Store::Relaxed);
     }
 
-    /// The status of its reply, and the arguments that count as written.
+    /// The completion word and the word `copied` of the reply in slot 0.
     fn reply(&self) -> (u64, u64) {
         let reply = slot_offset(SLOTS, 0) + offset_of!(Slot, reply);
         let word = |field| self.words.load64(reply + field, Load::Relaxed);
@@ -86,7 +85,7 @@ impl Served {
         (completion, word(offset_of!(ReplyHeader, copied)))
     }
 
-    /// Publishes a message of a `gcn-queue`.
+    /// Publishes a call on a `gcn-queue`.
     fn publish_gcn(&self, signal: u64) {
         let message = offset_of!(GcnQueue, queue) + SEQ as usize * size_of::<GcnMessage>();
         let value = message + offset_of!(GcnMessage, value);
@@ -101,79 +100,76 @@ impl Served {
     }
 }
 
-/// What `request` is asked to do by a test.
-fn write_argument(served: &Served, request: &mut Request) {
-    let mut copier = served.access.copier();
+/// Writes the argument of `request`.
+fn write_argument(wire: &TestWire, request: &mut Request) {
+    let mut copier = wire.access.copier();
     let mut args = Vec::new();
     request.read_args(&mut copier, 1, &mut args).unwrap();
     let range = ArgRange::in_arg(&args[0], args[0].addr, 8);
-    // SAFETY: as many bytes, which outlive the copy.
+    // SAFETY: the range has 8 bytes, like the constant, which is static.
     unsafe { request.write(&mut copier, range, [1; 8].as_ptr()) }.unwrap();
     copier.finish().unwrap();
 }
 
 #[test]
 fn a_dropped_request_of_native_fails() {
-    let mut served = Served::new(WireKind::NATIVE);
-    served.publish_native();
-    let mut request = served.take();
-    write_argument(&served, &mut request);
+    let mut wire = TestWire::new(WireKind::NATIVE);
+    wire.publish_native();
+    let mut request = wire.take();
+    write_argument(&wire, &mut request);
     let (seq, none) = (SEQ + 1, pack_completion(SEQ, Status::NONE.0));
-    assert_eq!(served.reply(), (none, 0));
+    assert_eq!(wire.reply(), (none, 0));
     drop(request);
     let failed = pack_completion(seq, Status::FUNCTION_FAILED.0);
-    assert_eq!(served.reply(), (failed, 0), "what was written counts");
+    assert_eq!(wire.reply(), (failed, 0), "the argument counts as written");
 }
 
 #[test]
 fn a_completed_request_is_not_failed_by_its_drop() {
-    let mut served = Served::new(WireKind::NATIVE);
-    served.publish_native();
-    let mut request = served.take();
-    write_argument(&served, &mut request);
-    let mut copier = served.access.copier();
+    let mut wire = TestWire::new(WireKind::NATIVE);
+    wire.publish_native();
+    let mut request = wire.take();
+    write_argument(&wire, &mut request);
+    let mut copier = wire.access.copier();
     request.complete(&mut copier, Status::DONE).unwrap();
-    assert_eq!(
-        served.reply(),
-        (pack_completion(SEQ + 1, Status::DONE.0), 1)
-    );
+    assert_eq!(wire.reply(), (pack_completion(SEQ + 1, Status::DONE.0), 1));
 }
 
 #[test]
 fn a_dropped_request_of_gcc_slot_is_completed() {
-    let mut served = Served::new(WireKind::GCC_SLOT);
+    let mut wire = TestWire::new(WireKind::GCC_SLOT);
     let func = offset_of!(GccSlot, func);
-    served.words.store64(func, 1, Store::Release);
-    let request = served.take();
-    assert_ne!(served.words.load64(func, Load::Relaxed), 0);
+    wire.words.store64(func, 1, Store::Release);
+    let request = wire.take();
+    assert_ne!(wire.words.load64(func, Load::Relaxed), 0);
     drop(request);
-    assert_eq!(served.words.load64(func, Load::Relaxed), 0);
+    assert_eq!(wire.words.load64(func, Load::Relaxed), 0);
 }
 
 #[test]
 fn a_dropped_request_with_a_signal_is_completed() {
     for kind in [WireKind::GCC_RING, WireKind::GCN_QUEUE] {
-        let mut served = Served::new(kind);
-        let device = Arc::clone(&served.access.device);
+        let mut wire = TestWire::new(kind);
+        let device = Arc::clone(&wire.access.device);
         let signal = device.alloc(4, Fill::Zeros).unwrap();
         if kind == WireKind::GCN_QUEUE {
-            served.publish_gcn(signal);
+            wire.publish_gcn(signal);
         } else {
             let slot = offset_of!(GccRing, queue) + SEQ as usize * size_of::<GccRingSlot>();
             let word = slot + offset_of!(GccRingSlot, signal);
-            served.words.store64(word, signal, Store::Release);
+            wire.words.store64(word, signal, Store::Release);
             let drawn = offset_of!(GccRing, next_slot);
-            served.words.store32(drawn, SEQ + 1, Store::Relaxed);
+            wire.words.store32(drawn, SEQ + 1, Store::Relaxed);
         }
         let mut queue = device.queue().unwrap();
         let mut read = || {
             let mut word = 0u32;
-            // SAFETY: as many bytes; the copy is waited for.
+            // SAFETY: `word` has 4 bytes and is not used before `synchronize` returns.
             unsafe { queue.copy_from_device((&raw mut word).cast(), signal, 4) }.unwrap();
             queue.synchronize().unwrap();
             word
         };
-        let request = served.take();
+        let request = wire.take();
         assert_eq!(read(), 0);
         drop(request);
         assert_eq!(read(), 1, "{kind:?}");
@@ -183,12 +179,12 @@ fn a_dropped_request_with_a_signal_is_completed() {
 
 #[test]
 fn a_dropped_request_that_is_answered_in_its_slot_is_completed() {
-    let mut served = Served::new(WireKind::GCN_QUEUE);
-    served.publish_gcn(0);
+    let mut wire = TestWire::new(WireKind::GCN_QUEUE);
+    wire.publish_gcn(0);
     let message = offset_of!(GcnQueue, queue) + SEQ as usize * size_of::<GcnMessage>();
     let written = message + offset_of!(GcnMessage, written);
-    let request = served.take();
-    assert_eq!(served.words.load32(written, Load::Relaxed), 1);
+    let request = wire.take();
+    assert_eq!(wire.words.load32(written, Load::Relaxed), 1);
     drop(request);
-    assert_eq!(served.words.load32(written, Load::Relaxed), 0);
+    assert_eq!(wire.words.load32(written, Load::Relaxed), 0);
 }

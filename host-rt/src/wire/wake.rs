@@ -1,12 +1,12 @@
-//! The host's half of the [`WakeWord`].
+//! The host's side of the [`WakeWord`].
 
 use core::mem::offset_of;
 
 use shared_abi::wire::WakeWord;
 use shared_abi::words::{Store, SystemWords};
 
-/// Sleeps by `wait`, which returns once a device thread that saw the word in `words` has
-/// woken it, unless `poll` finds a reason not to.
+/// Marks the host as sleeping in `words` and calls `wait`, unless `poll` then returns true. `wait`
+/// returns once a device thread that saw the mark has woken the host.
 pub fn sleep(words: &impl SystemWords, poll: impl FnOnce() -> bool, wait: impl FnOnce()) {
     let sleeping = offset_of!(WakeWord, sleeping);
     // Relaxed: the fence orders it.
@@ -18,6 +18,6 @@ pub fn sleep(words: &impl SystemWords, poll: impl FnOnce() -> bool, wait: impl F
     if !poll() {
         wait();
     }
-    // Relaxed: at worst a spurious wake-up.
+    // Relaxed: a device that reads the old value causes a spurious wake-up.
     words.store32(sleeping, 0, Store::Relaxed);
 }

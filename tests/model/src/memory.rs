@@ -7,7 +7,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use shared_abi::words::{DeviceWords, Load, Store, SystemWords, TicketWord};
 
-/// Who touches a word.
+/// The side that accesses a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// A device thread.
@@ -16,38 +16,37 @@ pub enum Side {
     Host,
 }
 
-/// How.
+/// A kind of access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// A load.
     Load,
     /// A store.
     Store,
-    /// The read-modify-write that claims.
+    /// The read-modify-write of a claim.
     FetchOr,
-    /// The read-modify-write that releases.
+    /// The read-modify-write of a release.
     FetchAnd,
     /// The full fence.
     Fence,
 }
 
-/// An order that is taken away: `side`'s accesses of that kind to the words of
-/// that name become relaxed; a fence is dropped.
+/// A removed order: accesses of that kind, by that side, to the words of that name are relaxed. A
+/// fence does nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Weak(pub Side, pub Access, pub &'static str);
 
-/// A word, and how it may be used.
+/// A word, by its permitted accesses.
 enum Kind {
-    /// Accessed at any time: a place where threads meet.
+    /// An atomic of 4 bytes, by which threads synchronise.
     Flag32(AtomicU32),
-    /// As `Flag32`, of 8 bytes.
+    /// Like `Flag32`, of 8 bytes.
     Flag64(AtomicU64),
-    /// Accessed without order by whoever owns it at that time, which some edge
-    /// says. Loom fails the model if two threads access it (one of them
-    /// writing) and no edge orders them: stricter than the atomic that it
-    /// really is, and without a branch in the search.
+    /// Data of 4 bytes, accessed without order by its current owner. Loom fails the model if two
+    /// threads access it, one of them writing, and no edge orders them. This is stricter than the
+    /// real word, a relaxed atomic, and adds no branch to the search.
     Data32(UnsafeCell<u64>),
-    /// As `Data32`, of 8 bytes.
+    /// Like `Data32`, of 8 bytes.
     Data64(UnsafeCell<u64>),
 }
 
@@ -56,20 +55,19 @@ struct Word {
     kind: Kind,
 }
 
-/// The words of one run of a model, by byte offset. Accessing an offset that was
-/// not declared, or with another width, fails the model.
+/// The words of one run of a model, by byte offset. Access to an undeclared offset, or with another
+/// width, fails the model.
 pub struct Memory {
     words: BTreeMap<usize, Word>,
     weak: Option<Weak>,
 }
 
-// SAFETY: what is not `Sync` in it are loom's cells. Loom runs one thread of a
-// model at a time, so no two accesses really meet, and fails the model over those
-// that nothing orders.
+// SAFETY: only loom's cells are not `Sync`. Loom runs one thread of a model at a time, so accesses
+// never overlap, and it fails the model if two are unordered.
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    /// Memory without words, to be used by a model that lacks the order `weak`.
+    /// Memory without words, and without the order `weak`.
     #[must_use]
     pub fn new(weak: Option<Weak>) -> Self {
         Self {
@@ -84,31 +82,31 @@ impl Memory {
         self
     }
 
-    /// With a flag of 4 bytes at `at`.
+    /// Adds a flag of 4 bytes at byte offset `at`. Panics if there is a word already.
     #[must_use]
     pub fn flag32(self, at: usize, name: &'static str, value: u32) -> Self {
         self.word(at, name, Kind::Flag32(AtomicU32::new(value)))
     }
 
-    /// With a flag of 8 bytes at `at`.
+    /// Adds a flag of 8 bytes at byte offset `at`. Panics if there is a word already.
     #[must_use]
     pub fn flag64(self, at: usize, name: &'static str, value: u64) -> Self {
         self.word(at, name, Kind::Flag64(AtomicU64::new(value)))
     }
 
-    /// With a data word of 4 bytes at `at`.
+    /// Adds a data word of 4 bytes at byte offset `at`. Panics if there is a word already.
     #[must_use]
     pub fn data32(self, at: usize, name: &'static str, value: u32) -> Self {
         self.word(at, name, Kind::Data32(UnsafeCell::new(value.into())))
     }
 
-    /// With a data word of 8 bytes at `at`.
+    /// Adds a data word of 8 bytes at byte offset `at`. Panics if there is a word already.
     #[must_use]
     pub fn data64(self, at: usize, name: &'static str, value: u64) -> Self {
         self.word(at, name, Kind::Data64(UnsafeCell::new(value)))
     }
 
-    /// As the device sees it, and as the host does.
+    /// The device's view and the host's view.
     #[must_use]
     pub fn share(self) -> (View, View) {
         let memory = Arc::new(self);
@@ -120,7 +118,7 @@ impl Memory {
     }
 }
 
-/// Memory as one side sees it.
+/// One side's view of the memory.
 #[derive(Clone)]
 pub struct View {
     memory: Arc<Memory>,
@@ -145,7 +143,7 @@ impl View {
     fn word(&self, at: usize) -> &Word {
         match self.memory.words.get(&at) {
             Some(word) => word,
-            None => panic!("{:?} touches offset {at}, which has no word", self.side),
+            None => panic!("{:?} accesses offset {at}, which has no word", self.side),
         }
     }
 
@@ -153,7 +151,7 @@ impl View {
         matches!(self.memory.weak, Some(Weak(side, a, n)) if (side, a, n) == (self.side, access, name))
     }
 
-    /// `order`, unless the model lacks it.
+    /// `order`, unless it is the removed one.
     fn order(&self, access: Access, name: &str, order: Ordering) -> Ordering {
         if self.is_weak(access, name) {
             Ordering::Relaxed
@@ -168,7 +166,7 @@ impl View {
                 name,
                 kind: Kind::Flag32(word),
             } => (word, name),
-            Word { name, .. } => panic!("{name} is no flag of 4 bytes"),
+            Word { name, .. } => panic!("{name} is not a flag of 4 bytes"),
         }
     }
 
@@ -178,8 +176,8 @@ impl View {
             Load::Relaxed,
             "{name} is read with an order: declare a flag"
         );
-        // SAFETY: loom hands out a pointer to what the cell owns, after it has
-        // made sure that no unordered access is under way.
+        // SAFETY: loom passes a pointer to the cell's value, after checking that all writes are
+        // ordered before this access.
         cell.with(|value| unsafe { *value })
     }
 
@@ -189,8 +187,9 @@ impl View {
             Store::Relaxed,
             "{name} is written with an order: declare a flag"
         );
-        // SAFETY: as in `read`.
-        cell.with_mut(|place| unsafe { *place = value });
+        // SAFETY: loom passes a pointer to the cell's value, after checking that all accesses are
+        // ordered before this one.
+        cell.with_mut(|old| unsafe { *old = value });
     }
 }
 

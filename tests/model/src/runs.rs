@@ -1,23 +1,21 @@
-//! How far a model is explored.
+//! Exploration of a model's runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loom::model::Builder;
 
-/// Which runs of a model are explored.
+/// The runs of a model that are explored.
 #[derive(Clone, Copy, Debug)]
 pub enum Runs {
-    /// All: what passes holds for this number of threads and calls.
+    /// All runs: a test that passes is a proof for its number of threads and calls.
     All,
-    /// Those in which a thread is interrupted at most so often while it could go
-    /// on. Waiting for others is no interruption, and what a load may return is
-    /// explored in full.
+    /// The runs with at most this many preemptions. Waiting for another thread is not a preemption.
+    /// All values that a load may return are explored.
     Preemptions(usize),
 }
 
-/// Runs `model` in every way that `runs` names; panics if one of them fails, and
-/// says how many there were.
+/// Explores `runs` of `model` and prints their number. Panics if one of them fails.
 #[expect(
     clippy::print_stdout,
     reason = "the size of the search is the result of a test"

@@ -5,35 +5,35 @@ use std::fmt::Debug;
 use host_rt::wire::Poll;
 use loom::sync::Mutex;
 
-/// Looks in vain after which a wait is explored in one way only. A further look
-/// finds what the last one would have found, had it come later; but two waits that only wait for each other's
-/// looks would be explored for ever.
-const LOOKS: u32 = 1;
+/// Unsuccessful polls of a wait after which its run is not branched any more. Another poll gives no
+/// new result: in some other run, the last poll came later. Without this limit, two threads that
+/// poll for each other would be explored forever.
+const MAX_POLLS: u32 = 1;
 
-/// Lets others go on; for every loop that waits for them.
+/// Lets other threads run. Each loop that waits for them calls it, with the number of unsuccessful
+/// polls so far.
 pub fn pause(attempt: u32) {
-    if attempt >= LOOKS {
-        // The run goes on to its end, but in one way only.
+    if attempt >= MAX_POLLS {
+        // The run continues to its end, without further branches.
         loom::skip_branch();
     }
     loom::thread::yield_now();
 }
 
-/// Serving threads that take turns at polling, as `host_rt::serve` has them: who
-/// holds the token polls until it has taken a request, and serves it without the
-/// token.
+/// Serving threads that take turns at polling, like those of `host_rt::serve`: the holder of the
+/// token polls until it has taken a request, and serves the request without the token.
 pub struct Team<W> {
     token: Mutex<PollToken<W>>,
 }
 
 struct PollToken<W> {
     poller: W,
-    /// Requests that are still to come.
+    /// The number of requests not taken yet.
     missing: u32,
 }
 
 impl<W> Team<W> {
-    /// A team that is done when `requests` are taken.
+    /// A team that ends after taking `requests` requests.
     pub fn new(poller: W, requests: u32) -> Self {
         Self {
             token: Mutex::new(PollToken {
@@ -43,11 +43,14 @@ impl<W> Team<W> {
         }
     }
 
-    /// The life of one of its threads. `look` looks once; `wait` waits, where it
-    /// found nothing for the `u32`th time, and may look itself.
+    /// The main loop of a thread. `poll` polls once. `wait` waits after an unsuccessful poll, and
+    /// may poll itself; its `u32` counts its earlier calls for the same request.
+    ///
+    /// # Panics
+    /// If a poll finds anything but a request, or another thread has panicked.
     pub fn work<R: Debug>(
         &self,
-        look: impl Fn(&mut W) -> Poll<R>,
+        poll: impl Fn(&mut W) -> Poll<R>,
         wait: impl Fn(&mut W, u32) -> Poll<R>,
         serve: impl Fn(&R),
     ) {
@@ -58,13 +61,13 @@ impl<W> Team<W> {
             if token.missing == 0 {
                 return;
             }
-            let mut found = look(&mut token.poller);
+            let mut found = poll(&mut token.poller);
             let mut attempt = 0;
             while found.is_empty() {
                 found = wait(&mut token.poller, attempt);
                 attempt += 1;
                 if found.is_empty() {
-                    found = look(&mut token.poller);
+                    found = poll(&mut token.poller);
                 }
             }
             let request = match found {
@@ -77,12 +80,12 @@ impl<W> Team<W> {
         }
     }
 
-    /// [`work`](Self::work), waiting by [`pause`].
-    pub fn spin<R: Debug>(&self, look: impl Fn(&mut W) -> Poll<R>, serve: impl Fn(&R)) {
+    /// Runs [`work`](Self::work) with [`pause`] for waiting.
+    pub fn spin<R: Debug>(&self, poll: impl Fn(&mut W) -> Poll<R>, serve: impl Fn(&R)) {
         let wait = |_: &mut W, attempt| {
             pause(attempt);
             Poll::Empty
         };
-        self.work(look, wait, serve);
+        self.work(poll, wait, serve);
     }
 }

@@ -1,4 +1,4 @@
-//! Runs of bounce blocks: nobody has a block that another has.
+//! Bounce extents: no two threads own the same block.
 
 use std::sync::Arc;
 
@@ -10,29 +10,30 @@ use shared_abi::wire::bounce::BLOCK;
 use shared_abi::wire::claims::bounce_offset;
 use shared_abi::words::{Load, Store, SystemWords};
 
-/// Slots of the wire, of which only the number matters here.
+/// The number of slots of the wire, which determines the offset of the claims.
 const SLOTS: u32 = 2;
 
 /// Blocks of the area: one word of claims.
 const AREA: u32 = 32;
 
-/// Takes a run, writes its first and its last block, reads them, gives it back.
-fn use_run(device: &View, area: &View, blocks: u32) {
-    let run = bounce::claim(device, SLOTS, AREA, blocks, 0, pause);
-    assert_eq!(run.blocks, blocks);
-    assert!(run.first + blocks <= AREA);
-    let ends = [run.offset(), run.offset() + (blocks as usize - 1) * BLOCK];
-    for at in ends {
+/// Claims an extent, writes its first and its last block, reads them, and releases the extent.
+fn use_extent(device: &View, area: &View, blocks: u32) {
+    let extent = bounce::claim(device, SLOTS, AREA, blocks, 0, pause);
+    assert_eq!(extent.blocks, blocks);
+    assert!(extent.first + blocks <= AREA);
+    let first = extent.offset();
+    let written = [first, first + (blocks as usize - 1) * BLOCK];
+    for at in written {
         area.store64(at, blocks.into(), Store::Relaxed);
     }
-    for at in ends {
+    for at in written {
         assert_eq!(area.load64(at, Load::Relaxed), blocks.into());
     }
-    bounce::release(device, SLOTS, run);
+    bounce::release(device, SLOTS, extent);
 }
 
-/// Each thread takes runs of the lengths that `wishes` has for it.
-fn run(wishes: &'static [&'static [u32]], weak: Option<Weak>) {
+/// Thread `i` claims extents of `lengths[i]` blocks, one after the other.
+fn run(lengths: &'static [&'static [u32]], weak: Option<Weak>) {
     let (device, _) = Memory::new(weak)
         .flag32(bounce_offset(SLOTS, 0), "blocks", 0)
         .share();
@@ -42,11 +43,11 @@ fn run(wishes: &'static [&'static [u32]], weak: Option<Weak>) {
     }
     let area = Arc::new(area.share().0);
     let mut threads = Vec::new();
-    for blocks in wishes {
+    for blocks in lengths {
         let (device, area) = (device.clone(), Arc::clone(&area));
         threads.push(loom::thread::spawn(move || {
             for &blocks in *blocks {
-                use_run(&device, &area, blocks);
+                use_extent(&device, &area, blocks);
             }
         }));
     }
@@ -58,16 +59,16 @@ fn run(wishes: &'static [&'static [u32]], weak: Option<Weak>) {
 }
 
 #[test]
-fn two_runs_that_do_not_fit_together() {
-    explore("bounce, two runs of which one fits", Runs::All, || {
+fn two_extents_of_which_one_fits() {
+    explore("bounce, two extents of which one fits", Runs::All, || {
         run(&[&[20], &[20]], None)
     });
 }
 
 #[test]
-fn runs_that_overlap() {
+fn extents_that_overlap() {
     explore(
-        "bounce, a long run against short ones",
+        "bounce, a long extent against short ones",
         Runs::Preemptions(3),
         || {
             run(&[&[12, 30], &[20, 8]], None);
@@ -78,7 +79,7 @@ fn runs_that_overlap() {
 #[test]
 fn three_claimers() {
     explore(
-        "bounce, three runs of which two fit",
+        "bounce, three extents of which two fit",
         Runs::Preemptions(2),
         || {
             run(&[&[20], &[12], &[12]], None);
@@ -86,7 +87,7 @@ fn three_claimers() {
     );
 }
 
-/// A model that lacks an order.
+/// Explores a model without an order.
 fn weak(weak: Weak) {
     explore("bounce, weakened", Runs::All, move || {
         run(&[&[20], &[20]], Some(weak))

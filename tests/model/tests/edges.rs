@@ -1,13 +1,13 @@
-//! Every edge of docs/memory-model.md is taken away, at each of its two ends.
+//! Every edge of docs/memory-model.md has a test per end that removes its order.
 //!
-//! A test that takes an end's order away is named after both: `n1_without_host_acquire`.
+//! Such a test is named after the edge, the end and the order: `n1_without_host_acquire`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Names that the tests of a table's ends must have.
-fn ends(table: &str) -> BTreeSet<String> {
-    let mut ends = BTreeSet::new();
+/// The names of the tests that the table requires.
+fn required_tests(table: &str) -> BTreeSet<String> {
+    let mut required = BTreeSet::new();
     for line in table.lines() {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let [_, label, first, second, ..] = cells[..] else {
@@ -20,7 +20,7 @@ fn ends(table: &str) -> BTreeSet<String> {
         else {
             continue;
         };
-        let before = ends.len();
+        let before = required.len();
         for cell in [first, second] {
             let (side, rest) = cell.split_once(':').unwrap_or((cell, ""));
             let order = [
@@ -31,16 +31,16 @@ fn ends(table: &str) -> BTreeSet<String> {
             let Some((_, order)) = order.iter().find(|(text, _)| rest.contains(text)) else {
                 panic!("edge {edge}: an end without its order: {cell}");
             };
-            ends.insert(format!("{}_without_{side}_{order}", edge.to_lowercase()));
+            required.insert(format!("{}_without_{side}_{order}", edge.to_lowercase()));
         }
-        assert_eq!(ends.len(), before + 2, "edge {edge} has one end twice");
+        assert_eq!(required.len(), before + 2, "edge {edge} has one end twice");
     }
-    ends
+    required
 }
 
-/// What a test's body takes away: side and order as its name must have them, and
-/// the accesses by which it does so.
-fn taken_away(body: &str) -> Option<(String, &str)> {
+/// The order that a test's body removes: side and order as in the test's name, and the arguments of
+/// `Weak`.
+fn removed_order(body: &str) -> Option<(String, &str)> {
     let (weak, _) = body.split_once("Weak(")?.1.split_once(')')?;
     let mut words = weak.split(',').map(str::trim);
     let side = words.next()?.to_lowercase();
@@ -56,11 +56,11 @@ fn taken_away(body: &str) -> Option<(String, &str)> {
     Some((format!("{side}_{order}"), weak))
 }
 
-/// Names of the tests that must panic and take away what their name says, each of
-/// them something else.
-fn tested(tests: &str) -> BTreeSet<String> {
+/// The names of the tests that must panic and remove the order in their name. Each order counts
+/// once.
+fn valid_tests(tests: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    let mut taken = BTreeSet::new();
+    let mut removed = BTreeSet::new();
     for test in tests.split("\n#[test]\n#[should_panic(expected").skip(1) {
         let Some((name, rest)) = test
             .split_once("]\nfn ")
@@ -70,9 +70,9 @@ fn tested(tests: &str) -> BTreeSet<String> {
         };
         let body = rest.split("\n}\n").next().unwrap_or_default();
         if let Some((_, end)) = name.split_once("_without_")
-            && let Some((is, weak)) = taken_away(body)
-            && is == end
-            && taken.insert(weak)
+            && let Some((order, weak)) = removed_order(body)
+            && order == end
+            && removed.insert(weak)
         {
             names.insert(name.to_owned());
         }
@@ -80,20 +80,20 @@ fn tested(tests: &str) -> BTreeSet<String> {
     names
 }
 
-/// Ends whose test is missing.
-fn untested(ends: &BTreeSet<String>, tests: &str) -> Vec<String> {
-    ends.difference(&tested(tests)).cloned().collect()
+/// The required tests that are missing.
+fn missing_tests(required: &BTreeSet<String>, tests: &str) -> Vec<String> {
+    required.difference(&valid_tests(tests)).cloned().collect()
 }
 
 #[test]
-fn each_edge_is_taken_away_at_both_ends() {
+fn each_edge_has_a_test_per_end() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let read = |path: &Path| match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => panic!("{}: {error}", path.display()),
     };
-    let ends = ends(&read(&here.join("../../docs/memory-model.md")));
-    assert!(!ends.is_empty(), "the table has no rows");
+    let required = required_tests(&read(&here.join("../../docs/memory-model.md")));
+    assert!(!required.is_empty(), "the table has no rows");
     let tests: String = [
         "bounce",
         "gcc_ring",
@@ -105,7 +105,7 @@ fn each_edge_is_taken_away_at_both_ends() {
     ]
     .map(|name| read(&here.join(format!("tests/{name}.rs"))))
     .concat();
-    assert_eq!(untested(&ends, &tests), [""; 0]);
+    assert_eq!(missing_tests(&required, &tests), [""; 0]);
 }
 
 /// Two edges, with the tests of their ends.
@@ -120,48 +120,48 @@ fn test(name: &str, weak: &str) -> String {
     )
 }
 
-/// What the check finds when the host's end of `N1` is left to these tests.
-fn found(host_end: &str) -> Vec<String> {
+/// The missing tests if only `host_end` tests the host's end of `N1`.
+fn missing_with(host_end: &str) -> Vec<String> {
     let others = test("n1_without_device_release", "Device, Store")
         + &test("w1_without_device_fence", "Device, Fence")
         + &test("w1_without_host_fence", "Host, Fence");
-    untested(&ends(TABLE), &(others + host_end))
+    missing_tests(&required_tests(TABLE), &(others + host_end))
 }
 
 #[test]
-fn an_end_without_its_test_is_found() {
+fn a_missing_test_is_reported() {
     let right = test("n1_without_host_acquire", "Host, Load");
     let nothing = [""; 0];
-    assert_eq!(found(&right), nothing);
+    assert_eq!(missing_with(&right), nothing);
 
     let missing = ["n1_without_host_acquire"];
-    assert_eq!(found(""), missing);
-    // The other end a second time.
+    assert_eq!(missing_with(""), missing);
+    // A second test of the other end.
     let other_end = test("n1_without_device_release_again", "Device, Store");
-    assert_eq!(found(&other_end), missing);
-    // The right name over the other end, or over the host's other order.
+    assert_eq!(missing_with(&other_end), missing);
+    // The right name on the other end, or on the host's other order.
     let misnamed = test("n1_without_host_acquire", "Device, Store");
-    assert_eq!(found(&misnamed), missing);
+    assert_eq!(missing_with(&misnamed), missing);
     let misnamed = test("n1_without_host_acquire", "Host, Store");
-    assert_eq!(found(&misnamed), missing);
-    // The right name and end, but of another edge.
+    assert_eq!(missing_with(&misnamed), missing);
+    // The right name, but an order that a test of another edge removes already.
     let of_another = test("w1_without_host_acquire", "Host, Load") + &right;
-    assert_eq!(found(&of_another), missing);
-    // A test that need not panic, and one that does not run.
+    assert_eq!(missing_with(&of_another), missing);
+    // A test that may pass, and one that does not run.
     let may_pass = right.replace("#[should_panic(expected = \"Causality violation\")]\n", "");
-    assert_eq!(found(&may_pass), missing);
+    assert_eq!(missing_with(&may_pass), missing);
     let ignored = right.replace("#[test]\n", "#[test]\n#[ignore]\n");
-    assert_eq!(found(&ignored), missing);
+    assert_eq!(missing_with(&ignored), missing);
 }
 
 #[test]
 #[should_panic(expected = "edge N1: an end without its order")]
-fn an_end_without_its_order_is_found() {
-    ends(&TABLE.replace("(acquire)", ""));
+fn an_end_without_its_order_is_reported() {
+    required_tests(&TABLE.replace("(acquire)", ""));
 }
 
 #[test]
 #[should_panic(expected = "edge N1 has one end twice")]
-fn a_row_with_one_end_twice_is_found() {
-    ends(&TABLE.replace("host: x (acquire)", "device: x (release)"));
+fn a_row_with_one_end_twice_is_reported() {
+    required_tests(&TABLE.replace("host: x (acquire)", "device: x (release)"));
 }

@@ -14,12 +14,11 @@ use shared_abi::words::{Load::Relaxed, Store as Order, SystemWords};
 
 const SLOTS: u32 = 2;
 
-/// The first ticket: the second is 0, past the wrap, the third takes the first
-/// one's slot.
+/// The first ticket. The second is 0, after the wrap; the third has the slot of the first.
 const TICKET: u32 = u32::MAX;
 
-/// Where caller `caller` has its completion word; 8 bytes behind, an argument's
-/// bytes. In memory that both sides reach.
+/// Offset of the completion word of `caller`; its argument's bytes follow at 8. Both sides access
+/// this memory.
 const fn words_of(caller: u64) -> usize {
     1024 + caller as usize * 64
 }
@@ -93,7 +92,7 @@ fn answer(host: &View, request: &RequestWords) {
     complete(host, own);
 }
 
-/// `calls[i]` is how often caller `i` calls.
+/// Caller `i` calls `calls[i]` times.
 fn run(calls: &'static [u64], servers: u64, weak: Option<Weak>) {
     let (system, host) = memory(calls.len() as u64, weak);
     let team = Team::new(
@@ -151,7 +150,7 @@ fn two_callers_two_servers() {
     );
 }
 
-/// A model that lacks an order.
+/// Explores a model without an order.
 fn weak(weak: Weak) {
     explore("gcc-ring, weakened", Runs::Preemptions(2), move || {
         run(&[2, 1], 1, Some(weak))

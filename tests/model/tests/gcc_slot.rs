@@ -13,7 +13,7 @@ use shared_abi::wire::claims::ClaimsHeader;
 use shared_abi::wire::gcc_slot::GccSlot;
 use shared_abi::words::{Load::Relaxed, Store as Order, SystemWords};
 
-/// An argument's bytes in memory that both sides reach.
+/// Offset of an argument's bytes, which both sides access.
 const BYTES: usize = 1024;
 
 fn memory(weak: Option<Weak>) -> (View, View) {
@@ -30,7 +30,7 @@ fn memory(weak: Option<Weak>) -> (View, View) {
 
 fn call(device: &View, system: &View, id: u64) {
     producer::lock(device, pause);
-    // The bytes are those of whoever has the lock.
+    // The holder of the lock owns the bytes.
     system.store64(BYTES, id, Order::Relaxed);
     producer::publish(
         system,
@@ -110,7 +110,7 @@ fn two_callers_two_servers() {
     );
 }
 
-/// A model that lacks an order.
+/// Explores a model without an order.
 fn weak(weak: Weak) {
     explore("gcc-slot, weakened", Runs::Preemptions(2), move || {
         run(2, 1, 2, Some(weak))

@@ -1,5 +1,5 @@
-//! The `gcn-queue` wire, with a queue of two slots whose counters wrap. Completion words
-//! are those of `gcc-ring`, whose models have their edge.
+//! The `gcn-queue` wire, with a queue of two slots whose counters wrap. The models of `gcc-ring`
+//! cover the edge of completion words.
 
 use core::mem::offset_of;
 use std::sync::Arc;
@@ -17,12 +17,11 @@ use shared_abi::words::{Load::Relaxed, Store as Order, SystemWords};
 
 const SLOTS: u32 = 2;
 
-/// The first ticket: the second is 0, past the wrap, the third takes the first
-/// one's slot.
+/// The first ticket. The second is 0, after the wrap; the third has the slot of the first.
 const TICKET: u32 = u32::MAX;
 
-/// Where caller `caller` has its completion word; 8 bytes behind, an argument's
-/// bytes. In memory that both sides reach.
+/// Offset of the completion word of `caller`; its argument's bytes follow at 8. Both sides access
+/// this memory.
 const fn words_of(caller: u64) -> usize {
     1024 + caller as usize * 64
 }
@@ -35,7 +34,7 @@ fn memory(callers: u64, weak: Option<Weak>) -> (View, View) {
         let at = offset_of!(GcnQueue, queue) + slot * size_of::<GcnMessage>();
         memory = memory
             .flag32(at + offset_of!(GcnMessage, written), "written", 0)
-            // Of an empty label there is one word.
+            // An empty label has one word.
             .data32(at + offset_of!(GcnMessage, label), "label", 0)
             .data32(at + offset_of!(GcnMessage, kind), "kind", 0);
         for word in (0..size_of::<GcnCall>()).step_by(8) {
@@ -51,25 +50,25 @@ fn memory(callers: u64, weak: Option<Weak>) -> (View, View) {
     memory.share()
 }
 
-/// What a caller does in its turn.
+/// The action of a caller.
 #[derive(Clone, Copy, Debug)]
-enum Does {
-    /// Calls, with a completion word.
+enum Action {
+    /// Calls with a completion word.
     Call,
-    /// Calls, without one.
+    /// Calls without a completion word.
     CallInSlot,
-    /// Prints its number, then calls as [`Does::Call`].
+    /// Prints its number, then calls with a completion word.
     PrintAndCall,
 }
 
-fn act(system: &View, caller: u64, id: u64, does: Does) {
+fn act(system: &View, caller: u64, id: u64, action: Action) {
     let own = words_of(caller);
     let claim = || {
         let ticket = producer::draw(system, 1);
         producer::claim(system, SLOTS, ticket, pause);
         ticket
     };
-    if let Does::PrintAndCall = does {
+    if let Action::PrintAndCall = action {
         producer::publish_number(system, SLOTS, claim(), b"", INTEGER, id);
     }
     let ticket = claim();
@@ -84,12 +83,12 @@ fn act(system: &View, caller: u64, id: u64, does: Does) {
         dev_num: id,
         signal: own as u64,
     };
-    match does {
-        Does::CallInSlot => {
+    match action {
+        Action::CallInSlot => {
             producer::publish_call_in_slot(system, SLOTS, ticket, &call);
             producer::wait_in_slot(system, SLOTS, ticket, pause);
         }
-        Does::Call | Does::PrintAndCall => {
+        Action::Call | Action::PrintAndCall => {
             producer::publish_call(system, SLOTS, ticket, &call);
             wait(system, own, pause);
         }
@@ -121,11 +120,11 @@ fn answer(host: &View, request: &RequestWords) {
     }
 }
 
-/// A poller, and the numbers that were printed.
+/// A poller, and the printed numbers.
 struct Printing {
     poller: Poller<View>,
     printed: Vec<u64>,
-    /// Every call comes behind its number.
+    /// Whether each caller prints its number before its call.
     numbered: bool,
 }
 
@@ -141,7 +140,10 @@ impl Printing {
                 }
                 Poll::Request(request) => {
                     let is_printed = self.printed.contains(&request.func);
-                    assert_eq!(is_printed, self.numbered, "a call before what was printed");
+                    assert_eq!(
+                        is_printed, self.numbered,
+                        "a call before its printed number"
+                    );
                     return found;
                 }
                 _ => return found,
@@ -150,13 +152,13 @@ impl Printing {
     }
 }
 
-/// `calls[i]` is how often caller `i` acts.
-fn run(does: Does, calls: &'static [u64], servers: u64, weak: Option<Weak>) {
+/// Caller `i` performs the action `calls[i]` times.
+fn run(action: Action, calls: &'static [u64], servers: u64, weak: Option<Weak>) {
     let (system, host) = memory(calls.len() as u64, weak);
     let poller = Printing {
         poller: Poller::new(host.clone(), SLOTS, TICKET),
         printed: Vec::new(),
-        numbered: matches!(does, Does::PrintAndCall),
+        numbered: matches!(action, Action::PrintAndCall),
     };
     let team = Arc::new(Team::new(poller, calls.iter().sum::<u64>() as u32));
     let serve = |team: &Team<Printing>, host: &View| {
@@ -167,7 +169,7 @@ fn run(does: Does, calls: &'static [u64], servers: u64, weak: Option<Weak>) {
         let system = system.clone();
         threads.push(loom::thread::spawn(move || {
             for i in 0..count {
-                act(&system, caller, caller * 8 + i + 1, does);
+                act(&system, caller, caller * 8 + i + 1, action);
             }
         }));
     }
@@ -186,21 +188,21 @@ fn run(does: Does, calls: &'static [u64], servers: u64, weak: Option<Weak>) {
 #[test]
 fn one_caller_calls_twice() {
     explore("gcn-queue, a caller that calls again", Runs::All, || {
-        run(Does::Call, &[2], 1, None)
+        run(Action::Call, &[2], 1, None)
     });
 }
 
 #[test]
 fn one_caller_calls_twice_in_slots() {
     explore("gcn-queue, answers in slots", Runs::All, || {
-        run(Does::CallInSlot, &[2], 1, None)
+        run(Action::CallInSlot, &[2], 1, None)
     });
 }
 
 #[test]
-fn what_a_thread_prints_comes_before_its_call() {
+fn text_of_a_thread_precedes_its_call() {
     explore("gcn-queue, a caller that prints", Runs::All, || {
-        run(Does::PrintAndCall, &[1], 1, None)
+        run(Action::PrintAndCall, &[1], 1, None)
     });
 }
 
@@ -209,7 +211,7 @@ fn a_slot_is_used_again() {
     explore(
         "gcn-queue, three tickets, two slots",
         Runs::Preemptions(2),
-        || run(Does::Call, &[2, 1], 1, None),
+        || run(Action::Call, &[2, 1], 1, None),
     );
 }
 
@@ -219,7 +221,7 @@ fn a_slot_that_had_an_answer_is_used_again() {
     explore(
         "gcn-queue, three tickets, two slots, answers in slots",
         Runs::Preemptions(2),
-        || run(Does::CallInSlot, &[2, 1], 1, None),
+        || run(Action::CallInSlot, &[2, 1], 1, None),
     );
 }
 
@@ -229,49 +231,49 @@ fn two_callers_two_servers() {
     explore(
         "gcn-queue, two callers, two servers",
         Runs::Preemptions(2),
-        || run(Does::Call, &[1, 1], 2, None),
+        || run(Action::Call, &[1, 1], 2, None),
     );
 }
 
-/// A model that lacks an order.
-fn weak(does: Does, weak: Weak) {
+/// Explores a model without an order.
+fn weak(action: Action, weak: Weak) {
     explore("gcn-queue, weakened", Runs::Preemptions(2), move || {
-        run(does, &[2, 1], 1, Some(weak))
+        run(action, &[2, 1], 1, Some(weak))
     });
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn q1_without_device_release() {
-    weak(Does::Call, Weak(Device, Store, "written"));
+    weak(Action::Call, Weak(Device, Store, "written"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn q1_without_host_acquire() {
-    weak(Does::Call, Weak(Host, Load, "written"));
+    weak(Action::Call, Weak(Host, Load, "written"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn q2_without_host_release() {
-    weak(Does::Call, Weak(Host, Store, "queue.consumed"));
+    weak(Action::Call, Weak(Host, Store, "queue.consumed"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn q2_without_device_acquire() {
-    weak(Does::Call, Weak(Device, Load, "queue.consumed"));
+    weak(Action::Call, Weak(Device, Load, "queue.consumed"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn q3_without_host_release() {
-    weak(Does::CallInSlot, Weak(Host, Store, "written"));
+    weak(Action::CallInSlot, Weak(Host, Store, "written"));
 }
 
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn q3_without_device_acquire() {
-    weak(Does::CallInSlot, Weak(Device, Load, "written"));
+    weak(Action::CallInSlot, Weak(Device, Load, "written"));
 }

@@ -1,4 +1,4 @@
-//! The `native` wire: claims, publication, reply, and slots used again.
+//! The `native` wire: claims, publication, reply, and reuse of slots.
 
 use core::mem::offset_of;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use host_rt::wire::Poll;
 use host_rt::wire::native::{Poller, RequestWords, complete};
 use model::Access::{FetchAnd, FetchOr, Load, Store};
 use model::Side::{Device, Host};
-use model::{Memory, Runs, Team, View, Weak, explore, pause};
+use model::{Memory, Runs, Team, View, Weak, add_request_words, explore, pause};
 use shared_abi::status::Status;
 use shared_abi::wire::claims::{ClaimGroup, group_offset};
-use shared_abi::wire::native::{self, ReplyHeader, RequestHeader, Slot, ready_offset, slot_offset};
+use shared_abi::wire::native::{self, ReplyHeader, RequestHeader, Slot, slot_offset};
 use shared_abi::words::SystemWords;
 
-/// The sequence number that slots have had: the next one is 0, past the wrap.
+/// The last sequence number of each slot. The next one is 0, after the wrap.
 const SEQ: u32 = u32::MAX;
 
 /// The wire in mapped memory.
@@ -23,25 +23,8 @@ fn wire(slots: u32, weak: Option<Weak>) -> (View, View) {
     let mut memory = Memory::new(weak);
     for slot in 0..slots {
         let at = slot_offset(slots, slot);
-        let request = at + offset_of!(Slot, request);
         let reply = at + offset_of!(Slot, reply);
-        memory = memory
-            .flag32(ready_offset(slot), "ready hint", SEQ)
-            .flag32(request + offset_of!(RequestHeader, seq), "request", SEQ)
-            .data32(request + offset_of!(RequestHeader, launch), "launch", 0)
-            .data64(request + offset_of!(RequestHeader, func), "func", 0)
-            .data32(request + offset_of!(RequestHeader, mapnum), "mapnum", 0)
-            .data32(request + offset_of!(RequestHeader, dev_num), "dev_num", 0)
-            .data32(
-                request + offset_of!(RequestHeader, bounce_first),
-                "bounce_first",
-                0,
-            )
-            .data32(
-                request + offset_of!(RequestHeader, bounce_blocks),
-                "bounce_blocks",
-                0,
-            )
+        memory = add_request_words(memory, slots, slot, SEQ)
             .data64(at + offset_of!(Slot, request_payload), "request payload", 0)
             .flag64(
                 reply + offset_of!(ReplyHeader, seq),
@@ -54,7 +37,7 @@ fn wire(slots: u32, weak: Option<Weak>) -> (View, View) {
     memory.share()
 }
 
-/// The claims on its slots, in device memory.
+/// The claims on the slots, in device memory.
 fn claims(slots: u32, weak: Option<Weak>) -> View {
     let group = group_offset(0);
     let mut memory = Memory::new(weak).flag32(
@@ -68,11 +51,11 @@ fn claims(slots: u32, weak: Option<Weak>) -> View {
     memory.share().0
 }
 
-/// What a device thread does; `id` is all over its request and its reply.
+/// A call by a device thread. All words of its request and its reply are derived from `id`.
 fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
-    // SAFETY: `waterfall` has the lanes of the group here.
+    // SAFETY: `waterfall` calls this with the lanes of the group together.
     let claim = lanes::waterfall(|group| unsafe { claims::claim(device, slots, 0, group, pause) });
-    // SAFETY: `id` is a readable word of ours.
+    // SAFETY: `id` is a local word of 8 bytes.
     unsafe {
         let at = producer.request_payload(claim);
         producer.system().write_bytes(at, (&raw const id).cast(), 8);
@@ -92,9 +75,9 @@ fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
     producer.publish(claim);
     assert_eq!(producer.wait(claim, pause), Status::DONE);
     let copied = producer.copied(claim);
-    assert_eq!(copied, id, "a reply to somebody else's request");
+    assert_eq!(copied, id, "a reply to another request");
     let mut back = 0u64;
-    // SAFETY: `back` is a writable word of ours.
+    // SAFETY: `back` is a local word of 8 bytes.
     unsafe {
         let at = producer.reply_payload(claim);
         producer.system().read_bytes(at, (&raw mut back).cast(), 8);
@@ -103,7 +86,7 @@ fn call(device: &View, producer: &Producer<View>, slots: u32, id: u64) {
     claims::release(device, claim);
 }
 
-/// What a serving thread does with a request.
+/// Serves a request.
 fn answer(host: &View, slots: u32, request: &RequestWords) {
     let (slot, seq, id) = (request.slot, request.seq, request.func);
     let words = [
@@ -115,14 +98,14 @@ fn answer(host: &View, slots: u32, request: &RequestWords) {
     assert_eq!(words.map(u64::from), [id; 4], "words of another request");
     let at = slot_offset(slots, slot);
     let mut payload = 0u64;
-    // SAFETY: `payload` is a writable word of ours.
+    // SAFETY: `payload` is a local word of 8 bytes.
     unsafe {
         let at = at + offset_of!(Slot, request_payload);
         host.read_bytes(at, (&raw mut payload).cast(), 8);
     }
     assert_eq!(payload, id, "a payload of another request");
     let result = !id;
-    // SAFETY: `result` is a readable word of ours.
+    // SAFETY: `result` is a local word of 8 bytes.
     unsafe {
         let at = at + offset_of!(Slot, reply_payload);
         host.write_bytes(at, (&raw const result).cast(), 8);
@@ -130,9 +113,9 @@ fn answer(host: &View, slots: u32, request: &RequestWords) {
     complete(host, slots, slot, seq, Status::DONE, id);
 }
 
-/// A `poll` may leave slots out, which `poll_all` does not. Where the search is
-/// large anyway, the latter has to do.
-fn look(poller: &mut Poller<View>, servers: u32) -> Poll<RequestWords> {
+/// Polls for a request. `poll` may omit slots, so `poll_all` follows. With several servers, it runs
+/// alone to limit the search.
+fn poll_once(poller: &mut Poller<View>, servers: u32) -> Poll<RequestWords> {
     if servers > 1 {
         return poller.poll_all();
     }
@@ -142,8 +125,8 @@ fn look(poller: &mut Poller<View>, servers: u32) -> Poll<RequestWords> {
     }
 }
 
-/// A wire of `slots` slots; `callers` device threads that call `calls` times each;
-/// `servers` serving threads, one of them this.
+/// A wire of `slots` slots; `callers` device threads that call `calls` times each; `servers`
+/// serving threads, including this one.
 #[derive(Clone, Copy)]
 struct Shape {
     slots: u32,
@@ -167,7 +150,7 @@ fn run(
     let team = Arc::new(team);
     let serve = move |team: &Team<Poller<View>>, host: &View| {
         team.spin(
-            |poller| look(poller, servers),
+            |poller| poll_once(poller, servers),
             |request| answer(host, slots, request),
         );
     };
@@ -255,8 +238,8 @@ fn three_callers_two_slots() {
     );
 }
 
-/// Two warps of two lanes and a slot too few: each takes what there is for both of its
-/// lanes at once, and comes again for the rest.
+/// Two warps of two lanes, and only three slots. Each warp claims the available slots for its lanes
+/// at once, and later one for the remaining lane.
 #[test]
 #[cfg_attr(debug_assertions, ignore = "too slow unless optimised: ci/loom")]
 fn two_warps_claim_together() {
@@ -268,15 +251,15 @@ fn two_warps_claim_together() {
                 let mut lanes = 2;
                 while lanes > 0 {
                     let (group, taken) = claims::take(&device, SLOTS, 0, lanes, pause);
-                    assert_eq!((group, taken >> SLOTS), (0, 0), "no slot of the wire");
+                    assert_eq!((group, taken >> SLOTS), (0, 0), "not a slot of the wire");
                     assert!((1..=lanes).contains(&taken.count_ones()));
                     lanes -= taken.count_ones();
-                    let ours = (0..SLOTS).filter(|bit| taken & (1 << bit) != 0);
-                    // All begin before one ends, as lanes do.
-                    let begun: Vec<_> = ours
+                    let claimed = (0..SLOTS).filter(|bit| taken & (1 << bit) != 0);
+                    // All calls begin before one ends, as in a warp.
+                    let claims: Vec<_> = claimed
                         .map(|bit| claims::advance_seq(&device, 0, bit))
                         .collect();
-                    for claim in begun {
+                    for claim in claims {
                         claims::release(&device, claim);
                     }
                 }
@@ -290,7 +273,7 @@ fn two_warps_claim_together() {
     });
 }
 
-/// A model that lacks an order.
+/// Explores a model without an order.
 fn weak(weak: Weak) {
     let shape = Shape {
         slots: 1,

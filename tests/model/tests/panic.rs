@@ -1,4 +1,4 @@
-//! The record of a panic: whoever sees that there is one sees all of it.
+//! The panic record: a host that reads its state sees the complete location.
 
 use core::mem::offset_of;
 
@@ -9,7 +9,7 @@ use model::Side::{Device, Host};
 use model::{Memory, Runs, Weak, explore, pause};
 use shared_abi::image::PanicRecord;
 
-/// One thread panics, in a file without a name, while the host looks.
+/// A thread panics, in a file with an empty name, while the host reads the record.
 fn run(weak: Option<Weak>) {
     let (system, host) = Memory::new(weak)
         .flag32(offset_of!(PanicRecord, state), "state", 0)
@@ -29,11 +29,11 @@ fn run(weak: Option<Weak>) {
 }
 
 #[test]
-fn a_panic_while_the_host_looks() {
+fn a_panic_while_the_host_reads() {
     explore("panic record", Runs::All, || run(None));
 }
 
-/// A model that lacks an order.
+/// Explores a model without an order.
 fn weak(weak: Weak) {
     explore("panic record, weakened", Runs::All, move || run(Some(weak)));
 }

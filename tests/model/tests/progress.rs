@@ -1,5 +1,5 @@
-//! Rule 2 of the serving threads, alone and in every interleaving: a request is noticed by the
-//! standby at its tick, or the thread that took it notices that the standby has stopped to tick.
+//! Rule 2 of the serving threads in every interleaving: either the standby notices a request at its
+//! tick, or the thread that took the request notices that the standby has stopped ticking.
 
 /// Replaces `serve/sync.rs` of host-rt.
 mod sync {
@@ -18,8 +18,8 @@ mod threads {
     mod progress;
 
     #[test]
-    fn a_tick_meets_a_request() {
-        explore("standby, a tick meets a request", Runs::All, || {
+    fn a_tick_races_with_a_request() {
+        explore("standby, a tick and a request", Runs::All, || {
             let progress = Arc::new(Progress::new());
             progress.start_ticking();
             let poller = {
@@ -30,8 +30,8 @@ mod threads {
                 })
             };
             let has_stopped = progress.stop_ticking_at(0);
-            let relies_on_it = poller.join().expect("the poller has failed");
-            assert!(!(has_stopped && relies_on_it));
+            let relies_on_standby = poller.join().expect("the poller has failed");
+            assert!(!(has_stopped && relies_on_standby));
         });
     }
 }

@@ -1,5 +1,6 @@
-//! The serving threads: hand-over, the standby, visitors, nested waits, the end. The code is
-//! host-rt's, over loom's primitives. A thread that nobody wakes is a deadlock, which loom reports.
+//! The serving threads: waking a follower, the standby, holders of the token that do not poll,
+//! nested waits, the end. The code is host-rt's, over loom's primitives. A lost wake-up is a
+//! deadlock, which loom reports.
 
 use std::cell::Cell;
 use std::io;
@@ -15,7 +16,7 @@ use self::threads::{Polled, Threads};
 #[path = "../../../host-rt/src/serve/threads/mod.rs"]
 #[expect(
     dead_code,
-    reason = "the server counts requests and threads, models do not"
+    reason = "only the server reads the numbers of requests and threads"
 )]
 mod threads;
 
@@ -27,7 +28,7 @@ mod sync {
     use loom::sync::atomic::AtomicBool;
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-    /// Counts the threads that it wakes.
+    /// A condition variable that counts the threads that it wakes.
     pub(crate) struct Condvar(loom::sync::Condvar);
 
     impl Condvar {
@@ -45,7 +46,7 @@ mod sync {
         }
     }
 
-    /// A mutex whose guard can release it for a while.
+    /// A mutex whose guard can release it temporarily.
     pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
     pub(crate) struct MutexGuard<'a, T> {
@@ -83,7 +84,7 @@ mod sync {
         }
     }
 
-    /// Not loom's mutex, whose `try_lock` waits if another thread is faster.
+    /// A token without loom's mutex, whose `try_lock` may wait for another thread.
     pub(crate) struct Token<T> {
         is_taken: AtomicBool,
         value: std::sync::Mutex<T>,
@@ -115,7 +116,7 @@ mod sync {
 
     impl<T> Drop for TokenGuard<'_, T> {
         fn drop(&mut self) {
-            // After this, no other loom thread runs before the guard of `value` is gone.
+            // No other loom thread runs between this store and the drop of `value`'s guard.
             self.is_taken.store(false, Ordering::Release);
         }
     }
@@ -143,13 +144,13 @@ mod sync {
         guard
     }
 
-    /// The time is over as soon as others have run, or never.
+    /// Times out as soon as other threads have run, or never.
     pub(crate) fn wait_timeout<'a, T>(
         condvar: &Condvar,
         mut guard: MutexGuard<'a, T>,
         _: Duration,
     ) -> (MutexGuard<'a, T>, bool) {
-        if super::TIME_STANDS_STILL.get() {
+        if super::NO_TIMEOUT.get() {
             return (wait(condvar, guard), false);
         }
         let mutex = guard.mutex;
@@ -160,36 +161,36 @@ mod sync {
 }
 
 thread_local! {
-    /// No tick is ever over. Loom runs all threads of a model on one.
-    static TIME_STANDS_STILL: Cell<bool> = const { Cell::new(false) };
-    /// Serving threads that were woken.
+    /// Whether no wait times out. Thread-local, since loom runs all threads of a model on one.
+    static NO_TIMEOUT: Cell<bool> = const { Cell::new(false) };
+    /// The number of wake-ups of serving threads.
     static WAKES: Cell<u32> = const { Cell::new(0) };
 }
 
-/// What a host function does. Requests are numbers from 0 on: indices of these.
+/// A host function. Requests are indices of functions.
 #[derive(Clone, Copy)]
 enum Function {
-    /// Returns at once.
+    /// Returns immediately.
     Fast,
-    /// Returns when these requests are done, and is known to be fast.
+    /// Returns when these requests are done; counts as fast.
     Stuck(&'static [usize]),
-    /// As `Stuck`, and is known to be slow.
+    /// Like `Stuck`, but counts as slow.
     Slow(&'static [usize]),
-    /// Makes another request, and returns when that is done; is known to be fast.
+    /// Makes another request, and returns when that is done; counts as fast.
     Asking(usize),
-    /// As `Asking`, by a kernel that it launches: it serves requests while it waits. Slow.
+    /// Like `Asking`, by a launch: serves requests while it waits, and counts as slow.
     Nested(usize),
 }
 
 #[derive(Default)]
 struct Wire {
     requests: Vec<usize>,
-    /// They came together: a thread that comes back finds the next at once.
+    /// Whether the requests arrived together, so that a thread that returns finds the next waiting.
     is_burst: bool,
     is_stopping: bool,
 }
 
-struct World {
+struct Model {
     functions: &'static [Function],
     threads: Threads<(), JoinHandle<()>>,
     wire: Mutex<Wire>,
@@ -197,11 +198,11 @@ struct World {
     arrived: Condvar,
     done: Mutex<Vec<bool>>,
     returned: Condvar,
-    /// No thread may be created any more.
+    /// Whether no thread may be created any more.
     has_stopped: std::sync::atomic::AtomicBool,
 }
 
-impl World {
+impl Model {
     fn new(limit: usize, functions: &'static [Function]) -> Arc<Self> {
         let this = Arc::new(Self {
             functions,
@@ -212,12 +213,15 @@ impl World {
             returned: Condvar::new(),
             has_stopped: std::sync::atomic::AtomicBool::new(false),
         });
-        created(this.threads.start(|number| this.create(number)));
+        assert_created(this.threads.start(|number| this.create(number)));
         this
     }
 
     fn create(self: &Arc<Self>, number: usize) -> io::Result<JoinHandle<()>> {
-        assert!(!self.has_stopped.load(SeqCst), "a thread that nobody ends");
+        assert!(
+            !self.has_stopped.load(SeqCst),
+            "a thread is created after the end"
+        );
         let this = Arc::clone(self);
         Ok(loom::thread::spawn(move || {
             let poll = |(): &mut (), has_served| this.poll_until_found(has_served);
@@ -226,13 +230,13 @@ impl World {
         }))
     }
 
-    /// A device thread makes a request.
+    /// Makes a request.
     fn request(&self, request: usize) {
         lock(&self.wire).requests.push(request);
         self.arrived.notify_all();
     }
 
-    /// Polls once; `is_first` if the thread comes from a function.
+    /// Polls once; `is_first` if the thread has just run a function.
     fn poll(&self, wire: &mut Wire, is_first: bool) -> Option<usize> {
         if wire.requests.is_empty() {
             return None;
@@ -260,7 +264,7 @@ impl World {
         let function = self.functions[request];
         let is_slow = matches!(function, Function::Slow(_) | Function::Nested(_));
         let (in_function, ready) = self.threads.enter_function(is_slow, create);
-        created(ready);
+        assert_created(ready);
         match function {
             Function::Fast => (),
             Function::Stuck(others) | Function::Slow(others) => self.wait_for(others),
@@ -269,7 +273,7 @@ impl World {
                 self.wait_for(&[inner]);
             }
             Function::Nested(inner) => {
-                created(self.threads.wake_follower(create));
+                assert_created(self.threads.wake_follower(create));
                 self.request(inner);
                 let mut attempt = 0;
                 while !lock(&self.done)[inner] {
@@ -298,13 +302,13 @@ impl World {
         }
     }
 
-    /// Makes requests, one after the other, and waits until all are done.
+    /// Makes requests one by one, then waits until all are done.
     fn call(&self, requests: &[usize]) {
         requests.iter().for_each(|&request| self.request(request));
         self.wait_for(requests);
     }
 
-    /// Makes these requests at the same time, and waits until all are done.
+    /// Makes these requests at once, then waits until all are done.
     fn burst(&self, requests: &[usize]) {
         let mut wire = lock(&self.wire);
         wire.requests.extend(requests);
@@ -325,22 +329,22 @@ impl World {
     }
 }
 
-fn created(result: io::Result<()>) {
+fn assert_created(result: io::Result<()>) {
     assert!(result.is_ok(), "{result:?}");
 }
 
-/// Explores what `act` does in a server with so many threads, until it stops.
+/// Explores `act` on a server with at most `limit` threads, and the server's end.
 fn serve(
     name: &str,
     runs: Runs,
     limit: usize,
     functions: &'static [Function],
-    act: impl Fn(&World) + Send + Sync + 'static,
+    act: impl Fn(&Model) + Send + Sync + 'static,
 ) {
     explore(name, runs, move || {
-        let world = World::new(limit, functions);
-        act(&world);
-        world.stop();
+        let model = Model::new(limit, functions);
+        act(&model);
+        model.stop();
     });
 }
 
@@ -354,8 +358,8 @@ fn another_thread_polls_while_the_first_function_runs() {
         Runs::Preemptions(2),
         2,
         functions,
-        |world| {
-            world.call(&[0, 1]);
+        |model| {
+            model.call(&[0, 1]);
         },
     );
 }
@@ -363,11 +367,11 @@ fn another_thread_polls_while_the_first_function_runs() {
 #[test]
 fn the_standby_takes_over_from_a_stuck_thread() {
     let functions = &[Fast, Fast, Stuck(&[3]), Fast];
-    serve("standby", Runs::Preemptions(1), 2, functions, |world| {
-        // The first request creates the standby, the second has it tick.
-        world.call(&[0]);
-        world.call(&[1]);
-        world.call(&[2, 3]);
+    serve("standby", Runs::Preemptions(1), 2, functions, |model| {
+        // The first request creates the standby, the second makes it tick.
+        model.call(&[0]);
+        model.call(&[1]);
+        model.call(&[2, 3]);
     });
 }
 
@@ -379,9 +383,9 @@ fn the_standby_is_replaced() {
         Runs::Preemptions(1),
         3,
         functions,
-        |world| {
-            world.call(&[0, 1, 2]);
-            world.call(&[3, 4, 5]);
+        |model| {
+            model.call(&[0, 1, 2]);
+            model.call(&[3, 4, 5]);
         },
     );
 }
@@ -394,9 +398,9 @@ fn a_standby_that_was_called_is_replaced() {
         Runs::Preemptions(1),
         3,
         functions,
-        |world| {
-            world.call(&[0]);
-            world.call(&[1]);
+        |model| {
+            model.call(&[0]);
+            model.call(&[1]);
         },
     );
 }
@@ -404,25 +408,25 @@ fn a_standby_that_was_called_is_replaced() {
 #[test]
 fn a_follower_is_called_before_the_standby() {
     let functions = &[Slow(&[1]), Slow(&[2]), Fast, Nested(4), Fast];
-    serve("call", Runs::Preemptions(1), 3, functions, |world| {
-        world.call(&[0, 1, 2]);
-        world.call(&[3]);
+    serve("call", Runs::Preemptions(1), 3, functions, |model| {
+        model.call(&[0, 1, 2]);
+        model.call(&[3]);
     });
 }
 
 #[test]
-fn a_serial_caller_wakes_nobody() {
+fn a_serial_caller_wakes_no_follower() {
     let functions = &[Slow(&[]); 5];
     serve(
         "serial caller",
         Runs::Preemptions(1),
         2,
         functions,
-        |world| {
-            TIME_STANDS_STILL.set(true);
+        |model| {
+            NO_TIMEOUT.set(true);
             WAKES.set(0);
-            (0..5).for_each(|request| world.call(&[request]));
-            // The first request creates a thread, which is woken once, to tick.
+            (0..5).for_each(|request| model.call(&[request]));
+            // The first request creates a thread, which is woken at most once, to tick.
             assert!(WAKES.get() <= 1, "{} wakes", WAKES.get());
         },
     );
@@ -432,10 +436,10 @@ fn a_serial_caller_wakes_nobody() {
 fn requests_that_wait_are_evidence() {
     const QUICK: Function = Slow(&[]);
     let functions = &[Fast, QUICK, QUICK, QUICK, QUICK, Slow(&[6]), Fast];
-    serve("burst", Runs::Preemptions(1), 2, functions, |world| {
-        TIME_STANDS_STILL.set(true);
-        world.call(&[0]);
-        world.burst(&[1, 2, 3, 4, 5, 6]);
+    serve("burst", Runs::Preemptions(1), 2, functions, |model| {
+        NO_TIMEOUT.set(true);
+        model.call(&[0]);
+        model.burst(&[1, 2, 3, 4, 5, 6]);
     });
 }
 
@@ -443,35 +447,41 @@ fn requests_that_wait_are_evidence() {
 fn evidence_wakes_a_follower_without_a_tick() {
     // Request 1 is taken while another thread is in a slow function.
     let functions = &[Slow(&[1]), Fast, Slow(&[3]), Fast];
-    serve("evidence", Runs::Preemptions(2), 2, functions, |world| {
-        TIME_STANDS_STILL.set(true);
-        world.call(&[0, 1]);
-        world.call(&[2, 3]);
+    serve("evidence", Runs::Preemptions(2), 2, functions, |model| {
+        NO_TIMEOUT.set(true);
+        model.call(&[0, 1]);
+        model.call(&[2, 3]);
     });
 }
 
 #[test]
-fn a_visitor_delays_nobody() {
-    // With one thread: no other would come to its help.
-    serve("visitor", Runs::Preemptions(3), 1, &[Fast, Fast], |world| {
-        TIME_STANDS_STILL.set(true);
-        world.request(0);
-        world.threads.with_token(|()| drop(lock(&world.wire)));
-        world.call(&[1]);
-    });
-}
-
-#[test]
-fn a_visitor_meets_the_standby() {
+fn with_token_delays_no_request() {
+    // With one thread, no standby could take over.
     serve(
-        "visitor, ticks",
+        "with_token",
+        Runs::Preemptions(3),
+        1,
+        &[Fast, Fast],
+        |model| {
+            NO_TIMEOUT.set(true);
+            model.request(0);
+            model.threads.with_token(|()| drop(lock(&model.wire)));
+            model.call(&[1]);
+        },
+    );
+}
+
+#[test]
+fn with_token_races_with_the_standby() {
+    serve(
+        "with_token, ticks",
         Runs::Preemptions(2),
         2,
         &[Fast, Fast],
-        |world| {
-            world.request(0);
-            world.threads.with_token(|()| drop(lock(&world.wire)));
-            world.call(&[1]);
+        |model| {
+            model.request(0);
+            model.threads.with_token(|()| drop(lock(&model.wire)));
+            model.call(&[1]);
         },
     );
 }
@@ -483,32 +493,32 @@ fn all_threads_end() {
         Runs::Preemptions(2),
         2,
         &[Slow(&[]), Slow(&[])],
-        |world| {
-            // Whether they are served or not.
-            world.request(0);
-            world.request(1);
+        |model| {
+            // The server may stop before it serves them.
+            model.request(0);
+            model.request(1);
         },
     );
 }
 
 #[test]
-fn the_only_thread_serves_what_it_waits_for() {
+fn the_only_thread_serves_the_request_that_it_waits_for() {
     serve(
         "nested",
         Runs::Preemptions(2),
         1,
         &[Nested(1), Fast],
-        |world| {
-            world.call(&[0]);
+        |model| {
+            model.call(&[0]);
         },
     );
 }
 
 #[test]
-fn all_threads_serve_what_they_wait_for() {
+fn all_threads_serve_the_requests_that_they_wait_for() {
     let functions = &[Nested(2), Nested(3), Fast, Fast];
-    serve("nested, two", Runs::Preemptions(1), 2, functions, |world| {
-        world.call(&[0, 1]);
+    serve("nested, two", Runs::Preemptions(1), 2, functions, |model| {
+        model.call(&[0, 1]);
     });
 }
 
@@ -520,10 +530,10 @@ fn a_nested_wait_calls_a_follower_without_a_tick() {
         Runs::Preemptions(1),
         2,
         functions,
-        |world| {
-            TIME_STANDS_STILL.set(true);
-            world.call(&[0, 1]);
-            world.call(&[2]);
+        |model| {
+            NO_TIMEOUT.set(true);
+            model.call(&[0, 1]);
+            model.call(&[2]);
         },
     );
 }

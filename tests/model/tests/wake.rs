@@ -1,5 +1,5 @@
-//! The wake word: a host that goes to sleep while requests come in. A lost wake-up is
-//! a deadlock, which loom reports.
+//! The wake word: a host that falls asleep while requests arrive. A lost wake-up is a deadlock,
+//! which loom reports.
 
 use core::mem::offset_of;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use host_rt::wire::{Poll, gcc_slot, native, wake};
 use loom::sync::{Condvar, Mutex};
 use model::Access::Fence;
 use model::Side::{Device, Host};
-use model::{Memory, Runs, Team, View, Weak, explore, pause};
+use model::{Memory, Runs, Team, View, Weak, add_request_words, explore, pause};
 use shared_abi::wire::WakeWord;
 use shared_abi::wire::claims::ClaimsHeader;
 use shared_abi::wire::gcc_slot::GccSlot;
-use shared_abi::wire::native::{RequestHeader, Slot, ready_offset, slot_offset};
+use shared_abi::wire::native::RequestHeader;
 
-/// How the host is woken, and the word that says whether it sleeps.
+/// The wake word and the condition variable of the host.
 struct Sleep {
     words: (View, View),
     woken: Mutex<bool>,
@@ -43,7 +43,7 @@ impl Sleep {
         }
     }
 
-    /// As the device wakes the host.
+    /// Wakes the host if it sleeps, as a device thread.
     fn wake_if_sleeping(&self) {
         wake_if_sleeping(&self.words.0, || {
             *self.woken() = true;
@@ -51,14 +51,14 @@ impl Sleep {
         });
     }
 
-    /// As the host sleeps, with a last look.
-    fn sleep<R>(&self, look: impl FnOnce() -> Poll<R>) -> Poll<R> {
+    /// Sleeps after a last poll, as the host.
+    fn sleep<R>(&self, poll: impl FnOnce() -> Poll<R>) -> Poll<R> {
         let mut found = Poll::Empty;
-        let look = || {
-            found = look();
+        let poll = || {
+            found = poll();
             !found.is_empty()
         };
-        wake::sleep(&self.words.1, look, || {
+        wake::sleep(&self.words.1, poll, || {
             let mut woken = self.woken();
             while !*woken {
                 woken = match self.wake.wait(woken) {
@@ -80,33 +80,15 @@ fn join(threads: Vec<loom::thread::JoinHandle<()>>) {
     }
 }
 
-/// The sequence number that slots of the native wire have had.
+/// The last sequence number of each slot of the native wire.
 const SEQ: u32 = 7;
 
-/// Each of `callers` publishes once, in a slot of its own, and is gone; one thread
-/// takes the requests. So a lost wake-up leaves nothing that runs.
+/// Each of `callers` publishes once, in its own slot, and ends; one thread takes the requests. So
+/// no thread runs after a lost wake-up.
 fn run_native(callers: u32, weak: Option<Weak>) {
     let mut memory = Memory::new(weak);
     for slot in 0..callers {
-        let at = slot_offset(callers, slot);
-        let request = at + offset_of!(Slot, request);
-        memory = memory
-            .flag32(ready_offset(slot), "ready hint", SEQ)
-            .flag32(request + offset_of!(RequestHeader, seq), "request", SEQ)
-            .data32(request + offset_of!(RequestHeader, launch), "launch", 0)
-            .data64(request + offset_of!(RequestHeader, func), "func", 0)
-            .data32(request + offset_of!(RequestHeader, mapnum), "mapnum", 0)
-            .data32(request + offset_of!(RequestHeader, dev_num), "dev_num", 0)
-            .data32(
-                request + offset_of!(RequestHeader, bounce_first),
-                "bounce_first",
-                0,
-            )
-            .data32(
-                request + offset_of!(RequestHeader, bounce_blocks),
-                "bounce_blocks",
-                0,
-            );
+        memory = add_request_words(memory, callers, slot, SEQ);
     }
     let (system, host) = memory.share();
     let sleep = Sleep::new(weak);
@@ -139,8 +121,8 @@ fn run_native(callers: u32, weak: Option<Weak>) {
     join(threads);
 }
 
-/// Two callers share the slot, two threads serve: one may complete a request
-/// while the other is about to sleep.
+/// One caller calls twice, two threads serve: one may complete a request while the other is about
+/// to sleep.
 fn run_gcc_slot(weak: Option<Weak>) {
     let (system, host) = Memory::new(weak)
         .flag64(offset_of!(GccSlot, func), "func", 0)
@@ -204,7 +186,7 @@ fn two_callers_wake_the_host() {
 }
 
 #[test]
-fn completion_meets_sleep() {
+fn completion_races_with_sleep() {
     explore(
         "wake word, gcc-slot, two servers",
         Runs::Preemptions(2),

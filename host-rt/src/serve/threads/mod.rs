@@ -1,4 +1,4 @@
-//! The serving threads: which one polls, which ones wait, and which one is woken.
+//! The state machine of the serving threads: which one polls, which ones wait, which one is woken.
 //!
 //! Leader and followers. One thread holds the *poll token* and polls. When it has taken a request,
 //! it releases the token, serves the request itself, and comes back for the token: on the fast path
@@ -12,8 +12,8 @@
 //! | Active | the token is taken | Follower | [`States::wait`] | |
 //! | Active | the token is taken, and there is no standby | Standby | [`States::wait`] | it sleeps until alerted |
 //! | Follower | a thread is needed to poll | Called | [`States::call`] | it is woken |
-//! | Standby | the same, and there is no follower | Called | [`States::call`] | it is woken, and nobody ticks |
-//! | Standby | a request is entered, and nobody ticks | Standby | [`States::alert`] | it is woken, and ticks |
+//! | Standby | the same, and there is no follower | Called | [`States::call`] | it is woken, and no thread ticks |
+//! | Standby | a function is entered, and no thread ticks | Standby | [`States::alert`] | it is woken, and ticks |
 //! | Standby | a tick without a request, the token is taken | Standby | - | it sleeps until alerted |
 //! | Standby | a tick without a request, the token is free | Active | [`States::take_over`] | a follower becomes the standby |
 //! | any | the server stops | ends | [`States::stop`] | all are woken |
@@ -21,21 +21,22 @@
 //! Rules:
 //!
 //! 1. A thread enters a function only while the standby ticks or another thread is on its way to
-//!    poll. So a function that never returns delays others by two ticks at most, until all threads
-//!    there may be are in functions.
-//! 2. The standby stops to tick only if no request was taken since its last tick. The next thread
-//!    that takes one sees that nobody ticks.
-//! 3. A thread that comes to wait tries the token once more under the lock; and a thread that held
-//!    the token without polling ([`Threads::with_token`]) calls one that waits, under the lock, after
-//!    its release. One of the two finds the other.
-//! 4. To poll, a thread is called only before a slow function, and on *evidence* that more than one
-//!    caller needs the host: a request was taken while another thread was in a slow function, or two
-//!    in a row were there when a thread came back from a function. Evidence lasts for 64 requests.
-//!    A serial caller gives none: its next request comes after the end of the last. The standby needs
-//!    to gather none: once it polls instead of a stuck thread, what it takes is evidence.
-//! 5. At most one thread is on its way at a time: it polls, and calls the next.
-//! 6. A function that waits for a kernel calls a thread without evidence, and serves requests itself
-//!    while all threads are active.
+//!    poll. So a function that never returns delays others by at most two ticks, unless the maximum
+//!    number of threads are all in functions.
+//! 2. The standby stops ticking only if no request was taken since its last tick. The next thread
+//!    that takes one sees that no thread ticks.
+//! 3. A thread that is about to wait tries the token once more under the lock. A thread that held
+//!    the token without polling ([`Threads::with_token`]) calls one that waits, under the lock,
+//!    after its release. One of the two notices the other.
+//! 4. A thread is called to poll only before a slow function, and on *evidence* that more than one
+//!    caller needs the host: a request was taken while another thread was in a slow function, or
+//!    two in a row were waiting when a thread returned from a function. Evidence lasts for 64
+//!    requests. A serial caller gives none: its next request comes after the end of the last. The
+//!    standby needs none: once it polls instead of a stuck thread, the requests that it takes are
+//!    evidence.
+//! 5. At most one thread is called at a time: it polls, and calls the next.
+//! 6. A function that waits for a kernel calls a thread without evidence, and serves requests
+//!    itself while all threads are active.
 
 mod evidence;
 mod progress;
@@ -46,27 +47,27 @@ use std::time::Duration;
 
 use self::evidence::Evidence;
 use self::progress::Progress;
-use self::states::{Next, State, States};
+use self::states::{Action, State, States};
 use super::sync::{Condvar, Mutex, Token, TokenGuard, lock, try_lock, wait, wait_timeout};
 
-/// How often the standby checks while requests come in.
+/// Interval of the standby's checks while requests come in.
 const TICK: Duration = Duration::from_millis(1);
 
-/// What a thread that polls has found.
+/// The result of polling.
 pub(super) enum Polled<R> {
     /// A request.
     Request(R),
-    /// Nothing; it has to poll again.
+    /// Nothing; the thread must poll again.
     Nothing,
     /// The server stops.
     Stop,
 }
 
-/// The threads. `T` is what the poll token gives access to, `H` a thread's handle.
+/// The threads. The poll token gives access to `T`; `H` is a thread's handle.
 pub(super) struct Threads<T, H> {
     token: Token<T>,
     shared: Mutex<Shared<H>>,
-    /// Wakes the thread of that number.
+    /// Wakes the threads, by number.
     wake: Box<[Condvar]>,
     progress: Progress,
     evidence: Evidence,
@@ -78,7 +79,7 @@ struct Shared<H> {
 }
 
 impl<T, H> Threads<T, H> {
-    /// No thread yet, and at most `limit`.
+    /// No threads yet; at most `limit` later.
     pub(super) fn new(limit: usize, token: T) -> Self {
         Self {
             token: Token::new(token),
@@ -92,17 +93,21 @@ impl<T, H> Threads<T, H> {
         }
     }
 
-    /// Threads that exist.
+    /// The number of threads.
     pub(super) fn count(&self) -> usize {
         lock(&self.shared).states.count()
     }
 
-    /// Requests taken so far.
+    /// The number of requests taken so far.
     pub(super) fn requests(&self) -> u64 {
         self.progress.requests()
     }
 
-    /// Creates the first thread if there is none. `create` gets its number, with the lock held.
+    /// Creates the first thread if there is none. `create` gets its number and is called with the
+    /// lock held.
+    ///
+    /// # Errors
+    /// If `create` fails.
     pub(super) fn start(&self, create: impl FnOnce(usize) -> io::Result<H>) -> io::Result<()> {
         let mut shared = lock(&self.shared);
         if shared.states.count() > 0 || shared.states.is_stopping() {
@@ -111,8 +116,9 @@ impl<T, H> Threads<T, H> {
         shared.create(create)
     }
 
-    /// The life of thread `me`. `poll` polls with the token until there is a request, and is told
-    /// whether the thread comes from another; `serve` serves it without the token.
+    /// The main loop of thread `me`. `poll` polls with the token until there is a request; its
+    /// second parameter is whether the thread has just served one. `serve` serves the request
+    /// without the token.
     pub(super) fn run<R>(
         &self,
         me: usize,
@@ -141,19 +147,19 @@ impl<T, H> Threads<T, H> {
         }
     }
 
-    /// Counts a request that was taken with the token; `waited` if it was there when this thread
-    /// came back from a function.
+    /// Counts a request that was taken with the token; `waited` if it was waiting when this thread
+    /// returned from a function.
     pub(super) fn request_taken(&self, waited: bool) {
         self.progress.count();
         self.evidence.request(waited);
     }
 
-    /// Makes sure that another thread polls, or will if this one is stuck, before this thread enters
-    /// a function. It is in the function until the value is dropped. `create` is as for
+    /// Ensures that another thread polls, or will if this one is stuck, before this thread enters a
+    /// function. Drop the returned value when the function has returned. `create` is as for
     /// [`start`](Self::start).
     ///
     /// # Errors
-    /// A thread could not be created. This one polls again once the function has returned.
+    /// If a thread could not be created. This one polls again once the function has returned.
     pub(super) fn enter_function(
         &self,
         is_slow: bool,
@@ -161,8 +167,8 @@ impl<T, H> Threads<T, H> {
     ) -> (InFunction<'_>, io::Result<()>) {
         let slow = is_slow.then_some(&self.evidence);
         slow.inspect(|evidence| evidence.enter());
-        let has_company = is_slow && self.evidence.exists();
-        let ready = if has_company {
+        let is_contended = is_slow && self.evidence.exists();
+        let ready = if is_contended {
             self.wake_follower(create)
         } else if !self.progress.is_ticking() {
             self.wake_standby(create)
@@ -175,7 +181,7 @@ impl<T, H> Threads<T, H> {
     /// Calls a thread to poll.
     ///
     /// # Errors
-    /// It could not be created.
+    /// If it could not be created.
     pub(super) fn wake_follower(
         &self,
         create: impl FnOnce(usize) -> io::Result<H>,
@@ -184,48 +190,49 @@ impl<T, H> Threads<T, H> {
             return Ok(());
         }
         let mut shared = lock(&self.shared);
-        let next = shared.states.call();
-        self.perform(&mut shared, next, create)
+        let action = shared.states.call();
+        self.perform(&mut shared, action, create)
     }
 
-    /// Has the standby tick.
+    /// Wakes the standby to tick.
     fn wake_standby(&self, create: impl FnOnce(usize) -> io::Result<H>) -> io::Result<()> {
         if self.wake.len() == 1 {
             return Ok(());
         }
         let mut shared = lock(&self.shared);
-        let next = shared.states.alert();
-        if let Next::Wake(_) = next {
+        let action = shared.states.alert();
+        if let Action::Wake(_) = action {
             self.progress.start_ticking();
         }
-        self.perform(&mut shared, next, create)
+        self.perform(&mut shared, action, create)
     }
 
     fn perform(
         &self,
         shared: &mut Shared<H>,
-        next: Next,
+        action: Action,
         create: impl FnOnce(usize) -> io::Result<H>,
     ) -> io::Result<()> {
-        match next {
-            Next::Wake(thread) => {
-                if shared.states.of(thread) == State::Called && !shared.states.has_standby() {
+        match action {
+            Action::Wake(thread) => {
+                if shared.states.state(thread) == State::Called && !shared.states.has_standby() {
                     self.progress.stop_ticking();
                 }
                 self.wake[thread].notify_one();
                 Ok(())
             }
-            Next::Create => shared.create(create),
-            Next::Nobody => Ok(()),
+            Action::Create => shared.create(create),
+            Action::None => Ok(()),
         }
     }
 
-    /// The token, if nobody has it.
+    /// The token, unless another thread holds it.
     fn try_token(&self) -> Option<TokenGuard<'_, T>> {
         try_lock(&self.token)
     }
 
-    /// Runs `act` with the token, on a thread that does not poll, unless another thread has it.
+    /// Runs `act` with the token, on a thread that does not poll. Returns `false` if another thread
+    /// holds the token.
     pub(super) fn with_token(&self, act: impl FnOnce(&mut T)) -> bool {
         let Some(mut token) = self.try_token() else {
             return false;
@@ -235,21 +242,21 @@ impl<T, H> Threads<T, H> {
         // Rule 3.
         let mut shared = lock(&self.shared);
         if shared.states.has_waiting() {
-            let next = shared.states.call();
-            let none = |_| unreachable!("one waits");
-            let _: io::Result<()> = self.perform(&mut shared, next, none);
+            let action = shared.states.call();
+            let create = |_| unreachable!("a thread waits");
+            let _: io::Result<()> = self.perform(&mut shared, action, create);
         }
         true
     }
 
-    /// As [`with_token`](Self::with_token), but only while all threads that there may be are active:
-    /// for one of them that waits for what another request may bring.
+    /// Like [`with_token`](Self::with_token), but only while the maximum number of threads are all
+    /// active: for one of them that waits for an effect of another request.
     pub(super) fn with_token_if_all_are_busy(&self, act: impl FnOnce(&mut T)) -> bool {
         let all_are_busy = lock(&self.shared).states.all_are_active();
         all_are_busy && self.with_token(act)
     }
 
-    /// Waits until this thread is to poll; `false` when the server stops.
+    /// Waits until this thread must poll; `false` when the server stops.
     fn wait_for_work(&self, me: usize) -> bool {
         let mut shared = lock(&self.shared);
         // Rule 3.
@@ -257,25 +264,25 @@ impl<T, H> Threads<T, H> {
             return true;
         }
         shared.states.wait(me);
-        // Requests at the last tick.
-        let mut seen = None;
+        // The number of requests at the last tick.
+        let mut last_tick = None;
         loop {
             if shared.states.is_stopping() {
                 return false;
             }
-            match shared.states.of(me) {
+            match shared.states.state(me) {
                 State::Called => {
                     shared.states.answer(me);
                     return true;
                 }
                 State::Standby if self.progress.is_ticking() => {
-                    let before = seen.unwrap_or_else(|| self.progress.requests());
+                    let before = last_tick.unwrap_or_else(|| self.progress.requests());
                     let (guard, is_over) = wait_timeout(&self.wake[me], shared, TICK);
                     shared = guard;
-                    seen = Some(before);
-                    if is_over && shared.states.of(me) == State::Standby {
-                        seen = self.tick(before);
-                        if seen.is_none() && self.try_token().is_some() {
+                    last_tick = Some(before);
+                    if is_over && shared.states.state(me) == State::Standby {
+                        last_tick = self.tick(before);
+                        if last_tick.is_none() && self.try_token().is_some() {
                             shared.states.take_over(me);
                             return true;
                         }
@@ -283,15 +290,15 @@ impl<T, H> Threads<T, H> {
                 }
                 State::Standby | State::Follower => {
                     shared = wait(&self.wake[me], shared);
-                    seen = None;
+                    last_tick = None;
                 }
                 State::Active => unreachable!("an active thread does not wait"),
             }
         }
     }
 
-    /// The standby's tick: the requests so far, or `None` if there were none since the last tick,
-    /// `before`. Then it no longer ticks (rule 2).
+    /// The standby's tick. Returns the number of requests so far; `None` if it is still `before`,
+    /// the number at the last tick. Then the standby no longer ticks (rule 2).
     fn tick(&self, before: u64) -> Option<u64> {
         if self.progress.stop_ticking_at(before) {
             None
@@ -306,7 +313,7 @@ impl<T, H> Threads<T, H> {
         lock(&self.shared).states.has_waiting()
     }
 
-    /// Ends all threads; their handles.
+    /// Tells all threads to end; returns their handles.
     pub(super) fn stop(&self) -> Vec<H> {
         let mut shared = lock(&self.shared);
         shared.states.stop();
@@ -317,7 +324,7 @@ impl<T, H> Threads<T, H> {
 
 impl<H> Shared<H> {
     fn create(&mut self, create: impl FnOnce(usize) -> io::Result<H>) -> io::Result<()> {
-        // Under the lock: no thread is created that `stop` does not find.
+        // Under the lock, so that `stop` returns the handle of every thread.
         match create(self.states.create()) {
             Ok(handle) => self.handles.push(handle),
             Err(error) => {
@@ -329,9 +336,9 @@ impl<H> Shared<H> {
     }
 }
 
-/// A thread is in a function, as long as this lives.
+/// Marks a thread as being in a function until it is dropped.
 pub(super) struct InFunction<'a> {
-    /// If it is slow.
+    /// `Some` if the function is slow.
     slow: Option<&'a Evidence>,
 }
 

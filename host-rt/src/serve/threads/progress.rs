@@ -1,13 +1,13 @@
-//! The number of requests taken, and whether the standby ticks: in one word, so that each change of
-//! either has a place among all changes of both.
+//! The number of requests taken, and whether the standby ticks: in one word, so that all changes of
+//! the two have one order.
 
 use super::super::sync::{AtomicU64, Ordering};
 
-/// The standby ticks. The bits above count requests.
-const TICKS: u64 = 1;
+/// Set while the standby ticks. The bits above count requests.
+const TICKING: u64 = 1;
 
-/// All accesses are relaxed: the word orders nothing but itself, and each decision is made by a
-/// read-modify-write, which meets the latest value.
+/// All accesses are relaxed: the word orders nothing else, and each decision is a
+/// read-modify-write, which reads the latest value.
 pub(super) struct Progress(AtomicU64);
 
 impl Progress {
@@ -15,35 +15,35 @@ impl Progress {
         Self(AtomicU64::new(0))
     }
 
-    /// Counts a request. After this, [`is_ticking`](Self::is_ticking) is true on this thread only if
-    /// the standby will notice the request before it stops to tick.
+    /// Counts a request. After this, [`is_ticking`](Self::is_ticking) is true on this thread only
+    /// if the standby will notice the request before it stops ticking.
     pub(super) fn count(&self) {
         self.0.fetch_add(2, Ordering::Relaxed);
     }
 
-    /// Requests so far.
+    /// The number of requests so far.
     pub(super) fn requests(&self) -> u64 {
         self.0.load(Ordering::Relaxed) >> 1
     }
 
     pub(super) fn is_ticking(&self) -> bool {
-        self.0.load(Ordering::Relaxed) & TICKS != 0
+        self.0.load(Ordering::Relaxed) & TICKING != 0
     }
 
     pub(super) fn start_ticking(&self) {
-        self.0.fetch_or(TICKS, Ordering::Relaxed);
+        self.0.fetch_or(TICKING, Ordering::Relaxed);
     }
 
     pub(super) fn stop_ticking(&self) {
-        self.0.fetch_and(!TICKS, Ordering::Relaxed);
+        self.0.fetch_and(!TICKING, Ordering::Relaxed);
     }
 
-    /// Stops to tick, unless there are other than these requests by now.
+    /// Stops ticking if the number of requests is still `requests`; returns whether it did.
     pub(super) fn stop_ticking_at(&self, requests: u64) -> bool {
-        let ticking = requests << 1 | TICKS;
+        let ticking = requests << 1 | TICKING;
         let stopped = self.0.compare_exchange(
             ticking,
-            ticking & !TICKS,
+            ticking & !TICKING,
             Ordering::Relaxed,
             Ordering::Relaxed,
         );

@@ -1,37 +1,37 @@
-//! The states of the threads, without the threads: each method is one row of the table in
-//! `threads/mod.rs`.
+//! The states of the threads, without the threads. Each transition is one method, and one row of
+//! the table in `threads/mod.rs`.
 
-/// What a thread does, as far as the others have to know.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Polls, serves a request, or is between the two.
+    /// It polls, serves a request, or is between the two.
     Active,
-    /// Waits until it is called.
+    /// It waits until it is called.
     Follower,
-    /// The follower that checks every tick, or sleeps until it has to.
+    /// It waits, and checks at every tick whether the poller is stuck, or sleeps until alerted.
     Standby,
-    /// Was called, or created, to poll, and has not run since.
+    /// It was called, or created, to poll, and has not run since.
     Called,
 }
 
-/// The thread that has to act after a transition.
+/// The action that a transition requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Wake this one.
+pub(super) enum Action {
+    /// Wake this thread.
     Wake(usize),
-    /// Create one.
+    /// Create a thread.
     Create,
-    /// None: one is on its way, or all there may be are active.
-    Nobody,
+    /// None: a thread is called already, or the maximum number of threads are all active.
+    None,
 }
 
-/// The states of all threads, by their number.
+/// The states of all threads, by thread number.
 #[derive(Debug)]
 pub(super) struct States {
     threads: Vec<State>,
-    /// Most threads.
+    /// Maximum number of threads.
     limit: usize,
-    /// The threads are to end.
+    /// Whether the threads must end.
     is_stopping: bool,
 }
 
@@ -44,14 +44,14 @@ impl States {
         }
     }
 
-    /// Adds a thread that is to poll; its number.
+    /// Adds a thread, called to poll; returns its number.
     pub(super) fn create(&mut self) -> usize {
         self.threads.push(State::Called);
         self.check();
         self.threads.len() - 1
     }
 
-    /// Removes the thread that was just added: the system refused to create it.
+    /// Removes the thread that was just added, after the system failed to create it.
     pub(super) fn cancel_create(&mut self) {
         self.threads.pop();
     }
@@ -72,29 +72,29 @@ impl States {
     }
 
     /// A thread is needed to poll.
-    pub(super) fn call(&mut self) -> Next {
-        // The standby last: it would have to be replaced.
+    pub(super) fn call(&mut self) -> Action {
+        // The standby last, since it would need a replacement.
         match self.find(State::Follower).or(self.standby()) {
-            _ if self.find(State::Called).is_some() => Next::Nobody,
+            _ if self.find(State::Called).is_some() => Action::None,
             Some(thread) => {
                 self.change(thread, &[State::Follower, State::Standby], State::Called);
                 self.check();
-                Next::Wake(thread)
+                Action::Wake(thread)
             }
-            None => self.another(),
+            None => self.create_within_limit(),
         }
     }
 
-    /// A standby is needed. One that exists stays what it is, and is woken.
-    pub(super) fn alert(&mut self) -> Next {
+    /// A standby is needed. An existing one keeps its state, and is woken.
+    pub(super) fn alert(&mut self) -> Action {
         match self.standby() {
-            _ if self.find(State::Called).is_some() => Next::Nobody,
-            Some(standby) => Next::Wake(standby),
-            None => self.another(),
+            _ if self.find(State::Called).is_some() => Action::None,
+            Some(standby) => Action::Wake(standby),
+            None => self.create_within_limit(),
         }
     }
 
-    /// The standby takes over. Another follower replaces it, and sleeps on until it is alerted.
+    /// The standby takes over. A follower replaces it, and sleeps until alerted.
     pub(super) fn take_over(&mut self, me: usize) {
         self.change(me, &[State::Standby], State::Active);
         if let Some(follower) = self.find(State::Follower) {
@@ -103,7 +103,7 @@ impl States {
         self.check();
     }
 
-    /// All threads are to end.
+    /// All threads must end.
     pub(super) fn stop(&mut self) {
         self.is_stopping = true;
     }
@@ -113,11 +113,11 @@ impl States {
     }
 
     /// The state of a thread.
-    pub(super) fn of(&self, thread: usize) -> State {
+    pub(super) fn state(&self, thread: usize) -> State {
         self.threads[thread]
     }
 
-    /// Threads that exist.
+    /// The number of threads.
     pub(super) fn count(&self) -> usize {
         self.threads.len()
     }
@@ -132,16 +132,16 @@ impl States {
         self.find(State::Follower).is_some() || self.has_standby()
     }
 
-    /// Whether all threads that there may be exist and are active.
+    /// Whether the maximum number of threads exist and are all active.
     pub(super) fn all_are_active(&self) -> bool {
         self.threads.len() >= self.limit && self.threads.iter().all(|&s| s == State::Active)
     }
 
-    fn another(&self) -> Next {
+    fn create_within_limit(&self) -> Action {
         if self.threads.len() < self.limit && !self.is_stopping {
-            Next::Create
+            Action::Create
         } else {
-            Next::Nobody
+            Action::None
         }
     }
 
@@ -153,7 +153,7 @@ impl States {
         self.threads.iter().position(|&other| other == state)
     }
 
-    /// One thread at most is on its way, and followers have a standby.
+    /// Checks that at most one thread is called, and that followers have a standby.
     fn check(&self) {
         let called = self.threads.iter().filter(|&&s| s == State::Called);
         debug_assert!(called.count() <= 1, "{self:?}");
@@ -163,6 +163,7 @@ impl States {
         );
     }
 
+    /// Performs a transition of `thread`, which is in one of the states `from`.
     fn change(&mut self, thread: usize, from: &[State], to: State) {
         let state = &mut self.threads[thread];
         debug_assert!(from.contains(state), "thread {thread}: {state:?} to {to:?}");

@@ -1,17 +1,17 @@
-//! Messages as device code writes them, word by word, and such as none does.
+//! Valid messages, written word by word like device code, and invalid ones.
 
 use core::mem::offset_of;
 
 use shared_abi::wire::gcn_queue::{CALL, DOUBLE, GcnMessage, GcnQueue, INTEGER, LINE, RAW, TEXT};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
-use super::{Poller, at, complete};
+use super::{Poller, complete, slot_offset};
 use crate::wire::Poll;
 use crate::wire::gcc::{Completion, RequestWords};
 
 const SLOTS: u32 = 4;
 
-/// A wire of four slots, and its device.
+/// The device side of a wire of four slots.
 struct Device {
     memory: Vec<u64>,
 }
@@ -27,8 +27,8 @@ impl Device {
     }
 
     fn words(&self) -> Coherent {
-        // SAFETY: the memory has the size of a wire and stays where it is; it is used
-        // through such words alone, by one thread, until the test ends.
+        // SAFETY: the vector has the size and alignment of a wire and lives until the test ends.
+        // One thread uses it, only by such words.
         unsafe { Coherent::new(self.memory.as_ptr().cast_mut().cast()) }
     }
 
@@ -45,7 +45,7 @@ impl Device {
     }
 
     fn written(&self, ticket: u32) -> u32 {
-        self.get32(at(ticket % SLOTS) + offset_of!(GcnMessage, written))
+        self.get32(slot_offset(ticket % SLOTS) + offset_of!(GcnMessage, written))
     }
 
     /// Draws a ticket.
@@ -58,7 +58,7 @@ impl Device {
 
     /// Writes a message.
     fn write(&self, ticket: u32, kind: u32, label: &[u8], value: &[u64]) {
-        let at = at(ticket % SLOTS);
+        let at = slot_offset(ticket % SLOTS);
         for (i, &byte) in label.iter().enumerate() {
             self.words()
                 .store8(at + offset_of!(GcnMessage, label) + i, byte);
@@ -77,23 +77,24 @@ impl Device {
         ticket
     }
 
-    /// A call with a completion word, and one without, of function `func`.
+    /// Calls function `func` with a completion word.
     fn call(&self, func: u64) -> u32 {
         self.send(CALL, b"", &[func, 0, 11, 12, 13, 0, 14])
     }
 
+    /// Calls function `func` without a completion word.
     fn call_in_slot(&self, func: u64) -> u32 {
         self.send(CALL, b"", &[func, 0, 11, 12, 13, 0])
     }
 }
 
 #[track_caller]
-fn prints(poller: &mut Poller<Coherent>, text: &[u8]) {
+fn assert_prints(poller: &mut Poller<Coherent>, text: &[u8]) {
     assert_eq!(poller.poll(), Poll::Printed(text.to_vec()));
 }
 
 #[track_caller]
-fn takes(poller: &mut Poller<Coherent>, func: u64, completion: Completion) {
+fn assert_takes(poller: &mut Poller<Coherent>, func: u64, completion: Completion) {
     let words = RequestWords {
         func,
         mapnum: 0,
@@ -134,7 +135,7 @@ fn messages_print_as_gccs_plugin_prints_them() {
     ] {
         let (device, mut poller) = Device::new(0);
         device.send(kind, label, &value);
-        prints(&mut poller, text);
+        assert_prints(&mut poller, text);
         assert_eq!(poller.poll(), Poll::Empty);
         assert_eq!((device.written(0), device.consumed()), (0, 1));
     }
@@ -145,59 +146,59 @@ fn counters_wrap_and_slots_are_used_again() {
     let (device, mut poller) = Device::new(u32::MAX - 5);
     for n in 0..20u64 {
         device.send(INTEGER, b"\0", &[n]);
-        prints(&mut poller, format!("{n}\n").as_bytes());
+        assert_prints(&mut poller, format!("{n}\n").as_bytes());
         device.call(100 + n);
-        takes(&mut poller, 100 + n, Completion::Signal(14));
+        assert_takes(&mut poller, 100 + n, Completion::Signal(14));
         assert_eq!(device.consumed(), device.get32(4));
     }
 }
 
 #[test]
-fn a_slow_thread_holds_up_text_and_no_calls() {
+fn a_slow_thread_delays_text_and_no_calls() {
     for kernel_ended in [false, true] {
         let (device, mut poller) = Device::new(0);
         let slow = device.draw();
         device.send(LINE, b"later\0", &[0]);
         device.call(7);
-        takes(&mut poller, 7, Completion::Signal(14));
+        assert_takes(&mut poller, 7, Completion::Signal(14));
         assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 0));
         if kernel_ended {
             assert_eq!(poller.poll_text(), Poll::Printed(b"later\n".to_vec()));
         }
         device.write(slow, LINE, b"slow\0", &[0]);
-        prints(&mut poller, b"slow\n");
+        assert_prints(&mut poller, b"slow\n");
         if !kernel_ended {
-            prints(&mut poller, b"later\n");
+            assert_prints(&mut poller, b"later\n");
         }
         assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 3));
     }
 }
 
 #[test]
-fn the_first_of_what_is_there_comes_first() {
+fn text_is_taken_in_the_order_of_tickets() {
     let (device, mut poller) = Device::new(2);
     let tickets: Vec<u32> = (0..4).map(|_| device.draw()).collect();
     for &ticket in tickets.iter().rev() {
         device.write(ticket, INTEGER, b"\0", &[ticket.into()]);
     }
     for ticket in tickets {
-        prints(&mut poller, format!("{ticket}\n").as_bytes());
+        assert_prints(&mut poller, format!("{ticket}\n").as_bytes());
     }
 }
 
 #[test]
 fn a_call_without_a_completion_word_is_answered_in_its_slot() {
     let (device, mut poller) = Device::new(0);
-    // What earlier messages leave in the slot is no completion word.
+    // The rest of earlier messages in the slot must not count as a completion word.
     for _ in 0..SLOTS {
         device.send(RAW, b"\0", &words(&[b'y'; TEXT]));
-        prints(&mut poller, &[b'y'; TEXT]);
+        assert_prints(&mut poller, &[b'y'; TEXT]);
     }
     let (one, two) = (device.call_in_slot(1), device.call_in_slot(2));
     device.send(LINE, b"beside\0", &[0]);
-    takes(&mut poller, 1, Completion::Slot(0));
-    takes(&mut poller, 2, Completion::Slot(1));
-    prints(&mut poller, b"beside\n");
+    assert_takes(&mut poller, 1, Completion::Slot(0));
+    assert_takes(&mut poller, 2, Completion::Slot(1));
+    assert_prints(&mut poller, b"beside\n");
     assert_eq!((device.written(one), device.written(two)), (1, 1));
     assert_eq!((poller.poll(), device.consumed()), (Poll::Empty, 4));
 
@@ -209,20 +210,20 @@ fn a_call_without_a_completion_word_is_answered_in_its_slot() {
 }
 
 #[test]
-fn text_is_found_behind_calls_that_stay() {
+fn poll_text_skips_calls() {
     let (device, mut poller) = Device::new(0);
     device.call(1);
     device.send(LINE, b"text\0", &[0]);
     device.call(2);
     assert_eq!(poller.poll_text(), Poll::Printed(b"text\n".to_vec()));
     assert_eq!(poller.poll_text(), Poll::Empty);
-    takes(&mut poller, 1, Completion::Signal(14));
-    takes(&mut poller, 2, Completion::Signal(14));
+    assert_takes(&mut poller, 1, Completion::Signal(14));
+    assert_takes(&mut poller, 2, Completion::Signal(14));
     assert_eq!(device.consumed(), 3);
 }
 
 #[test]
-fn what_no_device_runtime_writes_is_passed_over() {
+fn invalid_messages_are_skipped() {
     let (device, mut poller) = Device::new(0);
     for kind in [5, 1 << 31, u32::MAX] {
         device.send(kind, b"\0", &[0]);
@@ -231,9 +232,9 @@ fn what_no_device_runtime_writes_is_passed_over() {
             Poll::ProtocolError(text) => assert!(text.contains(&format!("type {kind};")), "{text}"),
             other => panic!("{other:?}"),
         }
-        prints(&mut poller, b"next\n");
+        assert_prints(&mut poller, b"next\n");
     }
-    // As far as `next_output` can be ahead, nothing is out of bounds.
+    // The largest distance of `next_output` that is valid.
     let counter = offset_of!(GcnQueue, next_output);
     device.set32(counter, 6 + i32::MAX as u32);
     assert_eq!(poller.poll(), Poll::Empty);

@@ -1,4 +1,4 @@
-//! What a message prints, as GCC's plugin has it.
+//! The text of a message, in the format of GCC's plugin.
 
 use core::mem::offset_of;
 
@@ -50,7 +50,7 @@ fn label(system: &impl SystemWords, message: usize) -> Vec<u8> {
     text
 }
 
-/// Adds the bytes before the first 0, and reads no word behind it.
+/// Adds the bytes before the first 0, and reads no word after it.
 fn extend<const N: usize>(text: &mut Vec<u8>, words: impl Iterator<Item = [u8; N]>) {
     text.extend(words.flatten().take_while(|&byte| byte != 0));
 }
