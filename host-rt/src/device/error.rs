@@ -1,8 +1,48 @@
 //! Errors of devices.
 
+use std::sync::Arc;
+
 use targets::count::Count;
 
 use crate::base::debug_as_display;
+
+/// The failure of a kernel, or of another operation in a queue.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// It failed; the device's message.
+    #[error("{0}")]
+    Failed(Arc<str>),
+    /// It was not run, because an operation before it failed; that one's message.
+    #[error("not run, because an operation before it failed: {0}")]
+    NotRun(Arc<str>),
+}
+
+impl Fault {
+    /// The fault of an operation behind the failed one.
+    #[must_use]
+    pub fn not_run(&self) -> Self {
+        let (Self::Failed(message) | Self::NotRun(message)) = self;
+        Self::NotRun(Arc::clone(message))
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(message: &str) -> Self {
+        Self::Failed(message.into())
+    }
+}
+
+impl From<String> for Fault {
+    fn from(message: String) -> Self {
+        Self::Failed(message.into())
+    }
+}
+
+impl From<&DeviceError> for Fault {
+    fn from(error: &DeviceError) -> Self {
+        error.to_string().into()
+    }
+}
 
 /// A device cannot perform an operation.
 #[derive(thiserror::Error)]
@@ -114,8 +154,8 @@ pub enum DeviceError {
     /// An operation queued earlier, or one that the queue waits for, failed.
     #[error("what was queued before has failed: {reason}")]
     DependencyFailed {
-        /// The device's message.
-        reason: String,
+        /// Its fault.
+        reason: Fault,
     },
     /// A launch with an impossible shape.
     #[error(

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Fault;
 use super::{BlockShape, DeviceError, Global, Grid};
 
 /// A kernel that runs on the caller's thread.
@@ -31,7 +32,7 @@ pub struct Caller {
 /// Runs kernels that are plain C functions of this process: each parameter is an integer
 /// of 64 bits, passed as C passes one.
 pub trait InlineLaunch: Sync {
-    /// Runs a kernel on the calling thread to its end. A fault returns its message.
+    /// Runs a kernel on the calling thread to its end. The inner result is the kernel's.
     ///
     /// # Safety
     /// The kernel is such a function with this number of parameters, does not unwind, and may be
@@ -39,5 +40,5 @@ pub trait InlineLaunch: Sync {
     ///
     /// # Errors
     /// The grid or the number of words is not supported.
-    unsafe fn run(&self, run: InlineCall<'_>) -> Result<Result<(), String>, DeviceError>;
+    unsafe fn run(&self, run: InlineCall<'_>) -> Result<Result<(), Fault>, DeviceError>;
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::Fault;
 use super::{BlockShape, DeviceError, Fill, Global, Grid, Module, Params};
 
 /// Properties of a launch beyond kernel, grid and parameters.
@@ -29,9 +30,8 @@ pub enum EventState {
     Pending,
     /// Everything before it is done.
     Done,
-    /// Something before it failed, with this message of the device, or was not run because of an
-    /// earlier failure.
-    Failed(String),
+    /// Something before it failed.
+    Failed(Fault),
 }
 
 /// A place in a queue, which is reached when everything queued before is done.
@@ -45,8 +45,8 @@ pub trait Event: Send + Sync {
     /// Waits until it is reached or has failed.
     ///
     /// # Errors
-    /// The message of [`EventState::Failed`].
-    fn sync(&self) -> Result<(), String>;
+    /// That of [`EventState::Failed`].
+    fn sync(&self) -> Result<(), Fault>;
     /// Cancels the operation before the event, if it has not begun and the device supports that: it
     /// then fails, as do operations that depend on it.
     fn cancel(&self) {}
@@ -60,9 +60,8 @@ pub trait Event: Send + Sync {
 pub trait Running: Send + Sync {
     /// Whether it has ended.
     fn is_done(&self) -> bool;
-    /// Waits until it has ended; a fault returns the device's message. `None` if it has not ended
-    /// at `until`.
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>>;
+    /// Waits until it has ended. `None` if it has not ended at `until`.
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>>;
 }
 
 /// A queue. Its operations run in order; those of different queues run in any order.

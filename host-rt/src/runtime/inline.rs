@@ -71,9 +71,9 @@ impl Kernel {
         } else {
             // SAFETY: the caller vouches for the function, the program keeps it loaded.
             let ended = unsafe { inline.run(run) }?;
-            ended.map_err(|message| LaunchError::Fault {
+            ended.map_err(|fault| LaunchError::Fault {
                 kernel: self.declaration.name.clone(),
-                message,
+                message: fault.to_string(),
                 failed_call: None,
             })?;
         }

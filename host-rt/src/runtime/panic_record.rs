@@ -3,7 +3,7 @@
 use shared_abi::image::PanicRecord as Layout;
 use shared_abi::words::Coherent;
 
-use crate::device::MappedMemory;
+use crate::device::{Fault, MappedMemory};
 use crate::wire::panic::place;
 
 /// The record of a loaded image, which the host can read on a device that is lost.
@@ -24,9 +24,9 @@ impl PanicRecord {
     }
 
     /// The words about a fault, with the place of the panic before them if there was one.
-    pub(super) fn explain(&self, fault: String) -> String {
+    pub(super) fn explain(&self, fault: Fault) -> Fault {
         match self.place() {
-            Some(place) => format!("panicked at {place}: {fault}"),
+            Some(place) => format!("panicked at {place}: {fault}").into(),
             None => fault,
         }
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::lock;
 use super::{CallError, LaunchError};
+use crate::device::Fault;
 
 /// One launch. It lives until its result is read, also after the end of the kernel.
 #[derive(Debug)]
@@ -28,12 +29,12 @@ impl LaunchState {
     }
 
     /// The result of the launch, from its kernel's result `kernel_result` and its failed calls.
-    pub(crate) fn outcome(&self, kernel_result: Result<(), String>) -> Result<(), LaunchError> {
+    pub(crate) fn outcome(&self, kernel_result: Result<(), Fault>) -> Result<(), LaunchError> {
         let kernel = || self.kernel.clone();
         match (kernel_result, lock(&self.failures).clone()) {
-            (Err(message), failures) => Err(LaunchError::Fault {
+            (Err(fault), failures) => Err(LaunchError::Fault {
                 kernel: kernel(),
-                message,
+                message: fault.to_string(),
                 failed_call: failures.map(|(first, _)| first),
             }),
             (Ok(()), Some((first, failed))) => Err(LaunchError::Call {

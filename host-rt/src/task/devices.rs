@@ -10,7 +10,7 @@ use super::shared::Shared;
 use super::slab::Id;
 use super::work::Work;
 use crate::base::lock::lock;
-use crate::device::DeviceError;
+use crate::device::{DeviceError, Fault};
 use crate::runtime::{Error, Runtime};
 
 /// The devices of a scope, in the order of their first task.
@@ -142,10 +142,10 @@ impl Device {
     }
 
     /// The error for the device's message about one of its queues.
-    pub(super) fn failure(&self, reason: String) -> Error {
+    pub(super) fn failure(&self, fault: &Fault) -> Error {
         Error::Device(DeviceError::Driver {
             device: self.runtime.device_name().to_owned(),
-            reason,
+            reason: fault.to_string(),
         })
     }
 }

@@ -62,7 +62,7 @@ impl TaskQueue {
                 failed = epoch;
                 self.renew(item.epoch);
                 let error = error.map(Error::Launch);
-                error.or_else(|| Some(device.failure(reason)))
+                error.or_else(|| Some(device.failure(&reason)))
             } else {
                 error.map(Error::Launch)
             };

@@ -24,8 +24,8 @@ use crate::base::lock::{lock, wait};
 use crate::device::bounds::check_word;
 use crate::device::gpu::panics::catch_panic;
 use crate::device::{
-    DeviceError, Event, EventState, Fill, Global, Grid, LaunchContext, Module, Params, Queue,
-    Running,
+    DeviceError, Event, EventState, Fault, Fill, Global, Grid, LaunchContext, Module, Params,
+    Queue, Running,
 };
 
 /// A queue.
@@ -154,8 +154,8 @@ impl Deferred {
             });
             match result {
                 Some(Ok(())) => {}
-                Some(Err(error)) => queue.fail(error.to_string()),
-                None => queue.fail(PANICKED.to_owned()),
+                Some(Err(error)) => queue.fail(Fault::from(&error)),
+                None => queue.fail(PANICKED.into()),
             }
         }
     }
@@ -299,7 +299,7 @@ impl Event for DeferredEvent {
             .map_or(EventState::Pending, |event| event.check())
     }
 
-    fn sync(&self) -> Result<(), String> {
+    fn sync(&self) -> Result<(), Fault> {
         match self.0.wait(None) {
             Some(event) => event.sync(),
             None => unreachable!("a wait without an end"),
@@ -323,20 +323,20 @@ impl Running for DeferredLaunch {
         self.0.get().is_some_and(|launch| launch.is_done())
     }
 
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
         self.0.wait(until)?.wait(until)
     }
 }
 
 /// A kernel that was not started.
-struct NotStarted(String);
+struct NotStarted(Fault);
 
 impl Running for NotStarted {
     fn is_done(&self) -> bool {
         true
     }
 
-    fn wait(&self, _until: Option<Instant>) -> Option<Result<(), String>> {
+    fn wait(&self, _until: Option<Instant>) -> Option<Result<(), Fault>> {
         Some(Err(self.0.clone()))
     }
 }

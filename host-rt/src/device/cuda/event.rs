@@ -9,7 +9,7 @@ use super::context::Context;
 use super::functions;
 use super::stream::Readback;
 use crate::base::lock::{lock, take};
-use crate::device::{DeviceError, Event, EventState};
+use crate::device::{DeviceError, Event, EventState, Fault};
 
 /// A place in a queue.
 pub(super) struct CudaEvent {
@@ -18,7 +18,7 @@ pub(super) struct CudaEvent {
     /// Copies to finish when it is reached.
     readbacks: Vec<Arc<Readback>>,
     /// The reason why it fails when it is reached, if there is one.
-    failed: Option<String>,
+    failed: Option<Fault>,
     /// The ends of kernels that call the host and precede it.
     callers: Vec<Arc<CudaEvent>>,
 }
@@ -38,7 +38,7 @@ impl CudaEvent {
     pub(super) fn of_queue(
         &mut self,
         readbacks: Vec<Arc<Readback>>,
-        failed: Option<String>,
+        failed: Option<Fault>,
         callers: Vec<Arc<CudaEvent>>,
     ) {
         self.readbacks = readbacks;
@@ -52,7 +52,7 @@ impl CudaEvent {
     }
 
     /// The reason why it will fail, if known.
-    pub(super) fn reason(&self) -> Option<&String> {
+    pub(super) fn reason(&self) -> Option<&Fault> {
         self.failed.as_ref()
     }
 
@@ -64,7 +64,7 @@ impl CudaEvent {
     }
 
     /// Whether it is reached, and the outcome.
-    pub(super) fn query(&self) -> Option<Result<(), String>> {
+    pub(super) fn query(&self) -> Option<Result<(), Fault>> {
         let answer = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
             let code = unsafe { functions::cuEventQuery(self.raw) };
@@ -82,7 +82,7 @@ impl CudaEvent {
     }
 
     /// Sleeps until it is reached; returns the outcome.
-    pub(super) fn sleep(&self) -> Result<(), String> {
+    pub(super) fn sleep(&self) -> Result<(), Fault> {
         let slept = self.context().enter().and_then(|_entered| {
             // SAFETY: the handle is alive.
             let code = unsafe { functions::cuEventSynchronize(self.raw) };
@@ -92,8 +92,8 @@ impl CudaEvent {
     }
 
     /// Called when the stream has reached the event, or never will.
-    fn reached(&self, how: Result<(), DeviceError>) -> Result<(), String> {
-        let mut how = how.map_err(|error| error.to_string());
+    fn reached(&self, how: Result<(), DeviceError>) -> Result<(), Fault> {
+        let mut how = how.map_err(|error| Fault::from(&error));
         for readback in &self.readbacks {
             match &how {
                 // SAFETY: the stream has passed the copies. An earlier wait for one of them used
@@ -115,7 +115,7 @@ impl Event for CudaEvent {
         }
     }
 
-    fn sync(&self) -> Result<(), String> {
+    fn sync(&self) -> Result<(), Fault> {
         self.sleep()
     }
 
@@ -211,7 +211,7 @@ impl Drop for Events {
 }
 
 /// A place with a known outcome.
-pub(super) struct Known(pub(super) Result<(), String>);
+pub(super) struct Known(pub(super) Result<(), Fault>);
 
 impl Event for Known {
     fn check(&self) -> EventState {
@@ -219,7 +219,7 @@ impl Event for Known {
             .map_or_else(EventState::Failed, |()| EventState::Done)
     }
 
-    fn sync(&self) -> Result<(), String> {
+    fn sync(&self) -> Result<(), Fault> {
         self.0.clone()
     }
 

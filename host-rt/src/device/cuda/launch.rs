@@ -15,7 +15,7 @@ use super::event::CudaEvent;
 use super::functions;
 use super::module::CudaModule;
 use crate::device::{
-    DeviceError, Global, Grid, KernelLimits, LaunchContext, Module, Params, Running,
+    DeviceError, Fault, Global, Grid, KernelLimits, LaunchContext, Module, Params, Running,
 };
 
 /// How long a wait for a kernel polls before it sleeps: waking up takes about as long.
@@ -85,7 +85,7 @@ pub(super) unsafe fn start(
         outcome: OnceLock::new(),
     });
     if let Err(error) = recorded {
-        let _ = launch.ended(Err(error.to_string()));
+        let _ = launch.ended(Err(Fault::from(&error)));
     } else if calls_host {
         let running = Arc::clone(&launch) as Arc<dyn Running>;
         device.reaper.watch(context.name(), running);
@@ -184,7 +184,7 @@ pub(super) struct CudaLaunch {
     _module: Arc<dyn Module>,
     context: LaunchContext,
     /// Set by the thread that notices the end first; others wait for it.
-    outcome: OnceLock<Result<(), String>>,
+    outcome: OnceLock<Result<(), Fault>>,
 }
 
 impl CudaLaunch {
@@ -193,7 +193,7 @@ impl CudaLaunch {
         self.context.calls_host.then(|| Arc::clone(&self.event))
     }
 
-    fn ended(&self, how: Result<(), String>) -> Result<(), String> {
+    fn ended(&self, how: Result<(), Fault>) -> Result<(), Fault> {
         let outcome = self.outcome.get_or_init(|| {
             // If the kernel may still run, calls continue to be served, since someone may wait for
             // it in the driver.
@@ -205,7 +205,7 @@ impl CudaLaunch {
         outcome.clone()
     }
 
-    fn poll(&self) -> Option<Result<(), String>> {
+    fn poll(&self) -> Option<Result<(), Fault>> {
         match self.outcome.get() {
             Some(outcome) => Some(outcome.clone()),
             None => self.event.query().map(|how| self.ended(how)),
@@ -218,7 +218,7 @@ impl Running for CudaLaunch {
         self.poll().is_some()
     }
 
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
         let start = Instant::now();
         loop {
             if let Some(outcome) = self.poll() {

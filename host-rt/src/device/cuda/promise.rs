@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
 use crate::base::lock::{lock, wait, wait_until};
-use crate::device::DeviceError;
+use crate::device::{DeviceError, Fault};
 
 /// The default reason for a missing value: only the application's log subscriber panics.
 pub(super) const PANICKED: &str = "a subscriber of the log panicked before it was queued";
@@ -39,14 +39,14 @@ impl<T: Clone> Promised<T> {
 }
 
 /// The obligation to provide a value. If it is dropped, waiters get a substitute.
-pub(super) struct Promise<T: Clone, F: FnOnce(String) -> T> {
+pub(super) struct Promise<T: Clone, F: FnOnce(Fault) -> T> {
     promised: Arc<Promised<T>>,
     /// Makes the substitute from the reason.
     otherwise: Option<F>,
 }
 
 /// A promise, and the waiter's side of it.
-pub(super) fn promise<T: Clone, F: FnOnce(String) -> T>(
+pub(super) fn promise<T: Clone, F: FnOnce(Fault) -> T>(
     otherwise: F,
 ) -> (Promise<T, F>, Arc<Promised<T>>) {
     let promised = Arc::new(Promised {
@@ -60,7 +60,7 @@ pub(super) fn promise<T: Clone, F: FnOnce(String) -> T>(
     (promise, promised)
 }
 
-impl<T: Clone, F: FnOnce(String) -> T> Promise<T, F> {
+impl<T: Clone, F: FnOnce(Fault) -> T> Promise<T, F> {
     pub(super) fn keep(mut self, value: Result<T, DeviceError>) -> Result<(), DeviceError> {
         match value {
             Ok(value) => {
@@ -69,22 +69,22 @@ impl<T: Clone, F: FnOnce(String) -> T> Promise<T, F> {
                 Ok(())
             }
             Err(error) => {
-                self.break_with(error.to_string());
+                self.break_with(Fault::from(&error));
                 Err(error)
             }
         }
     }
 
-    fn break_with(&mut self, reason: String) {
+    fn break_with(&mut self, reason: Fault) {
         if let Some(otherwise) = self.otherwise.take() {
             self.promised.set(otherwise(reason));
         }
     }
 }
 
-impl<T: Clone, F: FnOnce(String) -> T> Drop for Promise<T, F> {
+impl<T: Clone, F: FnOnce(Fault) -> T> Drop for Promise<T, F> {
     fn drop(&mut self) {
-        self.break_with(PANICKED.to_owned());
+        self.break_with(PANICKED.into());
     }
 }
 
@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn a_promise_that_is_dropped_says_why() {
-        let (kept, value) = promise(|reason| reason);
+        let (kept, value) = promise(|fault| fault.to_string());
         kept.keep(Ok("here".to_owned())).unwrap();
         assert_eq!(value.wait(None).unwrap(), "here");
-        let (broken, value) = promise(|reason| reason);
+        let (broken, value) = promise(|fault| fault.to_string());
         assert_eq!(value.wait(Some(Instant::now())), None);
         drop(broken);
         assert_eq!(value.wait(None).unwrap(), PANICKED);

@@ -12,8 +12,8 @@ use super::launch;
 use super::stream::Stream;
 use crate::device::bounds::{BEYOND, check_word, unreachable};
 use crate::device::{
-    DeviceError, Event, Fill, Global, Grid, LaunchContext, MappedMemory, Module, Params, Queue,
-    Running,
+    DeviceError, Event, Fault, Fill, Global, Grid, LaunchContext, MappedMemory, Module, Params,
+    Queue, Running,
 };
 
 /// A queue.
@@ -23,7 +23,7 @@ pub(super) struct CudaQueue {
     /// The owner of the stream after the queue; none for the device's own.
     device: Option<Arc<CudaDevice>>,
     /// The reason why an event that the host waited for failed.
-    failed: Option<String>,
+    failed: Option<Fault>,
 }
 
 impl CudaQueue {
@@ -73,7 +73,7 @@ impl CudaQueue {
     }
 
     /// Rejects new operations until the next [`Queue::synchronize`].
-    pub(super) fn fail(&mut self, reason: String) {
+    pub(super) fn fail(&mut self, reason: Fault) {
         self.failed.get_or_insert(reason);
     }
 
@@ -264,7 +264,7 @@ impl Queue for CudaQueue {
                 tracing::warn!(%error, "waiting for a queue instead of marking a place");
                 // `synchronize` has to report the failure still.
                 let waited = self.parts_mut().synchronize();
-                let waited = waited.map_err(|error| error.to_string());
+                let waited = waited.map_err(|error| Fault::from(&error));
                 Arc::new(Known(waited.and(failed.map_or(Ok(()), Err))))
             }
         }

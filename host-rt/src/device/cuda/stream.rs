@@ -135,7 +135,7 @@ impl Stream {
                     // the targets of all others are left alone until they are waited for.
                     let _ = unsafe { readback.finish() };
                 }
-                Err(error) => readback.give_up(&error.to_string()),
+                Err(error) => readback.give_up(&error.into()),
             }
         }
         self.readbacks.clear();

@@ -4,6 +4,7 @@ use std::ptr::{NonNull, copy_nonoverlapping};
 use std::sync::{Arc, Mutex};
 
 use crate::base::lock::lock;
+use crate::device::Fault;
 
 /// A copy whose bytes are in staging memory once the device reaches it.
 pub(in crate::device) struct PendingCopy<S> {
@@ -21,7 +22,7 @@ unsafe impl<S: Send> Send for PendingCopy<S> {}
 
 /// The copies that precede some place in a stream, until they are finished; or the reason why they
 /// never will be.
-pub(in crate::device) struct Readback<S>(Mutex<Result<Vec<PendingCopy<S>>, String>>);
+pub(in crate::device) struct Readback<S>(Mutex<Result<Vec<PendingCopy<S>>, Fault>>);
 
 impl<S> Readback<S> {
     pub(in crate::device) fn new(copies: Vec<PendingCopy<S>>) -> Arc<Self> {
@@ -36,7 +37,7 @@ impl<S> Readback<S> {
     /// # Safety
     /// The device has finished the copies, each of which has `len` bytes at `at`. No one has waited
     /// for them before, unless this or [`give_up`](Self::give_up) was called then.
-    pub(in crate::device) unsafe fn finish(&self) -> Result<(), String> {
+    pub(in crate::device) unsafe fn finish(&self) -> Result<(), Fault> {
         // The lock is held while copying, so that a second caller finds the bytes copied.
         let mut copies = lock(&self.0);
         let copies = copies.as_mut().map_err(|why| why.clone())?;
@@ -62,10 +63,10 @@ impl<S> Readback<S> {
 
     /// Makes waiting for the bytes fail, unless they are copied already. Their targets may then be
     /// freed: no later result of the device is copied there.
-    pub(in crate::device) fn give_up(&self, why: &str) {
+    pub(in crate::device) fn give_up(&self, why: &Fault) {
         let mut copies = lock(&self.0);
         if copies.as_ref().is_ok_and(|copies| !copies.is_empty()) {
-            *copies = Err(why.to_owned());
+            *copies = Err(why.clone());
         }
     }
 }
@@ -93,7 +94,7 @@ mod tests {
         assert_eq!((to, readback.is_over()), ([1, 2, 3], true));
         // The memory has another use by now.
         to = [7; 3];
-        readback.give_up("they are copied");
+        readback.give_up(&"they are copied".into());
         // SAFETY: the copies are finished, so nothing is accessed.
         unsafe { readback.finish() }.unwrap();
         assert_eq!((to, Arc::strong_count(&staged)), ([7; 3], 1));
@@ -103,12 +104,12 @@ mod tests {
     fn what_is_given_up_is_never_copied() {
         let (staged, mut to) = (Arc::from([1, 2, 3]), [0; 3]);
         let readback = readback(&staged, &mut to);
-        readback.give_up("the device is lost");
-        readback.give_up("the first reason counts");
+        readback.give_up(&"the device is lost".into());
+        readback.give_up(&"the first reason counts".into());
         assert!(readback.is_over());
         // SAFETY: both sides have three bytes and are valid.
         let finished = unsafe { readback.finish() };
-        assert_eq!(finished.unwrap_err(), "the device is lost");
+        assert_eq!(finished.unwrap_err(), Fault::from("the device is lost"));
         assert_eq!((to, Arc::strong_count(&staged)), ([0; 3], 1));
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::signal::Signal;
 use super::stream::Readback;
-use crate::device::{DeviceError, Event, EventState};
+use crate::device::{DeviceError, Event, EventState, Fault};
 
 /// A place in a queue.
 pub(super) struct HsaEvent {
@@ -13,7 +13,7 @@ pub(super) struct HsaEvent {
     /// Copies to finish when it is reached.
     readbacks: Vec<Arc<Readback>>,
     /// The reason why it fails then, if there is one.
-    failed: Option<String>,
+    failed: Option<Fault>,
 }
 
 impl HsaEvent {
@@ -23,7 +23,7 @@ impl HsaEvent {
     pub(super) fn new(
         signals: Vec<Arc<Signal>>,
         readbacks: Vec<Arc<Readback>>,
-        failed: Option<String>,
+        failed: Option<Fault>,
     ) -> Self {
         Self {
             signals,
@@ -33,13 +33,13 @@ impl HsaEvent {
     }
 
     /// The reason why it will fail, if known.
-    pub(super) fn reason(&self) -> Option<&String> {
+    pub(super) fn reason(&self) -> Option<&Fault> {
         self.failed.as_ref()
     }
 
     /// Called when everything before it is done, or never will be.
-    fn reached(&self, how: Result<(), DeviceError>) -> Result<(), String> {
-        let mut how = how.map_err(|error| error.to_string());
+    fn reached(&self, how: Result<(), DeviceError>) -> Result<(), Fault> {
+        let mut how = how.map_err(|error| Fault::from(&error));
         for readback in &self.readbacks {
             match &how {
                 // SAFETY: the copies are done. An earlier wait for one of them used such an event,
@@ -69,7 +69,7 @@ impl Event for HsaEvent {
             .map_or_else(EventState::Failed, |()| EventState::Done)
     }
 
-    fn sync(&self) -> Result<(), String> {
+    fn sync(&self) -> Result<(), Fault> {
         let mut signals = self.signals.iter();
         self.reached(signals.try_for_each(|signal| signal.wait_for_end()))
     }

@@ -10,7 +10,7 @@ use super::arguments::{self, Shape};
 use super::module::{HsaModule, Loaded};
 use super::signal::Signal;
 use super::stream::Stream;
-use crate::device::{DeviceError, Global, Grid, LaunchContext, Module, Params, Running};
+use crate::device::{DeviceError, Fault, Global, Grid, LaunchContext, Module, Params, Running};
 
 /// Starts a kernel in `stream`.
 ///
@@ -133,14 +133,14 @@ pub(super) struct HsaLaunch {
     _module: Arc<dyn Module>,
     context: LaunchContext,
     /// Set by the thread that notices the end first; others wait for it.
-    outcome: OnceLock<Result<(), String>>,
+    outcome: OnceLock<Result<(), Fault>>,
 }
 
 impl HsaLaunch {
-    fn ended(&self, how: Result<(), DeviceError>) -> Result<(), String> {
+    fn ended(&self, how: Result<(), DeviceError>) -> Result<(), Fault> {
         let outcome = self.outcome.get_or_init(|| {
             (self.context.ended)();
-            how.map_err(|error| error.to_string())
+            how.map_err(|error| Fault::from(&error))
         });
         outcome.clone()
     }
@@ -151,7 +151,7 @@ impl Running for HsaLaunch {
         self.wait(Some(Instant::now())).is_some()
     }
 
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
         match self.outcome.get() {
             Some(outcome) => Some(outcome.clone()),
             None => self.signal.wait(until).map(|how| self.ended(how)),

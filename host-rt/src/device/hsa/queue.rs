@@ -10,7 +10,7 @@ use super::{HsaDevice, launch};
 use crate::device::bounds::check_word;
 use crate::device::gpu::readback::PendingCopy;
 use crate::device::{
-    DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Params, Queue, Running,
+    DeviceError, Event, Fault, Fill, Global, Grid, LaunchContext, Module, Params, Queue, Running,
 };
 
 /// A queue.
@@ -19,7 +19,7 @@ pub(super) struct HsaQueue {
     stream: Option<Stream>,
     device: Arc<HsaDevice>,
     /// The reason why new operations are rejected.
-    failed: Option<String>,
+    failed: Option<Fault>,
 }
 
 impl HsaQueue {

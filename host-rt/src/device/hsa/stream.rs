@@ -77,7 +77,7 @@ impl Stream {
                     // targets of all others are left alone until they are waited for.
                     let _ = unsafe { readback.finish() };
                 }
-                (Err(error), Some(readback)) => readback.give_up(&error.to_string()),
+                (Err(error), Some(readback)) => readback.give_up(&(&error).into()),
                 (_, None) => {}
             }
         }
@@ -161,7 +161,7 @@ impl Stream {
     pub(super) fn give_up_readbacks(&mut self, last: usize, why: &DeviceError) {
         for operation in self.under_way.iter_mut().rev().take(last) {
             if let Some(readback) = operation.readback.take() {
-                readback.give_up(&why.to_string());
+                readback.give_up(&why.into());
             }
         }
     }

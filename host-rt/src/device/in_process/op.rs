@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::device::{Event, EventState, Running};
+use crate::device::{Event, EventState, Fault, Running};
 
-/// The outcome of an operation; a failure with the device's message.
-pub(in crate::device) type Outcome = Result<(), Arc<str>>;
+/// The outcome of an operation.
+pub(in crate::device) type Outcome = Result<(), Fault>;
 
 /// The work of an operation.
 pub(in crate::device) trait Work: Send {
@@ -36,16 +36,13 @@ struct State {
     /// It has begun, or was cancelled before.
     has_begun: bool,
     /// The reason why a dependency failed.
-    failed: Option<Arc<str>>,
+    failed: Option<Fault>,
     /// Operations that depend on it, until it is over.
     next: Vec<Arc<QueueOp>>,
     /// The number of threads that sleep until it is over.
     sleepers: usize,
     outcome: Option<Outcome>,
 }
-
-/// The prefix of the message about another operation's failure.
-const NOT_RUN: &str = "not run, because an operation before it failed: ";
 
 impl QueueOp {
     /// An operation that begins when those `before` it are done: here, or on the thread that
@@ -105,7 +102,7 @@ impl QueueOp {
     fn arrive(&self, outcome: &Outcome) -> bool {
         if let Err(reason) = outcome {
             let mut state = self.state();
-            state.failed.get_or_insert_with(|| Arc::clone(reason));
+            state.failed.get_or_insert_with(|| reason.clone());
         }
         // AcqRel: the thread that begins it sees the effects of all dependencies.
         self.missing.fetch_sub(1, Ordering::AcqRel) == 1
@@ -170,7 +167,7 @@ fn run(mut ready: VecDeque<Arc<QueueOp>>) {
             (Some(work), None) => work.begin(&op),
             (Some(work), Some(reason)) => {
                 work.give_up();
-                Some(Err(not_run(&reason)))
+                Some(Err(reason.not_run()))
             }
             (None, None) => Some(Ok(())),
             (None, Some(reason)) => Some(Err(reason)),
@@ -181,25 +178,16 @@ fn run(mut ready: VecDeque<Arc<QueueOp>>) {
     }
 }
 
-/// Adds the prefix once, regardless of how many operations the failure has passed.
-fn not_run(reason: &Arc<str>) -> Arc<str> {
-    if reason.starts_with(NOT_RUN) {
-        Arc::clone(reason)
-    } else {
-        format!("{NOT_RUN}{reason}").into()
-    }
-}
-
 impl Event for QueueOp {
     fn check(&self) -> EventState {
         match self.outcome() {
             None => EventState::Pending,
             Some(Ok(())) => EventState::Done,
-            Some(Err(reason)) => EventState::Failed(reason.to_string()),
+            Some(Err(fault)) => EventState::Failed(fault),
         }
     }
 
-    fn sync(&self) -> Result<(), String> {
+    fn sync(&self) -> Result<(), Fault> {
         loop {
             if let Some(outcome) = Running::wait(self, None) {
                 return outcome;
@@ -217,7 +205,7 @@ impl Event for QueueOp {
         if let Some(work) = work {
             work.give_up();
         }
-        self.finish(Err(format!("{NOT_RUN}it was cancelled").into()));
+        self.finish(Err(Fault::from("it was cancelled").not_run()));
     }
 
     fn as_any(&self) -> &dyn std::any::Any {
@@ -234,9 +222,8 @@ impl Running for QueueOp {
         self.state().outcome.is_some()
     }
 
-    fn wait(&self, until: Option<Instant>) -> Option<Result<(), String>> {
-        let outcome = self.sleep(until)?;
-        Some(outcome.map_err(|reason| reason.to_string()))
+    fn wait(&self, until: Option<Instant>) -> Option<Result<(), Fault>> {
+        self.sleep(until)
     }
 }
 
@@ -289,13 +276,9 @@ mod tests {
         let (first, last, order) = chain(1000);
         let place = QueueOp::after(None, [Arc::clone(&first)]);
         first.finish(Err("it broke".into()));
-        let expected = "not run, because an operation before it failed: it broke";
-        assert_eq!(last.check(), EventState::Failed(expected.to_owned()));
-        assert_eq!(
-            place.sync(),
-            Err("it broke".to_owned()),
-            "a place is not run"
-        );
+        let expected = Fault::NotRun("it broke".into());
+        assert_eq!(last.check(), EventState::Failed(expected));
+        assert_eq!(place.sync(), Err("it broke".into()), "a place is not run");
         assert!(order.lock().unwrap().is_empty());
     }
 

@@ -55,9 +55,7 @@ impl<D: InProcess> InProcessQueue<D> {
         let op = self.push(Some(Box::new(Later { copy, device })));
         match op.outcome() {
             // An earlier operation failed: reported at once, without a wait.
-            Some(Err(reason)) => Err(DeviceError::DependencyFailed {
-                reason: reason.to_string(),
-            }),
+            Some(Err(reason)) => Err(DeviceError::DependencyFailed { reason }),
             Some(Ok(())) | None => Ok(()),
         }
     }
@@ -124,7 +122,7 @@ impl<D: InProcess> Queue for InProcessQueue<D> {
         let op = Arc::clone(event).into_any().downcast::<QueueOp>();
         self.events.push(op.unwrap_or_else(|_| {
             let waited = event.sync();
-            QueueOp::over(waited.map_err(Into::into))
+            QueueOp::over(waited)
         }));
     }
 

@@ -13,6 +13,7 @@ use shared_abi::host_arch::{HostArch, ThreadContext};
 
 use super::{active_launches, unattached_threads};
 use crate::base::output::printable;
+use crate::device::Fault;
 
 /// The functions that replace special registers and instructions in the code of an image.
 pub(super) static SERVICES: HostArch = HostArch {
@@ -53,7 +54,7 @@ pub(super) unsafe fn run(
     mut context: ThreadContext,
     wake_host: &Arc<dyn Fn() + Send + Sync>,
     stack: DefaultStack,
-) -> (DefaultStack, Result<(), String>) {
+) -> (DefaultStack, Result<(), Fault>) {
     context.stack_low = stack.limit().get() as u64;
     context.stack_high = stack.base().get() as u64;
     let wake_host = Arc::as_ptr(wake_host);
@@ -79,7 +80,7 @@ pub(super) unsafe fn run(
             // SAFETY: the frames on the stack are the kernel's, which by the caller's
             // promise can be abandoned, and that of the closure above, which owns nothing.
             unsafe { thread.force_reset() };
-            Err(message)
+            Err(message.into())
         }
     };
     CURRENT.set(outer);
