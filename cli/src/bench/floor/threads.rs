@@ -20,8 +20,9 @@ const STOP: u32 = u32::MAX;
 /// Polls before a waiting thread yields, possibly to the other thread.
 const SPINS: u32 = 1 << 16;
 
-/// Round trips between two readings of the clock if they are only counted.
-const BATCH: u64 = 256;
+/// Round trips between two readings of the clock if they are only counted: few, since each takes
+/// milliseconds where other programs keep one of the two threads from running.
+const BATCH: u64 = 32;
 
 pub(super) fn measure(cores: Option<[usize; 2]>, time: Duration) -> anyhow::Result<Round> {
     let (ping, pong) = (Flag(AtomicU32::new(0)), Flag(AtomicU32::new(0)));
