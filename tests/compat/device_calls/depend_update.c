@@ -1,5 +1,5 @@
-/* More copies wait for a region than libomp has threads. A region without dependences still
-   runs: the first region ends only after it has run.
+/* More copies wait for a region than libomp has threads. A region without dependences runs in
+   spite of that: the first region ends only after it has run.
    only: emu
    ends: exit 0 */
 #include "check.h"
