@@ -246,8 +246,8 @@ impl<T> HostRanges<T> {
     /// The position of `range` relative to the entries.
     fn place(&self, range: HostRange) -> Found<()> {
         let at = |(&start, &(len, _)): (&usize, &(usize, T))| HostRange { start, len };
-        // Entries do not overlap, so of those that begin at or before `range` only the last can
-        // overlap it.
+        // Entries do not overlap each other, so only the last entry that begins at or before `range`
+        // can overlap it.
         let before = self.entries.range(..=range.start).next_back().map(at);
         if let Some(before) = before.filter(|entry| entry.end() > range.start) {
             return match range.end() <= before.end() {

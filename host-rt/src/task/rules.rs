@@ -12,8 +12,8 @@ pub enum Access {
     Out,
     /// OpenMP's `inout`: as [`Out`](Self::Out).
     InOut,
-    /// OpenMP's `mutexinoutset`: after earlier tasks that are not `MutexInOutSet`; of those that
-    /// are, one runs at a time.
+    /// OpenMP's `mutexinoutset`: after earlier tasks that are not `MutexInOutSet`; tasks that are
+    /// run one at a time.
     MutexInOutSet,
     /// OpenMP's `inoutset`: after earlier tasks that are not `InOutSet`.
     InOutSet,
