@@ -72,6 +72,8 @@ install_tool() {
     build=$(mktemp -d)
     # A separate target directory, which is removed after the build. Without optimisation, which
     # halves the build time; these tools have little work here.
-    CARGO_TARGET_DIR=$build cargo install --debug --locked --root .tools "$1@$2"
+    local status=0
+    CARGO_TARGET_DIR=$build cargo install --debug --locked --root .tools "$1@$2" || status=$?
     rm -rf "$build"
+    return "$status"
 }
