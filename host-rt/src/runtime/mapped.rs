@@ -70,8 +70,8 @@ pub struct Mapped<'a, T> {
     mapping: Mapping,
 }
 
-// A drop of its own: so the data is borrowed until then, and whoever has it by `&mut` knows
-// that no guard of this kind has it.
+// An explicit drop keeps the data borrowed until then, so that a holder of `&mut` to it knows that
+// no guard of this kind exists.
 impl<T> Drop for Mapped<'_, T> {
     fn drop(&mut self) {
         self.mapping.give_back(false);
