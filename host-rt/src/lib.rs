@@ -95,8 +95,8 @@ pub use runtime::{
     Report, Result, Runtime, Transfers, TypedKernel, wire_by_name,
 };
 pub use serve::{
-    CallContext, CallError, Cost, ForeignFunction, LaunchError, LaunchQueue, RawFunction,
-    RequestMemory, Waiting, current_call,
+    CallContext, CallError, Cost, ForeignError, ForeignFunction, LaunchError, LaunchQueue,
+    RawFunction, RequestMemory, Waiting, current_call,
 };
 pub use shared_abi;
 pub use targets;

@@ -14,6 +14,9 @@ use crate::wire::Arg;
 /// A host function with a C signature. Its parameter points to the addresses of the arguments.
 pub type RawFunction = unsafe extern "C" fn(*mut *mut c_void);
 
+/// The reason why another runtime did not run a function: an error of that runtime.
+pub type ForeignError = Box<dyn std::error::Error + Send + Sync>;
+
 /// A host function of another runtime that maps memory itself, such as libgomp for the target
 /// regions that GCC compiles to functions.
 pub trait ForeignFunction: Send + Sync {
@@ -27,7 +30,11 @@ pub trait ForeignFunction: Send + Sync {
     ///
     /// # Errors
     /// The reason why the function did not run.
-    fn call_mapping(&self, args: &[Arg], memory: &mut dyn RequestMemory) -> Result<(), String>;
+    fn call_mapping(
+        &self,
+        args: &[Arg],
+        memory: &mut dyn RequestMemory,
+    ) -> Result<(), ForeignError>;
 
     /// Runs the function with mapped arguments.
     ///
@@ -37,7 +44,7 @@ pub trait ForeignFunction: Send + Sync {
     ///
     /// # Errors
     /// The reason why the function did not run.
-    unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), String>;
+    unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), ForeignError>;
 }
 
 /// Access to device memory while a request is served. Bytes that the request carries are read from
@@ -142,7 +149,7 @@ impl Entry {
             unreachable!("`maps` returned true")
         };
         let called = self.timed(|| function.call_mapping(args, memory));
-        called.map_err(FunctionError::Refused)
+        called.map_err(|error| FunctionError::Refused(error.to_string()))
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -187,7 +194,8 @@ impl Entry {
             }
             Callee::Foreign(function) => {
                 // SAFETY: our caller ensures that the pointers are valid.
-                unsafe { function.call(pointers) }.map_err(FunctionError::Refused)
+                unsafe { function.call(pointers) }
+                    .map_err(|error| FunctionError::Refused(error.to_string()))
             }
             Callee::Typed(function) => {
                 let mut message = String::new();

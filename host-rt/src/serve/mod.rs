@@ -38,7 +38,7 @@ use shared_abi::wire::bounce::BLOCK;
 
 pub use self::error::{CallError, LaunchError};
 pub(crate) use self::functions::{Entry, FunctionTable};
-pub use self::functions::{ForeignFunction, RawFunction, RequestMemory};
+pub use self::functions::{ForeignError, ForeignFunction, RawFunction, RequestMemory};
 use self::in_flight::InFlight;
 pub(crate) use self::launch::LaunchState;
 use self::launch::Launches;

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use host_rt::map::Arg;
-use host_rt::{ForeignFunction, RequestMemory};
+use host_rt::{ForeignError, ForeignFunction, RequestMemory};
 use shared_abi::map_kind::MapKind;
 
 use crate::abort::{self, Name};
@@ -141,15 +141,17 @@ impl ForeignFunction for HostRegion {
         })
     }
 
-    fn call_mapping(&self, args: &[Arg], memory: &mut dyn RequestMemory) -> Result<(), String> {
-        let called = self.call_with_mapping(args, memory);
-        called.map_err(|error| error.to_string())
+    fn call_mapping(
+        &self,
+        args: &[Arg],
+        memory: &mut dyn RequestMemory,
+    ) -> Result<(), ForeignError> {
+        Ok(self.call_with_mapping(args, memory)?)
     }
 
-    unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), String> {
+    unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), ForeignError> {
         // SAFETY: the caller promises that the region can use the pointers.
-        let called = unsafe { self.call_with_pointers(pointers) };
-        called.map_err(|error| error.to_string())
+        Ok(unsafe { self.call_with_pointers(pointers) }?)
     }
 }
 
@@ -456,7 +458,7 @@ mod tests {
             [ready, region.call_mapping(&[], &mut Nothing)]
         };
         for call in locked.during(calls) {
-            let error = call.unwrap_err();
+            let error = call.unwrap_err().to_string();
             let texts = ["main._omp_fn.1", "constructor", "lock"];
             assert!(texts.iter().all(|text| error.contains(text)), "{error}");
         }

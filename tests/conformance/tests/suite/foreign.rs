@@ -11,7 +11,7 @@ use host_rt::map::Arg;
 use host_rt::shared_abi::gomp::{GOMP_DEVICE_HOST_FALLBACK, REVOFF_FLAG_STATUS};
 use host_rt::shared_abi::map_kind::MapKind;
 use host_rt::shared_abi::status::Status;
-use host_rt::{ForeignFunction, Functions, RequestMemory};
+use host_rt::{ForeignError, ForeignFunction, Functions, RequestMemory};
 
 use crate::failures::status;
 use crate::raw::{Done, Form, Where, perform_as, words};
@@ -40,10 +40,14 @@ impl ForeignFunction for Increments {
         self.maps
     }
 
-    fn call_mapping(&self, args: &[Arg], memory: &mut dyn RequestMemory) -> Result<(), String> {
+    fn call_mapping(
+        &self,
+        args: &[Arg],
+        memory: &mut dyn RequestMemory,
+    ) -> Result<(), ForeignError> {
         self.calls.lock().unwrap().push("call_mapping");
         if self.refuses {
-            return Err("it does not like it".to_owned());
+            return Err("it does not like it".into());
         }
         let Arg { addr, size, .. } = args[0];
         // In two parts: data that came with a request is found by inner addresses, too.
@@ -51,18 +55,18 @@ impl ForeignFunction for Increments {
         for (addr, len) in [(addr, first as usize), (addr + first, rest as usize)] {
             let mut bytes = vec![0; len];
             // SAFETY: `bytes` has this length.
-            unsafe { memory.read(bytes.as_mut_ptr(), addr, len) }.map_err(|e| e.to_string())?;
+            unsafe { memory.read(bytes.as_mut_ptr(), addr, len) }?;
             bytes.iter_mut().for_each(|byte| *byte += 1);
             // SAFETY: `bytes` has this length.
-            unsafe { memory.write(addr, bytes.as_ptr(), len) }.map_err(|e| e.to_string())?;
+            unsafe { memory.write(addr, bytes.as_ptr(), len) }?;
         }
         Ok(())
     }
 
-    unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), String> {
+    unsafe fn call(&self, pointers: &mut [*mut c_void]) -> Result<(), ForeignError> {
         self.calls.lock().unwrap().push("call");
         if self.refuses {
-            return Err("it does not like it".to_owned());
+            return Err("it does not like it".into());
         }
         // SAFETY: the tests map this many bytes as the first argument.
         let bytes = unsafe { std::slice::from_raw_parts_mut(pointers[0].cast::<u8>(), BYTES) };

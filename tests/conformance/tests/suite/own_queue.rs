@@ -11,8 +11,8 @@ use conformance::captured::Captured;
 use conformance_calls::Spoken;
 use host_rt::map::Arg;
 use host_rt::{
-    DeviceBuffer, ForeignFunction, Grid, KernelArg, Launch, LaunchError, RequestMemory,
-    current_call,
+    DeviceBuffer, ForeignError, ForeignFunction, Grid, KernelArg, Launch, LaunchError,
+    RequestMemory, current_call,
 };
 
 use crate::gate::acting_behind;
@@ -55,11 +55,11 @@ impl ForeignFunction for Counts {
         false
     }
 
-    fn call_mapping(&self, _: &[Arg], _: &mut dyn RequestMemory) -> Result<(), String> {
+    fn call_mapping(&self, _: &[Arg], _: &mut dyn RequestMemory) -> Result<(), ForeignError> {
         unreachable!("nothing is mapped")
     }
 
-    unsafe fn call(&self, _: &mut [*mut c_void]) -> Result<(), String> {
+    unsafe fn call(&self, _: &mut [*mut c_void]) -> Result<(), ForeignError> {
         let launch = current_call().map_or(0, |call| call.launch);
         *self.0.lock().unwrap().entry(launch).or_default() += 1;
         Ok(())
