@@ -38,8 +38,8 @@ pub enum Error {
     },
     /// Host data overlaps data that is on the device, but does not lie within it.
     #[error(
-        "{what}: host data {range} shares only some bytes with {present}, which is on the device: \
-         end that mapping first, or map all that is used together at once"
+        "{what}: host data {range} is not completely mapped, but overlaps {present}, which is on \
+         the device: drop that mapping first, or map all of the data at once"
     )]
     Straddles {
         /// The function or argument that uses the data.
@@ -53,13 +53,13 @@ pub enum Error {
     #[error(transparent)]
     Range(#[from] RangeError),
     /// A host function is registered twice.
-    #[error("host function `{name}` is registered twice")]
+    #[error("host function `{name}` is registered twice: register each name once")]
     TwiceRegistered {
         /// The function.
         name: String,
     },
     /// A wire that does not exist.
-    #[error("no wire `{name}`; there are native, gcc-ring, gcn-queue and gcc-slot")]
+    #[error("there is no wire `{name}`: use native, gcc-ring, gcn-queue or gcc-slot")]
     NoWire {
         /// The name that was given.
         name: String,

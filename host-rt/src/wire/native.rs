@@ -238,7 +238,7 @@ impl<S: SystemWords> Poller<S> {
                 0,
             );
             return Poll::ProtocolError(format!(
-                "slot {slot} has sequence number {seq}, {expected} is next"
+                "slot {slot} has sequence number {seq}, expected {expected}"
             ));
         }
         // Relaxed: N1 orders these.
