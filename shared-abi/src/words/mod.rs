@@ -21,7 +21,7 @@ pub use coherent::Coherent;
 pub enum Load {
     /// No order. Every use states why that is enough.
     Relaxed,
-    /// What the releasing side wrote before its store is visible afterwards.
+    /// Writes of the releasing side before its store are visible after this load.
     Acquire,
 }
 
