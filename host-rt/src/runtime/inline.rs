@@ -22,9 +22,9 @@ impl Kernel {
     /// - A trap, such as a panic, ends the kernel with an error. On a thread that the kernel
     ///   itself has started, a trap ends the process.
     /// - Such threads may call the host, too. Arguments on the caller's own stack are passed with
-    ///   the call. Of arguments on another thread's stack, including the kernel's, `native` passes
-    ///   at most 128 bytes, and GCC's wires pass none. Failed calls of these threads count
-    ///   as failures of this launch, or of all launches that run at the time.
+    ///   the call. Arguments on another thread's stack, including the kernel's, are not, except for
+    ///   up to 128 bytes on `native`. Failed calls of these threads count as failures of this
+    ///   launch, or of all launches that run at the time.
     /// - If a host function calls this, the kernel runs on a new thread while this one serves
     ///   calls.
     ///
