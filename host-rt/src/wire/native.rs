@@ -1,4 +1,4 @@
-//! Consumer of [`native`](shared_abi::wire::native).
+//! Consumer of [`native`](shared_abi::wire::native). docs/native-wire.md specifies the protocol.
 
 use core::mem::offset_of;
 use std::ops::Range;
