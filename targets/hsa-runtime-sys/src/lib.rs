@@ -1,7 +1,7 @@
 //! ROCr, AMD's HSA runtime: the functions and types of its headers that are used here. The library
 //! is loaded at run time.
 //!
-//! The script `generate`, beside this crate's manifest, writes `bindings` from the headers of
+//! The program in the folder `bindings` beside this one writes `bindings.rs` from the headers of
 //! Debian's `libhsa-runtime-dev`, which are those of ROCm 5.2: its libraries have all these
 //! functions, and older ones may lack features that are used. The compiler checks that Rust's
 //! layouts match the numbers in the bindings; a test checks that the headers' do.
