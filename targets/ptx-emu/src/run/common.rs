@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::launch::Launch;
 use super::space::Private;
-use super::warp::State;
 use crate::alu::{LANES, Mask};
 use crate::check::BlockClocks;
 use crate::code::op::BarrierKind;
@@ -67,8 +66,8 @@ impl BarrierState {
 }
 
 impl Common {
-    /// `lanes` of a warp arrive at a barrier; `holds` of them have the predicate. Returns the state of
-    /// the waiting lanes.
+    /// `lanes` of a warp arrive at a barrier; `holds` of them have the predicate. Returns the number and
+    /// the phase of the barrier, for which they wait.
     pub(super) fn arrive(
         &mut self,
         (warp, lanes): (u32, Mask),
@@ -76,7 +75,7 @@ impl Common {
         count: Option<u64>,
         kind: BarrierKind,
         holds: Mask,
-    ) -> Result<State, FaultKind> {
+    ) -> Result<(usize, u64), FaultKind> {
         let bad = |what| Err(FaultKind::BadBarrier { number, what });
         let most = u64::from(MAX_THREADS);
         let is_count =
@@ -114,7 +113,7 @@ impl Common {
         state.holds += (holds & lanes).count_ones();
         let phase = state.phase;
         self.open_if_complete(number);
-        Ok(State::AtBarrier { number, phase })
+        Ok((number, phase))
     }
 
     /// Lanes of a warp have ended: barriers do not wait for them any more.

@@ -577,13 +577,13 @@ fn control(
                 | BarrierKind::All { p, .. }
                 | BarrierKind::Any { p, .. } => frame.pred(p),
             };
-            let state = common
+            let (number, phase) = common
                 .arrive((warp.number, active), number, count, op.kind, holds)
                 .map_err(|kind| (active, kind))?;
             if op.kind == BarrierKind::Arrive {
                 return Ok(Flow::Next);
             }
-            warp.groups[at].state = state;
+            warp.groups[at].state = State::AtBarrier { number, phase };
             Ok(Flow::Changed)
         }
         Op::Collective(op) => collective(warp, common, at, active, op)
