@@ -133,6 +133,18 @@ pub enum MapError {
         /// Index of the structure's header.
         header: usize,
     },
+    /// The members of a structure that another runtime maps are not sorted, or exceed it.
+    #[error("{arg}: its members are not in the order of their addresses")]
+    MemberOrder {
+        /// The structure's header.
+        arg: ArgInfo,
+    },
+    /// A pointer that another runtime attaches lies outside of all data.
+    #[error("{arg}: its pointer, at device address plus size, lies in no mapped data")]
+    PointerOutside {
+        /// The pointer entry.
+        arg: ArgInfo,
+    },
     /// A pointer entry without preceding data to point to.
     #[error("{arg}: the entry before it is no data that a pointer could be attached to")]
     NoTarget {

@@ -32,6 +32,7 @@ mod arena;
 mod blocks;
 mod budget;
 mod error;
+mod foreign;
 mod kinds;
 mod plan;
 mod pointers;
@@ -55,7 +56,6 @@ pub use crate::wire::Arg;
 use arena::Arena;
 use blocks::{Block, Range};
 use budget::Share;
-use kinds::{Class, classify};
 use plan::Plan;
 use pointers::{Patch, Site};
 use present::Present;
@@ -139,33 +139,22 @@ impl Mapper {
         }
     }
 
-    /// Runs `call`, which maps `args` itself, if they are consistent and within the limits. The
-    /// positions of pointers in descriptors are not checked, since they do not matter if the
-    /// descriptor is present.
+    /// Runs `call`, by which another runtime maps `args`, if they are within the limits, and that
+    /// runtime can trust them. `may_be_mapped` is whether it may have mapped data in a range of
+    /// device addresses.
     ///
     /// # Errors
     /// [`RunError::Map`] if the arguments are invalid, [`RunError::Call`] with the error of `call`.
     pub fn run_unmapped<R, E>(
         &mut self,
         args: &[Arg],
+        may_be_mapped: &dyn Fn(u64, u64) -> bool,
         call: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, RunError<E>> {
-        let mut in_descriptor = false;
-        let args = args.iter().map(|&arg| {
-            match classify(arg.kind) {
-                Some(Class::Descriptor) => in_descriptor = true,
-                Some(Class::Pointer | Class::DescriptorPointer) if in_descriptor => {
-                    return Arg::new(arg.addr, 0, MapKind::ALLOC);
-                }
-                _ => in_descriptor = false,
-            }
-            arg
-        });
-        let args: Vec<Arg> = args.collect();
-        let nothing = PresentTable::new();
         // Held until `call` has returned, which needs as much memory.
         let request = Request(&mut self.scratch);
-        request.0.plan(&self.limits, &args, &nothing)?;
+        let data = Data::Foreign(may_be_mapped);
+        request.0.plan(&self.limits, args, &data)?;
         call().map_err(RunError::Call)
     }
 
@@ -209,6 +198,13 @@ impl Mapper {
         }
         Ok(result)
     }
+}
+
+/// The mapped data that arguments may lie in.
+enum Data<'a> {
+    Present(&'a PresentTable),
+    /// Data of another runtime; whether it may have mapped data in a range of device addresses.
+    Foreign(&'a dyn Fn(u64, u64) -> bool),
 }
 
 /// Working memory of a mapper; all lists are empty between requests.
@@ -265,7 +261,7 @@ impl Scratch {
         args: &[Arg],
         present: &PresentTable,
     ) -> Result<(), MapError> {
-        self.plan(limits, args, present)?;
+        self.plan(limits, args, &Data::Present(present))?;
         self.lay_out(args)?;
         if !self.unbacked.is_empty() {
             self.locate_unbacked(args)?;
@@ -274,19 +270,14 @@ impl Scratch {
     }
 
     /// Checks every argument, and lists those that need memory.
-    fn plan(
-        &mut self,
-        limits: &Limits,
-        args: &[Arg],
-        present: &PresentTable,
-    ) -> Result<(), MapError> {
+    fn plan(&mut self, limits: &Limits, args: &[Arg], data: &Data<'_>) -> Result<(), MapError> {
         if args.len() as u64 > limits.max_args {
             return Err(MapError::TooManyArgs {
                 count: args.len(),
                 limit: limits.max_args,
             });
         }
-        Plan::new(self, limits, args, present).run()
+        Plan::new(self, limits, args, data).run()
     }
 
     /// Lists copies of `len` bytes at `host` for argument `entry`.

@@ -285,7 +285,7 @@ fn requests_in_flight_share_a_budget() {
         // Small requests are not counted, and those that fit are.
         ask(&mut inner, 4000, &mut || assert_eq!(budget.used(), 6000)).unwrap();
         let args = [arg(MapKind::TO, BASE, 5000)];
-        let foreign = inner.run_unmapped(&args, || -> Result<(), Infallible> {
+        let foreign = inner.run_unmapped(&args, &|_, _| false, || -> Result<(), Infallible> {
             unreachable!("what another runtime maps is refused, too")
         });
         assert!(matches!(
