@@ -8,15 +8,15 @@ use super::{Arg, PresentRange, TransferError};
 
 /// The invalid argument, as errors name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArgInfo {
+pub(crate) struct ArgInfo {
     /// Its index in the argument list.
-    pub index: usize,
+    pub(crate) index: usize,
     /// Its kind.
-    pub kind: MapKind,
+    pub(crate) kind: MapKind,
     /// Its device address.
-    pub addr: u64,
+    pub(crate) addr: u64,
     /// Its size.
-    pub size: u64,
+    pub(crate) size: u64,
 }
 
 impl ArgInfo {
@@ -45,7 +45,7 @@ impl fmt::Display for ArgInfo {
 /// did not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum MapError {
+pub(crate) enum MapError {
     /// More arguments than [`Limits::max_args`](super::Limits::max_args).
     #[error("the request has {count} arguments, the limit is {limit}")]
     TooManyArgs {
@@ -188,7 +188,7 @@ pub enum MapError {
 
 /// The reason why [`Mapper::run`](super::Mapper::run) has no result.
 #[derive(Debug, thiserror::Error)]
-pub enum RunError<E> {
+pub(crate) enum RunError<E> {
     /// The arguments could not be mapped or copied.
     #[error(transparent)]
     Map(#[from] MapError),

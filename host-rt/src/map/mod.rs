@@ -1,8 +1,8 @@
 //! Argument mapping: gives a host function access to a device's memory.
 //!
-//! A request names ranges of device memory, each with a [kind](shared_abi::map_kind). A [`Mapper`]
+//! A request names ranges of device memory, each with a [kind](shared_abi::map_kind). A `Mapper`
 //! gives each range an address on the host, copies the bytes that the kinds request with one
-//! [`Transfer::fetch`], calls the function, and copies results back with one [`Transfer::store`].
+//! `Transfer::fetch`, calls the function, and copies results back with one `Transfer::store`.
 //!
 //! | a range is | its host address | plain `TO`, `FROM`, `TOFROM` copy |
 //! |---|---|---|
@@ -26,7 +26,7 @@
 //! - Memory that is not copied to the host is zero.
 //!
 //! The device is not trusted: invalid arguments cost at most an error and the memory and copies
-//! that [`Limits`] allow.
+//! that `Limits` allow.
 
 mod arena;
 mod blocks;
@@ -46,10 +46,10 @@ use std::{ffi::c_void, ptr, sync::Arc};
 
 use shared_abi::map_kind::MapKind;
 
-pub use budget::Budget;
-pub use error::{ArgInfo, MapError, RunError};
+pub(crate) use budget::Budget;
+pub(crate) use error::{ArgInfo, MapError, RunError};
 pub use present::{InsertError, PresentRange, PresentTable, RemoveError};
-pub use transfer::{Piece, Transfer, TransferError};
+pub(crate) use transfer::{Piece, Transfer, TransferError};
 
 pub use crate::wire::Arg;
 
@@ -65,22 +65,22 @@ const _: () = assert!(size_of::<usize>() == 8);
 
 /// One argument as the host function receives it.
 #[derive(Clone, Copy, Debug)]
-pub struct HostArg {
+pub(crate) struct HostArg {
     /// Host address. The value itself for `FIRSTPRIVATE_INT`. Null for an argument that was null on
     /// the device, and for `DELETE` and similar kinds of data that is not on the host. Aligned as
     /// the kind requests if `exclusive` and the device's address was aligned; otherwise as the
     /// surrounding data.
-    pub ptr: *mut u8,
+    pub(crate) ptr: *mut u8,
     /// Bytes that `ptr` is valid for, all initialised; for `FIRSTPRIVATE_INT` the device's value.
-    pub size: u64,
+    pub(crate) size: u64,
     /// The kind.
-    pub kind: MapKind,
+    pub(crate) kind: MapKind,
     /// Whether only this argument of this call uses the bytes, so that a mutable reference to them
     /// is sound.
-    pub exclusive: bool,
+    pub(crate) exclusive: bool,
     /// Whether the bytes are an original in the [`PresentTable`]: then other requests may use them
     /// at the same time.
-    pub present: bool,
+    pub(crate) present: bool,
 }
 
 impl HostArg {
@@ -97,13 +97,13 @@ impl HostArg {
 
 /// The limits of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Number of arguments.
-    pub max_args: u64,
+    pub(crate) max_args: u64,
     /// Bytes of host memory, and bytes to copy in each direction.
-    pub max_bytes: u64,
+    pub(crate) max_bytes: u64,
     /// Bytes of host memory that a mapper keeps for the next request.
-    pub keep_bytes: usize,
+    pub(crate) keep_bytes: usize,
 }
 
 impl Default for Limits {
@@ -124,7 +124,7 @@ pub(crate) fn clear<T>(list: &mut Vec<T>) {
 
 /// Maps the arguments of requests, one request at a time; there is one per serving thread. Reuses
 /// its memory, so that only a request larger than all earlier ones allocates.
-pub struct Mapper {
+pub(crate) struct Mapper {
     limits: Limits,
     scratch: Scratch,
 }
@@ -132,7 +132,7 @@ pub struct Mapper {
 impl Mapper {
     /// A mapper that rejects requests beyond `limits`, and beyond the rest of `budget`.
     #[must_use]
-    pub fn new(limits: Limits, budget: Arc<Budget>) -> Self {
+    pub(crate) fn new(limits: Limits, budget: Arc<Budget>) -> Self {
         Mapper {
             limits,
             scratch: Scratch::new(limits.keep_bytes, Share::new(budget)),
@@ -145,7 +145,7 @@ impl Mapper {
     ///
     /// # Errors
     /// [`RunError::Map`] if the arguments are invalid, [`RunError::Call`] with the error of `call`.
-    pub fn run_unmapped<R, E>(
+    pub(crate) fn run_unmapped<R, E>(
         &mut self,
         args: &[Arg],
         may_be_mapped: &dyn Fn(u64, u64) -> bool,
@@ -170,7 +170,7 @@ impl Mapper {
     /// [`RunError::Map`] if the arguments are rejected or a copy fails, [`RunError::Call`] with the
     /// error of `call`.
     #[inline]
-    pub fn run<R, E, T: Transfer + ?Sized>(
+    pub(crate) fn run<R, E, T: Transfer + ?Sized>(
         &mut self,
         args: &[Arg],
         present: &PresentTable,
