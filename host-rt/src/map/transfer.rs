@@ -76,7 +76,6 @@ impl Piece {
 
     /// Number of bytes, never zero from a [`Mapper`](super::Mapper).
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "a piece is never empty")]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
