@@ -46,14 +46,6 @@ impl fmt::Display for ArgInfo {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum MapError {
-    /// More arguments than [`Limits::max_args`](super::Limits::max_args).
-    #[error("the request has {count} arguments, the limit is {limit}")]
-    TooManyArgs {
-        /// Arguments of the request.
-        count: usize,
-        /// The limit.
-        limit: u64,
-    },
     /// More bytes than [`Limits::max_bytes`](super::Limits::max_bytes).
     #[error(
         "{arg}: with it the request needs {total} bytes of host memory, the limit is {limit}: pass less at a time, \

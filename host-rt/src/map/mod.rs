@@ -98,22 +98,10 @@ impl HostArg {
 /// The limits of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Number of arguments.
-    pub(crate) max_args: u64,
     /// Bytes of host memory, and bytes to copy in each direction.
     pub(crate) max_bytes: u64,
     /// Bytes of host memory that a mapper keeps for the next request.
     pub(crate) keep_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            max_args: 65536,
-            max_bytes: 1 << 32,
-            keep_bytes: 16 << 20,
-        }
-    }
 }
 
 /// Empties a list of a request, and frees most of its memory if it was long.
@@ -271,12 +259,6 @@ impl Scratch {
 
     /// Checks every argument, and lists those that need memory.
     fn plan(&mut self, limits: &Limits, args: &[Arg], data: &Data<'_>) -> Result<(), MapError> {
-        if args.len() as u64 > limits.max_args {
-            return Err(MapError::TooManyArgs {
-                count: args.len(),
-                limit: limits.max_args,
-            });
-        }
         Plan::new(self, limits, args, data).run()
     }
 

@@ -67,9 +67,11 @@ pub fn current_call() -> Option<CallContext> {
     CALL.get()
 }
 
+/// Maximum number of arguments of a request.
+const MAX_ARGS: u64 = 65536;
+
 /// The buffers that a thread reuses for each request.
 pub(super) struct Worker {
-    limits: Limits,
     mapper: Mapper,
     copier: Copier,
     args: Vec<Arg>,
@@ -83,11 +85,9 @@ impl Worker {
         let limits = Limits {
             max_bytes: server.config.request_memory,
             keep_bytes,
-            ..Limits::default()
         };
         Self {
             in_flight: server.new_in_flight(),
-            limits,
             mapper: Mapper::new(limits, Arc::clone(&server.requests.budget)),
             copier: server.copier(),
             args: Vec::new(),
@@ -171,7 +171,7 @@ impl Worker {
         };
         clear(&mut self.args);
         request
-            .read_args(&mut self.copier, self.limits.max_args, &mut self.args)
+            .read_args(&mut self.copier, MAX_ARGS, &mut self.args)
             .map_err(|error| refused(with_sources(&error)))?;
         let bounce = request.bounce_blocks(&self.args, &self.copier);
         let launch = request.launch();
@@ -393,5 +393,30 @@ impl RequestMemory for SharedRequest {
             // waits for the copy.
             unsafe { request.write(copier, range, from) }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_request_has_no_memory() {
+        let memory = SharedRequest {
+            args: Vec::new(),
+            request: RefCell::new(None),
+        };
+        let mut byte = 0;
+        // SAFETY: a local of one byte.
+        let copies = unsafe {
+            [
+                memory.read(&raw mut byte, 4096, 1),
+                memory.write(4096, &raw const byte, 1),
+            ]
+        };
+        for copied in copies {
+            let error = copied.unwrap_err().to_string();
+            assert!(error.contains("the call has returned"), "{error}");
+        }
     }
 }

@@ -25,19 +25,6 @@ fn refused(limits: Limits, args: &[Arg]) -> MapError {
 }
 
 #[test]
-fn too_many_arguments() {
-    let limits = Limits {
-        max_args: 2,
-        ..Limits::default()
-    };
-    let error = refused(limits, &[arg(MapKind::TO, BASE, 1); 3]);
-    assert!(matches!(
-        error,
-        MapError::TooManyArgs { count: 3, limit: 2 }
-    ));
-}
-
-#[test]
 fn too_many_bytes() {
     let limits = Limits {
         max_bytes: 100,
