@@ -38,13 +38,6 @@ impl Images {
         self
     }
 
-    /// Adds every architecture in the table.
-    pub fn every_arch(mut self) -> Self {
-        self.arches
-            .extend(arch::ARCHES.iter().map(|arch| arch.name.to_owned()));
-        self
-    }
-
     /// Adds the `host` device.
     pub fn host(mut self) -> Self {
         self.host = true;

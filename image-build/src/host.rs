@@ -39,19 +39,6 @@ pub fn c_image(
     includes: &[&str],
     libraries: &[Artifact],
 ) -> Artifact {
-    c_shared_object(name, sources, includes, libraries)
-}
-
-/// Builds any shared object from C sources, such as one with host functions.
-///
-/// # Panics
-/// As for [`c_image`].
-pub fn c_shared_object(
-    name: &str,
-    sources: &[&str],
-    includes: &[&str],
-    libraries: &[Artifact],
-) -> Artifact {
     let path = out_dir().join(format!("{name}.so"));
     if skipped(&path) {
         return Artifact::at(path);
@@ -168,7 +155,7 @@ fn compile(
         command.args(["--target", target]);
     }
     if crate_type == "cdylib" {
-        // -Bsymbolic: see `c_shared_object`.
+        // -Bsymbolic: see `c_image`.
         command.args(["--", "-C", "link-arg=-Wl,-Bsymbolic"]);
     }
     // Set for the crate whose build script this is; the inner cargo sets its own.

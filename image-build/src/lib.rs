@@ -40,7 +40,7 @@ mod work;
 
 pub use error::{BuildError, NoCrate, RUSTC};
 pub use file::{Images, images, write_file};
-pub use host::{c_image, c_shared_object, host_image, host_library, kernel_crate, static_library};
+pub use host::{c_image, host_image, host_library, kernel_crate, static_library};
 pub use piece::ptx;
 pub use script::{Artifact, SKIP};
 pub use work::WORK;

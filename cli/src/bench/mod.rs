@@ -5,6 +5,7 @@ mod caveats;
 mod context;
 mod enough;
 mod floor;
+mod kinds;
 mod latency;
 mod linked;
 mod machine;

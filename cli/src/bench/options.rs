@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use host_rt::device;
 use host_rt::shared_abi::wire::WireKind;
 
-use super::calls::{CALLS, Call};
+use super::kinds::{CALLS, Call};
 use super::shape::Shape;
 
 /// Seconds that each figure is measured with `--quick`.

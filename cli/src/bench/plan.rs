@@ -8,7 +8,7 @@ use host_rt::Waiting;
 use host_rt::shared_abi::wire::WireKind;
 use host_rt::targets::count::Count;
 
-use super::calls::Call;
+use super::kinds::Call;
 use super::session::{ADAPTIVE, PATCHED, Setup, waiting_name, warm_up};
 use super::shape::Shape;
 
@@ -138,7 +138,7 @@ pub(crate) fn estimate(items: &[Item], rounds: u32, time: Duration) -> Duration 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::calls::CALLS;
+    use crate::bench::kinds::CALLS;
 
     fn wanted(grids: &[&str]) -> Wanted {
         Wanted {

@@ -9,7 +9,7 @@ pub(super) const UNCOUNTED: u64 = 4096;
 
 /// The memory of a runtime's requests in flight.
 #[derive(Debug)]
-pub struct Budget {
+pub(crate) struct Budget {
     limit: u64,
     used: AtomicU64,
 }
@@ -17,7 +17,7 @@ pub struct Budget {
 impl Budget {
     /// A budget of `limit` bytes, all of them free.
     #[must_use]
-    pub fn new(limit: u64) -> Arc<Self> {
+    pub(crate) fn new(limit: u64) -> Arc<Self> {
         Arc::new(Self {
             limit,
             used: AtomicU64::new(0),
@@ -26,7 +26,7 @@ impl Budget {
 
     /// Bytes that requests hold, without those of small requests.
     #[must_use]
-    pub fn used(&self) -> u64 {
+    pub(crate) fn used(&self) -> u64 {
         // Relaxed, here and below: a count, which orders no memory.
         self.used.load(Ordering::Relaxed)
     }

@@ -8,15 +8,15 @@ use super::{Arg, PresentRange, TransferError};
 
 /// The invalid argument, as errors name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ArgInfo {
+pub(crate) struct ArgInfo {
     /// Its index in the argument list.
-    pub index: usize,
+    pub(crate) index: usize,
     /// Its kind.
-    pub kind: MapKind,
+    pub(crate) kind: MapKind,
     /// Its device address.
-    pub addr: u64,
+    pub(crate) addr: u64,
     /// Its size.
-    pub size: u64,
+    pub(crate) size: u64,
 }
 
 impl ArgInfo {
@@ -45,15 +45,7 @@ impl fmt::Display for ArgInfo {
 /// did not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum MapError {
-    /// More arguments than [`Limits::max_args`](super::Limits::max_args).
-    #[error("the request has {count} arguments, the limit is {limit}")]
-    TooManyArgs {
-        /// Arguments of the request.
-        count: usize,
-        /// The limit.
-        limit: u64,
-    },
+pub(crate) enum MapError {
     /// More bytes than [`Limits::max_bytes`](super::Limits::max_bytes).
     #[error(
         "{arg}: with it the request needs {total} bytes of host memory, the limit is {limit}: pass less at a time, \
@@ -133,6 +125,18 @@ pub enum MapError {
         /// Index of the structure's header.
         header: usize,
     },
+    /// The members of a structure that another runtime maps are not sorted, or exceed it.
+    #[error("{arg}: its members are not in the order of their addresses")]
+    MemberOrder {
+        /// The structure's header.
+        arg: ArgInfo,
+    },
+    /// A pointer that another runtime attaches lies outside of all data.
+    #[error("{arg}: its pointer, at device address plus size, lies in no mapped data")]
+    PointerOutside {
+        /// The pointer entry.
+        arg: ArgInfo,
+    },
     /// A pointer entry without preceding data to point to.
     #[error("{arg}: the entry before it is no data that a pointer could be attached to")]
     NoTarget {
@@ -176,7 +180,7 @@ pub enum MapError {
 
 /// The reason why [`Mapper::run`](super::Mapper::run) has no result.
 #[derive(Debug, thiserror::Error)]
-pub enum RunError<E> {
+pub(crate) enum RunError<E> {
     /// The arguments could not be mapped or copied.
     #[error(transparent)]
     Map(#[from] MapError),

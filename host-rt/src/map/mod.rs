@@ -1,8 +1,8 @@
 //! Argument mapping: gives a host function access to a device's memory.
 //!
-//! A request names ranges of device memory, each with a [kind](shared_abi::map_kind). A [`Mapper`]
+//! A request names ranges of device memory, each with a [kind](shared_abi::map_kind). A `Mapper`
 //! gives each range an address on the host, copies the bytes that the kinds request with one
-//! [`Transfer::fetch`], calls the function, and copies results back with one [`Transfer::store`].
+//! `Transfer::fetch`, calls the function, and copies results back with one `Transfer::store`.
 //!
 //! | a range is | its host address | plain `TO`, `FROM`, `TOFROM` copy |
 //! |---|---|---|
@@ -26,12 +26,13 @@
 //! - Memory that is not copied to the host is zero.
 //!
 //! The device is not trusted: invalid arguments cost at most an error and the memory and copies
-//! that [`Limits`] allow.
+//! that `Limits` allow.
 
 mod arena;
 mod blocks;
 mod budget;
 mod error;
+mod foreign;
 mod kinds;
 mod plan;
 mod pointers;
@@ -45,17 +46,16 @@ use std::{ffi::c_void, ptr, sync::Arc};
 
 use shared_abi::map_kind::MapKind;
 
-pub use budget::Budget;
-pub use error::{ArgInfo, MapError, RunError};
+pub(crate) use budget::Budget;
+pub(crate) use error::{ArgInfo, MapError, RunError};
 pub use present::{InsertError, PresentRange, PresentTable, RemoveError};
-pub use transfer::{Piece, Transfer, TransferError};
+pub(crate) use transfer::{Piece, Transfer, TransferError};
 
 pub use crate::wire::Arg;
 
 use arena::Arena;
 use blocks::{Block, Range};
 use budget::Share;
-use kinds::{Class, classify};
 use plan::Plan;
 use pointers::{Patch, Site};
 use present::Present;
@@ -65,22 +65,22 @@ const _: () = assert!(size_of::<usize>() == 8);
 
 /// One argument as the host function receives it.
 #[derive(Clone, Copy, Debug)]
-pub struct HostArg {
+pub(crate) struct HostArg {
     /// Host address. The value itself for `FIRSTPRIVATE_INT`. Null for an argument that was null on
     /// the device, and for `DELETE` and similar kinds of data that is not on the host. Aligned as
     /// the kind requests if `exclusive` and the device's address was aligned; otherwise as the
     /// surrounding data.
-    pub ptr: *mut u8,
+    pub(crate) ptr: *mut u8,
     /// Bytes that `ptr` is valid for, all initialised; for `FIRSTPRIVATE_INT` the device's value.
-    pub size: u64,
+    pub(crate) size: u64,
     /// The kind.
-    pub kind: MapKind,
+    pub(crate) kind: MapKind,
     /// Whether only this argument of this call uses the bytes, so that a mutable reference to them
     /// is sound.
-    pub exclusive: bool,
+    pub(crate) exclusive: bool,
     /// Whether the bytes are an original in the [`PresentTable`]: then other requests may use them
     /// at the same time.
-    pub present: bool,
+    pub(crate) present: bool,
 }
 
 impl HostArg {
@@ -97,23 +97,11 @@ impl HostArg {
 
 /// The limits of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Number of arguments.
-    pub max_args: u64,
+pub(crate) struct Limits {
     /// Bytes of host memory, and bytes to copy in each direction.
-    pub max_bytes: u64,
+    pub(crate) max_bytes: u64,
     /// Bytes of host memory that a mapper keeps for the next request.
-    pub keep_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits {
-            max_args: 65536,
-            max_bytes: 1 << 32,
-            keep_bytes: 16 << 20,
-        }
-    }
+    pub(crate) keep_bytes: usize,
 }
 
 /// Empties a list of a request, and frees most of its memory if it was long.
@@ -124,7 +112,7 @@ pub(crate) fn clear<T>(list: &mut Vec<T>) {
 
 /// Maps the arguments of requests, one request at a time; there is one per serving thread. Reuses
 /// its memory, so that only a request larger than all earlier ones allocates.
-pub struct Mapper {
+pub(crate) struct Mapper {
     limits: Limits,
     scratch: Scratch,
 }
@@ -132,40 +120,29 @@ pub struct Mapper {
 impl Mapper {
     /// A mapper that rejects requests beyond `limits`, and beyond the rest of `budget`.
     #[must_use]
-    pub fn new(limits: Limits, budget: Arc<Budget>) -> Self {
+    pub(crate) fn new(limits: Limits, budget: Arc<Budget>) -> Self {
         Mapper {
             limits,
             scratch: Scratch::new(limits.keep_bytes, Share::new(budget)),
         }
     }
 
-    /// Runs `call`, which maps `args` itself, if they are consistent and within the limits. The
-    /// positions of pointers in descriptors are not checked, since they do not matter if the
-    /// descriptor is present.
+    /// Runs `call`, by which another runtime maps `args`, if they are within the limits, and that
+    /// runtime can trust them. `may_be_mapped` is whether it may have mapped data in a range of
+    /// device addresses.
     ///
     /// # Errors
     /// [`RunError::Map`] if the arguments are invalid, [`RunError::Call`] with the error of `call`.
-    pub fn run_unmapped<R, E>(
+    pub(crate) fn run_unmapped<R, E>(
         &mut self,
         args: &[Arg],
+        may_be_mapped: &dyn Fn(u64, u64) -> bool,
         call: impl FnOnce() -> Result<R, E>,
     ) -> Result<R, RunError<E>> {
-        let mut in_descriptor = false;
-        let args = args.iter().map(|&arg| {
-            match classify(arg.kind) {
-                Some(Class::Descriptor) => in_descriptor = true,
-                Some(Class::Pointer | Class::DescriptorPointer) if in_descriptor => {
-                    return Arg::new(arg.addr, 0, MapKind::ALLOC);
-                }
-                _ => in_descriptor = false,
-            }
-            arg
-        });
-        let args: Vec<Arg> = args.collect();
-        let nothing = PresentTable::new();
         // Held until `call` has returned, which needs as much memory.
         let request = Request(&mut self.scratch);
-        request.0.plan(&self.limits, &args, &nothing)?;
+        let data = Data::Foreign(may_be_mapped);
+        request.0.plan(&self.limits, args, &data)?;
         call().map_err(RunError::Call)
     }
 
@@ -181,7 +158,7 @@ impl Mapper {
     /// [`RunError::Map`] if the arguments are rejected or a copy fails, [`RunError::Call`] with the
     /// error of `call`.
     #[inline]
-    pub fn run<R, E, T: Transfer + ?Sized>(
+    pub(crate) fn run<R, E, T: Transfer + ?Sized>(
         &mut self,
         args: &[Arg],
         present: &PresentTable,
@@ -209,6 +186,13 @@ impl Mapper {
         }
         Ok(result)
     }
+}
+
+/// The mapped data that arguments may lie in.
+enum Data<'a> {
+    Present(&'a PresentTable),
+    /// Data of another runtime; whether it may have mapped data in a range of device addresses.
+    Foreign(&'a dyn Fn(u64, u64) -> bool),
 }
 
 /// Working memory of a mapper; all lists are empty between requests.
@@ -265,7 +249,7 @@ impl Scratch {
         args: &[Arg],
         present: &PresentTable,
     ) -> Result<(), MapError> {
-        self.plan(limits, args, present)?;
+        self.plan(limits, args, &Data::Present(present))?;
         self.lay_out(args)?;
         if !self.unbacked.is_empty() {
             self.locate_unbacked(args)?;
@@ -274,19 +258,8 @@ impl Scratch {
     }
 
     /// Checks every argument, and lists those that need memory.
-    fn plan(
-        &mut self,
-        limits: &Limits,
-        args: &[Arg],
-        present: &PresentTable,
-    ) -> Result<(), MapError> {
-        if args.len() as u64 > limits.max_args {
-            return Err(MapError::TooManyArgs {
-                count: args.len(),
-                limit: limits.max_args,
-            });
-        }
-        Plan::new(self, limits, args, present).run()
+    fn plan(&mut self, limits: &Limits, args: &[Arg], data: &Data<'_>) -> Result<(), MapError> {
+        Plan::new(self, limits, args, data).run()
     }
 
     /// Lists copies of `len` bytes at `host` for argument `entry`.

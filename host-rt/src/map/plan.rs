@@ -2,8 +2,10 @@
 
 use std::{ptr, sync::Arc};
 
+use shared_abi::map_kind::MapKind;
+
 use super::{
-    Arg, ArgInfo, HostArg, Limits, MapError, PresentTable, Scratch,
+    Arg, ArgInfo, Data, HostArg, Limits, MapError, Scratch,
     arena::MAX_ALIGN,
     blocks::{CONGRUENCE, Range, RangeKind},
     budget::UNCOUNTED,
@@ -22,8 +24,10 @@ const FEW_ARGS: usize = UNCOUNTED as usize / ARG_BYTES;
 pub(super) struct Plan<'a> {
     scratch: &'a mut Scratch,
     limits: &'a Limits,
-    args: &'a [Arg],
+    pub(super) args: &'a [Arg],
     present: Option<Reader<'a>>,
+    /// If another runtime maps the arguments: whether it may have mapped data in a range.
+    pub(super) foreign: Option<&'a dyn Fn(u64, u64) -> bool>,
     /// Bytes of memory and copies requested so far.
     total: u64,
     /// The descriptor whose pointer entries follow, and whether it is present.
@@ -35,13 +39,18 @@ impl<'a> Plan<'a> {
         scratch: &'a mut Scratch,
         limits: &'a Limits,
         args: &'a [Arg],
-        present: &'a PresentTable,
+        data: &Data<'a>,
     ) -> Self {
+        let (present, foreign) = match *data {
+            Data::Present(table) => (table.read(), None),
+            Data::Foreign(may_be_mapped) => (None, Some(may_be_mapped)),
+        };
         Plan {
             scratch,
             limits,
             args,
-            present: present.read(),
+            present,
+            foreign,
             total: 0,
             descriptor: None,
         }
@@ -54,7 +63,10 @@ impl<'a> Plan<'a> {
         for (index, arg) in self.args.iter().enumerate() {
             self.scratch.args.push(HostArg::null(arg.kind));
             let class = classify(arg.kind);
-            if !matches!(class, Some(Class::Pointer | Class::DescriptorPointer)) {
+            let is_pointer = matches!(class, Some(Class::Pointer | Class::DescriptorPointer));
+            // For libgomp this kind ends a descriptor.
+            let is_last = self.foreign.is_some() && arg.kind.plain() == MapKind::ATTACH;
+            if !is_pointer || is_last {
                 self.descriptor = None;
             }
             // As in libgomp, for every kind.
@@ -74,7 +86,11 @@ impl<'a> Plan<'a> {
                     None => self.pointer(index)?,
                 },
                 Some(Class::DescriptorPointer) => match self.descriptor {
-                    Some(descriptor) => self.pointer_in(descriptor, index)?,
+                    Some(descriptor) => {
+                        self.pointer_in(descriptor, index)?;
+                        // For libgomp this kind ends a descriptor, too.
+                        self.descriptor = self.descriptor.filter(|_| self.foreign.is_none());
+                    }
                     None => {
                         return Err(MapError::UnsupportedKind {
                             arg: self.info(index),
@@ -158,7 +174,7 @@ impl<'a> Plan<'a> {
         let fits = pointer.addr.checked_sub(pointer.size) == Some(header.addr)
             && pointer.size <= header.size
             && header.size - pointer.size >= POINTER_SIZE;
-        if !fits {
+        if !fits && !self.may_be_foreign(header.addr, header.size) {
             return Err(MapError::NotInDescriptor {
                 arg: self.info(index),
                 descriptor: descriptor.0,
@@ -181,6 +197,9 @@ impl<'a> Plan<'a> {
             return Err(MapError::NoTarget {
                 arg: self.info(index),
             });
+        }
+        if self.foreign.is_some() {
+            self.foreign_pointer(index)?;
         }
         let addr = self.args[index].addr;
         let end = self.end_of(index, POINTER_SIZE)?;
@@ -206,6 +225,9 @@ impl<'a> Plan<'a> {
                 left: rest.len(),
             });
         };
+        if self.foreign.is_some() {
+            self.foreign_members(index, members)?;
+        }
         let (mut low, mut high) = (u64::MAX, 0);
         for (member, at) in members.iter().zip(index + 1..) {
             if member.addr == 0 {
@@ -356,7 +378,7 @@ impl<'a> Plan<'a> {
     }
 
     #[cold]
-    fn info(&self, index: usize) -> ArgInfo {
+    pub(super) fn info(&self, index: usize) -> ArgInfo {
         ArgInfo::new(index, &self.args[index])
     }
 }

@@ -1,4 +1,10 @@
 //! Device data that has an original on the host.
+//!
+//! This table is searched by device address, for the arguments of calls. The tables of data for
+//! launches (`runtime::environment`, and `device::table` of libomptarget) are searched by host
+//! address; they own device memory and count its users. One table cannot be both: calls write
+//! originals at any time, but Rust code has references to the data of `runtime::environment`, and
+//! OpenMP copies data only at constructs.
 
 use std::{
     collections::BTreeMap,

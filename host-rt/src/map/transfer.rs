@@ -7,7 +7,7 @@ use std::{error::Error, ptr::NonNull};
 /// An implementor finds bytes that came with the request by [`Piece::entry`], and copies the others
 /// through a queue of the device. Pieces of one call may overlap, in the same way on the device and
 /// on the host.
-pub trait Transfer {
+pub(crate) trait Transfer {
     /// Copies all pieces from the device and returns when all have arrived:
     /// every byte of every piece is written when this returns `Ok`.
     ///
@@ -31,7 +31,7 @@ pub trait Transfer {
 /// call that lent it returns. Neither `Clone` nor constructible in safe code, so
 /// that an implementor can rely on it.
 #[derive(Debug)]
-pub struct Piece {
+pub(crate) struct Piece {
     entry: usize,
     device: u64,
     host: NonNull<u8>,
@@ -46,7 +46,7 @@ impl Piece {
     /// While the piece is lent, `host` is valid for reads and writes of `len` bytes, and only
     /// borrowers of pieces access them.
     #[must_use]
-    pub unsafe fn new(entry: usize, device: u64, host: NonNull<u8>, len: usize) -> Self {
+    pub(crate) unsafe fn new(entry: usize, device: u64, host: NonNull<u8>, len: usize) -> Self {
         Piece {
             entry,
             device,
@@ -57,27 +57,26 @@ impl Piece {
 
     /// Index of the argument that the range belongs to.
     #[must_use]
-    pub fn entry(&self) -> usize {
+    pub(crate) fn entry(&self) -> usize {
         self.entry
     }
 
     /// Device address of the first byte; the argument's own address, except for
     /// the pointers of `ATTACH` entries.
     #[must_use]
-    pub fn device(&self) -> u64 {
+    pub(crate) fn device(&self) -> u64 {
         self.device
     }
 
     /// Host address of the first byte.
     #[must_use]
-    pub fn host(&self) -> *mut u8 {
+    pub(crate) fn host(&self) -> *mut u8 {
         self.host.as_ptr()
     }
 
     /// Number of bytes, never zero from a [`Mapper`](super::Mapper).
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "a piece is never empty")]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 }
@@ -85,19 +84,19 @@ impl Piece {
 /// A copy that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("copy of {len} bytes at device address {device:#x} failed")]
-pub struct TransferError {
+pub(crate) struct TransferError {
     /// Device address of the range.
-    pub device: u64,
+    pub(crate) device: u64,
     /// Bytes of the range.
-    pub len: u64,
+    pub(crate) len: u64,
     /// The device's error.
     #[source]
-    pub reason: Box<dyn Error + Send + Sync>,
+    pub(crate) reason: Box<dyn Error + Send + Sync>,
 }
 
 impl TransferError {
     /// The copy of `piece` failed because of `reason`.
-    pub fn new(piece: &Piece, reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+    pub(crate) fn new(piece: &Piece, reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         TransferError {
             device: piece.device,
             len: piece.len as u64,

@@ -41,7 +41,6 @@ pub struct Builder {
     pub(super) threads: Option<usize>,
     pub(super) slots: Option<u32>,
     pub(super) bounce_bytes: Option<u64>,
-    pub(super) request_memory: Option<u64>,
     pub(super) deadline: Option<Duration>,
     pub(super) waiting: Waiting,
     pub(super) initial_seq: u32,
@@ -74,14 +73,6 @@ impl Builder {
     pub fn bounce_bytes(mut self, bytes: u64) -> Self {
         let rounded = bytes.clamp(1, MAX_BOUNCE).next_multiple_of(BOUNCE_STEP);
         self.bounce_bytes = Some(rounded);
-        self
-    }
-
-    /// The limit, in bytes, of the host memory that the arguments of all calls in flight hold
-    /// together. A call that would exceed it fails. At least 1 MiB; calls with at most 4 KiB are
-    /// not counted. Default: 4 GiB.
-    pub fn request_memory(mut self, bytes: u64) -> Self {
-        self.request_memory = Some(bytes.max(1 << 20));
         self
     }
 
@@ -139,10 +130,7 @@ impl Builder {
                 .bounce_bytes
                 .or(env.bounce_bytes)
                 .unwrap_or(DEFAULT_BOUNCE) as usize,
-            request_memory: self
-                .request_memory
-                .or(env.request_memory)
-                .unwrap_or(DEFAULT_REQUEST_MEMORY),
+            request_memory: env.request_memory.unwrap_or(DEFAULT_REQUEST_MEMORY),
             waiting: self.waiting,
         };
         let server = Server::new(Arc::clone(&device), config);

@@ -120,7 +120,6 @@ impl Runtime {
             threads: None,
             slots: None,
             bounce_bytes: None,
-            request_memory: None,
             deadline: None,
             waiting: Waiting::Adaptive,
             initial_seq: 0,

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -24,17 +25,20 @@ pub trait ForeignFunction: Send + Sync {
     /// has mapped. Replaces the kinds that have another meaning in that runtime.
     fn maps(&self, args: &mut [Arg]) -> bool;
 
-    /// Maps the arguments, runs the function, and copies results back. The arguments are complete
-    /// and within the limits of a request: all members of a structure and all pointers of a
-    /// descriptor are present.
+    /// Whether the other runtime may have mapped data in the `size` bytes at device address `addr`.
+    fn may_have_mapped(&self, addr: u64, size: u64) -> bool;
+
+    /// Maps the arguments, runs the function, and copies results back.
+    ///
+    /// The arguments are valid and within the limits of a request: all members of a structure and
+    /// all pointers of a descriptor are present, the members lie between the first and the last,
+    /// and each pointer lies in data of the request or in memory that the other runtime [may have
+    /// mapped](Self::may_have_mapped). `memory` returns errors after the call.
     ///
     /// # Errors
     /// The reason why the function did not run.
-    fn call_mapping(
-        &self,
-        args: &[Arg],
-        memory: &mut dyn RequestMemory,
-    ) -> Result<(), ForeignError>;
+    fn call_mapping(&self, args: &[Arg], memory: Rc<dyn RequestMemory>)
+    -> Result<(), ForeignError>;
 
     /// Runs the function with mapped arguments.
     ///
@@ -57,7 +61,7 @@ pub trait RequestMemory {
     ///
     /// # Errors
     /// If the host cannot access the range.
-    unsafe fn read(&mut self, to: *mut u8, from: u64, len: usize) -> Result<(), DeviceError>;
+    unsafe fn read(&self, to: *mut u8, from: u64, len: usize) -> Result<(), DeviceError>;
 
     /// Copies `len` bytes at `from` to device address `to`.
     ///
@@ -66,7 +70,7 @@ pub trait RequestMemory {
     ///
     /// # Errors
     /// If the host cannot access the range.
-    unsafe fn write(&mut self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError>;
+    unsafe fn write(&self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError>;
 }
 
 enum Callee {
@@ -139,11 +143,19 @@ impl Entry {
         }
     }
 
+    /// See [`ForeignFunction::may_have_mapped`].
+    pub(crate) fn may_have_mapped(&self, addr: u64, size: u64) -> bool {
+        match &self.callee {
+            Callee::Foreign(function) => function.may_have_mapped(addr, size),
+            Callee::Typed(_) | Callee::Raw(_) => false,
+        }
+    }
+
     /// Lets the other runtime map the arguments and run the function.
     pub(crate) fn call_mapping(
         &self,
         args: &[Arg],
-        memory: &mut dyn RequestMemory,
+        memory: Rc<dyn RequestMemory>,
     ) -> Result<(), FunctionError> {
         let Callee::Foreign(function) = &self.callee else {
             unreachable!("`maps` returned true")

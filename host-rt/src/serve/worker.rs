@@ -2,7 +2,9 @@
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -65,9 +67,11 @@ pub fn current_call() -> Option<CallContext> {
     CALL.get()
 }
 
+/// Maximum number of arguments of a request.
+const MAX_ARGS: u64 = 65536;
+
 /// The buffers that a thread reuses for each request.
 pub(super) struct Worker {
-    limits: Limits,
     mapper: Mapper,
     copier: Copier,
     args: Vec<Arg>,
@@ -81,11 +85,9 @@ impl Worker {
         let limits = Limits {
             max_bytes: server.config.request_memory,
             keep_bytes,
-            ..Limits::default()
         };
         Self {
             in_flight: server.new_in_flight(),
-            limits,
             mapper: Mapper::new(limits, Arc::clone(&server.requests.budget)),
             copier: server.copier(),
             args: Vec::new(),
@@ -97,8 +99,8 @@ impl Worker {
     /// application code: a subscriber of the log, or the drop of a panic's payload.
     pub(super) fn serve(&mut self, server: &Arc<Server>, found: Found) {
         server.wait_for_text_before(&found);
-        let mut request = found.request;
-        let (wire, launch) = (request.wire().name, request.launch());
+        let (wire, launch) = (found.request.wire().name, found.request.launch());
+        let mut request = Some(found.request);
         let run = AssertUnwindSafe(|| self.run(server, &mut request));
         let (status, error) = match catch_unwind(run) {
             Ok(Ok(())) => (Status::DONE, None),
@@ -123,7 +125,8 @@ impl Worker {
         if let Some(error) = error {
             report(error);
         }
-        if let Err(error) = request.complete(&mut self.copier, status) {
+        let completed = request.map(|request| request.complete(&mut self.copier, status));
+        if let Some(Err(error)) = completed {
             report(CallError::Protocol {
                 wire,
                 reason: error.to_string(),
@@ -131,11 +134,15 @@ impl Worker {
         }
     }
 
+    /// Runs the function of the request `owned`, which stays there or is returned there.
     fn run(
         &mut self,
         server: &Arc<Server>,
-        request: &mut Request,
+        owned: &mut Option<Request>,
     ) -> Result<(), (Status, CallError)> {
+        let Some(request) = owned else {
+            unreachable!("nothing has taken the request yet")
+        };
         // Relaxed: a request taken meanwhile may still be served.
         if server.requests.refusing.load(Ordering::Relaxed) {
             let word = request.func();
@@ -164,34 +171,33 @@ impl Worker {
         };
         clear(&mut self.args);
         request
-            .read_args(&mut self.copier, self.limits.max_args, &mut self.args)
+            .read_args(&mut self.copier, MAX_ARGS, &mut self.args)
             .map_err(|error| refused(with_sources(&error)))?;
         let bounce = request.bounce_blocks(&self.args, &self.copier);
         let launch = request.launch();
 
         // `serve` reports a panic here.
         let maps = function.maps(&mut self.args);
-        let mut transfer = RequestTransfer {
-            request,
-            copier: &mut self.copier,
-            args: &self.args,
-        };
-        let raw_args = &mut self.raw_args;
         let outer = CALL.replace(Some(CallContext { launch }));
-        self.in_flight.begin(word, transfer.request.wire(), &bounce);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            if maps {
-                let args = &self.args;
-                let call = || function.call_mapping(args, &mut transfer);
-                return self.mapper.run_unmapped(args, call);
-            }
-            self.mapper.run(
-                &self.args,
-                &server.present,
-                &mut transfer,
-                |pointers, args| call_mapped(function, raw_args, pointers, args),
-            )
-        }));
+        self.in_flight.begin(word, request.wire(), &bounce);
+        let result = if maps {
+            self.call_mapping(server, function, owned)
+        } else {
+            let mut transfer = RequestTransfer {
+                request,
+                copier: &mut self.copier,
+                args: &self.args,
+            };
+            let raw_args = &mut self.raw_args;
+            catch_unwind(AssertUnwindSafe(|| {
+                self.mapper.run(
+                    &self.args,
+                    &server.present,
+                    &mut transfer,
+                    |pointers, args| call_mapped(function, raw_args, pointers, args),
+                )
+            }))
+        };
         self.in_flight.end();
         CALL.set(outer);
         let function = || function.name().to_owned();
@@ -214,6 +220,31 @@ impl Worker {
                 },
             )),
         }
+    }
+
+    /// Lets another runtime map the arguments and run the function. It shares the request during
+    /// the call.
+    fn call_mapping(
+        &mut self,
+        server: &Server,
+        function: &Entry,
+        owned: &mut Option<Request>,
+    ) -> std::thread::Result<Result<(), RunError<FunctionError>>> {
+        let copier = mem::replace(&mut self.copier, server.copier());
+        let memory = Rc::new(SharedRequest {
+            args: mem::take(&mut self.args),
+            request: RefCell::new(owned.take().map(|request| (request, copier))),
+        });
+        let may_be_mapped = |addr, size| function.may_have_mapped(addr, size);
+        let call = || function.call_mapping(&memory.args, Rc::clone(&memory) as _);
+        let run = || self.mapper.run_unmapped(&memory.args, &may_be_mapped, call);
+        let result = catch_unwind(AssertUnwindSafe(run));
+        if let Some((request, copier)) = memory.request.take() {
+            *owned = Some(request);
+            self.copier = copier;
+        }
+        self.args = Rc::into_inner(memory).map_or_else(Vec::new, |memory| memory.args);
+        result
     }
 }
 
@@ -319,20 +350,73 @@ impl Transfer for RequestTransfer<'_> {
     }
 }
 
-impl RequestMemory for RequestTransfer<'_> {
-    unsafe fn read(&mut self, to: *mut u8, from: u64, len: usize) -> Result<(), DeviceError> {
-        let range = ArgRange::in_any(self.args, from, len);
-        // SAFETY: the caller ensures that `to` is writable until this returns, and `finish` waits
-        // for the copy.
-        let result = unsafe { self.request.read(self.copier, range, to) };
-        result.and(self.copier.finish())
+/// A request that another runtime shares while it maps the arguments.
+struct SharedRequest {
+    args: Vec<Arg>,
+    /// `None` after the call.
+    request: RefCell<Option<(Request, Copier)>>,
+}
+
+impl SharedRequest {
+    /// Starts a copy of `len` bytes at device address `addr`, and waits for it.
+    fn copy(
+        &self,
+        addr: u64,
+        len: usize,
+        start: impl FnOnce(&mut Request, &mut Copier, ArgRange) -> Result<(), DeviceError>,
+    ) -> Result<(), DeviceError> {
+        let mut shared = self.request.borrow_mut();
+        let Some((request, copier)) = shared.as_mut() else {
+            return Err(DeviceError::Unreachable {
+                address: addr,
+                len: len as u64,
+                what: "the call has returned",
+            });
+        };
+        let started = start(request, copier, ArgRange::in_any(&self.args, addr, len));
+        started.and(copier.finish())
+    }
+}
+
+impl RequestMemory for SharedRequest {
+    unsafe fn read(&self, to: *mut u8, from: u64, len: usize) -> Result<(), DeviceError> {
+        self.copy(from, len, |request, copier, range| {
+            // SAFETY: the caller ensures that `to` is writable until this returns, and `copy`
+            // waits for the copy.
+            unsafe { request.read(copier, range, to) }
+        })
     }
 
-    unsafe fn write(&mut self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError> {
-        let range = ArgRange::in_any(self.args, to, len);
-        // SAFETY: the caller ensures that `from` is readable until this returns, and `finish` waits
-        // for the copy.
-        let result = unsafe { self.request.write(self.copier, range, from) };
-        result.and(self.copier.finish())
+    unsafe fn write(&self, to: u64, from: *const u8, len: usize) -> Result<(), DeviceError> {
+        self.copy(to, len, |request, copier, range| {
+            // SAFETY: the caller ensures that `from` is readable until this returns, and `copy`
+            // waits for the copy.
+            unsafe { request.write(copier, range, from) }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_request_has_no_memory() {
+        let memory = SharedRequest {
+            args: Vec::new(),
+            request: RefCell::new(None),
+        };
+        let mut byte = 0;
+        // SAFETY: a local of one byte.
+        let copies = unsafe {
+            [
+                memory.read(&raw mut byte, 4096, 1),
+                memory.write(4096, &raw const byte, 1),
+            ]
+        };
+        for copied in copies {
+            let error = copied.unwrap_err().to_string();
+            assert!(error.contains("the call has returned"), "{error}");
+        }
     }
 }

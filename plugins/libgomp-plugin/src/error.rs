@@ -137,14 +137,6 @@ pub enum Error {
     /// A host region is called from a device that no longer exists.
     #[error("its device was given up")]
     NoLongerOpen,
-    /// An argument of a host region is invalid.
-    #[error("argument {at}: {source}")]
-    Arg {
-        /// The number of the argument.
-        at: usize,
-        /// The reason.
-        source: ArgError,
-    },
     /// A `firstprivate` argument of a host region cannot be copied.
     #[error(transparent)]
     Private(#[from] PrivateError),
@@ -157,26 +149,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("has {} bytes at {:#x}: no memory has them", .0.size, .0.address)]
 pub struct PastEnd(pub Global);
-
-/// The argument of a host region that libgomp must not get.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ArgError {
-    /// The members of a structure are not sorted, or exceed it.
-    #[error("its members are in no order")]
-    Members,
-    /// A pointer lies outside the descriptor to which it belongs.
-    #[error("no pointer in the descriptor before it")]
-    Descriptor,
-    /// A pointer lies outside all data.
-    #[error("a pointer {offset} bytes behind device address {addr:#x}, where nothing is mapped")]
-    Pointer {
-        /// The offset of the pointer.
-        offset: u64,
-        /// The device address of the data.
-        addr: u64,
-    },
-}
 
 /// A `firstprivate` argument of a host region cannot be copied.
 #[derive(Debug, thiserror::Error)]

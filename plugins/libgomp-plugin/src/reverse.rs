@@ -10,9 +10,10 @@
 //! aligned to more than a byte.
 
 use std::alloc::{Layout, alloc, dealloc};
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -22,7 +23,7 @@ use shared_abi::map_kind::MapKind;
 
 use crate::abort::{self, Name};
 use crate::device::Device;
-use crate::error::{ArgError, Error, PrivateError, Result};
+use crate::error::{Error, PrivateError, Result};
 use crate::libgomp::libgomp;
 
 /// Size of a pointer, on the device too.
@@ -75,9 +76,8 @@ impl HostRegion {
     }
 
     /// Calls the region with arguments that libgomp maps.
-    fn call_with_mapping(&self, args: &[Arg], memory: &mut dyn RequestMemory) -> Result<()> {
+    fn call_with_mapping(&self, args: &[Arg], memory: Rc<dyn RequestMemory>) -> Result<()> {
         let device = self.device()?;
-        check(&device, args)?;
         let mut addresses: Vec<u64> = args.iter().map(|arg| arg.addr).collect();
         let sizes: Vec<u64> = args.iter().map(|arg| arg.size).collect();
         let mut kinds: Vec<u16> = args.iter().map(|arg| arg.kind.0).collect();
@@ -86,22 +86,27 @@ impl HostRegion {
             if arg.kind.plain() != MapKind::FIRSTPRIVATE || arg.addr == 0 {
                 continue;
             }
-            let copy = Private::fetch(arg, memory)?;
+            let copy = Private::fetch(arg, &*memory)?;
             addresses[at] = copy.place.as_ptr().expose_provenance() as u64;
             kinds[at] = MapKind::FIRSTPRIVATE_INT.0;
             private.push(copy);
         }
-        let arrays = [Array::of(&addresses), Array::of(&sizes), Array::of(&kinds)];
-        let places = arrays.map(|array| array.start as u64);
+        let arrays = [
+            Array::of(&addresses, u64::to_ne_bytes),
+            Array::of(&sizes, u64::to_ne_bytes),
+            Array::of(&kinds, u16::to_ne_bytes),
+        ];
+        let places = arrays.each_ref().map(Array::address);
         let number = device.number();
         let serving = Serving {
             device,
             memory,
             arrays,
+            _private: private,
         };
         serving.during(|| {
             abort::within(self.name, || {
-                // SAFETY: `dev2host` finds the arrays while `SERVING` is set.
+                // SAFETY: `dev2host` finds the arrays in `SERVING`.
                 unsafe { libgomp().target_rev(self.word, args.len() as u64, places, number) }
             });
         });
@@ -141,10 +146,15 @@ impl ForeignFunction for HostRegion {
         })
     }
 
+    fn may_have_mapped(&self, addr: u64, size: u64) -> bool {
+        self.device()
+            .is_ok_and(|device| device.may_be_mapped(addr, size))
+    }
+
     fn call_mapping(
         &self,
         args: &[Arg],
-        memory: &mut dyn RequestMemory,
+        memory: Rc<dyn RequestMemory>,
     ) -> Result<(), ForeignError> {
         Ok(self.call_with_mapping(args, memory)?)
     }
@@ -186,76 +196,6 @@ fn retain(device: &Device, args: &mut [Arg]) {
     }
 }
 
-/// Rejects arguments that libgomp would trust a device with, beyond host-rt's checks: the length of
-/// a structure, from its first to its last member; the positions of pointers in a descriptor that
-/// is not present; and a pointer outside of all data, for which libgomp has 8 bytes.
-fn check(device: &Device, args: &[Arg]) -> Result<()> {
-    let mut descriptor: Option<&Arg> = None;
-    for (at, arg) in args.iter().enumerate() {
-        let refuse = |source| Err(Error::Arg { at, source });
-        let kind = arg.kind.plain();
-        let is_pointer = matches!(kind, MapKind::POINTER | MapKind::ALWAYS_POINTER);
-        if !is_pointer {
-            descriptor = None;
-        }
-        if arg.addr == 0 {
-            continue;
-        }
-        match (kind, descriptor) {
-            (MapKind::TO_PSET, _) => descriptor = Some(arg),
-            (MapKind::STRUCT, _) => {
-                let members = &args[at + 1..][..arg.size as usize];
-                if let (Some(first), Some(last)) = (members.first(), members.last()) {
-                    // The range that libgomp allocates for them and copies to.
-                    let (start, end) = (first.addr, last.addr.saturating_add(last.size));
-                    let is_in = |member: &Arg| {
-                        let ends = member.addr.checked_add(member.size);
-                        start <= member.addr && ends.is_some_and(|ends| ends <= end)
-                    };
-                    if start == 0 || last.addr == 0 || !members.iter().all(is_in) {
-                        return refuse(ArgError::Members);
-                    }
-                }
-            }
-            (_, Some(header)) if is_pointer => {
-                let is_in = arg.addr.checked_sub(arg.size) == Some(header.addr)
-                    && arg.size.saturating_add(POINTER) <= header.size;
-                if !is_in && !device.may_be_mapped(header.addr, header.size) {
-                    return refuse(ArgError::Descriptor);
-                }
-            }
-            _ if is_pointer || kind == MapKind::ATTACH => {
-                let place = arg.addr.wrapping_add(arg.size);
-                // Whether the bytes that libgomp allocates contain the other argument.
-                let contains = |other: &Arg| {
-                    let kind = other.kind.plain();
-                    let has_bytes = kind.reads_device() || kind.writes_device();
-                    let is_alone = matches!(
-                        kind,
-                        MapKind::ALLOC | MapKind::FORCE_ALLOC | MapKind::FORCE_PRESENT
-                    );
-                    if kind == MapKind::FIRSTPRIVATE || !(has_bytes || is_alone) {
-                        return false;
-                    }
-                    place
-                        .checked_sub(other.addr)
-                        .and_then(|offset| offset.checked_add(POINTER))
-                        .is_some_and(|end| end <= other.size)
-                };
-                let is_somewhere = args[..at].iter().any(contains);
-                if arg.size > 0 && !is_somewhere && !device.may_be_mapped(place, POINTER) {
-                    return refuse(ArgError::Pointer {
-                        offset: arg.size,
-                        addr: arg.addr,
-                    });
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 /// A function's own copy of a `firstprivate` argument.
 struct Private {
     place: NonNull<u8>,
@@ -263,7 +203,7 @@ struct Private {
 }
 
 impl Private {
-    fn fetch(arg: &Arg, memory: &mut dyn RequestMemory) -> Result<Self, PrivateError> {
+    fn fetch(arg: &Arg, memory: &dyn RequestMemory) -> Result<Self, PrivateError> {
         let align = 1usize.checked_shl(u32::from(arg.kind.0 >> 8)).unwrap_or(0);
         let bytes = usize::try_from(arg.size).unwrap_or(usize::MAX);
         let layout = Layout::from_size_align(bytes.max(1), align);
@@ -287,65 +227,65 @@ impl Drop for Private {
 }
 
 /// An array of ours, which libgomp takes to be on the device.
-#[derive(Clone, Copy)]
-struct Array {
-    start: usize,
-    bytes: usize,
-}
+struct Array(Vec<u8>);
 
 impl Array {
-    fn of<T>(values: &[T]) -> Self {
-        Self {
-            // libgomp passes it back as a number, see `read`.
-            start: values.as_ptr().expose_provenance(),
-            bytes: size_of_val(values),
-        }
+    fn of<T: Copy, const N: usize>(values: &[T], to_bytes: impl Fn(T) -> [u8; N]) -> Self {
+        Self(values.iter().flat_map(|&value| to_bytes(value)).collect())
     }
 
-    fn contains(&self, start: usize, bytes: usize) -> bool {
-        start
-            .checked_sub(self.start)
-            .and_then(|offset| offset.checked_add(bytes))
-            .is_some_and(|end| end <= self.bytes)
+    /// Where libgomp takes it to be.
+    fn address(&self) -> u64 {
+        self.0.as_ptr().addr() as u64
+    }
+
+    /// The `bytes` bytes at `address`, if all of them are in the array.
+    fn get(&self, address: u64, bytes: usize) -> Option<&[u8]> {
+        let start = usize::try_from(address.checked_sub(self.address())?).ok()?;
+        self.0.get(start..start.checked_add(bytes)?)
     }
 }
 
-/// A call of this thread whose arguments libgomp maps.
-struct Serving<'a> {
+/// A call whose arguments libgomp maps, with all that libgomp needs during the call.
+struct Serving {
     device: Arc<Device>,
-    memory: &'a mut dyn RequestMemory,
+    memory: Rc<dyn RequestMemory>,
     arrays: [Array; 3],
+    /// Copies whose addresses are arguments of the function.
+    _private: Vec<Private>,
 }
 
 thread_local! {
-    /// The innermost, while libgomp works on it.
-    static SERVING: Cell<Option<NonNull<c_void>>> = const { Cell::new(None) };
+    /// The innermost call of this thread whose arguments libgomp maps. libgomp copies by functions
+    /// that get no context: [`read`] and [`write`] find it here.
+    static SERVING: RefCell<Option<Serving>> = const { RefCell::new(None) };
 }
 
-impl Serving<'_> {
+impl Serving {
     /// Runs `call`, in which this thread's copies belong to this request.
-    fn during(mut self, call: impl FnOnce()) {
+    fn during(self, call: impl FnOnce()) {
         /// Restores the previous call.
-        struct Restore(Option<NonNull<c_void>>);
+        struct Restore(Option<Serving>);
         impl Drop for Restore {
             fn drop(&mut self) {
-                SERVING.set(self.0);
+                drop(SERVING.replace(self.0.take()));
             }
         }
-        let this = NonNull::from(&mut self).cast();
-        let _restore = Restore(SERVING.replace(Some(this)));
+        let _restore = Restore(SERVING.replace(Some(self)));
         call();
     }
 
     /// Calls `with` with the innermost call of this thread whose arguments libgomp maps, if any.
-    fn innermost<R>(with: impl FnOnce(&mut Serving<'_>) -> R) -> Option<R> {
-        // Taken meanwhile, so that `with` has exclusive access.
-        let this = SERVING.take()?;
-        // SAFETY: `during` has set it, on this thread, and has not returned; it does not use a call
-        // that was taken out of the cell.
-        let result = with(unsafe { this.cast::<Serving<'_>>().as_mut() });
-        SERVING.set(Some(this));
-        Some(result)
+    fn innermost<R>(with: impl FnOnce(&Self) -> Option<R>) -> Option<R> {
+        // A thread that has destroyed it serves no call.
+        let found = SERVING.try_with(|serving| serving.borrow().as_ref().and_then(with));
+        found.ok().flatten()
+    }
+
+    /// Whether a copy belongs to the call: on its device, of data that the program has not mapped.
+    fn is_for(&self, ord: i32, address: u64, bytes: usize) -> bool {
+        usize::try_from(ord) == Ok(self.device.ord)
+            && !self.device.may_be_mapped(address, bytes as u64)
     }
 }
 
@@ -357,15 +297,11 @@ impl Serving<'_> {
 /// # Safety
 /// `to` is writable for `bytes` bytes.
 pub(crate) unsafe fn read(ord: i32, to: *mut u8, from: u64, bytes: usize) -> Option<Result<()>> {
-    let served = Serving::innermost(|serving| {
-        let is_ours = serving
-            .arrays
-            .iter()
-            .any(|array| array.contains(from as usize, bytes));
-        if is_ours {
-            let from = std::ptr::with_exposed_provenance::<u8>(from as usize);
-            // SAFETY: the range is in an array that `call_mapping` keeps during the call.
-            unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
+    Serving::innermost(|serving| {
+        let mut arrays = serving.arrays.iter();
+        if let Some(ours) = arrays.find_map(|array| array.get(from, bytes)) {
+            // SAFETY: the caller promises that `to` is writable for `bytes` bytes.
+            unsafe { to.copy_from_nonoverlapping(ours.as_ptr(), bytes) };
             return Some(Ok(()));
         }
         serving.is_for(ord, from, bytes).then(|| {
@@ -373,8 +309,7 @@ pub(crate) unsafe fn read(ord: i32, to: *mut u8, from: u64, bytes: usize) -> Opt
             let read = unsafe { serving.memory.read(to, from, bytes) };
             Ok(read?)
         })
-    });
-    served.flatten()
+    })
 }
 
 /// Copies to device `ord` for libgomp, if it is for a call of this thread whose arguments libgomp
@@ -383,22 +318,13 @@ pub(crate) unsafe fn read(ord: i32, to: *mut u8, from: u64, bytes: usize) -> Opt
 /// # Safety
 /// `from` is readable for `bytes` bytes.
 pub(crate) unsafe fn write(ord: i32, to: u64, from: *const u8, bytes: usize) -> Option<Result<()>> {
-    let served = Serving::innermost(|serving| {
+    Serving::innermost(|serving| {
         serving.is_for(ord, to, bytes).then(|| {
             // SAFETY: the caller promises that `from` is readable for `bytes` bytes.
             let written = unsafe { serving.memory.write(to, from, bytes) };
             Ok(written?)
         })
-    });
-    served.flatten()
-}
-
-impl Serving<'_> {
-    /// Whether a copy belongs to the call: on its device, of data that the program has not mapped.
-    fn is_for(&self, ord: i32, address: u64, bytes: usize) -> bool {
-        usize::try_from(ord) == Ok(self.device.ord)
-            && !self.device.may_be_mapped(address, bytes as u64)
-    }
+    })
 }
 
 #[cfg(test)]
@@ -442,10 +368,10 @@ mod tests {
         /// The memory of a request without data.
         struct Nothing;
         impl RequestMemory for Nothing {
-            unsafe fn read(&mut self, _: *mut u8, _: u64, _: usize) -> Result<(), DeviceError> {
+            unsafe fn read(&self, _: *mut u8, _: u64, _: usize) -> Result<(), DeviceError> {
                 unreachable!("nothing is read")
             }
-            unsafe fn write(&mut self, _: u64, _: *const u8, _: usize) -> Result<(), DeviceError> {
+            unsafe fn write(&self, _: u64, _: *const u8, _: usize) -> Result<(), DeviceError> {
                 unreachable!("nothing is written")
             }
         }
@@ -455,7 +381,7 @@ mod tests {
         let calls = || {
             // SAFETY: there are no pointers.
             let ready = unsafe { region.call(&mut []) };
-            [ready, region.call_mapping(&[], &mut Nothing)]
+            [ready, region.call_mapping(&[], Rc::new(Nothing))]
         };
         for call in locked.during(calls) {
             let error = call.unwrap_err().to_string();
@@ -486,69 +412,6 @@ mod tests {
             let is_value = args[0].kind == MapKind::FIRSTPRIVATE_INT;
             assert_eq!(is_value, is_kept, "{size} bytes at {addr:#x}");
             assert_eq!((args[0].addr, args[1].kind), (addr, MapKind::TO));
-        }
-    }
-
-    #[test]
-    fn what_libgomp_would_believe_is_refused() {
-        let device = Device::open(0, "emu").unwrap();
-        let a = device.alloc(64).unwrap();
-        let good: [&[Arg]; 7] = [
-            // libgomp has 8 bytes for it.
-            &[arg(a, 8, MapKind::TO), arg(64, 0, MapKind::POINTER)],
-            // Present data holds the host's own pointers.
-            &[
-                arg(a, 24, MapKind::TO_PSET),
-                arg(a + 4, 12, MapKind::POINTER),
-            ],
-            &[
-                arg(a, 2, MapKind::STRUCT),
-                arg(a, 8, MapKind::TO),
-                arg(a + 16, 8, MapKind::TO),
-            ],
-            &[arg(a, 8, MapKind::TO), arg(a + 8, 16, MapKind::ATTACH)],
-            &[arg(16, 8, MapKind::TO), arg(8, 8, MapKind::ATTACH)],
-            &[arg(16, 24, MapKind::TO_PSET), arg(16, 0, MapKind::POINTER)],
-            &[arg(a, 8, MapKind::TO), arg(0, 8, MapKind::ATTACH)],
-        ];
-        for args in good {
-            check(&device, args).unwrap();
-        }
-        let bad: [&[Arg]; 10] = [
-            // The first member is one and a half times as long as both.
-            &[
-                arg(a, 2, MapKind::STRUCT),
-                arg(a, 32, MapKind::TO),
-                arg(a + 16, 8, MapKind::TO),
-            ],
-            &[
-                arg(a, 2, MapKind::STRUCT),
-                arg(0, 8, MapKind::TO),
-                arg(a, 8, MapKind::TO),
-            ],
-            // A value has no bytes.
-            &[
-                arg(64, 16, MapKind::FIRSTPRIVATE_INT),
-                arg(60, 4, MapKind::ATTACH),
-            ],
-            &[arg(16, 24, MapKind::TO_PSET), arg(20, 12, MapKind::POINTER)],
-            &[arg(16, 24, MapKind::TO_PSET), arg(36, 20, MapKind::POINTER)],
-            &[
-                arg(a, 2, MapKind::STRUCT),
-                arg(a + 16, 8, MapKind::TO),
-                arg(a, 8, MapKind::TO),
-            ],
-            &[arg(a, 8, MapKind::TO), arg(a, 1 << 40, MapKind::ATTACH)],
-            &[arg(16, 8, MapKind::TO), arg(16, 4, MapKind::POINTER)],
-            &[
-                arg(16, 24, MapKind::TO_PSET),
-                arg(a, 8, MapKind::TO),
-                arg(64, 8, MapKind::POINTER),
-            ],
-            &[arg(16, 8, MapKind::TO), arg(u64::MAX, 8, MapKind::ATTACH)],
-        ];
-        for args in bad {
-            check(&device, args).unwrap_err();
         }
     }
 }

@@ -7,8 +7,7 @@
 //! instruction or modifier, and lanes that wait for each other forever are errors with the line of
 //! the text.
 //!
-//! It does not model caches, timing or weak memory. But [`Options::check`] makes it report races,
-//! and [`litmus`] computes the possible results of weak memory.
+//! It does not model caches, timing or weak memory. But [`Options::check`] makes it report races.
 //!
 //! Source of the instructions' behaviour, unless a file names another: NVIDIA's "Parallel Thread
 //! Execution ISA".
@@ -21,7 +20,6 @@
 //! | `run` | running blocks, warps and instructions |
 //! | `check` | the race checker |
 //! | `module` | loading and linking texts |
-//! | [`litmus`] | possible results of small programs in weak memory |
 //! | `code` | decoded functions |
 //! | `memory` | address spaces and global memory |
 //! | `error` | errors and faults |
@@ -33,7 +31,6 @@ mod alu;
 mod check;
 mod code;
 mod error;
-pub mod litmus;
 mod machine;
 mod memory;
 mod module;
@@ -41,7 +38,6 @@ mod run;
 mod spec;
 mod text;
 
-pub use self::code::op::{Scope, Semantics};
 pub use self::error::{Fault, FaultKind, LaunchError, LoadError, SourceLocation, TextError};
 pub use self::machine::{Grid, Machine, Options, Prepared, Running};
 pub use self::memory::Memory;

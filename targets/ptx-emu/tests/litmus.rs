@@ -1,10 +1,10 @@
 //! Litmus tests: the axioms' verdict, and whether the checker, watching the threads run, reports
 //! the same races.
 
+mod axioms;
 mod run;
 
-use ptx_emu::litmus::{Action, Races, Test, Verdict};
-
+use self::axioms::{Action, Races, Test, Verdict};
 use self::run::Bench;
 
 fn tests(text: &str) -> Vec<Test> {
@@ -153,7 +153,7 @@ fn a_test_that_cannot_be_read_says_why() {
         ("test t\nblock 0\nexpect maybe clean", 3),
     ] {
         let error = Test::parse(text).expect_err(text);
-        assert_eq!(error.line, line, "{text}: {error}");
+        assert!(error.starts_with(&format!("line {line}: ")), "{error}");
     }
 }
 

@@ -143,6 +143,4 @@ impl OffloadKind {
     pub const CUDA: Self = Self(2);
     /// HIP's.
     pub const HIP: Self = Self(4);
-    /// SYCL's.
-    pub const SYCL: Self = Self(8);
 }

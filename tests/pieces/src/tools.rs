@@ -1,15 +1,12 @@
 //! Other tools: finding them, reporting missing ones, running them.
 
 use std::fs;
+use std::io;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::{env, io};
 
 use image_build::device::Assemblers;
-
-/// The environment variable that names NVIDIA's linker.
-const NVLINK: &str = "REVOFF_NVLINK";
 
 /// A tool.
 #[derive(Clone, Debug)]
@@ -76,18 +73,14 @@ pub fn ptxas(test: &str, arch: &str) -> Option<Tool> {
     found
 }
 
-/// NVIDIA's linker: the one that the environment names, or one beside an assembler.
+/// NVIDIA's linker, which lies beside an assembler.
 #[must_use]
 pub fn nvlink(test: &str, arch: &str) -> Option<Tool> {
-    let named = env::var_os(NVLINK).filter(|named| !named.is_empty());
-    let path = match named {
-        Some(named) => PathBuf::from(named),
-        None => Assemblers::find()
-            .expect("assemblers, or none")
-            .for_arch(arch)
-            .map(|ptxas| ptxas.path().with_file_name("nvlink"))
-            .unwrap_or_default(),
-    };
+    let path = Assemblers::find()
+        .expect("assemblers, or none")
+        .for_arch(arch)
+        .map(|ptxas| ptxas.path().with_file_name("nvlink"))
+        .unwrap_or_default();
     let known = Command::new(&path).arg("--help").output();
     let knows = known.is_ok_and(|output| {
         let help = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -96,7 +89,7 @@ pub fn nvlink(test: &str, arch: &str) -> Option<Tool> {
     if !knows {
         missing(
             test,
-            &format!("no nvlink that knows {arch} ({NVLINK} names one)"),
+            &format!("no nvlink that knows {arch} (it belongs beside ptxas)"),
         );
     }
     knows.then_some(Tool(path))

@@ -54,8 +54,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "ptx-emu",
         &[
-            "text", "alu", "spec", "error", "memory", "code", "litmus", "module", "check", "run",
-            "machine",
+            "text", "alu", "spec", "error", "memory", "code", "module", "check", "run", "machine",
         ],
     ),
 ];

@@ -15,8 +15,8 @@ use plotters::style::RGBColor;
 use self::bars::Group;
 use self::lines::{Line, Lines, Point};
 use self::page::Head;
-use super::calls::CALLS;
 use super::caveats;
+use super::kinds::CALLS;
 use super::report::{Calls, Report};
 
 /// Makes the folder for [`draw`].

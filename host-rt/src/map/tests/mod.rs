@@ -1,6 +1,7 @@
 //! Tests of the mapping against a simulated device.
 
 mod arena;
+mod foreign;
 mod kinds;
 mod limits;
 mod overlap;

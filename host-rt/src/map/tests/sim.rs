@@ -88,6 +88,15 @@ pub(super) fn mapper() -> Mapper {
     limited(Limits::default())
 }
 
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            max_bytes: 1 << 32,
+            keep_bytes: 16 << 20,
+        }
+    }
+}
+
 /// A mapper with a budget of its own.
 pub(super) fn limited(limits: Limits) -> Mapper {
     Mapper::new(limits, Budget::new(limits.max_bytes))

@@ -4,6 +4,10 @@
 //! table's lock is held for look-ups, counts and allocations, never during a copy. A construct
 //! waits for data that others create ([`Mapped::wait_until_ready`]), but only after the data that
 //! it creates itself is ready.
+//!
+//! Calls to the host do not use the table: their data is copied.
+//! [`PresentTable`](host_rt::map::PresentTable), which they do use, has no counts and no device
+//! memory.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 

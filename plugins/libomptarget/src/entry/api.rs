@@ -314,14 +314,42 @@ unsafe extern "C" fn omp_target_memcpy(
         number: from_device,
     };
     // SAFETY: the module's promise.
-    match unsafe { copy(to, from, bytes) } {
+    status(unsafe { copy(to, from, bytes) })
+}
+
+fn status(copied: Result<(), Failed>) -> c_int {
+    match copied {
         Ok(()) => DONE,
         Err(Failed) => FAILED,
     }
 }
 
+/// A box in an array, on one side of a copy, as a program passes it.
+struct BoxArgs {
+    start: *const c_void,
+    number: c_int,
+    offsets: *const usize,
+    dimensions: *const usize,
+}
+
+impl BoxArgs {
+    /// # Safety
+    /// Both arrays have `count` elements.
+    unsafe fn read(&self, count: usize) -> BoxInArray {
+        BoxInArray {
+            start: Side {
+                address: self.start.addr(),
+                number: self.number,
+            },
+            // SAFETY: the caller's promise.
+            offsets: unsafe { std::slice::from_raw_parts(self.offsets, count) }.to_vec(),
+            // SAFETY: the caller's promise.
+            dimensions: unsafe { std::slice::from_raw_parts(self.dimensions, count) }.to_vec(),
+        }
+    }
+}
+
 /// A box in an array, on one side of a copy.
-#[derive(Clone)]
 struct BoxInArray {
     start: Side,
     offsets: Vec<usize>,
@@ -329,25 +357,6 @@ struct BoxInArray {
 }
 
 impl BoxInArray {
-    /// # Safety
-    /// Both arrays have an element for each dimension.
-    unsafe fn new(
-        start: *const c_void,
-        number: c_int,
-        count: usize,
-        offsets: *const usize,
-        dimensions: *const usize,
-    ) -> Self {
-        let address = start.addr();
-        Self {
-            start: Side { address, number },
-            // SAFETY: the caller's promise.
-            offsets: unsafe { std::slice::from_raw_parts(offsets, count) }.to_vec(),
-            // SAFETY: the caller's promise.
-            dimensions: unsafe { std::slice::from_raw_parts(dimensions, count) }.to_vec(),
-        }
-    }
-
     /// Bytes between the elements of a dimension.
     fn stride(&self, dimension: usize, element: usize) -> usize {
         self.dimensions[dimension + 1..]
@@ -385,6 +394,41 @@ struct Rectangle {
 }
 
 impl Rectangle {
+    /// Reads the arguments of a copy of boxes: `Err` is the result without a copy.
+    ///
+    /// # Safety
+    /// As for the module; all arrays have an element for each of the `dimensions`.
+    unsafe fn new(
+        element: usize,
+        dimensions: c_int,
+        volume: *const usize,
+        to: &BoxArgs,
+        from: &BoxArgs,
+    ) -> Result<Self, c_int> {
+        if to.start.is_null() && from.start.is_null() {
+            // A query for the most dimensions.
+            return Err(c_int::MAX);
+        }
+        let is_incomplete = |args: &BoxArgs| {
+            args.start.is_null() || args.offsets.is_null() || args.dimensions.is_null()
+        };
+        let count = usize::try_from(dimensions).unwrap_or(0);
+        let is_empty = element == 0 || count == 0 || volume.is_null();
+        if is_empty || is_incomplete(to) || is_incomplete(from) {
+            message::error("Call to omp_target_memcpy_rect with invalid arguments");
+            return Err(FAILED);
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            Ok(Self {
+                element,
+                volume: std::slice::from_raw_parts(volume, count).to_vec(),
+                to: to.read(count),
+                from: from.read(count),
+            })
+        }
+    }
+
     /// # Safety
     /// The module's, of [`omp_target_memcpy_rect`].
     unsafe fn copy(&self) -> Result<(), Failed> {
@@ -418,55 +462,6 @@ impl Rectangle {
     }
 }
 
-/// Reads the arguments of a copy of boxes: `Err` is the result without a copy.
-///
-/// # Safety
-/// As for the module; all arrays have an element for each dimension.
-unsafe fn rectangle(
-    to: *mut c_void,
-    from: *const c_void,
-    element: usize,
-    dimensions: c_int,
-    volume: *const usize,
-    to_offsets: *const usize,
-    from_offsets: *const usize,
-    to_dimensions: *const usize,
-    from_dimensions: *const usize,
-    to_device: c_int,
-    from_device: c_int,
-) -> Result<Rectangle, c_int> {
-    if to.is_null() && from.is_null() {
-        // A query for the most dimensions.
-        return Err(c_int::MAX);
-    }
-    let arrays = [
-        volume,
-        to_offsets,
-        from_offsets,
-        to_dimensions,
-        from_dimensions,
-    ];
-    let count = usize::try_from(dimensions).unwrap_or(0);
-    if to.is_null()
-        || from.is_null()
-        || element == 0
-        || count == 0
-        || arrays.iter().any(|array| array.is_null())
-    {
-        message::error("Call to omp_target_memcpy_rect with invalid arguments");
-        return Err(FAILED);
-    }
-    // SAFETY: the caller's promise.
-    unsafe {
-        Ok(Rectangle {
-            element,
-            volume: std::slice::from_raw_parts(volume, count).to_vec(),
-            to: BoxInArray::new(to, to_device, count, to_offsets, to_dimensions),
-            from: BoxInArray::new(from, from_device, count, from_offsets, from_dimensions),
-        })
-    }
-}
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_target_memcpy_rect(
     to: *mut c_void,
@@ -482,28 +477,23 @@ unsafe extern "C" fn omp_target_memcpy_rect(
     from_device: c_int,
 ) -> c_int {
     let _span = profile::span("omp_target_memcpy_rect", String::new);
-    // SAFETY: the module's promise.
-    let rectangle = unsafe {
-        rectangle(
-            to,
-            from,
-            element,
-            dimensions,
-            volume,
-            to_offsets,
-            from_offsets,
-            to_dimensions,
-            from_dimensions,
-            to_device,
-            from_device,
-        )
+    let to = BoxArgs {
+        start: to,
+        number: to_device,
+        offsets: to_offsets,
+        dimensions: to_dimensions,
     };
+    let from = BoxArgs {
+        start: from,
+        number: from_device,
+        offsets: from_offsets,
+        dimensions: from_dimensions,
+    };
+    // SAFETY: the module's promise.
+    let rectangle = unsafe { Rectangle::new(element, dimensions, volume, &to, &from) };
     match rectangle {
         // SAFETY: the module's promise: the program's arrays are valid.
-        Ok(rectangle) => match unsafe { rectangle.copy() } {
-            Ok(()) => DONE,
-            Err(Failed) => FAILED,
-        },
+        Ok(rectangle) => status(unsafe { rectangle.copy() }),
         Err(result) => result,
     }
 }
@@ -559,32 +549,27 @@ unsafe extern "C" fn omp_target_memcpy_rect_async(
     count: c_int,
     dependences: *const *const Dependence,
 ) -> c_int {
-    // SAFETY: the module's promise.
-    let rectangle = unsafe {
-        rectangle(
-            to,
-            from,
-            element,
-            dimensions,
-            volume,
-            to_offsets,
-            from_offsets,
-            to_dimensions,
-            from_dimensions,
-            to_device,
-            from_device,
-        )
+    let to = BoxArgs {
+        start: to,
+        number: to_device,
+        offsets: to_offsets,
+        dimensions: to_dimensions,
     };
+    let from = BoxArgs {
+        start: from,
+        number: from_device,
+        offsets: from_offsets,
+        dimensions: from_dimensions,
+    };
+    // SAFETY: the module's promise.
+    let rectangle = unsafe { Rectangle::new(element, dimensions, volume, &to, &from) };
     let rectangle = match rectangle {
         Ok(rectangle) => rectangle,
         Err(result) => return result,
     };
     let work = move || {
         // SAFETY: the program keeps the memory until its task has ended.
-        match unsafe { rectangle.copy() } {
-            Ok(()) => DONE,
-            Err(Failed) => FAILED,
-        }
+        status(unsafe { rectangle.copy() })
     };
     // SAFETY: the module's promise: `dependences` has `count` elements.
     unsafe { depend::run_as_task(Box::new(work), count, dependences) }

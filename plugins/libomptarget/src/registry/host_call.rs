@@ -9,7 +9,7 @@ use std::mem;
 use host_fn::{BadArguments, Failure, HostFunction, RawArg};
 use shared_abi::map_kind::MapKind;
 
-use super::host_functions::Objects;
+use super::objects::Objects;
 
 /// Its name in images.
 pub(crate) const NAME: &str = "rpc_host_call";

@@ -6,6 +6,7 @@ mod host_call;
 mod host_functions;
 mod incompatible;
 mod library;
+mod objects;
 pub(crate) mod requirements;
 
 use std::collections::HashMap;

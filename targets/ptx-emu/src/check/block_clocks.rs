@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::cell::{Message, Strength, Who};
+use super::cell::{Message, Strength};
+use super::party::Who;
 use super::{Checker, Clock, Operation, Outcome, Report, Site, Thread};
 use crate::alu::{LANES, Mask, lanes_of};
 use crate::code::op::{Scope, Semantics};

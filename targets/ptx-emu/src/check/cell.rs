@@ -3,22 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::block_clocks::BlockClocks;
 use super::host::View;
-use super::report::{Party, RaceKind};
-use super::{Clock, Kind, Operation, Site};
-use crate::alu::Mask;
+use super::party::{Mark, Party, RaceKind, Who};
+use super::{Clock, Kind, Operation};
 use crate::code::op::Scope;
 use crate::memory::is_mapped;
-
-/// Lanes of a warp with a common access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Who {
-    pub(super) launch: u64,
-    pub(super) block: u64,
-    pub(super) warp: u32,
-    pub(super) lanes: Mask,
-}
 
 /// Whether accesses may be concurrent with others, and within which scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -33,14 +22,6 @@ struct Key {
     who: Who,
     strength: Strength,
     mask: u8,
-}
-
-/// An access: its time in its block, and its location.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
-    pub(super) time: u64,
-    pub(super) site: Site,
-    pub(super) kind: Kind,
 }
 
 /// A clock that a store passes on within a scope around its block; without `from` it is the
@@ -129,14 +110,15 @@ impl Cell {
         strength
     }
 
-    /// A conflicting access that must be ordered before this one, and is not.
+    /// A conflicting access that must be ordered before this one, and is not: `knows` is whether
+    /// this one is ordered after a time of other lanes.
     pub(super) fn unknown_to(
         &self,
-        clocks: &BlockClocks,
         who: Who,
         mask: u8,
         strength: Strength,
         wrote: bool,
+        knows: impl Fn(Who, u64) -> bool,
     ) -> Option<Found> {
         let me = Key {
             who,
@@ -144,7 +126,7 @@ impl Cell {
             mask,
         };
         self.conflicting(mask, wrote).find_map(|(&other, &mark)| {
-            let is_fine = me.is_morally_strong(other) || clocks.knows(who, other.who, mark.time);
+            let is_fine = me.is_morally_strong(other) || knows(other.who, mark.time);
             (!is_fine).then_some(Found {
                 race: me.race(other),
                 party: Party::Device {
@@ -180,21 +162,20 @@ impl Cell {
         all.filter(move |(key, _)| key.mask & mask != 0)
     }
 
-    /// An access of the host that must be ordered before this one, and is not.
+    /// An access of the host that must be ordered before this one, and is not, if this one is
+    /// ordered after the host's tick `known`.
     pub(super) fn against_host(
         &self,
-        clocks: &BlockClocks,
-        who: Who,
         mask: u8,
         strength: Strength,
         wrote: bool,
+        known: u64,
     ) -> Option<(RaceKind, Party)> {
         let race = match strength {
             Strength::Strong(Scope::Sys) => return None,
             Strength::Strong(_) => RaceKind::Narrow,
             Strength::Weak => RaceKind::Race,
         };
-        let known = clocks.host(who);
         let party = self.view.as_ref()?.unknown(mask, wrote, known)?;
         Some((race, party))
     }
@@ -295,13 +276,5 @@ impl Cell {
             });
         }
         is_suspect
-    }
-}
-
-impl Who {
-    /// Whether all of these are among others.
-    fn is_among(self, other: Self) -> bool {
-        (self.launch, self.block, self.warp) == (other.launch, other.block, other.warp)
-            && self.lanes & !other.lanes == 0
     }
 }

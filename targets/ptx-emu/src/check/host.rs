@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::report::Party;
+use super::party::Party;
 use super::{Cell, Checker, Clock, Operation, Report, lock};
 use crate::memory::{Memory, is_mapped};
 

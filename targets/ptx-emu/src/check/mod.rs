@@ -17,6 +17,7 @@ mod block_clocks;
 mod cell;
 mod clock;
 mod host;
+mod party;
 mod report;
 
 use std::collections::{HashMap, HashSet};
@@ -24,11 +25,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use self::block_clocks::BlockClocks;
-use self::cell::{Cell, Mark, Strength};
+use self::cell::{Cell, Strength};
 pub(crate) use self::clock::Clock;
 use self::host::{Host, Mapped};
+use self::party::{Mark, Party, RaceKind};
 pub(crate) use self::report::Report;
-use self::report::{Party, RaceKind};
 use crate::alu::Mask;
 use crate::code::op::{Scope, Semantics};
 use crate::memory::{Change, Memory};
@@ -271,11 +272,13 @@ impl Checker {
             }
         }
         let me = Party::Device { who, mark };
-        if let Some((race, host)) = cell.against_host(clocks, who, mask, strength, wrote) {
+        if let Some((race, host)) = cell.against_host(mask, strength, wrote, clocks.host(who)) {
             return Err(self.first(clocks.launch, self.report(race, range, host, me)));
         }
         // Other device threads' accesses.
-        if let Some(other) = cell.unknown_to(clocks, who, mask, strength, wrote) {
+        if let Some(other) = cell.unknown_to(who, mask, strength, wrote, |other, time| {
+            clocks.knows(who, other, time)
+        }) {
             return Err(self.first(
                 clocks.launch,
                 self.report(other.race, range, other.party, me),

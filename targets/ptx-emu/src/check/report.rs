@@ -2,39 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::cell::{Mark, Who};
+use super::party::{Party, RaceKind, Who};
 use super::{Checker, Kind, Site, lock};
 use crate::alu::lanes_of;
 use crate::memory::is_mapped;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RaceKind {
-    /// They are not ordered, and one of them is weak or of another size.
-    Race,
-    /// Both are strong, but the scope of one excludes the other's thread.
-    Narrow,
-}
-
-/// One of the two parties.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Party {
-    Device {
-        who: Who,
-        mark: Mark,
-    },
-    /// It writes.
-    Host,
-    HostReads,
-}
-
-impl Party {
-    pub(super) fn launch(&self) -> u64 {
-        match self {
-            Self::Device { who, .. } => who.launch,
-            Self::Host | Self::HostReads => 0,
-        }
-    }
-}
 
 /// A race, and the device thread and instruction to which it is attributed.
 #[derive(Clone, Debug)]

@@ -239,7 +239,7 @@ pub(crate) struct Address {
 /// Which threads an operation orders accesses for. Source: the PTX ISA, "Memory
 /// Consistency Model: Scope".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// Those of the block.
     Cta,
     /// Those of the device. Clusters count as the device.
@@ -250,7 +250,7 @@ pub enum Scope {
 
 /// The order of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Semantics {
+pub(crate) enum Semantics {
     /// Nothing: no other thread may use the word meanwhile.
     Weak,
     /// `.volatile`: as relaxed at system scope.

@@ -1,15 +1,51 @@
 //! Loads, stores and atomic operations.
 
 use super::atomic::combine;
-use super::exec::{Faults, Ids, LaneFault, Notes};
+use super::fault::{Faults, LaneFault};
 use super::frame::Frame;
+use super::launch::Launch;
 use super::space::{Access, MemoryRef, Spaces, is_local};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
 use crate::check::{BlockClocks, Kind, Operation, Outcome};
 use crate::code::Function;
-use crate::code::op::{Address, Atom, AtomOp, Load, Semantics, Store, Where};
+use crate::code::op::{Address, Atom, AtomOp, Load, Pc, Semantics, Store, Where};
 use crate::error::FaultKind;
 use crate::memory;
+
+/// The indices of threads, for special registers and reports.
+pub(super) struct Ids<'a> {
+    pub(super) launch: &'a Launch,
+    pub(super) index: [u32; 3],
+    pub(super) processor: u32,
+    pub(super) warp: u32,
+    pub(super) threads: &'a [[u32; 3]; LANES],
+    /// Function and instruction.
+    pub(super) place: (u32, Pc),
+}
+
+/// The effects of threads' accesses that a block needs.
+pub(super) struct Notes<'a> {
+    pub(super) progress: &'a mut bool,
+    pub(super) asks_host: &'a mut bool,
+    pub(super) clocks: Option<&'a mut BlockClocks>,
+    pub(super) polls: &'a mut bool,
+    /// Whether memory has changed.
+    pub(super) changed: &'a mut bool,
+    /// Lanes whose atomic operation had an effect.
+    pub(super) acted: &'a mut Mask,
+    /// The address and the value of a poll.
+    pub(super) asked: &'a mut Option<(u64, u64)>,
+}
+
+impl Ids<'_> {
+    /// Whether a base address is relative to the frame.
+    pub(super) fn address(&self, frame: &Frame, at: &Address) -> i64 {
+        match at.space {
+            Where::Frame => at.offset + i64::from(frame.base),
+            _ => at.offset,
+        }
+    }
+}
 
 fn addresses(at: &Address, function: &Function, frame: &Frame, ids: &Ids<'_>) -> Lanes {
     let offset = ids.address(frame, at);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
-use super::block::Common;
+use super::common::Common;
 use super::warp::{State, Warp};
 use crate::alu::lanes_of;
 use crate::spec::Model;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::access::{atom, load, store};
-use super::block::Common;
+use super::access::{Ids, Notes, atom, load, store};
+use super::common::Common;
+use super::fault::{Faulted, Faults, LaneFault};
 use super::frame::Frame;
 use super::launch::Launch;
 use super::rendezvous::{collective, join};
@@ -12,71 +13,12 @@ use super::space::{Spaces, is_in, window};
 use super::system;
 use super::warp::{State, Warp};
 use crate::alu::{LANES, Lanes, Mask, lanes_of};
-use crate::check::BlockClocks;
 use crate::code::Function;
 use crate::code::op::{
     BarrierKind, Callee, FUNCTION_END, Instr, Logic, Op, Pc, PredSrc, Special, Src, Where,
 };
 use crate::error::FaultKind;
 use crate::spec::Model;
-
-/// A fault and its location.
-#[derive(Debug)]
-pub(super) struct Faulted {
-    /// The lanes that it ends; the first one is reported.
-    pub(super) lanes: Mask,
-    pub(super) function: u32,
-    pub(super) pc: Pc,
-    pub(super) kind: FaultKind,
-}
-
-/// Lanes, and the fault of the first of them.
-pub(super) type LaneFault = (Mask, FaultKind);
-
-/// The first lane that faults in an instruction.
-#[derive(Default)]
-pub(super) struct Faults {
-    lanes: Mask,
-    first: Option<FaultKind>,
-}
-
-impl Faults {
-    pub(super) fn add(&mut self, lane: usize, kind: FaultKind) {
-        self.lanes |= 1 << lane;
-        self.first.get_or_insert(kind);
-    }
-
-    /// The value of a lane, unless it faulted.
-    pub(super) fn unless<T>(&mut self, lane: usize, found: Result<T, FaultKind>) -> Option<T> {
-        found.map_err(|kind| self.add(lane, kind)).ok()
-    }
-
-    pub(super) fn result(self) -> Result<(), LaneFault> {
-        match self.first {
-            None => Ok(()),
-            Some(kind) => Err((self.lanes, kind)),
-        }
-    }
-}
-
-impl Faulted {
-    /// For a warp as a whole: the position of its first lane.
-    pub(super) fn of(warp: &Warp, kind: FaultKind) -> Self {
-        let lanes = warp.live();
-        let first = lanes & lanes.wrapping_neg();
-        let group = warp
-            .groups
-            .iter()
-            .rev()
-            .find(|group| group.lanes & first != 0);
-        Self {
-            lanes,
-            function: group.map_or(0, |group| warp.frames.get(group.frame).function),
-            pc: group.map_or(0, |group| group.pc),
-            kind,
-        }
-    }
-}
 
 /// The effect of a control instruction on its group.
 enum Flow {
@@ -227,31 +169,6 @@ fn run_group(
             Flow::Changed => return Ok(()),
         }
     }
-}
-
-/// The indices of threads, for special registers and reports.
-pub(super) struct Ids<'a> {
-    pub(super) launch: &'a Launch,
-    pub(super) index: [u32; 3],
-    pub(super) processor: u32,
-    pub(super) warp: u32,
-    pub(super) threads: &'a [[u32; 3]; LANES],
-    /// Function and instruction.
-    pub(super) place: (u32, Pc),
-}
-
-/// The effects of threads' accesses that a block needs.
-pub(super) struct Notes<'a> {
-    pub(super) progress: &'a mut bool,
-    pub(super) asks_host: &'a mut bool,
-    pub(super) clocks: Option<&'a mut BlockClocks>,
-    pub(super) polls: &'a mut bool,
-    /// Whether memory has changed.
-    pub(super) changed: &'a mut bool,
-    /// Lanes whose atomic operation had an effect.
-    pub(super) acted: &'a mut Mask,
-    /// The address and the value of a poll.
-    pub(super) asked: &'a mut Option<(u64, u64)>,
 }
 
 /// Executes an arithmetic instruction; false for other instructions.
@@ -660,13 +577,13 @@ fn control(
                 | BarrierKind::All { p, .. }
                 | BarrierKind::Any { p, .. } => frame.pred(p),
             };
-            let state = common
+            let (number, phase) = common
                 .arrive((warp.number, active), number, count, op.kind, holds)
                 .map_err(|kind| (active, kind))?;
             if op.kind == BarrierKind::Arrive {
                 return Ok(Flow::Next);
             }
-            warp.groups[at].state = state;
+            warp.groups[at].state = State::AtBarrier { number, phase };
             Ok(Flow::Changed)
         }
         Op::Collective(op) => collective(warp, common, at, active, op)
@@ -700,14 +617,4 @@ fn callee(launch: &Launch, address: u64, call: &crate::code::op::Call) -> Result
         return Err(bad("a function with other parameters or results"));
     }
     Ok(number)
-}
-
-impl Ids<'_> {
-    /// Whether a base address is relative to the frame.
-    pub(super) fn address(&self, frame: &Frame, at: &crate::code::op::Address) -> i64 {
-        match at.space {
-            Where::Frame => at.offset + i64::from(frame.base),
-            _ => at.offset,
-        }
-    }
 }

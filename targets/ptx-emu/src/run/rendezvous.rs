@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::block::Common;
 use super::collective::{Operands, perform};
-use super::exec::LaneFault;
+use super::common::Common;
+use super::fault::LaneFault;
 use super::frame::Frame;
 use super::launch::Launch;
 use super::warp::{Group, State, Warp};

@@ -8,7 +8,7 @@
 
 use std::time::Instant;
 
-use super::block::Common;
+use super::common::Common;
 use super::converge::{CycleDetector, Polling, Reconvergence, Rounds};
 use super::frame::{FrameId, Frames};
 use super::space::{LOCAL_BYTES, Private};

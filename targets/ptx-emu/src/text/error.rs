@@ -29,17 +29,6 @@ pub enum TextError {
         /// The reason.
         problem: &'static str,
     },
-    /// A word is unknown.
-    #[error("no {what} `{name}`")]
-    Unknown {
-        /// What the word would be.
-        what: &'static str,
-        /// The word.
-        name: String,
-    },
-    /// A litmus test has no thread of this number.
-    #[error("there is no thread {0}")]
-    NoThread(usize),
     /// A modifier is unknown.
     #[error("modifier `.{0}` is not known here")]
     Modifier(String),
@@ -179,12 +168,6 @@ impl TextError {
     pub(crate) fn name(name: impl ToString, problem: &'static str) -> Self {
         let name = name.to_string();
         Self::Name { name, problem }
-    }
-
-    /// The error about the unknown `name`.
-    pub(crate) fn unknown(what: &'static str, name: &str) -> Self {
-        let name = name.to_owned();
-        Self::Unknown { what, name }
     }
 }
 

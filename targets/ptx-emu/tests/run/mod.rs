@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_emu::litmus::{Action, Agent, Races, Step, Test, Thread, Update, Value};
-use ptx_emu::{FaultKind, Grid, Machine, Options, Part, Running, Scope, Semantics};
+use ptx_emu::{FaultKind, Grid, Machine, Options, Part, Running};
+
+use crate::axioms::{Action, Agent, Races, Scope, Semantics, Step, Test, Thread, Update, Value};
 
 /// Bytes from word to word.
 const STRIDE: u64 = 64;

@@ -2,6 +2,7 @@
 //! runtime: copies by address, memory with any content.
 
 use std::ffi::c_void;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use conformance::Target;
@@ -40,10 +41,14 @@ impl ForeignFunction for Increments {
         self.maps
     }
 
+    fn may_have_mapped(&self, _: u64, _: u64) -> bool {
+        self.maps
+    }
+
     fn call_mapping(
         &self,
         args: &[Arg],
-        memory: &mut dyn RequestMemory,
+        memory: Rc<dyn RequestMemory>,
     ) -> Result<(), ForeignError> {
         self.calls.lock().unwrap().push("call_mapping");
         if self.refuses {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -55,7 +56,11 @@ impl ForeignFunction for Counts {
         false
     }
 
-    fn call_mapping(&self, _: &[Arg], _: &mut dyn RequestMemory) -> Result<(), ForeignError> {
+    fn may_have_mapped(&self, _: u64, _: u64) -> bool {
+        false
+    }
+
+    fn call_mapping(&self, _: &[Arg], _: Rc<dyn RequestMemory>) -> Result<(), ForeignError> {
         unreachable!("nothing is mapped")
     }
 

@@ -19,15 +19,8 @@ pub(crate) const TESTS: &[Test] = &[
 ];
 
 /// The number of graphs, and of tasks in each.
-const GRAPHS: &str = "REVOFF_TEST_TASK_GRAPHS";
-const TASKS: &str = "REVOFF_TEST_TASKS";
-
-fn number(variable: &str, otherwise: u64) -> u64 {
-    std::env::var(variable).map_or(otherwise, |text| {
-        text.parse()
-            .unwrap_or_else(|_| panic!("{variable}={text:?}: a number expected"))
-    })
-}
+const GRAPHS: u64 = 5;
+const TASKS: u64 = 200;
 
 /// Pseudo-random numbers.
 struct Numbers(u64);
@@ -201,8 +194,8 @@ const HOST: Target = Target {
 
 fn compare(target: &Target, resolve: Resolve) {
     let devices = [&Kernels::new(target), &Kernels::new(&HOST)];
-    for seed in 0..number(GRAPHS, 5) {
-        let steps = steps(seed, number(TASKS, 200));
+    for seed in 0..GRAPHS {
+        let steps = steps(seed, TASKS);
         let found = as_tasks(&steps, devices, resolve).unwrap();
         assert_eq!(found, one_by_one(&steps), "seed {seed}");
     }

@@ -27,6 +27,7 @@
 //! | `host` | the host's work as tasks, and waits for dependences |
 //! | `interpose` | functions that replace libomp's |
 //! | `run` | running tasks with dependences |
+//! | `launching` | predictions of tasks |
 //! | `siblings` | the children of each task, and their predecessors |
 //! | `record` | a task with dependences |
 //! | `lists` | the dependences of a task |
@@ -38,6 +39,7 @@ mod address;
 mod host;
 mod interpose;
 mod kind;
+mod launching;
 mod lists;
 mod record;
 mod run;
@@ -45,5 +47,6 @@ mod siblings;
 mod stats;
 
 pub(crate) use self::host::{run_as_task, wait_for_dependences};
-pub(crate) use self::run::{CurrentTask, current, forget_routines};
+pub(crate) use self::launching::forget_routines;
+pub(crate) use self::run::{CurrentTask, current};
 pub(crate) use self::stats::report_stats;

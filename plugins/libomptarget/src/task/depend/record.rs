@@ -7,7 +7,7 @@ use host_rt::device::{Event, EventState};
 
 use super::address::TaskAddress;
 use super::kind::TaskKind;
-use super::{run, siblings, stats};
+use super::{launching, stats};
 use crate::abi::Ident;
 use crate::abi::libomp::{Dependence, IN, TaskEntry};
 use crate::locks::lock;
@@ -17,8 +17,8 @@ use crate::task::pending::PendingLaunch;
 
 /// A task with dependences, from its creation to its end.
 pub(super) struct Record {
-    number: u64,
-    parent: usize,
+    pub(super) number: u64,
+    pub(super) parent: usize,
     pub(super) kind: TaskKind,
     /// Whether libomp may run it when the kernels of its predecessors are in queues, since it is
     /// predicted to enqueue its own.
@@ -62,7 +62,7 @@ impl Record {
             number,
             parent,
             kind,
-            joins_queues: is_split && run::is_launching(routine),
+            joins_queues: is_split && launching::is_launching(routine),
             routine,
             first: TaskAddress::new(),
             second: has_companion.then(TaskAddress::new),
@@ -74,7 +74,7 @@ impl Record {
 
     /// Whether its kernel may be in flight when libomp's task has ended.
     pub(super) fn is_split(&self) -> bool {
-        matches!(self.kind, TaskKind::Target(_)) && self.second.is_some()
+        matches!(self.kind, TaskKind::Target(_)) && self.has_companion()
     }
 
     /// Written by libomp's task.
@@ -172,18 +172,11 @@ impl Record {
         lock(&self.queued).as_mut()?.pending.take()
     }
 
-    /// The program's function has returned.
-    pub(super) fn returned(&self) {
-        if matches!(self.kind, TaskKind::Target(_)) {
-            self.count();
+    /// Counts a target task's dependences on others, by whether the device resolved them.
+    pub(super) fn count(&self) {
+        if !matches!(self.kind, TaskKind::Target(_)) {
+            return;
         }
-        if self.second.is_none() {
-            self.end();
-        }
-    }
-
-    /// Counts its dependences on target tasks, by whether the device resolved them.
-    fn count(&self) {
         let before = lock(&self.before);
         let targets = before
             .iter()
@@ -196,11 +189,15 @@ impl Record {
         stats::count(device.len(), host.len());
     }
 
-    /// Records its end.
-    pub(super) fn end(&self) {
-        siblings::ended(self.parent, self.number);
+    /// Forgets its predecessors, when it has ended.
+    pub(super) fn forget_before(&self) {
         // After the lock is released: they may own the last references to others.
         let before = std::mem::take(&mut *lock(&self.before));
         drop(before);
+    }
+
+    /// Whether a companion ends it.
+    pub(super) fn has_companion(&self) -> bool {
+        self.second.is_some()
     }
 }

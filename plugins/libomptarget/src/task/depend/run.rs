@@ -1,25 +1,22 @@
 //! Running tasks with dependences.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 
 use host_rt::device::Event;
 
 use super::kind::TaskKind;
 use super::record::Record;
+use super::{launching, siblings};
 use crate::abi::Ident;
-use crate::abi::libomp::{self, Task, TaskEntry};
-use crate::locks::{lock, read, write};
+use crate::abi::libomp::{self, Task};
+use crate::locks::lock;
 use crate::task::pending::{self, PendingLaunch};
 
 /// Tasks with this library's function, until they run.
 static TASKS: Mutex<Option<HashMap<usize, Arc<Record>>>> = Mutex::new(None);
-
-/// Functions of tasks that only launched a kernel when they last ran. For a construct whose
-/// condition is false compilers call another function, which runs the region on the host.
-static LAUNCHING: RwLock<Option<HashSet<usize>>> = RwLock::new(None);
 
 thread_local! {
     /// The target task that this thread runs, with its [`libomp::task_id`].
@@ -49,7 +46,7 @@ unsafe extern "C" fn run(thread: i32, task: *mut Task) -> i32 {
     if !matches!(record.kind, TaskKind::Target(_)) {
         // SAFETY: the task's own function, with libomp's arguments, called once.
         let ended = unsafe { (record.routine)(thread, task) };
-        record.returned();
+        returned(&record);
         return ended;
     }
     let place = libomp::task_id(thread);
@@ -57,20 +54,16 @@ unsafe extern "C" fn run(thread: i32, task: *mut Task) -> i32 {
     // SAFETY: the task's own function, with libomp's arguments, called once.
     let ended = unsafe { (record.routine)(thread, task) };
     CURRENT.set(outer);
-    record.returned();
+    returned(&record);
     ended
 }
 
-/// Whether a task with this function is predicted to enqueue a kernel without waiting.
-pub(super) fn is_launching(routine: TaskEntry) -> bool {
-    let known = read(&LAUNCHING);
-    let known = known.as_ref();
-    known.is_some_and(|known| known.contains(&(routine as usize)))
-}
-
-/// Forgets all predictions: some functions have been unloaded.
-pub(crate) fn forget_routines() {
-    *write(&LAUNCHING) = None;
+/// The program's function has returned.
+fn returned(record: &Record) {
+    record.count();
+    if !record.has_companion() {
+        siblings::end(record);
+    }
 }
 
 /// Takes the thread's task with dependences, at its construct.
@@ -96,17 +89,7 @@ impl CurrentTask {
     /// Records whether its function enqueues a kernel: libomp then runs the next such task without
     /// waiting for earlier kernels, and otherwise when they have ended.
     pub(crate) fn note_launching(&self, launches: bool) {
-        if is_launching(self.0.routine) == launches {
-            return;
-        }
-        let routine = self.0.routine as usize;
-        let mut known = write(&LAUNCHING);
-        let known = known.get_or_insert_default();
-        if launches {
-            known.insert(routine);
-        } else {
-            known.remove(&routine);
-        }
+        launching::note(self.0.routine, launches);
     }
 
     /// The events that its queue must wait for.
@@ -136,11 +119,11 @@ pub(super) unsafe extern "C" fn run_companion(_thread: i32, task: *mut Task) -> 
     // SAFETY: `interpose` stored it, and libomp runs the task once.
     let record = unsafe { Arc::from_raw((*task).shareds.cast_const().cast::<Record>()) };
     let Some(mut pending) = record.take_pending() else {
-        record.end();
+        siblings::end(&record);
         return 0;
     };
     pending.restart_time();
-    let pending = pending.and_then(move || record.end());
+    let pending = pending.and_then(move || siblings::end(&record));
     match if pending.is_done() {
         None
     } else {

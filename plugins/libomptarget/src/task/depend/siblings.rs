@@ -82,7 +82,12 @@ pub(super) fn waited_for(parent: usize, depends: Depends) -> Vec<Arc<Record>> {
 }
 
 /// Records the end of a child.
-pub(super) fn ended(parent: usize, number: u64) {
+pub(super) fn end(record: &Record) {
+    remove(record.parent, record.number);
+    record.forget_before();
+}
+
+fn remove(parent: usize, number: u64) {
     let mut families = lock(&FAMILIES);
     let Some(known) = &mut *families else { return };
     let Some(siblings) = known.of.get_mut(&parent) else {

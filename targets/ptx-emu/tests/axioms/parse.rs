@@ -1,21 +1,19 @@
 //! Tests as text.
 
 use super::{
-    Action, Agent, ParseError, REGISTERS, Races, Step, Term, Test, Thread, Update, Value, Verdict,
+    Action, Agent, REGISTERS, Races, Scope, Semantics, Step, Term, Test, Thread, Update, Value,
+    Verdict,
 };
-use crate::code::op::{Scope, Semantics};
-use crate::text::error::TextError;
+type Result<T> = std::result::Result<T, String>;
 
-type Result<T> = std::result::Result<T, TextError>;
-
-pub(super) fn tests(text: &str) -> std::result::Result<Vec<Test>, ParseError> {
+pub(super) fn tests(text: &str) -> Result<Vec<Test>> {
     let mut tests = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.split("//").next().unwrap_or_default().trim();
         if line.is_empty() {
             continue;
         }
-        let failed = |what| ParseError { line: number, what };
+        let failed = |what: String| format!("line {number}: {what}");
         if let Some(name) = line.strip_prefix("test ") {
             tests.push(Test {
                 name: name.trim().to_owned(),
@@ -27,7 +25,7 @@ pub(super) fn tests(text: &str) -> std::result::Result<Vec<Test>, ParseError> {
         } else if let Some(test) = tests.last_mut() {
             test.line(line, number).map_err(failed)?;
         } else {
-            return Err(failed(TextError::Rule("`test` and a name come first")));
+            return Err(failed("`test` and a name come first".to_owned()));
         }
     }
     Ok(tests)
@@ -52,7 +50,7 @@ impl Test {
         } else {
             let columns: Vec<&str> = line.split('|').map(str::trim).collect();
             if columns.len() > self.threads.len() {
-                return Err(TextError::Rule("more columns than threads"));
+                return Err("more columns than threads".to_owned());
             }
             for (thread, column) in columns.into_iter().enumerate() {
                 if !column.is_empty() {
@@ -73,16 +71,16 @@ impl Test {
     }
 
     fn term(&mut self, term: &str) -> Result<Term> {
-        let (left, value) = term.split_once('=').ok_or(TextError::Expected("`=`"))?;
+        let (left, value) = term.split_once('=').ok_or("`=` expected")?;
         let (left, value) = (left.trim(), number(value)?);
         let Some((thread, name)) = left.split_once(':') else {
             let word = self.words.iter().position(|word| word == left);
-            let word = word.ok_or_else(|| TextError::unknown("thread uses", left))?;
+            let word = word.ok_or_else(|| format!("no thread uses `{left}`"))?;
             return Ok(Term::Word { word, value });
         };
         let thread = number(thread)? as usize;
         if thread >= self.threads.len() {
-            return Err(TextError::NoThread(thread));
+            return Err(format!("there is no thread {thread}"));
         }
         let register = register(name)?;
         Ok(Term::Register {
@@ -96,12 +94,8 @@ impl Test {
         let mut text = text;
         let mut guard = None;
         if let Some(rest) = text.strip_prefix('@') {
-            let (condition, rest) = rest
-                .split_once(' ')
-                .ok_or(TextError::Expected("an instruction"))?;
-            let (left, value) = condition
-                .split_once('=')
-                .ok_or(TextError::Expected("`=`"))?;
+            let (condition, rest) = rest.split_once(' ').ok_or("an instruction expected")?;
+            let (left, value) = condition.split_once('=').ok_or("`=` expected")?;
             guard = Some((register(left)?, number(value)?));
             text = rest.trim();
         }
@@ -139,11 +133,11 @@ impl Test {
                     ("add", [a]) => Update::Add(value(a)?),
                     ("exch", [a]) => Update::Exchange(value(a)?),
                     ("cas", [a, b]) => Update::CompareAndSwap(value(a)?, value(b)?),
-                    _ => return Err(TextError::unknown("atomic operation", text)),
+                    _ => return Err(format!("no atomic operation `{text}`")),
                 },
             },
             ("fence" | "membar", [], None) => Action::Fence,
-            _ => return Err(TextError::unknown("instruction", text)),
+            _ => return Err(format!("no instruction `{text}`")),
         };
         let default = match name {
             "fence" | "membar" => Semantics::Sc,
@@ -155,11 +149,11 @@ impl Test {
             (Semantics::Weak, None, _) => Scope::Cta,
             (Semantics::Volatile, None, _) => Scope::Sys,
             (Semantics::Weak | Semantics::Volatile, Some(_), _) => {
-                return Err(TextError::Rule("a scope that means nothing"));
+                return Err("a scope that means nothing".to_owned());
             }
             (_, Some(scope), _) => scope,
             (_, None, "atom") => Scope::Gpu,
-            (_, None, _) => return Err(TextError::Missing("the scope")),
+            (_, None, _) => return Err("the scope is missing".to_owned()),
         };
         Ok(Step {
             action,
@@ -172,7 +166,7 @@ impl Test {
 
     fn address(&mut self, text: &str) -> Result<usize> {
         let name = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
-        let name = name.ok_or_else(|| TextError::name(text, "is no address"))?;
+        let name = name.ok_or_else(|| format!("`{text}` is no address"))?;
         Ok(self.word(name.trim()))
     }
 }
@@ -190,41 +184,40 @@ fn agent(text: &str) -> Result<Agent> {
             device: small(device)?,
             block: small(block)?,
         },
-        _ => return Err(TextError::name(text.trim(), "is not where a thread runs")),
+        _ => return Err(format!("`{text}` is not where a thread runs")),
     })
 }
 
 fn expected(text: &str) -> Result<Verdict> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let [outcome, races] = words[..] else {
-        return Err(TextError::Expected("an outcome and races"));
+        return Err("an outcome and races expected".to_owned());
     };
     Ok(Verdict {
         allowed: match outcome {
             "allowed" => true,
             "forbidden" => false,
-            _ => return Err(TextError::unknown("outcome", outcome)),
+            _ => return Err(format!("no outcome `{outcome}`")),
         },
         races: match races {
             "clean" => Races::Clean,
             "race" => Races::Race,
             "narrow" => Races::Narrow,
-            _ => return Err(TextError::unknown("races", races)),
+            _ => return Err(format!("no races `{races}`")),
         },
     })
 }
 
 fn number(text: &str) -> Result<u64> {
     let text = text.trim();
-    text.parse()
-        .map_err(|_| TextError::name(text, "is no number"))
+    text.parse().map_err(|_| format!("`{text}` is no number"))
 }
 
 fn register(text: &str) -> Result<usize> {
     let number = text.trim().strip_prefix('r').and_then(|n| n.parse().ok());
     number
         .filter(|&number: &usize| number < REGISTERS)
-        .ok_or_else(|| TextError::name(text, "is no register"))
+        .ok_or_else(|| format!("`{text}` is no register"))
 }
 
 fn value(text: &str) -> Result<Value> {

@@ -2,8 +2,7 @@
 
 use super::local::{Does, Event, Local};
 use super::relation::Relation;
-use super::{Agent, Races, Term, Test, Verdict};
-use crate::code::op::Semantics;
+use super::{Agent, Races, Semantics, Term, Test, Verdict};
 
 /// Events of all threads, behind a write for each word's first value.
 struct Events<'a> {

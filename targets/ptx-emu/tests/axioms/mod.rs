@@ -29,12 +29,39 @@ mod relation;
 
 use std::collections::BTreeSet;
 
-use crate::code::op::{Scope, Semantics};
-use crate::text::error::TextError;
+/// Which threads an operation orders accesses for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Cta,
+    Gpu,
+    Sys,
+}
+
+/// The order of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Semantics {
+    Weak,
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+    AcqRel,
+    Sc,
+}
+
+impl Semantics {
+    const fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::AcqRel | Self::Sc)
+    }
+
+    const fn releases(self) -> bool {
+        matches!(self, Self::Release | Self::AcqRel | Self::Sc)
+    }
+}
 
 /// The position of a thread: its block and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Agent {
+pub(crate) enum Agent {
     /// On a device.
     Device {
         /// Which one.
@@ -59,7 +86,7 @@ impl Agent {
 
 /// A stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value {
+pub(crate) enum Value {
     /// A number.
     Number(u64),
     /// A register plus a number.
@@ -68,7 +95,7 @@ pub enum Value {
 
 /// The update of an atomic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Update {
+pub(crate) enum Update {
     /// The sum.
     Add(Value),
     /// Something else.
@@ -79,7 +106,7 @@ pub enum Update {
 
 /// An access or a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     /// From a word to a register.
     Load {
         /// The register.
@@ -109,31 +136,31 @@ pub enum Action {
 
 /// An instruction of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub(crate) struct Step {
     /// Its action.
-    pub action: Action,
+    pub(crate) action: Action,
     /// Its order.
-    pub semantics: Semantics,
+    pub(crate) semantics: Semantics,
     /// For whom.
-    pub scope: Scope,
+    pub(crate) scope: Scope,
     /// The register and its value without which it is not executed.
-    pub guard: Option<(usize, u64)>,
+    pub(crate) guard: Option<(usize, u64)>,
     /// Its line in the text, from 1.
-    pub line: u32,
+    pub(crate) line: u32,
 }
 
 /// A thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Thread {
+pub(crate) struct Thread {
     /// Its position.
-    pub agent: Agent,
+    pub(crate) agent: Agent,
     /// Its action.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// A part of an outcome; all of them must hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Term {
+pub(crate) enum Term {
     /// A thread's register.
     Register {
         /// The thread.
@@ -154,7 +181,7 @@ pub enum Term {
 
 /// Whether accesses race.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Races {
+pub(crate) enum Races {
     /// None does.
     Clean,
     /// Some that conflict are not ordered, and one of them is weak.
@@ -166,50 +193,36 @@ pub enum Races {
 
 /// The verdict of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// Whether the outcome is allowed.
-    pub allowed: bool,
+    pub(crate) allowed: bool,
     /// The races in all executions; the last of [`Races`] that occurs.
-    pub races: Races,
+    pub(crate) races: Races,
 }
 
 /// A test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Test {
+pub(crate) struct Test {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its threads.
-    pub threads: Vec<Thread>,
+    pub(crate) threads: Vec<Thread>,
     /// Names of its words.
-    pub words: Vec<String>,
+    pub(crate) words: Vec<String>,
     /// The outcome.
-    pub exists: Vec<Term>,
+    pub(crate) exists: Vec<Term>,
     /// The expected verdict.
-    pub expect: Option<Verdict>,
-}
-
-/// Text that is not a test.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}: {what}")]
-pub struct ParseError {
-    /// From 1.
-    pub line: u32,
-    /// The error.
-    pub what: TextError,
+    pub(crate) expect: Option<Verdict>,
 }
 
 impl Test {
     /// Reads tests, one after the other.
-    ///
-    /// # Errors
-    /// The text is not a sequence of tests.
-    pub fn parse(text: &str) -> Result<Vec<Self>, ParseError> {
+    pub(crate) fn parse(text: &str) -> Result<Vec<Self>, String> {
         parse::tests(text)
     }
 
     /// Decides by all possible executions.
-    #[must_use]
-    pub fn judge(&self) -> Verdict {
+    pub(crate) fn judge(&self) -> Verdict {
         let mut verdict = Verdict {
             allowed: false,
             races: Races::Clean,

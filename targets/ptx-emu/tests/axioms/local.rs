@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Action, Domain, REGISTERS, Step, Term, Test, Update, Value};
-use crate::code::op::{Scope, Semantics};
+use super::{Action, Domain, REGISTERS, Scope, Semantics, Step, Term, Test, Update, Value};
 
 /// The action of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,146 @@
+//! The state that the warps of a block share, with its barriers.
+
+use std::sync::Arc;
+
+use super::launch::Launch;
+use super::space::Private;
+use crate::alu::{LANES, Mask};
+use crate::check::BlockClocks;
+use crate::code::op::BarrierKind;
+use crate::error::FaultKind;
+use crate::spec::MAX_THREADS;
+
+/// Barriers of a block.
+pub(super) const BARRIERS: usize = 16;
+
+/// State that the warps of a block share.
+pub(super) struct Common {
+    pub(super) launch: Arc<Launch>,
+    pub(super) index: [u32; 3],
+    /// The multiprocessor, by its number.
+    pub(super) processor: u32,
+    pub(super) shared: Private,
+    pub(super) barriers: [BarrierState; BARRIERS],
+    /// Complete phases of barriers whose threads still wait.
+    pub(super) opened: Vec<(usize, BarrierState)>,
+    /// Lanes that do not exist or have ended, by warp.
+    pub(super) gone: [Mask; WARPS],
+    /// Whether there was an event for which another thread may wait.
+    pub(super) progress: bool,
+    /// Whether there was a load from mapped memory.
+    pub(super) asks_host: bool,
+    /// The checker's clocks of the threads.
+    pub(super) clocks: Option<BlockClocks>,
+    /// Whether there was an access or a fence of a kind that is used for waiting.
+    pub(super) polls: bool,
+}
+
+/// The state of a barrier.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BarrierState {
+    /// The number of completed phases.
+    pub(super) phase: u64,
+    /// Expected threads; `None` for all.
+    pub(super) expects: Option<u32>,
+    /// Arrived threads, by warp.
+    came: [Mask; WARPS],
+    /// Waiting threads, and those of them with the predicate.
+    pub(super) waiting: u32,
+    pub(super) holds: u32,
+}
+
+/// Warps of a block.
+pub(super) const WARPS: usize = MAX_THREADS as usize / LANES;
+
+impl BarrierState {
+    pub(super) fn is_empty(&self) -> bool {
+        self.came.iter().all(|&came| came == 0)
+    }
+
+    /// The number of arrived threads. A barrier counts warps: threads of the warp that do not exist
+    /// or have ended arrive with the first.
+    fn count(&self, gone: &[Mask; WARPS]) -> u32 {
+        let warps = self.came.iter().zip(gone).filter(|(came, _)| **came != 0);
+        warps.map(|(came, gone)| (came | gone).count_ones()).sum()
+    }
+}
+
+impl Common {
+    /// `lanes` of a warp arrive at a barrier; `holds` of them have the predicate. Returns the number and
+    /// the phase of the barrier, for which they wait.
+    pub(super) fn arrive(
+        &mut self,
+        (warp, lanes): (u32, Mask),
+        number: u64,
+        count: Option<u64>,
+        kind: BarrierKind,
+        holds: Mask,
+    ) -> Result<(usize, u64), FaultKind> {
+        let bad = |what| Err(FaultKind::BadBarrier { number, what });
+        let most = u64::from(MAX_THREADS);
+        let is_count =
+            |count: u64| (1..=most).contains(&count) && count.is_multiple_of(LANES as u64);
+        if number >= BARRIERS as u64 {
+            return bad(format!("a block has {BARRIERS} of them, from 0 on"));
+        }
+        if let Some(count) = count.filter(|&count| !is_count(count)) {
+            return bad(format!(
+                "for {count} threads, which is no multiple of {LANES} from {LANES} to {most}"
+            ));
+        }
+        let state = &mut self.barriers[number as usize];
+        let expects = count.map(|count| count as u32);
+        if !state.is_empty() && state.expects != expects {
+            let threads = |count: Option<u32>| match count {
+                Some(count) => format!("{count} threads"),
+                None => "all threads of the block".to_owned(),
+            };
+            return bad(format!(
+                "for {}, while others are there for {}",
+                threads(expects),
+                threads(state.expects)
+            ));
+        }
+        let number = number as usize;
+        if let Some(clocks) = &mut self.clocks {
+            clocks.arrive(number, warp, lanes);
+        }
+        state.expects = expects;
+        state.came[warp as usize] |= lanes;
+        if kind != BarrierKind::Arrive {
+            state.waiting += lanes.count_ones();
+        }
+        state.holds += (holds & lanes).count_ones();
+        let phase = state.phase;
+        self.open_if_complete(number);
+        Ok((number, phase))
+    }
+
+    /// Lanes of a warp have ended: barriers do not wait for them any more.
+    pub(super) fn leave(&mut self, warp: u32, lanes: Mask) {
+        self.gone[warp as usize] |= lanes;
+        for number in 0..BARRIERS {
+            self.open_if_complete(number);
+        }
+    }
+
+    fn open_if_complete(&mut self, number: usize) {
+        let state = &self.barriers[number];
+        if state
+            .expects
+            .is_some_and(|count| state.count(&self.gone) >= count)
+        {
+            self.open(number);
+        }
+    }
+
+    /// Completes a phase of a barrier; later arrivals belong to the next.
+    pub(super) fn open(&mut self, number: usize) {
+        let state = self.barriers[number];
+        self.opened.push((number, state));
+        self.barriers[number] = BarrierState {
+            phase: state.phase + 1,
+            ..BarrierState::default()
+        };
+    }
+}
