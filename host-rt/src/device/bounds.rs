@@ -1,6 +1,9 @@
-//! Errors for addresses that copies cannot reach.
+//! Which addresses copies reach, and the errors for all others.
+
+use std::collections::BTreeMap;
 
 use super::DeviceError;
+use crate::base::ranges::AddrRange;
 
 /// A range that begins in device memory but leaves its allocation.
 pub(super) const NOT_ALLOCATED: &str = "device memory that is not (all) allocated";
@@ -11,6 +14,19 @@ pub(super) const BEYOND: &str = "no device memory that a copy reaches: a device 
 
 pub(super) fn unreachable(address: u64, len: u64, what: &'static str) -> DeviceError {
     DeviceError::Unreachable { address, len, what }
+}
+
+/// Whether the range lies in one of the allocations, whose `sizes` the driver has rounded up to
+/// multiples of `grain`; `None` if it begins in none.
+pub(super) fn is_allocated(
+    sizes: &BTreeMap<u64, u64>,
+    grain: u64,
+    address: u64,
+    len: u64,
+) -> Option<bool> {
+    let (&start, &size) = sizes.range(..=address).next_back()?;
+    (address - start < size.max(1).next_multiple_of(grain))
+        .then(|| AddrRange::new(start, size).is_some_and(|memory| memory.has(address, len)))
 }
 
 /// Rejects misaligned addresses.

@@ -4,6 +4,8 @@ use std::ptr::NonNull;
 
 pub use device_arena::Fill;
 
+use crate::base::ranges::AddrRange;
+
 /// The size and use of device memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
@@ -67,9 +69,6 @@ impl MappedMemory {
     /// Whether the device range lies in here.
     #[must_use]
     pub fn contains(&self, address: u64, len: u64) -> bool {
-        address
-            .checked_sub(self.device)
-            .and_then(|offset| offset.checked_add(len))
-            .is_some_and(|end| end <= self.bytes as u64)
+        AddrRange::new(self.device, self.bytes).is_some_and(|memory| memory.has(address, len))
     }
 }

@@ -7,7 +7,7 @@ use host_fn::{Argument, Memory, Travels};
 use super::Result;
 use super::copies::Copies;
 use super::on_device::OnDevice;
-use crate::base::ranges::HostRange;
+use crate::base::ranges::AddrRange;
 use crate::device::{Fill, Params};
 
 /// The arguments of one launch, on the device as long as this lives.
@@ -25,7 +25,7 @@ enum ArgLocation<'a> {
 /// An argument of at least one byte of memory.
 struct BufferArg<'a> {
     memory: &'a Memory<'a>,
-    range: HostRange,
+    range: AddrRange,
     /// `None` as long as that is to be found out.
     on_device: Option<Arc<OnDevice>>,
     /// It is there for this launch alone.
@@ -115,7 +115,7 @@ impl<'a> ArgLocation<'a> {
             Travels::Memory(memory) => memory,
             Travels::Value(value) => return ArgLocation::Value(value.bytes()),
         };
-        match HostRange::new(memory.address().addr(), memory.bytes()) {
+        match AddrRange::new(memory.address().addr(), memory.bytes()) {
             Some(range) if !range.is_empty() => ArgLocation::Buffer(BufferArg {
                 memory,
                 range,
@@ -153,7 +153,7 @@ fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_
 
         let goes = group.iter().any(|buffer| buffer.memory.form().goes());
         let fill = if goes { Fill::Any } else { Fill::Zeros };
-        let Some(range) = HostRange::new(start, end - start) else {
+        let Some(range) = AddrRange::new(start, end - start) else {
             continue;
         };
         let on_device = copies.alloc(range, fill)?;

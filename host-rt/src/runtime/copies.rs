@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::on_device::OnDevice;
 use super::{Kernel, Report, Result, Runtime};
-use crate::base::ranges::HostRange;
+use crate::base::ranges::AddrRange;
 use crate::device::{DeviceError, Event, Fill, Grid, Params, Queue};
 
 /// Copies between host and device that a runtime has made so far for launches of typed
@@ -73,7 +73,7 @@ impl<'a> Copies<'a> {
     }
 
     /// Allocates device memory for what follows here.
-    pub(super) fn alloc(&mut self, range: HostRange, fill: Fill) -> Result<Arc<OnDevice>> {
+    pub(super) fn alloc(&mut self, range: AddrRange, fill: Fill) -> Result<Arc<OnDevice>> {
         let runtime = self.runtime;
         let on_device = Arc::new(OnDevice::new(runtime, self.queue(), range, fill)?);
         self.allocated.push(Arc::clone(&on_device));

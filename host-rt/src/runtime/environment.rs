@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::copies::Counts;
 use super::on_device::OnDevice;
 use super::{Error, Result};
-use crate::base::ranges::{Found, HostRange, HostRanges};
+use crate::base::ranges::{AddrRange, Found, RangeMap};
 
 /// The host data that is on a device by intention, and not just for a launch.
 #[derive(Default)]
 pub(crate) struct Environment {
-    entries: Mutex<HostRanges<Entry>>,
+    entries: Mutex<RangeMap<Entry>>,
     pub(crate) counts: Counts,
 }
 
@@ -20,12 +20,12 @@ struct Entry {
     borrow: Borrow,
     /// What each guard has mapped of it. What no guard has any more may have changed on the
     /// host: it counts as absent.
-    guards: Vec<HostRange>,
+    guards: Vec<AddrRange>,
 }
 
 impl Entry {
     /// Whether a guard has `range`, which lies in the entry; as an error what one has of it.
-    fn has(&self, range: HostRange) -> Result<bool, HostRange> {
+    fn has(&self, range: AddrRange) -> Result<bool, AddrRange> {
         if self.guards.iter().any(|guard| guard.contains(range)) {
             return Ok(true);
         }
@@ -47,7 +47,7 @@ pub(crate) enum Borrow {
 pub(crate) struct Share {
     pub(crate) on_device: Arc<OnDevice>,
     /// Its own range.
-    range: HostRange,
+    range: AddrRange,
     /// Where the entry's begins.
     start: usize,
     /// Whether the entry came with it.
@@ -65,7 +65,7 @@ impl Environment {
     /// `range` borrowed as `borrow` says.
     pub(crate) fn share(
         &self,
-        range: HostRange,
+        range: AddrRange,
         borrow: Borrow,
         what: &str,
         make: impl FnOnce() -> Result<Arc<OnDevice>>,
@@ -127,24 +127,24 @@ impl Environment {
     }
 
     /// A table is whole whatever panics.
-    fn lock(&self) -> MutexGuard<'_, HostRanges<Entry>> {
+    fn lock(&self) -> MutexGuard<'_, RangeMap<Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// An [`Environment`] locked for look-ups.
-pub(crate) struct Reader<'a>(MutexGuard<'a, HostRanges<Entry>>);
+pub(crate) struct Reader<'a>(MutexGuard<'a, RangeMap<Entry>>);
 
 impl Reader<'_> {
     /// To be called for all that is borrowed exclusively, before anything is looked up.
-    pub(crate) fn drop_forgotten(&mut self, range: HostRange) {
+    pub(crate) fn drop_forgotten(&mut self, range: AddrRange) {
         drop_forgotten(&mut self.0, range);
     }
 
     /// What `range` lies in, if anything. `what` names it in errors.
     pub(crate) fn find(
         &self,
-        range: HostRange,
+        range: AddrRange,
         what: impl FnOnce() -> String,
     ) -> Result<Option<Arc<OnDevice>>> {
         match self.0.find(range) {
@@ -163,7 +163,7 @@ impl Reader<'_> {
 /// guards live no more, and were forgotten. What they had on the device may be out of date.
 ///
 /// Entries of exclusive borrows stay: the exclusive borrow may be one of their guard.
-fn drop_forgotten(entries: &mut HostRanges<Entry>, range: HostRange) {
+fn drop_forgotten(entries: &mut RangeMap<Entry>, range: AddrRange) {
     let shared = entries
         .overlapping(range)
         .filter(|(_, entry)| entry.borrow == Borrow::Shared);
@@ -178,7 +178,7 @@ fn drop_forgotten(entries: &mut HostRanges<Entry>, range: HostRange) {
     }
 }
 
-fn straddles(what: String, range: HostRange, present: HostRange) -> Error {
+fn straddles(what: String, range: AddrRange, present: AddrRange) -> Error {
     Error::Straddles {
         what,
         range,

@@ -3,12 +3,12 @@
 use host_fn::Argument;
 
 use super::{DeviceBuffer, Result, Runtime};
-use crate::base::ranges::HostRange;
+use crate::base::ranges::AddrRange;
 use crate::device::{Fill, Queue};
 
 /// Device memory for a range of host memory, freed when dropped.
 pub(crate) struct OnDevice {
-    range: HostRange,
+    range: AddrRange,
     /// Keeps the memory.
     _buffer: DeviceBuffer,
     /// Where the range begins.
@@ -20,7 +20,7 @@ impl OnDevice {
     pub(super) fn new(
         runtime: &Runtime,
         queue: &mut dyn Queue,
-        range: HostRange,
+        range: AddrRange,
         fill: Fill,
     ) -> Result<Self> {
         // What is aligned on the host is aligned on the device, wherever in the range it

@@ -8,6 +8,7 @@ use std::sync::{
 
 use host_rt::device::{Fill, Global, Queue};
 use host_rt::error::DeviceError;
+use host_rt::ranges::AddrRange;
 use host_rt::{DeviceBuffer, Runtime};
 
 use crate::block_cache::{BlockCache, CachedBlock};
@@ -227,13 +228,9 @@ impl Device {
     pub(crate) fn is_memory(&self, address: u64, bytes: u64) -> bool {
         let memory = self.read();
         let before = memory.range(..=address).next_back();
-        before.is_some_and(|(&first, memory)| {
-            let offset = address - first;
-            // A bare address counts as one byte.
-            offset
-                .checked_add(bytes.max(1))
-                .is_some_and(|end| end <= memory.bytes())
-        })
+        let range = before.and_then(|(&first, memory)| AddrRange::new(first, memory.bytes()));
+        // A bare address counts as one byte.
+        range.is_some_and(|range| range.has(address, bytes.max(1)))
     }
 
     /// The `count` words at device address `from`.

@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use host_rt::map::Arg;
+use host_rt::ranges::AddrRange;
 use host_rt::{ForeignError, ForeignFunction, RequestMemory};
 use shared_abi::map_kind::MapKind;
 
@@ -91,8 +92,17 @@ impl HostRegion {
             kinds[at] = MapKind::FIRSTPRIVATE_INT.0;
             private.push(copy);
         }
-        let arrays = [Array::of(&addresses), Array::of(&sizes), Array::of(&kinds)];
-        let places = arrays.map(|array| array.start as u64);
+        let arrays = [
+            AddrRange::of(&*addresses),
+            AddrRange::of(&*sizes),
+            AddrRange::of(&*kinds),
+        ];
+        // libgomp passes them back as numbers, see `read`.
+        let places = [
+            addresses.as_ptr().expose_provenance() as u64,
+            sizes.as_ptr().expose_provenance() as u64,
+            kinds.as_ptr().expose_provenance() as u64,
+        ];
         let number = device.number();
         let serving = Serving {
             device,
@@ -237,10 +247,8 @@ fn check(device: &Device, args: &[Arg]) -> Result<()> {
                     if kind == MapKind::FIRSTPRIVATE || !(has_bytes || is_alone) {
                         return false;
                     }
-                    place
-                        .checked_sub(other.addr)
-                        .and_then(|offset| offset.checked_add(POINTER))
-                        .is_some_and(|end| end <= other.size)
+                    AddrRange::new(other.addr, other.size)
+                        .is_some_and(|other| other.has(place, POINTER))
                 };
                 let is_somewhere = args[..at].iter().any(contains);
                 if arg.size > 0 && !is_somewhere && !device.may_be_mapped(place, POINTER) {
@@ -286,35 +294,12 @@ impl Drop for Private {
     }
 }
 
-/// An array of ours, which libgomp takes to be on the device.
-#[derive(Clone, Copy)]
-struct Array {
-    start: usize,
-    bytes: usize,
-}
-
-impl Array {
-    fn of<T>(values: &[T]) -> Self {
-        Self {
-            // libgomp passes it back as a number, see `read`.
-            start: values.as_ptr().expose_provenance(),
-            bytes: size_of_val(values),
-        }
-    }
-
-    fn contains(&self, start: usize, bytes: usize) -> bool {
-        start
-            .checked_sub(self.start)
-            .and_then(|offset| offset.checked_add(bytes))
-            .is_some_and(|end| end <= self.bytes)
-    }
-}
-
 /// A call of this thread whose arguments libgomp maps.
 struct Serving<'a> {
     device: Arc<Device>,
     memory: &'a mut dyn RequestMemory,
-    arrays: [Array; 3],
+    /// Our own arrays, which libgomp takes to be on the device.
+    arrays: [AddrRange; 3],
 }
 
 thread_local! {
@@ -358,10 +343,7 @@ impl Serving<'_> {
 /// `to` is writable for `bytes` bytes.
 pub(crate) unsafe fn read(ord: i32, to: *mut u8, from: u64, bytes: usize) -> Option<Result<()>> {
     let served = Serving::innermost(|serving| {
-        let is_ours = serving
-            .arrays
-            .iter()
-            .any(|array| array.contains(from as usize, bytes));
+        let is_ours = serving.arrays.iter().any(|array| array.has(from, bytes));
         if is_ours {
             let from = std::ptr::with_exposed_provenance::<u8>(from as usize);
             // SAFETY: the range is in an array that `call_mapping` keeps during the call.

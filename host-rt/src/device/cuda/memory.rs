@@ -13,6 +13,7 @@ use super::functions;
 use super::lock;
 use super::queue::CudaQueue;
 use super::stream::Stream;
+use crate::device::bounds::is_allocated;
 use crate::device::{DeviceError, Fill, MappedMemory, MemoryInfo, Queue};
 
 /// The driver rounds allocations up to a multiple of this.
@@ -130,14 +131,9 @@ impl Memory {
         }
     }
 
-    /// Whether the range is in memory that was allocated here; `None` if it is near no allocation.
+    /// As for [`is_allocated`]: the driver's own check rounds sizes up.
     pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
-        let allocated = lock(&self.allocated);
-        let (&start, &size) = allocated.range(..=address).next_back()?;
-        let offset = address - start;
-        // The driver's own check rounds sizes up.
-        (offset < size.next_multiple_of(GRAIN))
-            .then(|| offset.checked_add(len).is_some_and(|end| end <= size))
+        is_allocated(&lock(&self.allocated), GRAIN, address, len)
     }
 
     /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.

@@ -47,6 +47,7 @@ use super::gpu::pool::Pool;
 use super::gpu::reaper::CompletionReaper;
 use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue};
 use crate::base::lock::lock;
+use crate::base::ranges::AddrRange;
 use crate::image::{Image, ImageError};
 
 /// How long opening waits for a lost context to be destroyed. When all its resources are dropped,
@@ -174,10 +175,7 @@ impl CudaDevice {
                 functions::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address),
             ]
         };
-        let is_inside = address
-            .checked_sub(start)
-            .and_then(|offset| offset.checked_add(len as u64))
-            .is_some_and(|end| end <= size as u64);
+        let is_inside = AddrRange::new(start, size).is_some_and(|all| all.has(address, len));
         if codes != [CUresult::CUDA_SUCCESS; 3] || kind != DEVICE as u32 || !is_inside {
             return Err(unreachable(address, len as u64, BEYOND));
         }

@@ -1,6 +1,6 @@
 //! Loading images, directly or linked by the driver.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
@@ -13,6 +13,7 @@ use super::functions::{self, Code};
 use super::jit::JitLog;
 use super::launch;
 use super::lock;
+use crate::base::ranges::{AddrRange, Found, RangeMap};
 use crate::device::{DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, Image, ImageError};
 
@@ -165,23 +166,25 @@ impl Drop for CudaModule {
 /// The variables of images that were looked up by name. The host may copy to and from these without
 /// asking the driver.
 #[derive(Default)]
-pub(super) struct Globals(Mutex<BTreeMap<u64, (u64, usize)>>);
+pub(super) struct Globals(Mutex<RangeMap<usize>>);
 
 impl Globals {
     fn add(&self, module: CUmodule, address: u64, size: u64) {
-        lock(&self.0).insert(address, (size, module.addr()));
+        if let Some(range) = AddrRange::new(address, size) {
+            // An error is one that was looked up before, or another name for it.
+            let _ = lock(&self.0).insert(range, module.addr());
+        }
     }
 
     fn remove(&self, module: CUmodule) {
-        lock(&self.0).retain(|_, (_, of)| *of != module.addr());
+        lock(&self.0).retain(|&of| of != module.addr());
     }
 
     /// `Some(true)` if the range is in one of them; otherwise only the driver knows.
     pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
         let globals = lock(&self.0);
-        let (&start, &(size, _)) = globals.range(..=address).next_back()?;
-        let end = (address - start).checked_add(len)?;
-        (end <= size).then_some(true)
+        let found = globals.find(AddrRange::new(address, len)?);
+        matches!(found, Found::Inside(..)).then_some(true)
     }
 }
 

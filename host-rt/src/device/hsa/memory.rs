@@ -8,7 +8,8 @@ use hsa_runtime_sys::{HSA_EXT_POINTER_TYPE_HSA, hsa_amd_pointer_info_t};
 
 use super::context::{Context, DeferredFree};
 use crate::base::lock::{lock, take};
-use crate::device::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
+use crate::base::ranges::AddrRange;
+use crate::device::bounds::{BEYOND, NOT_ALLOCATED, is_allocated, unreachable};
 use crate::device::{DeviceError, MappedMemory, MemoryInfo};
 
 /// The minimum to which ROCr rounds allocations up.
@@ -77,16 +78,11 @@ impl Memory {
     /// access it word by word at the same time, and a copy must not interfere.
     pub(super) fn check_range(&self, address: u64, len: u64) -> Result<(), DeviceError> {
         let unreachable = |what| Err(unreachable(address, len, what));
-        let allocated = lock(&self.allocated);
-        if let Some((&start, &size)) = allocated.range(..=address).next_back()
-            && address - start < size.max(1).next_multiple_of(GRAIN)
-        {
-            if is_within(address, len, start, size) {
-                return Ok(());
-            }
-            return unreachable(NOT_ALLOCATED);
+        match is_allocated(&lock(&self.allocated), GRAIN, address, len) {
+            Some(true) => return Ok(()),
+            Some(false) => return unreachable(NOT_ALLOCATED),
+            None => {}
         }
-        drop(allocated);
         // The address may belong to an allocation of another library or to an image's variable.
         // SAFETY: a struct of numbers and pointers, for which zeros are valid.
         let mut info: hsa_amd_pointer_info_t = unsafe { std::mem::zeroed() };
@@ -103,22 +99,15 @@ impl Memory {
             )
         };
         self.context.check("hsa_amd_pointer_info", status)?;
-        let start = info.agentBaseAddress.addr() as u64;
+        let memory = AddrRange::new(info.agentBaseAddress.addr(), info.sizeInBytes);
         if info.type_ == HSA_EXT_POINTER_TYPE_HSA
             && info.agentOwner.handle == self.context.agent.handle
-            && is_within(address, len, start, info.sizeInBytes as u64)
+            && memory.is_some_and(|memory| memory.has(address, len))
         {
             return Ok(());
         }
         unreachable(BEYOND)
     }
-}
-
-fn is_within(address: u64, len: u64, start: u64, size: u64) -> bool {
-    let offset = address.checked_sub(start);
-    offset
-        .and_then(|offset| offset.checked_add(len))
-        .is_some_and(|end| end <= size)
 }
 
 impl Drop for Memory {

@@ -15,6 +15,7 @@ use targets::gcc::TARGET_EXT;
 
 use super::launch::RESIDENT;
 use super::{lock, thread};
+use crate::base::ranges::AddrRange;
 use crate::device::in_process::MAX_THREADS;
 use crate::device::loader::{loader_reason, without};
 use crate::device::{DeviceError, Global, KernelLimits, Module};
@@ -128,10 +129,8 @@ impl HostModule {
         };
         self.image.segments().iter().any(|segment| {
             suitable(segment)
-                && offset
-                    .checked_sub(segment.address)
-                    .and_then(|start| start.checked_add(len))
-                    .is_some_and(|end| end <= segment.size)
+                && AddrRange::new(segment.address, segment.size)
+                    .is_some_and(|segment| segment.has(offset, len))
         })
     }
 
