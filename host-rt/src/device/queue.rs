@@ -1,5 +1,6 @@
 //! Queues, events and running kernels.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -39,7 +40,7 @@ pub enum EventState {
 /// Failures propagate: a failed operation, and a wait for a failed event, make later events of the
 /// queue fail, and operations that wait for those are not run. A failed queue is usable again after
 /// [`Queue::synchronize`] has reported the failure.
-pub trait Event: Send + Sync {
+pub trait Event: Any + Send + Sync {
     /// The event's state; returns at once.
     fn check(&self) -> EventState;
     /// Waits until it is reached or has failed.
@@ -50,10 +51,13 @@ pub trait Event: Send + Sync {
     /// Cancels the operation before the event, if it has not begun and the device supports that: it
     /// then fails, as do operations that depend on it.
     fn cancel(&self) {}
-    /// For the device's own use.
-    fn as_any(&self) -> &dyn std::any::Any;
-    /// For the device's own use.
-    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync>;
+}
+
+impl dyn Event {
+    /// The event as that of its device; `None` if it is another device's.
+    pub(super) fn downcast_ref<T: Event>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
 }
 
 /// A kernel that is running or queued.

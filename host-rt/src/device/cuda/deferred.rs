@@ -11,7 +11,6 @@
 //! connections), and the host answers calls by copies alone. Source: CUDA C++ programming guide,
 //! `CUDA_DEVICE_MAX_CONNECTIONS`.
 
-use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
@@ -254,7 +253,7 @@ impl Queue for DeferringQueue {
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
-        let deferred = event.as_any().downcast_ref::<DeferredEvent>();
+        let deferred = event.downcast_ref::<DeferredEvent>();
         let recorded = deferred.map_or_else(|| Some(Arc::clone(event)), |event| event.0.get());
         if let Some(queue) = self.direct()
             && let Some(event) = &recorded
@@ -273,7 +272,7 @@ impl Queue for DeferringQueue {
     }
 
     fn can_wait_for(&self, event: &dyn Event) -> bool {
-        event.as_any().is::<DeferredEvent>() || CudaQueue::knows(event)
+        event.downcast_ref::<DeferredEvent>().is_some() || CudaQueue::knows(event)
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
@@ -304,14 +303,6 @@ impl Event for DeferredEvent {
             Some(event) => event.sync(),
             None => unreachable!("a wait without an end"),
         }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
     }
 }
 

@@ -118,14 +118,6 @@ impl Event for CudaEvent {
     fn sync(&self) -> Result<(), Fault> {
         self.sleep()
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
-        self
-    }
 }
 
 impl Drop for CudaEvent {
@@ -221,13 +213,5 @@ impl Event for Known {
 
     fn sync(&self) -> Result<(), Fault> {
         self.0.clone()
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
-        self
     }
 }

@@ -38,7 +38,7 @@ pub(super) unsafe fn start(
     launch: LaunchContext,
 ) -> Result<Arc<CudaLaunch>, DeviceError> {
     assert!(
-        module.as_any().is::<CudaModule>(),
+        module.downcast_ref::<CudaModule>().is_some(),
         "a module of another device"
     );
     let context = &device.context;

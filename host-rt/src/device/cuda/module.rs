@@ -140,10 +140,6 @@ impl Module for CudaModule {
     fn limits(&self, kernel: Global) -> Result<KernelLimits, DeviceError> {
         launch::limits(&self.context, kernel)
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
 }
 
 impl Drop for CudaModule {

@@ -79,7 +79,7 @@ impl CudaQueue {
 
     /// Whether the driver can wait for the event.
     pub(super) fn knows(event: &dyn Event) -> bool {
-        event.as_any().is::<CudaEvent>() || event.as_any().is::<Known>()
+        event.downcast_ref::<CudaEvent>().is_some() || event.downcast_ref::<Known>().is_some()
     }
 
     pub(super) fn stream(&self) -> CUstream {
@@ -272,7 +272,7 @@ impl Queue for CudaQueue {
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
         let stream = self.parts();
-        let known = event.as_any().downcast_ref::<CudaEvent>();
+        let known = event.downcast_ref::<CudaEvent>();
         if let Some(reason) = known.and_then(CudaEvent::reason) {
             self.failed.get_or_insert_with(|| reason.clone());
             return;

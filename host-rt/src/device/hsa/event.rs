@@ -73,12 +73,4 @@ impl Event for HsaEvent {
         let mut signals = self.signals.iter();
         self.reached(signals.try_for_each(|signal| signal.wait_for_end()))
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
-        self
-    }
 }

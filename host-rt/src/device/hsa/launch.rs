@@ -25,7 +25,7 @@ pub(super) unsafe fn start(
     params: &Params,
     launch: LaunchContext,
 ) -> Result<Arc<HsaLaunch>, DeviceError> {
-    let Some(code) = module.as_any().downcast_ref::<HsaModule>() else {
+    let Some(code) = module.downcast_ref::<HsaModule>() else {
         unreachable!("a module of another device")
     };
     let loaded = code.loaded(kernel);

@@ -301,10 +301,6 @@ impl Module for HsaModule {
             shared_bytes: loaded.shared,
         })
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
 }
 
 impl Drop for HsaModule {

@@ -228,7 +228,7 @@ impl Queue for HsaQueue {
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
         if self.can_wait_for(&**event)
-            && let Some(event) = event.as_any().downcast_ref::<HsaEvent>()
+            && let Some(event) = event.downcast_ref::<HsaEvent>()
         {
             match event.reason() {
                 Some(reason) => {
@@ -244,7 +244,7 @@ impl Queue for HsaQueue {
     /// The host waits for events of another GPU: if that GPU is lost, its signals never change, and
     /// this one would not learn of it.
     fn can_wait_for(&self, event: &dyn Event) -> bool {
-        let event = event.as_any().downcast_ref::<HsaEvent>();
+        let event = event.downcast_ref::<HsaEvent>();
         event.is_some_and(|event| {
             let mut signals = event.signals.iter();
             signals.all(|signal| signal.is_of(&self.device.context))

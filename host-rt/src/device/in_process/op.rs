@@ -207,14 +207,6 @@ impl Event for QueueOp {
         }
         self.finish(Err(Fault::from("it was cancelled").not_run()));
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
-        self
-    }
 }
 
 impl Running for QueueOp {

@@ -1,5 +1,6 @@
 //! Queues of devices that run in this process.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use shared_abi::words::{Store, SystemWords};
@@ -119,15 +120,15 @@ impl<D: InProcess> Queue for InProcessQueue<D> {
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
-        let op = Arc::clone(event).into_any().downcast::<QueueOp>();
-        self.events.push(op.unwrap_or_else(|_| {
+        let op = Arc::clone(event) as Arc<dyn Any + Send + Sync>;
+        self.events.push(op.downcast().unwrap_or_else(|_| {
             let waited = event.sync();
             QueueOp::over(waited)
         }));
     }
 
     fn can_wait_for(&self, event: &dyn Event) -> bool {
-        event.as_any().is::<QueueOp>()
+        event.downcast_ref::<QueueOp>().is_some()
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {

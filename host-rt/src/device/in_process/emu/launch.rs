@@ -46,7 +46,7 @@ unsafe impl InProcess for EmuDevice {
         params: &Params,
         context: LaunchContext,
     ) -> Result<Box<dyn Work>, DeviceError> {
-        let Some(module) = module.as_any().downcast_ref::<EmuModule>() else {
+        let Some(module) = module.downcast_ref::<EmuModule>() else {
             unreachable!("a module of another device")
         };
         let Some(kernel) = module.loaded.kernel_at(kernel.address) else {

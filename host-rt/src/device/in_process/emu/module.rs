@@ -88,8 +88,4 @@ impl Module for EmuModule {
             shared_bytes: self.loaded.shared_bytes(),
         })
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
 }

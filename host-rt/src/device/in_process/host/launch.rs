@@ -51,7 +51,7 @@ unsafe impl InProcess for HostDevice {
             let reason = "its device threads are no lanes, and have no shared memory";
             return Err(grid.bad(reason));
         }
-        let Some(loaded) = module.as_any().downcast_ref::<HostModule>() else {
+        let Some(loaded) = module.downcast_ref::<HostModule>() else {
             unreachable!("a module of another device")
         };
         if !loaded.is_code(kernel.address) {
@@ -112,7 +112,7 @@ impl fmt::Display for HostLaunch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.try_lock();
         let held = state.as_ref().ok().and_then(|state| state.held.as_ref());
-        let module = held.and_then(|held| held.module.as_any().downcast_ref::<HostModule>());
+        let module = held.and_then(|held| held.module.downcast_ref::<HostModule>());
         let described = match module {
             Some(module) => module.describe_kernel(self.code as usize as u64, f)?,
             None => {

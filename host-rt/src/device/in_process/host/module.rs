@@ -191,10 +191,6 @@ impl Module for HostModule {
             shared_bytes: 0,
         })
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
 }
 
 /// The offset that the loader has added to the addresses in an image.
