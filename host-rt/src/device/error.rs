@@ -1,5 +1,6 @@
 //! Errors of devices.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use targets::count::Count;
@@ -205,6 +206,24 @@ pub enum DeviceError {
         /// The system's error, which the message includes.
         reason: std::io::Error,
     },
+}
+
+impl DeviceError {
+    /// A driver's failure on `device`.
+    pub(super) fn driver(device: &str, failure: impl Display) -> Self {
+        Self::Driver {
+            device: device.to_owned(),
+            reason: failure.to_string(),
+        }
+    }
+
+    /// `device` is lost for this reason.
+    pub(super) fn lost(device: &str, reason: impl Display) -> Self {
+        Self::Lost {
+            device: device.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
 }
 
 debug_as_display!(DeviceError);

@@ -35,6 +35,17 @@ pub enum EventState {
     Failed(Fault),
 }
 
+impl From<Option<Result<(), Fault>>> for EventState {
+    /// `None` is pending.
+    fn from(outcome: Option<Result<(), Fault>>) -> Self {
+        match outcome {
+            None => Self::Pending,
+            Some(Ok(())) => Self::Done,
+            Some(Err(fault)) => Self::Failed(fault),
+        }
+    }
+}
+
 /// A place in a queue, which is reached when everything queued before is done.
 ///
 /// Failures propagate: a failed operation, and a wait for a failed event, make later events of the

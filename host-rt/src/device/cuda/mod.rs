@@ -28,7 +28,6 @@ mod queue;
 mod stream;
 
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use targets::DeviceArch;
@@ -43,6 +42,7 @@ use self::module::{CudaModule, Globals};
 use self::queue::CudaQueue;
 use self::stream::Stream;
 use super::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
+use super::gpu::open::retry_if_lost;
 use super::gpu::pool::Pool;
 use super::gpu::reaper::CompletionReaper;
 use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue};
@@ -50,24 +50,12 @@ use crate::base::lock::lock;
 use crate::base::ranges::AddrRange;
 use crate::image::{Image, ImageError};
 
-/// How long opening waits for a lost context to be destroyed. When all its resources are dropped,
-/// the thread that waits for kernels may be the last owner.
-const PATIENCE: Duration = Duration::from_millis(200);
-
 /// Opens GPU `number`, which exists.
 pub(super) fn open(
     number: u32,
     _options: &OpenOptions<'_>,
 ) -> Result<Arc<dyn Device>, DeviceError> {
-    let start = Instant::now();
-    loop {
-        match open_once(number) {
-            Err(DeviceError::Lost { .. }) if start.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            result => return result,
-        }
-    }
+    retry_if_lost(|| open_once(number))
 }
 
 fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {

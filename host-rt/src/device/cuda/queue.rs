@@ -11,6 +11,7 @@ use super::functions::{self, Code};
 use super::launch;
 use super::stream::Stream;
 use crate::device::bounds::{BEYOND, check_word, unreachable};
+use crate::device::gpu::readback::Arrival;
 use crate::device::{
     DeviceError, Event, Fault, Fill, Global, Grid, LaunchContext, MappedMemory, Module, Params,
     Queue, Running,
@@ -254,7 +255,11 @@ impl Queue for CudaQueue {
         let recorded = stream.context.enter().and_then(|_entered| {
             let mut event = events.take()?;
             event.record(stream.raw)?;
-            event.of_queue(readbacks, failed.clone(), stream.callers.clone());
+            event.arrival = Arrival {
+                readbacks,
+                failed: failed.clone(),
+            };
+            event.callers = stream.callers.clone();
             Ok(event)
         });
         match recorded {
@@ -273,7 +278,7 @@ impl Queue for CudaQueue {
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
         let stream = self.parts();
         let known = event.downcast_ref::<CudaEvent>();
-        if let Some(reason) = known.and_then(CudaEvent::reason) {
+        if let Some(reason) = known.and_then(|event| event.arrival.failed.as_ref()) {
             self.failed.get_or_insert_with(|| reason.clone());
             return;
         }
@@ -286,7 +291,7 @@ impl Queue for CudaQueue {
         match waits {
             Some(Ok(())) => {
                 let callers = &mut self.parts_mut().callers;
-                for end in known.map(CudaEvent::callers).unwrap_or_default() {
+                for end in known.iter().flat_map(|event| &event.callers) {
                     if !callers.iter().any(|caller| Arc::ptr_eq(caller, end)) {
                         callers.push(Arc::clone(end));
                     }

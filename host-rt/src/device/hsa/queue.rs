@@ -8,7 +8,7 @@ use super::event::HsaEvent;
 use super::stream::{Readback, Stream};
 use super::{HsaDevice, launch};
 use crate::device::bounds::check_word;
-use crate::device::gpu::readback::PendingCopy;
+use crate::device::gpu::readback::{Arrival, PendingCopy};
 use crate::device::{
     DeviceError, Event, Fault, Fill, Global, Grid, LaunchContext, Module, Params, Queue, Running,
 };
@@ -223,14 +223,20 @@ impl Queue for HsaQueue {
 
     fn record_event(&mut self) -> Arc<dyn Event> {
         let (signals, readbacks) = self.stream().place();
-        Arc::new(HsaEvent::new(signals, readbacks, self.failed.clone()))
+        Arc::new(HsaEvent {
+            signals,
+            arrival: Arrival {
+                readbacks,
+                failed: self.failed.clone(),
+            },
+        })
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
         if self.can_wait_for(&**event)
             && let Some(event) = event.downcast_ref::<HsaEvent>()
         {
-            match event.reason() {
+            match &event.arrival.failed {
                 Some(reason) => {
                     self.failed.get_or_insert_with(|| reason.clone());
                 }

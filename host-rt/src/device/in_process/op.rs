@@ -180,11 +180,7 @@ fn run(mut ready: VecDeque<Arc<QueueOp>>) {
 
 impl Event for QueueOp {
     fn check(&self) -> EventState {
-        match self.outcome() {
-            None => EventState::Pending,
-            Some(Ok(())) => EventState::Done,
-            Some(Err(fault)) => EventState::Failed(fault),
-        }
+        self.outcome().into()
     }
 
     fn sync(&self) -> Result<(), Fault> {
