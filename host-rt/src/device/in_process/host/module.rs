@@ -82,7 +82,8 @@ impl HostModule {
         // SAFETY: the handle is the library's, from `into_raw`, and used once.
         let library = unsafe { Library::from_raw(handle) };
         let module = Arc::new(Self {
-            base: base.map_err(failed)?,
+            base: base
+                .ok_or_else(|| failed("the loader does not report its address".to_owned()))?,
             image: image.clone(),
             library: Some(library),
             _file: file,
@@ -193,11 +194,12 @@ impl Module for HostModule {
     }
 }
 
-/// The offset that the loader has added to the addresses in an image.
+/// The offset that the loader has added to the addresses in an image; `None` if the loader does not
+/// report it.
 ///
 /// # Safety
 /// `library` is a library's handle.
-unsafe fn base_of(library: *mut c_void) -> Result<u64, String> {
+unsafe fn base_of(library: *mut c_void) -> Option<u64> {
     /// The part of the loader's `struct link_map` that debuggers rely on.
     #[repr(C)]
     struct LinkMap {
@@ -207,10 +209,10 @@ unsafe fn base_of(library: *mut c_void) -> Result<u64, String> {
     // SAFETY: the caller's promise; the request writes one pointer.
     let failed = unsafe { libc::dlinfo(library, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
     if failed != 0 || map.is_null() {
-        return Err("the loader does not report its address".to_owned());
+        return None;
     }
     // SAFETY: owned by the loader, as long as the library is loaded.
-    Ok(unsafe { (*map).base } as u64)
+    Some(unsafe { (*map).base } as u64)
 }
 
 /// An unnamed file in memory with the given content.
