@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::DeviceError;
+use super::{DeviceAddr, DeviceError};
 use crate::base::ranges::AddrRange;
 
 /// A range that begins in device memory but leaves its allocation.
@@ -12,7 +12,7 @@ pub(super) const NOT_ALLOCATED: &str = "device memory that is not (all) allocate
 pub(super) const BEYOND: &str = "no device memory that a copy reaches: a device thread's stack, \
                                  memory that a kernel allocated, or a host address";
 
-pub(super) fn unreachable(address: u64, len: u64, what: &'static str) -> DeviceError {
+pub(super) fn unreachable(address: DeviceAddr, len: u64, what: &'static str) -> DeviceError {
     DeviceError::Unreachable { address, len, what }
 }
 
@@ -21,17 +21,17 @@ pub(super) fn unreachable(address: u64, len: u64, what: &'static str) -> DeviceE
 pub(super) fn is_allocated(
     sizes: &BTreeMap<u64, u64>,
     grain: u64,
-    address: u64,
+    address: DeviceAddr,
     len: u64,
 ) -> Option<bool> {
-    let (&start, &size) = sizes.range(..=address).next_back()?;
-    (address - start < size.max(1).next_multiple_of(grain))
+    let (&start, &size) = sizes.range(..=address.0).next_back()?;
+    (address.0 - start < size.max(1).next_multiple_of(grain))
         .then(|| AddrRange::new(start, size).is_some_and(|memory| memory.has(address, len)))
 }
 
 /// Rejects misaligned addresses.
-pub(super) fn check_word(address: u64) -> Result<(), DeviceError> {
-    if address.is_multiple_of(4) {
+pub(super) fn check_word(address: DeviceAddr) -> Result<(), DeviceError> {
+    if address.0.is_multiple_of(4) {
         Ok(())
     } else {
         Err(unreachable(address, 4, "not aligned for a word"))

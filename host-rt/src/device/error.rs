@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use targets::count::Count;
 
+use crate::base::addr::DeviceAddr;
 use crate::base::debug_as_display;
 
 /// The failure of a kernel, or of another operation in a queue.
@@ -127,12 +128,12 @@ pub enum DeviceError {
     },
     /// A copy names device memory that the host cannot reach.
     #[error(
-        "the host does not reach {len} bytes at device address {address:#x}: {what} (a range \
+        "the host does not reach {len} bytes at device address {address}: {what} (a range \
          there must travel with its request)"
     )]
     Unreachable {
         /// Start of the range.
-        address: u64,
+        address: DeviceAddr,
         /// Length of the range.
         len: u64,
         /// The kind of memory there, as far as the device knows.

@@ -2,13 +2,13 @@
 
 use std::any::Any;
 
-use super::DeviceError;
+use super::{DeviceAddr, DeviceError};
 
 /// A symbol of a loaded image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Global {
     /// Its device address.
-    pub address: u64,
+    pub address: DeviceAddr,
     /// Its size in bytes; 0 if the image does not have it.
     pub size: u64,
 }

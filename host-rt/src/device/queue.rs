@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::Fault;
-use super::{BlockShape, DeviceError, Fill, Global, Grid, Module, Params};
+use super::{BlockShape, DeviceAddr, DeviceError, Fill, Global, Grid, Module, Params};
 
 /// Properties of a launch beyond kernel, grid and parameters.
 #[derive(Clone)]
@@ -87,7 +87,7 @@ pub trait Queue: Send {
     ///
     /// # Errors
     /// There is not enough memory.
-    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError>;
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError>;
 
     /// Copies `len` bytes to device memory.
     ///
@@ -100,7 +100,7 @@ pub trait Queue: Send {
     /// The host cannot reach the range. Such a copy is not queued.
     unsafe fn copy_to_device(
         &mut self,
-        to: u64,
+        to: DeviceAddr,
         from: *const u8,
         len: usize,
     ) -> Result<(), DeviceError>;
@@ -116,7 +116,7 @@ pub trait Queue: Send {
     unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
-        from: u64,
+        from: DeviceAddr,
         len: usize,
     ) -> Result<(), DeviceError>;
 
@@ -125,7 +125,12 @@ pub trait Queue: Send {
     ///
     /// # Errors
     /// The host cannot reach one of the ranges.
-    fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
+    fn copy_on_device(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
         let mut bytes = vec![0; len];
         // SAFETY: `bytes` is left alone until the copy has been waited for.
         unsafe { self.copy_from_device(bytes.as_mut_ptr(), from, len)? };
@@ -140,7 +145,7 @@ pub trait Queue: Send {
     ///
     /// # Errors
     /// The host cannot reach the word, or it is misaligned.
-    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError>;
+    fn store_word(&mut self, to: DeviceAddr, word: u32) -> Result<(), DeviceError>;
 
     /// Starts a kernel of `module` when the queue gets there.
     ///

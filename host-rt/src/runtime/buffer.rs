@@ -6,14 +6,14 @@ use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::{Inner, Result, Runtime};
-use crate::device::DeviceError;
+use crate::device::{DeviceAddr, DeviceError};
 
 /// Device memory, freed when dropped.
 pub struct DeviceBuffer {
     pub(super) inner: Arc<Inner>,
     /// Of the runtime's allocations, which one it is.
     pub(super) number: u64,
-    pub(super) address: u64,
+    pub(super) address: DeviceAddr,
     pub(super) bytes: u64,
 }
 
@@ -21,7 +21,7 @@ impl DeviceBuffer {
     /// Its device address.
     #[must_use]
     pub fn address(&self) -> u64 {
-        self.address
+        self.address.0
     }
 
     /// Its size in bytes.
@@ -64,7 +64,7 @@ impl DeviceBuffer {
     }
 
     /// The address of `len` bytes at offset `at`.
-    pub(crate) fn range(&self, at: u64, len: u64) -> Result<u64, DeviceError> {
+    pub(crate) fn range(&self, at: u64, len: u64) -> Result<DeviceAddr, DeviceError> {
         match at.checked_add(len) {
             Some(end) if end <= self.bytes => Ok(self.address + at),
             _ => Err(DeviceError::OutOfBuffer {
@@ -78,11 +78,7 @@ impl DeviceBuffer {
 
 impl fmt::Debug for DeviceBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "DeviceBuffer({} bytes at {:#x})",
-            self.bytes, self.address
-        )
+        write!(f, "DeviceBuffer({} bytes at {})", self.bytes, self.address)
     }
 }
 

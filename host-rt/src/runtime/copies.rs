@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::on_device::OnDevice;
 use super::{Kernel, Report, Result, Runtime};
 use crate::base::ranges::AddrRange;
-use crate::device::{DeviceError, Event, Fill, Grid, Params, Queue};
+use crate::device::{DeviceAddr, DeviceError, Event, Fill, Grid, Params, Queue};
 
 /// Copies between host and device that a runtime has made so far for launches of typed
 /// kernels and for mapped data.
@@ -92,7 +92,7 @@ impl<'a> Copies<'a> {
         len: usize,
     ) -> Result<()> {
         // SAFETY: the caller's promise; `finish` and the drop both wait.
-        unsafe { self.queue().copy_to_device(to, from, len)? };
+        unsafe { self.queue().copy_to_device(DeviceAddr(to), from, len)? };
         let counts = self.runtime.counts();
         counts.to.fetch_add(1, Ordering::Relaxed);
         counts.to_bytes.fetch_add(len as u64, Ordering::Relaxed);
@@ -111,7 +111,7 @@ impl<'a> Copies<'a> {
         len: usize,
     ) -> Result<()> {
         // SAFETY: the caller's promise; `finish` and the drop both wait.
-        unsafe { self.queue().copy_from_device(to, from, len)? };
+        unsafe { self.queue().copy_from_device(to, DeviceAddr(from), len)? };
         let counts = self.runtime.counts();
         counts.from.fetch_add(1, Ordering::Relaxed);
         counts.from_bytes.fetch_add(len as u64, Ordering::Relaxed);

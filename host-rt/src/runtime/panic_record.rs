@@ -20,7 +20,7 @@ impl PanicRecord {
 
     /// Its device address.
     pub(super) fn address(&self) -> u64 {
-        self.0.device
+        self.0.device.0
     }
 
     /// The words about a fault, with the place of the panic before them if there was one.

@@ -45,7 +45,9 @@ use super::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
 use super::gpu::open::retry_if_lost;
 use super::gpu::pool::Pool;
 use super::gpu::reaper::CompletionReaper;
-use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue};
+use super::{
+    Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
+};
 use crate::base::lock::lock;
 use crate::base::ranges::AddrRange;
 use crate::image::{Image, ImageError};
@@ -135,7 +137,7 @@ impl CudaDevice {
     /// Rejects ranges that are not device memory from start to end: a device chooses the range, and
     /// the driver could copy to and from much more. Mapped memory is rejected too: both sides
     /// access it word by word at the same time, and a copy must not interfere.
-    fn check_range(&self, address: u64, len: usize) -> Result<(), DeviceError> {
+    fn check_range(&self, address: DeviceAddr, len: usize) -> Result<(), DeviceError> {
         use sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as DEVICE;
         use sys::CUpointer_attribute::{
             CU_POINTER_ATTRIBUTE_MEMORY_TYPE as TYPE, CU_POINTER_ATTRIBUTE_RANGE_SIZE as SIZE,
@@ -158,9 +160,9 @@ impl CudaDevice {
         // address.
         let codes = unsafe {
             [
-                functions::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address),
-                functions::cuPointerGetAttribute((&raw mut start).cast(), START, address),
-                functions::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address),
+                functions::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address.0),
+                functions::cuPointerGetAttribute((&raw mut start).cast(), START, address.0),
+                functions::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address.0),
             ]
         };
         let is_inside = AddrRange::new(start, size).is_some_and(|all| all.has(address, len));
@@ -209,11 +211,11 @@ impl Device for CudaDevice {
         false
     }
 
-    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         self.memory.alloc(bytes, fill)
     }
 
-    fn free(&self, address: u64) {
+    fn free(&self, address: DeviceAddr) {
         self.memory.free(address);
     }
 

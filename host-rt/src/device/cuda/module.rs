@@ -14,7 +14,7 @@ use super::jit::JitLog;
 use super::launch;
 use super::lock;
 use crate::base::ranges::{AddrRange, Found, RangeMap};
-use crate::device::{DeviceError, Global, KernelLimits, Module};
+use crate::device::{DeviceAddr, DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, Image, ImageError};
 
 /// A loaded image.
@@ -89,7 +89,7 @@ impl CudaModule {
             unsafe { functions::cuModuleGetFunction(&raw mut function, self.raw, name.as_ptr()) };
         let found = self.found("cuModuleGetFunction", code)?;
         Ok(found.then_some(Global {
-            address: function as u64,
+            address: DeviceAddr(function as u64),
             size: 0,
         }))
     }
@@ -125,7 +125,7 @@ impl Module for CudaModule {
             self.globals.add(self.raw, address, size as u64);
         }
         Ok(found.then_some(Global {
-            address,
+            address: DeviceAddr(address),
             size: size as u64,
         }))
     }
@@ -177,7 +177,7 @@ impl Globals {
     }
 
     /// `Some(true)` if the range is in one of them; otherwise only the driver knows.
-    pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
+    pub(super) fn contains(&self, address: DeviceAddr, len: u64) -> Option<bool> {
         let globals = lock(&self.0);
         let found = globals.find(AddrRange::new(address, len)?);
         matches!(found, Found::Inside(..)).then_some(true)

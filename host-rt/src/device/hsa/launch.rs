@@ -98,7 +98,7 @@ fn packet(
     packet.grid_size_y = shape.teams[1] * u32::from(y);
     packet.grid_size_z = shape.teams[2] * u32::from(z);
     packet.private_segment_size = loaded.private;
-    packet.kernel_object = kernel.address;
+    packet.kernel_object = kernel.address.0;
     packet.kernarg_address = arguments.cast();
     packet
 }

@@ -52,7 +52,9 @@ use self::queue::HsaQueue;
 use self::streams::Streams;
 use super::gpu::open::retry_if_lost;
 use super::gpu::reaper::CompletionReaper;
-use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue};
+use super::{
+    Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
+};
 use crate::image::{Image, ImageError};
 
 /// Opens GPU `number`, which exists.
@@ -154,7 +156,7 @@ impl Device for HsaDevice {
         false
     }
 
-    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         if fill == Fill::Any {
             return self.memory.alloc(bytes);
         }
@@ -164,7 +166,7 @@ impl Device for HsaDevice {
         Ok(address)
     }
 
-    fn free(&self, address: u64) {
+    fn free(&self, address: DeviceAddr) {
         self.memory.free(address);
     }
 

@@ -302,7 +302,7 @@ fn map_variable(
     let Some(range) = AddrRange::new(entry.address, entry.size as usize) else {
         return Ok(None);
     };
-    let mut address = found.address;
+    let mut address = found.address.0;
     if entry.flags & (ENTRY_INDIRECT | ENTRY_VTABLE) != 0 {
         let to = (&raw mut address).cast();
         // SAFETY: a local; this waits for the copy.

@@ -18,7 +18,7 @@ use super::{lock, thread};
 use crate::base::ranges::AddrRange;
 use crate::device::in_process::MAX_THREADS;
 use crate::device::loader::{loader_reason, without};
-use crate::device::{DeviceError, Global, KernelLimits, Module};
+use crate::device::{DeviceAddr, DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, HOST_MACHINE, Image, ImageError, Segment};
 
 /// The reason why the loader rejects the image, whose file is at `path`.
@@ -109,23 +109,23 @@ impl HostModule {
         let services: *const HostArch = &raw const thread::SERVICES;
         // SAFETY: the symbol is a writable pointer-sized variable of the image,
         // and no code of the image runs yet.
-        unsafe { (global.address as *mut *const HostArch).write_unaligned(services) };
+        unsafe { (global.address.0 as *mut *const HostArch).write_unaligned(services) };
         Ok(())
     }
 
     /// Whether there is code at the address.
-    pub(super) fn is_code(&self, address: u64) -> bool {
+    pub(super) fn is_code(&self, address: DeviceAddr) -> bool {
         self.is_loaded(address, 1, |segment| segment.executable)
     }
 
     /// Whether the range lies in a segment of the image that is `suitable`.
     pub(super) fn is_loaded(
         &self,
-        address: u64,
+        address: DeviceAddr,
         len: u64,
         suitable: impl Fn(&Segment) -> bool,
     ) -> bool {
-        let Some(offset) = address.checked_sub(self.base) else {
+        let Some(offset) = address.0.checked_sub(self.base) else {
             return false;
         };
         self.image.segments().iter().any(|segment| {
@@ -139,11 +139,11 @@ impl HostModule {
     /// its parameters.
     pub(super) fn describe_kernel(
         &self,
-        address: u64,
+        address: DeviceAddr,
         f: &mut fmt::Formatter<'_>,
     ) -> Result<bool, fmt::Error> {
         let symbols = self.image.symbols();
-        let offset = address.wrapping_sub(self.base);
+        let offset = address.0.wrapping_sub(self.base);
         let found = symbols.iter().find(|s| s.is_code && s.address == offset);
         let Some(kernel) = found else {
             write!(f, "a kernel of {}", self.image.name())?;
@@ -160,7 +160,7 @@ impl HostModule {
             .symbol(name)
             .filter(|symbol| symbol.is_code == is_code)?;
         Some(Global {
-            address: self.base.wrapping_add(symbol.address),
+            address: DeviceAddr(self.base.wrapping_add(symbol.address)),
             size: symbol.size,
         })
     }
