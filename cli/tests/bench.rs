@@ -161,7 +161,7 @@ fn a_kernel_that_never_ends_ends_the_command() {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn invalid_values_are_rejected() {
     for grid in ["8", "0x8", "8x0", "8x8x8", "x", "axb", ""] {
         run(&mut quick(&["--grids", grid])).refused(&["--grids", "132x256"]);
     }

@@ -97,7 +97,7 @@ fn unknown_names_list_what_exists() {
 }
 
 #[test]
-fn nonsense_in_the_environment_is_named() {
+fn invalid_environment_variables_are_named() {
     for (name, value) in [
         ("GOMP_REVERSE_OFFLOAD_THREADS", "0"),
         ("REVOFF_SLOTS", "3"),

@@ -194,7 +194,7 @@ fn a_deadline_names_an_output_that_nobody_reads() {
     // Until here nothing reads the pipe, so the kernel has filled it.
     let status = child.wait().unwrap();
     assert!(!status.success());
-    let message = "under way on the host: the standard output";
+    let message = "pending on the host: the standard output";
     assert!(stderr.contains(message), "{stderr}");
 }
 

@@ -247,7 +247,7 @@ fn misplaced<T>(argument: usize, raw: &RawArg) -> BadArguments {
 
 /// Rejects arguments that share memory, unless both are only read.
 ///
-/// It goes by the kinds that the device sent. Each is compared with the declared one when the
+/// The kinds are those that the device sent. Each is compared with the declared one when the
 /// argument is taken, before a reference is made.
 fn refuse_overlaps(all: &[RawArg]) -> Result<(), BadArguments> {
     for (argument, one) in all.iter().enumerate() {

@@ -44,10 +44,9 @@ pub trait HostFunction: Send + Sync + 'static {
     /// For each argument that is no
     /// [`FIRSTPRIVATE_INT`](MapKind::FIRSTPRIVATE_INT) and whose size is not 0,
     /// `ptr` points into one allocation of which `size` bytes from there on are
-    /// - initialised (also those of a [`FROM`](MapKind::FROM): zeroes, lest the
-    ///   device see what was there before),
-    /// - valid for reads, and for writes where [`MapKind::writes_device`] says so,
-    ///   until this returns,
+    /// - initialised (those of a [`FROM`](MapKind::FROM) too, with zeroes, so that the device does
+    ///   not see earlier contents),
+    /// - valid for reads, and for writes if [`MapKind::writes_device`] is true, until this returns,
     /// - accessed by nothing else until this returns, in particular by no device.
     ///
     /// Ranges may overlap each other: that is checked.

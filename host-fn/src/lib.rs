@@ -7,7 +7,7 @@
 //! ```
 //! use host_fn::zerocopy::{FromBytes, Immutable, IntoBytes};
 //!
-//! /// What a file is like.
+//! /// Statistics of a file.
 //! #[derive(FromBytes, IntoBytes, Immutable)]
 //! #[zerocopy(crate = "host_fn::zerocopy")]
 //! #[repr(C)]

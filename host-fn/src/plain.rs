@@ -3,14 +3,14 @@
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Plain data: any bytes of the right size are a value, and a value is its bytes
-/// and nothing else. What travels between device and host is of such types.
+/// and nothing else. All values that pass between device and host have such types.
 ///
-/// Implemented for all that has zerocopy's [`FromBytes`], [`IntoBytes`] and
+/// Implemented for all types with zerocopy's [`FromBytes`], [`IntoBytes`] and
 /// [`Immutable`]: integers, floats, arrays of them, and structures that derive
-/// all three (see [`host_fn::zerocopy`](crate::zerocopy)). Neither `bool` nor
-/// `char` nor an enum, since the other side is not trusted to send one of their
-/// values; and no pointer, since it means nothing there: a device address
-/// travels as a `u64`.
+/// all three (see [`host_fn::zerocopy`](crate::zerocopy)). `bool`, `char` and enums
+/// are not plain data, because the other side may send bytes that are none of their
+/// values. Neither are pointers, because they are invalid on the other side: a
+/// device address is passed as a `u64`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data: it cannot travel between device and host",
     label = "not plain data",

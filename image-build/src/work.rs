@@ -1,5 +1,5 @@
-//! The folder in which crates are compiled: one for all kernel crates of a workspace, so that
-//! `core` and what they have in common is compiled once for an architecture.
+//! The folder in which crates are compiled: one for all kernel crates of a workspace, so that macros
+//! are compiled once, and `core` and common dependencies once for each architecture.
 
 use std::env;
 use std::fs::{self, File};
@@ -10,8 +10,8 @@ use crate::error::{BuildError, io_at};
 /// The environment variable that names another folder.
 pub const WORK: &str = "REVOFF_IMAGE_BUILD_DIR";
 
-/// The part of the folder that is for one architecture or the host. Other builds for that wait
-/// while this lives: cargo gives crates of one name in different workspaces the same files.
+/// The part of the folder that is for GPUs or for the host. Other builds in that part wait while
+/// this lives: cargo gives crates of one name in different workspaces the same files.
 pub(crate) struct Work {
     dir: PathBuf,
     _lock: File,

@@ -31,11 +31,11 @@
  *         }
  *     }
  *
- * For a GPU only the head of the kernel is another, see REVOFF_GPU_KERNEL. OpenMP
- * programs by clang include revoff_openmp.h in the place of this.
+ * For a GPU only the head of the kernel differs, see REVOFF_GPU_KERNEL. OpenMP
+ * programs by clang include revoff_openmp.h instead of this file.
  *
- * The host function gets the addresses of its own copies of what is mapped, as
- * libgomp hands them to an outlined `target device(ancestor:1)` region.
+ * The host function gets the addresses of its own copies of the mapped data, as
+ * libgomp passes them to an outlined `target device(ancestor:1)` region.
  */
 
 #ifndef REVOFF_H

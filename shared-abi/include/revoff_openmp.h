@@ -13,10 +13,10 @@
  *     }
  *
  * The program is compiled once for each kind of device and once for its host. On a
- * device a call is one of device-rt, which is linked into the device's image. On the
- * host, where a region runs that no device takes, it is the function itself: it gets
- * the region's own variables in the place of copies, and always ends well. C11 and
- * C++17.
+ * device, revoff_call calls the host through device-rt, which is linked into the
+ * device's image. On the host, where regions run that no device runs, it calls the
+ * function directly: the function gets the region's own variables instead of copies,
+ * and the status is always success. Requires C11 or C++17.
  */
 
 #ifndef REVOFF_OPENMP_H

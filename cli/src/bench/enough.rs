@@ -7,24 +7,29 @@ use host_rt::targets::count::Count;
 /// Least calls of a figure.
 pub(super) const ENOUGH: u64 = 100;
 
-/// Measures for `time`, and again for longer if the machine is too busy for [`ENOUGH`] calls.
+/// A busy machine gets this long for one figure, however short the measurement was meant to be.
+const LONGEST: Duration = Duration::from_secs(25);
+
+/// Measures for `time`, and again for twice as long while the machine is too busy for [`ENOUGH`]
+/// calls: up to 32 times as long, or [`LONGEST`].
 pub(crate) fn enough<T>(
-    mut time: Duration,
+    time: Duration,
     what: &str,
     mut measure: impl FnMut(Duration) -> anyhow::Result<(u64, T)>,
 ) -> anyhow::Result<T> {
-    let mut last = 0;
-    for _ in 0..6 {
-        let (calls, measured) = measure(time)?;
+    let longest = LONGEST.max(time * 32);
+    let mut window = time;
+    loop {
+        let (calls, measured) = measure(window)?;
         if calls >= ENOUGH {
             return Ok(measured);
         }
-        last = calls;
-        time *= 2;
+        if window * 2 > longest {
+            anyhow::bail!(
+                "only {} could be {what} within {window:?}: the device or the machine is too busy",
+                Count(calls, "call"),
+            );
+        }
+        window *= 2;
     }
-    anyhow::bail!(
-        "only {} could be {what} within {:?}: the device or the machine is too busy",
-        Count(last, "call"),
-        time / 2
-    )
 }

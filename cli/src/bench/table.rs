@@ -130,10 +130,7 @@ fn ratios(out: &mut String, ratios: &Ratios) -> fmt::Result {
         )?;
     }
     if let Some(ns) = ratios.native_tofrom_64_minus_empty_ns {
-        writeln!(
-            out,
-            "64 bytes there and back take native {ns} ns more (p50)"
-        )?;
+        writeln!(out, "64 bytes both ways take native {ns} ns more (p50)")?;
     }
     if let Some(ns) = ratios.native_work_10us_p50_ns {
         writeln!(

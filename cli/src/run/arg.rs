@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_values_are_rejected() {
         for text in [
             "5",
             "u32",

@@ -58,8 +58,8 @@ impl HostLibrary {
         let symbols = Image::from_bytes(&*name, bytes)?;
         // The loader treats a name without a slash as a system library.
         let path = path.canonicalize().with_context(unreadable)?;
-        // SAFETY: loading runs the library's initialisers. The command line asks
-        // for that, and the help text says so.
+        // SAFETY: loading runs the library's initialisers. The user named the library as one whose
+        // functions this command calls, and so trusts its code.
         let library = unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
             .with_context(|| format!("cannot load {name}"))?;
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Producer of [`native`](shared_abi::wire::native).
+//! Producer of [`native`](shared_abi::wire::native). docs/native-wire.md specifies the protocol.
 
 use core::mem::offset_of;
 

@@ -10,14 +10,14 @@ use super::on_device::OnDevice;
 use crate::base::ranges::AddrRange;
 use crate::device::{Fill, Params};
 
-/// The arguments of one launch, on the device as long as this lives.
+/// The arguments of one launch. They are on the device as long as this value lives.
 pub(super) struct StagedArgs<'a>(Vec<ArgLocation<'a>>);
 
-/// Where one argument is.
+/// The location of one argument.
 enum ArgLocation<'a> {
-    /// Nowhere: it travels as these bytes.
+    /// The argument is passed by value.
     Value(&'a [u8]),
-    /// At no address: it is empty.
+    /// The argument is memory of no bytes, which needs no copy.
     Empty(&'a Memory<'a>),
     Buffer(BufferArg<'a>),
 }
@@ -26,17 +26,17 @@ enum ArgLocation<'a> {
 struct BufferArg<'a> {
     memory: &'a Memory<'a>,
     range: AddrRange,
-    /// `None` as long as that is to be found out.
+    /// The copy on the device; `None` until it is found or made.
     on_device: Option<Arc<OnDevice>>,
-    /// It is there for this launch alone.
+    /// Whether the copy is for this launch only.
     is_temporary: bool,
 }
 
 impl<'a> StagedArgs<'a> {
-    /// Begins to copy to the device what goes there and is not there yet.
+    /// Finds the copies of mapped arguments on the device, and starts copying the others there.
     ///
     /// # Errors
-    /// The device has not that much memory, or some of it is there only in part.
+    /// The device has not enough memory, or only a part of an argument is mapped.
     pub(super) fn new(
         copies: &mut Copies<'_>,
         kernel: &str,
@@ -76,7 +76,7 @@ impl<'a> StagedArgs<'a> {
                     params.push(bytes);
                     continue;
                 }
-                // As Rust has it: aligned, and not null.
+                // An aligned address other than null, as Rust's references require.
                 ArgLocation::Empty(memory) => (memory.align() as u64, memory),
                 ArgLocation::Buffer(buffer) => (buffer.address(), &buffer.memory),
             };
@@ -88,7 +88,8 @@ impl<'a> StagedArgs<'a> {
         params
     }
 
-    /// Copies back what comes back and does not stay, and waits for it.
+    /// Copies temporary arguments that the kernel writes back to the host, and waits for the
+    /// copies.
     ///
     /// # Errors
     /// A copy failed.
@@ -99,9 +100,9 @@ impl<'a> StagedArgs<'a> {
                 && buffer.memory.form().comes_back()
             {
                 let (to, len) = (buffer.memory.address(), buffer.memory.bytes());
-                // SAFETY: memory that comes back is writable, with any bytes, and used for
-                // nothing else as long as the argument is borrowed; until the copies are
-                // finished, below or by their drop, it is.
+                // SAFETY: an argument that comes back is writable memory, valid with any bytes,
+                // and borrowed exclusively. The borrow lasts until the copies are finished, below
+                // or by the drop of `copies`.
                 unsafe { copies.copy_from_device(to, buffer.address(), len)? };
             }
         }
@@ -135,8 +136,8 @@ impl BufferArg<'_> {
     }
 }
 
-/// Begins to copy to the device what is not there. Arguments that overlap, which are all read and
-/// never written, share one copy, and no byte of them is copied twice.
+/// Starts copying arguments that are not on the device. Overlapping arguments share one copy, and
+/// no byte is copied twice. Only read-only arguments can overlap.
 fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_>>) -> Result<()> {
     temporary.sort_by_key(|buffer| buffer.range.start());
     let mut rest = &mut temporary[..];
@@ -151,8 +152,8 @@ fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_
         let (group, others) = rest.split_at_mut(len);
         rest = others;
 
-        let goes = group.iter().any(|buffer| buffer.memory.form().goes());
-        let fill = if goes { Fill::Any } else { Fill::Zeros };
+        let copy_in = group.iter().any(|buffer| buffer.memory.form().goes());
+        let fill = if copy_in { Fill::Any } else { Fill::Zeros };
         let Some(range) = AddrRange::new(start, end - start) else {
             continue;
         };
@@ -166,9 +167,9 @@ fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_
                     .memory
                     .address()
                     .wrapping_add(from - buffer.range.start());
-                // SAFETY: what is left of the argument from there on: readable, and
-                // written by nobody as long as it is borrowed, which it is in the caller's
-                // caller, `TypedKernel::launch`, until the copies are finished or dropped.
+                // SAFETY: these bytes are the rest of the argument, which is readable and not
+                // written while it is borrowed. `TypedKernel::launch`, the caller's caller, borrows
+                // it until the copies are finished or dropped.
                 unsafe { copies.copy_to_device(on_device.address_of(from), source, bytes)? };
                 copied = buffer.range.end();
             }

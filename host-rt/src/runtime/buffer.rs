@@ -11,7 +11,7 @@ use crate::device::{DeviceAddr, DeviceError};
 /// Device memory, freed when dropped.
 pub struct DeviceBuffer {
     pub(super) inner: Arc<Inner>,
-    /// Of the runtime's allocations, which one it is.
+    /// Its number among the runtime's allocations.
     pub(super) number: u64,
     pub(super) address: DeviceAddr,
     pub(super) bytes: u64,
@@ -33,12 +33,13 @@ impl DeviceBuffer {
     /// Copies `data` to byte offset `at`.
     ///
     /// # Errors
-    /// It does not fit.
+    /// `data` does not fit in the buffer at `at`, or the copy failed.
     pub fn write<T: IntoBytes + Immutable>(&self, at: u64, data: &[T]) -> Result<()> {
         let bytes = data.as_bytes();
         let address = self.range(at, bytes.len() as u64)?;
         let mut queue = self.inner.device.queue()?;
-        // SAFETY: `bytes` lives until `synchronize` returns.
+        // SAFETY: `bytes` is borrowed until `synchronize` returns, and `range` has checked the
+        // device addresses.
         unsafe { queue.copy_to_device(address, bytes.as_ptr(), bytes.len())? };
         Ok(queue.synchronize()?)
     }
@@ -46,24 +47,25 @@ impl DeviceBuffer {
     /// Copies from byte offset `at` to `data`.
     ///
     /// # Errors
-    /// There are not that many bytes.
+    /// The buffer has fewer bytes after `at`, or the copy failed.
     pub fn read<T: IntoBytes + FromBytes>(&self, at: u64, data: &mut [T]) -> Result<()> {
         let bytes = data.as_mut_bytes();
         let address = self.range(at, bytes.len() as u64)?;
         let mut queue = self.inner.device.queue()?;
-        // SAFETY: `bytes` lives, borrowed by us alone, until `synchronize` returns.
+        // SAFETY: `bytes` is borrowed exclusively until `synchronize` returns, and `range` has
+        // checked the device addresses.
         unsafe { queue.copy_from_device(bytes.as_mut_ptr(), address, bytes.len())? };
         Ok(queue.synchronize()?)
     }
 
-    /// The runtime whose device it is on.
+    /// The runtime on whose device the memory is.
     pub(crate) fn runtime(&self) -> Runtime {
         Runtime {
             inner: Arc::clone(&self.inner),
         }
     }
 
-    /// The address of `len` bytes at offset `at`.
+    /// The device address of offset `at`, after checking that `len` bytes follow it.
     pub(crate) fn range(&self, at: u64, len: u64) -> Result<DeviceAddr, DeviceError> {
         match at.checked_add(len) {
             Some(end) if end <= self.bytes => Ok(self.address + at),

@@ -1,4 +1,4 @@
-//! How a runtime is to be.
+//! The options of a runtime, and their defaults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,27 +13,26 @@ use crate::device::{self, OpenOptions, Trace};
 use crate::serve::{Config, Server, Waiting};
 use crate::wire::WireConfig;
 
-/// Threads that serve calls, unless somebody says otherwise: libgomp's number.
+/// Default number of threads that serve calls, the same as libgomp's.
 const DEFAULT_THREADS: usize = 8;
 
-/// Slots of a `native` wire, unless somebody says otherwise: as many as
-/// `gcc-ring` has.
+/// Default number of slots of a `native` wire, the same as `gcc-ring`'s.
 const DEFAULT_SLOTS: u32 = 1024;
 
-/// Size of the bounce area, unless somebody says otherwise.
+/// Default size of the bounce area, in bytes.
 const DEFAULT_BOUNCE: u64 = 16 << 20;
 
-/// Host memory that calls may hold together, unless somebody says otherwise.
+/// Default limit of the host memory that all calls hold together, in bytes.
 const DEFAULT_REQUEST_MEMORY: u64 = 4 << 30;
 
-/// The bounce area is made of these: the longest extents.
+/// The bounce area is a multiple of this, the size of the longest extent.
 const BOUNCE_STEP: u64 = MAX_EXTENT as u64 * BLOCK as u64;
 
-/// The largest bounce area.
+/// The largest bounce area, in bytes.
 const MAX_BOUNCE: u64 = 1 << 30;
 
-/// Says how a [`Runtime`] is to be; what it does not say, the environment does
-/// (see [`crate::base::env`]).
+/// Sets the options of a [`Runtime`]. [Environment variables](crate::base::env) set those that the
+/// builder does not.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Builder {
@@ -50,45 +49,47 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The wire that images speak which can speak several. Default: `native`.
+    /// The wire for images that can speak several. Default: `native`.
     pub fn wire(mut self, wire: WireKind) -> Self {
         self.wire = Some(wire);
         self
     }
 
-    /// Most threads that serve calls, at least 1.
+    /// The maximum number of threads that serve calls, at least 1. Default: 8.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
         self
     }
 
-    /// Slots of a `native` wire, rounded up to a power of two, at most 1024.
+    /// The number of slots of a `native` wire, rounded up to a power of two, at most 1024.
+    /// Default: 1024.
     pub fn slots(mut self, slots: u32) -> Self {
         self.slots = Some(slots.clamp(1, DEFAULT_SLOTS).next_power_of_two());
         self
     }
 
-    /// Size of the bounce area, rounded up to a multiple of 512 KiB (the longest
-    /// extent), at most 1 GiB. A smaller area makes callers wait for each other.
+    /// The size of the bounce area, through which the device passes memory that the host cannot
+    /// reach. Rounded up to a multiple of 512 KiB (the longest extent), at most 1 GiB. In a small
+    /// area, callers wait for each other. Default: 16 MiB.
     pub fn bounce_bytes(mut self, bytes: u64) -> Self {
         let rounded = bytes.clamp(1, MAX_BOUNCE).next_multiple_of(BOUNCE_STEP);
         self.bounce_bytes = Some(rounded);
         self
     }
 
-    /// Host memory in bytes that the arguments of all calls in flight may hold together: a call
-    /// that would need more is refused. At least 1 MiB; calls with at most 4 KiB are not counted.
+    /// The limit, in bytes, of the host memory that the arguments of all calls in flight hold
+    /// together. A call that would exceed it fails. At least 1 MiB; calls with at most 4 KiB are
+    /// not counted. Default: 4 GiB.
     pub fn request_memory(mut self, bytes: u64) -> Self {
         self.request_memory = Some(bytes.max(1 << 20));
         self
     }
 
-    /// How long [`Launch::wait`](crate::Launch::wait) waits, from the start of the
-    /// kernel on, before it gives up with [`LaunchError::Deadline`]; a second wait gives
-    /// it the same time again. Default: for ever.
+    /// The time after the kernel's start when [`Launch::wait`](crate::Launch::wait) gives up with
+    /// [`LaunchError::Deadline`]. A second wait lasts as long again. Default: no deadline.
     ///
-    /// No device can end a kernel that does not end by itself, so it runs on, its calls
-    /// are served, and what was allocated before the deadline is not freed while it runs.
+    /// No device can end a kernel that does not end by itself. The kernel runs on, its calls
+    /// are served, and memory that was allocated before the deadline is not freed while it runs.
     ///
     /// [`LaunchError::Deadline`]: crate::LaunchError::Deadline
     pub fn deadline(mut self, deadline: Duration) -> Self {
@@ -96,20 +97,20 @@ impl Builder {
         self
     }
 
-    /// Follows a device thread, which `emu` can do: its instructions are told one by one.
+    /// Traces the instructions of one device thread, which only `emu` can do.
     pub fn trace(mut self, trace: Trace) -> Self {
         self.trace = Some(trace);
         self
     }
 
-    /// How to wait for requests while a kernel runs.
+    /// How the host waits for requests while a kernel runs.
     pub fn waiting(mut self, waiting: Waiting) -> Self {
         self.waiting = waiting;
         self
     }
 
-    /// The sequence number or ticket that wires start at: a test that starts just below the
-    /// wrap passes it at once.
+    /// The sequence number or ticket that wires start at. Tests start just below the wrap, so that
+    /// they pass it.
     #[doc(hidden)]
     pub fn initial_seq(mut self, seq: u32) -> Self {
         self.initial_seq = seq;
@@ -119,8 +120,8 @@ impl Builder {
     /// Opens the device.
     ///
     /// # Errors
-    /// There is no such device, it cannot be opened, or a variable of the environment
-    /// has an invalid value.
+    /// There is no such device, it cannot be opened, or an environment variable has an invalid
+    /// value.
     pub fn build(self) -> Result<Runtime> {
         let env = Env::read()?;
         let options = OpenOptions {

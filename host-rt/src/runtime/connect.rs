@@ -1,4 +1,4 @@
-//! Telling an image where it is, and where its wire is.
+//! Writing the variables through which an image finds its device number and its wire.
 
 use shared_abi::gomp::{ADDITIONAL_ICVS, REV_OFFLOAD_VAR};
 use shared_abi::icv::{DEFAULT_DEVICE_UNSET, OffloadIcvs};
@@ -11,17 +11,17 @@ use crate::device::{Global, Module};
 use crate::image::Image;
 use crate::wire::Reservation;
 
-/// What an image was told.
+/// The result of [`connect`].
 pub(super) struct Connected {
-    /// The variables written, which calls may not change.
+    /// The variables that were written. Calls from kernels cannot change them.
     pub(super) variables: Vec<Reservation>,
-    /// Where its panics leave their place.
+    /// The record of the image's panics, if it keeps one.
     pub(super) panic_record: Option<PanicRecord>,
 }
 
-/// Writes the variables that an image has for its host: OpenMP's of the device, where a panic
-/// leaves its place, and, if the image calls the host, those through which it finds its wire.
-/// What it does not have is not missed.
+/// Writes the variables that an image leaves to its host: OpenMP's ICVs of the device, the address
+/// of the panic record, and, if the image calls the host, the location of its wire. Variables that
+/// the image does not have are skipped.
 pub(super) fn connect(
     inner: &Inner,
     image: &Image,
@@ -67,7 +67,7 @@ pub(super) fn connect(
             write(REV_OFFLOAD_VAR, &config.wire.to_le_bytes())?;
         }
     }
-    // Written by the `host` device when it loaded the image.
+    // The `host` device wrote this variable when it loaded the image.
     if let Some(Global { address, size }) = module.global(HOST_ARCH)? {
         written.push(inner.server.reserved.reserve(address.0, size));
     }

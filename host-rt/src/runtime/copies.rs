@@ -1,4 +1,4 @@
-//! Copying, and counting what was copied.
+//! One queue's copies, allocations and launch, and the counters of copies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,21 +8,22 @@ use super::{Kernel, Report, Result, Runtime};
 use crate::base::ranges::AddrRange;
 use crate::device::{DeviceAddr, DeviceError, Event, Fill, Grid, Params, Queue};
 
-/// Copies between host and device that a runtime has made so far for launches of typed
-/// kernels and for mapped data.
+/// The number and size of the copies that a runtime has made for launches of typed kernels and for
+/// mapped data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transfers {
-    /// Copies to the device.
+    /// Number of copies to the device.
     pub to: u64,
-    /// Bytes of them.
+    /// Bytes copied to the device.
     pub to_bytes: u64,
-    /// Copies from the device.
+    /// Number of copies from the device.
     pub from: u64,
-    /// Bytes of them.
+    /// Bytes copied from the device.
     pub from_bytes: u64,
 }
 
-/// [`Transfers`], counting. Relaxed throughout: each is a number by itself.
+/// The counters behind [`Transfers`]. All accesses are relaxed, because no other memory depends on
+/// their values.
 #[derive(Default)]
 pub(crate) struct Counts {
     to: AtomicU64,
@@ -42,22 +43,22 @@ impl Counts {
     }
 }
 
-/// A queue that allocates memory, copies, and runs a kernel in between. Dropping it waits for the
-/// copies, and then frees the memory.
+/// A queue for one launch or mapping: it allocates memory, copies, and runs at most one kernel.
+/// Dropping it waits for the copies and then frees the memory.
 pub(super) struct Copies<'a> {
     runtime: &'a Runtime,
-    /// `None` while a kernel runs there, and for ever if it passes its deadline.
+    /// `None` while a kernel runs in it, and after a kernel that has passed its deadline.
     queue: Option<Box<dyn Queue>>,
-    /// Whether something was queued that has not been waited for.
+    /// Whether the queue has work that was not waited for.
     is_pending: bool,
-    /// The end of the copies before a kernel, until it has ended.
+    /// The end of the copies before a kernel; `None` once that kernel has ended.
     before_kernel: Option<Arc<dyn Event>>,
-    /// Declared last: kept until the drop has waited.
+    /// Memory that the queue's work uses. `drop` waits for the work before this field is dropped.
     allocated: Vec<Arc<OnDevice>>,
 }
 
 impl<'a> Copies<'a> {
-    /// None yet.
+    /// An idle queue without copies.
     pub(super) fn new(runtime: &'a Runtime) -> Result<Self> {
         Ok(Copies {
             runtime,
@@ -72,7 +73,7 @@ impl<'a> Copies<'a> {
         self.runtime
     }
 
-    /// Allocates device memory for what follows here.
+    /// Allocates a device copy of `range` for later operations of this queue.
     pub(super) fn alloc(&mut self, range: AddrRange, fill: Fill) -> Result<Arc<OnDevice>> {
         let runtime = self.runtime;
         let on_device = Arc::new(OnDevice::new(runtime, self.queue(), range, fill)?);
@@ -80,11 +81,11 @@ impl<'a> Copies<'a> {
         Ok(on_device)
     }
 
-    /// Begins to copy `len` bytes to device address `to`.
+    /// Starts copying `len` bytes to device address `to`.
     ///
     /// # Safety
-    /// They are readable, and nobody writes them, until this is finished or dropped, or a kernel
-    /// that was [launched](Self::launch) after it has ended well.
+    /// The bytes at `from` are readable, and not written, until `self` is finished or dropped, or
+    /// a kernel that is [launched](Self::launch) later has ended without an error.
     pub(super) unsafe fn copy_to_device(
         &mut self,
         to: u64,
@@ -99,11 +100,11 @@ impl<'a> Copies<'a> {
         Ok(())
     }
 
-    /// Begins to copy `len` bytes from device address `from`.
+    /// Starts copying `len` bytes from device address `from`.
     ///
     /// # Safety
-    /// `to` is writable for as many, and nobody else uses it, until this is finished or
-    /// dropped. No kernel is launched meanwhile.
+    /// `len` bytes at `to` are writable, and not used otherwise, until `self` is finished or
+    /// dropped. No kernel is launched here in between.
     pub(super) unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
@@ -118,8 +119,8 @@ impl<'a> Copies<'a> {
         Ok(())
     }
 
-    /// Runs a kernel after the copies so far, and waits for it. If it passes its deadline, the
-    /// queue is left to it, and nothing more can be queued here.
+    /// Runs a kernel after the copies so far, and waits for it. If the kernel passes its deadline,
+    /// it keeps the queue, and `self` accepts no more work.
     ///
     /// # Safety
     /// As for [`Kernel::launch`].
@@ -129,7 +130,7 @@ impl<'a> Copies<'a> {
         grid: Grid,
         params: &Params,
     ) -> Result<Report> {
-        // Only this waits for the copies if the launch is abandoned.
+        // If the kernel passes its deadline, `wait` uses this event to wait for the copies only.
         self.before_kernel = self.is_pending.then(|| self.queue().record_event());
         // SAFETY: the caller's promise.
         let mut launch = unsafe { kernel.start_in(self.queue(), None, grid, params)? };
@@ -140,12 +141,12 @@ impl<'a> Copies<'a> {
             self.before_kernel = None;
         }
         let report = report?;
-        // The kernel has run, so everything before it is done.
+        // The kernel has run, so the copies before it are done.
         self.is_pending = false;
         Ok(report)
     }
 
-    /// Waits for all of them.
+    /// Waits for all copies.
     pub(super) fn finish(mut self) -> Result<()> {
         self.wait()
     }
@@ -168,7 +169,7 @@ impl<'a> Copies<'a> {
         self.is_pending = true;
         match &mut self.queue {
             Some(queue) => &mut **queue,
-            None => unreachable!("nothing is queued after a launch that failed"),
+            None => unreachable!("nothing is queued after a launch that passed its deadline"),
         }
     }
 }
@@ -176,8 +177,8 @@ impl<'a> Copies<'a> {
 impl Drop for Copies<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.wait() {
-            // The caller that drops it unfinished has an error to report already.
-            tracing::debug!(%error, "copies that were given up failed");
+            // A caller that drops `self` without `finish` already has an error to report.
+            tracing::debug!(%error, "an abandoned copy failed");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which host data is on a device.
+//! The table of host data that is mapped to a device.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,7 +7,7 @@ use super::on_device::OnDevice;
 use super::{Error, Result};
 use crate::base::ranges::{AddrRange, Found, RangeMap};
 
-/// The host data that is on a device by intention, and not just for a launch.
+/// The host data that guards have mapped to a device. Temporary copies for a launch are not in it.
 #[derive(Default)]
 pub(crate) struct Environment {
     entries: Mutex<RangeMap<Entry>>,
@@ -16,15 +16,16 @@ pub(crate) struct Environment {
 
 struct Entry {
     on_device: Arc<OnDevice>,
-    /// How the guard that made it had the data borrowed.
+    /// How the first guard borrows the data.
     borrow: Borrow,
-    /// What each guard has mapped of it. What no guard has any more may have changed on the
-    /// host: it counts as absent.
+    /// The range that each guard has mapped. A range that no guard holds any more counts as
+    /// absent, because the host may have changed it.
     guards: Vec<AddrRange>,
 }
 
 impl Entry {
-    /// Whether a guard has `range`, which lies in the entry; as an error what one has of it.
+    /// Whether a guard holds all of `range`, which lies in the entry. If a guard holds only a part,
+    /// that guard's range is the error.
     fn has(&self, range: AddrRange) -> Result<bool, AddrRange> {
         if self.guards.iter().any(|guard| guard.contains(range)) {
             return Ok(true);
@@ -36,7 +37,7 @@ impl Entry {
     }
 }
 
-/// How a guard has its data borrowed.
+/// How a guard borrows its data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Borrow {
     Shared,
@@ -46,23 +47,23 @@ pub(crate) enum Borrow {
 /// A guard's share of an entry.
 pub(crate) struct Share {
     pub(crate) on_device: Arc<OnDevice>,
-    /// Its own range.
+    /// The guard's range.
     range: AddrRange,
-    /// Where the entry's begins.
+    /// The start of the entry's range.
     start: usize,
-    /// Whether the entry came with it.
+    /// Whether this guard has created the entry.
     pub(crate) is_first: bool,
 }
 
 impl Environment {
-    /// Access for look-ups, which holds the lock.
+    /// Locks the table for look-ups.
     pub(crate) fn read(&self) -> Reader<'_> {
         Reader(self.lock())
     }
 
-    /// A share of the entry that `range` lies in; where there is none, of the one that
-    /// `make` makes, which has copied what is to be copied when it returns. The guard has
-    /// `range` borrowed as `borrow` says.
+    /// A share of the entry that contains `range`. If there is no such entry, `make` makes the
+    /// copy for a new one, and has finished copying when it returns. The guard borrows `range` as
+    /// `borrow` states; `what` names the data in errors.
     pub(crate) fn share(
         &self,
         range: AddrRange,
@@ -70,7 +71,7 @@ impl Environment {
         what: &str,
         make: impl FnOnce() -> Result<Arc<OnDevice>>,
     ) -> Result<Share> {
-        // Locked until the copy is made: nobody finds data that is still on its way.
+        // The lock is held until the copy is made, so that no launch finds incomplete data.
         let mut entries = self.lock();
         if borrow == Borrow::Exclusive {
             drop_forgotten(&mut entries, range);
@@ -108,8 +109,8 @@ impl Environment {
         }
     }
 
-    /// Gives a share back; the entry goes with the last one, or now if `for_all`.
-    pub(crate) fn give_back(&self, share: &Share, for_all: bool) {
+    /// Releases a share. The entry is removed with its last share, or at once if `for_all`.
+    pub(crate) fn release(&self, share: &Share, for_all: bool) {
         let mut entries = self.lock();
         let Some(entry) = entries.get_mut(share.start) else {
             return;
@@ -120,13 +121,14 @@ impl Environment {
         }
         if for_all || entry.guards.is_empty() {
             let gone = entries.remove(share.start);
-            // Freeing takes its time; a launch may keep the memory for longer.
+            // The lock is not held here, because freeing takes time. A launch that uses the memory
+            // keeps it for longer.
             drop(entries);
             drop(gone);
         }
     }
 
-    /// A table is whole whatever panics.
+    /// Ignores poisoning, because no panic leaves the table half changed.
     fn lock(&self) -> MutexGuard<'_, RangeMap<Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -136,12 +138,13 @@ impl Environment {
 pub(crate) struct Reader<'a>(MutexGuard<'a, RangeMap<Entry>>);
 
 impl Reader<'_> {
-    /// To be called for all that is borrowed exclusively, before anything is looked up.
+    /// Drops leaked guards in `range`, which the caller borrows exclusively. Call this for all such
+    /// ranges before the first look-up.
     pub(crate) fn drop_forgotten(&mut self, range: AddrRange) {
         drop_forgotten(&mut self.0, range);
     }
 
-    /// What `range` lies in, if anything. `what` names it in errors.
+    /// The copy that contains `range`, if there is one. `what` names the data in errors.
     pub(crate) fn find(
         &self,
         range: AddrRange,
@@ -159,10 +162,11 @@ impl Reader<'_> {
     }
 }
 
-/// Takes away guards of shared borrows in `range`, which is borrowed exclusively: so these
-/// guards live no more, and were forgotten. What they had on the device may be out of date.
+/// Removes guards of shared borrows that overlap `range`. Because the caller borrows `range`
+/// exclusively, these guards were leaked, and their copies may be out of date.
 ///
-/// Entries of exclusive borrows stay: the exclusive borrow may be one of their guard.
+/// Entries of exclusive borrows stay, because the caller may have borrowed `range` from their
+/// guard.
 fn drop_forgotten(entries: &mut RangeMap<Entry>, range: AddrRange) {
     let shared = entries
         .overlapping(range)

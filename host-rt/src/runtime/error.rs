@@ -1,4 +1,4 @@
-//! What the functions of a runtime return: [`Error`], over the errors of the layers below.
+//! [`Error`], which the functions of a runtime return. It wraps the errors of the layers below.
 
 use crate::base::debug_as_display;
 use crate::base::env::EnvError;
@@ -7,7 +7,7 @@ use crate::device::DeviceError;
 use crate::image::ImageError;
 use crate::serve::LaunchError;
 
-/// Anything that this crate reports.
+/// Any error of this crate.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -20,48 +20,48 @@ pub enum Error {
     /// See [`LaunchError`].
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    /// A task's: a [`TaskError`](crate::task::TaskError), to be had by `downcast_ref`.
+    /// An error of a task. `downcast_ref` gives the [`TaskError`](crate::task::TaskError).
     #[error(transparent)]
     Task(Box<dyn std::error::Error + Send + Sync>),
     /// See [`EnvError`].
     #[error(transparent)]
     Env(#[from] EnvError),
     /// The arguments of a launch do not fit the kernel.
-    #[error("kernel `{kernel}` takes {wants}, but got {given}")]
+    #[error("kernel `{kernel}` takes {expected}, but got {given}")]
     BadArguments {
         /// The kernel.
         kernel: String,
-        /// What it takes.
-        wants: String,
-        /// What was given.
+        /// Number and sizes of the parameters that it takes.
+        expected: String,
+        /// Number and sizes of the parameters that were passed.
         given: String,
     },
-    /// Host data lies only in part in data that is on the device.
+    /// Host data overlaps data that is on the device, but does not lie within it.
     #[error(
-        "{what}: host data {range} shares only some bytes with {present}, which is on the device: \
-         end that mapping first, or map all that is used together at once"
+        "{what}: host data {range} is not completely mapped, but overlaps {present}, which is on \
+         the device: drop that mapping first, or map all of the data at once"
     )]
     Straddles {
-        /// What it is.
+        /// The function or argument that uses the data.
         what: String,
-        /// The data.
+        /// The addresses of the data.
         range: AddrRange,
-        /// The data on the device.
+        /// The addresses of the data that is on the device.
         present: AddrRange,
     },
     /// See [`RangeError`].
     #[error(transparent)]
     Range(#[from] RangeError),
     /// A host function is registered twice.
-    #[error("host function `{name}` is registered twice")]
+    #[error("host function `{name}` is registered twice: register each name once")]
     TwiceRegistered {
         /// The function.
         name: String,
     },
     /// A wire that does not exist.
-    #[error("no wire `{name}`; there are native, gcc-ring, gcn-queue and gcc-slot")]
+    #[error("there is no wire `{name}`: use native, gcc-ring, gcn-queue or gcc-slot")]
     NoWire {
-        /// What was asked for.
+        /// The name that was given.
         name: String,
     },
 }
@@ -79,7 +79,7 @@ mod tests {
     use crate::serve::CallError;
 
     #[test]
-    fn what_main_returns_is_printed_with_its_remedy() {
+    fn debug_output_is_the_message_with_its_remedy() {
         let arch = Box::new(DeviceArch::this_machine());
         let image = ImageError::OtherMachine {
             name: "k.ptx".to_owned(),

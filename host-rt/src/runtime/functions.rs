@@ -25,21 +25,21 @@ impl Functions {
     /// [`host_functions!`](host_fn::host_functions) and bound to a closure.
     ///
     /// # Errors
-    /// There is one of that name already.
+    /// A function of that name is registered already.
     pub fn add(&mut self, function: impl HostFunction) -> Result<&mut Self> {
         let name = function.name().to_owned();
         self.insert(Entry::typed(name, Box::new(function)))
     }
 
-    /// Adds a function of C under `name`. It is called with as many addresses as
-    /// the device sent, which it has to know.
+    /// Adds a C function under `name`. It is called with the addresses that the device sent; it is
+    /// not told how many there are.
     ///
     /// # Safety
-    /// The function does what C's rules ask for with the arguments that images
-    /// loaded with it send, from any thread.
+    /// Calling the function from any thread, with the arguments that images loaded with it send,
+    /// is sound by the rules of C.
     ///
     /// # Errors
-    /// There is one of that name already.
+    /// A function of that name is registered already.
     pub unsafe fn add_raw(
         &mut self,
         name: impl Into<String>,

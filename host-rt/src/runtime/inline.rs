@@ -1,59 +1,64 @@
-//! Kernels that are run to their end, with words for parameters.
+//! Kernels that run on the calling thread, with words for parameters.
 
 use std::sync::Arc;
 use std::time::Instant;
+
+use targets::count::Count;
 
 use super::{Error, Kernel, KernelArg, Report, Result};
 use crate::device::{Caller, DeviceError, Grid, InlineCall, InlineLaunch};
 use crate::serve::LaunchError;
 
 impl Kernel {
-    /// Runs it to its end, with parameters of 8 bytes each.
+    /// Runs the kernel and returns when it has ended. `words` are its parameters, 8 bytes each.
     ///
-    /// On GPUs that is [`launch`](Self::launch) and [`wait`](crate::Launch::wait). On `host`
-    /// the kernel is a C function of as many integers of 64 bits, at most 127, as compilers
-    /// make it of an OpenMP target region for the host; kernels that are launched take their
-    /// parameters otherwise. It is called once, on this thread. If its image has reverse
-    /// offload, it runs on a stack of its own, of 8 MiB, and
+    /// On GPUs this is [`launch`](Self::launch) followed by [`wait`](crate::Launch::wait).
     ///
-    /// - a trap, such as a panic, ends the kernel with an error, but the process on a thread
-    ///   that the kernel started itself;
-    /// - such threads may call the host, too. What lies on their own stack travels with the
-    ///   call; of what lies on another thread's, on the kernel's too, 128 bytes at most do on
-    ///   `native`, and nothing on GCC's wires. Failed calls of theirs count against this
-    ///   launch, or where several are under way against all of them;
-    /// - in a host function, it runs on a thread of its own while this one serves calls.
+    /// On `host`, the kernel is a C function whose parameters are 64-bit integers, at most 127:
+    /// compilers make such a function of an OpenMP target region for the host. (Launched kernels
+    /// get a pointer to their parameters instead.) It is called once, on this thread. If its image
+    /// has reverse offload, it runs on a separate stack of 8 MiB, and these rules hold:
     ///
-    /// A [deadline](crate::Builder::deadline) cannot end the wait on `host`, where it is this
-    /// thread that runs the kernel.
+    /// - A trap, such as a panic, ends the kernel with an error. On a thread that the kernel
+    ///   itself has started, a trap ends the process.
+    /// - Such threads may call the host, too. Arguments on the caller's own stack are passed with
+    ///   the call. Arguments on another thread's stack, including the kernel's, are not, except for
+    ///   up to 128 bytes on `native`. Failed calls of these threads count as failures of this
+    ///   launch, or of all launches that run at the time.
+    /// - If a host function calls this, the kernel runs on a new thread while this one serves
+    ///   calls.
+    ///
+    /// On `host`, a [deadline](crate::Builder::deadline) does not end the wait, because this
+    /// thread runs the kernel.
     ///
     /// # Safety
-    /// As for [`launch`](Self::launch): the code is a kernel of as many parameters of 8 bytes
-    /// each, on `host` a C function that does not unwind, which does with the memory that they
-    /// name only what it may.
+    /// As for [`launch`](Self::launch): the code is a kernel with one parameter of 8 bytes for each
+    /// word, and accesses the memory that they name only as it may. On `host` it is a C function
+    /// that does not unwind.
     ///
-    /// On `host`, frames of other languages and libraries, such as those of an OpenMP runtime,
-    /// may lie below a trap, and are abandoned with the kernel's: no destructor of theirs runs,
-    /// and no lock that they hold is released. Whatever calls what can trap while it holds
-    /// something that others need does not do so in a kernel.
+    /// On `host`, a trap abandons all frames below it. They may belong to other languages and
+    /// libraries, such as an OpenMP runtime: none of their destructors run, and none of their
+    /// locks are released. The kernel therefore does not trap below a frame that holds a
+    /// resource which others need.
     ///
     /// # Errors
-    /// The device cannot run the grid, which on `host` must be one thread of one team, or
-    /// pass as many words; on `host` the kernel has a
-    /// [declaration](crate::image::KernelDeclaration::info), and so is one to be launched; it
-    /// was ended by a fault, or calls that it made have failed.
+    /// - The device cannot run the grid; `host` requires one team of one thread.
+    /// - The device cannot pass that many words.
+    /// - On `host`, the kernel has a [declaration](crate::image::KernelDeclaration::info), so it
+    ///   can only be launched.
+    /// - A fault ended the kernel, or one of its calls has failed.
     pub unsafe fn call_inline(&self, grid: Grid, words: &[u64]) -> Result<Report> {
         let Some(inline) = self.program.inner.runtime.device.inline_launch() else {
             let args: Vec<_> = words.iter().map(|word| word as &dyn KernelArg).collect();
-            // SAFETY: passed on.
+            // SAFETY: the caller's promise, which includes that of `launch`.
             let launch = unsafe { self.launch(grid, &args) }?;
             return Ok(launch.wait()?);
         };
         if self.declaration.info.is_some() {
             return Err(Error::BadArguments {
                 kernel: self.declaration.name.clone(),
-                wants: "pointers to its parameters, as a launch passes them".to_owned(),
-                given: format!("{} words", words.len()),
+                expected: "a pointer to its parameters, as `launch` passes it".to_owned(),
+                given: Count(words.len() as u64, "word").to_string(),
             });
         }
         let run = InlineCall {
@@ -66,10 +71,11 @@ impl Kernel {
         };
         let started = Instant::now();
         if self.program.inner.calls_host {
-            // SAFETY: passed on.
+            // SAFETY: the caller's promise.
             unsafe { self.call_inline_served(inline, run) }?;
         } else {
-            // SAFETY: the caller vouches for the function, the program keeps it loaded.
+            // SAFETY: the caller guarantees that the kernel is such a function, and `self` keeps it
+            // loaded.
             let ended = unsafe { inline.run(run) }?;
             ended.map_err(|fault| LaunchError::Fault {
                 kernel: self.declaration.name.clone(),
@@ -81,7 +87,7 @@ impl Kernel {
         Ok(Report { time })
     }
 
-    /// Runs it where its calls are served.
+    /// Runs a kernel that calls the host, with its calls served.
     ///
     /// # Safety
     /// As for [`call_inline`](Self::call_inline).
@@ -97,10 +103,11 @@ impl Kernel {
             key: state.key,
             wake_host: Arc::new(move || waker.wake_host()),
         });
-        // SAFETY: the caller vouches for the function, the program keeps it loaded.
+        // SAFETY: the caller guarantees that the kernel is such a function, and `self` keeps it
+        // loaded.
         let run = move || unsafe { inline.run(run) };
         let ended = if crate::serve::current_call().is_some() {
-            // The calls may need this thread.
+            // This may be the last thread that could serve the kernel's calls, so it does that.
             std::thread::scope(|scope| {
                 let kernel = std::thread::Builder::new().spawn_scoped(scope, run);
                 let kernel = kernel.map_err(|reason| DeviceError::System {

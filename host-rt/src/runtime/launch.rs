@@ -1,4 +1,4 @@
-//! Kernels under way.
+//! Running kernels.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use super::program::ProgramInner;
 use crate::device::{Queue, Running};
 use crate::serve::{LaunchError, LaunchQueue, LaunchState};
 
-/// How long one that has passed its deadline waits for what its kernel has printed.
-const LAST_LOOK: Duration = Duration::from_millis(100);
+/// How long a wait that has passed its deadline still waits for the kernel's output.
+const OUTPUT_GRACE: Duration = Duration::from_millis(100);
 
-/// What a launch that ended well has to say.
+/// The result of a launch without errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// From start to end.
+    /// The time from the kernel's start to its end.
     pub time: Duration,
 }
 
-/// A kernel under way. Dropping it waits for the kernel to end, unless it has passed
+/// A running kernel. Dropping this value waits for the kernel to end, unless the kernel has passed
 /// its [deadline](crate::Builder::deadline).
 pub struct Launch {
     pub(super) program: Arc<ProgramInner>,
@@ -27,17 +27,17 @@ pub struct Launch {
     pub(super) state: Arc<LaunchState>,
     pub(super) started: Instant,
     pub(super) waited: AtomicBool,
-    /// Its own, if it is one's; taken by the drop.
+    /// The queue, if it belongs to this launch alone; the drop takes it.
     pub(super) queue: Option<Box<dyn Queue>>,
-    /// By which its kernel alone calls the host.
+    /// The wire of this launch alone, if it has one.
     pub(super) launch_queue: Option<LaunchQueue>,
-    /// What the kernel uses.
+    /// Values that the kernel uses, see [`keep`](Launch::keep).
     pub(super) kept: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl Launch {
-    /// What a host function finds in [`CallContext::launch`](crate::CallContext::launch)
-    /// when this launch calls it.
+    /// The identifier of this launch, which host functions that it calls find in
+    /// [`CallContext::launch`](crate::CallContext::launch).
     #[must_use]
     pub fn id(&self) -> u32 {
         self.state.key
@@ -49,8 +49,8 @@ impl Launch {
         self.running.is_done()
     }
 
-    /// Keeps what the kernel uses until it has ended, and for ever if this is dropped when the
-    /// kernel has passed its [deadline](crate::Builder::deadline) and goes on.
+    /// Keeps a value that the kernel uses until the kernel has ended. If this launch is dropped
+    /// while the kernel runs past its [deadline](crate::Builder::deadline), the value is leaked.
     pub fn keep(&mut self, used: impl Send + Sync + 'static) {
         let before = self.kept.take();
         self.kept = Some(match before {
@@ -59,9 +59,9 @@ impl Launch {
         });
     }
 
-    /// What the kernel, which has ended, has left as its return value in its
-    /// [launch queue](crate::Kernel::launch_on): 0, unless it ended by a function such as `exit`
-    /// or `abort`. 0 without such a queue.
+    /// The return value that the kernel left in its [launch queue](crate::Kernel::launch_on) when
+    /// it ended: 0, unless it ended by a function such as `exit` or `abort`. Without a launch
+    /// queue, 0.
     #[must_use]
     pub fn return_value(&self) -> i32 {
         self.launch_queue
@@ -69,19 +69,19 @@ impl Launch {
             .map_or(0, LaunchQueue::return_value)
     }
 
-    /// Restarts the timer and the [deadline](crate::Builder::deadline), for a launch that had to
-    /// wait in its queue.
+    /// Restarts the timer and the [deadline](crate::Builder::deadline) of a launch that had to wait
+    /// in its queue.
     pub fn restart_time(&mut self) {
         self.started = Instant::now();
     }
 
-    /// Waits until the kernel has ended. In a host function, serves calls
+    /// Waits until the kernel has ended. If a host function calls this, its thread serves calls
     /// meanwhile.
     ///
     /// # Errors
-    /// The kernel was ended by a fault or has not ended by its
-    /// [deadline](crate::Builder::deadline), calls that it made have failed, or what it has
-    /// printed was not written by the deadline.
+    /// A fault ended the kernel, the kernel has not ended by its
+    /// [deadline](crate::Builder::deadline), one of its calls has failed, or its output was not
+    /// written by the deadline.
     pub fn wait(&self) -> Result<Report, LaunchError> {
         // A second wait restarts the deadline.
         let from = if self.waited.swap(true, Ordering::Relaxed) {
@@ -101,7 +101,7 @@ impl Launch {
         let server = &runtime.server;
         let Some(ended) = self.running.wait(until) else {
             if self.state.calls_host {
-                let soon = Some(Instant::now() + LAST_LOOK);
+                let soon = Some(Instant::now() + OUTPUT_GRACE);
                 server.take_text(soon);
                 server.wait_for_output(soon);
             }
@@ -114,7 +114,7 @@ impl Launch {
         };
         let time = self.started.elapsed();
         let written = !self.state.calls_host
-            || server.wait_for_output(until.map(|until| until.max(Instant::now() + LAST_LOOK)));
+            || server.wait_for_output(until.map(|until| until.max(Instant::now() + OUTPUT_GRACE)));
         let ended = ended.map_err(|fault| match &self.program.panic_record {
             Some(record) => record.explain(fault),
             None => fault,
@@ -132,14 +132,14 @@ impl Launch {
 
 impl Drop for Launch {
     fn drop(&mut self) {
-        // Relaxed: a flag of this value alone.
+        // Relaxed: `&mut self` orders this load after all stores.
         if !self.waited.load(Ordering::Relaxed)
             && let Err(error) = self.wait()
         {
-            tracing::error!(%error, "a launch that nobody waited for failed");
+            tracing::error!(%error, "a launch failed that was dropped without a wait");
         }
         if !self.running.is_done() {
-            // It has passed its deadline, and goes on with its code, its wire and its memory.
+            // The kernel has passed its deadline and still uses its code, its wire and its memory.
             std::mem::forget(Arc::clone(&self.program));
             std::mem::forget(Arc::clone(&self.running));
             std::mem::forget(self.queue.take());

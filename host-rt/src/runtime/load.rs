@@ -1,4 +1,5 @@
-//! Loading images: what they say of themselves, and whether host and image agree.
+//! Loading images: their metadata (ABI version, wires, host functions), and whether it matches the
+//! host's. The metadata is read before anything of the image runs.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,20 +14,20 @@ use crate::device::{DeviceError, Global, Module};
 use crate::image::{FunctionDeclaration, Image, ImageError};
 
 impl Runtime {
-    /// What [`load`](Self::load) loads of `image`: of a bundle the
-    /// one that suits the device best, otherwise the image itself.
+    /// The image that [`load`](Self::load) loads: from a bundle, the image that fits the device
+    /// best; otherwise `image` itself.
     ///
     /// # Errors
-    /// The file has none for this device.
+    /// The bundle has no image for this device.
     pub fn select(&self, image: &Image) -> Result<Image> {
         Ok(image.for_device(&self.inner.device.arch())?)
     }
 
-    /// Loads `image`, or the best of several, whose kernels may call `functions`.
+    /// Loads `image`, or the best image of a bundle. Its kernels may call `functions`.
     ///
     /// # Errors
-    /// The image is not for this device or this host, or disagrees with
-    /// `functions` about a signature.
+    /// The image is for another device or another ABI version, or declares another signature for
+    /// one of `functions`.
     pub fn load(&self, image: &Image, functions: &Functions) -> Result<Program> {
         let image = &self.select(image)?;
         let metadata = if image.is_opaque() {
@@ -89,20 +90,21 @@ fn symbol_of(name: &str) -> String {
     format!("{FUNCTION_PREFIX}{name}")
 }
 
-/// What an image says of itself.
+/// An image's metadata.
 struct ImageMetadata {
+    /// ABI version and wires; `None` for images without device-rt, such as GCC's.
     info: Option<ImageInfo>,
     needs_wire: bool,
-    /// Which of GCC's wires its instructions speak, of an image that says nothing; `None`
-    /// where that cannot be seen.
+    /// For an image without `info`, the GCC wire that its instructions speak; `None` if they do
+    /// not show it.
     gcc_wire: Option<WireKind>,
-    /// The host functions that it may call; where that cannot be seen, those of the
-    /// host's that it knows.
+    /// The host functions that the image declares. For an opaque image, only those of them that
+    /// the host has registered.
     functions: Vec<FunctionDeclaration>,
 }
 
 impl ImageMetadata {
-    /// Reads it in the image.
+    /// Reads it from the image's file.
     fn read(image: &Image) -> Result<Self, ImageError> {
         let info = image.info()?;
         Ok(Self {
@@ -113,7 +115,7 @@ impl ImageMetadata {
         })
     }
 
-    /// Reads it on the device, where the image is loaded and nothing has run.
+    /// Reads it from the loaded image's variables on the device, before any kernel runs.
     fn query(
         inner: &Inner,
         image: &Image,
@@ -141,12 +143,12 @@ impl ImageMetadata {
         })
     }
 
-    /// Whether image and host agree, and the image speaks the wire that is `wanted`.
+    /// Checks that image and host agree, and that the image speaks the `requested` wire.
     fn check(
         &self,
         image: &Image,
         functions: &Functions,
-        wanted: Option<WireKind>,
+        requested: Option<WireKind>,
     ) -> Result<(), ImageError> {
         if let Some(info) = self.info
             && info.abi_version != shared_abi::ABI_VERSION
@@ -157,7 +159,7 @@ impl ImageMetadata {
                 host: shared_abi::ABI_VERSION,
             });
         }
-        if let Some(kind) = self.wire(wanted)
+        if let Some(kind) = self.wire(requested)
             && self.wires() & kind.bit() == 0
         {
             return Err(ImageError::NoWire {
@@ -184,8 +186,9 @@ impl ImageMetadata {
         Ok(())
     }
 
-    /// The wires that it may be asked to speak. An image that says nothing is one of
-    /// GCC's; who asks for one of the two is believed, whatever its instructions are.
+    /// A bit mask of the wires that the image may be asked to speak. An image without `info` that
+    /// calls the host is GCC's: a request for either of GCC's two wires is accepted, whatever its
+    /// instructions are.
     fn wires(&self) -> u32 {
         self.info.map_or(
             WireKind::GCC_SLOT.bit() | WireKind::GCC_RING.bit(),
@@ -193,19 +196,19 @@ impl ImageMetadata {
         )
     }
 
-    /// The wire that it is to speak; `None` if it needs none. Unless one
-    /// is `wanted`, of GCC's two the one that its instructions speak, or mainline's.
-    fn wire(&self, wanted: Option<WireKind>) -> Option<WireKind> {
+    /// The wire that the image will speak; `None` if it needs none. The default for an image of
+    /// GCC's is the wire that its instructions speak, or else `gcc-slot`.
+    fn wire(&self, requested: Option<WireKind>) -> Option<WireKind> {
         let default = if self.info.is_some() {
             WireKind::NATIVE
         } else {
             self.gcc_wire.unwrap_or(WireKind::GCC_SLOT)
         };
-        self.needs_wire.then(|| wanted.unwrap_or(default))
+        self.needs_wire.then(|| requested.unwrap_or(default))
     }
 }
 
-/// What the variable `symbol` holds on the device, if there is one.
+/// The contents of the variable `symbol` on the device; `None` if the image has none.
 pub(super) fn read_global<const N: usize>(
     inner: &Inner,
     image: &Image,
@@ -221,7 +224,7 @@ pub(super) fn read_global<const N: usize>(
     }
     let mut bytes = [0; N];
     let mut queue = inner.device.queue()?;
-    // SAFETY: `bytes` is ours alone until `synchronize` returns.
+    // SAFETY: `bytes` is a local of N bytes, which nothing else uses until `synchronize` returns.
     unsafe { queue.copy_from_device(bytes.as_mut_ptr(), address, N)? };
     queue.synchronize()?;
     Ok(Some(bytes))
@@ -258,14 +261,14 @@ st.volatile.global.u64 [%o+16],%f;
     fn metadata(texts: &[&str]) -> ImageMetadata {
         let parts = texts.iter().map(|text| {
             let part = Image::from_bytes("a part", text.as_bytes());
-            part.expect("a text")
+            part.expect("PTX is recognised")
         });
-        let image = Image::link("an image", parts.collect()).expect("parts");
-        ImageMetadata::read(&image).expect("nothing to misread")
+        let image = Image::link("an image", parts.collect()).expect("the parts link");
+        ImageMetadata::read(&image).expect("the image has no metadata")
     }
 
     #[test]
-    fn images_that_say_nothing_are_looked_at() {
+    fn instructions_of_an_image_without_metadata_tell_its_wire() {
         let ring = metadata(&[VARIABLE, RING]);
         assert_eq!(ring.wire(None), Some(WireKind::GCC_RING));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The guards of data that is on the device.
+//! The guards of mapped data.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -14,20 +14,20 @@ use crate::base::ranges::AddrRange;
 use crate::device::Fill;
 
 impl Runtime {
-    /// Copies `data` to the device, where launches find it as long as the guard lives:
-    /// what they get of it, all or a part, is not copied again.
+    /// Copies `data` to the device. As long as the guard lives, launches that get all or a part of
+    /// `data` use that copy.
     ///
-    /// Data that is there already is not copied.
+    /// Data that is mapped already is not copied.
     ///
     /// # Errors
-    /// The device has not that much memory, or a part of it alone is there already.
+    /// The device has not enough memory, or only a part of `data` is mapped already.
     pub fn map_to<'a, T: Plain>(&self, data: &'a [T]) -> Result<Mapped<'a, T>> {
         let mapping = Mapping::new(self, data, Borrow::Shared, "map_to", true)?;
         Ok(Mapped { data, mapping })
     }
 
-    /// As [`map_to`](Self::map_to), for data that launches write: it is copied back when
-    /// the guard ends.
+    /// As [`map_to`](Self::map_to), for data that launches write. Dropping the guard copies the
+    /// data back.
     ///
     /// # Errors
     /// As for [`map_to`](Self::map_to).
@@ -36,7 +36,7 @@ impl Runtime {
         Ok(MappedMut { data, mapping })
     }
 
-    /// As [`map_tofrom`](Self::map_tofrom), but the device has zeroes at first.
+    /// As [`map_tofrom`](Self::map_tofrom), but the copy on the device starts with zeroes.
     ///
     /// # Errors
     /// As for [`map_to`](Self::map_to).
@@ -46,10 +46,10 @@ impl Runtime {
     }
 }
 
-/// Data that is on the device, and does not change there.
+/// The guard of data that is mapped read-only, from [`Runtime::map_to`].
 ///
-/// It can be used like the slice that it was made from; `&guard` is an argument for a
-/// launch. The data is borrowed until it is dropped:
+/// It dereferences to the mapped slice, and `&guard` is an argument for a launch. The data is
+/// borrowed until the guard is dropped:
 ///
 /// ```compile_fail,E0502
 /// # fn change(_: &mut [f32]) {}
@@ -61,33 +61,35 @@ impl Runtime {
 /// # }
 /// ```
 ///
-/// To forget it (`mem::forget`) leaves the data on the device, whose memory is not freed then.
-/// What comes to lie at the same host addresses, such as the same data after a change, is
-/// taken for it as long as launches and guards only read it; the first that gets it by `&mut`
-/// ends that.
+/// If the guard is leaked (`mem::forget`), the data stays on the device and its memory is not
+/// freed. Launches and guards that only read data at the same host addresses then use the old
+/// copy, even if the host's data has changed. The first one that borrows such data by `&mut` ends
+/// that.
 pub struct Mapped<'a, T> {
     data: &'a [T],
     mapping: Mapping,
 }
 
-// An explicit drop keeps the data borrowed until then, so that a holder of `&mut` to it knows that
-// no guard of this kind exists.
+// Because this type implements `Drop`, the data stays borrowed until the guard is dropped. So a
+// holder of `&mut` to the data knows that no guard of this kind exists, except a leaked one.
 impl<T> Drop for Mapped<'_, T> {
     fn drop(&mut self) {
-        self.mapping.give_back(false);
+        self.mapping.release(false);
     }
 }
 
-/// Data that is on the device, and may change there.
+/// The guard of data that is mapped for reading and writing, from [`Runtime::map_tofrom`] or
+/// [`Runtime::map_from`].
 ///
-/// Dropping it copies the data back, unless it was on the device when it was mapped: then
-/// it comes back with the first guard. [`finish`](Self::finish) is the same with errors.
+/// Dropping the guard copies the data back, unless an earlier guard had mapped it: then dropping
+/// that guard does. [`finish`](Self::finish) does the same and returns errors.
 ///
-/// It can be used like the slice that it was made from; `&mut guard` and `&guard` are
-/// arguments for a launch. What one sees through it is the host's data, which the device's
-/// goes to and comes from only by [`update_from`](Self::update_from) and
-/// [`update_to`](Self::update_to). To forget it (`mem::forget`) leaves the data on the
-/// device: what comes to lie at the same host addresses later is then taken for it.
+/// The guard dereferences to the mapped slice, and `&mut guard` and `&guard` are arguments for a
+/// launch. The slice is the host's data: it changes only by [`update_from`](Self::update_from),
+/// and changes to it reach the device only by [`update_to`](Self::update_to).
+///
+/// If the guard is leaked (`mem::forget`), the data stays on the device, and launches that get
+/// data at the same host addresses later use the old copy.
 pub struct MappedMut<'a, T> {
     data: &'a mut [T],
     mapping: Mapping,
@@ -105,17 +107,17 @@ impl<T: Plain> MappedMut<'_, T> {
     /// Copies the device's data to the host.
     ///
     /// # Errors
-    /// The copy failed; then it is unspecified what the data holds.
+    /// The copy failed; the contents of the data are then unspecified.
     pub fn update_from(&mut self) -> Result<()> {
         copy_from(&self.mapping, self.data)
     }
 }
 
 impl<T> MappedMut<'_, T> {
-    /// Ends it: copies the data back, if it came to the device with this guard.
+    /// Drops the guard: copies the data back, if this guard brought it to the device.
     ///
     /// # Errors
-    /// The copy failed; then it is unspecified what the data holds.
+    /// The copy failed; the contents of the data are then unspecified.
     pub fn finish(mut self) -> Result<()> {
         self.end()
     }
@@ -125,8 +127,8 @@ impl<T> MappedMut<'_, T> {
             Some(share) if share.is_first => copy_from(&self.mapping, self.data),
             _ => Ok(()),
         };
-        // All other guards borrowed from this one: if one is left, it was forgotten.
-        self.mapping.give_back(true);
+        // All other guards borrow from the first one. If one is left, it was leaked.
+        self.mapping.release(true);
         result
     }
 }
@@ -134,15 +136,15 @@ impl<T> MappedMut<'_, T> {
 impl<T> Drop for MappedMut<'_, T> {
     fn drop(&mut self) {
         if let Err(error) = self.end() {
-            tracing::error!(%error, "mapped data could not be copied back");
+            tracing::error!(%error, "cannot copy mapped data back");
         }
     }
 }
 
-/// Where a guard's data is. The guard gives it back.
+/// A guard's share of the data on the device. The guard releases it.
 struct Mapping {
     runtime: Runtime,
-    /// `None`: it is empty, or given back.
+    /// `None` if the data is empty or the share has been released.
     share: Option<Share>,
 }
 
@@ -152,20 +154,20 @@ impl Mapping {
         data: &[T],
         borrow: Borrow,
         what: &str,
-        goes: bool,
+        copy_in: bool,
     ) -> Result<Self> {
         const {
             assert!(
                 align_of::<T>() <= host_fn::Argument::MAX_ALIGN,
-                "what a kernel gets is aligned to at most 256 bytes"
+                "data for a kernel is aligned to at most 256 bytes"
             );
         }
         let range = AddrRange::of(data);
         let make = || {
-            let fill = if goes { Fill::Any } else { Fill::Zeros };
+            let fill = if copy_in { Fill::Any } else { Fill::Zeros };
             let mut copies = Copies::new(runtime)?;
             let on_device = copies.alloc(range, fill)?;
-            if goes {
+            if copy_in {
                 copy_to(&mut copies, &on_device, data)?;
             }
             copies.finish()?;
@@ -192,19 +194,19 @@ impl Mapping {
         }
     }
 
-    fn give_back(&mut self, exclusive: bool) {
+    fn release(&mut self, exclusive: bool) {
         if let Some(share) = self.share.take() {
             let for_all = exclusive && share.is_first;
-            self.runtime.environment().give_back(&share, for_all);
+            self.runtime.environment().release(&share, for_all);
         }
     }
 }
 
-/// Begins to copy `data`, which stays borrowed until `copies` are finished or dropped.
+/// Starts copying `data`, which the caller borrows until `copies` is finished or dropped.
 fn copy_to<T: Plain>(copies: &mut Copies<'_>, on_device: &OnDevice, data: &[T]) -> Result<()> {
     let bytes = data.as_bytes();
     let to = on_device.address_of(bytes.as_ptr().addr());
-    // SAFETY: both callers have `data` borrowed for longer than they have `copies`.
+    // SAFETY: both callers borrow `data` for longer than they keep `copies`.
     unsafe { copies.copy_to_device(to, bytes.as_ptr(), bytes.len()) }
 }
 
@@ -215,8 +217,8 @@ fn copy_from<T>(mapping: &Mapping, data: &mut [T]) -> Result<()> {
     let (to, len) = (data.as_mut_ptr().cast::<u8>(), size_of_val(data));
     let mut copies = Copies::new(&mapping.runtime)?;
     let from = share.on_device.address_of(to.addr());
-    // SAFETY: `data` is borrowed for this alone until the copy is finished, below or by
-    // the drop. Any bytes are a `T`: guards are made of plain data alone, in `Mapping::new`.
+    // SAFETY: `data` is borrowed exclusively until the copy is finished, below or by the drop of
+    // `copies`. Any bytes are a valid `T`, because `Mapping::new` requires `T: Plain`.
     unsafe { copies.copy_from_device(to, from, len)? };
     copies.finish()
 }

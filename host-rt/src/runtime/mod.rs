@@ -1,19 +1,24 @@
 //! Runtimes on devices: programs, kernels, launches, memory.
 //!
-//! A launch of a [typed kernel](TypedKernel) copies its arguments to the device and back. Data
-//! that several launches use is mapped before ([`Runtime::map_to`] and its siblings): as long as
-//! the guard lives, launches find it there, by where it lies on the host, and copy nothing.
+//! A launch of a [typed kernel](TypedKernel) copies its arguments to the device and back.
+//! [`Runtime::map_to`] and its siblings map data that several launches use: as long as the guard
+//! lives, launches look the data up by its host address and do not copy it.
 //!
 //! | file | job |
 //! |---|---|
-//! | `builder` | how a runtime is to be |
+//! | `builder` | options of a runtime |
 //! | `buffer` | device memory |
 //! | `functions` | the host functions that an image is loaded with |
-//! | `load`, `connect`, `panic_record` | loading an image, and telling it where its wire is |
-//! | `program`, `launch`, `overdue`, `inline` | kernels, and their launches |
+//! | `load` | reading an image's metadata, and checking it against the host's |
+//! | `connect` | writing the variables through which an image finds its wire |
+//! | `panic_record` | the source location of a kernel's panic |
+//! | `program`, `launch` | loaded images, their kernels, and launches of them |
+//! | `overdue` | kernels that have passed their deadline and still run |
+//! | `inline` | kernels that run on the calling thread |
 //! | `typed`, `arguments` | kernels with a declaration, and the arguments of one launch |
 //! | `mapped` | the guards of mapped data |
-//! | `environment`, `on_device`, `copies` | which host data is on the device; its copy; a queue that copies |
+//! | `environment`, `on_device` | the table of mapped host data, and one device copy |
+//! | `copies` | one queue's copies, allocations and launch |
 
 mod arguments;
 mod buffer;
@@ -60,7 +65,7 @@ use crate::wire::Reservation;
 /// The wire called `name`.
 ///
 /// # Errors
-/// There is none of that name.
+/// No wire has that name.
 pub fn wire_by_name(name: &str) -> Result<WireKind> {
     WireKind::ALL
         .into_iter()
@@ -72,8 +77,8 @@ pub fn wire_by_name(name: &str) -> Result<WireKind> {
 
 /// A device, with the threads and wires by which its kernels call the host.
 ///
-/// Cheap to clone; all clones are the same runtime. It ends with the last clone,
-/// program, launch or buffer.
+/// Cloning is cheap, and all clones are the same runtime. It is dropped with its last clone,
+/// program, launch and buffer.
 #[derive(Clone)]
 pub struct Runtime {
     inner: Arc<Inner>,
@@ -98,7 +103,8 @@ impl Drop for Inner {
 }
 
 impl Runtime {
-    /// A runtime on the device called `device`, as the environment has it.
+    /// Opens the device called `device`, with the options that
+    /// [environment variables](crate::base::env) set.
     ///
     /// # Errors
     /// As for [`Builder::build`].
@@ -106,7 +112,7 @@ impl Runtime {
         Self::builder(device).build()
     }
 
-    /// Begins to describe a runtime on the device called `device`.
+    /// Sets options before it opens the device called `device`.
     pub fn builder(device: &str) -> Builder {
         Builder {
             device: device.to_owned(),
@@ -122,7 +128,7 @@ impl Runtime {
         }
     }
 
-    /// What the device is made of, in a few words.
+    /// A short description of the device for people, such as its model.
     #[must_use]
     pub fn description(&self) -> String {
         self.inner.device.description()
@@ -134,7 +140,7 @@ impl Runtime {
         self.inner.device.memory()
     }
 
-    /// What calls to the host cost in memory and threads at most, with one wire.
+    /// The most memory and threads that calls to the host take with one wire.
     #[must_use]
     pub fn cost(&self) -> Cost {
         self.inner
@@ -142,26 +148,26 @@ impl Runtime {
             .cost(self.inner.wire.unwrap_or(WireKind::NATIVE))
     }
 
-    /// Calls from kernels served so far.
+    /// The number of calls from kernels that have been served so far.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.inner.server.requests()
     }
 
-    /// Threads that serve calls, as many as there are now.
+    /// The number of threads that serve calls at the moment.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.inner.server.threads()
     }
 
-    /// Host data that has a copy on the device: arguments in that copy reach the
-    /// host function as the original.
+    /// The table of host data that has a copy on the device. A host function that is called with
+    /// an address in such a copy gets the address of the original.
     #[must_use]
     pub fn present(&self) -> &PresentTable {
         &self.inner.server.present
     }
 
-    /// Copies made so far for launches of typed kernels and for mapped data.
+    /// The copies made so far for launches of typed kernels and for mapped data.
     #[must_use]
     pub fn transfers(&self) -> Transfers {
         self.counts().read()
@@ -177,7 +183,7 @@ impl Runtime {
         self.inner.device.name()
     }
 
-    /// The device's kind: its name up to a colon.
+    /// The device's kind: its name up to the first colon.
     pub(crate) fn kind(&self) -> &str {
         let name = self.device_name();
         name.split_once(':').map_or(name, |(kind, _)| kind)
@@ -196,14 +202,15 @@ impl Runtime {
         &self.inner.data
     }
 
-    /// Refuses all further calls of kernels with
+    /// Rejects all later calls from kernels with the status
     /// [`SHUTTING_DOWN`](shared_abi::status::Status::SHUTTING_DOWN).
     pub fn shut_down(&self) {
         self.inner.server.refuse();
     }
 
-    /// Reserves `len` bytes of device memory at `address`, which calls from kernels must not change:
-    /// what an image's host alone writes there and its device code trusts.
+    /// Reserves `len` bytes of device memory at `address`. Calls from kernels cannot change them as
+    /// long as the reservation lives. Reserve variables that only the host writes and that device
+    /// code trusts.
     #[must_use]
     pub fn reserve(&self, address: u64, len: u64) -> Reservation {
         self.inner.server.reserved.reserve(address, len)
@@ -212,21 +219,21 @@ impl Runtime {
     /// Allocates zeroed device memory.
     ///
     /// # Errors
-    /// There is not that much.
+    /// The device has not enough memory.
     pub fn alloc(&self, bytes: u64) -> Result<DeviceBuffer> {
         self.alloc_filled(bytes, Fill::Zeros)
     }
 
-    /// Allocates device memory, whatever it holds.
+    /// Allocates device memory with the contents that `fill` names.
     ///
     /// # Errors
-    /// There is not that much.
+    /// The device has not enough memory.
     pub fn alloc_filled(&self, bytes: u64, fill: Fill) -> Result<DeviceBuffer> {
         let address = self.inner.device.alloc(bytes, fill)?;
         Ok(self.buffer(address, bytes))
     }
 
-    /// The owner of newly allocated device memory.
+    /// Takes ownership of newly allocated device memory.
     fn buffer(&self, address: DeviceAddr, bytes: u64) -> DeviceBuffer {
         DeviceBuffer {
             inner: Arc::clone(&self.inner),
@@ -236,12 +243,12 @@ impl Runtime {
         }
     }
 
-    /// A queue of the device's, in which nothing is under way: see [`Device::queue`].
+    /// An idle queue of the device: see [`Device::queue`].
     ///
     /// [`Device::queue`]: crate::device::Device::queue
     ///
     /// # Errors
-    /// The device has no more.
+    /// The device has no queue left.
     pub fn queue(&self) -> Result<Box<dyn Queue>> {
         Ok(self.inner.device.queue()?)
     }
@@ -251,21 +258,21 @@ impl Runtime {
     /// [`Device::shared_queue`]: crate::device::Device::shared_queue
     ///
     /// # Errors
-    /// The device has no more.
+    /// The device has no queue left.
     pub fn shared_queue(&self) -> Result<Box<dyn Queue>> {
         Ok(self.inner.device.shared_queue()?)
     }
 
-    /// A wire for one launch of a kernel that takes it from its arguments, as GCC's for AMD
-    /// GPUs do: see [`Kernel::launch_on`].
+    /// A wire for one launch of a kernel that takes its wire from its arguments, as GCC's kernels
+    /// for AMD GPUs do: see [`Kernel::launch_on`].
     ///
     /// # Errors
-    /// There is no mapped memory for it.
+    /// The device has no mapped memory left for it.
     pub fn launch_queue(&self) -> Result<LaunchQueue> {
         Ok(self.inner.server.launch_queue()?)
     }
 
-    /// Ticks of the device's clock register in a second, in thousands.
+    /// The frequency of the device's clock register, in kHz.
     #[must_use]
     pub fn clock_khz(&self) -> u32 {
         self.inner.device.clock_khz()
@@ -280,7 +287,7 @@ impl Runtime {
     /// Allocates device memory and copies `data` there.
     ///
     /// # Errors
-    /// There is not that much.
+    /// The device has not enough memory, or the copy failed.
     pub fn alloc_from<T: IntoBytes + Immutable>(&self, data: &[T]) -> Result<DeviceBuffer> {
         let buffer = self.alloc(size_of_val(data) as u64)?;
         buffer.write(0, data)?;

@@ -1,4 +1,4 @@
-//! The copy of one range of host memory.
+//! The device copy of one range of host memory.
 
 use host_fn::Argument;
 
@@ -9,23 +9,24 @@ use crate::device::{Fill, Queue};
 /// Device memory for a range of host memory, freed when dropped.
 pub(crate) struct OnDevice {
     range: AddrRange,
-    /// Keeps the memory.
+    /// Frees the memory when dropped.
     _buffer: DeviceBuffer,
-    /// Where the range begins.
+    /// The device address of the first byte of `range`.
     address: u64,
 }
 
 impl OnDevice {
-    /// Allocates it for what follows in `queue`, which is waited for before it is dropped.
+    /// Allocates the memory for later operations in `queue`. The caller synchronizes `queue` before
+    /// it drops the result.
     pub(super) fn new(
         runtime: &Runtime,
         queue: &mut dyn Queue,
         range: AddrRange,
         fill: Fill,
     ) -> Result<Self> {
-        // What is aligned on the host is aligned on the device, wherever in the range it
-        // lies: the range begins as far from a boundary there as here. Devices allocate
-        // at such boundaries.
+        // The copy starts at the same offset from a boundary of `MAX_ALIGN` as the range does on
+        // the host, so every part of it has the same alignment on both sides. Devices allocate at
+        // such boundaries.
         let skew = (range.start() % Argument::MAX_ALIGN) as u64;
         let bytes = skew + range.len() as u64;
         let buffer = runtime.buffer(queue.alloc(bytes, fill)?, bytes);
@@ -36,8 +37,7 @@ impl OnDevice {
         })
     }
 
-    /// The device address of the byte whose host address is `host`, which lies in the
-    /// range.
+    /// The device address of the byte at host address `host`, which lies in the range.
     pub(crate) fn address_of(&self, host: usize) -> u64 {
         self.address + (host - self.range.start()) as u64
     }

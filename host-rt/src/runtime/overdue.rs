@@ -1,4 +1,4 @@
-//! Kernels that have passed their deadline and run on: what they may still use is not freed.
+//! Kernels that have passed their deadline and still run. Memory that they may use is not freed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,20 +9,21 @@ use crate::device::Running;
 /// The overdue kernels of a runtime.
 #[derive(Default)]
 pub(super) struct Overdue {
-    /// Allocations so far.
+    /// The number of allocations so far.
     allocations: AtomicU64,
-    /// Each with the number of allocations when it passed its deadline.
+    /// Each kernel with the value of `allocations` when it passed its deadline.
     kernels: Mutex<Vec<(u64, Arc<dyn Running>)>>,
 }
 
 impl Overdue {
     /// The number of a new allocation.
     pub(super) fn next_allocation(&self) -> u64 {
-        // Relaxed: who shares an allocation with a kernel has ordered the two.
+        // Relaxed: a thread that passes an allocation to a kernel has ordered this before the
+        // launch by other means.
         self.allocations.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A kernel has passed its deadline.
+    /// Adds a kernel that has passed its deadline.
     pub(super) fn add(&self, kernel: &Arc<dyn Running>) {
         let mut kernels = lock(&self.kernels);
         if !kernels.iter().any(|(_, known)| Arc::ptr_eq(known, kernel)) {
@@ -32,12 +33,12 @@ impl Overdue {
         }
     }
 
-    /// Whether an overdue kernel that may know of an allocation still runs: it may if the
-    /// allocation was there when the kernel passed its deadline. Later ones it knows only from a
-    /// host function that answers its calls, whose own affair they are.
+    /// Whether an overdue kernel that still runs may use an allocation: it may if the allocation
+    /// was made before the kernel passed its deadline. A kernel can learn the address of a later
+    /// allocation only from a host function, which then has to keep it allocated.
     pub(super) fn may_use(&self, allocation: u64) -> bool {
         let kernels = lock(&self.kernels).clone();
-        // Unlocked: to ask a kernel may call its driver.
+        // The lock is not held here, because `is_done` may call the driver.
         let (ended, running): (Vec<_>, Vec<_>) = kernels
             .into_iter()
             .partition(|(_, kernel)| kernel.is_done());

@@ -1,4 +1,4 @@
-//! Where the kernels of an image have panicked, if they leave that for the host.
+//! The record in which kernels of an image leave the source location of a panic.
 
 use shared_abi::image::PanicRecord as Layout;
 use shared_abi::words::Coherent;
@@ -6,14 +6,15 @@ use shared_abi::words::Coherent;
 use crate::device::{Fault, MappedMemory};
 use crate::wire::panic::place;
 
-/// The record of a loaded image, which the host can read on a device that is lost.
+/// The record of a loaded image. It lies in mapped memory, so that the host can read it even if the
+/// device is lost.
 pub(super) struct PanicRecord(MappedMemory);
 
 impl PanicRecord {
-    /// Bytes of mapped memory that one takes.
+    /// The size of a record.
     pub(super) const BYTES: usize = size_of::<Layout>();
 
-    /// The record in `memory`, which is zeroed and has [`BYTES`](Self::BYTES).
+    /// The record in `memory`, which is zeroed and [`BYTES`](Self::BYTES) long.
     pub(super) fn new(memory: MappedMemory) -> Self {
         Self(memory)
     }
@@ -23,7 +24,7 @@ impl PanicRecord {
         self.0.device.0
     }
 
-    /// The words about a fault, with the place of the panic before them if there was one.
+    /// The message of a fault, with the location of the panic before it if there was one.
     pub(super) fn explain(&self, fault: Fault) -> Fault {
         match self.place() {
             Some(place) => format!("panicked at {place}: {fault}").into(),
@@ -33,8 +34,8 @@ impl PanicRecord {
 
     /// File, line and column of the first panic.
     fn place(&self) -> Option<String> {
-        // SAFETY: the memory has the layout of a record and lives as long as `self`; the device
-        // and others on the host use it as words, too.
+        // SAFETY: the memory has the size and alignment of a record and lives as long as `self`.
+        // The device and other host threads access it only as words, too.
         place(&unsafe { Coherent::new(self.0.host.as_ptr()) })
     }
 }

@@ -14,8 +14,7 @@ use crate::image::{Image, ImageError, KernelDeclaration};
 use crate::serve::{Entry, ForeignFunction, FunctionTable, LaunchQueue};
 use crate::wire::Reservation;
 
-/// A loaded image. Cheap to clone; unloaded with the last clone, kernel or
-/// launch.
+/// A loaded image. Cloning is cheap. The image is unloaded with its last clone, kernel and launch.
 #[derive(Clone)]
 pub struct Program {
     pub(super) inner: Arc<ProgramInner>,
@@ -23,13 +22,13 @@ pub struct Program {
 
 pub(super) struct ProgramInner {
     pub(super) runtime: Arc<Inner>,
-    /// Its variables that the host alone writes. Dropped before the module: another one may then
-    /// be loaded where it was.
+    /// The image's variables that only the host writes. Declared before `module`, so that they are
+    /// dropped first: another module may later be loaded at the same addresses.
     pub(super) _variables: Vec<Reservation>,
     pub(super) module: Arc<dyn Module>,
     pub(super) image: Image,
     pub(super) kernels: Vec<KernelDeclaration>,
-    /// Function words of this image.
+    /// The function words of this image.
     pub(super) words: Mutex<Vec<u64>>,
     pub(super) panic_record: Option<PanicRecord>,
     pub(super) calls_host: bool,
@@ -49,7 +48,7 @@ impl Program {
     /// The kernel called `name`.
     ///
     /// # Errors
-    /// The image has none of that name, or the device is lost.
+    /// The image has no kernel of that name, or the device is lost.
     pub fn kernel(&self, name: &str) -> Result<Kernel> {
         let found = self.inner.module.kernel(name)?;
         let declaration = self.inner.kernels.iter().find(|kernel| kernel.name == name);
@@ -89,12 +88,12 @@ impl Program {
         Ok(self.inner.module.global(name)?)
     }
 
-    /// Lets kernels call `function` by the function word `word`; `name` stands for it in
-    /// messages. For images that do not name their host functions, as GCC's do not.
+    /// Lets kernels call `function` by the function word `word`; messages call it `name`. This
+    /// serves images without symbols for their host functions, such as GCC's.
     ///
     /// # Safety
-    /// The function does what its language's rules ask for with the arguments that this
-    /// image sends with the word, from any thread.
+    /// Calling the function from any thread, with the arguments that this image sends with the
+    /// word, is sound by the rules of its language.
     pub unsafe fn add_foreign(&self, word: u64, name: &str, function: Arc<dyn ForeignFunction>) {
         let entry = Arc::new(Entry::foreign(name, function));
         let inner = &self.inner;
@@ -112,7 +111,7 @@ impl Program {
 
 /// A parameter of a kernel.
 pub trait KernelArg {
-    /// Adds its bytes, as the kernel's signature has them, to `params`.
+    /// Appends its bytes to `params`, in the layout of the kernel's signature.
     fn push_to(&self, params: &mut Params);
 }
 
@@ -152,13 +151,13 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// What the image says of it.
+    /// The image's declaration of this kernel.
     #[must_use]
     pub fn declaration(&self) -> &KernelDeclaration {
         &self.declaration
     }
 
-    /// The same kernel, of whose launches `block` says what a team is made of.
+    /// The same kernel, launched with teams of the shape `block`.
     #[must_use]
     pub fn with_block(mut self, block: BlockShape) -> Self {
         self.block = block;
@@ -173,15 +172,16 @@ impl Kernel {
         Ok(self.program.inner.module.limits(self.code)?)
     }
 
-    /// Starts it. Returns at once; several launches, of the same kernel too, run
-    /// at the same time.
+    /// Starts the kernel and returns at once. Several launches, also of the same kernel, run
+    /// concurrently.
     ///
     /// # Safety
-    /// The code is a kernel, whose parameters are of these types, and which does
-    /// with the memory that they name only what it may; that memory lives until
-    /// the launch has ended. Its frames can be abandoned where it traps, as a panic in
-    /// Rust does: it counts on no destructor to run. The number and the sizes of the parameters
-    /// are checked where [the image has them](KernelDeclaration).
+    /// - The code is a kernel, and its parameters have the types of `args`. If
+    ///   [the image declares](KernelDeclaration) their number and sizes, those are checked.
+    /// - The kernel accesses the memory that `args` name only as their types allow, and that memory
+    ///   lives until the launch has ended.
+    /// - The kernel's frames can be abandoned where it traps, as a panic in Rust does: its safety
+    ///   depends on no destructor.
     ///
     /// # Errors
     /// The parameters do not fit the declaration, or the device cannot run the
@@ -192,14 +192,15 @@ impl Kernel {
         unsafe { self.start(grid, &params) }
     }
 
-    /// As [`launch`](Self::launch), of a kernel that calls the host, and prints, by `queue`: its
-    /// arguments tell it where that is. Whatever its image is taken for, it can call the host.
+    /// As [`launch`](Self::launch), for a kernel that calls the host and prints through `queue`,
+    /// whose address is among `args`. The kernel can call the host even if its image has no wire
+    /// of its own.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).
     ///
     /// # Errors
-    /// As for [`launch`](Self::launch), or the queue is of another runtime.
+    /// As for [`launch`](Self::launch), or the queue belongs to another runtime.
     pub unsafe fn launch_on(
         &self,
         queue: LaunchQueue,
@@ -209,7 +210,7 @@ impl Kernel {
         if !queue.is_of(&self.program.inner.runtime.server) {
             return Err(Error::BadArguments {
                 kernel: self.declaration.name.clone(),
-                wants: "a launch queue of its own runtime".to_owned(),
+                expected: "a launch queue of its own runtime".to_owned(),
                 given: "one of another".to_owned(),
             });
         }
@@ -218,13 +219,13 @@ impl Kernel {
         unsafe { self.start_on(Some(queue), grid, &params) }
     }
 
-    /// As [`launch`](Self::launch), in a queue of the caller's: the kernel starts when what
-    /// was queued there before is done, and the events that the queue waits for are
-    /// reached. If something of that fails, so does the launch, without running. Its time,
-    /// also that until its [deadline](crate::Builder::deadline), begins here.
+    /// As [`launch`](Self::launch), in the caller's queue: the kernel starts when earlier work in
+    /// the queue is done and the events that the queue waits for are reached. If one of them
+    /// fails, the launch fails too, and the kernel does not run. The launch's time and its
+    /// [deadline](crate::Builder::deadline) count from this call.
     ///
     /// # Safety
-    /// As for [`launch`](Self::launch); the queue is of this kernel's device.
+    /// As for [`launch`](Self::launch); the queue belongs to this kernel's device.
     ///
     /// # Errors
     /// As for [`launch`](Self::launch).
@@ -246,7 +247,7 @@ impl Kernel {
         }
     }
 
-    /// As [`launch`](Self::launch), with the parameters' bytes.
+    /// As [`launch`](Self::launch), with the bytes of the parameters.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).
@@ -255,7 +256,7 @@ impl Kernel {
         unsafe { self.start_on(None, grid, params) }
     }
 
-    /// As [`start`](Self::start), on a launch queue if there is one.
+    /// As [`start`](Self::start), with an optional launch queue.
     ///
     /// # Safety
     /// As for [`launch`](Self::launch).
@@ -275,7 +276,7 @@ impl Kernel {
     fn check_params(&self, params: &Params) -> Result<()> {
         let KernelDeclaration { name, info, sizes } = &self.declaration;
         let given = params.sizes();
-        let wants = match (info, sizes) {
+        let expected = match (info, sizes) {
             (_, Some(sizes)) if *sizes == given => return Ok(()),
             (_, Some(sizes)) => Parameters(sizes).to_string(),
             (None, None) => return Ok(()),
@@ -292,12 +293,12 @@ impl Kernel {
         };
         Err(Error::BadArguments {
             kernel: name.clone(),
-            wants,
+            expected,
             given: Parameters(&given).to_string(),
         })
     }
 
-    /// As [`enqueue`](Self::enqueue), with the parameters' bytes.
+    /// As [`enqueue`](Self::enqueue), with the bytes of the parameters.
     ///
     /// # Safety
     /// As for [`enqueue`](Self::enqueue).
@@ -332,8 +333,8 @@ impl Kernel {
             ended,
         };
         let started = Instant::now();
-        // SAFETY: the caller vouches for kernel, parameters and memory; the
-        // program keeps the code loaded.
+        // SAFETY: our caller guarantees what `# Safety` of `launch` states about kernel,
+        // parameters and memory. The `Launch` holds the program, which keeps the code loaded.
         let running = unsafe { queue.launch(&program.module, self.code, grid, params, context) };
         match running {
             Ok(running) => Ok(Launch {

@@ -1,4 +1,4 @@
-//! Kernels that host and image share a declaration of.
+//! Kernels whose declaration is shared by host and image.
 
 use host_fn::{Argument, Launcher};
 use shared_abi::image::{KERNEL_PREFIX, KernelInfo};
@@ -11,25 +11,25 @@ use crate::device::Grid;
 use crate::image::{Image, ImageError};
 
 impl Program {
-    /// The kernel that `K` declares, with [`host_fn::kernel`](macro@host_fn::kernel), ready
-    /// to be launched: with its method `launch`, which takes what is declared, copies it to
-    /// the device and back, and returns when that is done.
+    /// Looks up the kernel that `K` declares with [`host_fn::kernel`](macro@host_fn::kernel). The
+    /// returned value's method `launch` takes the declared arguments, copies them to the device,
+    /// runs the kernel, copies them back and returns.
     ///
-    /// What is [mapped](crate::Runtime::map_to) is on the device already and stays there. If the
-    /// launch fails, nothing is copied back and no memory of the host has changed; that
-    /// includes one whose kernel ended well and whose [calls](crate::CallError) did not. Copying
-    /// back comes last: if that fails, it is unspecified what the memory holds that was to
-    /// come back. A kernel that has passed its
-    /// [deadline](crate::Builder::deadline) runs on and may still write to what is mapped:
-    /// end those mappings, and with them what it writes to.
+    /// Arguments that are [mapped](crate::Runtime::map_to) are on the device already and stay
+    /// there. If the launch fails, nothing is copied back and the host's memory has not changed.
+    /// A launch also fails if one of its [calls](crate::CallError) does. Copying back comes last:
+    /// if that fails, the contents of the arguments that it writes are unspecified.
+    ///
+    /// A kernel that has passed its [deadline](crate::Builder::deadline) runs on and may still
+    /// write to mapped data. End those mappings without relying on their contents.
     ///
     /// # Errors
-    /// The image has no such kernel, or one of another declaration.
+    /// The image has no kernel of that name, or one with another declaration.
     pub fn bind<K: host_fn::Kernel>(&self) -> Result<K::Bound<TypedKernel>> {
         let mut kernel = self.kernel(K::NAME)?;
         let info = match kernel.declaration.info {
             Some(info) => Some(info),
-            None => self.ask_info(K::NAME)?,
+            None => self.query_info(K::NAME)?,
         };
         if info != Some(K::INFO) {
             return Err(ImageError::OtherKernel {
@@ -43,12 +43,12 @@ impl Program {
             .into());
         }
         kernel.declaration.info = info;
-        // SAFETY: that was compared.
+        // SAFETY: the image's declaration of the kernel equals `K`'s, as compared above.
         Ok(unsafe { K::bound(TypedKernel { kernel }) })
     }
 
-    /// What the loaded image says of a kernel.
-    fn ask_info(&self, kernel: &str) -> Result<Option<KernelInfo>> {
+    /// Reads the loaded image's declaration of a kernel from the device.
+    fn query_info(&self, kernel: &str) -> Result<Option<KernelInfo>> {
         const SIZE: usize = size_of::<KernelInfo>();
         let symbol = format!("{KERNEL_PREFIX}{kernel}");
         let inner = &self.inner;
@@ -57,7 +57,7 @@ impl Program {
     }
 }
 
-/// What launches one kernel that [`Program::bind`] bound.
+/// Launches a kernel that [`Program::bind`] bound.
 #[derive(Clone)]
 pub struct TypedKernel {
     kernel: Kernel,
@@ -73,12 +73,13 @@ impl Launcher for TypedKernel {
         let mut copies = Copies::new(&runtime)?;
         let name = &self.kernel.declaration.name;
         let staged = StagedArgs::new(&mut copies, name, arguments)?;
-        // SAFETY: the image was built from the declaration that the arguments are of, so
-        // these are the parameters that its kernel takes. `staged` outlives the launch, or its
-        // memory is kept for a kernel that is overdue.
+        // SAFETY: `bind` has checked that the image was built from the declaration that these
+        // arguments follow, so the kernel takes these parameters. `staged` holds their memory and
+        // outlives the launch; for an overdue kernel, `Overdue` keeps that memory allocated.
         let report = unsafe { copies.launch(&self.kernel, grid, &staged.params())? };
-        // Not queued behind the kernel: whether its calls have failed is known once it has ended,
-        // and after a deadline nothing may still write to the caller's memory.
+        // These copies are not queued behind the kernel: a launch with failed calls copies nothing
+        // back, which is known only at its end, and after a deadline no copy may still write to
+        // the caller's memory.
         staged.copy_back(copies)?;
         Ok(report)
     }

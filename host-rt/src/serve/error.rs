@@ -1,5 +1,7 @@
 //! Errors of calls and launches.
 
+use targets::count::Count;
+
 use crate::base::debug_as_display;
 
 /// The failure of a call from a kernel.
@@ -8,8 +10,8 @@ use crate::base::debug_as_display;
 pub enum CallError {
     /// No registered function has the function word.
     #[error(
-        "function {word:#x}{} was called and is not registered: add it to the functions that the \
-         image is loaded with",
+        "host function {word:#x}{} is not registered: add it to the functions that the image is \
+         loaded with",
         name.as_ref().map(|n| format!(" (`{n}`)")).unwrap_or_default()
     )]
     NoSuchFunction {
@@ -19,7 +21,7 @@ pub enum CallError {
         name: Option<String>,
     },
     /// An argument could not be mapped.
-    #[error("call of `{function}`: {reason}")]
+    #[error("cannot call host function `{function}`: {reason}")]
     Refused {
         /// The function.
         function: String,
@@ -51,7 +53,7 @@ pub enum CallError {
         reason: String,
     },
     /// The runtime was shut down before the call was served.
-    #[error("call of function {word:#x} refused: the runtime is shutting down")]
+    #[error("cannot call host function {word:#x}: the runtime is shutting down")]
     ShuttingDown {
         /// The function word.
         word: u64,
@@ -78,12 +80,12 @@ pub enum LaunchError {
     /// The kernel has not ended in time. It still runs, and its memory stays allocated for the life
     /// of the process.
     #[error(
-        "kernel `{kernel}` has not ended after {after:?}, its deadline (REVOFF_DEADLINE, or that of \
-         the builder); {}",
+        "kernel `{kernel}` has not ended after {after:?}, its deadline (REVOFF_DEADLINE or \
+         `Builder::deadline`); {}",
         if pending.is_empty() {
-            "no host function is under way on the device".to_owned()
+            "no host function is running".to_owned()
         } else {
-            format!("under way on the host: {}", pending.join(", "))
+            format!("pending on the host: {}", pending.join(", "))
         }
     )]
     Deadline {
@@ -97,8 +99,8 @@ pub enum LaunchError {
     },
     /// The kernel has ended, but its text could not be written by the deadline.
     #[error(
-        "kernel `{kernel}` has ended, but the standard output has not accepted what it printed \
-         within {after:?}, its deadline (REVOFF_DEADLINE, or that of the builder): read that output \
+        "kernel `{kernel}` has ended, but the standard output has not accepted its text within \
+         {after:?}, its deadline (REVOFF_DEADLINE or `Builder::deadline`): read the standard output \
          to its end"
     )]
     Output {
@@ -112,7 +114,7 @@ pub enum LaunchError {
         "kernel `{kernel}`: {first}{}",
         match failed.saturating_sub(1) {
             0 => String::new(),
-            more => format!(" (and {more} more failed {})", if more == 1 { "call" } else { "calls" }),
+            more => format!(" (and {})", Count(more, "more failed call")),
         }
     )]
     Call {

@@ -79,8 +79,8 @@ impl<'s> NestedWait<'s> {
         for resource in self.server.exhausted() {
             self.has_warned = true;
             tracing::warn!(
-                "a host function waits for a kernel while the calls in flight, its own among \
-                 them, use {resource}: if that kernel calls the host, neither may ever end"
+                "a host function waits for a kernel while the calls in flight use {resource}: if \
+                 that kernel calls the host, both may wait forever"
             );
         }
     }
@@ -177,7 +177,7 @@ impl Server {
         if longest < needed {
             let left = (longest as usize * BLOCK) >> 10;
             exhausted.push(format!(
-                "the bounce area but for {left} KiB (REVOFF_BOUNCE)"
+                "the bounce area except for {left} KiB (REVOFF_BOUNCE)"
             ));
         }
         exhausted

@@ -67,7 +67,7 @@ impl Server {
     fn warn_if_not_created(&self, created: std::io::Result<()>) {
         if let Err(error) = created {
             let threads = self.threads();
-            tracing::warn!(%error, threads, "no further thread to serve calls");
+            tracing::warn!(%error, threads, "cannot create another thread to serve calls");
         }
     }
 

@@ -106,7 +106,7 @@ impl Worker {
             Err(panic) => {
                 let error = CallError::Protocol {
                     wire,
-                    reason: format!("a request was not served: {}", panic_message(&*panic)),
+                    reason: format!("serving a request panicked: {}", panic_message(&*panic)),
                 };
                 // Dropping the payload might panic too.
                 std::mem::forget(panic);
@@ -228,8 +228,8 @@ fn call_mapped(
         && let Some(i) = args.iter().position(|arg| arg.present)
     {
         return Err(FunctionError::Refused(format!(
-            "argument {i} is an original on the host, which others may use; only a raw function \
-             can take it"
+            "argument {i} is mapped host memory, which other calls may use: pass other memory, or \
+             register a raw function"
         )));
     }
     clear(raw_args);

@@ -1,6 +1,7 @@
 //! Errors of a request's arguments.
 
 use shared_abi::wire::native::MAX_CARRIED;
+use targets::count::Count;
 
 use crate::device::DeviceError;
 
@@ -8,7 +9,7 @@ use crate::device::DeviceError;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArgsError {
     /// There are too many arguments.
-    #[error("{count} arguments, at most {limit} are allowed")]
+    #[error("the call has {count} arguments, at most {limit} are allowed")]
     TooMany {
         /// Number of arguments.
         count: u64,
@@ -16,7 +17,7 @@ pub(crate) enum ArgsError {
         limit: u64,
     },
     /// The request's bounce extent is too long or not in the bounce area.
-    #[error("{blocks} bounce blocks at {first}: no such extent")]
+    #[error("the bounce area has no extent of {} at block {first}", Count((*blocks).into(), "block"))]
     NoSuchExtent {
         /// The extent's first block.
         first: u32,
@@ -24,7 +25,10 @@ pub(crate) enum ArgsError {
         blocks: u32,
     },
     /// The list of arguments is longer than the extent that contains it.
-    #[error("{count} arguments do not fit an extent of {blocks} blocks")]
+    #[error(
+        "a list of {count} arguments does not fit in an extent of {}",
+        Count((*blocks).into(), "block")
+    )]
     ListTooLong {
         /// Number of arguments.
         count: usize,
@@ -32,11 +36,12 @@ pub(crate) enum ArgsError {
         blocks: u32,
     },
     /// More than [`MAX_CARRIED`] arguments are carried.
-    #[error("more than {MAX_CARRIED} arguments are carried")]
+    #[error("the request carries the bytes of more than {MAX_CARRIED} arguments")]
     TooManyCarried,
     /// An argument's entry names a location that cannot carry it.
     #[error(
-        "argument {index} is said to be carried at place {place}, offset {offset}, {size} bytes"
+        "argument {index} has an invalid location: place {place}, offset {offset}, {}",
+        Count(*size, "byte")
     )]
     NotCarried {
         /// The argument's index.
@@ -49,6 +54,6 @@ pub(crate) enum ArgsError {
         size: u64,
     },
     /// The arrays of GCC's wires could not be copied from the device.
-    #[error("its argument arrays")]
+    #[error("cannot read the argument arrays")]
     Arrays(#[source] DeviceError),
 }

@@ -56,7 +56,7 @@ impl<S: SystemWords> Poller<S> {
         if waiting > i32::MAX as u32 {
             self.broken = true;
             return Poll::ProtocolError(format!(
-                "next_slot is {drawn}, behind {} that are consumed",
+                "next_slot is {drawn}, but {} slots have been consumed",
                 self.consumed
             ));
         }

@@ -117,7 +117,7 @@ impl<S: SystemWords> Poller<S> {
         if waiting > i32::MAX as u32 {
             self.progress.broken.store(true, Ordering::Relaxed);
             return Poll::ProtocolError(format!(
-                "next_output is {drawn}, behind {} that are consumed",
+                "next_output is {drawn}, but {} messages have been consumed",
                 self.consumed
             ));
         }
@@ -200,7 +200,7 @@ impl<S: SystemWords> Poller<S> {
             LINE => Poll::Printed(text::line(&self.system, slot_offset(slot))),
             RAW => Poll::Printed(text::raw(&self.system, slot_offset(slot))),
             unknown => Poll::ProtocolError(format!(
-                "slot {slot} has a message of type {unknown}; there are 0 to {CALL}"
+                "slot {slot} has a message of type {unknown}, expected 0 to {CALL}"
             )),
         };
         if state == State::Taken {

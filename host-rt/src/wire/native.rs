@@ -1,4 +1,4 @@
-//! Consumer of [`native`](shared_abi::wire::native).
+//! Consumer of [`native`](shared_abi::wire::native). docs/native-wire.md specifies the protocol.
 
 use core::mem::offset_of;
 use std::ops::Range;
@@ -238,7 +238,7 @@ impl<S: SystemWords> Poller<S> {
                 0,
             );
             return Poll::ProtocolError(format!(
-                "slot {slot} has sequence number {seq}, {expected} is next"
+                "slot {slot} has sequence number {seq}, expected {expected}"
             ));
         }
         // Relaxed: N1 orders these.

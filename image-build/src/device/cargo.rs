@@ -24,7 +24,8 @@ pub(crate) struct Compiled {
     pub(crate) sources: Vec<PathBuf>,
 }
 
-/// Compiles `krate` for `arch`; `target_dir` is cargo's, one per architecture.
+/// Compiles `krate` for `arch`; `target_dir` is cargo's. One folder serves all architectures: cargo
+/// tells their builds apart by the flags, and compiles macros once for all.
 pub(crate) fn compile(
     toolchain: &Toolchain,
     krate: &Crate,
@@ -33,8 +34,10 @@ pub(crate) fn compile(
 ) -> Result<Compiled, BuildError> {
     let triple = arch.target.rust_triple();
     let release = target_dir.join(triple).join("release");
-    let assembly = release.join(format!("{}.s", krate.file));
-    let bitcode = release.join(format!("{}.bc", krate.file));
+    let of_arch = release.join(arch.name);
+    fs::create_dir_all(&of_arch).map_err(io_at(&of_arch))?;
+    let assembly = of_arch.join(format!("{}.s", krate.file));
+    let bitcode = of_arch.join(format!("{}.bc", krate.file));
     let mut flags = vec![format!("-Ctarget-cpu={}", arch.name)];
     if let Some(feature) = arch.ptx_feature() {
         flags.push(format!("-Ctarget-feature=+{feature}"));
@@ -111,7 +114,7 @@ pub(crate) fn compile(
     // Cargo tracks neither of these two files, and treats crates of one name in different
     // workspaces as the same.
     let made_of = format!("{}\n{toolchain}\n{flags:?}\n", krate.manifest.display());
-    let record = release.join(format!("{}.of", krate.file));
+    let record = of_arch.join(format!("{}.of", krate.file));
     let is_known = fs::read_to_string(&record).is_ok_and(|of| of == made_of);
     if !(is_known && assembly.is_file() && bitcode.is_file()) {
         forget(&release, krate)?;

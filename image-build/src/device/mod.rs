@@ -76,7 +76,7 @@ impl DeviceImage {
 }
 
 /// Builds the crate in the folder `dir` for `arch`. The results go to the folder `out`, which is
-/// created. Other builds for the same architecture in the same [`WORK`](crate::WORK) folder wait.
+/// created. Other builds for GPUs in the same [`WORK`](crate::WORK) folder wait.
 ///
 /// # Errors
 /// The crate does not build, or a tool fails.
@@ -89,7 +89,7 @@ pub fn build(
 ) -> Result<DeviceImage, BuildError> {
     let krate = Crate::at(dir)?;
     fs::create_dir_all(out).map_err(io_at(out))?;
-    let work = Work::lock(out, arch.name)?;
+    let work = Work::lock(out, "device")?;
     let compiled = cargo::compile(toolchain, &krate, arch, work.dir())?;
     let place = |extension: &str| out.join(format!("{}.{extension}", krate.file));
     // Removes old files, so that a file that this build does not make is not taken for its result.

@@ -21,7 +21,7 @@ pub use coherent::Coherent;
 pub enum Load {
     /// No order. Every use states why that is enough.
     Relaxed,
-    /// What the releasing side wrote before its store is visible afterwards.
+    /// Writes of the releasing side before its store are visible after this load.
     Acquire,
 }
 
@@ -81,8 +81,8 @@ pub trait SystemWords {
     }
 
     /// Copies `len` bytes from byte offset `at`, without order: the load that
-    /// saw the publication or the completion orders them. Whatever the other
-    /// side does meanwhile, the result is some bytes, not undefined behaviour.
+    /// saw the publication or the completion orders them. If the other side writes
+    /// meanwhile, the result is some bytes, not undefined behaviour.
     ///
     /// # Safety
     /// `to` is writable for `len` bytes, which no other thread touches.

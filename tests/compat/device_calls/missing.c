@@ -2,7 +2,7 @@
    ends: signal 6
    output: device code calls host function `hidden`, which
    output: does not export
-   output: (`hidden`) was called and is not registered */
+   output: (`hidden`) is not registered */
 #include "check.h"
 #include "parts/region.h"
 #include "revoff_openmp.h"

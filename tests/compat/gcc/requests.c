@@ -1,9 +1,10 @@
-/* What requests cost. An empty host region, and one with 64 bytes there and back: from one
-   device thread, and from all threads of several teams. Every request is counted, by who
-   makes it and by who serves it.
+/* Measures requests: an empty host region, and one with 64 bytes both ways, from one device
+   thread, and from all threads of several teams. Both the device and the host count every
+   request.
 
-   requests [SECONDS [TEAMS [THREADS]]]: how long to measure each (0: a few requests, to
-   see that they arrive), and how many ask at once. One line for each, of whole numbers. */
+   requests [SECONDS [TEAMS [THREADS]]]: the duration of each measurement (0: a few requests,
+   to check that they arrive), and the number of teams and threads that call at once. Prints
+   one line of whole numbers for each measurement. */
 #include "check.h"
 #pragma omp requires reverse_offload
 

@@ -229,7 +229,7 @@ fn invalid_messages_are_skipped() {
         device.send(kind, b"\0", &[0]);
         device.send(LINE, b"next\0", &[0]);
         match poller.poll() {
-            Poll::ProtocolError(text) => assert!(text.contains(&format!("type {kind};")), "{text}"),
+            Poll::ProtocolError(text) => assert!(text.contains(&format!("type {kind},")), "{text}"),
             other => panic!("{other:?}"),
         }
         assert_prints(&mut poller, b"next\n");
@@ -241,7 +241,7 @@ fn invalid_messages_are_skipped() {
     device.set32(counter, 5);
     match poller.poll() {
         Poll::ProtocolError(text) => {
-            assert_eq!(text, "next_output is 5, behind 6 that are consumed")
+            assert_eq!(text, "next_output is 5, but 6 messages have been consumed")
         }
         other => panic!("{other:?}"),
     }

@@ -1,5 +1,5 @@
-//! What each primitive compiles to, and in which order a call hands over: as it was
-//! when somebody last looked.
+//! The instructions of each primitive, and their order in a call, equal the golden files, which a
+//! person has reviewed.
 
 use std::env;
 use std::fmt::Write;

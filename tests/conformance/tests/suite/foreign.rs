@@ -22,7 +22,7 @@ pub(crate) const TESTS: &[Test] = &[
     test!(another_runtime_maps),
     test!(another_runtime_leaves_it),
     test!(another_runtime_refuses),
-    test!(another_runtime_gets_no_nonsense),
+    test!(another_runtime_gets_no_invalid_arguments),
     test!(copies_on_the_device),
 ];
 
@@ -141,8 +141,8 @@ fn another_runtime_refuses(target: &Target) {
 }
 
 /// Another runtime may trust a device.
-fn another_runtime_gets_no_nonsense(target: &Target) {
-    let nonsense = [
+fn another_runtime_gets_no_invalid_arguments(target: &Target) {
+    let invalid = [
         (Form::at(0, 2, MapKind::STRUCT), "members"),
         (Form::at(0, 0, MapKind::ATTACH), "could be attached to"),
         (Form::at(0, 8, MapKind(0xff)), "cannot map this kind"),
@@ -152,7 +152,7 @@ fn another_runtime_gets_no_nonsense(target: &Target) {
         ),
         (Form::at(0, 1 << 40, MapKind::TO), "limit"),
     ];
-    for (form, reason) in nonsense {
+    for (form, reason) in invalid {
         let function = Arc::new(Increments {
             maps: true,
             ..Increments::default()

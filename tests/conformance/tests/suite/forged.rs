@@ -205,7 +205,10 @@ fn carried_badly(session: &Session, memory: u64) {
         let (status, result) = send_native(session, &request);
         assert_eq!(status, Status::REFUSED_MAPPING, "{size}, {place}, {offset}");
         let text = text(&result);
-        assert!(text.contains("argument 0 is said to be carried"), "{text}");
+        assert!(
+            text.contains("argument 0 has an invalid location"),
+            "{text}"
+        );
     }
     // All of the payload that the entry leaves.
     let rest = entry(memory, payload - 24, MapKind::TO, PLACE_SLOT, 24);
@@ -238,7 +241,7 @@ fn bounce_runs_that_are_none(target: &Target) {
             assert_eq!(status, Status::REFUSED_MAPPING);
             let text = text(&result);
             assert!(
-                text.contains("no such extent"),
+                text.contains("the bounce area has no extent"),
                 "{blocks} blocks at {first}: {text}"
             );
         }
@@ -256,7 +259,7 @@ fn bounce_runs_that_are_none(target: &Target) {
             };
             let (status, result) = send_native(&session, &request);
             assert_eq!(status, Status::REFUSED_MAPPING, "{size} at {offset}");
-            assert!(text(&result).contains("argument 0 is said to be carried"));
+            assert!(text(&result).contains("argument 0 has an invalid location"));
         }
     } else {
         // Argument arrays at invalid addresses.
@@ -277,7 +280,7 @@ fn bounce_runs_that_are_none(target: &Target) {
             };
             let text = text(&send_gcc(&session, request));
             assert!(
-                text.contains("its argument arrays: the host does not reach"),
+                text.contains("cannot read the argument arrays: the host does not reach"),
                 "{text}"
             );
         }
@@ -325,7 +328,7 @@ fn too_many_arguments(target: &Target) {
             let (status, result) = send_native(&session, &request);
             assert_eq!(status, Status::REFUSED_MAPPING);
             let text = text(&result);
-            assert!(text.contains("do not fit an extent of"), "{text}");
+            assert!(text.contains("does not fit in an extent of"), "{text}");
         }
         // More carried ranges than bits.
         let carried = entry(memory.address(), 8, MapKind::TO, PLACE_BOUNCE, 0);

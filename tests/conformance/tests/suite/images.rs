@@ -188,7 +188,7 @@ fn info_offset() -> usize {
         .filter(|(_, window)| *window == wanted)
         .map(|(at, _)| at)
         .collect();
-    assert_eq!(places.len(), 1, "one place that says so");
+    assert_eq!(places.len(), 1, "the bytes occur once");
     places[0]
 }
 

@@ -188,7 +188,7 @@ fn calls_that_leave_no_room_are_named(target: &Target) {
         WireKind::NATIVE => (1, "the only slot of the wire `native` (REVOFF_SLOTS)"),
         WireKind::GCC_SLOT => (1, "the only slot of the wire `gcc-slot`"),
         // Each takes a block, and the smallest area has this many.
-        _ => (32, "the bounce area but for 0 KiB (REVOFF_BOUNCE)"),
+        _ => (32, "the bounce area except for 0 KiB (REVOFF_BOUNCE)"),
     };
     let inner = Inner::default();
     let launcher = inner.clone();

@@ -86,8 +86,8 @@ fn threads_of_the_environment(target: &Target) {
     fill(target, target.builder().threads(5), 5);
 }
 
-/// Of 8 device threads `slow` stay in a function until the others have made some calls, or until it
-/// is clear that they cannot.
+/// `slow` of 8 device threads stay in a function until the others have made some calls, or until it
+/// is clear that the others cannot call.
 fn delay(target: &Target, threads: usize, slow: u64) -> u64 {
     let served = Arc::new(AtomicU64::new(0));
     let meanwhile = Arc::new(AtomicU64::new(0));

@@ -295,7 +295,7 @@ fn typed_functions_get_no_originals(target: &Target) {
     let form = Form::at(0, 64, MapKind::TO);
     let done = perform_as(&session, Where::Memory, &data, &[form], call);
     assert!(
-        done.error().contains("is an original on the host"),
+        done.error().contains("is mapped host memory"),
         "{}",
         done.error()
     );

@@ -130,7 +130,7 @@ fn what_a_late_kernel_has_printed_is_there(target: &Target) {
     let ways = session.zeroed::<u32>(8);
     let result = session.run("print_and_call", (1, 8), &[&1u32, &1u32, &ways]);
     let error = result.unwrap_err().to_string();
-    assert!(error.contains("under way on the host: `act`"), "{error}");
+    assert!(error.contains("pending on the host: `act`"), "{error}");
     check(&captured.lines(), 8, 1);
     gate.open();
 }

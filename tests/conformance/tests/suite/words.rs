@@ -66,7 +66,9 @@ fn words_of_a_declared_kernel(target: &Target) {
     let result = run(&session, "wait_for", &[flag.address()]);
     if target.is_host() {
         let error = result.unwrap_err().to_string();
-        assert!(error.contains("`wait_for` takes pointers"), "{error}");
+        let expected =
+            "`wait_for` takes a pointer to its parameters, as `launch` passes it, but got 1 word";
+        assert!(error.contains(expected), "{error}");
     } else {
         result.unwrap();
     }

@@ -1,7 +1,7 @@
 //! Wrong uses must fail to compile with an error at the right place; and the compiler's hint must
 //! compile when followed.
 //!
-//! `TRYBUILD=overwrite cargo test --test ui` rewrites the expected messages, which are those of the
+//! `TRYBUILD=overwrite cargo test -p ui` rewrites the expected messages, which are those of the
 //! toolchain that `rust-version` names.
 
 use std::fs;
@@ -10,14 +10,17 @@ use std::process::Command;
 
 #[test]
 fn messages() {
-    trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
+    let cases = trybuild::TestCases::new();
+    for of in ["macros", "host-fn", "host-rt"] {
+        cases.compile_fail(format!("{of}/*.rs"));
+    }
 }
 
 /// Pastes the lines that a message asks for before a structure, in a crate that depends only on
 /// `host-fn`, like a user's: the name `zerocopy` is not in scope.
 #[test]
 fn the_hint_for_a_structure_compiles() {
-    let messages = fs::read_to_string("tests/ui/not_plain.stderr").expect("expected messages");
+    let messages = fs::read_to_string("host-fn/not_plain.stderr").expect("expected messages");
     let hint: Vec<_> = messages
         .lines()
         .skip_while(|line| !line.contains("a structure of your own"))
@@ -26,8 +29,9 @@ fn the_hint_for_a_structure_compiles() {
         .take_while(|line| line.starts_with("#["))
         .collect();
     assert!(!hint.is_empty(), "no attributes in the hint: {messages}");
-    let host_fn = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hint");
+    let host_fn = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host-fn");
+    let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = tmp.join("hint");
     fs::create_dir_all(folder.join("src")).expect("a folder");
     let manifest = format!(
         "[package]\nname = \"hint\"\nedition = \"2024\"\n\n[workspace]\n\n\
@@ -43,7 +47,8 @@ fn the_hint_for_a_structure_compiles() {
     fs::write(folder.join("src/lib.rs"), source).expect("written");
     let status = Command::new(env!("CARGO"))
         .args(["check", "--quiet", "--offline", "--target-dir"])
-        .arg(folder.join("target"))
+        // The macros are compiled there already.
+        .arg(tmp.join(".."))
         .current_dir(&folder)
         .status()
         .expect("cargo runs");
