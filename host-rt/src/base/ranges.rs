@@ -381,6 +381,7 @@ mod tests {
         assert!(AddrRange::of(&()).is_empty());
         assert!(all.contains(tail) && !tail.contains(all) && all.overlaps(tail));
         assert!(!range(0, 4).overlaps(range(4, 4)) && !range(0, 4).contains(range(3, 2)));
+        assert!(range(8, 4).has(10u64, 2u64) && !range(8, 4).has(10u64, u64::MAX));
     }
 
     /// Addresses of the model.

@@ -37,3 +37,30 @@ pub(super) fn check_word(address: DeviceAddr) -> Result<(), DeviceError> {
         Err(unreachable(address, 4, "not aligned for a word"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_allocated_if_one_allocation_has_all_of_it() {
+        let sizes = BTreeMap::from([(1024, 100), (4096, 0)]);
+        let allocated = |address, len| is_allocated(&sizes, 512, DeviceAddr(address), len);
+        for (address, len) in [(1024, 100), (1123, 1), (1124, 0), (4096, 0)] {
+            assert_eq!(allocated(address, len), Some(true), "{len} at {address}");
+        }
+        // The driver's allocation has these bytes.
+        for (address, len) in [
+            (1024, 101),
+            (1124, 1),
+            (1535, 1),
+            (4096, 1),
+            (1100, u64::MAX),
+        ] {
+            assert_eq!(allocated(address, len), Some(false), "{len} at {address}");
+        }
+        for address in [0, 1023, 1536, 4095, 4608, u64::MAX] {
+            assert_eq!(allocated(address, 1), None, "{address}");
+        }
+    }
+}
