@@ -52,7 +52,7 @@
 //!
 //! | module | job |
 //! |---|---|
-//! | `base` | utilities: [environment variables](mod@env), [ranges of host memory](ranges) |
+//! | `base` | utilities: [environment variables](mod@env), [ranges of addresses](ranges) |
 //! | [`image`] | reading device images |
 //! | [`device`] | devices: the traits and the kinds |
 //! | [`wire`] | the consumer of each wire |

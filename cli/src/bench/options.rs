@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use host_rt::device;
 use host_rt::shared_abi::wire::WireKind;
@@ -193,15 +194,16 @@ impl Options {
     }
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+fn seconds(text: &str) -> anyhow::Result<f64> {
     text.parse()
         .ok()
         .filter(|seconds| (0.01..=60.0).contains(seconds))
-        .ok_or_else(|| "a number from 0.01 to 60 is expected".to_owned())
+        .context("a number from 0.01 to 60 is expected")
 }
 
-fn call(name: &str) -> Result<&'static Call, String> {
-    CALLS.iter().find(|call| call.name == name).ok_or_else(|| {
+fn call(name: &str) -> anyhow::Result<&'static Call> {
+    let found = CALLS.iter().find(|call| call.name == name);
+    found.with_context(|| {
         let names: Vec<_> = CALLS.iter().map(|call| call.name).collect();
         format!("there are {}", names.join(", "))
     })

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use anyhow::Context;
 use host_rt::Grid;
 use serde::{Deserialize, Serialize};
 
@@ -40,9 +41,9 @@ impl fmt::Display for Shape {
 }
 
 impl FromStr for Shape {
-    type Err = String;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> anyhow::Result<Self> {
         let number = |text: &str| text.parse().ok().filter(|&number: &u32| number > 0);
         text.split_once('x')
             .and_then(|(teams, threads)| {
@@ -53,11 +54,10 @@ impl FromStr for Shape {
             })
             // The kernel numbers a word for each thread.
             .filter(|shape| shape.device_threads() <= 1 << 24)
-            .ok_or_else(|| {
-                "teams and threads of a team are expected, such as 132x256: two numbers from 1 \
-                 on, at most 16777216 threads in all"
-                    .to_owned()
-            })
+            .context(
+                "teams and threads of a team are expected, such as 132x256: two numbers from 1 on, \
+                 at most 16777216 threads in all",
+            )
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow, bail, ensure};
 use host_rt::{DeviceBuffer, KernelArg, Params, Runtime, env};
 
 /// Bytes of a buffer that are written to a file at a time.
@@ -27,12 +27,12 @@ pub(crate) enum Arg {
 }
 
 impl FromStr for Arg {
-    type Err = String;
+    type Err = anyhow::Error;
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let Some((form, rest)) = text.split_once(':') else {
-            return Err("FORM:VALUE is expected, such as u32:5 or buf:4K".to_owned());
-        };
+    fn from_str(text: &str) -> anyhow::Result<Self> {
+        let (form, rest) = text
+            .split_once(':')
+            .context("FORM:VALUE is expected, such as u32:5 or buf:4K")?;
         match form {
             "u8" => integer(rest).map(|n: u8| n.to_ne_bytes().to_vec()),
             "u16" => integer(rest).map(|n: u16| n.to_ne_bytes().to_vec()),
@@ -50,22 +50,20 @@ impl FromStr for Arg {
             "out" => {
                 let (bytes, rest) = rest
                     .split_once(':')
-                    .ok_or("out:BYTES:PATH is expected, such as out:4K:r.bin")?;
+                    .context("out:BYTES:PATH is expected, such as out:4K:r.bin")?;
                 return Ok(Self::Out(size(bytes)?, path(rest)?));
             }
-            _ => {
-                return Err(format!(
-                    "no form `{form}`; there are u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 buf file \
-                     out inout"
-                ));
-            }
+            _ => bail!(
+                "no form `{form}`; there are u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 buf file out \
+                 inout"
+            ),
         }
         .map(Self::Value)
     }
 }
 
 /// A decimal number, or a hexadecimal one with `0x`.
-fn integer<T>(text: &str) -> Result<T, String>
+fn integer<T>(text: &str) -> anyhow::Result<T>
 where
     T: FromStr<Err: std::fmt::Display> + TryFrom<i128>,
 {
@@ -79,35 +77,29 @@ where
             i128::from_str_radix(hex, 16)
                 .ok()
                 .and_then(|n| T::try_from(sign * n).ok())
-                .ok_or_else(|| format!("`{text}` does not fit its type"))
+                .with_context(|| format!("`{text}` does not fit its type"))
         }
         _ => text
             .parse()
-            .map_err(|error: T::Err| format!("`{text}`: {error}")),
+            .map_err(|error: T::Err| anyhow!("`{text}`: {error}")),
     }
 }
 
-fn float<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
+fn float<T: FromStr<Err: std::fmt::Display>>(text: &str) -> anyhow::Result<T> {
     text.parse()
-        .map_err(|error: T::Err| format!("`{text}`: {error}"))
+        .map_err(|error: T::Err| anyhow!("`{text}`: {error}"))
 }
 
-fn size(text: &str) -> Result<u64, String> {
-    match env::parse_bytes(text) {
-        Some(0) => Err("a buffer takes at least 1 byte".to_owned()),
-        Some(bytes) => Ok(bytes),
-        None => Err(format!(
-            "`{text}`: a size in bytes is expected, such as 100, 4K or 2M"
-        )),
-    }
+fn size(text: &str) -> anyhow::Result<u64> {
+    let bytes = env::parse_bytes(text)
+        .with_context(|| format!("`{text}`: a size in bytes is expected, such as 100, 4K or 2M"))?;
+    ensure!(bytes > 0, "a buffer takes at least 1 byte");
+    Ok(bytes)
 }
 
-fn path(text: &str) -> Result<PathBuf, String> {
-    if text.is_empty() {
-        Err("a path is missing".to_owned())
-    } else {
-        Ok(text.into())
-    }
+fn path(text: &str) -> anyhow::Result<PathBuf> {
+    ensure!(!text.is_empty(), "a path is missing");
+    Ok(text.into())
 }
 
 /// A parameter on the device.

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use clap::Args;
 use host_rt::device::{self, Trace};
 use host_rt::shared_abi::wire::WireKind;
@@ -249,8 +249,8 @@ fn only_kernel(image: &Image) -> anyhow::Result<String> {
 }
 
 /// `2.31`: thread 31 of team 2.
-fn traced(text: &str) -> Result<(u32, u32), String> {
-    let wrong = || format!("`{text}` is no TEAM.THREAD, such as 0.31");
+fn traced(text: &str) -> anyhow::Result<(u32, u32)> {
+    let wrong = || anyhow!("`{text}` is no TEAM.THREAD, such as 0.31");
     let (team, thread) = text.split_once('.').ok_or_else(wrong)?;
     let number = |text: &str| text.parse().map_err(|_| wrong());
     Ok((number(team)?, number(thread)?))

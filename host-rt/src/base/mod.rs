@@ -1,5 +1,6 @@
 //! Utilities for all layers above.
 
+pub(crate) mod addr;
 mod display;
 pub mod env;
 pub(crate) mod lock;

@@ -1,33 +1,32 @@
-//! A table of ranges of host addresses.
+//! Ranges of addresses, and a map from them.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use super::debug_as_display;
 
-/// A range of host addresses that does not wrap. It gives no permission to access them.
+/// A range of addresses, the host's or a device's, that does not wrap. It gives no permission to
+/// access them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct HostRange {
+pub struct AddrRange {
     start: usize,
     len: usize,
 }
 
-impl HostRange {
+impl AddrRange {
     /// The `len` bytes from `start` on; `None` if they run past the end of the address
     /// space.
     #[must_use]
-    pub const fn new(start: usize, len: usize) -> Option<Self> {
-        match start.checked_add(len) {
-            Some(_) => Some(HostRange { start, len }),
-            None => None,
-        }
+    pub fn new(start: impl TryInto<usize>, len: impl TryInto<usize>) -> Option<Self> {
+        let (start, len): (usize, usize) = (start.try_into().ok()?, len.try_into().ok()?);
+        start.checked_add(len).map(|_| AddrRange { start, len })
     }
 
     /// The range of `value`.
     #[must_use]
     pub fn of<T: ?Sized>(value: &T) -> Self {
         // No object wraps.
-        HostRange {
+        AddrRange {
             start: std::ptr::from_ref(value).addr(),
             len: size_of_val(value),
         }
@@ -57,6 +56,12 @@ impl HostRange {
         self.start <= other.start && other.end() <= self.end()
     }
 
+    /// Whether the `len` bytes from `start` on lie in this range.
+    #[must_use]
+    pub fn has(self, start: impl TryInto<usize>, len: impl TryInto<usize>) -> bool {
+        Self::new(start, len).is_some_and(|range| self.contains(range))
+    }
+
     /// Whether the two have a byte in common.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {
@@ -70,7 +75,7 @@ impl HostRange {
     }
 }
 
-impl fmt::Display for HostRange {
+impl fmt::Display for AddrRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -86,16 +91,16 @@ impl fmt::Display for HostRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found<T> {
     /// All of the range lies in this entry.
-    Inside(HostRange, T),
+    Inside(AddrRange, T),
     /// The range shares bytes with this entry, but has others outside of it. If it shares bytes
     /// with several entries, this is the one with the lowest address.
-    Partly(HostRange, T),
+    Partly(AddrRange, T),
     /// The range shares no byte with any entry.
     Absent,
 }
 
 impl Found<()> {
-    fn map<T>(self, entry: impl FnOnce(HostRange) -> T) -> Found<T> {
+    fn map<T>(self, entry: impl FnOnce(AddrRange) -> T) -> Found<T> {
         match self {
             Found::Inside(at, ()) => Found::Inside(at, entry(at)),
             Found::Partly(at, ()) => Found::Partly(at, entry(at)),
@@ -115,36 +120,36 @@ pub enum RangeError {
     #[error("host data {range} overlaps {present}, which is there already: remove that first")]
     Overlap {
         /// The range to be inserted.
-        range: HostRange,
+        range: AddrRange,
         /// The entry; the one with the lowest address if there are several.
-        present: HostRange,
+        present: AddrRange,
     },
 }
 
 debug_as_display!(RangeError);
 
-/// Entries for ranges of host addresses that are not empty and do not overlap. It takes no lock and
+/// Entries for ranges of addresses that are not empty and do not overlap. It takes no lock and
 /// accesses no memory: addresses are only keys.
 ///
 /// An empty range lies in the entry that has the byte at its address; the end of an entry is
 /// outside.
 #[derive(Clone, Debug)]
-pub struct HostRanges<T> {
+pub struct RangeMap<T> {
     /// Length and entry, by start.
     entries: BTreeMap<usize, (usize, T)>,
 }
 
-impl<T> Default for HostRanges<T> {
+impl<T> Default for RangeMap<T> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> HostRanges<T> {
+impl<T> RangeMap<T> {
     /// An empty table.
     #[must_use]
     pub const fn new() -> Self {
-        HostRanges {
+        RangeMap {
             entries: BTreeMap::new(),
         }
     }
@@ -153,7 +158,7 @@ impl<T> HostRanges<T> {
     ///
     /// # Errors
     /// The range is empty, or shares bytes with an entry; the table is unchanged.
-    pub fn insert(&mut self, range: HostRange, entry: T) -> Result<&mut T, RangeError> {
+    pub fn insert(&mut self, range: AddrRange, entry: T) -> Result<&mut T, RangeError> {
         if range.is_empty() {
             return Err(RangeError::Empty(range.start));
         }
@@ -166,13 +171,13 @@ impl<T> HostRanges<T> {
 
     /// The entry that `range` lies in.
     #[must_use]
-    pub fn find(&self, range: HostRange) -> Found<&T> {
+    pub fn find(&self, range: AddrRange) -> Found<&T> {
         self.place(range).map(|at| &self.entries[&at.start].1)
     }
 
     /// Like [`find`](Self::find), with a mutable reference.
     #[must_use]
-    pub fn find_mut(&mut self, range: HostRange) -> Found<&mut T> {
+    pub fn find_mut(&mut self, range: AddrRange) -> Found<&mut T> {
         self.place(range).map(|at| {
             let entry = self.entries.get_mut(&at.start);
             &mut entry.expect("it was just found").1
@@ -181,9 +186,9 @@ impl<T> HostRanges<T> {
 
     /// The entry whose range begins at `start`.
     #[must_use]
-    pub fn get(&self, start: usize) -> Option<(HostRange, &T)> {
+    pub fn get(&self, start: usize) -> Option<(AddrRange, &T)> {
         let (len, entry) = self.entries.get(&start)?;
-        Some((HostRange { start, len: *len }, entry))
+        Some((AddrRange { start, len: *len }, entry))
     }
 
     /// The entry whose range begins at `start`, with a mutable reference.
@@ -194,41 +199,46 @@ impl<T> HostRanges<T> {
 
     /// The first entry that begins after `address`.
     #[must_use]
-    pub fn after(&self, address: usize) -> Option<(HostRange, &T)> {
+    pub fn after(&self, address: usize) -> Option<(AddrRange, &T)> {
         let after = (
             std::ops::Bound::Excluded(address),
             std::ops::Bound::Unbounded,
         );
         let (&start, (len, entry)) = self.entries.range(after).next()?;
-        Some((HostRange { start, len: *len }, entry))
+        Some((AddrRange { start, len: *len }, entry))
     }
 
     /// The entries that share bytes with `range`, by address.
-    pub fn overlapping(&self, range: HostRange) -> impl Iterator<Item = (HostRange, &T)> {
+    pub fn overlapping(&self, range: AddrRange) -> impl Iterator<Item = (AddrRange, &T)> {
         // Only the last one of the earlier entries can overlap it.
         let before = self.entries.range(..range.start).next_back();
         let later = self.entries.range(range.start..range.end());
         let all = before.into_iter().chain(later);
-        all.map(|(&start, (len, entry))| (HostRange { start, len: *len }, entry))
+        all.map(|(&start, (len, entry))| (AddrRange { start, len: *len }, entry))
             .filter(move |(at, _)| at.overlaps(range))
     }
 
     /// Removes the entry whose range begins at `start`.
-    pub fn remove(&mut self, start: usize) -> Option<(HostRange, T)> {
+    pub fn remove(&mut self, start: usize) -> Option<(AddrRange, T)> {
         let (len, entry) = self.entries.remove(&start)?;
-        Some((HostRange { start, len }, entry))
+        Some((AddrRange { start, len }, entry))
+    }
+
+    /// Removes the entries for which `keep` is false.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.entries.retain(|_, (_, entry)| keep(entry));
     }
 
     /// All entries, by address.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (HostRange, &T)> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (AddrRange, &T)> {
         let entries = self.entries.iter();
-        entries.map(|(&start, (len, entry))| (HostRange { start, len: *len }, entry))
+        entries.map(|(&start, (len, entry))| (AddrRange { start, len: *len }, entry))
     }
 
     /// All entries, by address, with mutable references.
-    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (HostRange, &mut T)> {
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (AddrRange, &mut T)> {
         let entries = self.entries.iter_mut();
-        entries.map(|(&start, (len, entry))| (HostRange { start, len: *len }, entry))
+        entries.map(|(&start, (len, entry))| (AddrRange { start, len: *len }, entry))
     }
 
     /// Number of entries.
@@ -244,8 +254,8 @@ impl<T> HostRanges<T> {
     }
 
     /// The position of `range` relative to the entries.
-    fn place(&self, range: HostRange) -> Found<()> {
-        let at = |(&start, &(len, _)): (&usize, &(usize, T))| HostRange { start, len };
+    fn place(&self, range: AddrRange) -> Found<()> {
+        let at = |(&start, &(len, _)): (&usize, &(usize, T))| AddrRange { start, len };
         // Entries do not overlap each other, so only the last entry that begins at or before `range`
         // can overlap it.
         let before = self.entries.range(..=range.start).next_back().map(at);
@@ -272,12 +282,12 @@ mod tests {
 
     use super::*;
 
-    fn range(start: usize, len: usize) -> HostRange {
-        HostRange::new(start, len).unwrap()
+    fn range(start: usize, len: usize) -> AddrRange {
+        AddrRange::new(start, len).unwrap()
     }
 
-    fn table() -> HostRanges<char> {
-        let mut table = HostRanges::new();
+    fn table() -> RangeMap<char> {
+        let mut table = RangeMap::new();
         table.insert(range(20, 10), 'b').unwrap();
         table.insert(range(10, 5), 'a').unwrap();
         table.insert(range(30, 1), 'c').unwrap();
@@ -333,8 +343,8 @@ mod tests {
         let empty = table.insert(range(17, 0), 'x');
         assert_eq!(empty, Err(RangeError::Empty(17)));
         assert_eq!(table.len(), 3);
-        assert_eq!(HostRange::new(usize::MAX, 1), None);
-        assert_eq!(HostRange::new(usize::MAX, 0).unwrap().end(), usize::MAX);
+        assert_eq!(AddrRange::new(usize::MAX, 1), None);
+        assert_eq!(AddrRange::new(usize::MAX, 0).unwrap().end(), usize::MAX);
     }
 
     #[test]
@@ -365,12 +375,13 @@ mod tests {
     #[test]
     fn a_value_has_a_range() {
         let values = [1u32, 2, 3];
-        let (all, tail) = (HostRange::of(&values), HostRange::of(&values[1..]));
+        let (all, tail) = (AddrRange::of(&values), AddrRange::of(&values[1..]));
         assert_eq!((all.len(), tail.len()), (12, 8));
         assert_eq!((tail.start(), tail.end()), (all.start() + 4, all.end()));
-        assert!(HostRange::of(&()).is_empty());
+        assert!(AddrRange::of(&()).is_empty());
         assert!(all.contains(tail) && !tail.contains(all) && all.overlaps(tail));
         assert!(!range(0, 4).overlaps(range(4, 4)) && !range(0, 4).contains(range(3, 2)));
+        assert!(range(8, 4).has(10u64, 2u64) && !range(8, 4).has(10u64, u64::MAX));
     }
 
     /// Addresses of the model.
@@ -396,7 +407,7 @@ mod tests {
         /// Compares it with a model that stores the owner of each address.
         #[test]
         fn does_what_the_model_does(steps in prop::collection::vec(step(), 0..60)) {
-            let mut table = HostRanges::new();
+            let mut table = RangeMap::new();
             let mut owner = [None::<usize>; SPACE + 12];
             for (id, step) in steps.into_iter().enumerate() {
                 match step {

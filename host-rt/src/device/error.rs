@@ -1,9 +1,11 @@
 //! Errors of devices.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use targets::count::Count;
 
+use crate::base::addr::DeviceAddr;
 use crate::base::debug_as_display;
 
 /// The failure of a kernel, or of another operation in a queue.
@@ -126,12 +128,12 @@ pub enum DeviceError {
     },
     /// A copy names device memory that the host cannot reach.
     #[error(
-        "the host does not reach {len} bytes at device address {address:#x}: {what} (a range \
+        "the host does not reach {len} bytes at device address {address}: {what} (a range \
          there must travel with its request)"
     )]
     Unreachable {
         /// Start of the range.
-        address: u64,
+        address: DeviceAddr,
         /// Length of the range.
         len: u64,
         /// The kind of memory there, as far as the device knows.
@@ -205,6 +207,24 @@ pub enum DeviceError {
         /// The system's error, which the message includes.
         reason: std::io::Error,
     },
+}
+
+impl DeviceError {
+    /// A driver's failure on `device`.
+    pub(super) fn driver(device: &str, failure: impl Display) -> Self {
+        Self::Driver {
+            device: device.to_owned(),
+            reason: failure.to_string(),
+        }
+    }
+
+    /// `device` is lost for this reason.
+    pub(super) fn lost(device: &str, reason: impl Display) -> Self {
+        Self::Lost {
+            device: device.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
 }
 
 debug_as_display!(DeviceError);

@@ -4,6 +4,9 @@ use std::ptr::NonNull;
 
 pub use device_arena::Fill;
 
+use crate::base::addr::DeviceAddr;
+use crate::base::ranges::AddrRange;
+
 /// The size and use of device memory, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryInfo {
@@ -20,7 +23,7 @@ pub struct MappedMemory {
     /// Its address on the host.
     pub host: NonNull<u8>,
     /// Its address on the device.
-    pub device: u64,
+    pub device: DeviceAddr,
     /// Its size.
     pub bytes: usize,
     /// Frees it; taken by the drop.
@@ -52,7 +55,7 @@ impl MappedMemory {
     /// An allocation, which `free` frees.
     pub(super) fn new(
         host: NonNull<u8>,
-        device: u64,
+        device: DeviceAddr,
         bytes: usize,
         free: impl FnOnce() + Send + Sync + 'static,
     ) -> Self {
@@ -66,10 +69,7 @@ impl MappedMemory {
 
     /// Whether the device range lies in here.
     #[must_use]
-    pub fn contains(&self, address: u64, len: u64) -> bool {
-        address
-            .checked_sub(self.device)
-            .and_then(|offset| offset.checked_add(len))
-            .is_some_and(|end| end <= self.bytes as u64)
+    pub fn contains(&self, address: DeviceAddr, len: u64) -> bool {
+        AddrRange::new(self.device, self.bytes).is_some_and(|memory| memory.has(address, len))
     }
 }

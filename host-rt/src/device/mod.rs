@@ -32,6 +32,7 @@ pub use self::options::Trace;
 pub use self::params::Params;
 pub use self::queue::{Event, EventState, LaunchContext, Queue, Running};
 pub use self::traits::Device;
+pub use crate::base::addr::DeviceAddr;
 use crate::base::env::Env;
 
 /// A kind of device: its names, a description, and how to open it.

@@ -1,12 +1,14 @@
 //! Loaded images.
 
-use super::DeviceError;
+use std::any::Any;
+
+use super::{DeviceAddr, DeviceError};
 
 /// A symbol of a loaded image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Global {
     /// Its device address.
-    pub address: u64,
+    pub address: DeviceAddr,
     /// Its size in bytes; 0 if the image does not have it.
     pub size: u64,
 }
@@ -25,7 +27,7 @@ pub struct KernelLimits {
 }
 
 /// An image on a device; unloaded with the last owner.
-pub trait Module: Send + Sync {
+pub trait Module: Any + Send + Sync {
     /// The data symbol `name`; `None` if the image has none.
     ///
     /// # Errors
@@ -41,6 +43,11 @@ pub trait Module: Send + Sync {
     /// # Errors
     /// The device cannot tell.
     fn limits(&self, kernel: Global) -> Result<KernelLimits, DeviceError>;
-    /// For the device's own use.
-    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+impl dyn Module {
+    /// The module as that of its device; `None` if it is another device's.
+    pub(super) fn downcast_ref<T: Module>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
 }

@@ -1,10 +1,11 @@
 //! Queues, events and running kernels.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::Fault;
-use super::{BlockShape, DeviceError, Fill, Global, Grid, Module, Params};
+use super::{BlockShape, DeviceAddr, DeviceError, Fill, Global, Grid, Module, Params};
 
 /// Properties of a launch beyond kernel, grid and parameters.
 #[derive(Clone)]
@@ -34,12 +35,23 @@ pub enum EventState {
     Failed(Fault),
 }
 
+impl From<Option<Result<(), Fault>>> for EventState {
+    /// `None` is pending.
+    fn from(outcome: Option<Result<(), Fault>>) -> Self {
+        match outcome {
+            None => Self::Pending,
+            Some(Ok(())) => Self::Done,
+            Some(Err(fault)) => Self::Failed(fault),
+        }
+    }
+}
+
 /// A place in a queue, which is reached when everything queued before is done.
 ///
 /// Failures propagate: a failed operation, and a wait for a failed event, make later events of the
 /// queue fail, and operations that wait for those are not run. A failed queue is usable again after
 /// [`Queue::synchronize`] has reported the failure.
-pub trait Event: Send + Sync {
+pub trait Event: Any + Send + Sync {
     /// The event's state; returns at once.
     fn check(&self) -> EventState;
     /// Waits until it is reached or has failed.
@@ -50,10 +62,13 @@ pub trait Event: Send + Sync {
     /// Cancels the operation before the event, if it has not begun and the device supports that: it
     /// then fails, as do operations that depend on it.
     fn cancel(&self) {}
-    /// For the device's own use.
-    fn as_any(&self) -> &dyn std::any::Any;
-    /// For the device's own use.
-    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync>;
+}
+
+impl dyn Event {
+    /// The event as that of its device; `None` if it is another device's.
+    pub(super) fn downcast_ref<T: Event>(&self) -> Option<&T> {
+        (self as &dyn Any).downcast_ref()
+    }
 }
 
 /// A kernel that is running or queued.
@@ -72,7 +87,7 @@ pub trait Queue: Send {
     ///
     /// # Errors
     /// There is not enough memory.
-    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError>;
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError>;
 
     /// Copies `len` bytes to device memory.
     ///
@@ -85,7 +100,7 @@ pub trait Queue: Send {
     /// The host cannot reach the range. Such a copy is not queued.
     unsafe fn copy_to_device(
         &mut self,
-        to: u64,
+        to: DeviceAddr,
         from: *const u8,
         len: usize,
     ) -> Result<(), DeviceError>;
@@ -101,7 +116,7 @@ pub trait Queue: Send {
     unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
-        from: u64,
+        from: DeviceAddr,
         len: usize,
     ) -> Result<(), DeviceError>;
 
@@ -110,7 +125,12 @@ pub trait Queue: Send {
     ///
     /// # Errors
     /// The host cannot reach one of the ranges.
-    fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
+    fn copy_on_device(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
         let mut bytes = vec![0; len];
         // SAFETY: `bytes` is left alone until the copy has been waited for.
         unsafe { self.copy_from_device(bytes.as_mut_ptr(), from, len)? };
@@ -125,7 +145,7 @@ pub trait Queue: Send {
     ///
     /// # Errors
     /// The host cannot reach the word, or it is misaligned.
-    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError>;
+    fn store_word(&mut self, to: DeviceAddr, word: u32) -> Result<(), DeviceError>;
 
     /// Starts a kernel of `module` when the queue gets there.
     ///

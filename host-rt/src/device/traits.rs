@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use targets::DeviceArch;
 
-use super::{DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module, Queue};
+use super::{DeviceAddr, DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module, Queue};
 use crate::image::{Image, ImageError};
 
 /// A device.
@@ -32,9 +32,9 @@ pub trait Device: Send + Sync {
     ///
     /// # Errors
     /// There is not enough memory.
-    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError>;
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError>;
     /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
-    fn free(&self, address: u64);
+    fn free(&self, address: DeviceAddr);
     /// Allocates mapped memory.
     ///
     /// # Errors

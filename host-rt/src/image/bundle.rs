@@ -6,7 +6,7 @@ use targets::DeviceArch;
 use targets::choose::{Candidate, choose};
 use targets::offload_binary::{self, Entry, ImageKind};
 
-use super::{Format, Image, ImageError};
+use super::{Format, Image, ImageError, NoImage};
 
 /// An image in a bundle.
 #[derive(Clone, Debug)]
@@ -62,10 +62,9 @@ impl Member {
     }
 }
 
-/// The members of the file called `name`, or the reason why it is no bundle.
-pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Vec<Member>, String> {
-    let entries =
-        offload_binary::read(bytes).map_err(|e| format!("a broken file of several images: {e}"))?;
+/// The members of the file called `name`.
+pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Vec<Member>, NoImage> {
+    let entries = offload_binary::read(bytes).map_err(NoImage::Bundle)?;
     Ok(entries
         .iter()
         .map(|entry| Member::new(name, entry))

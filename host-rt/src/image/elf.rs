@@ -9,7 +9,7 @@ use object::{
 use targets::code_object;
 
 use super::contents::{Contents, LARGEST_VALUE};
-use super::{Format, Segment, Symbol};
+use super::{Format, NoImage, Segment, Symbol};
 
 /// Bit of a kernel's symbol in a cubin, in ELF's `st_other`; functions that kernels call are global
 /// too. Source: `STO_CUDA_ENTRY` in NVIDIA's cuda-gdb.
@@ -19,12 +19,11 @@ const CUBIN_KERNEL: u8 = 0x10;
 /// Source: "Code Object V3 and above, Symbols" in LLVM's user guide for AMDGPU.
 const DESCRIPTOR: &str = ".kd";
 
-/// Reads an ELF file in `format`, or returns the reason why it cannot.
-pub(super) fn read(bytes: &[u8], format: Format) -> Result<Contents, String> {
-    let file = File::parse(bytes)
-        .map_err(|e| format!("broken ELF, of which the end may be missing: {e}"))?;
+/// Reads an ELF file in `format`.
+pub(super) fn read(bytes: &[u8], format: Format) -> Result<Contents, NoImage> {
+    let file = File::parse(bytes).map_err(NoImage::Elf)?;
     if !file.is_64() || !file.is_little_endian() {
-        return Err("not a 64-bit little-endian ELF file".to_owned());
+        return Err(NoImage::OtherElf);
     }
     // The same tables that drivers use: a cubin has no dynamic symbols.
     let symbols: Vec<_> = match format {
@@ -33,9 +32,7 @@ pub(super) fn read(bytes: &[u8], format: Format) -> Result<Contents, String> {
         _ => {
             let machine = u16::from_le_bytes([bytes[18], bytes[19]]);
             let kind = file.kind();
-            return Err(format!(
-                "ELF, but not a shared object ({kind:?}, machine {machine})"
-            ));
+            return Err(NoImage::NotShared { kind, machine });
         }
     };
     let mut contents = Contents::default();

@@ -25,7 +25,7 @@ pub enum ImageError {
         /// The file, or the name of the bytes.
         name: String,
         /// The reason.
-        reason: String,
+        reason: NoImage,
     },
     /// The image is for another device.
     #[error(
@@ -136,6 +136,44 @@ pub enum ImageError {
         /// The loader's message.
         reason: String,
     },
+}
+
+/// The reason why no device can load some bytes.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoImage {
+    /// There are none.
+    #[error("it is empty (as build scripts leave it where REVOFF_IMAGE_BUILD_SKIP is set)")]
+    Empty,
+    /// Their format is unknown.
+    #[error("neither ELF nor PTX nor a fatbin nor a file of several images")]
+    UnknownFormat,
+    /// An ELF file cannot be read.
+    #[error("broken ELF, of which the end may be missing: {0}")]
+    Elf(object::Error),
+    /// An ELF file for another kind of machine.
+    #[error("not a 64-bit little-endian ELF file")]
+    OtherElf,
+    /// An ELF file of another kind.
+    #[error("ELF, but not a shared object ({kind:?}, machine {machine})")]
+    NotShared {
+        /// The kind.
+        kind: object::ObjectKind,
+        /// The machine, `e_machine`.
+        machine: u16,
+    },
+    /// PTX cannot be read.
+    #[error("broken PTX: {0}")]
+    Ptx(targets::ptx::Malformed),
+    /// A file of several images cannot be read.
+    #[error("a broken file of several images: {0}")]
+    Bundle(targets::offload_binary::ReadError),
+    /// There is nothing to link.
+    #[error("it has no parts")]
+    NoParts,
+    /// An image to link is to be linked from others.
+    #[error("its part {0} has parts itself")]
+    NestedParts(String),
 }
 
 debug_as_display!(ImageError);

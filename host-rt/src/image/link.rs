@@ -3,7 +3,7 @@
 use targets::DeviceArch;
 
 use super::contents::Contents;
-use super::{Format, Image, ImageError};
+use super::{Format, Image, ImageError, NoImage};
 
 impl Image {
     /// An image that the device links from `inputs`, such as several PTX texts of which one defines
@@ -14,21 +14,18 @@ impl Image {
     /// There are no inputs, or one is such an image itself.
     pub fn link(name: impl Into<String>, inputs: Vec<Self>) -> Result<Self, ImageError> {
         let name = name.into();
-        let no_image = |reason: String| ImageError::NoImage {
+        let no_image = |reason| ImageError::NoImage {
             name: name.clone(),
             reason,
         };
         if inputs.is_empty() {
-            return Err(no_image("it has no parts".to_owned()));
+            return Err(no_image(NoImage::NoParts));
         }
         if let Some(input) = inputs
             .iter()
             .find(|input| input.format == Format::LinkInputs)
         {
-            return Err(no_image(format!(
-                "its part {} has parts itself",
-                input.name
-            )));
+            return Err(no_image(NoImage::NestedParts(input.name.to_string())));
         }
         let mut contents = Contents::default();
         for input in &inputs {

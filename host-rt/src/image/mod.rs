@@ -23,7 +23,7 @@ use targets::gcc::TARGET_EXT;
 pub use self::bundle::Member;
 use self::contents::Contents;
 pub use self::contents::{Segment, Symbol};
-pub use self::error::ImageError;
+pub use self::error::{ImageError, NoImage};
 pub use self::format::Format;
 pub(crate) use self::format::HOST_MACHINE;
 
@@ -88,22 +88,17 @@ impl Image {
         bytes: impl Into<Arc<[u8]>>,
     ) -> Result<Self, ImageError> {
         let (name, bytes) = (name.into(), bytes.into());
-        let no_image = |reason: String| ImageError::NoImage {
+        let no_image = |reason| ImageError::NoImage {
             name: name.clone(),
             reason,
         };
         if bytes.is_empty() {
-            return Err(no_image(
-                "it is empty (as build scripts leave it where REVOFF_IMAGE_BUILD_SKIP is set)"
-                    .to_owned(),
-            ));
+            return Err(no_image(NoImage::Empty));
         }
-        let format = Format::of(&bytes).ok_or_else(|| {
-            no_image("neither ELF nor PTX nor a fatbin nor a file of several images".to_owned())
-        })?;
+        let format = Format::of(&bytes).ok_or_else(|| no_image(NoImage::UnknownFormat))?;
         let (mut contents, mut members) = (Contents::default(), Vec::new());
         match format {
-            Format::Ptx => contents = ptx::read(&bytes),
+            Format::Ptx => contents = ptx::read(&bytes).map_err(no_image)?,
             Format::Bundle => members = bundle::read(&name, &bytes).map_err(no_image)?,
             Format::Fatbin => {}
             _ => contents = elf::read(&bytes, format).map_err(no_image)?,

@@ -7,7 +7,6 @@
 //! OpenMP copies data only at constructs.
 
 use std::{
-    collections::BTreeMap,
     fmt,
     ptr::NonNull,
     sync::{
@@ -15,6 +14,8 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
 };
+
+use crate::base::ranges::{AddrRange, Found, RangeMap};
 
 /// A table of device data that has originals on the host.
 ///
@@ -26,8 +27,8 @@ use std::{
 pub struct PresentTable {
     /// Number of `entries`; lets a request pass an empty table without the lock.
     count: AtomicUsize,
-    /// By device address. Ranges do not overlap.
-    entries: RwLock<BTreeMap<u64, Arc<Present>>>,
+    /// By device address.
+    entries: RwLock<RangeMap<Arc<Present>>>,
 }
 
 /// One range of a [`PresentTable`].
@@ -88,7 +89,7 @@ impl PresentTable {
     pub const fn new() -> Self {
         PresentTable {
             count: AtomicUsize::new(0),
-            entries: RwLock::new(BTreeMap::new()),
+            entries: RwLock::new(RangeMap::new()),
         }
     }
 
@@ -112,18 +113,17 @@ impl PresentTable {
     ) -> Result<(), InsertError> {
         let entry = Present { host, device, len };
         let range = entry.range();
-        let end = match device.checked_add(len as u64) {
-            Some(end) if len > 0 && device != 0 => end,
+        let addresses = match AddrRange::new(device, len) {
+            Some(addresses) if len > 0 && device != 0 => addresses,
             _ => return Err(InsertError::Range(range)),
         };
         let mut entries = self.write();
-        if let Some((_, last)) = entries.range(..end).next_back()
-            && last.end() > device
-        {
-            let present = last.range();
+        if let Found::Inside(_, present) | Found::Partly(_, present) = entries.find(addresses) {
+            let present = present.range();
             return Err(InsertError::Overlap { range, present });
         }
-        entries.insert(device, Arc::new(entry));
+        // It is not empty and overlaps none.
+        let _ = entries.insert(addresses, Arc::new(entry));
         self.count.store(entries.len(), Ordering::Release);
         Ok(())
     }
@@ -137,7 +137,7 @@ impl PresentTable {
     /// which may itself be waiting for the caller.
     pub fn remove(&self, device: u64) -> Result<PresentRange, RemoveError> {
         let mut entries = self.write();
-        let Some(entry) = entries.get_mut(&device) else {
+        let Some(entry) = entries.get_mut(device as usize) else {
             return Err(RemoveError::NotFound(device));
         };
         let range = entry.range();
@@ -146,7 +146,7 @@ impl PresentTable {
         if Arc::get_mut(entry).is_none() {
             return Err(RemoveError::InUse(range));
         }
-        entries.remove(&device);
+        entries.remove(device as usize);
         self.count.store(entries.len(), Ordering::Release);
         Ok(range)
     }
@@ -175,7 +175,7 @@ impl PresentTable {
         ))
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<u64, Arc<Present>>> {
+    fn write(&self) -> RwLockWriteGuard<'_, RangeMap<Arc<Present>>> {
         self.entries.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -202,10 +202,6 @@ unsafe impl Send for Present {}
 unsafe impl Sync for Present {}
 
 impl Present {
-    fn end(&self) -> u64 {
-        self.device + self.len as u64
-    }
-
     fn range(&self) -> PresentRange {
         PresentRange {
             device: self.device,
@@ -223,23 +219,22 @@ impl Present {
 }
 
 /// A [`PresentTable`] locked for look-ups.
-pub(super) struct Reader<'a>(RwLockReadGuard<'a, BTreeMap<u64, Arc<Present>>>);
+pub(super) struct Reader<'a>(RwLockReadGuard<'a, RangeMap<Arc<Present>>>);
 
 impl Reader<'_> {
     /// The data that `[start, end)` lies in, if any; an empty range also lies in data that ends at
     /// it. The error is data that it only overlaps.
     pub(super) fn find(&self, start: u64, end: u64) -> Result<Option<&Arc<Present>>, PresentRange> {
-        // The last range that begins before the end; earlier ones end before it begins.
-        let mut before = self.0.range(..=if start == end { start } else { end - 1 });
-        let Some((_, last)) = before.next_back() else {
-            return Ok(None);
+        let find = |start: u64, len: u64| {
+            AddrRange::new(start, len).map_or(Found::Absent, |range| self.0.find(range))
         };
-        if last.device <= start && end <= last.end() {
-            return Ok(Some(last));
+        match find(start, end - start) {
+            Found::Inside(_, present) => Ok(Some(present)),
+            Found::Partly(_, present) => Err(present.range()),
+            Found::Absent => match find(start.wrapping_sub(1), 0) {
+                Found::Inside(_, present) if start == end => Ok(Some(present)),
+                _ => Ok(None),
+            },
         }
-        if last.end() > start {
-            return Err(last.range());
-        }
-        Ok(None)
     }
 }

@@ -7,7 +7,7 @@ use host_fn::{Argument, Memory, Travels};
 use super::Result;
 use super::copies::Copies;
 use super::on_device::OnDevice;
-use crate::base::ranges::HostRange;
+use crate::base::ranges::AddrRange;
 use crate::device::{Fill, Params};
 
 /// The arguments of one launch. They are on the device as long as this value lives.
@@ -25,7 +25,7 @@ enum ArgLocation<'a> {
 /// An argument of at least one byte of memory.
 struct BufferArg<'a> {
     memory: &'a Memory<'a>,
-    range: HostRange,
+    range: AddrRange,
     /// The copy on the device; `None` until it is found or made.
     on_device: Option<Arc<OnDevice>>,
     /// Whether the copy is for this launch only.
@@ -116,7 +116,7 @@ impl<'a> ArgLocation<'a> {
             Travels::Memory(memory) => memory,
             Travels::Value(value) => return ArgLocation::Value(value.bytes()),
         };
-        match HostRange::new(memory.address().addr(), memory.bytes()) {
+        match AddrRange::new(memory.address().addr(), memory.bytes()) {
             Some(range) if !range.is_empty() => ArgLocation::Buffer(BufferArg {
                 memory,
                 range,
@@ -154,7 +154,7 @@ fn stage_temporary(copies: &mut Copies<'_>, mut temporary: Vec<&mut BufferArg<'_
 
         let copy_in = group.iter().any(|buffer| buffer.memory.form().goes());
         let fill = if copy_in { Fill::Any } else { Fill::Zeros };
-        let Some(range) = HostRange::new(start, end - start) else {
+        let Some(range) = AddrRange::new(start, end - start) else {
             continue;
         };
         let on_device = copies.alloc(range, fill)?;

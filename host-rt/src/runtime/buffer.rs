@@ -6,14 +6,14 @@ use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::{Inner, Result, Runtime};
-use crate::device::DeviceError;
+use crate::device::{DeviceAddr, DeviceError};
 
 /// Device memory, freed when dropped.
 pub struct DeviceBuffer {
     pub(super) inner: Arc<Inner>,
     /// Its number among the runtime's allocations.
     pub(super) number: u64,
-    pub(super) address: u64,
+    pub(super) address: DeviceAddr,
     pub(super) bytes: u64,
 }
 
@@ -21,7 +21,7 @@ impl DeviceBuffer {
     /// Its device address.
     #[must_use]
     pub fn address(&self) -> u64 {
-        self.address
+        self.address.0
     }
 
     /// Its size in bytes.
@@ -66,7 +66,7 @@ impl DeviceBuffer {
     }
 
     /// The device address of offset `at`, after checking that `len` bytes follow it.
-    pub(crate) fn range(&self, at: u64, len: u64) -> Result<u64, DeviceError> {
+    pub(crate) fn range(&self, at: u64, len: u64) -> Result<DeviceAddr, DeviceError> {
         match at.checked_add(len) {
             Some(end) if end <= self.bytes => Ok(self.address + at),
             _ => Err(DeviceError::OutOfBuffer {
@@ -80,11 +80,7 @@ impl DeviceBuffer {
 
 impl fmt::Debug for DeviceBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "DeviceBuffer({} bytes at {:#x})",
-            self.bytes, self.address
-        )
+        write!(f, "DeviceBuffer({} bytes at {})", self.bytes, self.address)
     }
 }
 

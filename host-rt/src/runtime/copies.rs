@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::on_device::OnDevice;
 use super::{Kernel, Report, Result, Runtime};
-use crate::base::ranges::HostRange;
-use crate::device::{DeviceError, Event, Fill, Grid, Params, Queue};
+use crate::base::ranges::AddrRange;
+use crate::device::{DeviceAddr, DeviceError, Event, Fill, Grid, Params, Queue};
 
 /// The number and size of the copies that a runtime has made for launches of typed kernels and for
 /// mapped data.
@@ -74,7 +74,7 @@ impl<'a> Copies<'a> {
     }
 
     /// Allocates a device copy of `range` for later operations of this queue.
-    pub(super) fn alloc(&mut self, range: HostRange, fill: Fill) -> Result<Arc<OnDevice>> {
+    pub(super) fn alloc(&mut self, range: AddrRange, fill: Fill) -> Result<Arc<OnDevice>> {
         let runtime = self.runtime;
         let on_device = Arc::new(OnDevice::new(runtime, self.queue(), range, fill)?);
         self.allocated.push(Arc::clone(&on_device));
@@ -93,7 +93,7 @@ impl<'a> Copies<'a> {
         len: usize,
     ) -> Result<()> {
         // SAFETY: the caller's promise; `finish` and the drop both wait.
-        unsafe { self.queue().copy_to_device(to, from, len)? };
+        unsafe { self.queue().copy_to_device(DeviceAddr(to), from, len)? };
         let counts = self.runtime.counts();
         counts.to.fetch_add(1, Ordering::Relaxed);
         counts.to_bytes.fetch_add(len as u64, Ordering::Relaxed);
@@ -112,7 +112,7 @@ impl<'a> Copies<'a> {
         len: usize,
     ) -> Result<()> {
         // SAFETY: the caller's promise; `finish` and the drop both wait.
-        unsafe { self.queue().copy_from_device(to, from, len)? };
+        unsafe { self.queue().copy_from_device(to, DeviceAddr(from), len)? };
         let counts = self.runtime.counts();
         counts.from.fetch_add(1, Ordering::Relaxed);
         counts.from_bytes.fetch_add(len as u64, Ordering::Relaxed);

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::copies::Counts;
 use super::on_device::OnDevice;
 use super::{Error, Result};
-use crate::base::ranges::{Found, HostRange, HostRanges};
+use crate::base::ranges::{AddrRange, Found, RangeMap};
 
 /// The host data that guards have mapped to a device. Temporary copies for a launch are not in it.
 #[derive(Default)]
 pub(crate) struct Environment {
-    entries: Mutex<HostRanges<Entry>>,
+    entries: Mutex<RangeMap<Entry>>,
     pub(crate) counts: Counts,
 }
 
@@ -20,13 +20,13 @@ struct Entry {
     borrow: Borrow,
     /// The range that each guard has mapped. A range that no guard holds any more counts as
     /// absent, because the host may have changed it.
-    guards: Vec<HostRange>,
+    guards: Vec<AddrRange>,
 }
 
 impl Entry {
     /// Whether a guard holds all of `range`, which lies in the entry. If a guard holds only a part,
     /// that guard's range is the error.
-    fn has(&self, range: HostRange) -> Result<bool, HostRange> {
+    fn has(&self, range: AddrRange) -> Result<bool, AddrRange> {
         if self.guards.iter().any(|guard| guard.contains(range)) {
             return Ok(true);
         }
@@ -48,7 +48,7 @@ pub(crate) enum Borrow {
 pub(crate) struct Share {
     pub(crate) on_device: Arc<OnDevice>,
     /// The guard's range.
-    range: HostRange,
+    range: AddrRange,
     /// The start of the entry's range.
     start: usize,
     /// Whether this guard has created the entry.
@@ -66,7 +66,7 @@ impl Environment {
     /// `borrow` states; `what` names the data in errors.
     pub(crate) fn share(
         &self,
-        range: HostRange,
+        range: AddrRange,
         borrow: Borrow,
         what: &str,
         make: impl FnOnce() -> Result<Arc<OnDevice>>,
@@ -129,25 +129,25 @@ impl Environment {
     }
 
     /// Ignores poisoning, because no panic leaves the table half changed.
-    fn lock(&self) -> MutexGuard<'_, HostRanges<Entry>> {
+    fn lock(&self) -> MutexGuard<'_, RangeMap<Entry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// An [`Environment`] locked for look-ups.
-pub(crate) struct Reader<'a>(MutexGuard<'a, HostRanges<Entry>>);
+pub(crate) struct Reader<'a>(MutexGuard<'a, RangeMap<Entry>>);
 
 impl Reader<'_> {
     /// Drops leaked guards in `range`, which the caller borrows exclusively. Call this for all such
     /// ranges before the first look-up.
-    pub(crate) fn drop_forgotten(&mut self, range: HostRange) {
+    pub(crate) fn drop_forgotten(&mut self, range: AddrRange) {
         drop_forgotten(&mut self.0, range);
     }
 
     /// The copy that contains `range`, if there is one. `what` names the data in errors.
     pub(crate) fn find(
         &self,
-        range: HostRange,
+        range: AddrRange,
         what: impl FnOnce() -> String,
     ) -> Result<Option<Arc<OnDevice>>> {
         match self.0.find(range) {
@@ -167,7 +167,7 @@ impl Reader<'_> {
 ///
 /// Entries of exclusive borrows stay, because the caller may have borrowed `range` from their
 /// guard.
-fn drop_forgotten(entries: &mut HostRanges<Entry>, range: HostRange) {
+fn drop_forgotten(entries: &mut RangeMap<Entry>, range: AddrRange) {
     let shared = entries
         .overlapping(range)
         .filter(|(_, entry)| entry.borrow == Borrow::Shared);
@@ -182,7 +182,7 @@ fn drop_forgotten(entries: &mut HostRanges<Entry>, range: HostRange) {
     }
 }
 
-fn straddles(what: String, range: HostRange, present: HostRange) -> Error {
+fn straddles(what: String, range: AddrRange, present: AddrRange) -> Error {
     Error::Straddles {
         what,
         range,

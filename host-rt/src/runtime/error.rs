@@ -2,7 +2,7 @@
 
 use crate::base::debug_as_display;
 use crate::base::env::EnvError;
-use crate::base::ranges::{HostRange, RangeError};
+use crate::base::ranges::{AddrRange, RangeError};
 use crate::device::DeviceError;
 use crate::image::ImageError;
 use crate::serve::LaunchError;
@@ -45,9 +45,9 @@ pub enum Error {
         /// The function or argument that uses the data.
         what: String,
         /// The addresses of the data.
-        range: HostRange,
+        range: AddrRange,
         /// The addresses of the data that is on the device.
-        present: HostRange,
+        present: AddrRange,
     },
     /// See [`RangeError`].
     #[error(transparent)]

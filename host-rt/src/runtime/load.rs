@@ -61,7 +61,7 @@ impl Runtime {
         let registered = functions.iter().map(|entry| (entry.name(), Some(entry)));
         for (name, entry) in declared.chain(registered) {
             if let Some(global) = module.global(&symbol_of(name))? {
-                known.push((global.address, name, entry));
+                known.push((global.address.0, name, entry));
             }
         }
         self.inner.server.change_functions(|table| {

@@ -10,7 +10,7 @@ use super::copies::Copies;
 use super::environment::{Borrow, Share};
 use super::on_device::OnDevice;
 use super::{Result, Runtime};
-use crate::base::ranges::HostRange;
+use crate::base::ranges::AddrRange;
 use crate::device::Fill;
 
 impl Runtime {
@@ -162,7 +162,7 @@ impl Mapping {
                 "data for a kernel is aligned to at most 256 bytes"
             );
         }
-        let range = HostRange::of(data);
+        let range = AddrRange::of(data);
         let make = || {
             let fill = if copy_in { Fill::Any } else { Fill::Zeros };
             let mut copies = Copies::new(runtime)?;
@@ -247,12 +247,12 @@ impl<T> DerefMut for MappedMut<'_, T> {
 
 impl<T> fmt::Debug for Mapped<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Mapped({})", HostRange::of(self.data))
+        write!(f, "Mapped({})", AddrRange::of(self.data))
     }
 }
 
 impl<T> fmt::Debug for MappedMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MappedMut({})", HostRange::of(&*self.data))
+        write!(f, "MappedMut({})", AddrRange::of(&*self.data))
     }
 }

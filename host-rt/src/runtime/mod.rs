@@ -57,7 +57,7 @@ pub use self::mapped::{Mapped, MappedMut};
 use self::overdue::Overdue;
 pub use self::program::{Kernel, KernelArg, Program};
 pub use self::typed::TypedKernel;
-use crate::device::{Device, Fill, MemoryInfo, Queue};
+use crate::device::{Device, DeviceAddr, Fill, MemoryInfo, Queue};
 use crate::map::PresentTable;
 use crate::serve::{Cost, LaunchQueue, Server, Waiting};
 use crate::wire::Reservation;
@@ -233,7 +233,7 @@ impl Runtime {
     }
 
     /// Takes ownership of newly allocated device memory.
-    fn buffer(&self, address: u64, bytes: u64) -> DeviceBuffer {
+    fn buffer(&self, address: DeviceAddr, bytes: u64) -> DeviceBuffer {
         DeviceBuffer {
             inner: Arc::clone(&self.inner),
             number: self.inner.overdue.next_allocation(),

@@ -3,12 +3,12 @@
 use host_fn::Argument;
 
 use super::{DeviceBuffer, Result, Runtime};
-use crate::base::ranges::HostRange;
+use crate::base::ranges::AddrRange;
 use crate::device::{Fill, Queue};
 
 /// Device memory for a range of host memory, freed when dropped.
 pub(crate) struct OnDevice {
-    range: HostRange,
+    range: AddrRange,
     /// Frees the memory when dropped.
     _buffer: DeviceBuffer,
     /// The device address of the first byte of `range`.
@@ -21,7 +21,7 @@ impl OnDevice {
     pub(super) fn new(
         runtime: &Runtime,
         queue: &mut dyn Queue,
-        range: HostRange,
+        range: AddrRange,
         fill: Fill,
     ) -> Result<Self> {
         // The copy starts at the same offset from a boundary of `MAX_ALIGN` as the range does on

@@ -21,7 +21,7 @@ impl PanicRecord {
 
     /// Its device address.
     pub(super) fn address(&self) -> u64 {
-        self.0.device
+        self.0.device.0
     }
 
     /// The message of a fault, with the location of the panic before it if there was one.

@@ -137,7 +137,7 @@ plain_args!(u8 u16 u32 u64 usize i8 i16 i32 i64 isize f32 f64);
 
 impl KernelArg for DeviceBuffer {
     fn push_to(&self, params: &mut Params) {
-        self.address.push_to(params);
+        self.address().push_to(params);
     }
 }
 

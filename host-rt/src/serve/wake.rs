@@ -36,7 +36,7 @@ impl WakeWord {
 
     /// Device address of the word; 0 before it is attached.
     pub(super) fn device_address(&self) -> u64 {
-        self.memory.get().map_or(0, |memory| memory.device)
+        self.memory.get().map_or(0, |memory| memory.device.0)
     }
 
     /// Sleeps until woken, unless `poll` returns true.

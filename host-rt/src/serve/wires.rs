@@ -9,7 +9,7 @@ use super::poller::{ServedWire, Source};
 use super::queue::LaunchQueues;
 use super::wake::WakeWord;
 use super::{Config, Cost, Server, lock};
-use crate::device::{Device, DeviceError, Fill};
+use crate::device::{Device, DeviceAddr, DeviceError, Fill};
 use crate::wire::{Copier, DeviceAccess, KINDS, Reservation, Reserved, WireParts, native};
 
 /// Maximum number of queues for serving threads that are created in advance.
@@ -25,7 +25,7 @@ pub(super) struct Common {
     /// Access to device memory, including the bounce area.
     pub(super) access: DeviceAccess,
     /// Device address of the claims.
-    claims: u64,
+    claims: DeviceAddr,
     _reservation: Reservation,
 }
 
@@ -59,7 +59,7 @@ impl Common {
                 reserved: Arc::clone(reserved),
             },
             claims,
-            _reservation: reserved.reserve(claims, bytes.len() as u64),
+            _reservation: reserved.reserve(claims.0, bytes.len() as u64),
         })
     }
 }
@@ -97,7 +97,7 @@ impl Wires {
     }
 
     /// Device address of the claims, if they are allocated.
-    pub(super) fn claims(&self) -> Option<u64> {
+    pub(super) fn claims(&self) -> Option<DeviceAddr> {
         self.common.get().map(|common| common.claims)
     }
 }
@@ -114,8 +114,8 @@ impl Server {
             wire_kind: kind.0,
             slots: self.config.wire.slots,
             wire: self.attach(kind, common)?,
-            claims: common.claims,
-            bounce: common.access.bounce.device,
+            claims: common.claims.0,
+            bounce: common.access.bounce.device.0,
             wake_word: self.poller.wake_word.device_address(),
             bounce_blocks: self.config.bounce_blocks(),
             reserved: 0,

@@ -15,7 +15,7 @@ use super::functions::FunctionError;
 use super::in_flight::InFlight;
 use super::poller::Found;
 use super::{CallError, Entry, RequestMemory, Server};
-use crate::device::DeviceError;
+use crate::device::{DeviceAddr, DeviceError};
 use crate::map::{Arg, HostArg, Limits, Mapper, Piece, RunError, Transfer, TransferError, clear};
 use crate::wire::{ArgRange, Copier, Request};
 
@@ -368,7 +368,7 @@ impl SharedRequest {
         let mut shared = self.request.borrow_mut();
         let Some((request, copier)) = shared.as_mut() else {
             return Err(DeviceError::Unreachable {
-                address: addr,
+                address: DeviceAddr(addr),
                 len: len as u64,
                 what: "the call has returned",
             });

@@ -53,10 +53,13 @@ thread_local! {
     static CURRENT: RefCell<Vec<Current>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls foreign code; the error is the panic's message.
-fn caught<R>(foreign: impl FnOnce() -> R) -> Result<R, String> {
+/// The message of a panic in foreign code.
+struct PanicMessage(String);
+
+/// Calls foreign code.
+fn caught<R>(foreign: impl FnOnce() -> R) -> Result<R, PanicMessage> {
     catch_unwind(AssertUnwindSafe(foreign)).map_err(|panic| {
-        let message = panic_message(&*panic);
+        let message = PanicMessage(panic_message(&*panic));
         // Its drop might panic too.
         std::mem::forget(panic);
         message
@@ -122,7 +125,7 @@ impl Shared {
             }
             for work in dropped {
                 // The work's drop is foreign code, and may panic.
-                if let Err(message) = caught(|| drop(work)) {
+                if let Err(PanicMessage(message)) = caught(|| drop(work)) {
                     tracing::error!(%message, "what a task had panics as it is dropped");
                 }
             }
@@ -175,7 +178,7 @@ impl Shared {
             parent,
             group,
         });
-        let result = caught(|| work(name.clone())).unwrap_or_else(|message| {
+        let result = caught(|| work(name.clone())).unwrap_or_else(|PanicMessage(message)| {
             Err(TaskError::Panicked {
                 task: name,
                 message,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shared_abi::words::{Coherent, SystemWords};
 
 use super::Reserved;
-use crate::device::{Device, DeviceError, MappedMemory, Queue};
+use crate::device::{Device, DeviceAddr, DeviceError, MappedMemory, Queue};
 
 /// Access of the host to the memory of a device, shared by all wires and threads.
 #[derive(Clone)]
@@ -50,8 +50,8 @@ impl Copier {
     pub(super) fn offset_in_bounce(&self, address: u64, len: u64) -> Option<usize> {
         self.access
             .bounce
-            .contains(address, len)
-            .then(|| (address - self.access.bounce.device) as usize)
+            .contains(DeviceAddr(address), len)
+            .then(|| (address - self.access.bounce.device.0) as usize)
     }
 
     /// Copies from the bounce area at offset `at`. Panics if the range is not inside.
@@ -103,7 +103,7 @@ impl Copier {
             Some(at) => unsafe { self.read_bounce(at, to, len) },
             // SAFETY: the caller ensures that `to` is writable, and unused until `finish` has
             // waited for the queue.
-            None => unsafe { self.queue()?.copy_from_device(to, from, len)? },
+            None => unsafe { self.queue()?.copy_from_device(to, DeviceAddr(from), len)? },
         }
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Copier {
             // waited for the queue.
             None => unsafe {
                 self.access.reserved.check(to, len)?;
-                self.queue()?.copy_to_device(to, from, len)?;
+                self.queue()?.copy_to_device(DeviceAddr(to), from, len)?;
             },
         }
         Ok(())
@@ -136,7 +136,7 @@ impl Copier {
     pub(super) fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
         self.access.reserved.check(to, 4)?;
         let queue = self.queue()?;
-        queue.store_word(to, word)?;
+        queue.store_word(DeviceAddr(to), word)?;
         queue.synchronize()
     }
 

@@ -8,7 +8,7 @@ use shared_abi::wire::bounce::{BLOCK, BounceHeader};
 use shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::{Arg, ArgsError, Copier};
-use crate::device::{DeviceError, MappedMemory};
+use crate::device::{DeviceAddr, DeviceError, MappedMemory};
 
 /// The words of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,8 +44,8 @@ impl RequestWords {
     pub(super) fn launch(&self, bounce: &MappedMemory) -> u32 {
         let header = size_of::<BounceHeader>() as u64;
         let start = self.addrs.wrapping_sub(header);
-        let extent = start.wrapping_sub(bounce.device);
-        if !extent.is_multiple_of(BLOCK as u64) || !bounce.contains(start, header) {
+        let extent = start.wrapping_sub(bounce.device.0);
+        if !extent.is_multiple_of(BLOCK as u64) || !bounce.contains(DeviceAddr(start), header) {
             return 0;
         }
         // SAFETY: the header lies in the bounce area, which lives as long as `bounce`; the device's

@@ -29,7 +29,7 @@ pub(crate) struct Wire {
 impl Wire {
     /// Its device address.
     pub(crate) fn address(&self) -> u64 {
-        self.memory.device
+        self.memory.device.0
     }
 
     /// The number of slots, if all launches share them and each request keeps one until it

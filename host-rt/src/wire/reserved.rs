@@ -2,7 +2,7 @@
 //! host writes. A device supplies the addresses of a call's results and completion word. They must
 //! not be in reserved memory, since device code trusts its contents.
 
-use crate::device::DeviceError;
+use crate::device::{DeviceAddr, DeviceError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -52,7 +52,7 @@ impl Reserved {
         match before_end {
             Some((&start, &size)) if start.saturating_add(size) > address => {
                 Err(DeviceError::Unreachable {
-                    address,
+                    address: DeviceAddr(address),
                     len,
                     what: "the runtime's own variables",
                 })

@@ -153,11 +153,11 @@ fn a_dropped_request_with_a_signal_is_completed() {
         let device = Arc::clone(&wire.access.device);
         let signal = device.alloc(4, Fill::Zeros).unwrap();
         if kind == WireKind::GCN_QUEUE {
-            wire.publish_gcn(signal);
+            wire.publish_gcn(signal.0);
         } else {
             let slot = offset_of!(GccRing, queue) + SEQ as usize * size_of::<GccRingSlot>();
             let word = slot + offset_of!(GccRingSlot, signal);
-            wire.words.store64(word, signal, Store::Release);
+            wire.words.store64(word, signal.0, Store::Release);
             let drawn = offset_of!(GccRing, next_slot);
             wire.words.store32(drawn, SEQ + 1, Store::Relaxed);
         }

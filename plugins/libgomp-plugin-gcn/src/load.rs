@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use gomp_plugin::image::refused;
 use gomp_plugin::{Code, Device, Function, Gpu, Result};
-use host_rt::device::Global;
+use host_rt::device::{DeviceAddr, Global};
 use host_rt::targets::DeviceArch;
 use host_rt::{DeviceBuffer, Functions, Image, Program};
 use targets::code_object;
@@ -76,7 +76,7 @@ impl Gpu for Gcn {
         let functions = functions.collect();
         let variables = read(VARIABLE_TABLE, described.variables, 2)?;
         let variables = variables.chunks_exact(2).map(|words| Global {
-            address: words[0],
+            address: DeviceAddr(words[0]),
             size: tables::bytes_of(words[1]),
         });
         let indirect = read(INDIRECT_TABLE, described.indirect, 1)?;
@@ -134,6 +134,6 @@ fn heap(device: &Device, bytes: u64) -> Result<DeviceBuffer> {
         let source = Box::new(error);
         Error::Heap { bytes, source }
     })?;
-    device.write_bytes(heap.address(), &bytes.to_le_bytes())?;
+    device.write_bytes(DeviceAddr(heap.address()), &bytes.to_le_bytes())?;
     Ok(heap)
 }

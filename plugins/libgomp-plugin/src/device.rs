@@ -6,8 +6,9 @@ use std::sync::{
     Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
 
-use host_rt::device::{Fill, Global, Queue};
+use host_rt::device::{DeviceAddr, Fill, Global, Queue};
 use host_rt::error::DeviceError;
+use host_rt::ranges::AddrRange;
 use host_rt::{DeviceBuffer, Runtime};
 
 use crate::block_cache::{BlockCache, CachedBlock};
@@ -209,7 +210,7 @@ impl Device {
     /// Adds a variable of an image, which libgomp maps to the host's.
     pub(crate) fn add_variable(&self, variable: Global) {
         let memory = Memory::Variable(variable.size);
-        self.write().insert(variable.address, memory);
+        self.write().insert(variable.address.0, memory);
     }
 
     /// Whether libgomp may have mapped data in the range.
@@ -227,20 +228,16 @@ impl Device {
     pub(crate) fn is_memory(&self, address: u64, bytes: u64) -> bool {
         let memory = self.read();
         let before = memory.range(..=address).next_back();
-        before.is_some_and(|(&first, memory)| {
-            let offset = address - first;
-            // A bare address counts as one byte.
-            offset
-                .checked_add(bytes.max(1))
-                .is_some_and(|end| end <= memory.bytes())
-        })
+        let range = before.and_then(|(&first, memory)| AddrRange::new(first, memory.bytes()));
+        // A bare address counts as one byte.
+        range.is_some_and(|range| range.has(address, bytes.max(1)))
     }
 
     /// The `count` words at device address `from`.
     ///
     /// # Errors
     /// The host cannot reach them.
-    pub fn read_words(&self, from: u64, count: usize) -> Result<Vec<u64>> {
+    pub fn read_words(&self, from: DeviceAddr, count: usize) -> Result<Vec<u64>> {
         let mut words = vec![0u64; count];
         let (to, bytes) = (words.as_mut_ptr().cast(), count * size_of::<u64>());
         // SAFETY: `words` has this many bytes, and is left alone until the copy is done.
@@ -252,7 +249,7 @@ impl Device {
     ///
     /// # Errors
     /// The host cannot reach it.
-    pub fn write_bytes(&self, to: u64, bytes: &[u8]) -> Result<()> {
+    pub fn write_bytes(&self, to: DeviceAddr, bytes: &[u8]) -> Result<()> {
         // SAFETY: `bytes` outlives the copy.
         let copied =
             self.copy(|queue| unsafe { queue.copy_to_device(to, bytes.as_ptr(), bytes.len()) });
@@ -276,7 +273,7 @@ impl Device {
 
     /// Records a copy by libgomp to the first image's control variables, which begin with the
     /// device's number.
-    pub(crate) fn note_written(&self, address: u64, number: i32) {
+    pub(crate) fn note_written(&self, address: DeviceAddr, number: i32) {
         if self.icvs.get().is_some_and(|icvs| icvs.address == address) {
             // Relaxed: a number, which libgomp's locks order before every launch.
             self.number.store(number, Ordering::Relaxed);
@@ -299,7 +296,7 @@ mod tests {
         let device = Device::open(0, "emu").unwrap();
         let a = device.alloc(100).unwrap();
         device.add_variable(Global {
-            address: 64,
+            address: DeviceAddr(64),
             size: 4,
         });
         for (address, bytes, is_mapped) in [
@@ -332,16 +329,16 @@ mod tests {
     fn its_number_is_what_libgomp_writes() {
         let device = Device::open(2, "emu").unwrap();
         assert_eq!(device.number(), 2);
-        device.note_written(64, 7);
+        device.note_written(DeviceAddr(64), 7);
         assert_eq!(device.number(), 2, "no image is loaded");
         let icvs = Global {
-            address: 64,
+            address: DeviceAddr(64),
             size: 16,
         };
         device.icvs.set(icvs).unwrap();
-        device.note_written(68, 7);
+        device.note_written(DeviceAddr(68), 7);
         assert_eq!(device.number(), 2, "another variable");
-        device.note_written(64, 7);
+        device.note_written(DeviceAddr(64), 7);
         assert_eq!(device.number(), 7);
     }
 }

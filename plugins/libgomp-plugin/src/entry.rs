@@ -8,6 +8,8 @@
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use host_rt::device::DeviceAddr;
+
 use crate::error::{Error, Result};
 use crate::kind::kind;
 use crate::libgomp::{self, libgomp};
@@ -199,7 +201,7 @@ pub unsafe fn GOMP_OFFLOAD_dev2host(
         // SAFETY: the caller promises that `to` is writable for `n` bytes; the copy is waited for.
         let copied = plugin()
             .device(ord)?
-            .copy(|queue| unsafe { queue.copy_from_device(to, from, n) });
+            .copy(|queue| unsafe { queue.copy_from_device(to, DeviceAddr(from), n) });
         Ok(copied?)
     })
     .is_some()
@@ -224,11 +226,13 @@ pub unsafe fn GOMP_OFFLOAD_host2dev(
         let device = plugin().device(ord)?;
         // SAFETY: the caller promises that `from` is readable for `n` bytes; the copy is waited
         // for.
-        device.copy(|queue| unsafe { queue.copy_to_device(to, from, n) })?;
+        device.copy(|queue| unsafe { queue.copy_to_device(DeviceAddr(to), from, n) })?;
         if n >= size_of::<i32>() {
             // SAFETY: the caller promises that `from` is readable for `n` bytes, which is at least
             // 4.
-            device.note_written(to, unsafe { from.cast::<i32>().read_unaligned() });
+            device.note_written(DeviceAddr(to), unsafe {
+                from.cast::<i32>().read_unaligned()
+            });
         }
         Ok(())
     })
@@ -238,7 +242,7 @@ pub unsafe fn GOMP_OFFLOAD_host2dev(
 /// Copies on the device.
 pub fn GOMP_OFFLOAD_dev2dev(ord: c_int, dst: *mut c_void, src: *const c_void, n: usize) -> bool {
     report_errors("copying on the device", || {
-        let (to, from) = (dst.addr() as u64, src.addr() as u64);
+        let (to, from) = (DeviceAddr(dst.addr() as u64), DeviceAddr(src.addr() as u64));
         let device = plugin().device(ord)?;
         Ok(device.copy(|queue| queue.copy_on_device(to, from, n))?)
     })
@@ -250,7 +254,7 @@ pub fn GOMP_OFFLOAD_memset(ord: c_int, ptr: *mut c_void, val: c_int, n: usize) -
     /// Bytes copied at a time.
     const CHUNK: usize = 1 << 20;
     report_errors("setting device memory", || {
-        let to = ptr.addr() as u64;
+        let to = DeviceAddr(ptr.addr() as u64);
         let bytes = vec![val as u8; n.min(CHUNK)];
         let device = plugin().device(ord)?;
         let copied = device.copy(|queue| {

@@ -147,7 +147,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A variable runs past the end of the address space.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("has {} bytes at {:#x}: no memory has them", .0.size, .0.address)]
+#[error("has {} bytes at {}: no memory has them", .0.size, .0.address)]
 pub struct PastEnd(pub Global);
 
 /// A `firstprivate` argument of a host region cannot be copied.

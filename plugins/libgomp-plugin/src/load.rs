@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::sync::Arc;
 
-use host_rt::device::Global;
+use host_rt::device::{DeviceAddr, Global};
 use host_rt::{Kernel, Program};
 use shared_abi::gomp::{ADDITIONAL_ICVS, INDIRECT_ADDR_MAP};
 use shared_abi::icv::OffloadIcvs;
@@ -202,8 +202,8 @@ fn range(global: Global) -> Result<AddrPair, PastEnd> {
     let Global { address, size } = global;
     let end = address.checked_add(size).ok_or(PastEnd(global))?;
     Ok(AddrPair {
-        start: address as usize,
-        end: end as usize,
+        start: address.0 as usize,
+        end: end.0 as usize,
     })
 }
 
@@ -239,7 +239,7 @@ fn map_indirect(device: &Device, program: &Program, host: &[u64], words: &[u64])
     pairs.push(0);
     let bytes: Vec<u8> = pairs.iter().flat_map(|word| word.to_ne_bytes()).collect();
     let place = device.alloc(bytes.len() as u64)?;
-    device.write_bytes(place, &bytes)?;
+    device.write_bytes(DeviceAddr(place), &bytes)?;
     device.write_bytes(map.address, &place.to_ne_bytes())
 }
 
@@ -249,7 +249,10 @@ mod tests {
 
     #[test]
     fn a_variable_that_is_nowhere_is_refused() {
-        let range = |address, size| range(Global { address, size });
+        let range = |address, size| {
+            let address = DeviceAddr(address);
+            range(Global { address, size })
+        };
         let found = AddrPair { start: 16, end: 24 };
         assert_eq!(range(16, 8), Ok(found));
         assert!(range(16, u64::MAX - 16).is_ok());

@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use host_rt::device::Queue;
+use host_rt::device::{DeviceAddr, Queue};
 use standin::process::{lock, setting};
 
 use crate::code::{Answer, Code};
@@ -134,10 +134,10 @@ unsafe fn write(queue: &mut dyn Queue, to: u64, from: *const u8, len: usize) -> 
         // SAFETY: four bytes, by the caller's promise.
         unsafe { word.as_mut_ptr().copy_from_nonoverlapping(from, 4) };
         // A device thread that waits for it sees earlier copies.
-        queue.store_word(to, u32::from_ne_bytes(word))
+        queue.store_word(DeviceAddr(to), u32::from_ne_bytes(word))
     } else {
         // SAFETY: the caller promises `len` readable bytes.
-        unsafe { queue.copy_to_device(to, from, len) }
+        unsafe { queue.copy_to_device(DeviceAddr(to), from, len) }
     };
     let result = result.and_then(|()| queue.synchronize());
     result.map_err(|_| Code::ILLEGAL_ADDRESS)
@@ -198,7 +198,7 @@ extern "C" fn cuMemcpyDtoHAsync_v2(to: *mut c_void, from: u64, len: usize, strea
             };
             // SAFETY: the driver's caller has `len` bytes there that it leaves alone until the
             // stream is done, or they lie in held memory.
-            let copied = unsafe { queue.copy_from_device(to as *mut u8, from, len) };
+            let copied = unsafe { queue.copy_from_device(to as *mut u8, DeviceAddr(from), len) };
             let copied = copied.and_then(|()| queue.synchronize());
             copied.map_err(|_| Code::ILLEGAL_ADDRESS)
         })
@@ -212,7 +212,7 @@ extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, len: usize, stream: u64) 
             context.device_memory(from, len as u64, false)?;
         }
         context.queue_copy(stream, (to, len), true, move |queue| {
-            let copied = queue.copy_on_device(to, from, len);
+            let copied = queue.copy_on_device(DeviceAddr(to), DeviceAddr(from), len);
             copied.map_err(|_| Code::ILLEGAL_ADDRESS)
         })
     })

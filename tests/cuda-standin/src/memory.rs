@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::sys::{CUmemorytype, CUpointer_attribute as P};
-use host_rt::device::{Fill, MappedMemory};
+use host_rt::device::{DeviceAddr, Fill, MappedMemory};
 use standin::memory::soil;
 use standin::process::{handle, lock, setting};
 
@@ -36,7 +36,7 @@ impl Context {
             return Err(Code::INVALID_VALUE);
         }
         let size = bytes as u64;
-        let address = self
+        let DeviceAddr(address) = self
             .device
             .alloc(size, Fill::Zeros)
             .map_err(|_| Code::OUT_OF_MEMORY)?;
@@ -74,7 +74,8 @@ impl Context {
             let owned = lock(&context.owned);
             let (_, pinned) = owned.pinned.range(..=address).next_back()?;
             let is_ours = context.handle == self.handle || pinned.flags & PORTABLE != 0;
-            (is_ours && pinned.memory.contains(address, len)).then(|| Arc::clone(pinned))
+            (is_ours && pinned.memory.contains(DeviceAddr(address), len))
+                .then(|| Arc::clone(pinned))
         })
     }
 }
@@ -102,7 +103,7 @@ extern "C" fn cuMemFree_v2(address: u64) -> u32 {
         let freed = lock(&context.owned).blocks.remove(&address);
         freed.ok_or(Code::INVALID_VALUE)?;
         context.wait()?;
-        context.device.free(address);
+        context.device.free(DeviceAddr(address));
         Ok(())
     })
 }
@@ -130,7 +131,7 @@ extern "C" fn cuMemFreeAsync(address: u64, stream: u64) -> u32 {
         drop(owned);
         let device = Arc::clone(&context.device);
         stream.queue(move |_| {
-            device.free(address);
+            device.free(DeviceAddr(address));
             Ok(())
         })
     })
@@ -165,7 +166,7 @@ extern "C" fn cuMemHostAlloc(host: Out<u64>, bytes: usize, flags: u32) -> u32 {
         let memory = memory.map_err(|_| Code::OUT_OF_MEMORY)?;
         // SAFETY: the memory has that many bytes and is not shared yet.
         unsafe { soil(memory.host.as_ptr(), bytes) };
-        let address = memory.device;
+        let address = memory.device.0;
         let pinned = Arc::new(Pinned { memory, flags });
         lock(&context.owned).pinned.insert(address, pinned);
         host.set(address)
@@ -224,7 +225,7 @@ extern "C" fn cuPointerGetAttribute(data: Out<c_void>, attribute: u32, pointer: 
 /// The kind, the owner and the range of the memory at `pointer`.
 fn known(current: &Arc<Context>, pointer: u64) -> Answer<(CUmemorytype, Arc<Context>, (u64, u64))> {
     if let Some(pinned) = current.pinned(pointer, 1) {
-        let range = (pinned.memory.device, pinned.memory.bytes as u64);
+        let range = (pinned.memory.device.0, pinned.memory.bytes as u64);
         let kind = CUmemorytype::CU_MEMORYTYPE_HOST;
         return Ok((kind, Arc::clone(current), range));
     }

@@ -67,7 +67,7 @@ impl Loaded {
         let mut symbols = self.image.symbols().iter();
         symbols.find_map(|symbol| {
             let global = self.code.global(&symbol.name).ok()??;
-            Some(global.address.wrapping_sub(symbol.address))
+            Some(global.address.0.wrapping_sub(symbol.address))
         })
     }
 }
@@ -184,7 +184,7 @@ extern "C" fn cuModuleGetGlobal_v2(
             is_there.then(|| part.code.global(name).ok().flatten())?
         });
         let global = found.ok_or(Code::NOT_FOUND)?;
-        address.set_if_wanted(global.address);
+        address.set_if_wanted(global.address.0);
         bytes.set_if_wanted(global.size as usize);
         Ok(())
     })

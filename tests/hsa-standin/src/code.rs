@@ -263,7 +263,7 @@ unsafe extern "C" fn hsa_executable_symbol_get_info(
                     narrow.write(HSA_SYMBOL_KIND_VARIABLE);
                 }
                 (Symbol::Data(global), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS) => {
-                    wide.write(global.address);
+                    wide.write(global.address.0);
                 }
                 (Symbol::Data(global), HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE) => {
                     narrow.write(global.size as u32);

@@ -138,7 +138,7 @@ impl Content {
         // The offset of addresses in the image.
         let base = image.symbols().iter().find_map(|symbol| {
             let global = module.global(&symbol.name).ok()??;
-            Some(global.address.wrapping_sub(symbol.address))
+            Some(global.address.0.wrapping_sub(symbol.address))
         });
         let segments = image.segments().iter();
         segments

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use host_rt::device::{Device, Queue};
+use host_rt::device::{Device, DeviceAddr, Queue};
 use host_rt::error::DeviceError;
 use hsa_runtime_sys::*;
 
@@ -86,22 +86,22 @@ impl Work {
     fn copy(&self, queue: &mut dyn Queue) -> Result<(), DeviceError> {
         let ((to, to_agent), (from, from_agent)) = (self.to, self.from);
         if to_agent.handle != CPU && from_agent.handle != CPU {
-            return queue.copy_on_device(to, from, self.len);
+            return queue.copy_on_device(DeviceAddr(to), DeviceAddr(from), self.len);
         }
         if to_agent.handle == CPU {
             // SAFETY: the host's side is allocated, as `check` has seen, and the caller leaves it
             // alone until the signal reports the end.
-            unsafe { queue.copy_from_device(to as *mut u8, from, self.len)? };
+            unsafe { queue.copy_from_device(to as *mut u8, DeviceAddr(from), self.len)? };
         } else if self.len == 4 && to.is_multiple_of(4) {
             // A device thread that waits for it sees earlier copies.
             // SAFETY: the host's side is allocated, as `check` has seen, and the caller leaves it
             // alone until the signal reports the end.
             let word = unsafe { (from as *const u32).read_unaligned() };
-            queue.store_word(to, word)?;
+            queue.store_word(DeviceAddr(to), word)?;
         } else {
             // SAFETY: the host's side is allocated, as `check` has seen, and the caller leaves it
             // alone until the signal reports the end.
-            unsafe { queue.copy_to_device(to, from as *const u8, self.len)? };
+            unsafe { queue.copy_to_device(DeviceAddr(to), from as *const u8, self.len)? };
         }
         queue.synchronize()
     }

@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
-use host_rt::device::Fill;
+use host_rt::device::{DeviceAddr, Fill};
 use hsa_runtime_sys::*;
 use standin::memory::soil;
 use standin::process::{handle, lock};
@@ -43,7 +43,7 @@ impl Drop for Freed {
             Owner::Cpu => unsafe { dealloc(self.address, layout(self.block.size)) },
             Owner::Gpu(number) => {
                 let address = self.address.addr() as u64;
-                state().gpus[number].device.free(address);
+                state().gpus[number].device.free(DeviceAddr(address));
             }
         }
     }
@@ -97,7 +97,7 @@ impl State {
             Owner::Gpu(number) => {
                 let device = &self.gpus[number].device;
                 let allocated = device.alloc(size as u64, Fill::Zeros);
-                allocated.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)? as *mut u8
+                allocated.map_err(|_| HSA_STATUS_ERROR_OUT_OF_RESOURCES)?.0 as *mut u8
             }
         };
         if address.is_null() {

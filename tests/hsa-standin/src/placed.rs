@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use host_rt::device::{Device, Fill, Global};
+use host_rt::device::{Device, DeviceAddr, Fill, Global};
 use object::elf::RelocationType;
 use object::read::elf::{ElfFile64, FileHeader};
 use object::{
@@ -44,7 +44,7 @@ pub(crate) enum Refused {
 pub(crate) struct Placed {
     device: Arc<dyn Device>,
     /// The allocated memory.
-    block: u64,
+    block: DeviceAddr,
     /// Starts and sizes.
     pub(crate) segments: Vec<(u64, u64)>,
     variables: Vec<(String, Global)>,
@@ -92,7 +92,7 @@ impl Placed {
         // The block may begin within a page, and all addresses must be in range.
         let size = end.checked_add(PAGE).ok_or("its segments have no end")?;
         let block = device.alloc(size, Fill::Zeros).map_err(|e| e.to_string())?;
-        let base = block.next_multiple_of(PAGE);
+        let base = block.0.next_multiple_of(PAGE);
         let mut placed = Self {
             device: Arc::clone(device),
             block,
@@ -129,6 +129,7 @@ impl Placed {
                 let size = symbol.size();
                 let address = placed.inside(base, symbol.address(), size);
                 let address = address.ok_or_else(|| format!("`{name}` is in no segment"))?;
+                let address = DeviceAddr(address);
                 let global = Global { address, size };
                 placed.variables.push((name.to_owned(), global));
             }
@@ -200,6 +201,7 @@ fn descriptor(file: &Elf<'_>, address: u64) -> Option<[u32; 3]> {
 mod tests {
     use host_rt::device;
     use host_rt::env::Env;
+    use host_rt::ranges::AddrRange;
 
     use super::*;
     use crate::tests::exports;
@@ -219,10 +221,10 @@ mod tests {
         let number = placed.variable("number").expect("exported");
         assert_eq!(number.size, 4);
         // SAFETY: four bytes at an address of this process, aligned by the writer.
-        assert_eq!(unsafe { *(number.address as *const u32) }, 0x0102_0304);
+        assert_eq!(unsafe { *(number.address.0 as *const u32) }, 0x0102_0304);
         let room = placed.variable("room").expect("exported");
         let is_inside = |&(start, size): &(u64, u64)| {
-            room.address >= start && room.address + room.size <= start + size
+            AddrRange::new(start, size).is_some_and(|all| all.has(room.address, room.size))
         };
         assert!(placed.segments.iter().any(is_inside));
         let descriptor = Descriptor {

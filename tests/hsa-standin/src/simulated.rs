@@ -177,7 +177,7 @@ unsafe extern "C" fn find(image: *const Placed, name: *const c_char) -> *mut c_v
     let name = name.to_str().ok();
     let global = name.and_then(|name| image.variable(name));
     global.map_or(std::ptr::null_mut(), |global| {
-        std::ptr::with_exposed_provenance_mut(global.address as usize)
+        std::ptr::with_exposed_provenance_mut(global.address.0 as usize)
     })
 }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use bench_calls::{FLAGS, PING, PONG, buckets};
-use host_rt::device::{BlockShape, Device, Fill, LaunchContext, MappedMemory, Params, Running};
+use host_rt::device::{
+    BlockShape, Device, DeviceAddr, Fill, LaunchContext, MappedMemory, Params, Running,
+};
 use host_rt::shared_abi::words::{Coherent, Load, Store, SystemWords};
 
 use super::Round;
@@ -28,7 +30,7 @@ const HOST_POLLS: u32 = 1 << 12;
 /// Device memory that is freed with its owner.
 struct Memory<'a> {
     device: &'a dyn Device,
-    address: u64,
+    address: DeviceAddr,
     bytes: usize,
 }
 
@@ -105,9 +107,9 @@ fn run(bench: &Bench, name: &str, time: Duration, results: &[&Memory<'_>]) -> an
     let flags = device.alloc_mapped(FLAGS)?;
     let polls = KERNEL_POLLS[usize::from(bench.is_host())];
     let nanoseconds = [WARM_UP, time].map(|time| time.as_nanos() as u64);
-    let params: Params = [flags.device, polls, nanoseconds[0], nanoseconds[1]]
+    let params: Params = [flags.device.0, polls, nanoseconds[0], nanoseconds[1]]
         .into_iter()
-        .chain(results.iter().map(|memory| memory.address))
+        .chain(results.iter().map(|memory| memory.address.0))
         .map(u64::to_ne_bytes)
         .collect();
     let context = LaunchContext {

@@ -55,7 +55,8 @@ pub(in crate::device) fn count() -> Result<u32, DeviceError> {
     let mut count = 0;
     // SAFETY: the function writes the number.
     let asked = unsafe { functions::cuDeviceGetCount(&raw mut count) };
-    Failure::check("cuDeviceGetCount", asked).map_err(|failure| failed("cuda", failure))?;
+    Failure::check("cuDeviceGetCount", asked)
+        .map_err(|failure| DeviceError::driver("cuda", failure))?;
     Ok(count.try_into().unwrap_or(0))
 }
 
@@ -64,7 +65,8 @@ impl Context {
     pub(super) fn retain(number: u32) -> Result<Arc<Self>, DeviceError> {
         let driver = driver::driver()?;
         let name = format!("cuda:{number}");
-        let check = |call, code| Failure::check(call, code).map_err(|e| failed(&name, e));
+        let check =
+            |call, code| Failure::check(call, code).map_err(|e| DeviceError::driver(&name, e));
         let mut device = 0;
         // SAFETY: the function writes the handle.
         let got = unsafe { functions::cuDeviceGet(&raw mut device, number.cast_signed()) };
@@ -75,12 +77,9 @@ impl Context {
         Failure::check("cuDevicePrimaryCtxRetain", retained).map_err(|failure| {
             if failure.is_fatal() {
                 // The context of a fault, which is still in use.
-                DeviceError::Lost {
-                    device: name.clone(),
-                    reason: failure.to_string(),
-                }
+                DeviceError::lost(&name, failure)
             } else {
-                failed(&name, failure)
+                DeviceError::driver(&name, failure)
             }
         })?;
         Ok(Arc::new(Self {
@@ -125,7 +124,7 @@ impl Context {
     /// The device is lost.
     pub(super) fn check_lost(&self) -> Result<(), DeviceError> {
         match self.lost.get() {
-            Some(loss) => Err(self.lost_error(loss)),
+            Some(loss) => Err(DeviceError::lost(&self.name, &loss.reason)),
             None => Ok(()),
         }
     }
@@ -136,7 +135,7 @@ impl Context {
             if failure.is_fatal() {
                 self.lose(failure)
             } else {
-                failed(&self.name, failure)
+                DeviceError::driver(&self.name, failure)
             }
         })
     }
@@ -148,19 +147,13 @@ impl Context {
     }
 
     fn lose(&self, failure: Failure) -> DeviceError {
-        self.lost_error(self.lost.get_or_init(|| failure.into()))
+        let loss = self.lost.get_or_init(|| failure.into());
+        DeviceError::lost(&self.name, &loss.reason)
     }
 
     /// Whether the device is lost although its kernels may still run.
     pub(super) fn may_be_running(&self) -> bool {
         self.lost.get().is_some_and(|loss| !loss.is_over)
-    }
-
-    fn lost_error(&self, loss: &Loss) -> DeviceError {
-        DeviceError::Lost {
-            device: self.name.clone(),
-            reason: loss.reason.clone(),
-        }
     }
 
     /// An attribute of the GPU; 0 if the driver does not support it.
@@ -229,13 +222,6 @@ impl Drop for Entered<'_> {
             // the driver rejects it, and there is nothing to restore.
             let _ = unsafe { functions::cuCtxSetCurrent(self.before) };
         }
-    }
-}
-
-fn failed(device: &str, failure: Failure) -> DeviceError {
-    DeviceError::Driver {
-        device: device.to_owned(),
-        reason: failure.to_string(),
     }
 }
 

@@ -11,7 +11,6 @@
 //! connections), and the host answers calls by copies alone. Source: CUDA C++ programming guide,
 //! `CUDA_DEVICE_MAX_CONNECTIONS`.
 
-use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
@@ -24,8 +23,8 @@ use crate::base::lock::{lock, wait};
 use crate::device::bounds::check_word;
 use crate::device::gpu::panics::catch_panic;
 use crate::device::{
-    DeviceError, Event, EventState, Fault, Fill, Global, Grid, LaunchContext, Module, Params,
-    Queue, Running,
+    DeviceAddr, DeviceError, Event, EventState, Fault, Fill, Global, Grid, LaunchContext, Module,
+    Params, Queue, Running,
 };
 
 /// A queue.
@@ -162,7 +161,7 @@ impl Deferred {
 }
 
 impl Queue for DeferringQueue {
-    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         // Zeros are copied.
         if let Some(queue) = self.direct()
             && !queue.is_behind_callers()
@@ -174,7 +173,7 @@ impl Queue for DeferringQueue {
 
     unsafe fn copy_to_device(
         &mut self,
-        to: u64,
+        to: DeviceAddr,
         from: *const u8,
         len: usize,
     ) -> Result<(), DeviceError> {
@@ -191,7 +190,7 @@ impl Queue for DeferringQueue {
     unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
-        from: u64,
+        from: DeviceAddr,
         len: usize,
     ) -> Result<(), DeviceError> {
         self.device.check_range(from, len)?;
@@ -204,13 +203,18 @@ impl Queue for DeferringQueue {
         })
     }
 
-    fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
+    fn copy_on_device(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
         self.device.check_range(to, len)?;
         self.device.check_range(from, len)?;
         self.copy(move |queue| queue.copy_on_device(to, from, len))
     }
 
-    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+    fn store_word(&mut self, to: DeviceAddr, word: u32) -> Result<(), DeviceError> {
         check_word(to)?;
         self.device.check_range(to, 4)?;
         self.copy(move |queue| queue.store_word(to, word))
@@ -254,7 +258,7 @@ impl Queue for DeferringQueue {
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
-        let deferred = event.as_any().downcast_ref::<DeferredEvent>();
+        let deferred = event.downcast_ref::<DeferredEvent>();
         let recorded = deferred.map_or_else(|| Some(Arc::clone(event)), |event| event.0.get());
         if let Some(queue) = self.direct()
             && let Some(event) = &recorded
@@ -273,7 +277,7 @@ impl Queue for DeferringQueue {
     }
 
     fn can_wait_for(&self, event: &dyn Event) -> bool {
-        event.as_any().is::<DeferredEvent>() || CudaQueue::knows(event)
+        event.downcast_ref::<DeferredEvent>().is_some() || CudaQueue::knows(event)
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
@@ -304,14 +308,6 @@ impl Event for DeferredEvent {
             Some(event) => event.sync(),
             None => unreachable!("a wait without an end"),
         }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
     }
 }
 

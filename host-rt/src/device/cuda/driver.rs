@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use cudarc::driver::sys::CUresult;
 
-use super::functions::{self, Code};
+use super::functions::{self, Code, LoadError};
 use crate::device::DeviceError;
 
 /// The oldest driver that has all functions that are called here, as encoded by
@@ -27,30 +27,41 @@ pub(super) struct Driver {
 /// There is none, it is too old, or it cannot start.
 pub(super) fn driver() -> Result<Driver, DeviceError> {
     // The result does not change while a process runs.
-    static DRIVER: OnceLock<Result<Driver, String>> = OnceLock::new();
-    let found = DRIVER.get_or_init(find).clone();
-    found.map_err(|reason| DeviceError::NoDriver {
+    static DRIVER: OnceLock<Result<Driver, StartError>> = OnceLock::new();
+    let found = DRIVER.get_or_init(find).as_ref();
+    found.copied().map_err(|reason| DeviceError::NoDriver {
         device: "cuda",
-        reason,
+        reason: reason.to_string(),
     })
 }
 
-fn find() -> Result<Driver, String> {
-    functions::load()?;
+/// The reason why the driver cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error("{0}")]
+    Load(&'static LoadError),
+    #[error("{0}")]
+    Call(Failure),
+    #[error(
+        "the NVIDIA driver is for CUDA {}, this needs one for CUDA {} or newer",
+        dotted(*.0),
+        dotted(OLDEST)
+    )]
+    TooOld(i32),
+}
+
+fn find() -> Result<Driver, StartError> {
+    functions::load().map_err(StartError::Load)?;
     let mut version = 0;
     // SAFETY: the function writes the number, and may be called before all others.
     let asked = unsafe { functions::cuDriverGetVersion(&raw mut version) };
-    Failure::check("cuDriverGetVersion", asked).map_err(|e| e.to_string())?;
+    Failure::check("cuDriverGetVersion", asked).map_err(StartError::Call)?;
     if version < OLDEST {
-        return Err(format!(
-            "the NVIDIA driver is for CUDA {}, this needs one for CUDA {} or newer",
-            dotted(version),
-            dotted(OLDEST)
-        ));
+        return Err(StartError::TooOld(version));
     }
     // SAFETY: takes a number that must be 0, and may be called any number of times.
     let started = unsafe { functions::cuInit(0) };
-    Failure::check("cuInit", started).map_err(|e| e.to_string())?;
+    Failure::check("cuInit", started).map_err(StartError::Call)?;
     Ok(Driver { version })
 }
 

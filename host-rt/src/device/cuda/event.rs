@@ -7,20 +7,17 @@ use cudarc::driver::sys::{CUevent, CUevent_flags, CUresult, CUstream};
 
 use super::context::Context;
 use super::functions;
-use super::stream::Readback;
 use crate::base::lock::{lock, take};
-use crate::device::{DeviceError, Event, EventState, Fault};
+use crate::device::gpu::readback::Arrival;
+use crate::device::{DeviceError, Event, EventState, Fault, MappedMemory};
 
 /// A place in a queue.
 pub(super) struct CudaEvent {
     events: Arc<Events>,
     pub(super) raw: CUevent,
-    /// Copies to finish when it is reached.
-    readbacks: Vec<Arc<Readback>>,
-    /// The reason why it fails when it is reached, if there is one.
-    failed: Option<Fault>,
+    pub(super) arrival: Arrival<Arc<MappedMemory>>,
     /// The ends of kernels that call the host and precede it.
-    callers: Vec<Arc<CudaEvent>>,
+    pub(super) callers: Vec<Arc<CudaEvent>>,
 }
 
 // SAFETY: events may be used by any number of threads.
@@ -31,29 +28,6 @@ unsafe impl Sync for CudaEvent {}
 impl CudaEvent {
     fn context(&self) -> &Context {
         &self.events.context
-    }
-
-    /// Finishes these readbacks once the event is reached, and fails it then if there is a reason;
-    /// `callers` are the kernels that precede it.
-    pub(super) fn of_queue(
-        &mut self,
-        readbacks: Vec<Arc<Readback>>,
-        failed: Option<Fault>,
-        callers: Vec<Arc<CudaEvent>>,
-    ) {
-        self.readbacks = readbacks;
-        self.failed = failed;
-        self.callers = callers;
-    }
-
-    /// The ends of kernels that call the host and precede the event.
-    pub(super) fn callers(&self) -> &[Arc<CudaEvent>] {
-        &self.callers
-    }
-
-    /// The reason why it will fail, if known.
-    pub(super) fn reason(&self) -> Option<&Fault> {
-        self.failed.as_ref()
     }
 
     /// Marks the place after everything in the stream so far.
@@ -93,38 +67,19 @@ impl CudaEvent {
 
     /// Called when the stream has reached the event, or never will.
     fn reached(&self, how: Result<(), DeviceError>) -> Result<(), Fault> {
-        let mut how = how.map_err(|error| Fault::from(&error));
-        for readback in &self.readbacks {
-            match &how {
-                // SAFETY: the stream has passed the copies. An earlier wait for one of them used
-                // such an event, or the queue, which finishes them too.
-                Ok(()) => how = unsafe { readback.finish() },
-                Err(why) => readback.give_up(why),
-            }
-        }
-        how.and_then(|()| self.failed.clone().map_or(Ok(()), Err))
+        // SAFETY: the stream has passed the copies. An earlier wait for one of them used such an
+        // event, or the queue, which finishes them too.
+        unsafe { self.arrival.reached(how) }
     }
 }
 
 impl Event for CudaEvent {
     fn check(&self) -> EventState {
-        match self.query() {
-            None => EventState::Pending,
-            Some(Ok(())) => EventState::Done,
-            Some(Err(reason)) => EventState::Failed(reason),
-        }
+        self.query().into()
     }
 
     fn sync(&self) -> Result<(), Fault> {
         self.sleep()
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
-        self
     }
 }
 
@@ -175,8 +130,7 @@ impl Events {
         Ok(CudaEvent {
             events: Arc::clone(self),
             raw,
-            readbacks: Vec::new(),
-            failed: None,
+            arrival: Arrival::default(),
             callers: Vec::new(),
         })
     }
@@ -215,19 +169,10 @@ pub(super) struct Known(pub(super) Result<(), Fault>);
 
 impl Event for Known {
     fn check(&self) -> EventState {
-        self.sync()
-            .map_or_else(EventState::Failed, |()| EventState::Done)
+        Some(self.sync()).into()
     }
 
     fn sync(&self) -> Result<(), Fault> {
         self.0.clone()
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
-        self
     }
 }

@@ -78,27 +78,16 @@ macro_rules! functions {
         }
 
         impl Functions {
-            fn load() -> Result<Self, String> {
-                let library = library().map_err(|error| {
-                    let reason = loader_reason(error);
-                    format!(
-                        "no NVIDIA driver: {LIBRARY} does not load (it comes with the driver, not \
-                         with the CUDA toolkit): {}",
-                        without(LIBRARY, &reason)
-                    )
-                })?;
+            fn load() -> Result<Self, LoadError> {
+                let library = library().map_err(LoadError::Missing)?;
                 $(const _: unsafe fn($($type),*) -> CUresult = sys::$name;)*
                 Ok(Self {
                     // SAFETY: the driver's function of this name has this signature, as the line
                     // above says; `CUresult` is an `int` for C.
                     $($name: unsafe {
-                        *library.get(concat!(stringify!($name), "\0").as_bytes()).map_err(|error| {
-                            format!(
-                                "the NVIDIA driver lacks {}, install a newer one: {}",
-                                stringify!($name),
-                                loader_reason(&error)
-                            )
-                        })?
+                        *library
+                            .get(concat!(stringify!($name), "\0").as_bytes())
+                            .map_err(|reason| LoadError::TooOld { function: stringify!($name), reason })?
                     },)*
                 })
             }
@@ -123,20 +112,37 @@ macro_rules! functions {
 }
 
 /// The driver's functions, all of which exist.
-fn functions() -> Result<&'static Functions, &'static str> {
-    static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
-    LOADED
-        .get_or_init(Functions::load)
-        .as_ref()
-        .map_err(String::as_str)
+fn functions() -> Result<&'static Functions, &'static LoadError> {
+    static LOADED: OnceLock<Result<Functions, LoadError>> = OnceLock::new();
+    LOADED.get_or_init(Functions::load).as_ref()
 }
 
 /// Loads the driver. Must be called before any of its functions.
 ///
 /// # Errors
-/// There is no driver, or it lacks a function; the text names the package to install.
-pub(super) fn load() -> Result<(), String> {
-    functions().map(|_| ()).map_err(str::to_owned)
+/// There is no driver, or it lacks a function.
+pub(super) fn load() -> Result<(), &'static LoadError> {
+    functions().map(|_| ())
+}
+
+/// The reason why the driver does not load; the message names the package to install.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LoadError {
+    #[error(
+        "no NVIDIA driver: {LIBRARY} does not load (it comes with the driver, not with the CUDA \
+         toolkit): {}",
+        without(LIBRARY, &loader_reason(*.0))
+    )]
+    Missing(&'static libloading::Error),
+    /// It lacks a function.
+    #[error(
+        "the NVIDIA driver lacks {function}, install a newer one: {}",
+        loader_reason(reason)
+    )]
+    TooOld {
+        function: &'static str,
+        reason: libloading::Error,
+    },
 }
 
 functions! {

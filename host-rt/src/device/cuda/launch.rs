@@ -38,12 +38,12 @@ pub(super) unsafe fn start(
     launch: LaunchContext,
 ) -> Result<Arc<CudaLaunch>, DeviceError> {
     assert!(
-        module.as_any().is::<CudaModule>(),
+        module.downcast_ref::<CudaModule>().is_some(),
         "a module of another device"
     );
     let context = &device.context;
     let _entered = context.enter()?;
-    let function = kernel.address as CUfunction;
+    let function = kernel.address.0 as CUfunction;
     let block = launch.block;
     let [x, y, z] = block.of_x(grid)?;
     check_grid(device, function, grid, block.lanes)?;
@@ -104,7 +104,7 @@ pub(super) fn check(
     launch.block.of_x(grid)?;
     check_grid(
         device,
-        kernel.address as CUfunction,
+        kernel.address.0 as CUfunction,
         grid,
         launch.block.lanes,
     )
@@ -166,7 +166,7 @@ pub(super) fn limits(context: &Context, kernel: Global) -> Result<KernelLimits, 
         CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as SHARED,
     };
     let _entered = context.enter()?;
-    let function = kernel.address as CUfunction;
+    let function = kernel.address.0 as CUfunction;
     let used = attribute(context, function, USED)?.max(1);
     Ok(KernelLimits {
         block: attribute(context, function, BLOCK)?,

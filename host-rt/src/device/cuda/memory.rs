@@ -13,7 +13,8 @@ use super::functions;
 use super::lock;
 use super::queue::CudaQueue;
 use super::stream::Stream;
-use crate::device::{DeviceError, Fill, MappedMemory, MemoryInfo, Queue};
+use crate::device::bounds::is_allocated;
+use crate::device::{DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Queue};
 
 /// The driver rounds allocations up to a multiple of this.
 const GRAIN: u64 = 512;
@@ -69,7 +70,7 @@ impl Memory {
     }
 
     /// Allocates device memory.
-    pub(super) fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+    pub(super) fn alloc(&self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         let mut queue = lock(&self.queue);
         let allocated = self.alloc_in(&mut queue, bytes, fill)?;
         if let Some(address) = allocated
@@ -89,7 +90,7 @@ impl Memory {
         queue: &mut CudaQueue,
         bytes: u64,
         fill: Fill,
-    ) -> Result<Option<u64>, DeviceError> {
+    ) -> Result<Option<DeviceAddr>, DeviceError> {
         let _entered = self.context.enter()?;
         let mut address: CUdeviceptr = 0;
         let size = bytes.max(1) as usize;
@@ -110,6 +111,7 @@ impl Memory {
         }
         self.context.check(call, code)?;
         lock(&self.allocated).insert(address, bytes);
+        let address = DeviceAddr(address);
         if fill == Fill::Zeros
             && let Err(error) = queue.zero(&self.zeros, address, size)
         {
@@ -130,23 +132,18 @@ impl Memory {
         }
     }
 
-    /// Whether the range is in memory that was allocated here; `None` if it is near no allocation.
-    pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
-        let allocated = lock(&self.allocated);
-        let (&start, &size) = allocated.range(..=address).next_back()?;
-        let offset = address - start;
-        // The driver's own check rounds sizes up.
-        (offset < size.next_multiple_of(GRAIN))
-            .then(|| offset.checked_add(len).is_some_and(|end| end <= size))
+    /// As for [`is_allocated`]: the driver's own check rounds sizes up.
+    pub(super) fn contains(&self, address: DeviceAddr, len: u64) -> Option<bool> {
+        is_allocated(&lock(&self.allocated), GRAIN, address, len)
     }
 
     /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
-    pub(super) fn free(&self, address: u64) {
+    pub(super) fn free(&self, address: DeviceAddr) {
         self.free_in(&lock(&self.queue), address);
     }
 
     /// Frees it when `queue` gets there.
-    fn free_in(&self, queue: &CudaQueue, address: u64) {
+    fn free_in(&self, queue: &CudaQueue, DeviceAddr(address): DeviceAddr) {
         if lock(&self.allocated).remove(&address).is_none() {
             return;
         }
@@ -213,5 +210,5 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
     };
     // SAFETY: the allocation has that many bytes, and is not shared yet.
     unsafe { host.write_bytes(0, bytes) };
-    Ok(MappedMemory::new(host, device, bytes, free))
+    Ok(MappedMemory::new(host, DeviceAddr(device), bytes, free))
 }

@@ -28,7 +28,6 @@ mod queue;
 mod stream;
 
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
 
 use cudarc::driver::sys::{self, CUdevice_attribute, CUresult};
 use targets::DeviceArch;
@@ -43,30 +42,22 @@ use self::module::{CudaModule, Globals};
 use self::queue::CudaQueue;
 use self::stream::Stream;
 use super::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
+use super::gpu::open::retry_if_lost;
 use super::gpu::pool::Pool;
 use super::gpu::reaper::CompletionReaper;
-use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue};
+use super::{
+    Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
+};
 use crate::base::lock::lock;
+use crate::base::ranges::AddrRange;
 use crate::image::{Image, ImageError};
-
-/// How long opening waits for a lost context to be destroyed. When all its resources are dropped,
-/// the thread that waits for kernels may be the last owner.
-const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
 pub(super) fn open(
     number: u32,
     _options: &OpenOptions<'_>,
 ) -> Result<Arc<dyn Device>, DeviceError> {
-    let start = Instant::now();
-    loop {
-        match open_once(number) {
-            Err(DeviceError::Lost { .. }) if start.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            result => return result,
-        }
-    }
+    retry_if_lost(|| open_once(number))
 }
 
 fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
@@ -146,7 +137,7 @@ impl CudaDevice {
     /// Rejects ranges that are not device memory from start to end: a device chooses the range, and
     /// the driver could copy to and from much more. Mapped memory is rejected too: both sides
     /// access it word by word at the same time, and a copy must not interfere.
-    fn check_range(&self, address: u64, len: usize) -> Result<(), DeviceError> {
+    fn check_range(&self, address: DeviceAddr, len: usize) -> Result<(), DeviceError> {
         use sys::CUmemorytype::CU_MEMORYTYPE_DEVICE as DEVICE;
         use sys::CUpointer_attribute::{
             CU_POINTER_ATTRIBUTE_MEMORY_TYPE as TYPE, CU_POINTER_ATTRIBUTE_RANGE_SIZE as SIZE,
@@ -169,15 +160,12 @@ impl CudaDevice {
         // address.
         let codes = unsafe {
             [
-                functions::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address),
-                functions::cuPointerGetAttribute((&raw mut start).cast(), START, address),
-                functions::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address),
+                functions::cuPointerGetAttribute((&raw mut kind).cast(), TYPE, address.0),
+                functions::cuPointerGetAttribute((&raw mut start).cast(), START, address.0),
+                functions::cuPointerGetAttribute((&raw mut size).cast(), SIZE, address.0),
             ]
         };
-        let is_inside = address
-            .checked_sub(start)
-            .and_then(|offset| offset.checked_add(len as u64))
-            .is_some_and(|end| end <= size as u64);
+        let is_inside = AddrRange::new(start, size).is_some_and(|all| all.has(address, len));
         if codes != [CUresult::CUDA_SUCCESS; 3] || kind != DEVICE as u32 || !is_inside {
             return Err(unreachable(address, len as u64, BEYOND));
         }
@@ -223,11 +211,11 @@ impl Device for CudaDevice {
         false
     }
 
-    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         self.memory.alloc(bytes, fill)
     }
 
-    fn free(&self, address: u64) {
+    fn free(&self, address: DeviceAddr) {
         self.memory.free(address);
     }
 

@@ -1,6 +1,6 @@
 //! Loading images, directly or linked by the driver.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 use std::sync::{Arc, Mutex};
@@ -13,7 +13,8 @@ use super::functions::{self, Code};
 use super::jit::JitLog;
 use super::launch;
 use super::lock;
-use crate::device::{DeviceError, Global, KernelLimits, Module};
+use crate::base::ranges::{AddrRange, Found, RangeMap};
+use crate::device::{DeviceAddr, DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, Image, ImageError};
 
 /// A loaded image.
@@ -88,7 +89,7 @@ impl CudaModule {
             unsafe { functions::cuModuleGetFunction(&raw mut function, self.raw, name.as_ptr()) };
         let found = self.found("cuModuleGetFunction", code)?;
         Ok(found.then_some(Global {
-            address: function as u64,
+            address: DeviceAddr(function as u64),
             size: 0,
         }))
     }
@@ -124,7 +125,7 @@ impl Module for CudaModule {
             self.globals.add(self.raw, address, size as u64);
         }
         Ok(found.then_some(Global {
-            address,
+            address: DeviceAddr(address),
             size: size as u64,
         }))
     }
@@ -138,10 +139,6 @@ impl Module for CudaModule {
 
     fn limits(&self, kernel: Global) -> Result<KernelLimits, DeviceError> {
         launch::limits(&self.context, kernel)
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
     }
 }
 
@@ -165,23 +162,25 @@ impl Drop for CudaModule {
 /// The variables of images that were looked up by name. The host may copy to and from these without
 /// asking the driver.
 #[derive(Default)]
-pub(super) struct Globals(Mutex<BTreeMap<u64, (u64, usize)>>);
+pub(super) struct Globals(Mutex<RangeMap<usize>>);
 
 impl Globals {
     fn add(&self, module: CUmodule, address: u64, size: u64) {
-        lock(&self.0).insert(address, (size, module.addr()));
+        if let Some(range) = AddrRange::new(address, size) {
+            // An error is one that was looked up before, or another name for it.
+            let _ = lock(&self.0).insert(range, module.addr());
+        }
     }
 
     fn remove(&self, module: CUmodule) {
-        lock(&self.0).retain(|_, (_, of)| *of != module.addr());
+        lock(&self.0).retain(|&of| of != module.addr());
     }
 
     /// `Some(true)` if the range is in one of them; otherwise only the driver knows.
-    pub(super) fn contains(&self, address: u64, len: u64) -> Option<bool> {
+    pub(super) fn contains(&self, address: DeviceAddr, len: u64) -> Option<bool> {
         let globals = lock(&self.0);
-        let (&start, &(size, _)) = globals.range(..=address).next_back()?;
-        let end = (address - start).checked_add(len)?;
-        (end <= size).then_some(true)
+        let found = globals.find(AddrRange::new(address, len)?);
+        matches!(found, Found::Inside(..)).then_some(true)
     }
 }
 

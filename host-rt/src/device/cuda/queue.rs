@@ -11,9 +11,10 @@ use super::functions::{self, Code};
 use super::launch;
 use super::stream::Stream;
 use crate::device::bounds::{BEYOND, check_word, unreachable};
+use crate::device::gpu::readback::Arrival;
 use crate::device::{
-    DeviceError, Event, Fault, Fill, Global, Grid, LaunchContext, MappedMemory, Module, Params,
-    Queue, Running,
+    DeviceAddr, DeviceError, Event, Fault, Fill, Global, Grid, LaunchContext, MappedMemory, Module,
+    Params, Queue, Running,
 };
 
 /// A queue.
@@ -79,7 +80,7 @@ impl CudaQueue {
 
     /// Whether the driver can wait for the event.
     pub(super) fn knows(event: &dyn Event) -> bool {
-        event.as_any().is::<CudaEvent>() || event.as_any().is::<Known>()
+        event.downcast_ref::<CudaEvent>().is_some() || event.downcast_ref::<Known>().is_some()
     }
 
     pub(super) fn stream(&self) -> CUstream {
@@ -99,7 +100,7 @@ impl CudaQueue {
         &self,
         call: &'static str,
         code: Code,
-        address: u64,
+        address: DeviceAddr,
         len: usize,
     ) -> Result<(), DeviceError> {
         if code == CUresult::CUDA_ERROR_INVALID_VALUE {
@@ -119,7 +120,7 @@ impl CudaQueue {
     pub(super) fn zero(
         &mut self,
         zeros: &MappedMemory,
-        address: u64,
+        address: DeviceAddr,
         size: usize,
     ) -> Result<(), DeviceError> {
         let from = zeros.host.as_ptr().cast_const();
@@ -127,7 +128,7 @@ impl CudaQueue {
             let (to, len) = (address + at as u64, zeros.bytes.min(size - at));
             let stream = self.parts().raw;
             // SAFETY: the memory was just allocated; the zeros are long enough.
-            let code = unsafe { functions::cuMemcpyHtoDAsync_v2(to, from.cast(), len, stream) };
+            let code = unsafe { functions::cuMemcpyHtoDAsync_v2(to.0, from.cast(), len, stream) };
             self.parts().context.check("cuMemcpyHtoDAsync", code)?;
         }
         Ok(())
@@ -135,7 +136,7 @@ impl CudaQueue {
 }
 
 impl Queue for CudaQueue {
-    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         self.check_failed()?;
         let Some(device) = self.device.clone() else {
             unreachable!("the device's own queue allocates by `Memory::alloc`")
@@ -146,7 +147,7 @@ impl Queue for CudaQueue {
 
     unsafe fn copy_to_device(
         &mut self,
-        to: u64,
+        to: DeviceAddr,
         from: *const u8,
         len: usize,
     ) -> Result<(), DeviceError> {
@@ -168,14 +169,14 @@ impl Queue for CudaQueue {
         // SAFETY: the source does not change until `synchronize`, by the caller's promise or
         // because it is staged; the driver checks the device's range.
         let code =
-            unsafe { functions::cuMemcpyHtoDAsync_v2(to, source.cast(), len, self.parts().raw) };
+            unsafe { functions::cuMemcpyHtoDAsync_v2(to.0, source.cast(), len, self.parts().raw) };
         self.copied("cuMemcpyHtoDAsync", code, to, len)
     }
 
     unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
-        from: u64,
+        from: DeviceAddr,
         len: usize,
     ) -> Result<(), DeviceError> {
         if len == 0 {
@@ -188,8 +189,9 @@ impl Queue for CudaQueue {
         let target = staged.map_or(to, NonNull::as_ptr);
         // SAFETY: the target belongs to the queue until `synchronize`, by the caller's promise or
         // because it is staged; the driver checks the device's range.
-        let code =
-            unsafe { functions::cuMemcpyDtoHAsync_v2(target.cast(), from, len, self.parts().raw) };
+        let code = unsafe {
+            functions::cuMemcpyDtoHAsync_v2(target.cast(), from.0, len, self.parts().raw)
+        };
         self.copied("cuMemcpyDtoHAsync", code, from, len)?;
         if let Some(staged) = staged {
             self.parts_mut().arrives(staged, to, len);
@@ -197,7 +199,12 @@ impl Queue for CudaQueue {
         Ok(())
     }
 
-    fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
+    fn copy_on_device(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
         if len == 0 {
             return Ok(());
         }
@@ -205,11 +212,11 @@ impl Queue for CudaQueue {
         let context = Arc::clone(&self.parts().context);
         let _entered = context.enter()?;
         // SAFETY: both ranges are device memory; the driver checks them too.
-        let code = unsafe { functions::cuMemcpyDtoDAsync_v2(to, from, len, self.parts().raw) };
+        let code = unsafe { functions::cuMemcpyDtoDAsync_v2(to.0, from.0, len, self.parts().raw) };
         self.copied("cuMemcpyDtoDAsync", code, to, len)
     }
 
-    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+    fn store_word(&mut self, to: DeviceAddr, word: u32) -> Result<(), DeviceError> {
         check_word(to)?;
         if self.parts().is_full_for(4) {
             self.synchronize()?;
@@ -254,7 +261,11 @@ impl Queue for CudaQueue {
         let recorded = stream.context.enter().and_then(|_entered| {
             let mut event = events.take()?;
             event.record(stream.raw)?;
-            event.of_queue(readbacks, failed.clone(), stream.callers.clone());
+            event.arrival = Arrival {
+                readbacks,
+                failed: failed.clone(),
+            };
+            event.callers = stream.callers.clone();
             Ok(event)
         });
         match recorded {
@@ -272,8 +283,8 @@ impl Queue for CudaQueue {
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
         let stream = self.parts();
-        let known = event.as_any().downcast_ref::<CudaEvent>();
-        if let Some(reason) = known.and_then(CudaEvent::reason) {
+        let known = event.downcast_ref::<CudaEvent>();
+        if let Some(reason) = known.and_then(|event| event.arrival.failed.as_ref()) {
             self.failed.get_or_insert_with(|| reason.clone());
             return;
         }
@@ -286,7 +297,7 @@ impl Queue for CudaQueue {
         match waits {
             Some(Ok(())) => {
                 let callers = &mut self.parts_mut().callers;
-                for end in known.map(CudaEvent::callers).unwrap_or_default() {
+                for end in known.iter().flat_map(|event| &event.callers) {
                     if !callers.iter().any(|caller| Arc::ptr_eq(caller, end)) {
                         callers.push(Arc::clone(end));
                     }

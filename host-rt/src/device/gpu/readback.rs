@@ -4,7 +4,7 @@ use std::ptr::{NonNull, copy_nonoverlapping};
 use std::sync::{Arc, Mutex};
 
 use crate::base::lock::lock;
-use crate::device::Fault;
+use crate::device::{DeviceError, Fault};
 
 /// A copy whose bytes are in staging memory once the device reaches it.
 pub(in crate::device) struct PendingCopy<S> {
@@ -68,6 +68,45 @@ impl<S> Readback<S> {
         if copies.as_ref().is_ok_and(|copies| !copies.is_empty()) {
             *copies = Err(why.clone());
         }
+    }
+}
+
+/// What happens when the device reaches a place in a queue.
+pub(in crate::device) struct Arrival<S> {
+    /// Copies to finish.
+    pub(in crate::device) readbacks: Vec<Arc<Readback<S>>>,
+    /// The reason why the place counts as failed, if there is one: not before it is reached, since a
+    /// waiter that finds it failed does not wait for the copies before it.
+    pub(in crate::device) failed: Option<Fault>,
+}
+
+impl<S> Default for Arrival<S> {
+    fn default() -> Self {
+        Self {
+            readbacks: Vec::new(),
+            failed: None,
+        }
+    }
+}
+
+impl<S> Arrival<S> {
+    /// Called when the device has reached the place, or never will; returns the outcome.
+    ///
+    /// # Safety
+    /// If `how` is success, as for [`Readback::finish`], for all copies.
+    pub(in crate::device) unsafe fn reached(
+        &self,
+        how: Result<(), DeviceError>,
+    ) -> Result<(), Fault> {
+        let mut how = how.map_err(|error| Fault::from(&error));
+        for readback in &self.readbacks {
+            match &how {
+                // SAFETY: the caller's promise.
+                Ok(()) => how = unsafe { readback.finish() },
+                Err(why) => readback.give_up(why),
+            }
+        }
+        how.and_then(|()| self.failed.clone().map_or(Ok(()), Err))
     }
 }
 

@@ -81,7 +81,7 @@ static CONTEXTS: Mutex<Vec<Weak<Context>>> = Mutex::new(Vec::new());
 /// There is no ROCr, or it is unusable.
 pub(in crate::device) fn count() -> Result<u32, DeviceError> {
     let rocr = runtime(faults::on_system_event)?;
-    let agents = Agents::all(rocr).map_err(|failure| failed("hsa", &failure))?;
+    let agents = Agents::all(rocr).map_err(|failure| DeviceError::driver("hsa", &failure))?;
     Ok(agents.gpus.len() as u32)
 }
 
@@ -116,7 +116,7 @@ impl Context {
     fn new(number: u32) -> Result<Self, DeviceError> {
         let rocr = runtime(faults::on_system_event)?;
         let name = name_of(number);
-        let agents = Agents::all(rocr).map_err(|failure| failed(&name, &failure))?;
+        let agents = Agents::all(rocr).map_err(|failure| DeviceError::driver(&name, &failure))?;
         let unsuitable = |reason: String| DeviceError::NotSuitable {
             device: name.clone(),
             reason,
@@ -128,7 +128,7 @@ impl Context {
             return Err(unsuitable("ROCr knows no processor".to_owned()));
         };
         let pools = Pools::of(rocr, &agents, agent).map_err(|why| match why {
-            NoPools::Failure(failure) => failed(&name, &failure),
+            NoPools::Failure(failure) => DeviceError::driver(&name, &failure),
             NoPools::Missing(what) => unsuitable(format!("it has no {what}")),
         })?;
         Ok(Self {
@@ -161,12 +161,13 @@ impl Context {
         call: &'static str,
         status: hsa_status_t,
     ) -> Result<(), DeviceError> {
-        Failure::check(self.rocr, call, status).map_err(|failure| failed(&self.name, &failure))
+        Failure::check(self.rocr, call, status)
+            .map_err(|failure| DeviceError::driver(&self.name, &failure))
     }
 
     /// A ROCr failure as an error of the device.
     pub(super) fn failed(&self, failure: &Failure) -> DeviceError {
-        failed(&self.name, failure)
+        DeviceError::driver(&self.name, failure)
     }
 
     /// Marks the device as lost; the first reason is kept.
@@ -178,7 +179,7 @@ impl Context {
         if is_first {
             tracing::error!(device = self.name, reason, "the device is lost");
         }
-        self.lost_error(reason)
+        DeviceError::lost(&self.name, reason)
     }
 
     /// Whether the device is lost.
@@ -191,16 +192,8 @@ impl Context {
     /// # Errors
     /// The device is lost.
     pub(super) fn check_lost(&self) -> Result<(), DeviceError> {
-        self.lost
-            .get()
-            .map_or(Ok(()), |reason| Err(self.lost_error(reason)))
-    }
-
-    fn lost_error(&self, reason: &str) -> DeviceError {
-        DeviceError::Lost {
-            device: self.name.clone(),
-            reason: reason.to_owned(),
-        }
+        let lost = |reason| Err(DeviceError::lost(&self.name, reason));
+        self.lost.get().map_or(Ok(()), lost)
     }
 
     /// A number that ROCr knows of the GPU; 0 if this ROCr does not.
@@ -321,11 +314,4 @@ impl Drop for Context {
 
 fn name_of(number: u32) -> String {
     format!("hsa:{number}")
-}
-
-fn failed(device: &str, failure: &Failure) -> DeviceError {
-    DeviceError::Driver {
-        device: device.to_owned(),
-        reason: failure.to_string(),
-    }
 }

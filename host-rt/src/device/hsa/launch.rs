@@ -25,7 +25,7 @@ pub(super) unsafe fn start(
     params: &Params,
     launch: LaunchContext,
 ) -> Result<Arc<HsaLaunch>, DeviceError> {
-    let Some(code) = module.as_any().downcast_ref::<HsaModule>() else {
+    let Some(code) = module.downcast_ref::<HsaModule>() else {
         unreachable!("a module of another device")
     };
     let loaded = code.loaded(kernel);
@@ -98,7 +98,7 @@ fn packet(
     packet.grid_size_y = shape.teams[1] * u32::from(y);
     packet.grid_size_z = shape.teams[2] * u32::from(z);
     packet.private_segment_size = loaded.private;
-    packet.kernel_object = kernel.address;
+    packet.kernel_object = kernel.address.0;
     packet.kernarg_address = arguments.cast();
     packet
 }

@@ -8,8 +8,9 @@ use hsa_runtime_sys::{HSA_EXT_POINTER_TYPE_HSA, hsa_amd_pointer_info_t};
 
 use super::context::{Context, DeferredFree};
 use crate::base::lock::{lock, take};
-use crate::device::bounds::{BEYOND, NOT_ALLOCATED, unreachable};
-use crate::device::{DeviceError, MappedMemory, MemoryInfo};
+use crate::base::ranges::AddrRange;
+use crate::device::bounds::{BEYOND, NOT_ALLOCATED, is_allocated, unreachable};
+use crate::device::{DeviceAddr, DeviceError, MappedMemory, MemoryInfo};
 
 /// The minimum to which ROCr rounds allocations up.
 const GRAIN: u64 = 4096;
@@ -39,7 +40,7 @@ impl Memory {
     }
 
     /// Allocates device memory with unspecified contents.
-    pub(super) fn alloc(&self, bytes: u64) -> Result<u64, DeviceError> {
+    pub(super) fn alloc(&self, bytes: u64) -> Result<DeviceAddr, DeviceError> {
         self.context.check_lost()?;
         let size = usize::try_from(bytes.max(1)).ok();
         let allocated = size.ok_or(None).and_then(|size| {
@@ -59,11 +60,11 @@ impl Memory {
         })?;
         let address = address.expose_provenance() as u64;
         lock(&self.allocated).insert(address, bytes);
-        Ok(address)
+        Ok(DeviceAddr(address))
     }
 
     /// Frees what [`alloc`](Self::alloc) returned. Other addresses are ignored.
-    pub(super) fn free(&self, address: u64) {
+    pub(super) fn free(&self, DeviceAddr(address): DeviceAddr) {
         if lock(&self.allocated).remove(&address).is_some() {
             // SAFETY: taken off the list of allocations; the caller has made sure that nothing uses
             // it.
@@ -75,18 +76,13 @@ impl Memory {
     /// Rejects ranges that are not device memory from start to end: a device chooses the range, and
     /// a copy engine could copy to and from much more. Mapped memory is rejected too: both sides
     /// access it word by word at the same time, and a copy must not interfere.
-    pub(super) fn check_range(&self, address: u64, len: u64) -> Result<(), DeviceError> {
+    pub(super) fn check_range(&self, address: DeviceAddr, len: u64) -> Result<(), DeviceError> {
         let unreachable = |what| Err(unreachable(address, len, what));
-        let allocated = lock(&self.allocated);
-        if let Some((&start, &size)) = allocated.range(..=address).next_back()
-            && address - start < size.max(1).next_multiple_of(GRAIN)
-        {
-            if is_within(address, len, start, size) {
-                return Ok(());
-            }
-            return unreachable(NOT_ALLOCATED);
+        match is_allocated(&lock(&self.allocated), GRAIN, address, len) {
+            Some(true) => return Ok(()),
+            Some(false) => return unreachable(NOT_ALLOCATED),
+            None => {}
         }
-        drop(allocated);
         // The address may belong to an allocation of another library or to an image's variable.
         // SAFETY: a struct of numbers and pointers, for which zeros are valid.
         let mut info: hsa_amd_pointer_info_t = unsafe { std::mem::zeroed() };
@@ -95,7 +91,7 @@ impl Memory {
         // is requested.
         let status = unsafe {
             self.context.rocr.hsa_amd_pointer_info(
-                address as *const _,
+                address.0 as *const _,
                 &raw mut info,
                 None,
                 std::ptr::null_mut(),
@@ -103,22 +99,15 @@ impl Memory {
             )
         };
         self.context.check("hsa_amd_pointer_info", status)?;
-        let start = info.agentBaseAddress.addr() as u64;
+        let memory = AddrRange::new(info.agentBaseAddress.addr(), info.sizeInBytes);
         if info.type_ == HSA_EXT_POINTER_TYPE_HSA
             && info.agentOwner.handle == self.context.agent.handle
-            && is_within(address, len, start, info.sizeInBytes as u64)
+            && memory.is_some_and(|memory| memory.has(address, len))
         {
             return Ok(());
         }
         unreachable(BEYOND)
     }
-}
-
-fn is_within(address: u64, len: u64, start: u64, size: u64) -> bool {
-    let offset = address.checked_sub(start);
-    offset
-        .and_then(|offset| offset.checked_add(len))
-        .is_some_and(|end| end <= size)
 }
 
 impl Drop for Memory {
@@ -149,8 +138,13 @@ pub(super) fn mapped(context: &Arc<Context>, bytes: usize) -> Result<MappedMemor
     // Host and device use the same address.
     let device = memory.expose_provenance() as u64;
     let of = Arc::clone(context);
-    Ok(MappedMemory::new(host, device, bytes, move || {
-        // SAFETY: allocated above; the mapped memory is dropped once, by its last user.
-        of.give_back(unsafe { DeferredFree::memory(device) });
-    }))
+    Ok(MappedMemory::new(
+        host,
+        DeviceAddr(device),
+        bytes,
+        move || {
+            // SAFETY: allocated above; the mapped memory is dropped once, by its last user.
+            of.give_back(unsafe { DeferredFree::memory(device) });
+        },
+    ))
 }

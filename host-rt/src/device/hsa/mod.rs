@@ -39,7 +39,6 @@ mod stream;
 mod streams;
 
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
 
 use targets::DeviceArch;
 
@@ -51,28 +50,19 @@ use self::memory::Memory;
 use self::module::HsaModule;
 use self::queue::HsaQueue;
 use self::streams::Streams;
+use super::gpu::open::retry_if_lost;
 use super::gpu::reaper::CompletionReaper;
-use super::{Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue};
+use super::{
+    Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
+};
 use crate::image::{Image, ImageError};
-
-/// How long opening waits for a lost device to be released. When all its resources are dropped, the
-/// thread that waits for kernels may be the last owner.
-const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Opens GPU `number`, which exists.
 pub(super) fn open(
     number: u32,
     _options: &OpenOptions<'_>,
 ) -> Result<Arc<dyn Device>, DeviceError> {
-    let start = Instant::now();
-    loop {
-        match open_once(number) {
-            Err(DeviceError::Lost { .. }) if start.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            result => return result,
-        }
-    }
+    retry_if_lost(|| open_once(number))
 }
 
 fn open_once(number: u32) -> Result<Arc<dyn Device>, DeviceError> {
@@ -166,7 +156,7 @@ impl Device for HsaDevice {
         false
     }
 
-    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         if fill == Fill::Any {
             return self.memory.alloc(bytes);
         }
@@ -176,7 +166,7 @@ impl Device for HsaDevice {
         Ok(address)
     }
 
-    fn free(&self, address: u64) {
+    fn free(&self, address: DeviceAddr) {
         self.memory.free(address);
     }
 

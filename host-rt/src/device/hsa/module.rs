@@ -21,7 +21,7 @@ use targets::code_object::{self, Kernel};
 
 use super::agents::Number;
 use super::context::{Code, Context, DeferredFree};
-use crate::device::{DeviceError, Global, KernelLimits, Module};
+use crate::device::{DeviceAddr, DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, Image, ImageError};
 
 /// The minimum stack of a thread for kernels whose stack size the compiler cannot determine, such
@@ -247,7 +247,7 @@ impl HsaModule {
 
     /// The kernel at an address that [`Module::kernel`] has returned.
     pub(super) fn loaded(&self, kernel: Global) -> &Loaded {
-        match self.kernels.get(&kernel.address) {
+        match self.kernels.get(&kernel.address.0) {
             Some(loaded) => loaded,
             None => unreachable!("a kernel of another module"),
         }
@@ -277,7 +277,7 @@ impl Module for HsaModule {
             )
         };
         Ok(Some(Global {
-            address,
+            address: DeviceAddr(address),
             size: u64::from(size),
         }))
     }
@@ -285,7 +285,10 @@ impl Module for HsaModule {
     fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
         let mut kernels = self.kernels.iter();
         let found = kernels.find(|(_, loaded)| loaded.kernel.name == name);
-        Ok(found.map(|(&address, _)| Global { address, size: 0 }))
+        Ok(found.map(|(&address, _)| Global {
+            address: DeviceAddr(address),
+            size: 0,
+        }))
     }
 
     fn limits(&self, kernel: Global) -> Result<KernelLimits, DeviceError> {
@@ -300,10 +303,6 @@ impl Module for HsaModule {
             processors: number(Number::COMPUTE_UNITS),
             shared_bytes: loaded.shared,
         })
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
     }
 }
 

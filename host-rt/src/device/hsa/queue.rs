@@ -8,9 +8,10 @@ use super::event::HsaEvent;
 use super::stream::{Readback, Stream};
 use super::{HsaDevice, launch};
 use crate::device::bounds::check_word;
-use crate::device::gpu::readback::PendingCopy;
+use crate::device::gpu::readback::{Arrival, PendingCopy};
 use crate::device::{
-    DeviceError, Event, Fault, Fill, Global, Grid, LaunchContext, Module, Params, Queue, Running,
+    DeviceAddr, DeviceError, Event, Fault, Fill, Global, Grid, LaunchContext, Module, Params,
+    Queue, Running,
 };
 
 /// A queue.
@@ -48,7 +49,7 @@ impl HsaQueue {
         }
     }
 
-    fn check_range(&self, address: u64, len: usize) -> Result<(), DeviceError> {
+    fn check_range(&self, address: DeviceAddr, len: usize) -> Result<(), DeviceError> {
         self.device.memory.check_range(address, len as u64)
     }
 
@@ -58,7 +59,7 @@ impl HsaQueue {
     /// The range at `to` is valid until the copy is done, and the block is as long.
     unsafe fn copy_block(
         &mut self,
-        to: u64,
+        to: DeviceAddr,
         block: Arc<Block>,
         len: usize,
     ) -> Result<(), DeviceError> {
@@ -67,7 +68,7 @@ impl HsaQueue {
         // SAFETY: the caller's promise; the block is held.
         unsafe {
             self.stream()
-                .copy((to, agent), (from, host), len, Some(block), None)
+                .copy((to.0, agent), (from, host), len, Some(block), None)
         }
     }
 
@@ -96,7 +97,7 @@ impl HsaQueue {
 
     /// Zeroes newly allocated memory by the copy engines. A kernel would wait for kernels that wait
     /// for the host, if they fill the device.
-    fn zero(&mut self, address: u64, bytes: u64) -> Result<(), DeviceError> {
+    fn zero(&mut self, address: DeviceAddr, bytes: u64) -> Result<(), DeviceError> {
         let piece = bytes.min(PIECE as u64) as usize;
         let zeros = Arc::new(self.device.blocks.take(piece)?);
         // SAFETY: the block has this size, and nothing else uses it yet.
@@ -109,7 +110,7 @@ impl HsaQueue {
 }
 
 impl Queue for HsaQueue {
-    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         self.check()?;
         let address = self.device.memory.alloc(bytes)?;
         if fill == Fill::Zeros
@@ -123,7 +124,7 @@ impl Queue for HsaQueue {
 
     unsafe fn copy_to_device(
         &mut self,
-        to: u64,
+        to: DeviceAddr,
         from: *const u8,
         len: usize,
     ) -> Result<(), DeviceError> {
@@ -145,7 +146,7 @@ impl Queue for HsaQueue {
     unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
-        from: u64,
+        from: DeviceAddr,
         len: usize,
     ) -> Result<(), DeviceError> {
         if len == 0 {
@@ -164,14 +165,19 @@ impl Queue for HsaQueue {
                 to: unsafe { to.add(at as usize) },
                 len: piece,
             }]);
-            let (to, from) = ((bytes, host), (from + at, agent));
+            let (to, from) = ((bytes, host), (from.0 + at, agent));
             let stream = queue.stream();
             // SAFETY: the device's range was checked; the stream holds the block.
             unsafe { stream.copy(to, from, piece, Some(block), Some(readback)) }
         })
     }
 
-    fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
+    fn copy_on_device(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
         if len == 0 {
             return Ok(());
         }
@@ -182,11 +188,11 @@ impl Queue for HsaQueue {
         // SAFETY: both ranges were checked.
         unsafe {
             self.stream()
-                .copy((to, agent), (from, agent), len, None, None)
+                .copy((to.0, agent), (from.0, agent), len, None, None)
         }
     }
 
-    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+    fn store_word(&mut self, to: DeviceAddr, word: u32) -> Result<(), DeviceError> {
         check_word(to)?;
         // Edge `R2`, completing end, for callers whose word is in device memory. The copy waits for
         // the ones before it, so their bytes have arrived, and an aligned word is one access of the
@@ -223,14 +229,20 @@ impl Queue for HsaQueue {
 
     fn record_event(&mut self) -> Arc<dyn Event> {
         let (signals, readbacks) = self.stream().place();
-        Arc::new(HsaEvent::new(signals, readbacks, self.failed.clone()))
+        Arc::new(HsaEvent {
+            signals,
+            arrival: Arrival {
+                readbacks,
+                failed: self.failed.clone(),
+            },
+        })
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
         if self.can_wait_for(&**event)
-            && let Some(event) = event.as_any().downcast_ref::<HsaEvent>()
+            && let Some(event) = event.downcast_ref::<HsaEvent>()
         {
-            match event.reason() {
+            match &event.arrival.failed {
                 Some(reason) => {
                     self.failed.get_or_insert_with(|| reason.clone());
                 }
@@ -244,7 +256,7 @@ impl Queue for HsaQueue {
     /// The host waits for events of another GPU: if that GPU is lost, its signals never change, and
     /// this one would not learn of it.
     fn can_wait_for(&self, event: &dyn Event) -> bool {
-        let event = event.as_any().downcast_ref::<HsaEvent>();
+        let event = event.downcast_ref::<HsaEvent>();
         event.is_some_and(|event| {
             let mut signals = event.signals.iter();
             signals.all(|signal| signal.is_of(&self.device.context))

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use crate::device::DeviceError;
 use hsa_runtime_sys::{
-    HSA_AMD_SYSTEM_INFO_BUILD_VERSION, HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, Rocr,
+    HSA_AMD_SYSTEM_INFO_BUILD_VERSION, HSA_STATUS_INFO_BREAK, HSA_STATUS_SUCCESS, LoadError, Rocr,
     hsa_amd_event_t, hsa_status_t,
 };
 
@@ -58,29 +58,45 @@ pub(super) type OnEvent = unsafe extern "C" fn(*const hsa_amd_event_t, *mut c_vo
 /// There is none, it is too old, or it cannot start.
 pub(super) fn runtime(on_event: OnEvent) -> Result<&'static Runtime, DeviceError> {
     // The result does not change while a process runs.
-    static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
+    static RUNTIME: OnceLock<Result<Runtime, StartError>> = OnceLock::new();
     let found = RUNTIME.get_or_init(|| start(on_event)).as_ref();
     found.map_err(|reason| DeviceError::NoDriver {
         device: "hsa",
-        reason: reason.clone(),
+        reason: reason.to_string(),
     })
 }
 
-fn start(on_event: OnEvent) -> Result<Runtime, String> {
-    let rocr = Rocr::load().map_err(|error| error.to_string())?;
+/// The reason why ROCr cannot be used.
+#[derive(Debug, thiserror::Error)]
+enum StartError {
+    #[error("{0}")]
+    Load(LoadError),
+    #[error("no AMD GPU: {0} ({DRIVER} opens)")]
+    Start(Failure),
+    /// ROCr does not start, and the driver cannot be opened.
+    #[error("no AMD GPU: {failure} ({DRIVER}: {reason}{})", way_out(reason.kind()))]
+    Driver {
+        failure: Failure,
+        reason: std::io::Error,
+    },
+    #[error("{0}")]
+    Call(Failure),
+}
+
+fn start(on_event: OnEvent) -> Result<Runtime, StartError> {
+    let rocr = Rocr::load().map_err(StartError::Load)?;
     // SAFETY: may be called any number of times, at any time.
     let started = unsafe { rocr.hsa_init() };
     if let Err(failure) = Failure::check(&rocr, "hsa_init", started) {
-        let driver = match std::fs::File::open(DRIVER) {
-            Ok(_) => format!("{DRIVER} opens"),
-            Err(error) => format!("{DRIVER}: {error}{}", way_out(error.kind())),
-        };
-        return Err(format!("no AMD GPU: {failure} ({driver})"));
+        return Err(match std::fs::File::open(DRIVER) {
+            Ok(_) => StartError::Start(failure),
+            Err(reason) => StartError::Driver { failure, reason },
+        });
     }
     // SAFETY: the handler is a function of this library, which stays loaded, and takes no data.
     let asked = unsafe { rocr.hsa_amd_register_system_event_handler(Some(on_event), null_mut()) };
     Failure::check(&rocr, "hsa_amd_register_system_event_handler", asked)
-        .map_err(|failure| failure.to_string())?;
+        .map_err(StartError::Call)?;
     if std::env::var_os(INTERRUPTS).is_some_and(|value| value == "0") {
         tracing::warn!(
             "{INTERRUPTS}=0: ROCr then reports no memory faults, and a kernel that accesses \

@@ -180,11 +180,7 @@ fn run(mut ready: VecDeque<Arc<QueueOp>>) {
 
 impl Event for QueueOp {
     fn check(&self) -> EventState {
-        match self.outcome() {
-            None => EventState::Pending,
-            Some(Ok(())) => EventState::Done,
-            Some(Err(fault)) => EventState::Failed(fault),
-        }
+        self.outcome().into()
     }
 
     fn sync(&self) -> Result<(), Fault> {
@@ -206,14 +202,6 @@ impl Event for QueueOp {
             work.give_up();
         }
         self.finish(Err(Fault::from("it was cancelled").not_run()));
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn std::any::Any + Send + Sync> {
-        self
     }
 }
 

@@ -1,5 +1,6 @@
 //! Queues of devices that run in this process.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use shared_abi::words::{Store, SystemWords};
@@ -8,7 +9,8 @@ use super::bytes::{copy_from_shared, copy_to_shared, words_at};
 use super::{InProcess, MAX_THREADS, Outcome, QueueOp, Work};
 use crate::device::bounds::check_word;
 use crate::device::{
-    DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Params, Queue, Running,
+    DeviceAddr, DeviceError, Event, Fill, Global, Grid, LaunchContext, Module, Params, Queue,
+    Running,
 };
 
 /// A queue. Copies happen at once, on the calling thread, unless an earlier operation is pending.
@@ -62,13 +64,13 @@ impl<D: InProcess> InProcessQueue<D> {
 }
 
 impl<D: InProcess> Queue for InProcessQueue<D> {
-    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
+    fn alloc(&mut self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
         self.device.alloc(bytes, fill)
     }
 
     unsafe fn copy_to_device(
         &mut self,
-        to: u64,
+        to: DeviceAddr,
         from: *const u8,
         len: usize,
     ) -> Result<(), DeviceError> {
@@ -78,17 +80,22 @@ impl<D: InProcess> Queue for InProcessQueue<D> {
     unsafe fn copy_from_device(
         &mut self,
         to: *mut u8,
-        from: u64,
+        from: DeviceAddr,
         len: usize,
     ) -> Result<(), DeviceError> {
         self.copy(Copy::From { to, from, len })
     }
 
-    fn copy_on_device(&mut self, to: u64, from: u64, len: usize) -> Result<(), DeviceError> {
+    fn copy_on_device(
+        &mut self,
+        to: DeviceAddr,
+        from: DeviceAddr,
+        len: usize,
+    ) -> Result<(), DeviceError> {
         self.copy(Copy::Within { to, from, len })
     }
 
-    fn store_word(&mut self, to: u64, word: u32) -> Result<(), DeviceError> {
+    fn store_word(&mut self, to: DeviceAddr, word: u32) -> Result<(), DeviceError> {
         check_word(to)?;
         self.copy(Copy::Word { to, word })
     }
@@ -119,15 +126,15 @@ impl<D: InProcess> Queue for InProcessQueue<D> {
     }
 
     fn wait_event(&mut self, event: &Arc<dyn Event>) {
-        let op = Arc::clone(event).into_any().downcast::<QueueOp>();
-        self.events.push(op.unwrap_or_else(|_| {
+        let op = Arc::clone(event) as Arc<dyn Any + Send + Sync>;
+        self.events.push(op.downcast().unwrap_or_else(|_| {
             let waited = event.sync();
             QueueOp::over(waited)
         }));
     }
 
     fn can_wait_for(&self, event: &dyn Event) -> bool {
-        event.as_any().is::<QueueOp>()
+        event.downcast_ref::<QueueOp>().is_some()
     }
 
     fn synchronize(&mut self) -> Result<(), DeviceError> {
@@ -142,22 +149,22 @@ impl<D: InProcess> Queue for InProcessQueue<D> {
 /// A copy, or a store.
 enum Copy {
     To {
-        to: u64,
+        to: DeviceAddr,
         from: *const u8,
         len: usize,
     },
     From {
         to: *mut u8,
-        from: u64,
+        from: DeviceAddr,
         len: usize,
     },
     Within {
-        to: u64,
-        from: u64,
+        to: DeviceAddr,
+        from: DeviceAddr,
         len: usize,
     },
     Word {
-        to: u64,
+        to: DeviceAddr,
         word: u32,
     },
 }

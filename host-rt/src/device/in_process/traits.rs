@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Work;
-use crate::device::{Device, DeviceError, Global, Grid, LaunchContext, Module, Params};
+use crate::device::{Device, DeviceAddr, DeviceError, Global, Grid, LaunchContext, Module, Params};
 
 /// Maximum threads of a team.
 pub(super) const MAX_THREADS: u32 = 1024;
@@ -24,16 +24,16 @@ pub(super) unsafe trait InProcess: Device + 'static {
     /// The range cannot be copied.
     fn resolve(
         &self,
-        address: u64,
+        address: DeviceAddr,
         len: usize,
         write: bool,
     ) -> Result<(*mut u8, Self::Held), DeviceError>;
 
     /// Called after a copy or a store has changed a range.
-    fn wrote(&self, _address: u64, _len: usize) {}
+    fn wrote(&self, _address: DeviceAddr, _len: usize) {}
 
     /// Called after a copy has read a range.
-    fn has_read(&self, _address: u64, _len: usize) {}
+    fn has_read(&self, _address: DeviceAddr, _len: usize) {}
 
     /// Prepares a kernel to begin. It keeps device and module until it has ended.
     ///

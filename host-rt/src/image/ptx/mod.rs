@@ -1,85 +1,23 @@
-//! Finds the symbols that PTX exports: a scan of its top-level directives that skips everything
-//! unknown. Only the driver's compiler can tell whether the text is valid.
-//!
-//! Source: the PTX ISA, "Directives" and "State Spaces, Types, and Variables".
+//! Finds the symbols that PTX exports. Only the driver's compiler can tell whether the text is valid.
 
 mod variable;
 
 use std::collections::HashSet;
 
-use targets::ptx::Tokens;
+use targets::ptx::{Tokens, items};
 
-use self::variable::{Variable, name};
-use super::Symbol;
+use self::variable::Variable;
 use super::contents::Contents;
-
-/// Directives that export a name.
-const EXPORTS: [&[u8]; 3] = [b".visible", b".weak", b".common"];
+use super::{NoImage, Symbol};
 
 /// The longest statement that is parsed. Descriptions are short; tables of data can be long.
 const LONGEST: usize = 256;
 
 /// The contents of PTX.
-pub(super) fn read(text: &[u8]) -> Contents {
+pub(super) fn read<'a>(text: &'a [u8]) -> Result<Contents, NoImage> {
     let mut contents = Contents::default();
-    let mut tokens = Tokens::of(text);
+    // A function may be declared before it is defined.
     let mut seen = HashSet::new();
-    while let Some(statement) = statement(&mut tokens) {
-        read_statement(&statement, &mut seen, &mut contents);
-    }
-    contents
-}
-
-/// The next statement: a declaration up to its semicolon, or up to the body of a function, which is
-/// skipped. An exporting statement begins at its directive, although some earlier statements end
-/// only with their line (`.file`).
-fn statement<'a>(tokens: &mut Tokens<'a>) -> Option<Vec<&'a [u8]>> {
-    let mut statement = Vec::new();
-    let mut last: &[u8] = b"";
-    loop {
-        let token = tokens.next()?;
-        match token {
-            b";" => return Some(statement),
-            b"{" if last != b"=" => {
-                skip_body(tokens);
-                return Some(statement);
-            }
-            _ if EXPORTS.contains(&token) => statement = vec![token],
-            _ if statement.len() < LONGEST => statement.push(token),
-            _ => {}
-        }
-        last = token;
-    }
-}
-
-/// Skips to the end of a body after its first brace.
-fn skip_body(tokens: &mut Tokens<'_>) {
-    let mut depth = 1u64;
-    for token in tokens {
-        match token {
-            b"{" => depth += 1,
-            b"}" => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return;
-        }
-    }
-}
-
-/// Adds a statement's exported symbol, unless it is in `seen`: a function may be declared before it
-/// is defined.
-fn read_statement<'a>(
-    statement: &[&'a [u8]],
-    seen: &mut HashSet<&'a str>,
-    contents: &mut Contents,
-) {
-    let [export, what, rest @ ..] = statement else {
-        return;
-    };
-    if !EXPORTS.contains(export) {
-        return;
-    }
     let mut symbol = |name: &'a str, size, is_code| {
         let is_new = seen.insert(name);
         if is_new {
@@ -93,50 +31,37 @@ fn read_statement<'a>(
         }
         is_new
     };
-    match *what {
-        b".entry" | b".func" => {
-            let Some(name) = function_name(rest) else {
-                return;
-            };
-            if symbol(name, 0, true) && *what == b".entry" {
-                contents.entries.push(name.to_owned());
-            }
-            if *what == b".entry"
-                && let Some(sizes) = parameter_sizes(rest)
-            {
-                contents.params.insert(name.to_owned(), sizes);
-            }
+    for item in items(text).map_err(NoImage::Ptx)? {
+        if !matches!(item.linkage(), Some(".visible" | ".weak" | ".common")) {
+            continue;
         }
-        b".global" | b".const" => {
-            let Some(variable) = Variable::read(rest) else {
-                return;
-            };
-            if symbol(variable.name, variable.size, false)
-                && let Some(value) = variable.value
-            {
-                contents.values.insert(variable.name.to_owned(), value);
+        match (item.kind(), item.name()) {
+            (Some(".func"), Some(name)) => {
+                symbol(name, 0, true);
             }
-        }
-        _ => {}
-    }
-}
-
-/// The name after `.entry` or `.func`; a return parameter may precede it.
-fn function_name<'a>(rest: &[&'a [u8]]) -> Option<&'a str> {
-    let mut depth = 0u64;
-    for token in rest {
-        match *token {
-            b"(" => depth += 1,
-            b")" => depth = depth.saturating_sub(1),
-            _ if depth == 0 => {
-                if let Some(name) = name(token) {
-                    return Some(name);
+            (Some(".entry"), Some(name)) => {
+                if symbol(name, 0, true) {
+                    contents.entries.push(name.to_owned());
+                }
+                if let Some(sizes) = parameter_sizes(&item.head) {
+                    contents.params.insert(name.to_owned(), sizes);
+                }
+            }
+            (Some(".global" | ".const"), _) => {
+                // Linkage and kind precede; the head lacks values in braces.
+                let tokens = Tokens::of(&text[item.range]).skip(2).take(LONGEST);
+                let tokens: Vec<_> = tokens.take_while(|token| *token != b";").collect();
+                if let Some(variable) = Variable::read(&tokens)
+                    && symbol(variable.name, variable.size, false)
+                    && let Some(value) = variable.value
+                {
+                    contents.values.insert(variable.name.to_owned(), value);
                 }
             }
             _ => {}
         }
     }
-    None
+    Ok(contents)
 }
 
 /// The sizes of the parameters of `NAME ( .param .u64 a , .param .align 8 .b8 b [ 16 ] )`, the
@@ -169,7 +94,7 @@ mod tests {
     use super::*;
 
     fn exports(text: &str) -> Contents {
-        read(text.as_bytes())
+        read(text.as_bytes()).unwrap()
     }
 
     fn names(contents: &Contents) -> Vec<&str> {
@@ -228,8 +153,9 @@ mod tests {
     fn cut_off_anywhere_it_finds_no_more_than_there_is() {
         let all = exports(TEXT);
         for len in 0..TEXT.len() {
-            let some = read(&TEXT.as_bytes()[..len]);
-            assert!(some.symbols.len() <= all.symbols.len(), "{len}");
+            if let Ok(some) = read(&TEXT.as_bytes()[..len]) {
+                assert!(some.symbols.len() <= all.symbols.len(), "{len}");
+            }
         }
     }
 
@@ -259,8 +185,18 @@ mod tests {
             ".visible .global .b8 x[99999999999999999999] = {1};",
             ".visible .global .b8 x[18446744073709551615][2] = {1};",
         ] {
-            assert!(exports(text).values.is_empty(), "{text}");
+            let read = read(text.as_bytes()).ok();
+            assert!(read.is_none_or(|read| read.values.is_empty()), "{text}");
         }
+    }
+
+    #[test]
+    fn broken_text_is_refused_by_its_line() {
+        let error = read(b".version 6.3\n.visible .entry first() { ret;").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "broken PTX: line 2: a `{` without its `}`"
+        );
     }
 
     #[test]

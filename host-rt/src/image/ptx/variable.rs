@@ -100,7 +100,7 @@ fn number(token: &[u8]) -> Option<u64> {
 }
 
 /// The token as a name.
-pub(super) fn name(token: &[u8]) -> Option<&str> {
+fn name(token: &[u8]) -> Option<&str> {
     let first = *token.first()?;
     let is_name = first.is_ascii_alphabetic() || matches!(first, b'_' | b'$' | b'%');
     is_name.then(|| str::from_utf8(token).ok())?

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use host_rt::DeviceBuffer;
 use host_rt::device::Event;
-use host_rt::ranges::HostRange;
+use host_rt::ranges::AddrRange;
 
 use crate::locks::lock;
 use crate::report::source::SourceName;
@@ -14,7 +14,7 @@ use crate::report::source::SourceName;
 pub(crate) struct Mapped {
     /// The begin of the variable that it is a part of.
     base: usize,
-    range: HostRange,
+    range: AddrRange,
     /// The device address of its first byte.
     device: u64,
     name: SourceName,
@@ -58,7 +58,7 @@ impl Mapped {
     /// Data at `device`, which must not be used before it is [ready](Self::set_ready).
     pub(crate) fn new(
         base: usize,
-        range: HostRange,
+        range: AddrRange,
         device: u64,
         name: SourceName,
         memory: Option<DeviceBuffer>,
@@ -83,7 +83,7 @@ impl Mapped {
         self.base
     }
 
-    pub(crate) fn range(&self) -> HostRange {
+    pub(crate) fn range(&self) -> AddrRange {
         self.range
     }
 

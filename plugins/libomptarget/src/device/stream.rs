@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use host_rt::device::{Event, EventState, Queue};
+use host_rt::device::{DeviceAddr, Event, EventState, Queue};
 use host_rt::error::DeviceError;
 
 use super::Device;
@@ -64,7 +64,7 @@ impl<'d> Stream<'d> {
         }
         let _span = profile::span("HostToDev", || format!("Size={bytes}B"));
         // SAFETY: the caller's promise.
-        let copied = unsafe { self.queue()?.copy_to_device(to, from, bytes) };
+        let copied = unsafe { self.queue()?.copy_to_device(DeviceAddr(to), from, bytes) };
         copied.map_err(|error| failed("to", &error))
     }
 
@@ -91,7 +91,10 @@ impl<'d> Stream<'d> {
     pub(crate) fn send(&mut self, to: u64, bytes: &[u8]) -> Result<(), Failed> {
         let from = self.keep(bytes);
         // SAFETY: kept until then.
-        let copied = unsafe { self.queue()?.copy_to_device(to, from, bytes.len()) };
+        let copied = unsafe {
+            self.queue()?
+                .copy_to_device(DeviceAddr(to), from, bytes.len())
+        };
         copied.map_err(|error| failed("to", &error))
     }
 
@@ -159,7 +162,7 @@ impl<'d> Stream<'d> {
         }
         let _span = profile::span("DevToHost", || format!("Size={bytes}B"));
         // SAFETY: the caller's promise.
-        let copied = unsafe { self.queue()?.copy_from_device(to, from, bytes) };
+        let copied = unsafe { self.queue()?.copy_from_device(to, DeviceAddr(from), bytes) };
         copied.map_err(|error| failed("from", &error))
     }
 
@@ -173,6 +176,7 @@ impl<'d> Stream<'d> {
         from: u64,
         bytes: usize,
     ) -> Result<(), Failed> {
+        let (to, from) = (DeviceAddr(to), DeviceAddr(from));
         let copied = self.queue()?.copy_on_device(to, from, bytes);
         copied.map_err(|error| failed("on", &error))
     }

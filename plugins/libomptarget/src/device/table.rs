@@ -11,7 +11,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use host_rt::ranges::{Found, HostRange, HostRanges};
+use host_rt::ranges::{AddrRange, Found, RangeMap};
 
 use super::Device;
 use super::counts::{Count, Counts};
@@ -91,14 +91,14 @@ pub(crate) struct UnmapRequest {
 /// The table of one device.
 #[derive(Default)]
 pub(crate) struct Table {
-    ranges: Mutex<HostRanges<Slot>>,
+    ranges: Mutex<RangeMap<Slot>>,
 }
 
 /// The reason why an association was rejected.
 pub(crate) type Refused = &'static str;
 
 impl Table {
-    fn lock(&self) -> MutexGuard<'_, HostRanges<Slot>> {
+    fn lock(&self) -> MutexGuard<'_, RangeMap<Slot>> {
         lock(&self.ranges)
     }
 
@@ -207,11 +207,11 @@ impl Table {
 
     fn create(
         &self,
-        ranges: &mut HostRanges<Slot>,
+        ranges: &mut RangeMap<Slot>,
         device: &Device,
         request: &MapRequest,
     ) -> Result<Arc<Mapped>, Failed> {
-        let Some(range) = HostRange::new(request.begin, request.bytes) else {
+        let Some(range) = AddrRange::new(request.begin, request.bytes) else {
             return Err(message::error(&format!(
                 "{} bytes at {:#x} run past the end of the address space",
                 request.bytes, request.begin
@@ -384,7 +384,7 @@ impl Table {
     /// [`forget`](Self::forget).
     pub(crate) fn add_variable(
         &self,
-        range: HostRange,
+        range: AddrRange,
         device: u64,
         name: SourceName,
     ) -> Option<Arc<Mapped>> {
@@ -400,7 +400,7 @@ impl Table {
     ///
     /// # Errors
     /// Other data is mapped there already.
-    pub(crate) fn associate(&self, range: HostRange, device: u64) -> Result<(), Refused> {
+    pub(crate) fn associate(&self, range: AddrRange, device: u64) -> Result<(), Refused> {
         let mut ranges = self.lock();
         if let Some((there, slot)) = ranges.get(range.start()) {
             if there == range && slot.mapped.device() == device {
@@ -481,7 +481,7 @@ impl Table {
 }
 
 impl Slot {
-    fn always(range: HostRange, device: u64, name: SourceName) -> Self {
+    fn always(range: AddrRange, device: u64, name: SourceName) -> Self {
         let mapped = Mapped::new(range.start(), range, device, name, None);
         mapped.set_ready(None);
         Self {
@@ -497,8 +497,8 @@ impl Slot {
 
 /// The entry of a range: its start, its own range, and whether it contains all of the range. A
 /// section without elements also matches an entry after it if the variable begins before it.
-fn find(ranges: &HostRanges<Slot>, begin: usize, bytes: usize) -> Option<(usize, HostRange, bool)> {
-    let range = HostRange::new(begin, bytes)?;
+fn find(ranges: &RangeMap<Slot>, begin: usize, bytes: usize) -> Option<(usize, AddrRange, bool)> {
+    let range = AddrRange::new(begin, bytes)?;
     match ranges.find(range) {
         Found::Inside(at, _) => Some((at.start(), at, true)),
         Found::Partly(at, _) => Some((at.start(), at, false)),
@@ -697,7 +697,7 @@ mod tests {
     fn an_image_takes_its_own_variables_alone() {
         let device = Device::open(0, "host").unwrap();
         let data = [7; 64];
-        let range = HostRange::of(&data);
+        let range = AddrRange::of(&data);
         let name = SourceName(std::ptr::null());
         let first = device.table.add_variable(range, 0x1000, name);
         let second = device.table.add_variable(range, 0x2000, name);

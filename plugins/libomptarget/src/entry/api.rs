@@ -12,7 +12,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Mutex;
 
-use host_rt::ranges::HostRange;
+use host_rt::ranges::AddrRange;
 
 use crate::abi::libomp::Dependence;
 use crate::device::Device;
@@ -652,7 +652,7 @@ extern "C" fn omp_target_associate_ptr(
         return FAILED;
     };
     let address = memory.addr().wrapping_add(offset) as u64;
-    let associated = match HostRange::new(host.addr(), bytes) {
+    let associated = match AddrRange::new(host.addr(), bytes) {
         Some(range) => device.table.associate(range, address),
         None => Err("The range to be associated runs past the end of the address space"),
     };

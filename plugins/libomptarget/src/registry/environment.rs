@@ -267,7 +267,7 @@ impl Environment {
         let buffers = [&idle, &table].into_iter().flatten();
         let reserved = buffers
             .map(|memory| (memory.address(), memory.bytes()))
-            .chain([(found.address, size_of::<DeviceEnvironment>() as u64)]);
+            .chain([(found.address.0, size_of::<DeviceEnvironment>() as u64)]);
         Ok(Self {
             _reserved: reserved
                 .map(|(address, len)| device.runtime.reserve(address, len))

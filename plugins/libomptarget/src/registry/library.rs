@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
 use host_rt::image::Format;
-use host_rt::ranges::HostRange;
+use host_rt::ranges::AddrRange;
 use host_rt::{Image, Kernel, Program};
 
 use super::environment::{Environment, IndirectCall, KernelEnvironment};
@@ -299,10 +299,10 @@ fn map_variable(
         message::error(&format!("Failed to load symbol {}", entry.name));
         return Ok(None);
     };
-    let Some(range) = HostRange::new(entry.address, entry.size as usize) else {
+    let Some(range) = AddrRange::new(entry.address, entry.size as usize) else {
         return Ok(None);
     };
-    let mut address = found.address;
+    let mut address = found.address.0;
     if entry.flags & (ENTRY_INDIRECT | ENTRY_VTABLE) != 0 {
         let to = (&raw mut address).cast();
         // SAFETY: a local; this waits for the copy.

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use conformance::{Target, process, stand_in};
 use conformance_calls::Outcome;
-use host_rt::device::{self, BlockShape, Event, EventState, Fill, LaunchContext, Queue};
+use host_rt::device::{
+    self, BlockShape, DeviceAddr, Event, EventState, Fill, LaunchContext, Queue,
+};
 use host_rt::env::Env;
 use host_rt::{DeviceBuffer, Functions, Grid, KernelArg, Launch, LaunchError};
 
@@ -88,11 +90,14 @@ fn an_event_is_pending_and_then_done(target: &Target) {
     let before = queue.record_event();
     let mut copied = [0u32; 2];
     // SAFETY: the words are left alone until the event behind the copy is reached.
-    unsafe { queue.copy_from_device(copied.as_mut_ptr().cast(), words.address(), 8) }.unwrap();
+    unsafe { queue.copy_from_device(copied.as_mut_ptr().cast(), DeviceAddr(words.address()), 8) }
+        .unwrap();
     let new = [7u32, 8];
     // SAFETY: the words are left alone until the event after the copy is reached.
-    unsafe { queue.copy_to_device(words.address(), new.as_ptr().cast(), 8) }.unwrap();
-    queue.store_word(words.address() + 4, 9).unwrap();
+    unsafe { queue.copy_to_device(DeviceAddr(words.address()), new.as_ptr().cast(), 8) }.unwrap();
+    queue
+        .store_word(DeviceAddr(words.address() + 4), 9)
+        .unwrap();
     let behind = queue.record_event();
     let pending = [&before, &behind].map(is_pending);
     gate.open();
@@ -116,7 +121,7 @@ fn a_queue_waits_for_another(target: &Target) {
     // Empty places wait, too.
     let place = other.record_event();
     other
-        .copy_on_device(to.address(), from.address(), 4)
+        .copy_on_device(DeviceAddr(to.address()), DeviceAddr(from.address()), 4)
         .unwrap();
     let behind = other.record_event();
     let pending = [&place, &behind].map(is_pending);
@@ -198,7 +203,8 @@ fn a_failure_travels(target: &Target) {
     let later = enqueue_act(&session, &mut *queues[1], 2);
     let mut copied = 0u32;
     // SAFETY: the word is left alone until the event behind the copy is reached.
-    unsafe { queues[1].copy_from_device((&raw mut copied).cast(), words.address(), 4) }.unwrap();
+    unsafe { queues[1].copy_from_device((&raw mut copied).cast(), DeviceAddr(words.address()), 4) }
+        .unwrap();
     let behind = queues[1].record_event();
     let pending = [&event, &behind].map(is_pending);
     trap.send(()).unwrap();
@@ -225,8 +231,10 @@ fn a_failure_travels(target: &Target) {
         let late = enqueue_act(&session, &mut *queues[2], 3);
         assert_eq!(fault(&late.0), cause.not_run().to_string());
         // SAFETY: the word is left alone until the event after the copy is reached.
-        unsafe { queues[2].copy_from_device((&raw mut copied).cast(), outcomes.address(), 4) }
-            .unwrap_err();
+        unsafe {
+            queues[2].copy_from_device((&raw mut copied).cast(), DeviceAddr(outcomes.address()), 4)
+        }
+        .unwrap_err();
     }
     assert_eq!(*asked.lock().unwrap(), [1], "nobody else has run");
 }
@@ -254,7 +262,7 @@ fn a_copy_fails_in_its_turn(target: &Target) {
     let gate = Gate::close(&session, &mut *queue);
     let bytes = [1u8; 64];
     // SAFETY: the bytes are left alone until the event behind the copy has failed.
-    unsafe { queue.copy_to_device(gone.address(), bytes.as_ptr(), 64) }.unwrap();
+    unsafe { queue.copy_to_device(DeviceAddr(gone.address()), bytes.as_ptr(), 64) }.unwrap();
     let event = queue.record_event();
     drop(gone);
     gate.open();
@@ -269,10 +277,10 @@ fn a_copy_that_is_refused_is_not_queued(target: &Target) {
     let mut byte = 0u8;
     let here = &raw mut byte;
     // SAFETY: the byte is left alone until `synchronize`.
-    unsafe { queue.copy_from_device(here, here.addr() as u64, 1) }.unwrap_err();
+    unsafe { queue.copy_from_device(here, DeviceAddr(here.addr() as u64), 1) }.unwrap_err();
     let gate = Gate::close(&session, &mut *queue);
     // SAFETY: the byte is left alone until `synchronize`.
-    unsafe { queue.copy_from_device(here, here.addr() as u64, 1) }.unwrap_err();
+    unsafe { queue.copy_from_device(here, DeviceAddr(here.addr() as u64), 1) }.unwrap_err();
     gate.open();
     assert_eq!(queue.record_event().sync(), Ok(()));
     queue.synchronize().unwrap();
@@ -359,7 +367,7 @@ fn a_device_that_is_dropped(target: &Target) {
     let ended = Arc::new(AtomicU32::new(0));
     let mut copied = 0u32;
     let mut queue = device.queue().unwrap();
-    let mut launch = |kernel, param: u64| {
+    let mut launch = |kernel, param: DeviceAddr| {
         let count = Arc::clone(&ended);
         let context = LaunchContext {
             block: BlockShape::default(),
@@ -374,7 +382,7 @@ fn a_device_that_is_dropped(target: &Target) {
             teams: 1,
             threads: 1,
         };
-        let params = [param.to_ne_bytes()].iter().collect();
+        let params = [param.0.to_ne_bytes()].iter().collect();
         // SAFETY: the kernels take the address of a word, whose memory lives as long as the device,
         // or, mapped, until everything has been waited for.
         unsafe { queue.launch(&module, kernel, grid, &params, context) }.unwrap()
@@ -469,13 +477,13 @@ fn copies_behind_a_caller_hold_up_no_call(target: &Target) {
     let args: [&dyn KernelArg; 4] = [&7u64, &0u64, &3u32, &outcomes[0]];
     let before = session.enqueue(&mut *first, "call_act", (1, 1), &args);
     // SAFETY: `copied` is left alone until both queues have been synchronised.
-    unsafe { first.copy_from_device(to_first, outcomes[0].address(), len) }.unwrap();
+    unsafe { first.copy_from_device(to_first, DeviceAddr(outcomes[0].address()), len) }.unwrap();
     let args: [&dyn KernelArg; 4] = [&8u64, &0u64, &2u32, &outcomes[1]];
     let behind = session.enqueue(&mut *first, "call_act", (1, 1), &args);
     let event = first.record_event();
     second.wait_event(&event);
     // SAFETY: `copied` is left alone until both queues have been synchronised.
-    unsafe { second.copy_from_device(to_second, outcomes[1].address(), len) }.unwrap();
+    unsafe { second.copy_from_device(to_second, DeviceAddr(outcomes[1].address()), len) }.unwrap();
     second.synchronize().unwrap();
     assert_eq!(event.check(), EventState::Done);
     before.wait().unwrap();

@@ -443,7 +443,7 @@ fn completion_words_out_of_reach(target: &Target) {
 fn the_runtimes_own_memory_is_no_target(target: &Target) {
     let session = open(target);
     let services = session.program.global(HOST_ARCH).unwrap();
-    let services = services.map(|global| global.address);
+    let services = services.map(|global| global.address.0);
     for reserved in words(&session).reserved.into_iter().chain(services) {
         let result = if target.wire == WireKind::NATIVE {
             let request = entry(reserved, 8, MapKind::FROM, PLACE_DEVICE, 0);

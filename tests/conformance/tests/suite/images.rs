@@ -440,7 +440,7 @@ fn no_wire_at_all(target: &Target) {
     params.push(&5u64.to_ne_bytes());
     params.push(&0u64.to_ne_bytes());
     params.push(&3u32.to_ne_bytes());
-    params.push(&outcomes.to_ne_bytes());
+    params.push(&outcomes.0.to_ne_bytes());
     let context = LaunchContext {
         block: BlockShape::default(),
         key: 1,

@@ -8,7 +8,7 @@ use shared_abi::image::PANIC_ASSERTION;
 use super::EmuDevice;
 use super::module::EmuModule;
 use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
-use crate::device::{DeviceError, Global, Grid, LaunchContext, Module, Params};
+use crate::device::{DeviceAddr, DeviceError, Global, Grid, LaunchContext, Module, Params};
 
 // SAFETY: device memory lives as long as the device, and device threads access it atomically.
 unsafe impl InProcess for EmuDevice {
@@ -17,11 +17,11 @@ unsafe impl InProcess for EmuDevice {
     /// As on hardware, only device memory can be copied.
     fn resolve(
         &self,
-        address: u64,
+        address: DeviceAddr,
         len: usize,
         _write: bool,
     ) -> Result<(*mut u8, ()), DeviceError> {
-        let place = self.machine.memory().host(address, len as u64);
+        let place = self.machine.memory().host(address.0, len as u64);
         let place = place.ok_or(DeviceError::Unreachable {
             address,
             len: len as u64,
@@ -30,12 +30,12 @@ unsafe impl InProcess for EmuDevice {
         Ok((place.as_ptr(), ()))
     }
 
-    fn wrote(&self, address: u64, len: usize) {
-        self.machine.host_wrote(address, len as u64);
+    fn wrote(&self, address: DeviceAddr, len: usize) {
+        self.machine.host_wrote(address.0, len as u64);
     }
 
-    fn has_read(&self, address: u64, len: usize) {
-        self.machine.host_read(address, len as u64);
+    fn has_read(&self, address: DeviceAddr, len: usize) {
+        self.machine.host_read(address.0, len as u64);
     }
 
     unsafe fn prepare(
@@ -46,10 +46,10 @@ unsafe impl InProcess for EmuDevice {
         params: &Params,
         context: LaunchContext,
     ) -> Result<Box<dyn Work>, DeviceError> {
-        let Some(module) = module.as_any().downcast_ref::<EmuModule>() else {
+        let Some(module) = module.downcast_ref::<EmuModule>() else {
             unreachable!("a module of another device")
         };
-        let Some(kernel) = module.loaded.kernel_at(kernel.address) else {
+        let Some(kernel) = module.loaded.kernel_at(kernel.address.0) else {
             return Err(grid.bad("the function is no kernel of the image"));
         };
         let shape = ptx_emu::Grid {

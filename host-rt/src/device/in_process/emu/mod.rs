@@ -16,7 +16,7 @@ use targets::device_arch::{self, DeviceArch};
 use self::module::EmuModule;
 use super::InProcessQueue;
 use crate::device::{
-    Device, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
+    Device, DeviceAddr, DeviceError, Fill, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
 };
 use crate::image::{Image, ImageError};
 
@@ -120,10 +120,11 @@ impl Device for EmuDevice {
         false
     }
 
-    fn alloc(&self, bytes: u64, _fill: Fill) -> Result<u64, DeviceError> {
+    fn alloc(&self, bytes: u64, _fill: Fill) -> Result<DeviceAddr, DeviceError> {
         let memory = self.machine.memory();
         // New memory is always zero.
-        memory.alloc(bytes).ok_or_else(|| DeviceError::OutOfMemory {
+        let address = memory.alloc(bytes).map(DeviceAddr);
+        address.ok_or_else(|| DeviceError::OutOfMemory {
             device: self.name.clone(),
             bytes,
             free: memory.total() - memory.used(),
@@ -131,8 +132,8 @@ impl Device for EmuDevice {
         })
     }
 
-    fn free(&self, address: u64) {
-        self.machine.memory().free(address);
+    fn free(&self, address: DeviceAddr) {
+        self.machine.memory().free(address.0);
     }
 
     fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
@@ -146,7 +147,7 @@ impl Device for EmuDevice {
             });
         };
         let free = move || memory.free(device);
-        Ok(MappedMemory::new(host, device, bytes, free))
+        Ok(MappedMemory::new(host, DeviceAddr(device), bytes, free))
     }
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {

@@ -6,7 +6,7 @@ use ptx_emu::{LoadError, Machine, Part};
 use targets::DeviceArch;
 
 use crate::device::in_process::MAX_THREADS;
-use crate::device::{DeviceError, Global, KernelLimits, Module};
+use crate::device::{DeviceAddr, DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, Image, ImageError};
 
 /// Resident device threads of a multiprocessor, as on hardware.
@@ -69,14 +69,17 @@ impl EmuModule {
 impl Module for EmuModule {
     fn global(&self, name: &str) -> Result<Option<Global>, DeviceError> {
         Ok(self.loaded.global(name).map(|global| Global {
-            address: global.address,
+            address: DeviceAddr(global.address),
             size: global.bytes,
         }))
     }
 
     fn kernel(&self, name: &str) -> Result<Option<Global>, DeviceError> {
         let address = self.loaded.function(name);
-        Ok(address.map(|address| Global { address, size: 0 }))
+        Ok(address.map(|address| Global {
+            address: DeviceAddr(address),
+            size: 0,
+        }))
     }
 
     fn limits(&self, _kernel: Global) -> Result<KernelLimits, DeviceError> {
@@ -87,9 +90,5 @@ impl Module for EmuModule {
             processors: self.processors,
             shared_bytes: self.loaded.shared_bytes(),
         })
-    }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
     }
 }

@@ -65,7 +65,7 @@ impl InlineLaunch for HostDevice {
             words: run.words.len(),
             most: words::MOST,
         })?;
-        let (code, words) = (run.kernel.address, run.words.as_ptr());
+        let (code, words) = (run.kernel.address.0, run.words.as_ptr());
         let Some(caller) = run.caller else {
             // SAFETY: the module has found code at the address, and the caller vouches that the
             // function takes these words; `call` is the one for their number.

@@ -14,7 +14,9 @@ use super::signals::Arguments;
 use super::worker_pool::Job;
 use super::{HostDevice, lock, thread};
 use crate::device::in_process::{InProcess, Outcome, QueueOp, Work};
-use crate::device::{BlockShape, DeviceError, Global, Grid, LaunchContext, Module, Params};
+use crate::device::{
+    BlockShape, DeviceAddr, DeviceError, Global, Grid, LaunchContext, Module, Params,
+};
 
 /// Device threads of one launch that exist at a time, rounded to whole teams; further teams wait
 /// for a free place, like blocks on a GPU.
@@ -31,12 +33,12 @@ unsafe impl InProcess for HostDevice {
 
     fn resolve(
         &self,
-        address: u64,
+        address: DeviceAddr,
         len: usize,
         write: bool,
     ) -> Result<(*mut u8, Self::Held), DeviceError> {
         let held = self.find(address, len as u64, write)?;
-        Ok((address as *mut u8, held))
+        Ok((address.0 as *mut u8, held))
     }
 
     unsafe fn prepare(
@@ -51,16 +53,16 @@ unsafe impl InProcess for HostDevice {
             let reason = "its device threads are no lanes, and have no shared memory";
             return Err(grid.bad(reason));
         }
-        let Some(loaded) = module.as_any().downcast_ref::<HostModule>() else {
+        let Some(loaded) = module.downcast_ref::<HostModule>() else {
             unreachable!("a module of another device")
         };
         if !loaded.is_code(kernel.address) {
             let address = kernel.address;
-            return Err(grid.bad(format!("{address:#x} is no code of the kernel's image")));
+            return Err(grid.bad(format!("{address} is no code of the kernel's image")));
         }
         // SAFETY: the address lies in code of the module, as was just checked, which `Held` keeps
         // loaded; the caller vouches that a kernel begins there.
-        let code = unsafe { std::mem::transmute::<usize, KernelCode>(kernel.address as usize) };
+        let code = unsafe { std::mem::transmute::<usize, KernelCode>(kernel.address.0 as usize) };
         let held = Held {
             module: Arc::clone(module),
             device: Arc::clone(self),
@@ -112,9 +114,9 @@ impl fmt::Display for HostLaunch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state.try_lock();
         let held = state.as_ref().ok().and_then(|state| state.held.as_ref());
-        let module = held.and_then(|held| held.module.as_any().downcast_ref::<HostModule>());
+        let module = held.and_then(|held| held.module.downcast_ref::<HostModule>());
         let described = match module {
-            Some(module) => module.describe_kernel(self.code as usize as u64, f)?,
+            Some(module) => module.describe_kernel(DeviceAddr(self.code as usize as u64), f)?,
             None => {
                 f.write_str("a kernel")?;
                 true

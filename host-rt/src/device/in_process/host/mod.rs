@@ -30,7 +30,8 @@ use super::InProcessQueue;
 use crate::base::lock::lock;
 use crate::device::bounds::{NOT_ALLOCATED, unreachable};
 use crate::device::{
-    Device, DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module, OpenOptions, Queue,
+    Device, DeviceAddr, DeviceError, Fill, InlineLaunch, MappedMemory, MemoryInfo, Module,
+    OpenOptions, Queue,
 };
 use crate::image::{Image, ImageError};
 
@@ -80,12 +81,12 @@ impl HostDevice {
     /// queue.
     fn find(
         &self,
-        address: u64,
+        address: DeviceAddr,
         len: u64,
         write: bool,
     ) -> Result<Option<Arc<HostModule>>, DeviceError> {
         let unreachable = |what| Err(unreachable(address, len, what));
-        match self.arena.contains(address, len) {
+        match self.arena.contains(address.0, len) {
             Some(true) => return Ok(None),
             Some(false) => return unreachable(NOT_ALLOCATED),
             None => {}
@@ -140,20 +141,23 @@ impl Device for HostDevice {
         Some(self)
     }
 
-    fn alloc(&self, bytes: u64, fill: Fill) -> Result<u64, DeviceError> {
-        self.arena.alloc(bytes, fill).ok_or_else(|| {
-            let MemoryInfo { total, used } = self.memory();
-            DeviceError::OutOfMemory {
-                device: "host".to_owned(),
-                bytes,
-                free: total - used,
-                total,
-            }
-        })
+    fn alloc(&self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
+        self.arena
+            .alloc(bytes, fill)
+            .map(DeviceAddr)
+            .ok_or_else(|| {
+                let MemoryInfo { total, used } = self.memory();
+                DeviceError::OutOfMemory {
+                    device: "host".to_owned(),
+                    bytes,
+                    free: total - used,
+                    total,
+                }
+            })
     }
 
-    fn free(&self, address: u64) {
-        self.arena.free(address);
+    fn free(&self, address: DeviceAddr) {
+        self.arena.free(address.0);
     }
 
     fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
@@ -172,7 +176,7 @@ impl Device for HostDevice {
             // all uses of the memory.
             unsafe { std::alloc::dealloc(device as *mut u8, layout) };
         };
-        Ok(MappedMemory::new(host, device, bytes, free))
+        Ok(MappedMemory::new(host, DeviceAddr(device), bytes, free))
     }
 
     fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {

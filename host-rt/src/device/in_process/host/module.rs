@@ -15,9 +15,10 @@ use targets::gcc::TARGET_EXT;
 
 use super::launch::RESIDENT;
 use super::{lock, thread};
+use crate::base::ranges::AddrRange;
 use crate::device::in_process::MAX_THREADS;
 use crate::device::loader::{loader_reason, without};
-use crate::device::{DeviceError, Global, KernelLimits, Module};
+use crate::device::{DeviceAddr, DeviceError, Global, KernelLimits, Module};
 use crate::image::{Format, HOST_MACHINE, Image, ImageError, Segment};
 
 /// The reason why the loader rejects the image, whose file is at `path`.
@@ -81,7 +82,8 @@ impl HostModule {
         // SAFETY: the handle is the library's, from `into_raw`, and used once.
         let library = unsafe { Library::from_raw(handle) };
         let module = Arc::new(Self {
-            base: base.map_err(failed)?,
+            base: base
+                .ok_or_else(|| failed("the loader does not report its address".to_owned()))?,
             image: image.clone(),
             library: Some(library),
             _file: file,
@@ -107,31 +109,29 @@ impl HostModule {
         let services: *const HostArch = &raw const thread::SERVICES;
         // SAFETY: the symbol is a writable pointer-sized variable of the image,
         // and no code of the image runs yet.
-        unsafe { (global.address as *mut *const HostArch).write_unaligned(services) };
+        unsafe { (global.address.0 as *mut *const HostArch).write_unaligned(services) };
         Ok(())
     }
 
     /// Whether there is code at the address.
-    pub(super) fn is_code(&self, address: u64) -> bool {
+    pub(super) fn is_code(&self, address: DeviceAddr) -> bool {
         self.is_loaded(address, 1, |segment| segment.executable)
     }
 
     /// Whether the range lies in a segment of the image that is `suitable`.
     pub(super) fn is_loaded(
         &self,
-        address: u64,
+        address: DeviceAddr,
         len: u64,
         suitable: impl Fn(&Segment) -> bool,
     ) -> bool {
-        let Some(offset) = address.checked_sub(self.base) else {
+        let Some(offset) = address.0.checked_sub(self.base) else {
             return false;
         };
         self.image.segments().iter().any(|segment| {
             suitable(segment)
-                && offset
-                    .checked_sub(segment.address)
-                    .and_then(|start| start.checked_add(len))
-                    .is_some_and(|end| end <= segment.size)
+                && AddrRange::new(segment.address, segment.size)
+                    .is_some_and(|segment| segment.has(offset, len))
         })
     }
 
@@ -139,11 +139,11 @@ impl HostModule {
     /// its parameters.
     pub(super) fn describe_kernel(
         &self,
-        address: u64,
+        address: DeviceAddr,
         f: &mut fmt::Formatter<'_>,
     ) -> Result<bool, fmt::Error> {
         let symbols = self.image.symbols();
-        let offset = address.wrapping_sub(self.base);
+        let offset = address.0.wrapping_sub(self.base);
         let found = symbols.iter().find(|s| s.is_code && s.address == offset);
         let Some(kernel) = found else {
             write!(f, "a kernel of {}", self.image.name())?;
@@ -160,7 +160,7 @@ impl HostModule {
             .symbol(name)
             .filter(|symbol| symbol.is_code == is_code)?;
         Some(Global {
-            address: self.base.wrapping_add(symbol.address),
+            address: DeviceAddr(self.base.wrapping_add(symbol.address)),
             size: symbol.size,
         })
     }
@@ -192,17 +192,14 @@ impl Module for HostModule {
             shared_bytes: 0,
         })
     }
-
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
 }
 
-/// The offset that the loader has added to the addresses in an image.
+/// The offset that the loader has added to the addresses in an image; `None` if the loader does not
+/// report it.
 ///
 /// # Safety
 /// `library` is a library's handle.
-unsafe fn base_of(library: *mut c_void) -> Result<u64, String> {
+unsafe fn base_of(library: *mut c_void) -> Option<u64> {
     /// The part of the loader's `struct link_map` that debuggers rely on.
     #[repr(C)]
     struct LinkMap {
@@ -212,10 +209,10 @@ unsafe fn base_of(library: *mut c_void) -> Result<u64, String> {
     // SAFETY: the caller's promise; the request writes one pointer.
     let failed = unsafe { libc::dlinfo(library, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) };
     if failed != 0 || map.is_null() {
-        return Err("the loader does not report its address".to_owned());
+        return None;
     }
     // SAFETY: owned by the loader, as long as the library is loaded.
-    Ok(unsafe { (*map).base } as u64)
+    Some(unsafe { (*map).base } as u64)
 }
 
 /// An unnamed file in memory with the given content.
