@@ -73,9 +73,11 @@ impl States {
 
     /// A thread is needed to poll.
     pub(super) fn call(&mut self) -> Action {
+        if self.is_called() {
+            return Action::None;
+        }
         // The standby last, since it would need a replacement.
         match self.find(State::Follower).or(self.standby()) {
-            _ if self.find(State::Called).is_some() => Action::None,
             Some(thread) => {
                 self.change(thread, &[State::Follower, State::Standby], State::Called);
                 self.check();
@@ -87,8 +89,10 @@ impl States {
 
     /// A standby is needed. An existing one keeps its state, and is woken.
     pub(super) fn alert(&mut self) -> Action {
+        if self.is_called() {
+            return Action::None;
+        }
         match self.standby() {
-            _ if self.find(State::Called).is_some() => Action::None,
             Some(standby) => Action::Wake(standby),
             None => self.create_within_limit(),
         }
@@ -143,6 +147,11 @@ impl States {
         } else {
             Action::None
         }
+    }
+
+    /// Whether a thread was called to poll and has not run since.
+    fn is_called(&self) -> bool {
+        self.find(State::Called).is_some()
     }
 
     fn standby(&self) -> Option<usize> {
