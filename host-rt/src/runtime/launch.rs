@@ -83,7 +83,7 @@ impl Launch {
     /// [deadline](crate::Builder::deadline), one of its calls has failed, or its output was not
     /// written by the deadline.
     pub fn wait(&self) -> Result<Report, LaunchError> {
-        // A second wait restarts the deadline.
+        // A second wait restarts the deadline. Relaxed: the flag orders no other memory.
         let from = if self.waited.swap(true, Ordering::Relaxed) {
             Instant::now()
         } else {

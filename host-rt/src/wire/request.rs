@@ -141,12 +141,12 @@ impl Request {
         // SAFETY: the caller ensures that `to` is writable for `len` bytes, and unused until
         // `finish`.
         unsafe {
-            match (range.location, &self.words) {
-                (ArgLocation::Slot(offset, _), RequestWords::Native(words)) => {
-                    native::read_payload(&self.wire, words, offset, to, len);
+            match range.location {
+                ArgLocation::Device => copier.fetch(to, addr, len)?,
+                ArgLocation::Slot(offset, _) => {
+                    native::read_payload(&self.wire, self.native_words(), offset, to, len);
                 }
-                (ArgLocation::Bounce(offset, _), _) => copier.read_bounce(offset, to, len),
-                _ => copier.fetch(to, addr, len)?,
+                ArgLocation::Bounce(offset, _) => copier.read_bounce(offset, to, len),
             }
         }
         Ok(())
@@ -171,19 +171,27 @@ impl Request {
         // SAFETY: the caller ensures that `from` is readable for `len` bytes, and unwritten until
         // `finish`.
         unsafe {
-            match (range.location, &self.words) {
-                (ArgLocation::Slot(offset, bit), RequestWords::Native(words)) => {
-                    native::write_payload(&self.wire, words, offset, from, len);
+            match range.location {
+                ArgLocation::Device => copier.store(addr, from, len)?,
+                ArgLocation::Slot(offset, bit) => {
+                    native::write_payload(&self.wire, self.native_words(), offset, from, len);
                     self.mark_written(bit);
                 }
-                (ArgLocation::Bounce(offset, bit), _) => {
+                ArgLocation::Bounce(offset, bit) => {
                     copier.write_bounce(offset, from, len);
                     self.mark_written(bit);
                 }
-                _ => copier.store(addr, from, len)?,
             }
         }
         Ok(())
+    }
+
+    /// The words of a request with arguments in its slot.
+    fn native_words(&self) -> &native::RequestWords {
+        match &self.words {
+            RequestWords::Native(words) => words,
+            RequestWords::Gcc(_) => unreachable!("all arguments of GCC's wires are at addresses"),
+        }
     }
 
     fn mark_written(&mut self, CarriedBit(bit): CarriedBit) {
