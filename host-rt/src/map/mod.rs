@@ -49,7 +49,8 @@ use shared_abi::map_kind::MapKind;
 pub(crate) use budget::Budget;
 pub(crate) use error::{ArgInfo, MapError, RunError};
 pub use present::{InsertError, PresentRange, PresentTable, RemoveError};
-pub(crate) use transfer::{Piece, Transfer, TransferError};
+pub use transfer::TransferError;
+pub(crate) use transfer::{Piece, Transfer};
 
 pub use crate::wire::Arg;
 

@@ -1,6 +1,8 @@
 //! The copies between a device and the host.
 
-use std::{error::Error, ptr::NonNull};
+use std::ptr::NonNull;
+
+use crate::device::{DeviceAddr, DeviceError};
 
 /// Moves bytes between a request's ranges and host memory.
 ///
@@ -83,24 +85,48 @@ impl Piece {
 
 /// A copy that failed.
 #[derive(Debug, thiserror::Error)]
-#[error("copy of {len} bytes at device address {device:#x} failed")]
-pub(crate) struct TransferError {
-    /// Device address of the range.
-    pub(crate) device: u64,
-    /// Bytes of the range.
-    pub(crate) len: u64,
-    /// The device's error.
-    #[source]
-    pub(crate) reason: Box<dyn Error + Send + Sync>,
+#[non_exhaustive]
+pub enum TransferError {
+    /// The copy of one range.
+    #[error("copy of {len} bytes at device address {device} failed")]
+    Copy {
+        /// Device address of the range.
+        device: DeviceAddr,
+        /// Bytes of the range.
+        len: u64,
+        /// The device's error.
+        #[source]
+        reason: DeviceError,
+    },
+    /// One of several copies that were queued; the device does not report which.
+    #[error("one of {count} copies failed")]
+    AnyOf {
+        /// The number of copies.
+        count: usize,
+        /// The device's error.
+        #[source]
+        reason: DeviceError,
+    },
 }
 
 impl TransferError {
     /// The copy of `piece` failed because of `reason`.
-    pub(crate) fn new(piece: &Piece, reason: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        TransferError {
-            device: piece.device,
+    pub(crate) fn of(piece: &Piece, reason: DeviceError) -> Self {
+        Self::Copy {
+            device: DeviceAddr(piece.device),
             len: piece.len as u64,
-            reason: reason.into(),
+            reason,
+        }
+    }
+
+    /// Because of `reason`, the copy of one of `pieces` failed.
+    pub(crate) fn of_any(pieces: &[Piece], reason: DeviceError) -> Self {
+        match pieces {
+            [piece] => Self::of(piece, reason),
+            _ => Self::AnyOf {
+                count: pieces.len(),
+                reason,
+            },
         }
     }
 }

@@ -97,7 +97,8 @@ impl Kernel {
         mut run: InlineCall<'_>,
     ) -> Result<()> {
         let server = &self.program.inner.runtime.server;
-        let state = server.begin(&self.declaration.name, true)?;
+        let guard = server.begin(&self.declaration.name, true)?;
+        let state = Arc::clone(&guard.state);
         let waker = Arc::clone(server);
         run.caller = Some(Caller {
             key: state.key,
@@ -123,7 +124,7 @@ impl Kernel {
         } else {
             run()
         };
-        server.end(&state);
+        drop(guard);
         let deadline = self.program.inner.runtime.deadline;
         let until = deadline.and_then(|deadline| Instant::now().checked_add(deadline));
         let written = server.wait_for_output(until);

@@ -313,7 +313,8 @@ impl Kernel {
         let program = &self.program.inner;
         let runtime = &program.runtime;
         let calls_host = program.calls_host || launch_queue.is_some();
-        let state = runtime.server.begin(&self.declaration.name, calls_host)?;
+        let guard = runtime.server.begin(&self.declaration.name, calls_host)?;
+        let state = Arc::clone(&guard.state);
         if let Some(queue) = &launch_queue {
             queue.belongs_to(state.key);
         }
@@ -335,22 +336,17 @@ impl Kernel {
         let started = Instant::now();
         // SAFETY: our caller guarantees what `# Safety` of `launch` states about kernel,
         // parameters and memory. The `Launch` holds the program, which keeps the code loaded.
-        let running = unsafe { queue.launch(&program.module, self.code, grid, params, context) };
-        match running {
-            Ok(running) => Ok(Launch {
-                program: Arc::clone(program),
-                running,
-                state,
-                started,
-                waited: AtomicBool::new(false),
-                queue: None,
-                launch_queue,
-                kept: None,
-            }),
-            Err(error) => {
-                runtime.server.end(&state);
-                Err(error.into())
-            }
-        }
+        let running = unsafe { queue.launch(&program.module, self.code, grid, params, context)? };
+        guard.end_with_kernel();
+        Ok(Launch {
+            program: Arc::clone(program),
+            running,
+            state,
+            started,
+            waited: AtomicBool::new(false),
+            queue: None,
+            launch_queue,
+            kept: None,
+        })
     }
 }

@@ -31,24 +31,29 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// Records a call of the function with this word.
-    pub(super) fn begin(&self, word: u64, wire: &Wire, bounce: &Range<u32>) {
+    /// Records a call of the function with this word. Dropping the result records its end.
+    pub(super) fn begin(&self, word: u64, wire: &Wire, bounce: &Range<u32>) -> InFlightGuard<'_> {
         let keeps_slot = wire.shared_slots().is_some();
         let kind = if keeps_slot { wire.kind.0 } else { 0 };
         self.wire.store(kind, Ordering::Relaxed);
         self.bounce[0].store(bounce.start, Ordering::Relaxed);
         self.bounce[1].store(bounce.end, Ordering::Relaxed);
         self.function.store(word, Ordering::Relaxed);
-    }
-
-    /// Records the end of the call.
-    pub(super) fn end(&self) {
-        self.function.store(0, Ordering::Relaxed);
+        InFlightGuard(self)
     }
 
     /// The function word; `None` without a call.
     fn function(&self) -> Option<u64> {
         Some(self.function.load(Ordering::Relaxed)).filter(|&word| word != 0)
+    }
+}
+
+/// A call in flight.
+pub(super) struct InFlightGuard<'a>(&'a InFlight);
+
+impl Drop for InFlightGuard<'_> {
+    fn drop(&mut self) {
+        self.0.function.store(0, Ordering::Relaxed);
     }
 }
 

@@ -76,8 +76,9 @@ impl Launches {
         }
     }
 
-    pub(super) fn end(&self, launch: &LaunchState) {
-        lock(&self.0).by_key.remove(&launch.key);
+    /// Ends a launch; `false` if it had ended before.
+    pub(super) fn end(&self, launch: &LaunchState) -> bool {
+        lock(&self.0).by_key.remove(&launch.key).is_some()
     }
 
     /// Adds a failed call to the launch `key`, or to all launches that can call if none has this

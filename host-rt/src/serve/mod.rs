@@ -3,7 +3,7 @@
 //! | module | job |
 //! |---|---|
 //! | `threads` | which thread polls, waits and is woken: a state machine |
-//! | `poller`, `idle`, `wake` | polling the wires, and sleeping |
+//! | `poller`, `change_flag`, `idle`, `wake` | polling the wires, and sleeping |
 //! | `serving` | the life of a thread |
 //! | `worker` | serving one request |
 //! | `wires`, `queue` | the served wires |
@@ -12,6 +12,7 @@
 //!
 //! While no kernel runs, all threads sleep.
 
+mod change_flag;
 mod error;
 mod functions;
 mod idle;
@@ -22,6 +23,8 @@ mod poller;
 mod queue;
 mod serving;
 mod sync;
+#[cfg(test)]
+mod testing;
 mod text;
 mod threads;
 mod wake;
@@ -119,6 +122,29 @@ pub(crate) struct Server {
     output: Output,
 }
 
+/// A launch that has begun. Its drop ends the launch, also after a panic.
+#[must_use]
+pub(crate) struct LaunchGuard<'s> {
+    server: &'s Server,
+    pub(crate) state: Arc<LaunchState>,
+    ends_with_kernel: bool,
+}
+
+impl LaunchGuard<'_> {
+    /// Leaves it to the device to [end](Server::end) the launch, with its kernel.
+    pub(crate) fn end_with_kernel(mut self) {
+        self.ends_with_kernel = true;
+    }
+}
+
+impl Drop for LaunchGuard<'_> {
+    fn drop(&mut self) {
+        if !self.ends_with_kernel {
+            self.server.end(&self.state);
+        }
+    }
+}
+
 /// State shared by the requests of all kernels.
 struct Requests {
     functions: ArcSwap<FunctionTable>,
@@ -141,7 +167,7 @@ impl Server {
             reserved: Arc::default(),
             present: PresentTable::new(),
             wires: Wires::default(),
-            poller: Poller::default(),
+            poller: Poller::new(),
             threads: Threads::new(config.threads, PollToken::default()),
             requests: Requests {
                 functions: ArcSwap::default(),
@@ -178,7 +204,7 @@ impl Server {
     }
 
     /// Prepares for the launch of a kernel. If it cannot call the host (`calls_host`), it needs no
-    /// thread and no polling.
+    /// thread and no polling. Dropping the result ends the launch.
     ///
     /// # Errors
     /// If there is no serving thread and none can be created.
@@ -186,30 +212,35 @@ impl Server {
         self: &Arc<Self>,
         kernel: &str,
         calls_host: bool,
-    ) -> Result<Arc<LaunchState>, DeviceError> {
-        if !calls_host {
-            return Ok(self.requests.launches.begin(kernel, calls_host));
+    ) -> Result<LaunchGuard<'_>, DeviceError> {
+        if calls_host {
+            let create = |number| self.spawn(number);
+            self.threads
+                .start(create)
+                .map_err(|reason| DeviceError::System {
+                    what: "creating a thread that serves calls".to_owned(),
+                    reason,
+                })?;
         }
-        let create = |number| self.spawn(number);
-        self.threads
-            .start(create)
-            .map_err(|reason| DeviceError::System {
-                what: "creating a thread that serves calls".to_owned(),
-                reason,
-            })?;
-        let launch = self.requests.launches.begin(kernel, calls_host);
-        self.poller.begin_kernel();
-        Ok(launch)
+        let state = self.requests.launches.begin(kernel, calls_host);
+        if calls_host {
+            self.poller.begin_kernel();
+        }
+        Ok(LaunchGuard {
+            server: self,
+            state,
+            ends_with_kernel: false,
+        })
     }
 
-    /// Ends a launch whose kernel has ended, or did not start.
+    /// Ends a launch whose kernel has ended, or did not start. Does nothing if it has ended before.
     pub(crate) fn end(&self, launch: &LaunchState) {
         if launch.calls_host {
             // Before the launch ends, so that protocol errors are reported for it.
             self.take_text(None);
         }
-        self.requests.launches.end(launch);
-        if launch.calls_host {
+        let was_running = self.requests.launches.end(launch);
+        if was_running && launch.calls_host {
             self.poller.end_kernel();
         }
     }
@@ -236,9 +267,6 @@ impl Server {
             .filter(|handle| handle.thread().id() != me)
         {
             let _ = handle.join();
-        }
-        if let Some(claims) = self.wires.claims() {
-            self.device.free(claims);
         }
     }
 }

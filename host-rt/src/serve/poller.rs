@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::change_flag::ChangeFlag;
 use super::idle::Idle;
 use super::wake::WakeWord;
 use super::{CallError, Server, Waiting, lock};
@@ -68,13 +69,12 @@ pub(super) struct PollToken {
 }
 
 /// State shared by the poller and the other threads.
-#[derive(Default)]
 pub(super) struct Poller {
     pub(super) wake_word: WakeWord,
     /// Wires that the poller has not added yet.
     new_sources: Mutex<Vec<Source>>,
     /// Whether wires were added or retired.
-    sources_changed: AtomicBool,
+    sources_changed: ChangeFlag,
     /// The number of running kernels that can call.
     running: AtomicUsize,
     /// Whether polling must end.
@@ -82,6 +82,16 @@ pub(super) struct Poller {
 }
 
 impl Poller {
+    pub(super) fn new() -> Self {
+        Self {
+            wake_word: WakeWord::default(),
+            new_sources: Mutex::default(),
+            sources_changed: ChangeFlag::new(),
+            running: AtomicUsize::new(0),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
     /// Adds a wire.
     pub(super) fn add_source(&self, source: Source) {
         lock(&self.new_sources).push(source);
@@ -90,8 +100,7 @@ impl Poller {
 
     /// Asks the poller to refresh its wires.
     pub(super) fn request_refresh(&self) {
-        // Release: a poller that reads the flag sees the change.
-        self.sources_changed.store(true, Ordering::Release);
+        self.sources_changed.set();
     }
 
     /// Counts a kernel that is about to run.
@@ -117,7 +126,7 @@ impl Poller {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    fn is_running(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         // Relaxed: some later poll reads it, and `begin_kernel` wakes a sleeping poller.
         self.running.load(Ordering::Relaxed) != 0
     }
@@ -221,11 +230,9 @@ impl Server {
 
     /// Adds new wires to the token and removes retired ones.
     pub(super) fn refresh_wires(&self, token: &mut PollToken) {
-        let poller = &self.poller;
-        if poller.sources_changed.load(Ordering::Acquire) {
-            poller.sources_changed.store(false, Ordering::Relaxed);
-            token.sources.append(&mut lock(&poller.new_sources));
-            // Relaxed: `sources_changed` orders it, perhaps by its next change.
+        if self.poller.sources_changed.take() {
+            token.sources.append(&mut lock(&self.poller.new_sources));
+            // Relaxed: `sources_changed` orders it.
             let is_served = |source: &Source| !source.wire.retired.load(Ordering::Relaxed);
             token.sources.retain(is_served);
         }

@@ -19,6 +19,27 @@ const MAX_DEPTH: u32 = 1024;
 /// Stack of a serving thread in bytes: 64 KiB for each nested request. Only used pages take memory.
 const STACK_BYTES: usize = MAX_DEPTH as usize * (64 << 10);
 
+thread_local! {
+    /// The number of requests that this thread serves nested in host functions.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Counts a nested request until it is dropped.
+struct Nested;
+
+impl Nested {
+    fn begin() -> Self {
+        DEPTH.set(DEPTH.get() + 1);
+        Self
+    }
+}
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
 impl Server {
     /// Creates serving thread `number`.
     pub(super) fn spawn(self: &Arc<Self>, number: usize) -> std::io::Result<JoinHandle<()>> {
@@ -77,7 +98,6 @@ impl Server {
     /// threads are all in host functions, this one serves requests itself, nested in the function,
     /// up to [`MAX_DEPTH`].
     pub(crate) fn serve_until(self: &Arc<Self>, done: impl Fn() -> bool) {
-        thread_local!(static DEPTH: Cell<u32> = const { Cell::new(0) });
         self.warn_if_not_created(self.threads.wake_follower(|number| self.spawn(number)));
         let mut worker = None;
         let mut idle = Idle::new(Waiting::Adaptive);
@@ -91,9 +111,8 @@ impl Server {
             match found {
                 Some(found) => {
                     let worker = worker.get_or_insert_with(|| Worker::new(self, 0));
-                    DEPTH.set(DEPTH.get() + 1);
+                    let _nested = Nested::begin();
                     with_server(self, || worker.serve(self, found));
-                    DEPTH.set(DEPTH.get() - 1);
                     idle = Idle::new(Waiting::Adaptive);
                 }
                 None => {
@@ -108,42 +127,33 @@ impl Server {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::catch_unwind;
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
     use shared_abi::wire::WireKind;
 
     use super::*;
-    use crate::base::env::Env;
-    use crate::device;
-    use crate::serve::Config;
-    use crate::wire::WireConfig;
+    use crate::serve::testing;
 
-    /// Enough time for a waiting thread to notice the lack of calls, unless the machine is very
-    /// busy.
-    const QUIET: Duration = Duration::from_millis(100);
+    /// Interval at which tests check for a state.
+    const INTERVAL: Duration = Duration::from_millis(1);
 
-    /// A server with a running kernel and one thread, which waits while this thread holds the token
-    /// and runs `act`.
-    fn with_a_follower(act: impl FnOnce(&Server)) -> Arc<Server> {
-        let device = device::open("host", &Env::read().unwrap()).unwrap();
-        let wire = WireConfig {
-            slots: 8,
-            initial_seq: 0,
-        };
-        let config = Config {
-            threads: 1,
-            wire,
-            bounce_bytes: 1 << 20,
-            request_memory: 1 << 20,
-            waiting: Waiting::Adaptive,
-        };
-        let server = Server::new(device, config);
+    /// A server with a wire and at most one thread.
+    fn server() -> Arc<Server> {
+        let server = testing::server(testing::host());
         server.connect(WireKind::GCN_QUEUE).unwrap();
+        server
+    }
+
+    /// A server with a running kernel and one thread, which waits, and does not tick, while this
+    /// thread holds the token and runs `act`.
+    fn with_a_standby(act: impl FnOnce(&Server)) -> Arc<Server> {
+        let server = server();
         let had_token = server.threads.with_token(|_| {
-            server.begin("kernel", true).unwrap();
-            while !server.threads.has_waiting() {
-                sleep(QUIET / 100);
+            server.begin("kernel", true).unwrap().end_with_kernel();
+            while !server.threads.has_waiting() || server.threads.is_ticking() {
+                sleep(INTERVAL);
             }
             act(&server);
         });
@@ -162,18 +172,33 @@ mod tests {
 
     #[test]
     fn a_thread_polls_after_the_end_of_a_kernel() {
-        let server = with_a_follower(|server| {
-            server.poller.end_kernel();
-            sleep(QUIET);
-        });
-        wait_for_poller(&server, QUIET / 100);
+        let server = with_a_standby(|server| server.poller.end_kernel());
+        wait_for_poller(&server, INTERVAL);
         server.stop();
     }
 
     #[test]
     fn a_thread_polls_while_kernels_end_all_the_time() {
-        let server = with_a_follower(|_| sleep(QUIET));
-        wait_for_poller(&server, QUIET / 2000);
+        let server = with_a_standby(|_| ());
+        wait_for_poller(&server, INTERVAL / 20);
+        server.stop();
+    }
+
+    #[test]
+    fn a_launch_that_panics_ends() {
+        let server = server();
+        let launched = catch_unwind(AssertUnwindSafe(|| {
+            let _launch = server.begin("kernel", true).unwrap();
+            panic!("the device's queue panics");
+        }));
+        assert!(launched.is_err());
+        assert!(!server.poller.is_running());
+
+        // A device may have taken over the end of the launch before it panicked.
+        let launch = server.begin("kernel", true).unwrap();
+        server.end(&launch.state);
+        drop(launch);
+        assert!(!server.poller.is_running());
         server.stop();
     }
 }

@@ -1,9 +1,10 @@
-//! The synchronisation primitives of `threads`. Its model in tests/model replaces this file.
+//! The synchronisation primitives of `threads` and `change_flag`. Their models in tests/model
+//! replace this file.
 
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 
-pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+pub(super) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 pub(super) use std::sync::{Condvar, Mutex, MutexGuard};
 
 pub(super) use crate::base::lock::{lock, wait};

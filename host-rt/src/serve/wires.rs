@@ -24,9 +24,35 @@ const READY_LAUNCHES: usize = 32;
 pub(super) struct Common {
     /// Access to device memory, including the bounce area.
     pub(super) access: DeviceAccess,
-    /// Device address of the claims.
-    claims: DeviceAddr,
+    claims: Claims,
+}
+
+/// The claims of the `native` wire, in device memory. Freed when dropped.
+struct Claims {
+    device: Arc<dyn Device>,
+    address: DeviceAddr,
     _reservation: Reservation,
+}
+
+impl Claims {
+    fn new(
+        device: &Arc<dyn Device>,
+        bytes: u64,
+        reserved: &Arc<Reserved>,
+    ) -> Result<Self, DeviceError> {
+        let address = device.alloc(bytes, Fill::Any)?;
+        Ok(Self {
+            device: Arc::clone(device),
+            address,
+            _reservation: reserved.reserve(address.0, bytes),
+        })
+    }
+}
+
+impl Drop for Claims {
+    fn drop(&mut self) {
+        self.device.free(self.address);
+    }
 }
 
 impl Common {
@@ -44,14 +70,10 @@ impl Common {
             .map(|_| device.queue())
             .collect::<Result<Vec<_>, _>>()?;
         let queue = &mut queues[0];
-        let claims = device.alloc(bytes.len() as u64, Fill::Any)?;
+        let claims = Claims::new(device, bytes.len() as u64, reserved)?;
         // SAFETY: `bytes` is readable for its length, and unwritten until `synchronize` returns.
-        let copied = unsafe { queue.copy_to_device(claims, bytes.as_ptr(), bytes.len()) };
-        let written = copied.and_then(|()| queue.synchronize());
-        if let Err(error) = written {
-            device.free(claims);
-            return Err(error);
-        }
+        unsafe { queue.copy_to_device(claims.address, bytes.as_ptr(), bytes.len())? };
+        queue.synchronize()?;
         Ok(Self {
             access: DeviceAccess {
                 device: Arc::clone(device),
@@ -59,7 +81,6 @@ impl Common {
                 reserved: Arc::clone(reserved),
             },
             claims,
-            _reservation: reserved.reserve(claims.0, bytes.len() as u64),
         })
     }
 }
@@ -95,11 +116,6 @@ impl Wires {
     pub(super) fn is_served(&self, kind: WireKind) -> bool {
         self.by_kind[wire_index(kind)].get().is_some()
     }
-
-    /// Device address of the claims, if they are allocated.
-    pub(super) fn claims(&self) -> Option<DeviceAddr> {
-        self.common.get().map(|common| common.claims)
-    }
 }
 
 impl Server {
@@ -114,7 +130,7 @@ impl Server {
             wire_kind: kind.0,
             slots: self.config.wire.slots,
             wire: self.attach(kind, common)?,
-            claims: common.claims.0,
+            claims: common.claims.address.0,
             bounce: common.access.bounce.device.0,
             wake_word: self.poller.wake_word.device_address(),
             bounce_blocks: self.config.bounce_blocks(),
@@ -177,6 +193,86 @@ impl Server {
         match self.wires.common.get() {
             Some(common) => common.access.copier(),
             None => unreachable!("only kernels of connected images are served"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use targets::DeviceArch;
+
+    use super::*;
+    use crate::device::{MappedMemory, MemoryInfo, Module, Queue};
+    use crate::image::{Image, ImageError};
+    use crate::serve::testing;
+
+    /// A device without mapped memory for a wake word. It records its allocations.
+    struct NoWakeWord {
+        host: Arc<dyn Device>,
+        allocated: Mutex<BTreeSet<DeviceAddr>>,
+    }
+
+    impl Device for NoWakeWord {
+        fn alloc(&self, bytes: u64, fill: Fill) -> Result<DeviceAddr, DeviceError> {
+            let address = self.host.alloc(bytes, fill)?;
+            lock(&self.allocated).insert(address);
+            Ok(address)
+        }
+        fn free(&self, address: DeviceAddr) {
+            lock(&self.allocated).remove(&address);
+            self.host.free(address);
+        }
+        fn alloc_mapped(&self, bytes: usize) -> Result<MappedMemory, DeviceError> {
+            if bytes == WakeWord::BYTES {
+                return Err(DeviceError::NoMappedMemory {
+                    device: self.name().to_owned(),
+                    bytes: bytes as u64,
+                });
+            }
+            self.host.alloc_mapped(bytes)
+        }
+        fn name(&self) -> &str {
+            self.host.name()
+        }
+        fn number(&self) -> u32 {
+            self.host.number()
+        }
+        fn arch(&self) -> DeviceArch {
+            self.host.arch()
+        }
+        fn description(&self) -> String {
+            self.host.description()
+        }
+        fn memory(&self) -> MemoryInfo {
+            self.host.memory()
+        }
+        fn clock_khz(&self) -> u32 {
+            self.host.clock_khz()
+        }
+        fn can_wake_host(&self) -> bool {
+            self.host.can_wake_host()
+        }
+        fn load(&self, image: &Image) -> Result<Arc<dyn Module>, ImageError> {
+            self.host.load(image)
+        }
+        fn queue(&self) -> Result<Box<dyn Queue>, DeviceError> {
+            self.host.queue()
+        }
+    }
+
+    #[test]
+    fn a_failed_connection_keeps_no_device_memory() {
+        let device = Arc::new(NoWakeWord {
+            host: testing::host(),
+            allocated: Mutex::default(),
+        });
+        let server = testing::server(Arc::clone(&device) as _);
+        for _ in 0..2 {
+            let error = server.connect(WireKind::NATIVE).unwrap_err();
+            assert!(matches!(error, DeviceError::NoMappedMemory { .. }));
+            assert_eq!(*lock(&device.allocated), BTreeSet::new());
         }
     }
 }

@@ -33,6 +33,26 @@ thread_local! {
     static SERVER: RefCell<Option<Arc<Server>>> = const { RefCell::new(None) };
 }
 
+/// Makes a call the one that this thread serves, until it is dropped.
+struct CallGuard {
+    /// The call before, in which this one is nested.
+    outer: Option<CallContext>,
+}
+
+impl CallGuard {
+    fn enter(call: CallContext) -> Self {
+        Self {
+            outer: CALL.replace(Some(call)),
+        }
+    }
+}
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        CALL.set(self.outer);
+    }
+}
+
 /// Runs `act`, during which this thread serves calls of `server`.
 pub(super) fn with_server<R>(server: &Arc<Server>, act: impl FnOnce() -> R) -> R {
     /// Restores the previous server.
@@ -70,13 +90,18 @@ pub fn current_call() -> Option<CallContext> {
 /// Maximum number of arguments of a request.
 const MAX_ARGS: u64 = 65536;
 
-/// The buffers that a thread reuses for each request.
+/// The state with which a thread serves one request after the other.
 pub(super) struct Worker {
+    in_flight: Arc<InFlight>,
+    buffers: Buffers,
+}
+
+/// The memory and the queue that a thread reuses for each request.
+struct Buffers {
     mapper: Mapper,
     copier: Copier,
     args: Vec<Arg>,
     raw_args: Vec<RawArg>,
-    in_flight: Arc<InFlight>,
 }
 
 impl Worker {
@@ -88,10 +113,12 @@ impl Worker {
         };
         Self {
             in_flight: server.new_in_flight(),
-            mapper: Mapper::new(limits, Arc::clone(&server.requests.budget)),
-            copier: server.copier(),
-            args: Vec::new(),
-            raw_args: Vec::new(),
+            buffers: Buffers {
+                mapper: Mapper::new(limits, Arc::clone(&server.requests.budget)),
+                copier: server.copier(),
+                args: Vec::new(),
+                raw_args: Vec::new(),
+            },
         }
     }
 
@@ -106,12 +133,11 @@ impl Worker {
             Ok(Ok(())) => (Status::DONE, None),
             Ok(Err((status, error))) => (status, Some(error)),
             Err(panic) => {
+                let message = message_of(panic);
                 let error = CallError::Protocol {
                     wire,
-                    reason: format!("serving a request panicked: {}", panic_message(&*panic)),
+                    reason: format!("serving a request panicked: {message}"),
                 };
-                // Dropping the payload might panic too.
-                std::mem::forget(panic);
                 (Status::FUNCTION_FAILED, Some(error))
             }
         };
@@ -125,7 +151,7 @@ impl Worker {
         if let Some(error) = error {
             report(error);
         }
-        let completed = request.map(|request| request.complete(&mut self.copier, status));
+        let completed = request.map(|request| request.complete(&mut self.buffers.copier, status));
         if let Some(Err(error)) = completed {
             report(CallError::Protocol {
                 wire,
@@ -169,37 +195,37 @@ impl Worker {
                 CallError::Refused { function, reason },
             )
         };
-        clear(&mut self.args);
+        let Buffers {
+            mapper,
+            copier,
+            args,
+            raw_args,
+        } = &mut self.buffers;
+        clear(args);
         request
-            .read_args(&mut self.copier, MAX_ARGS, &mut self.args)
+            .read_args(copier, MAX_ARGS, args)
             .map_err(|error| refused(with_sources(&error)))?;
-        let bounce = request.bounce_blocks(&self.args, &self.copier);
+        let bounce = request.bounce_blocks(args, copier);
         let launch = request.launch();
 
-        // `serve` reports a panic here.
-        let maps = function.maps(&mut self.args);
-        let outer = CALL.replace(Some(CallContext { launch }));
-        self.in_flight.begin(word, request.wire(), &bounce);
-        let result = if maps {
-            self.call_mapping(server, function, owned)
-        } else {
-            let mut transfer = RequestTransfer {
-                request,
-                copier: &mut self.copier,
-                args: &self.args,
-            };
-            let raw_args = &mut self.raw_args;
-            catch_unwind(AssertUnwindSafe(|| {
-                self.mapper.run(
-                    &self.args,
-                    &server.present,
-                    &mut transfer,
-                    |pointers, args| call_mapped(function, raw_args, pointers, args),
-                )
-            }))
+        let _call = CallGuard::enter(CallContext { launch });
+        let _in_flight = self.in_flight.begin(word, request.wire(), &bounce);
+        let result = match catch_unwind(AssertUnwindSafe(|| function.maps(args))) {
+            Err(panic) => Err(panic),
+            Ok(true) => self.buffers.call_mapping(server, function, owned),
+            Ok(false) => {
+                let mut transfer = RequestTransfer {
+                    request,
+                    copier,
+                    args,
+                };
+                catch_unwind(AssertUnwindSafe(|| {
+                    mapper.run(args, &server.present, &mut transfer, |pointers, args| {
+                        call_mapped(function, raw_args, pointers, args)
+                    })
+                }))
+            }
         };
-        self.in_flight.end();
-        CALL.set(outer);
         let function = || function.name().to_owned();
         match result {
             Ok(Ok(())) => Ok(()),
@@ -216,12 +242,14 @@ impl Worker {
                 Status::FUNCTION_FAILED,
                 CallError::Panicked {
                     function: function(),
-                    message: panic_message(&*panic),
+                    message: message_of(panic),
                 },
             )),
         }
     }
+}
 
+impl Buffers {
     /// Lets another runtime map the arguments and run the function. It shares the request during
     /// the call.
     fn call_mapping(
@@ -283,6 +311,14 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     })
 }
 
+/// The message of a caught panic. Leaks the payload, because its drop might panic too.
+fn message_of(panic: Box<dyn Any + Send>) -> String {
+    let message = panic_message(&*panic);
+    mem::forget(panic);
+    message
+}
+
+/// The message in a panic's payload.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     panic
         .downcast_ref::<&str>()
@@ -307,46 +343,35 @@ impl RequestTransfer<'_> {
     fn finish(
         &mut self,
         pieces: &[Piece],
-        failed: Option<TransferError>,
+        started: Result<(), TransferError>,
     ) -> Result<(), TransferError> {
         let finished = self.copier.finish();
-        match (failed, finished, pieces.first()) {
-            (Some(error), ..) => Err(error),
-            (None, Err(error), Some(piece)) => Err(TransferError::new(piece, error)),
-            _ => Ok(()),
-        }
+        started?;
+        finished.map_err(|error| TransferError::of_any(pieces, error))
     }
 }
 
 impl Transfer for RequestTransfer<'_> {
     fn fetch(&mut self, pieces: &[Piece]) -> Result<(), TransferError> {
-        let mut failed = None;
-        for piece in pieces {
+        let started = pieces.iter().try_for_each(|piece| {
             let range = self.range(piece);
             // SAFETY: a piece is writable for its length until this returns, and `finish` below
             // waits for started copies.
             let read = unsafe { self.request.read(self.copier, range, piece.host()) };
-            if let Err(error) = read {
-                failed = Some(TransferError::new(piece, error));
-                break;
-            }
-        }
-        self.finish(pieces, failed)
+            read.map_err(|error| TransferError::of(piece, error))
+        });
+        self.finish(pieces, started)
     }
 
     fn store(&mut self, pieces: &[Piece]) -> Result<(), TransferError> {
-        let mut failed = None;
-        for piece in pieces {
+        let started = pieces.iter().try_for_each(|piece| {
             let range = self.range(piece);
             // SAFETY: a piece is readable for its length until this returns, and `finish` below
             // waits for started copies.
             let written = unsafe { self.request.write(self.copier, range, piece.host()) };
-            if let Err(error) = written {
-                failed = Some(TransferError::new(piece, error));
-                break;
-            }
-        }
-        self.finish(pieces, failed)
+            written.map_err(|error| TransferError::of(piece, error))
+        });
+        self.finish(pieces, started)
     }
 }
 
@@ -398,7 +423,81 @@ impl RequestMemory for SharedRequest {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::c_void;
+    use std::panic::panic_any;
+    use std::ptr::with_exposed_provenance_mut;
+    use std::sync::atomic::AtomicU64;
+
+    use shared_abi::wire::WireKind;
+    use shared_abi::wire::gcc_slot::GccSlot;
+
     use super::*;
+    use crate::serve::{ForeignError, ForeignFunction, LaunchError, testing};
+
+    /// A panic's payload whose drop panics.
+    struct Payload;
+
+    impl Drop for Payload {
+        fn drop(&mut self) {
+            panic!("the drop of a payload");
+        }
+    }
+
+    /// A function that panics, perhaps already when it looks at its arguments.
+    struct Panics {
+        in_maps: bool,
+    }
+
+    impl ForeignFunction for Panics {
+        fn maps(&self, _: &mut [Arg]) -> bool {
+            if self.in_maps {
+                panic_any(Payload);
+            }
+            false
+        }
+        fn may_have_mapped(&self, _: u64, _: u64) -> bool {
+            false
+        }
+        fn call_mapping(&self, _: &[Arg], _: Rc<dyn RequestMemory>) -> Result<(), ForeignError> {
+            Ok(())
+        }
+        unsafe fn call(&self, _: &mut [*mut c_void]) -> Result<(), ForeignError> {
+            panic_any(Payload)
+        }
+    }
+
+    #[test]
+    fn a_panic_is_reported_with_its_function() {
+        const WORD: u64 = 77;
+        let server = testing::server(testing::host());
+        let config = server.connect(WireKind::GCC_SLOT).unwrap();
+        let slot = with_exposed_provenance_mut::<GccSlot>(config.wire as usize);
+        // SAFETY: on `host`, a wire has the same address for device and host. It lives as long as
+        // `server`, and all accesses to its words are atomic.
+        let word = unsafe { AtomicU64::from_ptr(&raw mut (*slot).func) };
+        for in_maps in [false, true] {
+            let function = Arc::new(Entry::foreign("bad", Arc::new(Panics { in_maps })));
+            server.change_functions(|table| table.insert(WORD, "bad", Some(&function)));
+            let launch = server.begin("kernel", true).unwrap();
+            // Release: edge `S1`, as on the device.
+            word.store(WORD, Ordering::Release);
+            server.wake_host();
+            // Acquire: edge `S2`, as on the device.
+            while word.load(Ordering::Acquire) != 0 {
+                std::thread::yield_now();
+            }
+            let error = launch.state.outcome(Ok(())).unwrap_err();
+            assert!(
+                matches!(
+                    &error,
+                    LaunchError::Call { first: CallError::Panicked { function, .. }, .. }
+                        if function == "bad"
+                ),
+                "{error}"
+            );
+        }
+        server.stop();
+    }
 
     #[test]
     fn a_kept_request_has_no_memory() {

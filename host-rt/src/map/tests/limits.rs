@@ -2,6 +2,7 @@
 
 use std::{
     convert::Infallible,
+    error::Error,
     ptr::NonNull,
     sync::Arc,
     time::{Duration, Instant},
@@ -10,6 +11,7 @@ use std::{
 use shared_abi::map_kind::MapKind;
 
 use super::sim::{BASE, Sim, arg, limited, mapper, run, run_with};
+use crate::device::{DeviceAddr, DeviceError};
 use crate::map::{
     Arg, Budget, Limits, MapError, Mapper, Piece, PresentTable, RunError, Transfer, TransferError,
 };
@@ -128,10 +130,10 @@ fn errors_name_the_argument() {
 fn failed_copies_name_the_address() {
     let mut sim = Sim::new(64);
     let error = run(&mut sim, &[arg(MapKind::TO, BASE + 60, 8)], |_| ()).unwrap_err();
-    let MapError::Fetch(error) = error else {
+    let MapError::Fetch(TransferError::Copy { device, len, .. }) = error else {
         panic!("{error}");
     };
-    assert_eq!((error.device, error.len), (BASE + 60, 8));
+    assert_eq!((device, len), (DeviceAddr(BASE + 60), 8));
     let error = run(&mut sim, &[arg(MapKind::FROM, BASE + 60, 8)], |_| ()).unwrap_err();
     assert!(matches!(error, MapError::Store(_)));
 }
@@ -169,6 +171,28 @@ fn half_present_ranges() {
             |_| (),
         )
         .unwrap();
+    }
+}
+
+#[test]
+fn a_failed_queue_blames_no_copy_unless_there_is_only_one() {
+    let mut byte = 0u8;
+    let piece = |device| {
+        // SAFETY: the piece is not copied.
+        unsafe { Piece::new(0, device, NonNull::from(&mut byte), 1) }
+    };
+    let pieces: Vec<_> = [BASE, BASE + 1].map(piece).into();
+    for pieces in [&pieces[..], &pieces[..1], &[]] {
+        let reason = DeviceError::DependencyFailed {
+            reason: "the engine stopped".into(),
+        };
+        let error = TransferError::of_any(pieces, reason);
+        match (pieces.len(), &error) {
+            (1, TransferError::Copy { device, .. }) => assert_eq!(*device, DeviceAddr(BASE)),
+            (length, TransferError::AnyOf { count, .. }) => assert_eq!(*count, length),
+            _ => panic!("{error}"),
+        }
+        assert!(error.source().unwrap().to_string().contains("stopped"));
     }
 }
 

@@ -4,6 +4,7 @@ use std::{cell::Cell, convert::Infallible};
 
 use shared_abi::map_kind::MapKind;
 
+use crate::device::{DeviceAddr, DeviceError};
 use crate::map::{
     Arg, Budget, HostArg, Limits, MapError, Mapper, Piece, PresentTable, RunError, Transfer,
     TransferError,
@@ -46,7 +47,14 @@ impl Sim {
                 let start = usize::try_from(start).ok()?;
                 self.bytes.get_mut(start..start.checked_add(piece.len())?)
             })
-            .ok_or_else(|| TransferError::new(piece, "no such device memory"))
+            .ok_or_else(|| {
+                let unreachable = DeviceError::Unreachable {
+                    address: DeviceAddr(piece.device()),
+                    len: piece.len() as u64,
+                    what: "no such device memory",
+                };
+                TransferError::of(piece, unreachable)
+            })
     }
 }
 

@@ -9,6 +9,7 @@
 //! |---|---|---|---|---|
 //! | - | a thread is needed, and none waits | Called | [`States::create`] | up to the limit |
 //! | Called | it runs | Active | [`States::answer`] | |
+//! | Active | the token is taken, but free under the lock (rule 3) | Active | - | it polls |
 //! | Active | the token is taken | Follower | [`States::wait`] | |
 //! | Active | the token is taken, and there is no standby | Standby | [`States::wait`] | it sleeps until alerted |
 //! | Follower | a thread is needed to poll | Called | [`States::call`] | it is woken |
@@ -311,6 +312,12 @@ impl<T, H> Threads<T, H> {
     #[cfg(test)]
     pub(super) fn has_waiting(&self) -> bool {
         lock(&self.shared).states.has_waiting()
+    }
+
+    /// Whether the standby ticks.
+    #[cfg(test)]
+    pub(super) fn is_ticking(&self) -> bool {
+        self.progress.is_ticking()
     }
 
     /// Tells all threads to end; returns their handles.
